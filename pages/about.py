@@ -1,0 +1,43 @@
+"""What the model is: architecture, parameters, training, scores, limits, licences."""
+
+from __future__ import annotations
+
+from pages.ui.router import ensure_router
+
+ensure_router()
+
+import pandas as pd  # noqa: E402
+import plotly.express as px  # noqa: E402
+import streamlit as st  # noqa: E402
+
+from pages.ui.sentence import device_choice, translator  # noqa: E402
+from transformer.parameters import parameter_table  # noqa: E402
+
+st.subheader("About the model", anchor=False)
+card, numbers = st.columns([5, 4], gap="large")
+with numbers:
+    device_choice()
+    model = translator()
+    config = model.config
+    with st.container(horizontal=True):
+        st.metric("Parameters", f"{model.parameters / 1e6:.1f} M")
+        st.metric("Layers", f"{config.encoder_layers} + {config.decoder_layers}")
+        st.metric("Heads", config.heads)
+        st.metric("Pieces", f"{config.target_vocabulary:,}")
+    parts = pd.DataFrame(parameter_table(config), columns=["part", "parameters"])
+    figure = px.bar(parts, x="parameters", y="part", orientation="h", text="parameters")
+    figure.update_traces(texttemplate="%{x:,}", textposition="auto", hovertemplate="%{y}: %{x:,}<extra></extra>")
+    figure.update_yaxes(autorange="reversed", title=None)
+    figure.update_xaxes(title="parameters, shared ones counted once", showgrid=False)
+    figure.update_layout(height=360, margin={"l": 0, "r": 0, "t": 8, "b": 0})
+    st.plotly_chart(
+        figure, key="parameters", config={"displayModeBar": False}, alt="Parameters of each part of the model.",
+    )
+    settings = {
+        "model width D": config.d_model, "head width K": config.d_head, "feed-forward width F": config.d_ff,
+        "activation": config.activation, "layer norm": f"{config.norm}-norm", "positions": config.positions,
+        "embeddings tied": config.tied_embeddings, "dropout in training": config.dropout,
+    }
+    st.table(pd.DataFrame({"setting": settings.keys(), "value": map(str, settings.values())}).set_index("setting"))
+with card:
+    st.markdown(model.card)

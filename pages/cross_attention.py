@@ -1,0 +1,11 @@
+"""Cross-attention, head by head."""
+
+from __future__ import annotations
+
+from pages.ui.router import ensure_router
+
+ensure_router()
+
+from pages.ui.attention import attention_page  # noqa: E402
+
+attention_page("cross", "Cross-attention", "Every step of the German sentence looks at the English one.")

@@ -1,0 +1,14 @@
+"""Masked self-attention, head by head."""
+
+from __future__ import annotations
+
+from pages.ui.router import ensure_router
+
+ensure_router()
+
+from pages.ui.attention import attention_page  # noqa: E402
+
+attention_page(
+    "decoder", "Masked self-attention",
+    "Every piece of the German sentence looks at itself and at those before it; the future is masked.",
+)

@@ -1,0 +1,33 @@
+"""The model and its runs, computed once and shared by everybody who asks for the same."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from transformer.trace import Trace
+from transformer.translator import Translator
+
+
+@st.cache_resource(show_spinner="Loading the model …", max_entries=3)
+def load_translator(device: str) -> Translator:
+    """The shipped model on a device.
+
+    Raises:
+        AtlasError: the model or the device cannot be used; the message says what to do.
+    """
+    return Translator.load(device=device)
+
+
+@st.cache_resource(show_spinner="Translating …", max_entries=32)
+def translate(_translator: Translator, version: str, device: str, text: str) -> Trace:
+    """The trace of translating `text`, which nobody can change, so that all sessions may share it.
+
+    At the limit on length a trace takes 30 MB, hence the few entries.
+
+    Args:
+        version, device: of the translator; they tell its traces from others in the cache.
+
+    Raises:
+        AtlasError: the text cannot be translated; the message says what to do.
+    """
+    return _translator.translate(text)

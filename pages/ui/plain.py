@@ -1,0 +1,44 @@
+"""Readers' text, shown as itself wherever markup is understood."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from transformer.tokenizer import END, PAD, SPACE_MARK, START, Piece
+
+VISIBLE_SPACE = "␣"
+BYTE = re.compile("<0x[0-9A-F]{2}>")
+NAMES = {PAD: "<pad> padding", START: "<s> start", END: "</s> end"}
+PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
+# Addresses become links even when their punctuation is escaped; a word joiner, which has no width, prevents it.
+ADDRESS = re.compile(r"(://|@|www)")
+WORD_JOINER = "\u2060"
+
+
+def markdown(text: str) -> str:
+    """Markdown that shows `text` itself: no emphasis, links, formulas, emoji codes, colours or HTML."""
+    unlinked = ADDRESS.sub(lambda match: match[0][0] + WORD_JOINER + match[0][1:], " ".join(text.split()))
+    return PUNCTUATION.sub(r"\\\1", unlinked)
+
+
+def piece_label(piece: Piece, text: str) -> str:
+    """A piece as people see it: a space before it is visible, special pieces are named, bytes show their character.
+
+    Args:
+        piece: of the vocabulary.
+        text: what its span refers to.
+    """
+    if piece.special:
+        return NAMES[piece.id]
+    if BYTE.fullmatch(piece.text) and piece.span is not None:
+        return f"{text[slice(*piece.span)]} {piece.text}"
+    return piece.text.replace(SPACE_MARK, VISIBLE_SPACE)
+
+
+def group_label(pieces: Sequence[Piece], text: str, *, words: bool) -> str:
+    """A piece, or for words the characters of `text` that its pieces cover."""
+    if not words or pieces[0].special:
+        return piece_label(pieces[0], text)
+    spans = [piece.span for piece in pieces if piece.span is not None]
+    return text[spans[0][0] : spans[-1][1]] or VISIBLE_SPACE

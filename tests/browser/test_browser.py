@@ -1,0 +1,222 @@
+"""The app as a person meets it: real server, real Chromium, the model that ships."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from transformer.translator import Translator
+
+PAGES = {
+    "/": ("English looks at English", 3),
+    "/encoder_attention": ("Encoder self-attention", 2),
+    "/masked_attention": ("Masked self-attention", 2),
+    "/cross_attention": ("Cross-attention", 2),
+    "/about": ("About the model", 0),
+}
+MENU = ["Translate", "Encoder attention", "Masked attention", "Cross attention", "About the model"]
+DREAM = "text=I+have+a+dream.&layer=2&head=5"
+
+
+@pytest.fixture(scope="module")
+def model():
+    return Translator.load(device="cpu")
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_cold_deep_link_shows_the_page_in_its_frame(serve, visit, path):
+    title, maps = PAGES[path]
+    with serve() as address, visit(address) as someone:
+        someone.open(f"{path}?{DREAM}")
+        someone.see(title)
+        someone.maps(maps)
+        assert [someone.page.get_by_role("link", name=name).count() > 0 for name in MENU] == [True] * 5
+        assert someone.page.get_by_role("dialog").count() == 0
+        assert someone.page.get_by_text("Page not found").count() == 0
+        if maps == 2:
+            someone.see("Layer 2, head 5")
+            someone.has_typed("I have a dream.")
+
+
+def test_from_a_typed_sentence_to_its_heatmap(reader, model):
+    reader.open("/")
+    reader.maps(3)
+    reader.translate("The cat sleeps on the sofa.")
+    reader.see(model.translate("The cat sleeps on the sofa.").target_text)
+    reader.page.get_by_role("link", name="Cross attention").first.click()
+    reader.see("Layer 1, head 1")
+    reader.maps(2)
+    reader.see("Its strongest link")
+    reader.has_typed("The cat sleeps on the sofa.")
+
+
+def tooltip(reader):
+    """What the tooltip says; nothing between two cells."""
+    reader.page.wait_for_timeout(200)
+    if not reader.page.locator("#vg-tooltip-element.visible").count():
+        return None
+    rows = reader.page.locator("#vg-tooltip-element tr").all()
+    return {name.strip(): value for name, value in (row.locator("td").all_inner_texts() for row in rows)}
+
+
+@pytest.mark.parametrize(("kind", "page"), [("encoder", "encoder"), ("decoder", "masked"), ("cross", "cross")])
+def test_hovering_says_what_the_tensor_says(reader, model, kind, page):
+    reader.open(f"/{page}_attention?{DREAM}")
+    reader.maps(2)
+    trace = model.translate("I have a dream.")
+    chart = reader.page.locator("[data-testid=stVegaLiteChart]").first
+    chart.scroll_into_view_if_needed()
+    box = chart.bounding_box()
+    seen = []
+    for across in (0.4, 0.5, 0.6, 0.7, 0.8):
+        for down in (0.4, 0.5, 0.6, 0.7, 0.8, 0.9):
+            reader.page.mouse.move(box["x"] + across * box["width"], box["y"] + down * box["height"])
+            told = tooltip(reader)
+            if told is None:
+                continue
+            row, column = int(told["row"]), int(told["column"])
+            if trace.mask(kind)[row - 1, column - 1]:
+                assert told["weight"] == f"{trace.attention(kind)[1, 4, row - 1, column - 1]:.4f}"
+            else:
+                assert told["weight"] == "masked"
+            assert trace.keys(kind)[column - 1].text.strip("▁") in told["to"]
+            assert trace.queries(kind)[row - 1].text.strip("▁") in told["from"]
+            seen.append((down, row, column))
+    assert len({row for _, row, _ in seen}) > 2 and len({column for _, _, column in seen}) > 2
+    heights = {row: down for down, row, _ in seen}
+    assert sorted(heights) == sorted(heights, key=heights.get), "row 1 is on top"
+
+
+def test_a_click_on_a_small_map_opens_it(reader):
+    reader.open(f"/encoder_attention?{DREAM}")
+    reader.maps(2)
+    grid = reader.page.locator("[data-testid=stVegaLiteChart]").nth(1)
+    grid.scroll_into_view_if_needed()
+    box = grid.bounding_box()
+    reader.page.mouse.click(box["x"] + 0.9 * box["width"], box["y"] + 0.9 * box["height"])
+    reader.see("Layer 6, head 8")
+    reader.page.wait_for_url(re.compile("layer=6.*head=8"))
+
+
+def test_a_click_on_the_way_in_leads_to_the_head(reader):
+    reader.open(f"/?{DREAM}")
+    reader.maps(3)
+    grid = reader.page.locator("[data-testid=stVegaLiteChart]").nth(2)
+    grid.scroll_into_view_if_needed()
+    box = grid.bounding_box()
+    reader.page.mouse.click(box["x"] + 0.9 * box["width"], box["y"] + 0.9 * box["height"])
+    reader.see("Cross-attention")
+    reader.see("Layer 6, head 8")
+    reader.has_typed("I have a dream.")
+
+
+def test_the_address_shows_the_same_to_somebody_else(reader, visit, server):
+    reader.open("/masked_attention")
+    reader.maps(2)
+    reader.translate("Where is my hat?")
+    reader.page.wait_for_url(re.compile(r"text=Where"))
+    reader.page.get_by_role("radiogroup", name="Layer").get_by_text("4", exact=True).click()
+    reader.page.wait_for_url(re.compile("layer=4"))
+    reader.page.get_by_text("Words", exact=True).click()
+    reader.page.wait_for_url(re.compile("words=true"))
+    with visit(server) as other:
+        other.open(reader.page.url.removeprefix(server))
+        other.maps(2)
+        other.see("Layer 4, head 1")
+        other.has_typed("Where is my hat?")
+        other.see("sum over its pieces")
+
+
+def test_reload_and_the_back_button_keep_the_choices(reader):
+    reader.open(f"/encoder_attention?{DREAM}")
+    reader.maps(2)
+    reader.page.get_by_role("link", name="Cross attention").first.click()
+    reader.see("Cross-attention")
+    reader.page.wait_for_url(re.compile("cross_attention.*layer=2"))
+    reader.page.get_by_role("radiogroup", name="Head").get_by_text("8", exact=True).click()
+    reader.see("Layer 2, head 8")
+    reader.page.wait_for_url(re.compile("head=8"))
+    reader.page.reload()
+    reader.see("Layer 2, head 8")
+    reader.has_typed("I have a dream.")
+    reader.page.go_back()
+    reader.see("Layer 2, head 5")
+    reader.has_typed("I have a dream.")
+
+
+def test_two_people_at_once_do_not_meet(visit, server, model):
+    sentences = ["My brother has a red car.", "We are learning German."]
+    with visit(server) as one, visit(server) as two:
+        people = (one, two)
+        for someone in people:
+            someone.open("/")
+        for someone, sentence in zip(people, sentences, strict=True):
+            someone.translate(sentence)
+        for someone, sentence in zip(people, sentences, strict=True):
+            someone.see(model.translate(sentence).target_text)
+            someone.has_typed(sentence)
+
+
+@pytest.mark.parametrize(
+    "text", ["<b>x</b> <img src=x onerror=alert(1)>", "**b** :smile: $x^2$ [a](http://b.c)", "</s> 🙂 שלום"]
+)
+def test_hostile_text_is_shown_as_itself(reader, text):
+    reader.open("/encoder_attention")
+    reader.maps(2)
+    reader.page.get_by_text("Words", exact=True).click()
+    reader.translate(text)
+    reader.page.wait_for_url(re.compile("text=(?!The)"))
+    reader.wait()
+    reader.maps(2)
+    reader.has_typed(text)
+    main = reader.page.get_by_test_id("stMain")
+    assert main.locator("img:not([src^='data:']), .katex, [data-testid=stMarkdown] a").count() == 0
+    assert main.locator("[data-testid=stMarkdown] b").count() == 0
+
+
+def test_nothing_typed_is_answered_and_nothing_is_lost(reader):
+    reader.open("/")
+    reader.maps(3)
+    reader.translate("  ")
+    reader.see("there is nothing to read yet")
+    long = "A very long sentence indeed. " * 40
+    reader.translate(long)
+    reader.see("at most 128 can be read at once")
+    reader.has_typed(long)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", [(1440, 900), (1024, 768), (390, 844)], ids=str)
+def test_nothing_is_wider_than_the_screen(visit, server, scheme, size):
+    viewport = {"width": size[0], "height": size[1]}
+    with visit(server, color_scheme=scheme, viewport=viewport) as someone:
+        for path, (_, maps) in PAGES.items():
+            someone.open(f"{path}?{DREAM}")
+            someone.maps(maps)
+            assert someone.page.evaluate("document.documentElement.scrollWidth") <= size[0]
+            main = someone.page.get_by_test_id("stMain")
+            assert main.evaluate("e => e.scrollWidth <= e.clientWidth + 1"), path
+        background = someone.page.evaluate("getComputedStyle(document.querySelector('.stApp')).backgroundColor")
+        brightness = sum(map(int, re.findall(r"\d+", background)[:3]))
+        assert (brightness < 200) == (scheme == "dark")
+
+
+def test_the_sentence_can_be_translated_by_keyboard_alone(reader, model):
+    reader.open("/")
+    reader.maps(3)
+    reader.page.get_by_label("English sentence").focus()
+    reader.page.keyboard.press("Control+a")
+    reader.page.keyboard.type("It is cold today.")
+    reader.page.keyboard.press("Enter")
+    reader.see(model.translate("It is cold today.").target_text)
+
+
+def test_what_is_being_typed_is_not_taken_away(reader):
+    reader.open(f"/encoder_attention?{DREAM}")
+    reader.maps(2)
+    box = reader.page.get_by_label("English sentence")
+    box.fill("Half a sent")
+    reader.page.get_by_text("Words", exact=True).click()
+    reader.see("sum over its pieces")
+    reader.has_typed("Half a sent")

@@ -1,0 +1,102 @@
+"""Settings and small models that the tests share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from transformer.checkpoint import save_checkpoint
+from transformer.config import TransformerConfig
+from transformer.model import build
+from transformer.tokenizer import Tokenizer, train_tokenizer
+from transformer.translator import Translator
+
+# The arrays in the tests are tiny: a second thread costs more than it brings.
+torch.set_num_threads(1)
+
+SENTENCES = [
+    "The old man reads a book in the garden.", "Der alte Mann liest ein Buch im Garten.",
+    "I have a dream.", "Ich habe einen Traum.", "She gave the book to her brother yesterday.",
+    "Sie gab das Buch gestern ihrem Bruder.", "The children play with the dog.",
+    "Die Kinder spielen mit dem Hund.", "Where did you learn to speak German so well?",
+    "Wo hast du so gut Deutsch sprechen gelernt?", "It was too tired to cross the street.",
+    "Es war zu müde, um die Straße zu überqueren.",
+]
+
+
+@pytest.fixture(scope="session")
+def tokenizer() -> Tokenizer:
+    """A vocabulary of 400 pieces, 256 of them bytes."""
+    return train_tokenizer(SENTENCES * 20, size=400)
+
+
+@pytest.fixture(scope="session")
+def small_config(tokenizer: Tokenizer) -> TransformerConfig:
+    return TransformerConfig(
+        source_vocabulary=tokenizer.size, target_vocabulary=tokenizer.size, d_model=32, heads=4, encoder_layers=2,
+        decoder_layers=3, d_ff=48, tied_embeddings="all",
+    )
+
+
+@pytest.fixture(scope="session")
+def model_folder(tmp_path_factory: pytest.TempPathFactory, tokenizer: Tokenizer, small_config) -> Path:
+    """A model folder with fresh weights."""
+    torch.manual_seed(11)
+    folder = tmp_path_factory.mktemp("model")
+    model = build(small_config)
+    save_checkpoint(folder, small_config, dict(model.named_parameters()), tokenizer)
+    (folder / "README.md").write_text("# A card", encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def small_translator(model_folder: Path) -> Translator:
+    return Translator.load(model_folder, "cpu")
+
+
+def copying_weights(config: TransformerConfig) -> dict[str, torch.Tensor]:
+    """Weights of a one-layer, one-head model that copies its input and whose attention is known.
+
+    The residual stream has a dimension for each piece and one for each position. Every encoder row looks at the
+    position after it, every decoder row at the one before it, and decoder row t at source position t, whose piece it
+    predicts.
+    """
+    model = build(config)
+    vocabulary, places = config.source_vocabulary, config.max_positions
+    pieces, positions = slice(0, vocabulary), slice(vocabulary, vocabulary + places)
+    weights = {name: torch.zeros_like(parameter) for name, parameter in model.named_parameters()}
+    for name in weights:
+        if name.endswith("norm.weight"):
+            weights[name].fill_(1.0)
+    weights["source_embedding.weight"][:, pieces] = torch.eye(vocabulary)
+    for side in ("source", "target"):
+        weights[f"{side}_positions.table"][:, positions] = torch.eye(places)
+
+    def look(attention: str, offset: int) -> None:
+        """Queries of position i match keys of position i + offset."""
+        projection = weights[f"{attention}.in_projection.weight"]
+        query, key, value = projection.chunk(3)
+        query[positions, positions] = torch.eye(places).roll(offset, dims=0)
+        key[positions, positions] = torch.eye(places)
+        value[pieces, pieces] = torch.eye(vocabulary)
+
+    look("encoder_layers.0.self_attention", 1)
+    look("decoder_layers.0.self_attention", -1)
+    look("decoder_layers.0.cross_attention", 0)
+    weights["decoder_layers.0.cross_attention.out_projection.weight"][pieces, pieces] = torch.eye(vocabulary)
+    return weights
+
+
+@pytest.fixture(scope="session")
+def copying_translator(tmp_path_factory: pytest.TempPathFactory, tokenizer: Tokenizer) -> Translator:
+    """A translator whose correct attention is known; see `copying_weights`."""
+    config = TransformerConfig(
+        source_vocabulary=tokenizer.size, target_vocabulary=tokenizer.size, d_model=tokenizer.size + 32, heads=1,
+        encoder_layers=1, decoder_layers=1, d_ff=4, positions="learned", max_positions=32, tied_embeddings="all",
+        scale_embedding=False,
+    )
+    folder = tmp_path_factory.mktemp("copying")
+    save_checkpoint(folder, config, copying_weights(config), tokenizer)
+    return Translator.load(folder, "cpu")

@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from transformer.analysis.view import view_of, without_columns
+from transformer.trace import KINDS
+
+
+@pytest.fixture(scope="module")
+def trace(small_translator):
+    return small_translator.read("The old man reads a book.", "Der alte Mann liest ein Buch.")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("words", [False, True])
+@pytest.mark.parametrize("special", [False, True])
+def test_rows_sum_to_one_in_every_view(trace, kind, words, special):
+    view = view_of(trace, kind, words=words, special=special)
+    assert view.weights.shape == (view.layers, view.heads, len(view.rows), len(view.columns))
+    assert view.mask.shape == view.weights.shape[2:]
+    np.testing.assert_allclose(view.weights.sum(-1), 1, atol=1e-5)
+    assert (view.weights[..., ~view.mask] == 0).all()
+    assert (view.predicted is None) == (kind == "encoder")
+    shown_special = [group[0] for group in view.columns if group[0].special]
+    assert bool(shown_special) == special and (view.hidden is None) == special
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_plain_view_is_the_trace(trace, kind):
+    view = view_of(trace, kind)
+    assert view.weights is trace.attention(kind) and view.mask is trace.mask(kind)
+    assert [group[0] for group in view.rows] == list(trace.queries(kind))
+    assert [group[0] for group in view.columns] == list(trace.keys(kind))
+
+
+def test_the_first_step_of_cross_attention_stays(trace):
+    view = view_of(trace, "cross", special=False)
+    assert view.rows[0][0].special, "it reads the start symbol and predicts the first word"
+
+
+def test_hidden_share_is_what_lay_on_the_hidden_columns(trace):
+    view = view_of(trace, "cross", special=False)
+    np.testing.assert_allclose(view.hidden, trace.cross[..., -1], atol=1e-6)
+
+
+def test_without_columns_scales_rows():
+    weights, hidden = without_columns(np.array([[0.5, 0.1, 0.4], [1.0, 0.0, 0.0]]), [1, 2])
+    np.testing.assert_allclose(weights, [[0.2, 0.8], [0, 0]])
+    np.testing.assert_allclose(hidden, [0.5, 1.0])
+
+
+def test_a_lone_end_symbol_is_not_hidden(small_translator):
+    view = view_of(small_translator.translate("a"), "decoder", special=False)
+    assert view.weights.shape[-1] >= 1

@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from transformer.model.attention import (
+    MultiHeadAttention,
+    attention_scores,
+    attention_weights,
+    scaled_dot_product_attention,
+)
+from transformer.model.masks import causal_mask
+from transformer.model.recorder import Recorder
+
+
+@pytest.fixture(autouse=True)
+def seed():
+    torch.manual_seed(3)
+
+
+@pytest.fixture
+def attention():
+    module = MultiHeadAttention(12, 3, dropout=0.4, kind="cross").eval()
+    torch.nn.init.normal_(module.in_projection.bias)
+    return module
+
+
+def test_the_example_of_the_lectures():
+    # Scores 112 and 96 over sqrt(64): softmax(14, 12) = 0.88, 0.12.
+    weights = attention_weights(torch.tensor([112.0, 96.0]) / 8)
+    torch.testing.assert_close(weights, torch.tensor([0.880797, 0.119203]), atol=1e-6, rtol=0)
+
+
+def test_scores_have_queries_as_rows():
+    query, key = torch.randn(2, 4), torch.randn(3, 4)
+    scores = attention_scores(query, key)
+    assert scores.shape == (2, 3)
+    torch.testing.assert_close(scores[1, 2], query[1] @ key[2] / 2)
+
+
+def test_rows_sum_to_one_and_masked_cells_are_exactly_zero():
+    allowed = causal_mask(6)
+    _, weights = scaled_dot_product_attention(*torch.randn(3, 2, 4, 6, 8), allowed)
+    torch.testing.assert_close(weights.sum(-1), torch.ones(2, 4, 6), atol=1e-6, rtol=0)
+    assert (weights[..., ~allowed] == 0).all()
+    assert (weights[..., allowed] > 0).all()
+
+
+def test_a_row_that_may_look_at_nothing_is_zero():
+    allowed = torch.tensor([[True, True], [False, False]])
+    output, weights = scaled_dot_product_attention(*torch.randn(3, 2, 4), allowed)
+    assert (weights[1] == 0).all() and (output[1] == 0).all()
+    torch.testing.assert_close(weights[0].sum(), torch.tensor(1.0))
+
+
+def test_weights_are_those_before_dropout():
+    query, key, value = torch.randn(3, 5, 4)
+    output, weights = scaled_dot_product_attention(query, key, value, dropout=0.5)
+    torch.testing.assert_close(weights, attention_weights(attention_scores(query, key)))
+    assert not torch.allclose(output, weights @ value)
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_equals_torchs_multi_head_attention(attention, masked):
+    x, memory = torch.randn(2, 5, 12), torch.randn(2, 7, 12)
+    allowed = torch.rand(5, 7) < 0.7 if masked else None
+    if masked:
+        allowed[:, 0] = True
+    record = Recorder(details=True)
+    ours = attention(
+        attention.project_queries(x), attention.project_keys_and_values(memory), allowed, record
+    )
+    theirs, weights = F.multi_head_attention_forward(
+        x.transpose(0, 1), memory.transpose(0, 1), memory.transpose(0, 1), 12, 3,
+        attention.in_projection.weight, attention.in_projection.bias, None, None, False, 0.0,
+        attention.out_projection.weight, attention.out_projection.bias, training=False,
+        attn_mask=None if allowed is None else ~allowed, average_attn_weights=False,
+    )
+    torch.testing.assert_close(ours, theirs.transpose(0, 1), atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(record.tensors["cross.weights"][0], weights, atol=1e-5, rtol=1e-5)
+
+
+def test_fused_attention_agrees_with_the_written_out_one(attention):
+    x = torch.randn(2, 6, 12)
+    query, memory = attention.project(x)
+    fused = attention(query, memory, causal_mask(6))
+    written = attention(query, memory, causal_mask(6), Recorder(details=False))
+    torch.testing.assert_close(fused, written, atol=1e-5, rtol=1e-5)
+
+
+def test_fused_attention_runs_when_nobody_records(attention, monkeypatch):
+    calls = []
+    fused = F.scaled_dot_product_attention
+    monkeypatch.setattr(
+        F, "scaled_dot_product_attention", lambda *args, **kwargs: calls.append(1) or fused(*args, **kwargs)
+    )
+    query, memory = attention.project(torch.randn(1, 4, 12))
+    attention(query, memory, None)
+    assert calls == [1]
+    attention(query, memory, None, Recorder(details=False))
+    assert calls == [1]
+
+
+def test_partial_projections_are_parts_of_the_whole(attention):
+    x = torch.randn(2, 5, 12)
+    query, memory = attention.project(x)
+    torch.testing.assert_close(attention.project_queries(x), query)
+    torch.testing.assert_close(attention.project_keys_and_values(x).keys, memory.keys)
+    torch.testing.assert_close(attention.project_keys_and_values(x).values, memory.values)
+
+
+def test_recorder_keeps_details_only_when_asked(attention):
+    query, memory = attention.project(torch.randn(1, 4, 12))
+    plain, detailed = Recorder(details=False), Recorder(details=True)
+    attention(query, memory, causal_mask(4), plain)
+    attention(query, memory, causal_mask(4), detailed)
+    assert set(plain.tensors) == {"cross.weights"}
+    assert set(detailed.tensors) == {
+        f"cross.{part}" for part in ("weights", "scores", "queries", "keys", "values", "outputs")
+    }
+    scores, weights = detailed.tensors["cross.scores"][0], detailed.tensors["cross.weights"][0]
+    assert scores.isfinite().all() and (scores[..., 0, 1:] != 0).all()
+    torch.testing.assert_close(attention_weights(scores, causal_mask(4)), weights)
+    torch.testing.assert_close(weights @ detailed.tensors["cross.values"][0], detailed.tensors["cross.outputs"][0])
+
+
+def test_a_cache_is_the_earlier_positions_then_the_later(attention):
+    x = torch.randn(1, 5, 12)
+    _, whole = attention.project(x)
+    _, early = attention.project(x[:, :3])
+    _, late = attention.project(x[:, 3:])
+    torch.testing.assert_close(early.followed_by(late).keys, whole.keys)
+    torch.testing.assert_close(early.followed_by(late).values, whole.values)

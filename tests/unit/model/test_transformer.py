@@ -1,0 +1,150 @@
+from __future__ import annotations
+
+import pytest
+import torch
+
+from transformer.config import TransformerConfig
+from transformer.model import Recorder, build
+
+SIZES = {
+    "source_vocabulary": 20, "target_vocabulary": 20, "d_model": 16, "heads": 4, "encoder_layers": 2,
+    "decoder_layers": 3, "d_ff": 24,
+}
+
+
+@pytest.fixture(params=["pre", "post"])
+def model(request):
+    torch.manual_seed(1)
+    return build(TransformerConfig(**SIZES, norm=request.param, dropout=0.3)).eval()
+
+
+@pytest.fixture
+def pair():
+    torch.manual_seed(2)
+    return torch.randint(4, 20, (2, 6)), torch.randint(4, 20, (2, 5))
+
+
+def parameters(**changes):
+    config = TransformerConfig(**{"source_vocabulary": 10, "target_vocabulary": 10, **changes})
+    return sum(parameter.numel() for parameter in build(config).parameters())
+
+
+def test_number_of_parameters():
+    assert parameters(encoder_layers=2, decoder_layers=2) == 14_730_250
+
+
+def test_number_of_parameters_of_the_papers_base_model():
+    # Stacks of 18,914,304 and 25,224,192 parameters (post-norm) and one embedding of 37,000 x 512.
+    base = {"norm": "post", "tied_embeddings": "all", "output_bias": False}
+    count = parameters(source_vocabulary=37_000, target_vocabulary=37_000, **base)
+    assert count == 18_914_304 + 25_224_192 + 37_000 * 512
+
+
+def test_names_of_parameters_are_those_of_the_checkpoints():
+    config = TransformerConfig(**{**SIZES, "encoder_layers": 1, "decoder_layers": 1}, tied_embeddings="all")
+    attention = ["in_projection.weight", "in_projection.bias", "out_projection.weight", "out_projection.bias"]
+    feed_forward = ["expand.weight", "expand.bias", "contract.weight", "contract.bias"]
+    norm = ["norm.weight", "norm.bias"]
+    encoder = [f"self_attention.{name}" for name in attention] + [f"feed_forward.{name}" for name in feed_forward]
+    decoder = encoder + [f"cross_attention.{name}" for name in attention]
+    encoder = encoder + [f"{part}_residual.{n}" for part in ("self_attention", "feed_forward") for n in norm]
+    decoder += [
+        f"{part}_residual.{n}" for part in ("self_attention", "cross_attention", "feed_forward") for n in norm
+    ]
+    expected = {"source_embedding.weight", "generator.bias"}
+    expected |= {f"encoder_layers.0.{name}" for name in encoder}
+    expected |= {f"decoder_layers.0.{name}" for name in decoder}
+    expected |= {f"{stack}_norm.{name}" for stack in ("encoder", "decoder") for name in ("weight", "bias")}
+    assert {name for name, _ in build(config).named_parameters()} == expected
+
+
+@pytest.mark.parametrize(("tied", "shared"), [("none", 0), ("target", 1), ("all", 2)])
+def test_tied_embeddings_are_one_matrix(tied, shared):
+    model = build(TransformerConfig(**SIZES, tied_embeddings=tied))
+    target = model.target_embedding.weight
+    same = [model.generator.weight is target, model.source_embedding.weight is target]
+    assert sum(same) == shared
+
+
+def test_fresh_weights_are_xavier_uniform():
+    torch.manual_seed(0)
+    model = build(TransformerConfig(source_vocabulary=500, target_vocabulary=500, d_model=64, d_ff=128))
+    layer = model.encoder_layers[0]
+    for part in layer.self_attention.in_projection.weight.chunk(3):
+        bound = (6 / (64 + 64)) ** 0.5
+        assert part.abs().max() <= bound and part.abs().max() > 0.95 * bound
+    bound = (6 / (64 + 128)) ** 0.5
+    assert float(layer.feed_forward.expand.weight.detach().abs().max()) == pytest.approx(bound, rel=0.05)
+    assert float(model.target_embedding.weight.detach().std()) == pytest.approx(64**-0.5, rel=0.05)
+    assert not layer.self_attention.in_projection.bias.any()
+
+
+def test_a_later_target_piece_leaves_earlier_logits_equal(model, pair):
+    source, target = pair
+    changed = target.clone()
+    changed[:, 3] = (changed[:, 3] - 3) % 16 + 4
+    before, after = model(source, target), model(source, changed)
+    assert torch.equal(before[:, :3], after[:, :3])
+    assert not torch.allclose(before[:, 3:], after[:, 3:])
+
+
+def test_padding_changes_nothing(model, pair):
+    source, target = pair
+    padded_source = torch.cat([source, torch.zeros(2, 3, dtype=torch.long)], dim=1)
+    padded_target = torch.cat([target, torch.zeros(2, 2, dtype=torch.long)], dim=1)
+    plain = model(source, target)
+    padded = model(padded_source, padded_target, source_real=padded_source != 0)
+    torch.testing.assert_close(padded[:, :5], plain, atol=1e-5, rtol=1e-5)
+
+
+def test_sentences_of_a_batch_do_not_see_each_other(model, pair):
+    source, target = pair
+    order = torch.tensor([1, 0])
+    torch.testing.assert_close(model(source, target)[order], model(source[order], target[order]))
+
+
+def test_recording_changes_nothing_and_reports_every_layer(model, pair):
+    source, target = pair
+    real = torch.ones_like(source, dtype=torch.bool)
+    record = Recorder(details=True)
+    memory = model.encode(source, real, record=record)
+    hidden = model.decode(target, memory, real, record=record)
+    torch.testing.assert_close(model.generator(hidden), model(source, target), atol=1e-5, rtol=1e-5)
+    assert [w.shape for w in record.tensors["encoder.weights"]] == [(2, 4, 6, 6)] * 2
+    assert [w.shape for w in record.tensors["decoder.weights"]] == [(2, 4, 5, 5)] * 3
+    assert [w.shape for w in record.tensors["cross.weights"]] == [(2, 4, 5, 6)] * 3
+    for kind in ("encoder", "decoder", "cross"):
+        for weights in record.tensors[f"{kind}.weights"]:
+            torch.testing.assert_close(weights.sum(-1), torch.ones(weights.shape[:-1]), atol=1e-6, rtol=0)
+    assert len(record.tensors["encoder.residual"]) == 1 + 2 * 2
+    assert len(record.tensors["decoder.residual"]) == 1 + 3 * 3
+    last = record.tensors["decoder.residual"][-1]
+    torch.testing.assert_close(model.decoder_norm(last), hidden)
+
+
+def test_reading_piece_by_piece_equals_reading_at_once(model, pair):
+    source, target = pair
+    real = torch.ones_like(source, dtype=torch.bool)
+    memory = model.encode(source, real)
+    cache = model.begin(memory, real)
+    parts = []
+    for start, end in ((0, 1), (1, 3), (3, 5)):
+        hidden, cache = model.decode_more(target[:, start:end], cache)
+        parts.append(hidden)
+    torch.testing.assert_close(torch.cat(parts, dim=1), model.decode(target, memory, real), atol=1e-5, rtol=1e-5)
+
+
+def test_a_cache_can_be_rearranged(model, pair):
+    source, target = pair
+    real = torch.ones_like(source, dtype=torch.bool)
+    _, cache = model.decode_more(target[:, :2], model.begin(model.encode(source, real), real))
+    rows = torch.tensor([1, 1, 0])
+    plain, _ = model.decode_more(target[:, 2:3], cache)
+    chosen, _ = model.decode_more(target[rows, 2:3], cache.select(rows))
+    torch.testing.assert_close(chosen, plain[rows], atol=1e-5, rtol=1e-5)
+
+
+def test_dropout_works_in_training_only(model, pair):
+    assert torch.equal(model(*pair), model(*pair))
+    model.train()
+    assert not torch.equal(model(*pair), model(*pair))

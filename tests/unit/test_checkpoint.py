@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import shutil
+
+import pytest
+import torch
+
+from transformer.checkpoint import load_checkpoint, read_tensors, save_checkpoint, write_tensors
+from transformer.config import TransformerConfig
+from transformer.errors import CheckpointError
+from transformer.model import build
+from transformer.tokenizer import train_tokenizer
+from transformer.translator import Translator
+
+
+@pytest.fixture
+def folder(model_folder, tmp_path):
+    return shutil.copytree(model_folder, tmp_path / "model")
+
+
+def test_loads_what_was_saved_in_half_precision(tmp_path, small_config, tokenizer):
+    model = build(small_config)
+    save_checkpoint(tmp_path, small_config, dict(model.named_parameters()), tokenizer)
+    loaded = load_checkpoint(tmp_path)
+    assert loaded.model.config == small_config and loaded.tokenizer.fingerprint == tokenizer.fingerprint
+    assert not loaded.model.training and loaded.card == ""
+    for (name, ours), theirs in zip(model.named_parameters(), loaded.model.parameters(), strict=True):
+        assert torch.equal(ours.half().float(), theirs), name
+    assert read_tensors(tmp_path / "model.safetensors")[0]["generator.bias"].dtype == torch.float16
+
+
+def test_the_card_is_read_and_survives_saving(folder, small_config, tokenizer):
+    assert load_checkpoint(folder).card == "# A card"
+    save_checkpoint(folder, small_config, dict(build(small_config).named_parameters()), tokenizer)
+    assert load_checkpoint(folder).card == "# A card"
+
+
+@pytest.mark.parametrize("name", ["config.json", "model.safetensors", "tokenizer.model"])
+def test_a_missing_file_is_named(folder, name):
+    (folder / name).unlink()
+    with pytest.raises(CheckpointError, match=f"{name} is missing"):
+        Translator.load(folder)
+
+
+def test_a_missing_folder_is_named(tmp_path):
+    with pytest.raises(CheckpointError, match=r"nowhere.config.json is missing"):
+        load_checkpoint(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize("name", ["config.json", "model.safetensors", "tokenizer.model"])
+def test_a_truncated_file_is_told(folder, name):
+    content = (folder / name).read_bytes()
+    (folder / name).write_bytes(content[: len(content) // 2])
+    with pytest.raises(CheckpointError, match="Fetch the model folder again"):
+        load_checkpoint(folder)
+
+
+def test_an_empty_file_is_told(folder):
+    (folder / "model.safetensors").write_bytes(b"")
+    with pytest.raises(CheckpointError, match="damaged"):
+        load_checkpoint(folder)
+
+
+def test_a_vocabulary_of_another_model_is_told(folder):
+    other = train_tokenizer(["something else entirely, quite another text " * 3] * 40, size=372)
+    (folder / "tokenizer.model").write_bytes(other.serialized)
+    with pytest.raises(CheckpointError, match="not the one that the weights beside it were trained with"):
+        load_checkpoint(folder)
+
+
+def test_weights_of_another_shape_are_told(folder, small_config):
+    config = TransformerConfig.from_json(small_config.to_json().replace('"d_ff": 48', '"d_ff": 64'))
+    (folder / "config.json").write_text(config.to_json())
+    with pytest.raises(CheckpointError, match="feed_forward.* should be .*64"):
+        load_checkpoint(folder)
+
+
+def test_altered_weights_are_told(folder):
+    content = bytearray((folder / "model.safetensors").read_bytes())
+    content[-100] ^= 1
+    (folder / "model.safetensors").write_bytes(content)
+    with pytest.raises(CheckpointError, match="altered after they were saved"):
+        load_checkpoint(folder)
+
+
+def test_an_altered_configuration_is_told(folder):
+    config = folder / "config.json"
+    config.write_text(config.read_text().replace('"relu"', '"gelu"'))
+    with pytest.raises(CheckpointError, match="altered after they were saved"):
+        load_checkpoint(folder)
+
+
+def test_an_interrupted_save_leaves_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "weights.safetensors"
+    write_tensors(path, {"a": torch.ones(2)}, {})
+
+    def interrupted(*args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("os.replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write_tensors(path, {"a": torch.zeros(2)}, {})
+    assert torch.equal(read_tensors(path)[0]["a"], torch.ones(2))

@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+
+import pytest
+import torch
+
+from transformer.config import CHOICES, TransformerConfig
+from transformer.model import build
+
+SMALL = {
+    "source_vocabulary": 11, "target_vocabulary": 11, "d_model": 8, "heads": 2, "encoder_layers": 2,
+    "decoder_layers": 1, "d_ff": 16, "max_positions": 12,
+}
+
+
+def test_survives_the_way_through_json():
+    config = TransformerConfig(**SMALL, norm="post", tied_embeddings="all", dropout=0.25, scale_embedding=False)
+    assert TransformerConfig.from_json(config.to_json()) == config
+
+
+def test_cannot_be_changed():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        TransformerConfig(**SMALL).heads = 4
+
+
+def test_head_width():
+    assert TransformerConfig(**SMALL).d_head == 4
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"d_model": 10, "heads": 4}, "10 is no multiple of 4"),
+        ({"d_model": 9, "heads": 3}, "even d_model, not 9"),
+        ({"heads": 0}, "heads .* not 0"),
+        ({"d_ff": 2.5}, "d_ff .* not 2.5"),
+        ({"encoder_layers": True}, "encoder_layers .* not True"),
+        ({"dropout": 1.0}, "dropout .* not 1.0"),
+        ({"dropout": "much"}, "dropout .* not 'much'"),
+        ({"activation": "tanh"}, "relu, gelu, silu, not 'tanh'"),
+        ({"norm": None}, "pre, post, not None"),
+        ({"output_bias": 1}, "output_bias must be true or false, not 1"),
+        ({"tied_embeddings": "all", "target_vocabulary": 12}, "source_vocabulary is 11, target_vocabulary is 12"),
+    ],
+)
+def test_says_what_does_not_fit(change, message):
+    with pytest.raises(ValueError, match=message):
+        TransformerConfig(**{**SMALL, **change})
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[]", "JSON object, not list"),
+        ("{", "Expecting"),
+        ('{"source_vocabulary": 5}', "missing field.*target_vocabulary"),
+        (json.dumps({**SMALL, "depth": 3}), "unknown field.*depth"),
+    ],
+)
+def test_refuses_a_file_that_is_no_configuration(text, message):
+    with pytest.raises(ValueError, match=message):
+        TransformerConfig.from_json(text)
+
+
+CHOICE_COMBINATIONS = [
+    dict(zip(CHOICES, values, strict=True)) for values in itertools.product(*CHOICES.values())
+]
+
+
+@pytest.mark.parametrize("choice", CHOICE_COMBINATIONS, ids=lambda choice: "-".join(choice.values()))
+def test_every_combination_of_choices_runs_and_learns(choice):
+    torch.manual_seed(0)
+    model = build(TransformerConfig(**SMALL, **choice))
+    source, target = torch.randint(11, (2, 5)), torch.randint(11, (2, 4))
+    logits = model(source, target)
+    assert logits.shape == (2, 4, 11)
+    logits.logsumexp(-1).sum().backward()
+    assert all(p.grad is not None and p.grad.isfinite().all() for p in model.parameters())
+
+
+@pytest.mark.parametrize("scale", [True, False])
+@pytest.mark.parametrize("bias", [True, False])
+def test_scale_and_bias_do_what_they_say(scale, bias):
+    model = build(TransformerConfig(**SMALL, scale_embedding=scale, output_bias=bias, positions="none"))
+    pieces = torch.tensor([[3]])
+    model.eval()
+    embedded = model._embed(pieces, model.source_embedding, model.source_positions)
+    factor = 8**0.5 if scale else 1.0
+    torch.testing.assert_close(embedded[0, 0], model.source_embedding.weight[3] * factor)
+    assert (model.generator.bias is not None) is bias

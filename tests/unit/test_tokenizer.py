@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+import random
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from transformer.normalisation import normalise
+from transformer.tokenizer import END, PAD, START, UNKNOWN, Tokenizer, train_tokenizer
+
+HOSTILE = [
+    "", " ", "\t\n", "a", "🙂", "👩‍👩‍👧🇩🇪", "שלום עולם", "مرحبا", "日本語の文", "e\u0301\u0323x", "a" * 5000, "?!..,;",
+    "<b>x</b>", '"><script>alert(1)</script>', "&amp;", "a\x00b", "</s>", "<s> <pad> <unk> <0x41>", "▁", "a▁b ▁▁",
+    r"$\frac{a}{b}$", "# *md* [x](y) `c`", "https://example.org/?a=b&c=d", "a\tb\nc", "dog " * 50, "ﬁ…’“”",
+    "\ufeff\u200b", "\ud83d", "Ａ１", "x" + "\u0308" * 30,
+]
+
+
+def test_special_pieces_have_their_ids(tokenizer):
+    assert [tokenizer.texts[piece] for piece in (PAD, UNKNOWN, START, END)] == ["<pad>", "<unk>", "<s>", "</s>"]
+
+
+def test_every_piece_is_located_in_the_text_as_typed(tokenizer):
+    typed = "The  “old” man…"
+    pieces = tokenizer.encode(typed)
+    covered = [typed[slice(*piece.span)] for piece in pieces if piece.span]
+    assert pieces[-1].id == END and pieces[-1].special and pieces[-1].span is None
+    assert covered[0] == "The"[: len(covered[0])]
+    distinct = sorted({piece.span for piece in pieces if piece.span and piece.span[0] < piece.span[1]})
+    assert "".join(typed[start:end] for start, end in distinct) == "The“old”man…"
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_text_survives(tokenizer, text):
+    pieces = tokenizer.encode(text)
+    ids = [piece.id for piece in pieces]
+    assert ids == tokenizer.encode_ids(text)
+    assert ids.count(END) == 1 and ids[-1] == END, "typed markup never becomes a control piece"
+    assert not {PAD, UNKNOWN, START} & set(ids)
+    assert tokenizer.decode(ids) == normalise(text)
+
+
+def check_spans(tokenizer, text):
+    spans = [piece.span for piece in tokenizer.encode(text, end=False)]
+    assert all(0 <= start <= end <= len(text) for start, end in spans)
+    assert all(a[0] <= b[0] and a[1] <= b[1] for a, b in zip(spans, spans[1:], strict=False))
+    covered = {position for start, end in spans for position in range(start, end)}
+    lost = "".join(character for position, character in enumerate(text) if position not in covered)
+    assert normalise(lost) == "", "only spaces and what normalisation removes is covered by no piece"
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_spans_cover_everything_once_from_left_to_right(tokenizer, text):
+    check_spans(tokenizer, text)
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_random_text_survives_with_its_spans(tokenizer, seed):
+    rng = random.Random(seed)
+    ranges = ((0x20, 0x7F), (0xA0, 0x250), (0x300, 0x330), (0x2000, 0x2030), (0x4E00, 0x4E20), (0x1F600, 0x1F640))
+    text = "".join(chr(rng.randrange(*rng.choice(ranges))) for _ in range(rng.randrange(1, 60)))
+    assert tokenizer.decode(tokenizer.encode_ids(text)) == normalise(text)
+    check_spans(tokenizer, text)
+
+
+def test_the_bytes_of_a_character_share_its_span(tokenizer):
+    pieces = tokenizer.encode("a 🙂", end=False)
+    spans = [piece.span for piece in pieces if piece.text.startswith("<0x")]
+    assert spans == [(2, 3)] * 4
+
+
+def test_typographic_and_typed_apostrophes_are_the_same(tokenizer):
+    assert tokenizer.encode_ids("I don’t “know”") == tokenizer.encode_ids("I don't \"know\"")
+
+
+def test_pieces_of_ids_are_located_in_the_decoded_text(tokenizer):
+    ids = tokenizer.encode_ids("Ich habe 🙂 einen Traum.")
+    text = tokenizer.decode(ids)
+    pieces = tokenizer.pieces([START, *ids])
+    assert pieces[0].special and pieces[0].span is None
+    words = "".join(dict.fromkeys(text[slice(*piece.span)] for piece in pieces if piece.span and piece.text != "▁"))
+    assert text == "Ich habe 🙂 einen Traum."
+    assert words.startswith("Ich"[: len(words)]) and "🙂" in words
+
+
+def test_broken_bytes_are_decoded_without_an_exception(tokenizer):
+    first_byte = tokenizer.texts.index("<0xF0>")
+    ids = [first_byte, tokenizer.encode_ids("a", end=False)[-1]]
+    assert "\ufffd" in tokenizer.decode(ids)
+    assert len(tokenizer.pieces(ids)) == 2
+
+
+def test_digits_are_pieces_of_their_own(tokenizer):
+    assert [p.text for p in tokenizer.encode("1984", end=False)][-4:] == ["1", "9", "8", "4"]
+
+
+def test_the_end_symbol_can_be_left_out(tokenizer):
+    assert tokenizer.encode_ids("a", end=False) == tokenizer.encode_ids("a")[:-1]
+
+
+def test_a_file_that_is_no_vocabulary_is_refused(tmp_path):
+    path = tmp_path / "tokenizer.model"
+    for content in (b"", b"nonsense", bytes(range(256)) * 9):
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match="vocabulary"):
+            Tokenizer.load(path)
+
+
+def test_loads_what_it_saved(tokenizer, tmp_path):
+    path = tmp_path / "tokenizer.model"
+    path.write_bytes(tokenizer.serialized)
+    loaded = Tokenizer.load(path)
+    assert loaded.fingerprint == tokenizer.fingerprint and loaded.texts == tokenizer.texts
+
+
+def test_training_is_repeatable():
+    rng = random.Random(4)
+    words = ["".join(rng.choices("abcdefghij", k=rng.randrange(2, 8))) for _ in range(300)]
+    sentences = [" ".join(rng.choices(words, k=8)) for _ in range(300)]
+    assert train_tokenizer(sentences, size=400).texts == train_tokenizer(sentences, size=400).texts
+
+
+def test_too_little_text_for_a_vocabulary_is_said():
+    with pytest.raises(ValueError, match="no vocabulary of 5000 pieces"):
+        train_tokenizer(["a b c"], size=5000)
+
+
+def test_threads_share_one_tokenizer(tokenizer):
+    texts = [f"The dog {'and the cat ' * i}play {i}." for i in range(32)]
+    alone = [tokenizer.encode(text) for text in texts]
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(tokenizer.encode, texts)) == alone

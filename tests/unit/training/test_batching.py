@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from transformer.tokenizer import PAD, START
+from transformer.training.batching import WIDTHS, Batches
+from transformer.training.data import PieceData, Side
+
+
+@pytest.fixture
+def data():
+    rng = np.random.default_rng(3)
+    sides = [[rng.integers(4, 90, size=rng.integers(1, 30)).tolist() for _ in range(200)] for _ in range(2)]
+    return PieceData(Side.of(sides[0]), Side.of(sides[1]))
+
+
+def test_an_epoch_has_every_pair_once(data):
+    for epoch in (0, 5):
+        members = np.concatenate(Batches(data, pieces=64, seed=1).epoch(epoch))
+        assert sorted(members.tolist()) == list(range(200))
+
+
+def test_order_follows_from_seed_and_epoch_alone(data):
+    def order(seed, epoch):
+        return [batch.tolist() for batch in Batches(data, pieces=64, seed=seed).epoch(epoch)]
+
+    assert order(1, 3) == order(1, 3)
+    assert order(1, 3) != order(1, 4) and order(1, 3) != order(2, 3)
+    assert len(order(1, 3)) == len(order(1, 4)), "resuming counts on epochs of one length"
+
+
+def test_batches_have_few_shapes_and_hold_no_more_pieces_than_asked(data):
+    batches = Batches(data, pieces=128, seed=1)
+    for members in batches.epoch(0):
+        batch = batches.load(members)
+        assert batch.source.shape == batch.target.shape == batch.predicted.shape
+        assert batch.source.shape[1] in WIDTHS and batch.source.numel() <= 128
+
+
+def test_the_decoder_reads_what_was_predicted_one_step_before(data):
+    batches = Batches(data, pieces=128, seed=1)
+    for members in batches.epoch(0):
+        batch = batches.load(members)
+        for row, index in enumerate(members):
+            predicted = data.target[index].tolist()
+            assert batch.predicted[row, : len(predicted)].tolist() == predicted
+            assert batch.target[row, : len(predicted)].tolist() == [START, *predicted[:-1]]
+            assert (batch.predicted[row, len(predicted) :] == PAD).all()
+            assert batch.source[row][batch.source[row] != PAD].tolist() == data.source[index].tolist()
+        assert batch.pieces == sum(len(data.target[index]) for index in members)
+
+
+def test_what_cannot_be_batched_is_said():
+    with pytest.raises(ValueError, match="no sentence pairs"):
+        Batches(PieceData(Side.of([]), Side.of([])), pieces=64, seed=1)
+    long = Side.of([list(range(4, 304))])
+    with pytest.raises(ValueError, match="longest sentence has 300 pieces"):
+        Batches(PieceData(long, long), pieces=64, seed=1)

@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import gzip
+
+import numpy as np
+import pytest
+
+from transformer.tokenizer import END
+from transformer.training.data import PieceData, read_pairs, typed_carelessly, vary
+
+PAIRS = [("The dog.", "Der Hund."), ("I have a dream.", "Ich habe einen Traum."), ("Yes!", "Ja!")]
+
+
+def test_reads_tab_separated_files_plain_and_compressed(tmp_path):
+    text = "The “dog”.\tDer Hund.\ttatoeba\r\n\tleer\nYes\u2028no\tJa\n"
+    (tmp_path / "a.tsv").write_bytes(text.encode())
+    (tmp_path / "b.tsv.gz").write_bytes(gzip.compress(text.encode()))
+    expected = [('The "dog".', "Der Hund."), ("Yes no", "Ja")]
+    assert read_pairs(tmp_path / "a.tsv") == read_pairs(tmp_path / "b.tsv.gz") == expected
+
+
+def test_a_row_without_a_tab_is_named(tmp_path):
+    (tmp_path / "a.tsv").write_text("one\teins\ntwo\n")
+    with pytest.raises(ValueError, match="line 2: expected source, tab, target"):
+        read_pairs(tmp_path / "a.tsv")
+
+
+def test_careless_typing():
+    assert typed_carelessly(("Is it Tom?", "Ist es Tom?")) == ("is it tom", "Ist es Tom?")
+    assert typed_carelessly(("...", "...")) == ("...", "...")
+
+
+def test_variations_are_added_in_their_shares():
+    pairs = PAIRS * 20
+    more = vary(pairs, careless=0.5, joined=0.25, rng=np.random.default_rng(1))
+    assert more[:60] == pairs
+    careless, joined = more[60:90], more[90:]
+    assert set(careless) <= {typed_carelessly(pair) for pair in pairs} and len(joined) == 15
+    for source, target in joined:
+        assert source.count(".") + source.count("!") == target.count(".") + target.count("!") >= 2
+
+
+def test_pieces_come_back_as_they_were_put_in(tokenizer, tmp_path):
+    data = PieceData.of([*PAIRS, ("long " * 50, "lang")], tokenizer, max_pieces=40)
+    assert len(data) == 3, "the long pair is left out"
+    data.save(tmp_path / "data.npz")
+    loaded = PieceData.load(tmp_path / "data.npz")
+    for (source, target), (first, second) in zip(PAIRS, loaded, strict=True):
+        assert first.tolist() == tokenizer.encode_ids(source)
+        assert tokenizer.decode(second.tolist()) == target and second[-1] == END
+    assert loaded.target.lengths.tolist() == [len(tokenizer.encode_ids(target)) for _, target in PAIRS]

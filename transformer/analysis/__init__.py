@@ -1,0 +1,1 @@
+"""Numbers read off a trace: numpy only, no model."""

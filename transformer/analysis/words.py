@@ -1,0 +1,45 @@
+"""Pieces merged into words (Clark et al. 2019, "What Does BERT Look At?", section 4.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from transformer.tokenizer import SPACE_MARK, Piece
+
+Group = tuple[int, ...]
+
+
+def word_groups(pieces: Sequence[Piece]) -> tuple[Group, ...]:
+    """Which positions form a word: a piece that begins with a space begins one; special pieces stand alone."""
+    groups: list[list[int]] = []
+    for position, piece in enumerate(pieces):
+        begins = piece.special or piece.text.startswith(SPACE_MARK)
+        if begins or not groups or pieces[groups[-1][-1]].special:
+            groups.append([position])
+        else:
+            groups[-1].append(position)
+    return tuple(map(tuple, groups))
+
+
+def merge_words(weights: np.ndarray, rows: Sequence[Group], columns: Sequence[Group]) -> np.ndarray:
+    """Attention between words.
+
+    Attention *to* a word is the sum over its pieces; attention *from* a word is the mean over its pieces. Rows that
+    summed to 1 still do.
+
+    Args:
+        weights: [..., T, S].
+        rows, columns: positions of each word, in order.
+
+    Returns:
+        [..., words of the rows, words of the columns].
+    """
+    to_words = np.stack([weights[..., list(group)].sum(axis=-1) for group in columns], axis=-1)
+    return np.stack([to_words[..., list(group), :].mean(axis=-2) for group in rows], axis=-2)
+
+
+def merge_mask(mask: np.ndarray, rows: Sequence[Group], columns: Sequence[Group]) -> np.ndarray:
+    """Between which words any piece may look at any piece; bool [words of the rows, words of the columns]."""
+    return np.array([[mask[np.ix_(row, column)].any() for column in columns] for row in rows], dtype=bool)

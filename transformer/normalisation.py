@@ -1,0 +1,77 @@
+"""One spelling for characters that look or mean the same, in training and at the keyboard."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator
+
+QUOTES = dict.fromkeys("“”„‟«»″", '"') | dict.fromkeys("’‘‚‛‹›′´", "'")
+DASHES = dict.fromkeys("‐‑−", "-") | dict.fromkeys("‒—―", "–")
+# They have no width and no meaning of their own: zero-width space, word joiner, byte order mark, soft hyphen. The
+# zero-width joiner stays, emoji are made with it.
+INVISIBLE = dict.fromkeys("\u200b\u2060\ufeff\u00ad", "")
+# sentencepiece writes a space as "▁"; typed, it must not become one.
+SPACE_MARK = {"▁": "_"}
+REPLACED = QUOTES | DASHES | INVISIBLE | SPACE_MARK
+
+
+def normalise(text: str) -> str:
+    """The spelling that the model reads; see `normalise_with_spans`."""
+    if text.isascii() and text.isprintable():
+        # Nothing but the spaces can change, and most training text is like this.
+        return " ".join(text.split())
+    return normalise_with_spans(text)[0]
+
+
+def normalise_with_spans(text: str) -> tuple[str, list[tuple[int, int]]]:
+    """The spelling that the model reads, and where each of its characters comes from.
+
+    Compatibility forms become plain ones and marks join their letters (Unicode NFKC); typographic quotes, apostrophes
+    and dashes become the keyboard's; any white space becomes one space, none at the ends; control characters and
+    invisible ones go; half of a surrogate pair becomes U+FFFD. Every other character stays as it is.
+
+    Args:
+        text: as typed.
+
+    Returns:
+        The text, and for each of its characters the span [start, end) of `text` that it stands for.
+    """
+    characters: list[str] = []
+    spans: list[tuple[int, int]] = []
+    for start, end in _clusters(text):
+        for character in _spelling(text[start:end]):
+            if character == " " and (not characters or characters[-1] == " "):
+                continue
+            characters.append(character)
+            spans.append((start, end))
+    if characters and characters[-1] == " ":
+        characters.pop()
+        spans.pop()
+    return "".join(characters), spans
+
+
+def _clusters(text: str) -> Iterator[tuple[int, int]]:
+    """Spans of a character with the marks behind it, which must be normalised together."""
+    start = 0
+    for position in range(1, len(text) + 1):
+        if position == len(text) or not _joins(text[position]):
+            yield start, position
+            start = position
+
+
+def _joins(character: str) -> bool:
+    # Vowels and final consonants of Hangul are letters that join the syllable before them.
+    return unicodedata.category(character) in ("Mn", "Mc") or "\u1160" <= character <= "\u11ff"
+
+
+def _spelling(cluster: str) -> str:
+    replaced = "".join(REPLACED.get(character, character) for character in cluster)
+    plain = unicodedata.normalize("NFKC", replaced)
+    return "".join(_kept(REPLACED.get(character, character)) for character in plain)
+
+
+def _kept(character: str) -> str:
+    if character.isspace():
+        return " "
+    category = unicodedata.category(character) if character else ""
+    return {"Cc": "", "Cs": "\ufffd"}.get(category, character)

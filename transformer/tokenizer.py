@@ -1,0 +1,173 @@
+"""Text to pieces and back, with the part of the text that each piece covers."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import sentencepiece
+
+from transformer.normalisation import normalise, normalise_with_spans
+
+PAD, UNKNOWN, START, END = 0, 1, 2, 3
+
+SPACE_MARK = "▁"
+# Letters of both languages that must be pieces even if a small corpus lacks them.
+REQUIRED = "".join(map(chr, range(0x21, 0x7F))) + "äöüÄÖÜßéèàçñ€–§°"
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One entry of the vocabulary at one place of a text.
+
+    Attributes:
+        id: in the vocabulary.
+        text: as the vocabulary spells it: "▁Hund" (▁ is the space before it), "<0xF0>" (one byte), "</s>".
+        span: the characters [start, end) of the reader's text that it covers, spaces left out; None for special
+            pieces. The bytes of one character share its span; a lone space mark covers nothing, start = end.
+        special: a control piece: padding, start or end symbol.
+    """
+
+    id: int
+    text: str
+    span: tuple[int, int] | None
+    special: bool
+
+
+class Tokenizer:
+    """A sentencepiece model. Threads may share one.
+
+    Args:
+        model: the serialised model.
+
+    Raises:
+        ValueError: it is none, or its special pieces have other ids than PAD, UNKNOWN, START and END.
+    """
+
+    def __init__(self, model: bytes) -> None:
+        self.serialized = model
+        try:
+            self._processor = sentencepiece.SentencePieceProcessor(model_proto=model)
+            self.size: int = self._processor.get_piece_size()
+        except (RuntimeError, ValueError, TypeError) as error:
+            raise ValueError("the vocabulary is no sentencepiece model, or a damaged one") from error
+        processor = self._processor
+        ids = (processor.pad_id(), processor.unk_id(), processor.bos_id(), processor.eos_id())
+        if ids != (PAD, UNKNOWN, START, END):
+            raise ValueError(
+                f"the vocabulary numbers <pad>, <unk>, <s>, </s> as {ids} instead of {(PAD, UNKNOWN, START, END)}: "
+                "train it with `python -m transformer.training prepare`"
+            )
+        self.texts = tuple(processor.id_to_piece(range(self.size)))
+
+    @classmethod
+    def load(cls, path: Path) -> Tokenizer:
+        """Read a model file.
+
+        Raises:
+            ValueError: it holds no sentencepiece model.
+        """
+        return cls(Path(path).read_bytes())
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of the model, hexadecimal."""
+        return hashlib.sha256(self.serialized).hexdigest()
+
+    def encode_ids(self, text: str, *, end: bool = True) -> list[int]:
+        """Ids of the pieces of a text, with the end symbol unless `end` is False."""
+        return self._processor.encode(normalise(text)) + [END] * end
+
+    def encode(self, text: str, *, end: bool = True) -> tuple[Piece, ...]:
+        """The pieces of a text; their spans refer to `text` as it was typed."""
+        plain, spans = normalise_with_spans(text)
+        ids = self._processor.encode(plain) + [END] * end
+        return self._located(ids, plain, spans, len(text))
+
+    def pieces(self, ids: Sequence[int]) -> tuple[Piece, ...]:
+        """The pieces with these ids; their spans refer to `decode(ids)`."""
+        text = self.decode(ids)
+        return self._located(ids, text, [(at, at + 1) for at in range(len(text))], len(text))
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of the pieces: special ones left out, bytes joined, broken bytes as U+FFFD."""
+        return self._processor.decode([piece for piece in ids if piece not in (PAD, START, END)])
+
+    def _located(
+        self, ids: Sequence[int], plain: str, spans: Sequence[tuple[int, int]], length: int
+    ) -> tuple[Piece, ...]:
+        """Walk along the normalised text with the pieces, which spell it out one after the other.
+
+        Args:
+            ids: of the pieces.
+            plain: the text that they spell.
+            spans: of each character of `plain` in the reader's text.
+            length: of the reader's text.
+        """
+        pieces = []
+        at = 0
+        bytes_left = 0
+        for piece in ids:
+            text = self.texts[piece]
+            if piece in (PAD, START, END):
+                pieces.append(Piece(piece, text, None, True))
+                continue
+            if self._processor.is_byte(piece):
+                if not bytes_left:
+                    bytes_left = len(plain[at].encode()) if at < len(plain) else 1
+                bytes_left -= 1
+                first, last = at, at + 1
+                at += not bytes_left
+            else:
+                # The mark of the first word stands for no character; any other one for a space.
+                marks = len(text) - len(text.lstrip(SPACE_MARK))
+                at += marks if at else max(0, marks - 1)
+                first, last = at, at + len(text) - marks
+                at = last
+            covered = spans[first:last]
+            here = spans[first][0] if first < len(spans) else length
+            pieces.append(Piece(piece, text, (covered[0][0], covered[-1][1]) if covered else (here, here), False))
+        return tuple(pieces)
+
+
+def train_tokenizer(sentences: Iterable[str], *, size: int = 8000, seed: int = 1) -> Tokenizer:
+    """One unigram vocabulary for both languages (Kudo 2018, "Subword Regularization", section 3.2).
+
+    Characters outside it are spelt in UTF-8 bytes, so none is ever lost. Digits are pieces of their own.
+
+    Args:
+        sentences: of both languages, as they come.
+        size: number of pieces, special ones and 256 bytes included.
+        seed: of sentencepiece's random numbers.
+
+    Raises:
+        ValueError: there is too little text for so many pieces.
+    """
+    model = io.BytesIO()
+    sentencepiece.set_random_generator_seed(seed)
+    try:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=(normalise(sentence) for sentence in sentences),
+            model_writer=model,
+            model_type="unigram",
+            vocab_size=size,
+            character_coverage=0.9999,
+            required_chars=REQUIRED,
+            byte_fallback=True,
+            split_digits=True,
+            # The text is normalised already, by rules that know where each character came from.
+            normalization_rule_name="identity",
+            remove_extra_whitespaces=False,
+            pad_id=PAD,
+            unk_id=UNKNOWN,
+            bos_id=START,
+            eos_id=END,
+            pad_piece="<pad>",
+            minloglevel=2,
+        )
+    except RuntimeError as error:
+        raise ValueError(f"no vocabulary of {size} pieces could be made of this text: {error}") from error
+    return Tokenizer(model.getvalue())

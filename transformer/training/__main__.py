@@ -1,0 +1,68 @@
+"""python -m transformer.training prepare | train | evaluate"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import sys
+from dataclasses import fields
+from pathlib import Path
+
+from transformer.training.evaluate import evaluate
+from transformer.training.memory import keep_freed_memory
+from transformer.training.prepare import prepare
+from transformer.training.processes import joined_processes
+from transformer.training.recipe import Recipe
+from transformer.training.trainer import Trainer
+
+
+def arguments() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m transformer.training", description="Train a translation model.")
+    commands = parser.add_subparsers(dest="command", required=True)
+
+    command = commands.add_parser("prepare", help="make a vocabulary and split sentence pairs into its pieces")
+    command.add_argument("--run", type=Path, required=True, help="folder of the run, made if it is not there")
+    command.add_argument("--data", type=Path, nargs="+", required=True, help="files: source, tab, target (.gz or not)")
+    command.add_argument("--validation", type=Path, required=True, help="such a file, to watch the loss on")
+    command.add_argument("--vocabulary", type=int, default=8000, help="pieces of the joint vocabulary (%(default)s)")
+
+    command = commands.add_parser("train", help="train in a prepared folder, or continue there")
+    command.add_argument("--run", type=Path, required=True, help="folder that `prepare` made")
+    command.add_argument("--device", choices=("cpu", "cuda", "mps"), help="CUDA if it is there, else the CPU")
+    for field in fields(Recipe):
+        command.add_argument(
+            f"--{field.name.replace('_', '-')}", type=type(field.default), default=field.default,
+            help="(%(default)s)",
+        )
+
+    command = commands.add_parser("evaluate", help="BLEU and chrF of a model on held-out pairs")
+    command.add_argument("--model", type=Path, required=True, help="model folder")
+    command.add_argument("--data", type=Path, required=True, help="file: source, tab, target (.gz or not)")
+    command.add_argument("--device", choices=("cpu", "cuda", "mps"), help="the best there is")
+    command.add_argument("--json", action="store_true", help="print one JSON object")
+    return parser
+
+
+def main() -> None:
+    options = vars(arguments().parse_args())
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
+    command = options.pop("command")
+    if command == "prepare":
+        prepare(options.pop("run"), **options)
+    elif command == "train":
+        keep_freed_memory()
+        run, device = options.pop("run"), options.pop("device")
+        with joined_processes(device) as process:
+            Trainer(run, Recipe(**options), process).train()
+    else:
+        as_json = options.pop("json")
+        scores = evaluate(options["model"], options["data"], device=options["device"]).as_dict()
+        print(json.dumps(scores) if as_json else "\n".join(f"{name}: {value}" for name, value in scores.items()))
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except (ValueError, OSError) as error:
+        sys.exit(f"error: {error}")

@@ -1,0 +1,87 @@
+"""Batches of few distinct shapes, in an order that the seed fixes for every epoch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from transformer.tokenizer import PAD, START
+from transformer.training.data import PieceData
+
+# Matrix kernels are prepared anew for each shape, so sentences are padded to one of these lengths (in pieces).
+WIDTHS = (8, 12, 16, 20, 24, 32, 40, 48, 64, 96, 128, 192, 256)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Sentence pairs padded to one length.
+
+    Attributes:
+        source: piece ids [B, S].
+        target: ids that the decoder reads [B, T], the start symbol first.
+        predicted: ids that it should predict [B, T], the end symbol last.
+    """
+
+    source: Tensor
+    target: Tensor
+    predicted: Tensor
+
+    @property
+    def pieces(self) -> int:
+        """Target pieces to predict, padding left out."""
+        return int((self.predicted != PAD).sum())
+
+    def to(self, device: torch.device | str) -> Batch:
+        return Batch(*(ids.to(device, non_blocking=True) for ids in (self.source, self.target, self.predicted)))
+
+
+class Batches:
+    """All pairs of a data set, once an epoch, grouped by length and shuffled.
+
+    Args:
+        data: the pairs.
+        pieces: target pieces a batch, padding included; a batch of width w has pieces // w rows.
+        seed: with the epoch's number it fixes the order.
+    """
+
+    def __init__(self, data: PieceData, *, pieces: int, seed: int) -> None:
+        longest = np.maximum(data.source.lengths, data.target.lengths)
+        if not len(data):
+            raise ValueError("there are no sentence pairs to train on")
+        if longest.max() > WIDTHS[-1]:
+            raise ValueError(f"the longest sentence has {longest.max()} pieces; at most {WIDTHS[-1]} are possible")
+        self.data = data
+        self.pieces = pieces
+        self.seed = seed
+        self.width_of = np.array(WIDTHS)[np.searchsorted(WIDTHS, longest)]
+
+    def epoch(self, number: int) -> list[np.ndarray]:
+        """The batches of an epoch as arrays of pair indices; the same for the same number."""
+        rng = np.random.default_rng([self.seed, number])
+        batches = []
+        for width in np.unique(self.width_of):
+            members = rng.permutation(np.flatnonzero(self.width_of == width))
+            rows = max(1, self.pieces // int(width))
+            batches += [members[start : start + rows] for start in range(0, len(members), rows)]
+        return [batches[index] for index in rng.permutation(len(batches))]
+
+    def load(self, members: np.ndarray) -> Batch:
+        """The pairs `members` as one padded batch."""
+        width = int(self.width_of[members].max())
+        source = np.full((len(members), width), PAD, dtype=np.int64)
+        predicted = np.full((len(members), width), PAD, dtype=np.int64)
+        for row, index in enumerate(members):
+            pieces = self.data.source[index]
+            source[row, : len(pieces)] = pieces
+            pieces = self.data.target[index]
+            predicted[row, : len(pieces)] = pieces
+        target = np.concatenate([np.full((len(members), 1), START), predicted[:, :-1]], axis=1)
+        return Batch(torch.from_numpy(source), torch.from_numpy(target), torch.from_numpy(predicted))
+
+    def __iter__(self) -> Iterator[Batch]:
+        """Every pair once, the order of epoch 0."""
+        return map(self.load, self.epoch(0))

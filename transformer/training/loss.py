@@ -1,0 +1,53 @@
+"""What training minimises."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from transformer.model import Transformer
+from transformer.tokenizer import PAD
+from transformer.training.batching import Batch
+
+# Positions to predict are counted in these portions, so that the product with the vocabulary has few shapes.
+PORTION = 256
+
+
+class SummedLoss(nn.Module):
+    """Cross-entropy of the predicted pieces with label smoothing (section 5.4), summed over the pieces.
+
+    A sum, so that batches of unequal size and processes can be added up before the one division.
+    """
+
+    def __init__(self, model: Transformer, *, label_smoothing: float) -> None:
+        super().__init__()
+        self.model = model
+        self.label_smoothing = label_smoothing
+
+    def forward(self, batch: Batch) -> Tensor:
+        """Summed loss, a scalar, in nats."""
+        source_real = batch.source != PAD
+        hidden = self.model.decode(batch.target, self.model.encode(batch.source, source_real), source_real)
+        positions, labels = positions_to_predict(batch.predicted)
+        logits = self.model.generator(hidden.flatten(0, 1)[positions])
+        return F.cross_entropy(
+            logits.float(), labels, ignore_index=PAD, label_smoothing=self.label_smoothing, reduction="sum"
+        )
+
+
+def positions_to_predict(predicted: Tensor) -> tuple[Tensor, Tensor]:
+    """Where in the flattened batch there is a piece to predict, filled up with padding to whole portions.
+
+    Args:
+        predicted: piece ids [B, T].
+
+    Returns:
+        Positions [N] and the ids there [N]; N is a multiple of PORTION, or B * T where that is less.
+    """
+    flat = predicted.flatten()
+    # A stable sort puts the real pieces first; what follows them is padding.
+    order = torch.argsort((flat == PAD).to(torch.uint8), stable=True)
+    real = int((flat != PAD).sum())
+    positions = order[: -(-real // PORTION) * PORTION]
+    return positions, flat[positions]

@@ -1,0 +1,70 @@
+"""The optimiser: Muon for the matrices inside the layers, AdamW for everything else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor, nn
+
+from transformer.model import Transformer
+from transformer.training.recipe import Recipe
+
+
+class Optimizer:
+    """One optimiser made of two.
+
+    Muon (Jordan et al. 2024, "Muon: An optimizer for hidden layers in neural networks") takes matrices that map
+    activations to activations; embeddings, norms and biases are not of that kind and go to AdamW. Muon's updates
+    are scaled to the size of AdamW's (Liu et al. 2025, "Muon is Scalable for LLM Training", section 2.2), so that
+    one learning rate serves both.
+    """
+
+    def __init__(self, model: Transformer, recipe: Recipe) -> None:
+        embeddings = {
+            id(module.weight) for module in model.modules() if isinstance(module, nn.Embedding)
+        } | {id(model.generator.weight)}
+        self.parameters = list(model.parameters())
+        matrices = [p for p in self.parameters if p.ndim == 2 and id(p) not in embeddings]
+        chosen = {id(p) for p in matrices}
+        rest = [p for p in self.parameters if id(p) not in chosen]
+        self.peak = recipe.learning_rate
+        self.clip = recipe.clip
+        self.parts: tuple[torch.optim.Optimizer, ...] = (
+            torch.optim.Muon(
+                matrices, lr=self.peak, weight_decay=recipe.weight_decay, adjust_lr_fn="match_rms_adamw"
+            ),
+            torch.optim.AdamW(rest, lr=self.peak, betas=(0.9, 0.98), weight_decay=0.0, fused=True),
+        )
+
+    def step(self, factor: float) -> float:
+        """Clip, take a step at `factor` times the peak learning rate, and forget the gradients.
+
+        Returns:
+            The norm of the gradient before clipping.
+        """
+        norm = nn.utils.clip_grad_norm_(self.parameters, self.clip)
+        for part in self.parts:
+            for group in part.param_groups:
+                group["lr"] = self.peak * factor
+            part.step()
+            part.zero_grad()
+        return float(norm)
+
+    def state(self) -> dict[str, Tensor]:
+        """Everything it remembers, as named tensors."""
+        return {name: value for name, _, _, value in self._entries()}
+
+    def load_state(self, tensors: dict[str, Tensor]) -> None:
+        """Continue from what `state` gave."""
+        for name, tensor in tensors.items():
+            part, position, key = name.split(".")
+            optimizer = self.parts[int(part)]
+            parameter = optimizer.param_groups[0]["params"][int(position)]
+            optimizer.state[parameter][key] = tensor.to(parameter.device)
+
+    def _entries(self) -> Iterator[tuple[str, nn.Parameter, str, Tensor]]:
+        for part, optimizer in enumerate(self.parts):
+            for position, parameter in enumerate(optimizer.param_groups[0]["params"]):
+                for key, value in optimizer.state[parameter].items():
+                    yield f"{part}.{position}.{key}", parameter, key, value

@@ -1,0 +1,60 @@
+"""Turns files of sentence pairs into a run folder that `train` can start from."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from transformer.tokenizer import Tokenizer, train_tokenizer
+from transformer.training.batching import WIDTHS
+from transformer.training.data import PieceData, read_pairs, vary
+
+log = logging.getLogger(__name__)
+
+
+def prepare(
+    run: Path,
+    *,
+    data: Sequence[Path],
+    validation: Path,
+    vocabulary: int = 8000,
+    careless: float = 0.15,
+    joined: float = 0.1,
+    seed: int = 1,
+) -> None:
+    """Write tokenizer.model, train.npz and validation.npz into the run folder.
+
+    Args:
+        run: the folder, made if it is not there.
+        data: tab-separated files of source and target sentences.
+        validation: another one, for the loss that is watched during training.
+        vocabulary: number of pieces, one vocabulary for both languages. A tokenizer.model that is in the folder
+            already is kept.
+        careless: share of pairs that get a copy in lower case without final punctuation.
+        joined: number of pairs to make out of two or three others, relative to all.
+        seed: of the choices.
+
+    Raises:
+        ValueError: a file has a row without a tab, or there are no pairs.
+    """
+    run.mkdir(parents=True, exist_ok=True)
+    pairs = [pair for path in data for pair in read_pairs(path)]
+    log.info("%d pairs", len(pairs))
+    model = run / "tokenizer.model"
+    if model.exists():
+        tokenizer = Tokenizer.load(model)
+    else:
+        tokenizer = train_tokenizer(itertools.chain.from_iterable(pairs), size=vocabulary)
+        model.write_bytes(tokenizer.serialized)
+    varied = vary(pairs, careless=careless, joined=joined, rng=np.random.default_rng(seed))
+    for name, chosen in (("train", varied), ("validation", read_pairs(validation))):
+        pieces = PieceData.of(chosen, tokenizer, max_pieces=WIDTHS[-1])
+        pieces.save(run / f"{name}.npz")
+        log.info(
+            "%s: %d pairs of at most %d pieces, %d source and %d target pieces", name, len(pieces), WIDTHS[-1],
+            len(pieces.source.pieces), len(pieces.target.pieces),
+        )

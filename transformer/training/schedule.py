@@ -1,0 +1,24 @@
+"""The learning rate over the steps of a training run."""
+
+from __future__ import annotations
+
+
+def trapezoid(step: int, *, steps: int, warmup: int, cooldown: float) -> float:
+    """Linear warm-up, a plateau, and a linear way down to 0.
+
+    The plateau makes the end movable: a run can be resumed with more steps, or cooled down early with fewer, and
+    nothing before changes (Hägele et al. 2024, "Scaling Laws and Compute-Optimal Training Beyond Fixed Training
+    Durations", section 3).
+
+    Args:
+        step: from 0.
+        steps: of the whole run.
+        warmup: steps on the way up.
+        cooldown: share of all steps on the way down.
+
+    Returns:
+        Factor of the peak learning rate, above 0 and at most 1.
+    """
+    up = (step + 1) / warmup if warmup else 1.0
+    down = (steps - step) / max(1.0, cooldown * steps)
+    return max(0.0, min(1.0, up, down))

@@ -1,0 +1,228 @@
+"""The one object that pages use: text in, trace out."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from transformer.checkpoint import CONFIG, VOCABULARY, WEIGHTS, Checkpoint, load_checkpoint
+from transformer.config import TransformerConfig
+from transformer.decoding import Step, best, entropy, greedy
+from transformer.errors import DeviceError, TextError
+from transformer.model import Recorder
+from transformer.model.masks import causal_mask
+from transformer.tokenizer import END, START, Piece, Tokenizer, normalise
+from transformer.trace import KINDS, Trace
+
+MODEL = Path(__file__).parents[1] / "assets" / "models" / "en-de"
+# The longest text on either side, in pieces, the end symbol not counted.
+MAX_PIECES = 128
+MAX_CHARACTERS = 10_000
+CANDIDATES = 10
+DETAILS = ("scores", "queries", "keys", "values", "outputs")
+
+
+def available_devices() -> tuple[str, ...]:
+    """The devices of this machine that can run a model, the fastest first."""
+    found = [("cuda", torch.cuda.is_available()), ("mps", torch.backends.mps.is_available()), ("cpu", True)]
+    return tuple(name for name, there in found if there)
+
+
+class Translator:
+    """Translates, and shows how. Threads may share one: nothing of a run is kept on it.
+
+    Attributes:
+        config: shape of the model.
+        tokenizer: its vocabulary.
+        device: "cuda", "mps" or "cpu".
+        card: the model card, Markdown.
+        version: changes whenever configuration, weights or vocabulary do.
+    """
+
+    def __init__(self, checkpoint: Checkpoint, *, device: str, version: str) -> None:
+        self.config: TransformerConfig = checkpoint.model.config
+        self.tokenizer: Tokenizer = checkpoint.tokenizer
+        self.card = checkpoint.card
+        self.device = device
+        self.version = version
+        self._model = checkpoint.model.to(device)
+
+    @classmethod
+    def load(cls, folder: Path = MODEL, device: str | None = None) -> Translator:
+        """Load a model folder.
+
+        Args:
+            folder: config.json, model.safetensors, tokenizer.model, README.md.
+            device: "cuda", "mps" or "cpu"; None takes the fastest there is.
+
+        Raises:
+            CheckpointError: the folder is missing, damaged, or its files do not belong together.
+            DeviceError: the device is not there, or has no room for the model.
+        """
+        devices = available_devices()
+        device = device or devices[0]
+        if device not in devices:
+            raise DeviceError(f"This machine has no device {device!r}. Choose one of: {', '.join(devices)}.")
+        checkpoint = load_checkpoint(folder)
+        digest = hashlib.sha256()
+        for name in (CONFIG, VOCABULARY, WEIGHTS):
+            digest.update((folder / name).read_bytes())
+        with _out_of_memory_explained(device):
+            return cls(checkpoint, device=device, version=digest.hexdigest()[:16])
+
+    @property
+    def parameters(self) -> int:
+        """Number of parameters, shared ones counted once."""
+        return sum(parameter.numel() for parameter in self._model.parameters())
+
+    def parameter_shapes(self) -> dict[str, tuple[int, ...]]:
+        """Shape of every parameter by name, shared ones once."""
+        return {name: tuple(parameter.shape) for name, parameter in self._model.named_parameters()}
+
+    def count_pieces(self, text: str) -> int:
+        """Pieces of a text, the end symbol not counted."""
+        return len(self.tokenizer.encode_ids(text, end=False))
+
+    def translate(self, text: str, *, details: bool = False) -> Trace:
+        """Translate greedily, and keep what was computed on the way.
+
+        Args:
+            text: a sentence in the source language.
+            details: keep scores, queries, keys, values, head outputs and the residual stream as well.
+
+        Raises:
+            TextError: there is nothing to translate, or too much.
+            DeviceError: the device ran out of memory.
+        """
+        source = self._encode(text, "Type a sentence to translate")
+        with torch.inference_mode(), _out_of_memory_explained(self.device):
+            record = Recorder(details=details)
+            memory = self._read_source(source, record)
+            predicted = [int(step.predicted) for step in self._greedy(memory)]
+            text_out = self.tokenizer.decode(predicted)
+            return self._trace(text, source, text_out, self.tokenizer.pieces(predicted), memory, record)
+
+    def read(self, source: str, target: str, *, details: bool = False) -> Trace:
+        """Read a given translation (teacher forcing), and keep what was computed on the way.
+
+        Args:
+            source: a sentence in the source language.
+            target: its translation, by whomever.
+            details: as in `translate`.
+
+        Raises:
+            TextError: one of the texts is empty or too long.
+            DeviceError: the device ran out of memory.
+        """
+        source_pieces = self._encode(source, "Type a sentence to translate")
+        target_pieces = self._encode(target, "Type the translation that the model should read")
+        with torch.inference_mode(), _out_of_memory_explained(self.device):
+            record = Recorder(details=details)
+            memory = self._read_source(source_pieces, record)
+            return self._trace(source, source_pieces, target, target_pieces, memory, record)
+
+    def steps(self, text: str) -> Iterator[Step]:
+        """The steps of translating `text` greedily, each with the attention rows of all layers and heads.
+
+        Raises:
+            TextError: there is nothing to translate, or too much.
+            DeviceError: the device ran out of memory.
+        """
+        source = self._encode(text, "Type a sentence to translate")
+        with torch.inference_mode(), _out_of_memory_explained(self.device):
+            # All at once: inference mode belongs to a thread, and must not stay on while a caller holds a step.
+            steps = list(self._greedy(self._read_source(source, None), capture=True))
+        yield from steps
+
+    def _encode(self, text: str, wish: str) -> tuple[Piece, ...]:
+        if len(text) > MAX_CHARACTERS:
+            raise TextError(
+                f"The text has {len(text):,} characters, far more than fit into the {MAX_PIECES} pieces that "
+                "can be read at once: shorten it to a sentence or two."
+            )
+        if not normalise(text):
+            raise TextError(f"{wish}: there is nothing to read yet.")
+        pieces = self.tokenizer.encode(text)
+        if len(pieces) - 1 > MAX_PIECES:
+            raise TextError(
+                f"The text has {len(pieces) - 1} pieces, and at most {MAX_PIECES} can be read at once: "
+                "shorten it to a sentence or two."
+            )
+        return pieces
+
+    def _read_source(self, pieces: Sequence[Piece], record: Recorder | None) -> Tensor:
+        source = self._ids(pieces)
+        return self._model.encode(source, torch.ones_like(source, dtype=torch.bool), record=record)
+
+    def _greedy(self, memory: Tensor, *, capture: bool = False) -> Iterator[Step]:
+        real = torch.ones(memory.shape[:2], dtype=torch.bool, device=memory.device)
+        # A translation is rarely half as long again as its source; the rest is room for short ones.
+        limit = min(MAX_PIECES + 1, 2 * memory.shape[1] + 10)
+        return greedy(self._model, memory, real, limit=limit, capture=capture)
+
+    def _trace(
+        self,
+        source_text: str,
+        source: tuple[Piece, ...],
+        target_text: str,
+        predicted: tuple[Piece, ...],
+        memory: Tensor,
+        record: Recorder,
+    ) -> Trace:
+        """Let the decoder read the whole target at once, and put everything into a trace."""
+        target = (*self.tokenizer.pieces([START]), *predicted[:-1])
+        real = torch.ones(memory.shape[:2], dtype=torch.bool, device=memory.device)
+        hidden = self._model.decode(self._ids(target), memory, real, record=record)
+        log_probs = self._model.generator(hidden[0]).float().log_softmax(dim=-1)
+        taken = log_probs.gather(-1, self._ids(predicted).T).squeeze(-1)
+        candidate_ids, candidate_log_probs = best(log_probs, CANDIDATES)
+        rows, columns = len(target), len(source)
+        weights = {kind: _stacked(record, f"{kind}.weights") for kind in KINDS}
+        details = {}
+        if record.details:
+            details = {f"{kind}_{name}": _stacked(record, f"{kind}.{name}") for kind in KINDS for name in DETAILS}
+            details |= {f"{stack}_residual": _stacked(record, f"{stack}.residual") for stack in KINDS[:2]}
+        return Trace(
+            source_text=source_text,
+            target_text=target_text,
+            source_pieces=source,
+            target_pieces=target,
+            predicted_pieces=predicted,
+            complete=predicted[-1].id == END,
+            **weights,
+            encoder_mask=torch.ones(columns, columns, dtype=torch.bool).numpy(),
+            decoder_mask=causal_mask(rows).numpy(),
+            cross_mask=torch.ones(rows, columns, dtype=torch.bool).numpy(),
+            log_probs=taken.cpu().numpy(),
+            entropy=entropy(log_probs).cpu().numpy(),
+            candidate_ids=candidate_ids.cpu().numpy(),
+            candidate_log_probs=candidate_log_probs.cpu().numpy(),
+            details=details,
+        )
+
+    def _ids(self, pieces: Sequence[Piece]) -> Tensor:
+        """[1, N]."""
+        return torch.tensor([[piece.id for piece in pieces]], device=self.device)
+
+
+def _stacked(record: Recorder, name: str):
+    """What all layers reported under a name, for the one sentence of the batch."""
+    return torch.cat(record.tensors[name]).float().cpu().numpy()
+
+
+@contextmanager
+def _out_of_memory_explained(device: str) -> Iterator[None]:
+    try:
+        yield
+    except RuntimeError as error:
+        # CUDA has a class of its own for this, Apple's MPS only these words.
+        if "out of memory" not in str(error).lower():
+            raise
+        raise DeviceError(
+            f"The device {device} has too little free memory. Shorten the text, or choose the device cpu."
+        ) from error
