@@ -21,9 +21,14 @@ SCALE_MEANS = {
 }
 # The colour of the text around the chart, whatever the theme; the theme's own for charts is too faint for a hall.
 INK = {"labelColor": "currentColor", "titleColor": "currentColor"}
-AXIS = {"labelFontSize": 13, "titleFontSize": 14, "labelOverlap": False, "labelFlush": False, "ticks": False, "domain": False, **INK}
+AXIS = {
+    "labelFontSize": 13, "titleFontSize": 14, "labelOverlap": False, "labelFlush": False, "ticks": False,
+    "domain": False, **INK,
+}
 # Up to so many rows and columns the cells have room for their numbers, and all labels for themselves.
 CELL_NUMBERS = 14
+# Pixels that a number needs from side to side.
+NUMBER_WIDTH = 27
 MOST_LABELS = 44
 # Pixels of a chart's height that its labels take from the cells.
 LABELS_ABOVE = 130
@@ -129,7 +134,9 @@ def heatmap(view: View, layer: int, head: int, *, scale: str) -> alt.LayerChart:
             y=alt.Y("row:O", bandPosition=1), y2=alt.Y2("row", bandPosition=0),
         ))
     if max(count_rows, count_columns) <= CELL_NUMBERS:
-        numbers = base.transform_filter("datum.weight !== 'masked'").mark_text(fontSize=12).encode(
+        numbers = base.transform_filter("datum.weight !== 'masked'").mark_text(
+            fontSize=12, opacity=alt.expr(f"bandwidth('x') < {NUMBER_WIDTH} ? 0 : 1")
+        ).encode(
             text=alt.Text("value:Q", format=".2f"),
             color=alt.condition("datum.colour > 0.6", alt.value("#0b1020"), alt.value("#ffffff")),
         )

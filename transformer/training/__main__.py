@@ -27,9 +27,12 @@ def arguments() -> argparse.ArgumentParser:
     command.add_argument("--validation", type=Path, required=True, help="such a file, to watch the loss on")
     command.add_argument("--vocabulary", type=int, default=8000, help="pieces of the joint vocabulary (%(default)s)")
 
+    command.add_argument("--from", dest="start", type=Path, metavar="MODEL", help="take this model's vocabulary")
+
     command = commands.add_parser("train", help="train in a prepared folder, or continue there")
     command.add_argument("--run", type=Path, required=True, help="folder that `prepare` made")
     command.add_argument("--device", choices=("cpu", "cuda", "mps"), help="CUDA if it is there, else the CPU")
+    command.add_argument("--from", dest="start", type=Path, metavar="MODEL", help="start with this model's weights")
     for field in fields(Recipe):
         command.add_argument(
             f"--{field.name.replace('_', '-')}", type=type(field.default), default=field.default,
@@ -52,9 +55,9 @@ def main() -> None:
         prepare(options.pop("run"), **options)
     elif command == "train":
         keep_freed_memory()
-        run, device = options.pop("run"), options.pop("device")
+        run, device, start = options.pop("run"), options.pop("device"), options.pop("start")
         with joined_processes(device) as process:
-            Trainer(run, Recipe(**options), process).train()
+            Trainer(run, Recipe(**options), process, start).train()
     else:
         as_json = options.pop("json")
         scores = evaluate(options["model"], options["data"], device=options["device"]).as_dict()

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from transformer.checkpoint import VOCABULARY
 from transformer.tokenizer import Tokenizer, train_tokenizer
 from transformer.training.batching import WIDTHS
 from transformer.training.data import PieceData, read_pairs, vary
@@ -25,6 +26,7 @@ def prepare(
     careless: float = 0.15,
     joined: float = 0.1,
     seed: int = 1,
+    start: Path | None = None,
 ) -> None:
     """Write tokenizer.model, train.npz and validation.npz into the run folder.
 
@@ -32,11 +34,11 @@ def prepare(
         run: the folder, made if it is not there.
         data: tab-separated files of source and target sentences.
         validation: another one, for the loss that is watched during training.
-        vocabulary: number of pieces, one vocabulary for both languages. A tokenizer.model that is in the folder
-            already is kept.
+        vocabulary: number of pieces, one vocabulary for both languages.
         careless: share of pairs that get a copy in lower case without final punctuation.
         joined: number of pairs to make out of two or three others, relative to all.
         seed: of the choices.
+        start: model folder whose vocabulary is taken, for a run that is to start with its weights.
 
     Raises:
         ValueError: a file has a row without a tab, or there are no pairs.
@@ -44,12 +46,11 @@ def prepare(
     run.mkdir(parents=True, exist_ok=True)
     pairs = [pair for path in data for pair in read_pairs(path)]
     log.info("%d pairs", len(pairs))
-    model = run / "tokenizer.model"
-    if model.exists():
-        tokenizer = Tokenizer.load(model)
+    if start:
+        tokenizer = Tokenizer.load(start / VOCABULARY)
     else:
         tokenizer = train_tokenizer(itertools.chain.from_iterable(pairs), size=vocabulary)
-        model.write_bytes(tokenizer.serialized)
+    (run / VOCABULARY).write_bytes(tokenizer.serialized)
     varied = vary(pairs, careless=careless, joined=joined, rng=np.random.default_rng(seed))
     for name, chosen in (("train", varied), ("validation", read_pairs(validation))):
         pieces = PieceData.of(chosen, tokenizer, max_pieces=WIDTHS[-1])

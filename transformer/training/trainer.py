@@ -7,7 +7,7 @@ import json
 import logging
 import time
 from contextlib import nullcontext
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -16,7 +16,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from transformer.checkpoint import copy_weights, read_tensors, save_checkpoint, write_tensors
+from transformer.checkpoint import (
+    VOCABULARY,
+    copy_weights,
+    load_checkpoint,
+    read_tensors,
+    save_checkpoint,
+    write_tensors,
+)
 from transformer.model import build
 from transformer.tokenizer import Tokenizer
 from transformer.training.batching import Batches
@@ -51,13 +58,14 @@ class Trainer:
         run: the run folder.
         recipe: how to train. A run may be resumed with another end (see MOVABLE).
         process: which process this is, and its device.
+        start: model folder whose weights a new run starts with, instead of random ones.
 
     Raises:
-        ValueError: the micro-batches cannot be shared out among the processes, or the run was started with another
-            recipe.
+        ValueError: the micro-batches cannot be shared out among the processes, the run was started with another
+            recipe, or the model to start with has another vocabulary or shape.
     """
 
-    def __init__(self, run: Path, recipe: Recipe, process: Process) -> None:
+    def __init__(self, run: Path, recipe: Recipe, process: Process, start: Path | None = None) -> None:
         if recipe.micro_batches % process.count:
             raise ValueError(
                 f"{recipe.micro_batches} micro-batches cannot be shared out evenly among {process.count} processes"
@@ -65,7 +73,7 @@ class Trainer:
         self.run = run
         self.recipe = recipe
         self.process = process
-        self.tokenizer = Tokenizer.load(run / "tokenizer.model")
+        self.tokenizer = Tokenizer.load(run / VOCABULARY)
         data = PieceData.load(run / "train.npz")
         self.batches = Batches(data, pieces=recipe.batch_pieces, seed=recipe.seed)
         self.validation = Batches(
@@ -81,6 +89,8 @@ class Trainer:
         self.seconds = 0.0
         if (run / STATE).exists():
             self._resume()
+        elif start:
+            self._start_with(start)
         self.objective: nn.Module = self.loss
         if process.count > 1:
             self.objective = DistributedDataParallel(self.loss)
@@ -171,6 +181,15 @@ class Trainer:
         state |= {f"optimizer.{name}": value.cpu() for name, value in self.optimizer.state().items()}
         progress = {"step": self.step, "seconds": self.seconds, "recipe": asdict(self.recipe)}
         write_tensors(self.run / STATE, state, {"progress": json.dumps(progress)})
+
+    def _start_with(self, folder: Path) -> None:
+        given = load_checkpoint(folder)
+        if given.tokenizer.fingerprint != self.tokenizer.fingerprint:
+            raise ValueError(f"{folder} has another vocabulary than {self.run}: give --from {folder} to `prepare` too")
+        config = self.model.config
+        if replace(given.model.config, dropout=config.dropout) != config:
+            raise ValueError(f"the model in {folder} is not of the shape that is to be trained: {given.model.config}")
+        copy_weights(dict(given.model.named_parameters()), self.model)
 
     def _resume(self) -> None:
         state, metadata = read_tensors(self.run / STATE)

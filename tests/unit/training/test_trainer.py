@@ -5,6 +5,7 @@ import os
 import random
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import torch
@@ -16,6 +17,7 @@ from transformer.training.processes import Process
 from transformer.training.recipe import Recipe
 from transformer.training.trainer import STATE, Trainer, average
 
+ROOT = Path(__file__).parents[3]
 TINY = {
     "d_model": 32, "heads": 4, "layers": 1, "d_ff": 64, "batch_pieces": 256, "micro_batches": 2, "steps": 6,
     "warmup": 2, "save_minutes": 60.0, "average": 2,
@@ -35,10 +37,9 @@ def prepared(tmp_path_factory, tokenizer):
     folder = tmp_path_factory.mktemp("prepared")
     for name, count, seed in (("train.tsv", 300, 1), ("dev.tsv", 20, 2)):
         (folder / name).write_text("".join(f"{a}\t{b}\n" for a, b in pairs(count, seed)), encoding="utf-8")
-    run = folder / "run"
-    run.mkdir()
-    (run / "tokenizer.model").write_bytes(tokenizer.serialized)
-    prepare(run, data=[folder / "train.tsv"], validation=folder / "dev.tsv")
+    (folder / "given").mkdir()
+    (folder / "given" / "tokenizer.model").write_bytes(tokenizer.serialized)
+    prepare(folder / "run", data=[folder / "train.tsv"], validation=folder / "dev.tsv", start=folder / "given")
     return folder
 
 
@@ -49,8 +50,8 @@ def run(prepared, tmp_path):
     return tmp_path
 
 
-def trainer(run, **changes):
-    return Trainer(run, Recipe(**{**TINY, **changes}), Process(0, 1, torch.device("cpu")))
+def trainer(run, start=None, **changes):
+    return Trainer(run, Recipe(**{**TINY, **changes}), Process(0, 1, torch.device("cpu")), start)
 
 
 def test_learns_a_dictionary(run, prepared):
@@ -81,6 +82,25 @@ def test_a_run_is_not_resumed_with_another_recipe(run):
     assert trainer(run, steps=9, cooldown=0.1).step == 1
     with pytest.raises(ValueError, match="started with learning_rate 0.002, not 0.5"):
         trainer(run, learning_rate=0.5)
+
+
+def test_a_run_can_start_with_a_models_weights(run, tmp_path_factory):
+    trainer(run, steps=4).train()
+    other = tmp_path_factory.mktemp("other")
+    for name in ("tokenizer.model", "train.npz", "validation.npz"):
+        (other / name).write_bytes((run / name).read_bytes())
+    again = trainer(other, start=run / "model")
+    assert again.step == 0
+    expected = dict(load_checkpoint(run / "model").model.named_parameters())
+    for name, parameter in again.model.named_parameters():
+        assert torch.equal(parameter, expected[name]), name
+    with pytest.raises(ValueError, match="is not of the shape that is to be trained"):
+        trainer(other, start=run / "model", d_ff=32)
+
+
+def test_a_run_does_not_start_with_a_model_of_another_vocabulary(run):
+    with pytest.raises(ValueError, match="another vocabulary .* give --from .* to `prepare` too"):
+        trainer(run, start=ROOT / "assets/models/en-de")
 
 
 def test_a_finished_run_leaves_model_log_and_state(run):

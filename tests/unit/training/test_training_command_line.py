@@ -23,10 +23,10 @@ def test_help(name):
 def test_from_pairs_to_scores(tmp_path, tokenizer):
     data = tmp_path / "pairs.tsv"
     data.write_text("".join(f"the dog number {i}\tder Hund Nummer {i}\n" for i in range(40)), encoding="utf-8")
-    run = tmp_path / "run"
-    run.mkdir()
-    (run / "tokenizer.model").write_bytes(tokenizer.serialized)
-    done = command("prepare", "--run", run, "--data", data, "--validation", data)
+    run, given = tmp_path / "run", tmp_path / "given"
+    given.mkdir()
+    (given / "tokenizer.model").write_bytes(tokenizer.serialized)
+    done = command("prepare", "--run", run, "--data", data, "--validation", data, "--from", given)
     assert done.returncode == 0, done.stderr
     sizes = ("--d-model", 16, "--heads", 2, "--layers", 1, "--d-ff", 16, "--steps", 2, "--batch-pieces", 256)
     done = command("train", "--run", run, "--device", "cpu", *sizes)
