@@ -5,9 +5,9 @@ import io
 
 import numpy as np
 import pytest
+from pages.ui.colours import MASKED_RGB, SCALE, colours, picture
 from PIL import Image
 
-from pages.ui.colours import MASKED_RGB, SCALE, colours, picture
 from pages.ui.figures import SCALES, cells, column_labels, heatmap, overview, row_labels, scaled
 from transformer.analysis.view import view_of
 from transformer.trace import KINDS
