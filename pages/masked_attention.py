@@ -10,7 +10,7 @@ import altair as alt  # noqa: E402
 import numpy as np  # noqa: E402
 import streamlit as st  # noqa: E402
 
-from pages.ui import inference, state  # noqa: E402
+from pages.ui import state  # noqa: E402
 from pages.ui.attention import attention_page  # noqa: E402
 from pages.ui.figures import matrix  # noqa: E402
 from pages.ui.labels import column_labels  # noqa: E402
@@ -27,10 +27,8 @@ st.markdown(
     "too; the mask sets the future's scores to minus infinity, so that the softmax makes them exactly 0. Without it, a "
     "step in training could simply read the piece that it should predict."
 )
-model, trace = reading.translator, reading.trace
-scores = inference.detailed(model, model.version, model.device, trace.source_text, trace.target_text).details[
-    "decoder_scores"
-][choice.layer, choice.head]
+trace = reading.detailed()
+scores = trace.details["decoder_scores"][choice.layer, choice.head]
 labels = column_labels(axes_of(trace, "decoder"))
 largest = float(np.abs(scores).max())
 panels = {

@@ -41,5 +41,8 @@ def read(_translator: Translator, version: str, device: str, text: str, target: 
 
 @st.cache_resource(show_spinner="Computing the scores …", max_entries=8)
 def detailed(_translator: Translator, version: str, device: str, text: str, target: str) -> Trace:
-    """As `read`, with scores, queries, keys, values, head outputs and the residual stream."""
-    return _translator.read(text, target, details=True)
+    """As `read`, or as `translate` if `target` is empty, with scores, queries, keys, values, head outputs and the
+    residual stream."""
+    if target:
+        return _translator.read(text, target, details=True)
+    return _translator.translate(text, details=True)

@@ -32,6 +32,11 @@ class Reading:
         """Whether the reader gave the translation."""
         return self.trace is not self.own
 
+    def detailed(self) -> Trace:
+        """The trace with everything that was computed."""
+        model, target = self.translator, self.trace.target_text if self.given else ""
+        return inference.detailed(model, model.version, model.device, self.trace.source_text, target)
+
 
 def translator() -> Translator:
     """The model on the chosen device; stops the page with one message if there is none."""
