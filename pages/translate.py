@@ -26,7 +26,7 @@ for column, (kind, (title, page, subtitle)) in zip(st.columns(3, gap="medium"), 
     with column:
         st.page_link(page, label=f"**{title}**", icon=":material/open_in_full:")
         st.caption(f"{subtitle}. Click a head to enlarge it.")
-        if glance(reading.trace, kind):
+        if glance(reading.trace, reading.metrics(kind)):
             st.switch_page(page)
         st.markdown(sharpest(view_of(reading.trace, kind)))
 st.caption(

@@ -187,11 +187,11 @@ class AttentionBrowser {
     const selected = this.selected(arranged);
     const pinned = { row: [...selected.rows][0], column: [...selected.columns][0] };
     const at = hoveredHead ?? this.hover ?? pinned;
-    const metric = this.metric
-      ? `, ${this.metric.name} ${this.metric.values[place.layer * this.data.header.heads + place.head].toFixed(2)}` : "";
+    const value = this.metric?.values[place.layer * this.data.header.heads + place.head] ?? null;
+    const metric = value === null ? "" : `, ${this.metric.name}: ${value.toFixed(2)} (${this.metric.unit})`;
     const head = element("strong", {}, `Layer ${place.layer + 1}, head ${place.head + 1}`);
     this.readout.replaceChildren(...(this.data.header.glance && !hoveredHead
-      ? ["Point at a head to read it."] : [head, metric + ": " + sentenceOf(arranged, at)]));
+      ? ["Point at a head to read it."] : [head, `${metric}. ${sentenceOf(arranged, at)}`]));
     const notes = [];
     const least = choice.look === "lines" ? Math.max(FAINTEST, choice.threshold / 100) : choice.threshold / 100;
     if (least > 0) notes.push(`Weights below ${least.toFixed(2)} are left out.`);
@@ -324,7 +324,7 @@ function sentenceOf(arranged, at) {
     return `“${column.label}” is looked at most by `
       + most(rows.length, (r) => values[r * columns.length + at.column], (r) => rows[r].label);
   }
-  return "point at a cell to read it, click to pin it";
+  return "Point at a cell to read it, click to pin it.";
 }
 
 // The page's colours, light or dark, as it has them now.

@@ -39,7 +39,8 @@ function drawGrid(surface, geometry, { data, choice, shades, theme, metric }) {
       if (metric) {
         const value = metric.values[layer * heads + head];
         surface.rect(x, y + height + 1, width, strip - 2, theme.border);
-        surface.rect(x, y + height + 1, width * Math.min(1, Math.max(0, value / metric.most)), strip - 2, theme.primary);
+        // Null where the sentence has nothing that the number applies to.
+        if (value !== null) surface.rect(x, y + height + 1, width * Math.min(1, Math.max(0, value / metric.most)), strip - 2, theme.primary);
       }
     }
   }

@@ -16,7 +16,8 @@ function mapGeometry(arranged, width, profiles) {
   const left = 30 + Math.min(longestRow + 8, width * (narrow ? 0.34 : 0.3));
   const columnBand = Math.min(longestColumn, 130);
   const top = 34 + columnBand * Math.sin(-COLUMN_ANGLE) + 8;
-  const right = (narrow ? 8 : LEGEND) + (profiles.columns ? PROFILE : 0) + columnBand * Math.cos(COLUMN_ANGLE) * 0.4;
+  // The last label leans over the right edge of the map.
+  const right = Math.max(narrow ? 8 : LEGEND, columnBand * Math.cos(COLUMN_ANGLE) + 4) + (profiles.columns ? PROFILE : 0);
   const cellWidth = Math.max(Math.min((width - left - right) / columns.length, 46), 2);
   const cellHeight = Math.max(Math.min(Math.floor(620 / rows.length), 34), 4);
   const below = (profiles.rows ? PROFILE : 0) + 6;

@@ -30,7 +30,7 @@ function select(label, options, change) {
   const box = element("select", { onchange: () => change(box.value) });
   const field = element("label", { class: "field" }, element("span", {}, label), box);
   field.fill = (choices, chosen) => {
-    box.replaceChildren(...choices.map(([value, text]) => element("option", { value }, text)));
+    box.replaceChildren(...choices.map(([value, text]) => element("option", { value, label: text }, text)));
     box.value = chosen;
   };
   if (options) field.fill(options, options[0][0]);

@@ -23,15 +23,15 @@ def attention_page(kind: Kind, subtitle: str) -> Reading:
     reading = read_sentence()
     show_translation(reading)
     st.markdown(f"**{TITLES[kind]}:** {subtitle}")
-    choice = attention_browser(reading.trace, kind)
+    choice = attention_browser(reading.trace, reading.metrics(kind))
     view = view_of(reading.trace, kind, words=choice.words, special=not choice.hide)
     st.markdown(what_to_look_for(view, choice.layer, choice.head))
     st.caption(f"{how_to_read(view)} {sharpest(view)}")
     with st.expander(f"The numbers of layer {choice.layer + 1}, head {choice.head + 1}"):
         st.dataframe(figures.cells(view, choice.layer, choice.head), hide_index=True, height=320)
     st.download_button(
-        "All of it as one HTML file", lambda: document(reading.trace, choice), file_name="attention.html",
-        mime="text/html", on_click="ignore", icon=":material/download:",
+        "All of it as one HTML file", lambda: document(reading.trace, choice, reading.translator.tokenizer.scores),
+        file_name="attention.html", mime="text/html", on_click="ignore", icon=":material/download:",
         help="All three kinds, all layers and heads, to be looked at without this app and without a network.",
     )
     return reading

@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -12,8 +13,8 @@ import streamlit as st
 from pages.ui import state
 from pages.ui.choice import FIRST, Choice, from_browser
 from pages.ui.payload import payload
-from transformer.analysis.patterns import mean_confidence, row_entropy
-from transformer.trace import Kind, Trace
+from transformer.analysis.heads import HeadMetrics, Metric, metrics_of
+from transformer.trace import Trace
 
 SOURCES = Path(__file__).parents[2] / "assets" / "attention_browser"
 # In the order in which the names they define are used; together they are one JavaScript module.
@@ -39,8 +40,14 @@ class Asked:
 component = st.components.v2.component("attention_browser", js=SCRIPT, css=STYLE)
 
 
-def attention_browser(trace: Trace, kind: Kind) -> Choice:
-    """Draw the browser of a kind, and say what is chosen in it."""
+def attention_browser(trace: Trace, metrics: HeadMetrics) -> Choice:
+    """Draw the browser of a kind, and say what is chosen in it.
+
+    Args:
+        trace: of a run.
+        metrics: of its heads, which say the kind.
+    """
+    kind = metrics.kind
     layers, heads = trace.attention(kind).shape[:2]
     chosen = state.choice().within(layers, heads)
     key = f"{kind}_browser"
@@ -57,16 +64,17 @@ def attention_browser(trace: Trace, kind: Kind) -> Choice:
         state.choose(held)
 
     component(
-        key=key, data=browser_payload(trace, kind, asked.choice, number=asked.number), on_choice_change=told,
+        key=key, data=browser_payload(trace, metrics, asked.choice, number=asked.number), on_choice_change=told,
         width="stretch",
     )
     return chosen
 
 
-def glance(trace: Trace, kind: Kind) -> bool:
+def glance(trace: Trace, metrics: HeadMetrics) -> bool:
     """Draw all heads of a kind, small; returns whether one was clicked, which is then chosen."""
+    kind = metrics.kind
     opened = component(
-        key=f"{kind}_glance", data=browser_payload(trace, kind, FIRST, glance=True), on_open_change=lambda: None,
+        key=f"{kind}_glance", data=browser_payload(trace, metrics, FIRST, glance=True), on_open_change=lambda: None,
         width="stretch",
     ).open
     if opened is None:
@@ -76,26 +84,30 @@ def glance(trace: Trace, kind: Kind) -> bool:
     return True
 
 
-def browser_payload(trace: Trace, kind: Kind, choice: Choice, *, number: int = 0, glance: bool = False) -> bytes:
+def browser_payload(
+    trace: Trace, metrics: HeadMetrics, choice: Choice, *, number: int = 0, glance: bool = False
+) -> bytes:
     """Everything that the browser needs for one kind.
 
     Args:
-        trace, kind: what is looked at.
+        trace, metrics: what is looked at.
         choice: what to show first.
         number: the browser shows `choice` if it was asked under another number before, or never.
         glance: only the small maps.
     """
-    weights, mask = trace.attention(kind), trace.mask(kind)
-    columns = tuple((piece,) for piece in trace.keys(kind))
-    metrics = {
-        "entropy": ("entropy of a row, nats", row_entropy(weights).mean(-1), np.log(mask.sum(-1)).mean()),
-        "confidence": ("confidence: largest weight of a row", mean_confidence(weights, columns), 1.0),
-    }
+    kind = metrics.kind
     return payload(trace, kind, {
         "title": TITLES[kind], "asked": {"number": number, "choice": asdict(choice)}, "glance": glance,
         "id": f"{zlib.crc32((trace.source_text + trace.target_text).encode('utf-8', 'surrogatepass')):08x}",
-        "metrics": [
-            {"key": key, "name": name, "most": max(float(most), 1e-9), "values": values.ravel().round(6).tolist()}
-            for key, (name, values, most) in metrics.items()
-        ],
+        "metrics": [_metric(metric, metrics.values[metric.name]) for metric in metrics_of(kind)],
     })
+
+
+def _metric(metric: Metric, values: np.ndarray) -> dict[str, Any]:
+    """A metric of all heads, with the value of a full bar; null where it does not apply."""
+    known = values[~np.isnan(values)]
+    return {
+        "key": metric.name, "name": metric.title, "unit": metric.unit,
+        "most": metric.high or max(float(known.max(initial=0.0)), 1e-9),
+        "values": [None if np.isnan(value) else round(float(value), 6) for value in values.ravel()],
+    }

@@ -6,10 +6,12 @@ import base64
 import html
 import re
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 
 from pages.ui.browser import SCRIPT, STYLE, TITLES, browser_payload
 from pages.ui.choice import Choice
+from transformer.analysis.heads import HeadMetrics, head_metrics
 from transformer.trace import KINDS, Trace
 
 ROOT = Path(__file__).parents[2]
@@ -40,14 +42,16 @@ def theme() -> str:
     return f":root {{ color-scheme: light dark; }} {rules(settings['light'])} {dark}"
 
 
-def document(trace: Trace, choice: Choice) -> str:
-    """The file, opened at `choice`."""
+def document(trace: Trace, choice: Choice, scores: Sequence[float]) -> str:
+    """The file.
+
+    Args:
+        trace: of a run.
+        choice: what it shows first.
+        scores: of the vocabulary, for `head_metrics`.
+    """
     title = html.escape(f"{trace.source_text} → {trace.target_text}")
-    sections = "\n".join(
-        f'<section><h2>{TITLES[kind]}</h2><script type="application/octet-stream;base64">'
-        + base64.b64encode(browser_payload(trace, kind, choice)).decode("ascii") + "</script></section>"
-        for kind in KINDS
-    )
+    sections = "\n".join(_section(trace, head_metrics(trace, kind, scores), choice) for kind in KINDS)
     return f"""<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -64,3 +68,9 @@ def document(trace: Trace, choice: Choice) -> str:
 </script>
 </html>
 """
+
+
+def _section(trace: Trace, metrics: HeadMetrics, choice: Choice) -> str:
+    data = base64.b64encode(browser_payload(trace, metrics, choice)).decode("ascii")
+    kept = f'<script type="application/octet-stream;base64">{data}</script>'
+    return f"<section><h2>{TITLES[metrics.kind]}</h2>{kept}</section>"

@@ -8,8 +8,9 @@ import streamlit as st
 
 from pages.ui import inference, state
 from pages.ui.plain import markdown
+from transformer.analysis.heads import HeadMetrics, head_metrics
 from transformer.errors import AtlasError
-from transformer.trace import Trace
+from transformer.trace import Kind, Trace
 from transformer.translator import MAX_PIECES, Translator, available_devices
 
 
@@ -31,6 +32,10 @@ class Reading:
     def given(self) -> bool:
         """Whether the reader gave the translation."""
         return self.trace is not self.own
+
+    def metrics(self, kind: Kind) -> HeadMetrics:
+        """What every head of a kind does with the sentence."""
+        return head_metrics(self.trace, kind, self.translator.tokenizer.scores)
 
     def detailed(self) -> Trace:
         """The trace with everything that was computed."""

@@ -216,7 +216,7 @@ def test_too_long_a_text_is_answered_and_kept():
 
 def test_a_text_of_exactly_the_limit_is_accepted():
     test = app("pages/masked_attention.py", text="1" * (MAX_PIECES - 1))
-    assert healthy(test) and not test.warning and browsers(test)[0]["keys"] == MAX_PIECES
+    assert healthy(test) and not test.warning and browsers(test)[0]["keys"] == MAX_PIECES + 1
 
 
 def test_the_device_can_be_changed():

@@ -6,15 +6,19 @@ import re
 from pages.ui.browser import browser_payload
 from pages.ui.choice import Choice
 from pages.ui.document import document
+from transformer.analysis.heads import head_metrics
 from transformer.trace import KINDS
 from transformer.translator import Translator
 
 
 def test_the_document_holds_everything_and_fetches_nothing(small_translator):
     trace = small_translator.translate("</script><b>x</b>")
-    text = document(trace, Choice(layer=1))
+    text = document(trace, Choice(layer=1), small_translator.tokenizer.scores)
     payloads = re.findall(r'base64">([^<]+)</script>', text)
-    expected = [browser_payload(trace, kind, Choice(layer=1)) for kind in KINDS]
+    expected = [
+        browser_payload(trace, head_metrics(trace, kind, small_translator.tokenizer.scores), Choice(layer=1))
+        for kind in KINDS
+    ]
     assert [base64.b64decode(one) for one in payloads] == expected
     assert "&lt;/script&gt;" in text and "<b>x" not in text
     assert not re.search(r'(src|href)="?http|@import|url\(', text) and "default-src 'none'" in text
@@ -22,6 +26,7 @@ def test_the_document_holds_everything_and_fetches_nothing(small_translator):
 
 
 def test_64_pieces_are_a_file_to_send():
-    trace = Translator.load(device="cpu").read("dog cat " * 31 + "dog", "Hund Katze " * 31 + "Hund")
+    translator = Translator.load(device="cpu")
+    trace = translator.read("dog cat " * 31 + "dog", "Hund Katze " * 31 + "Hund")
     assert len(trace.source_pieces) == 64
-    assert len(document(trace, Choice()).encode()) < 2_500_000
+    assert len(document(trace, Choice(), translator.tokenizer.scores).encode()) < 2_500_000
