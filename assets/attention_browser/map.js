@@ -2,7 +2,6 @@
 
 const LABEL_SIZE = 13;
 const TITLE_SIZE = 14;
-const NUMBER_SIZE = 11;
 const COLUMN_ANGLE = -Math.PI / 3;
 const LEGEND = 74;
 const PROFILE = 64;
@@ -18,8 +17,8 @@ function mapGeometry(arranged, width, profiles) {
   const top = 34 + columnBand * Math.sin(-COLUMN_ANGLE) + 8;
   // The last label leans over the right edge of the map.
   const right = Math.max(narrow ? 8 : LEGEND, columnBand * Math.cos(COLUMN_ANGLE) + 4) + (profiles.columns ? PROFILE : 0);
-  const cellWidth = Math.max(Math.min((width - left - right) / columns.length, 46), 2);
-  const cellHeight = Math.max(Math.min(Math.floor(620 / rows.length), 34), 4);
+  const cellWidth = Math.max(Math.min((width - left - right) / columns.length, 84), 2);
+  const cellHeight = Math.max(Math.min(Math.floor(600 / rows.length), 50), 4);
   const below = (profiles.rows ? PROFILE : 0) + 6;
   return {
     left, top, cellWidth, cellHeight, columnBand, width, narrow,
@@ -92,6 +91,7 @@ function hatch(surface, { left, top, cellWidth, cellHeight }, arranged) {
 }
 
 function drawNumbers(surface, { left, top, cellWidth, cellHeight }, arranged, colour) {
+  const size = Math.max(11, Math.min(16, cellWidth / 3, cellHeight / 2));
   const { rows, columns } = arranged;
   for (let row = 0, at = 0; row < rows.length; row++) {
     for (let column = 0; column < columns.length; column++, at++) {
@@ -99,7 +99,7 @@ function drawNumbers(surface, { left, top, cellWidth, cellHeight }, arranged, co
       // What would read 0.00 is left to the colour.
       if (arranged.masked[at] || !shade || arranged.values[at] < 0.005) continue;
       surface.text(left + (column + 0.5) * cellWidth, top + (row + 0.5) * cellHeight,
-        arranged.values[at].toFixed(2), { size: NUMBER_SIZE, fill: inkOn(shade), anchor: "middle" });
+        arranged.values[at].toFixed(2), { size, fill: inkOn(shade), anchor: "middle" });
     }
   }
 }

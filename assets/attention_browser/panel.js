@@ -27,7 +27,7 @@ function element(name, attributes = {}, ...children) {
 }
 
 function select(label, options, change) {
-  const box = element("select", { onchange: () => change(box.value) });
+  const box = element("select", { "aria-label": label, onchange: () => change(box.value) });
   const field = element("label", { class: "field" }, element("span", {}, label), box);
   field.fill = (choices, chosen) => {
     box.replaceChildren(...choices.map(([value, text]) => element("option", { value, label: text }, text)));
@@ -54,7 +54,7 @@ function panel(change, save, showKeys) {
   const metric = select("Bars below heads", null, (value) => change({ metric: value }));
   const words = checkbox("Words", (value) => change({ words: value }));
   const hide = checkbox("Hide start and end", (value) => change({ hide: value }));
-  const slider = element("input", { type: "range", min: 0, max: 50, step: 1,
+  const slider = element("input", { type: "range", "aria-label": "Leave out below, in hundredths", min: 0, max: 50, step: 1,
     oninput: () => change({ threshold: Number(slider.value) }) });
   const least = element("output");
   const threshold = element("label", { class: "field" }, element("span", {}, "Leave out below ", least), slider);

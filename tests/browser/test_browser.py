@@ -62,7 +62,7 @@ def test_hovering_says_what_the_tensor_says(reader, model, kind, page):
     canvas = reader.page.locator("canvas.large")
     box = canvas.bounding_box()
     seen = []
-    for across in (0.4, 0.5, 0.6, 0.7, 0.8):
+    for across in (0.3, 0.4, 0.5, 0.6, 0.7, 0.8):
         for down in (0.4, 0.5, 0.6, 0.7, 0.8, 0.9):
             reader.page.mouse.move(box["x"] + across * box["width"], box["y"] + down * box["height"])
             reader.page.wait_for_timeout(50)
