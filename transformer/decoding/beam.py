@@ -19,6 +19,7 @@ from transformer.tokenizer import END, START
 MAX_SIZE = 10
 # "Attention Is All You Need", section 6.1.
 ALPHA = 0.6
+MAX_ALPHA = 10.0
 
 
 class Fate(IntEnum):
@@ -83,7 +84,7 @@ def beam_search(
         model: in evaluation mode; call under `torch.inference_mode()`.
         memory, source_real, limit, constraints, capture: as in `walk`.
         size: hypotheses to keep for each sentence, 1 to MAX_SIZE; 1 is greedy decoding.
-        alpha: of the length penalty; 0 for none.
+        alpha: of the length penalty, 0 to MAX_ALPHA; 0 for none.
 
     Yields:
         A step for each piece, until every sentence is done.
@@ -93,8 +94,8 @@ def beam_search(
     """
     if not 1 <= size <= MAX_SIZE:
         raise ValueError(f"the beam's size must be 1 to {MAX_SIZE}, not {size}")
-    if not 0 <= alpha < float("inf"):
-        raise ValueError(f"the length penalty's alpha must be at least 0, not {alpha}")
+    if not 0 <= alpha <= MAX_ALPHA:
+        raise ValueError(f"the length penalty's alpha must be 0 to {MAX_ALPHA}, not {alpha}")
     constraints.check(model.config.target_vocabulary, limit)
     cache = model.begin(memory, source_real)
     read = torch.full((len(memory),), START, device=memory.device)

@@ -134,7 +134,7 @@ def test_a_piece_forced_in_the_middle_is_taken_by_every_hypothesis(decode):
 
 
 @pytest.mark.parametrize("setting", [{"size": 0}, {"size": 11}, {"size": 2, "alpha": -0.1},
-                                     {"size": 2, "alpha": float("nan")}])
+                                     {"size": 2, "alpha": float("nan")}, {"size": 2, "alpha": 1e308}])
 def test_settings_out_of_range(decode, setting):
     with pytest.raises(ValueError, match=list(setting)[-1]):
         decode(beam_search, [[5, END]], **setting)
