@@ -40,6 +40,11 @@ class DecoderCache:
 
         return DecoderCache(of(self.source), self.source_real[rows], of(self.past), self.length)
 
+    def select_past(self, rows: Tensor) -> DecoderCache:
+        """As `select`, for as many rows [B] as there are, each with the source of the row that it continues."""
+        past = tuple(KeysAndValues(part.keys[rows], part.values[rows]) for part in self.past)
+        return DecoderCache(self.source, self.source_real, past, self.length)
+
 
 class Transformer(nn.Module):
     """The model of "Attention Is All You Need" (Vaswani et al. 2017, section 3, figure 1).
