@@ -9,11 +9,18 @@ from torch import Tensor
 
 from transformer.decoding.step import Step, predict
 from transformer.model import Transformer
+from transformer.options import AS_TRAINED, RunOptions
 from transformer.tokenizer import END, PAD, START
 
 
 def greedy(
-    model: Transformer, memory: Tensor, source_real: Tensor, *, limit: int, capture: bool = False
+    model: Transformer,
+    memory: Tensor,
+    source_real: Tensor,
+    *,
+    limit: int,
+    options: RunOptions = AS_TRAINED,
+    capture: bool = False,
 ) -> Iterator[Step]:
     """Decode B sentences side by side until each has predicted the end symbol.
 
@@ -22,12 +29,13 @@ def greedy(
         memory: the encoder's output [B, S, D].
         source_real: bool [B, S], False on padding.
         limit: most steps to take.
+        options: those that `memory` was made with.
         capture: keep the attention rows of every step.
 
     Yields:
         A step for each piece, the end symbol's included.
     """
-    cache = model.begin(memory, source_real)
+    cache = model.begin(memory, source_real, options=options)
     read = torch.full((len(memory),), START, device=memory.device)
     ended = torch.zeros_like(read, dtype=torch.bool)
     for _ in range(limit):
