@@ -45,6 +45,7 @@ from transformer.options import RunOptions
 from transformer.tokenizer import Piece
 
 Kind = Literal["encoder", "decoder", "cross"]
+Stack = Literal["encoder", "decoder"]
 KINDS: tuple[Kind, ...] = ("encoder", "decoder", "cross")
 PIECES = ("source_pieces", "target_pieces", "predicted_pieces")
 TEXTS = ("source_text", "target_text", "complete")

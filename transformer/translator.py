@@ -19,6 +19,7 @@ from transformer.model.masks import causal_mask
 from transformer.options import AS_TRAINED, RunOptions
 from transformer.tokenizer import END, START, Piece, Tokenizer, normalise
 from transformer.trace import KINDS, Trace
+from transformer.weights import Weights
 
 MODEL = Path(__file__).parents[1] / "assets" / "models" / "en-de"
 # The longest text on either side, in pieces, the end symbol not counted.
@@ -84,6 +85,11 @@ class Translator:
     def parameter_shapes(self) -> dict[str, tuple[int, ...]]:
         """Shape of every parameter by name, shared ones once."""
         return {name: tuple(parameter.shape) for name, parameter in self._model.named_parameters()}
+
+    def weights(self) -> Weights:
+        """The model's parameters as arrays; on the CPU they are the model's own memory, read-only."""
+        named = self._model.named_parameters(remove_duplicate=False)
+        return Weights(self.config, {name: value.detach().float().cpu().numpy() for name, value in named})
 
     def count_pieces(self, text: str) -> int:
         """Pieces of a text, the end symbol not counted."""
