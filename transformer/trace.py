@@ -9,7 +9,7 @@ encoder                [L, H, S, S]    encoder self-attention weights; rows quer
 decoder                [L, H, T, T]    masked self-attention weights
 cross                  [L, H, T, S]    cross-attention weights: rows target, columns source
 encoder_mask           [S, S]          bool, True = may look; the same for every layer and head
-decoder_mask           [T, T]          "; all True in a run without the decoder mask
+decoder_mask           [T, T]          "; all True if the run left the decoder mask out
 cross_mask             [T, S]          "
 log_probs              [T]             of each predicted piece, nats
 entropy                [T]             of each distribution over the whole vocabulary, nats
