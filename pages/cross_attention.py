@@ -8,4 +8,4 @@ ensure_router()
 
 from pages.ui.attention import attention_page  # noqa: E402
 
-attention_page("cross", "Cross-attention", "Every step of the German sentence looks at the English one.")
+attention_page("cross", "Every step of the German sentence looks at the English one.")

@@ -8,4 +8,4 @@ ensure_router()
 
 from pages.ui.attention import attention_page  # noqa: E402
 
-attention_page("encoder", "Encoder self-attention", "Every piece of the English sentence looks at every other one.")
+attention_page("encoder", "Every piece of the English sentence looks at every other one.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,6 +44,12 @@ class Tokenizer:
     Args:
         model: the serialised model.
 
+    Attributes:
+        size: number of pieces, V.
+        texts: how the vocabulary spells each piece, V.
+        scores: log-probability of each piece in the vocabulary's unigram model, nats, V; -inf for a byte, 0 for
+            special pieces. What is rare in the texts that the vocabulary was made from has a low one.
+
     Raises:
         ValueError: it is none, or its special pieces have other ids than PAD, UNKNOWN, START and END.
     """
@@ -61,7 +68,13 @@ class Tokenizer:
                 f"the vocabulary numbers <pad>, <unk>, <s>, </s> as {ids} instead of {(PAD, UNKNOWN, START, END)}: "
                 "train it with `python -m transformer.training prepare`"
             )
-        self.texts = tuple(processor.id_to_piece(range(self.size)))
+        everything = range(self.size)
+        self.texts = tuple(processor.id_to_piece(everything))
+        # Bytes have the score 0 of a certain event, and spell what no other piece can: nothing is rarer.
+        self.scores = tuple(
+            -math.inf if byte else score
+            for score, byte in zip(processor.get_score(everything), processor.is_byte(everything), strict=True)
+        )
 
     @classmethod
     def load(cls, path: Path) -> Tokenizer:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pages.ui.figures import output_label
+from pages.ui.labels import output_label
 from pages.ui.plain import VISIBLE_SPACE, group_label, markdown
 from transformer.analysis.patterns import Pattern, mean_confidence, pattern
 from transformer.analysis.view import View
@@ -21,9 +21,9 @@ MOSTLY = 0.5
 
 def how_to_read(view: View) -> str:
     """Markdown: orientation, and what was done to the numbers."""
-    size = "word" if view.words else "piece"
-    sentences = [HOW[view.kind].format(size=size), "Every row sums to 1."]
-    if view.words:
+    size = "word" if view.axes.words else "piece"
+    sentences = [HOW[view.axes.kind].format(size=size), "Every row sums to 1."]
+    if view.axes.words:
         sentences.append("Attention to a word is the sum over its pieces, from a word the mean over them.")
     if view.hidden is not None:
         sentences.append("Start and end symbols are hidden, and what is left of each row is scaled up to 1.")
@@ -33,7 +33,7 @@ def how_to_read(view: View) -> str:
 def what_to_look_for(view: View, layer: int, head: int) -> str:
     """Markdown: what this head does with this sentence, from the numbers shown."""
     found = pattern(
-        view.weights[layer, head], view.mask, view.rows, view.columns, same_text=view.kind != "cross"
+        view.weights[layer, head], view.mask, view.axes.rows, view.axes.columns, same_text=view.axes.kind != "cross"
     )
     sentences = [_habit(found, view)]
     if found.strongest is not None:
@@ -49,9 +49,9 @@ def what_to_look_for(view: View, layer: int, head: int) -> str:
 
 
 def _habit(found: Pattern, view: View) -> str:
-    size = "word" if view.words else "piece"
+    size = "word" if view.axes.words else "piece"
     habits = [
-        (found.special, f"the {'start' if view.kind == 'decoder' else 'end'} symbol", "a place to rest"),
+        (found.special, f"the {'start' if view.axes.kind == 'decoder' else 'end'} symbol", "a place to rest"),
         (found.previous, f"the {size} before", "a positional head"),
         (found.same, f"the same {size}", "it passes its own position on"),
         (found.following, f"the next {size}", "a positional head"),
@@ -71,10 +71,10 @@ def _habit(found: Pattern, view: View) -> str:
 
 
 def _quoted(view: View, position: int, *, row: bool) -> str:
-    groups, text = (view.rows, view.row_text) if row else (view.columns, view.column_text)
-    label = _bold(group_label(groups[position], text, words=view.words))
-    if row and view.predicted is not None:
-        return f"the step that reads {label} and predicts {_bold(output_label(view, position))}"
+    groups, text = (view.axes.rows, view.axes.row_text) if row else (view.axes.columns, view.axes.column_text)
+    label = _bold(group_label(groups[position], text, words=view.axes.words))
+    if row and view.axes.predicted is not None:
+        return f"the step that reads {label} and predicts {_bold(output_label(view.axes, position))}"
     return f"{label} (position {position + 1})"
 
 
@@ -84,7 +84,7 @@ def _bold(label: str) -> str:
 
 def sharpest(view: View) -> str:
     """Markdown: which head of all is most certain where to look, from the numbers shown."""
-    confidence = mean_confidence(view.weights, view.columns)
+    confidence = mean_confidence(view.weights, view.axes.columns)
     layer, head = np.unravel_index(np.argmax(confidence), confidence.shape)
     return (
         f"The most certain head here is **layer {layer + 1}, head {head + 1}**: on average "

@@ -31,3 +31,18 @@ def translate(_translator: Translator, version: str, device: str, text: str) -> 
         AtlasError: the text cannot be translated; the message says what to do.
     """
     return _translator.translate(text)
+
+
+@st.cache_resource(show_spinner="Reading …", max_entries=32)
+def read(_translator: Translator, version: str, device: str, text: str, target: str) -> Trace:
+    """The trace of reading a given translation; otherwise as `translate`."""
+    return _translator.read(text, target)
+
+
+@st.cache_resource(show_spinner="Computing the scores …", max_entries=8)
+def detailed(_translator: Translator, version: str, device: str, text: str, target: str) -> Trace:
+    """As `read`, or as `translate` if `target` is empty, with scores, queries, keys, values, head outputs and the
+    residual stream."""
+    if target:
+        return _translator.read(text, target, details=True)
+    return _translator.translate(text, details=True)

@@ -8,17 +8,39 @@ import streamlit as st
 
 from pages.ui import inference, state
 from pages.ui.plain import markdown
+from transformer.analysis.heads import HeadMetrics, head_metrics
 from transformer.errors import AtlasError
-from transformer.trace import Trace
+from transformer.trace import Kind, Trace
 from transformer.translator import MAX_PIECES, Translator, available_devices
 
 
 @dataclass(frozen=True)
 class Reading:
-    """A sentence that was read, and who read it."""
+    """A sentence that was read, and who read it.
+
+    Attributes:
+        translator: the model.
+        own: its own translation.
+        trace: what is looked at: its own translation being read, or the one that the reader gave.
+    """
 
     translator: Translator
+    own: Trace
     trace: Trace
+
+    @property
+    def given(self) -> bool:
+        """Whether the reader gave the translation."""
+        return self.trace is not self.own
+
+    def metrics(self, kind: Kind) -> HeadMetrics:
+        """What every head of a kind does with the sentence."""
+        return head_metrics(self.trace, kind, self.translator.tokenizer.scores)
+
+    def detailed(self) -> Trace:
+        """The trace with everything that was computed."""
+        model, target = self.translator, self.trace.target_text if self.given else ""
+        return inference.detailed(model, model.version, model.device, self.trace.source_text, target)
 
 
 def translator() -> Translator:
@@ -61,25 +83,57 @@ def read_sentence() -> Reading:
     # Only now: whoever has chosen a device that fails needs the box to choose another.
     model = translator()
     try:
-        trace = inference.translate(model, model.version, model.device, text or "")
+        own = inference.translate(model, model.version, model.device, text or "")
     except AtlasError as error:
         st.warning(markdown(str(error)), icon=":material/edit:")
         st.stop()
-    return Reading(model, trace)
+    target = st.session_state[state.TARGET]
+    trace = own
+    if target.strip():
+        try:
+            trace = inference.read(model, model.version, model.device, text, target)
+        except AtlasError as error:
+            st.warning(markdown(str(error)), icon=":material/edit:")
+    return Reading(model, own, trace)
 
 
 def show_translation(reading: Reading, *, large: bool = False) -> None:
-    """The translation, and how long both sentences are."""
-    trace = reading.trace
-    german = markdown(trace.target_text) or "*(nothing: the end symbol came first)*"
-    source, target = len(trace.source_pieces) - 1, len(trace.predicted_pieces) - trace.complete
-    if large:
-        st.header(german, anchor=False)
-    else:
-        st.markdown(f"**German:** {german}")
-    if large or not trace.complete:
-        note = "" if trace.complete else " The limit on length ended the translation before its end symbol."
+    """The translation, how long both sentences are, and a way to have another translation read."""
+    words, other = st.columns([8, 2], vertical_alignment="center")
+    with words:
+        _show_words(reading.own, large=large)
+    another = other.popover("Another translation", icon=":material/compare_arrows:", width="stretch")
+    with another, st.form("another", border=False):
+        st.text_input(
+            "Why not this one?", key=state.TARGET, placeholder="Type a German translation …",
+            help="The model reads it piece by piece as if it had written it itself (teacher forcing).",
+        )
+        st.form_submit_button("Let the model read it")
+    if reading.given:
+        read, back = st.columns([8, 2], vertical_alignment="center")
+        read.markdown(
+            f"**Read instead:** {markdown(reading.trace.target_text)}  \n{likelihood(reading.trace)}; "
+            f"the model's own: {likelihood(reading.own)}."
+        )
+        back.button("Back to the model's own", on_click=state.read_own, width="stretch")
+    if large or not reading.own.complete:
+        note = "" if reading.own.complete else " The limit on length ended the translation before its end symbol."
+        source, target = len(reading.own.source_pieces) - 1, len(reading.own.predicted_pieces) - reading.own.complete
         st.caption(
             f"{source} pieces read, {target} written, by {reading.translator.parameters / 1e6:.0f} million parameters "
             f"on {reading.translator.device.upper()}.{note}"
         )
+
+
+def likelihood(trace: Trace) -> str:
+    """How likely the model finds a translation."""
+    total, pieces = float(trace.log_probs.sum()), len(trace.log_probs)
+    return f"log-probability {total:.2f} nats, {total / pieces:.2f} a piece"
+
+
+def _show_words(trace: Trace, *, large: bool) -> None:
+    german = markdown(trace.target_text) or "*(nothing: the end symbol came first)*"
+    if large:
+        st.header(german, anchor=False)
+    else:
+        st.markdown(f"**German:** {german}")

@@ -18,7 +18,7 @@ from pathlib import Path
 from urllib.parse import urlparse
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
 ROOT = Path(__file__).parents[2]
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")
@@ -102,9 +102,17 @@ class Visitor:
         self.page.get_by_text(text, exact=False).first.wait_for(timeout=60_000)
 
     def maps(self, count: int) -> None:
-        """Until so many charts are drawn."""
-        drawn = "[data-testid=stVegaLiteChart] :is(canvas, svg.marks)"
-        self.page.wait_for_function(f"document.querySelectorAll('{drawn}').length >= {count}", timeout=60_000)
+        """Until so many attention browsers have drawn."""
+        if count:
+            self.page.locator(".atlas[data-drawn]").nth(count - 1).wait_for(timeout=60_000)
+
+    def head(self, layer: int, head: int) -> None:
+        """Until the attention browser shows this head."""
+        self.page.locator(f".atlas[data-drawn$=' {layer} {head}']").first.wait_for(timeout=60_000)
+
+    def control(self, label: str) -> Locator:
+        """A control of the attention browser."""
+        return self.page.locator(".atlas").get_by_label(label, exact=True)
 
     def translate(self, text: str) -> None:
         self.page.get_by_label("English sentence").fill(text)

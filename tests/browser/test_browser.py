@@ -6,13 +6,14 @@ import re
 
 import pytest
 
+from pages.ui.payload import decimals
 from transformer.translator import Translator
 
 PAGES = {
     "/": ("English looks at English", 3),
-    "/encoder_attention": ("Encoder self-attention", 2),
-    "/masked_attention": ("Masked self-attention", 2),
-    "/cross_attention": ("Cross-attention", 2),
+    "/encoder_attention": ("Encoder self-attention", 1),
+    "/masked_attention": ("Masked self-attention", 1),
+    "/cross_attention": ("Cross-attention", 1),
     "/about": ("About the model", 0),
 }
 MENU = ["Translate", "Encoder attention", "Masked attention", "Cross attention", "About the model"]
@@ -34,8 +35,8 @@ def test_a_cold_deep_link_shows_the_page_in_its_frame(serve, visit, path):
         assert [someone.page.get_by_role("link", name=name).count() > 0 for name in MENU] == [True] * 5
         assert someone.page.get_by_role("dialog").count() == 0
         assert someone.page.get_by_text("Page not found").count() == 0
-        if maps == 2:
-            someone.see("Layer 2, head 5")
+        if maps == 1:
+            someone.head(2, 5)
             someone.has_typed("I have a dream.")
 
 
@@ -45,103 +46,99 @@ def test_from_a_typed_sentence_to_its_heatmap(reader, model):
     reader.translate("The cat sleeps on the sofa.")
     reader.see(model.translate("The cat sleeps on the sofa.").target_text)
     reader.page.get_by_role("link", name="Cross attention").first.click()
-    reader.see("Layer 1, head 1")
-    reader.maps(2)
+    reader.head(1, 1)
     reader.see("Its strongest link")
     reader.has_typed("The cat sleeps on the sofa.")
 
 
-def tooltip(reader):
-    """What the tooltip says; nothing between two cells."""
-    reader.page.wait_for_timeout(200)
-    if not reader.page.locator("#vg-tooltip-element.visible").count():
-        return None
-    rows = reader.page.locator("#vg-tooltip-element tr").all()
-    return {name.strip(): value for name, value in (row.locator("td").all_inner_texts() for row in rows)}
+READ = re.compile(r"\(row (\d+)\).*(?:looks at|may not look at) “(.+)”(?: \(column (\d+)\) with ([\d.]+)|: masked)")
 
 
 @pytest.mark.parametrize(("kind", "page"), [("encoder", "encoder"), ("decoder", "masked"), ("cross", "cross")])
 def test_hovering_says_what_the_tensor_says(reader, model, kind, page):
     reader.open(f"/{page}_attention?{DREAM}")
-    reader.maps(2)
+    reader.maps(1)
     trace = model.translate("I have a dream.")
-    chart = reader.page.locator("[data-testid=stVegaLiteChart]").first
-    chart.scroll_into_view_if_needed()
-    box = chart.bounding_box()
+    canvas = reader.page.locator("canvas.large")
+    box = canvas.bounding_box()
     seen = []
-    for across in (0.4, 0.5, 0.6, 0.7, 0.8):
+    for across in (0.3, 0.4, 0.5, 0.6, 0.7, 0.8):
         for down in (0.4, 0.5, 0.6, 0.7, 0.8, 0.9):
             reader.page.mouse.move(box["x"] + across * box["width"], box["y"] + down * box["height"])
-            told = tooltip(reader)
+            reader.page.wait_for_timeout(50)
+            told = READ.search(reader.page.locator(".readout").inner_text())
             if told is None:
                 continue
-            row, column = int(told["row"]), int(told["column"])
-            if trace.mask(kind)[row - 1, column - 1]:
-                assert told["weight"] == f"{trace.attention(kind)[1, 4, row - 1, column - 1]:.4f}"
-            else:
-                assert told["weight"] == "masked"
-            assert trace.keys(kind)[column - 1].text.strip("▁") in told["to"]
-            assert trace.queries(kind)[row - 1].text.strip("▁") in told["from"]
+            row = int(told[1]) - 1
+            if told[4] is None:
+                assert not trace.mask(kind)[row].all() and "masked" in told[0]
+                continue
+            column = int(told[3]) - 1
+            assert told[4] == f"{decimals(trace.attention(kind)[1, 4, row, column]):.4f}"
+            assert trace.keys(kind)[column].text.strip("▁") in told[2]
+            assert trace.queries(kind)[row].text.strip("▁") in told.string
             seen.append((down, row, column))
     assert len({row for _, row, _ in seen}) > 2 and len({column for _, _, column in seen}) > 2
     heights = {row: down for down, row, _ in seen}
     assert sorted(heights) == sorted(heights, key=heights.get), "row 1 is on top"
 
 
+def click_the_last_head(reader, number=0):
+    """Click the last small map of the last layer."""
+    grid = reader.page.locator("canvas.grid").nth(number)
+    box = grid.bounding_box()
+    grid.click(position={"x": 0.97 * box["width"], "y": 0.96 * box["height"]})
+
+
 def test_a_click_on_a_small_map_opens_it(reader):
     reader.open(f"/encoder_attention?{DREAM}")
-    reader.maps(2)
-    grid = reader.page.locator("[data-testid=stVegaLiteChart]").nth(1)
-    grid.scroll_into_view_if_needed()
-    box = grid.bounding_box()
-    reader.page.mouse.click(box["x"] + 0.9 * box["width"], box["y"] + 0.9 * box["height"])
-    reader.see("Layer 6, head 8")
+    reader.maps(1)
+    click_the_last_head(reader)
+    reader.head(6, 8)
     reader.page.wait_for_url(re.compile("layer=6.*head=8"))
+    reader.see("The numbers of layer 6, head 8")
 
 
 def test_a_click_on_the_way_in_leads_to_the_head(reader):
     reader.open(f"/?{DREAM}")
     reader.maps(3)
-    grid = reader.page.locator("[data-testid=stVegaLiteChart]").nth(2)
-    grid.scroll_into_view_if_needed()
-    box = grid.bounding_box()
-    reader.page.mouse.click(box["x"] + 0.9 * box["width"], box["y"] + 0.9 * box["height"])
+    click_the_last_head(reader, 2)
     reader.see("Cross-attention")
-    reader.see("Layer 6, head 8")
+    reader.head(6, 8)
     reader.has_typed("I have a dream.")
 
 
 def test_the_address_shows_the_same_to_somebody_else(reader, visit, server):
     reader.open("/masked_attention")
-    reader.maps(2)
+    reader.maps(1)
     reader.translate("Where is my hat?")
     reader.page.wait_for_url(re.compile(r"text=Where"))
-    reader.page.get_by_role("radiogroup", name="Layer").get_by_text("4", exact=True).click()
+    reader.control("Layer").select_option("4")
     reader.page.wait_for_url(re.compile("layer=4"))
-    reader.page.get_by_text("Words", exact=True).click()
+    reader.control("Words").check()
     reader.page.wait_for_url(re.compile("words=true"))
     with visit(server) as other:
         other.open(reader.page.url.removeprefix(server))
-        other.maps(2)
-        other.see("Layer 4, head 1")
+        other.maps(1)
+        other.head(4, 1)
         other.has_typed("Where is my hat?")
         other.see("sum over its pieces")
 
 
 def test_reload_and_the_back_button_keep_the_choices(reader):
     reader.open(f"/encoder_attention?{DREAM}")
-    reader.maps(2)
+    reader.maps(1)
     reader.page.get_by_role("link", name="Cross attention").first.click()
     reader.see("Cross-attention")
     reader.page.wait_for_url(re.compile("cross_attention.*layer=2"))
-    reader.page.get_by_role("radiogroup", name="Head").get_by_text("8", exact=True).click()
-    reader.see("Layer 2, head 8")
+    reader.control("Head").select_option("8")
+    reader.head(2, 8)
     reader.page.wait_for_url(re.compile("head=8"))
     reader.page.reload()
-    reader.see("Layer 2, head 8")
+    reader.head(2, 8)
     reader.has_typed("I have a dream.")
     reader.page.go_back()
-    reader.see("Layer 2, head 5")
+    reader.head(2, 5)
     reader.has_typed("I have a dream.")
 
 
@@ -163,12 +160,12 @@ def test_two_people_at_once_do_not_meet(visit, server, model):
 )
 def test_hostile_text_is_shown_as_itself(reader, text):
     reader.open("/encoder_attention")
-    reader.maps(2)
-    reader.page.get_by_text("Words", exact=True).click()
+    reader.maps(1)
+    reader.control("Words").check()
     reader.translate(text)
     reader.page.wait_for_url(re.compile("text=(?!The)"))
     reader.wait()
-    reader.maps(2)
+    reader.maps(1)
     reader.has_typed(text)
     main = reader.page.get_by_test_id("stMain")
     assert main.locator("img:not([src^='data:']), .katex, [data-testid=stMarkdown] a").count() == 0
@@ -214,9 +211,9 @@ def test_the_sentence_can_be_translated_by_keyboard_alone(reader, model):
 
 def test_what_is_being_typed_is_not_taken_away(reader):
     reader.open(f"/encoder_attention?{DREAM}")
-    reader.maps(2)
+    reader.maps(1)
     box = reader.page.get_by_label("English sentence")
     box.fill("Half a sent")
-    reader.page.get_by_text("Words", exact=True).click()
+    reader.control("Words").check()
     reader.see("sum over its pieces")
     reader.has_typed("Half a sent")

@@ -7,8 +7,10 @@ import json
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.ui.figures import SCALES
+from pages.ui.choice import LOOKS, PALETTES, SCALES
+from pages.ui.payload import decimals
 from pages.ui.state import EXAMPLES
+from transformer.analysis.view import view_of
 from transformer.translator import MAX_PIECES, Translator
 
 ATTENTION = {
@@ -28,8 +30,10 @@ def app(page: str = "pages/translate.py", **address: str) -> AppTest:
     return test.run().switch_page(page).run()
 
 
-def charts(test: AppTest) -> list[dict]:
-    return [json.loads(chart.proto.spec) for chart in test.get("vega_lite_chart")]
+def browsers(test: AppTest) -> list[dict]:
+    """What every attention browser on the page was told: the headers of their bytes."""
+    sent = [node.proto.bytes for node in test.get("bidi_component")]
+    return [json.loads(data[4 : 4 + int.from_bytes(data[:4], "little")]) for data in sent]
 
 
 def texts(test: AppTest) -> str:
@@ -51,7 +55,8 @@ def healthy(test: AppTest) -> bool:
 def test_every_page_opens_with_something_to_look_at(page):
     test = app(page)
     assert healthy(test) and not test.warning
-    assert len(test.get("vega_lite_chart")) == {"pages/translate.py": 3, "pages/about.py": 0}.get(page, 2)
+    assert len(browsers(test)) == {"pages/translate.py": 3, "pages/about.py": 0}.get(page, 1)
+    assert len(test.get("vega_lite_chart")) == (3 if page == "pages/masked_attention.py" else 0)
 
 
 def test_a_sentence_is_translated():
@@ -72,54 +77,91 @@ def test_every_example_is_translated(example):
 
 
 @pytest.mark.parametrize("page", ATTENTION)
-def test_every_layer_and_head_can_be_chosen(page):
-    test = app(page, text="I have a dream.")
-    for key, count in (("layer", 6), ("head", 8)):
-        for number in range(1, count + 1):
-            test.segmented_control(key).set_value(number).run()
-            assert healthy(test)
-            layer, head = test.segmented_control("layer").value, test.segmented_control("head").value
-            assert f"**Layer {layer}, head {head}**" in texts(test)
-    assert test.query_params["layer"] == "6" and test.query_params["head"] == "8"
+@pytest.mark.parametrize(("layer", "head"), [(1, 1), (6, 8), (3, 5)])
+def test_every_layer_and_head_can_be_chosen(page, layer, head):
+    test = app(page, text="I have a dream.", layer=str(layer), head=str(head))
+    assert healthy(test)
+    (header,) = browsers(test)
+    assert (header["asked"]["choice"]["layer"], header["asked"]["choice"]["head"]) == (layer - 1, head - 1)
+    assert f"The numbers of layer {layer}, head {head}" in [expander.label for expander in test.expander]
+    table = test.dataframe[0].value
+    view = view_of(Translator.load(device="cpu").translate("I have a dream."), ATTENTION[page])
+    expected = [
+        f"{decimals(weight):.4f}" if seen else "masked"
+        for weight, seen in zip(view.weights[layer - 1, head - 1].ravel(), view.mask.ravel(), strict=True)
+    ]
+    assert list(table["weight"]) == expected
 
 
 @pytest.mark.parametrize("page", ATTENTION)
-@pytest.mark.parametrize("words", [False, True])
-@pytest.mark.parametrize("hide", [False, True])
-@pytest.mark.parametrize("scale", SCALES)
-def test_every_setting_works(page, words, hide, scale):
-    test = app(page, text="The old man is reading a newspaper.", layer="2")
-    test.toggle("words").set_value(words)
-    test.toggle("hide").set_value(hide)
-    test.selectbox("scale").set_value(scale)
-    test.run()
+@pytest.mark.parametrize("words", ["false", "true"])
+@pytest.mark.parametrize("hide", ["false", "true"])
+def test_every_arrangement_is_explained(page, words, hide):
+    test = app(page, text="The old man is reading a newspaper.", layer="2", words=words, hide=hide)
     assert healthy(test) and not test.warning
-    assert ("scaled up to 1" in texts(test)) == hide
-    assert ("sum over its pieces" in texts(test)) == words
-    size = "word" if words else "piece"
-    assert charts(test)[0]["layer"][0]["encoding"]["x"]["title"] == f"to: the {size} looked at"
+    assert ("scaled up to 1" in texts(test)) == (hide == "true")
+    assert ("sum over its pieces" in texts(test)) == (words == "true")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("scale", scale) for scale in SCALES] + [("palette", palette) for palette in PALETTES]
+    + [("look", look) for look in LOOKS] + [("threshold", "25"), ("metric", "entropy"), ("rows", "0.2")],
+)
+def test_every_setting_reaches_the_browser(name, value):
+    test = app("pages/cross_attention.py", text="Hello.", **{name: value})
+    assert healthy(test)
+    asked = browsers(test)[0]["asked"]["choice"][name]
+    assert asked == {"threshold": 25, "rows": [0, 2]}.get(name, value)
 
 
 def test_choices_survive_a_change_of_page():
-    test = app("pages/encoder_attention.py", text="Where is the dog?")
-    test.segmented_control("layer").set_value(4)
-    test.segmented_control("head").set_value(7)
-    test.toggle("words").set_value(True)
-    test.run()
+    test = app("pages/encoder_attention.py", text="Where is the dog?", layer="4", head="7", words="true")
     for page in ("pages/about.py", "pages/cross_attention.py", "pages/translate.py", "pages/masked_attention.py"):
         test.switch_page(page).run()
         assert healthy(test)
     assert test.text_input("text").value == "Where is the dog?"
-    assert (test.segmented_control("layer").value, test.segmented_control("head").value) == (4, 7)
-    assert test.toggle("words").value is True
+    asked = browsers(test)[0]["asked"]["choice"]
+    assert (asked["layer"], asked["head"], asked["words"]) == (3, 6, True)
+    assert test.query_params["layer"] == "4" and test.query_params["head"] == "7"
 
 
-def test_an_address_is_followed():
-    choices = {"layer": "3", "head": "5", "words": "true", "hide": "true", "scale": SCALES[2]}
-    test = app("pages/masked_attention.py", text="Hello.", **choices)
-    assert test.text_input("text").value == "Hello."
-    assert "**Layer 3, head 5**" in texts(test) and "by the square root" in texts(test)
-    assert test.toggle("words").value and test.toggle("hide").value
+def test_the_browser_is_asked_again_only_for_something_new():
+    """What the reader chose in the browser is not undone by what it was asked to show before."""
+    test = app("pages/encoder_attention.py", text="Hello.", layer="2")
+    first = browsers(test)[0]["asked"]
+    assert browsers(test.run())[0]["asked"] == first
+    submit(test, "Hello again.")
+    assert browsers(test)[0]["asked"] == first, "another sentence keeps the choice"
+    test.switch_page("pages/about.py").run()
+    test.switch_page("pages/encoder_attention.py").run()
+    assert browsers(test)[0]["asked"]["number"] > first["number"], "a new browser on the page knows nothing"
+
+
+def test_another_translation_is_read_and_compared():
+    test = app("pages/cross_attention.py", text="I have a dream.")
+    test.text_input("target").set_value("Ich habe einen Hund.")
+    next(button for button in test.button if button.label == "Let the model read it").click()
+    test.run()
+    assert healthy(test) and test.query_params["target"] == "Ich habe einen Hund."
+    given = Translator.load(device="cpu").read("I have a dream.", "Ich habe einen Hund.")
+    assert f"log-probability {given.log_probs.sum():.2f} nats" in texts(test)
+    assert browsers(test)[0]["queries"] == len(given.target_pieces)
+    next(button for button in test.button if button.label == "Back to the model's own").click()
+    test.run()
+    assert "Read instead" not in texts(test) and not test.text_input("target").value
+
+
+def test_another_translation_belongs_to_its_sentence():
+    test = app("pages/cross_attention.py", text="I have a dream.", target="Ich habe einen Hund.")
+    assert "Read instead" in texts(test)
+    submit(test, "Hello.")
+    assert healthy(test) and "Read instead" not in texts(test) and "target" not in test.query_params
+
+
+def test_too_long_a_translation_is_answered():
+    test = app("pages/cross_attention.py", text="Hello.", target="Hund " * 200)
+    assert healthy(test) and "at most" in test.warning[0].value and len(browsers(test)) == 1
 
 
 RUBBISH = ["", "0", "-1", "7", "99", "1e9", "nan", "²", "9" * 400, "001" + "0" * 5000, "<b>", "١"]
@@ -127,11 +169,11 @@ RUBBISH = ["", "0", "-1", "7", "99", "1e9", "nan", "²", "9" * 400, "001" + "0" 
 
 @pytest.mark.parametrize("value", RUBBISH)
 def test_rubbish_in_an_address_falls_back(value):
-    test = app("pages/cross_attention.py", text="Hello.", layer=value, head=value, words=value, hide=value, scale=value)
+    names = ("layer", "head", "words", "hide", "scale", "palette", "look", "threshold", "metric", "rows", "columns")
+    test = app("pages/cross_attention.py", text="Hello.", **dict.fromkeys(names, value))
     assert healthy(test) and not test.warning
-    layer = test.segmented_control("layer").value
-    assert layer == 1 and f"**Layer 1, head {test.segmented_control('head').value}**" in texts(test)
-    assert not test.toggle("words").value
+    asked = browsers(test)[0]["asked"]["choice"]
+    assert asked["layer"] in (0, 5) and asked["head"] in (0, 6, 7) and not asked["words"]
 
 
 @pytest.mark.parametrize("page", READING)
@@ -174,7 +216,7 @@ def test_too_long_a_text_is_answered_and_kept():
 
 def test_a_text_of_exactly_the_limit_is_accepted():
     test = app("pages/masked_attention.py", text="1" * (MAX_PIECES - 1))
-    assert healthy(test) and not test.warning and len(test.get("vega_lite_chart")) == 2
+    assert healthy(test) and not test.warning and browsers(test)[0]["keys"] == MAX_PIECES + 1
 
 
 def test_the_device_can_be_changed():
@@ -197,10 +239,10 @@ def test_another_head_costs_no_forward_pass(monkeypatch):
     test = app("pages/encoder_attention.py", text="A sentence nobody has typed before.")
     assert len(runs) <= 2, "the example of the first visit, and this one"
     before = len(runs)
-    for number in (2, 3):
-        test.segmented_control("layer").set_value(number).run()
-        test.segmented_control("head").set_value(number).run()
-    test.toggle("words").set_value(True).run()
+    for name, value in (("layer", "2"), ("head", "3"), ("words", "true"), ("look", "lines"), ("threshold", "9")):
+        test.query_params[name] = value
+        test.run()
+        assert browsers(test)[0]["asked"]["choice"] != {}
     test.switch_page("pages/cross_attention.py").run()
     assert len(runs) == before
 

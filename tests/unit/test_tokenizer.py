@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 import random
 from concurrent.futures import ThreadPoolExecutor
 
@@ -18,6 +19,12 @@ HOSTILE = [
 
 def test_special_pieces_have_their_ids(tokenizer):
     assert [tokenizer.texts[piece] for piece in (PAD, UNKNOWN, START, END)] == ["<pad>", "<unk>", "<s>", "</s>"]
+
+
+def test_scores_are_lower_for_rarer_pieces(tokenizer):
+    scores = dict(zip(tokenizer.texts, tokenizer.scores, strict=True))
+    assert scores["~"] < scores["."] < 0.0
+    assert scores["<0xF0>"] == -math.inf and scores["</s>"] == 0.0
 
 
 def test_every_piece_is_located_in_the_text_as_typed(tokenizer):

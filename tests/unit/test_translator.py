@@ -126,6 +126,14 @@ def test_without_the_decoder_mask_the_translation_stays_and_its_reading_changes(
     assert not np.allclose(trace.log_probs, normal.log_probs)
 
 
+def test_a_translation_without_positions_is_written_without_them(shaped_translator):
+    options = RunOptions(positions=False)
+    trace = shaped_translator.translate(TEXT, options=options)
+    assert [piece.id for piece in trace.predicted_pieces] == trace.candidate_ids[:, 0].tolist()
+    if shaped_translator.config.positions != "none":
+        assert trace.predicted_pieces != shaped_translator.translate(TEXT).predicted_pieces
+
+
 def test_without_positions_the_stream_begins_with_the_embeddings(small_translator):
     normal = small_translator.read("a a", "b b", details=True)
     trace = small_translator.read("a a", "b b", details=True, options=RunOptions(positions=False))

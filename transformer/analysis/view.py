@@ -11,32 +11,47 @@ from transformer.tokenizer import Piece
 from transformer.trace import Kind, Trace
 
 
-@dataclass(frozen=True, eq=False)
-class View:
-    """Attention of all layers and heads, ready to be drawn.
+@dataclass(frozen=True)
+class Axes:
+    """What the rows and columns of an attention map are: R groups of query positions, C groups of key positions.
 
     Attributes:
         kind: "encoder", "decoder" or "cross".
-        weights: [L, H, R, C]; rows are queries and sum to 1, columns are keys.
-        mask: bool [R, C], True = may look; the weight is 0 elsewhere.
-        rows: pieces of each row, R groups.
-        columns: pieces of each column, C groups.
-        predicted: what the pieces of each row predict, R groups; None for the encoder.
+        row_positions, column_positions: positions of each row and column in the trace's arrays.
+        rows, columns: the pieces there.
+        predicted: what the pieces of each row predict; None for the encoder.
         row_text, column_text: the texts that the spans of these pieces refer to.
         words: whether pieces are merged into words.
-        hidden: largest share of a row, over all heads, that lay on columns now hidden; the rest was scaled up to 1.
-            None if nothing is hidden.
+        special: whether start and end symbols are among them.
     """
 
     kind: Kind
-    weights: np.ndarray
-    mask: np.ndarray
+    row_positions: tuple[Group, ...]
+    column_positions: tuple[Group, ...]
     rows: tuple[tuple[Piece, ...], ...]
     columns: tuple[tuple[Piece, ...], ...]
     predicted: tuple[tuple[Piece, ...], ...] | None
     row_text: str
     column_text: str
     words: bool
+    special: bool
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """Attention of all layers and heads, ready to be shown.
+
+    Attributes:
+        axes: what rows and columns are.
+        weights: [L, H, R, C]; rows are queries and sum to 1, columns are keys.
+        mask: bool [R, C], True = may look; the weight is 0 elsewhere.
+        hidden: share of each row, [L, H, R], that lay on columns now hidden; the rest was scaled up to 1. None if
+            nothing is hidden.
+    """
+
+    axes: Axes
+    weights: np.ndarray
+    mask: np.ndarray
     hidden: np.ndarray | None
 
     @property
@@ -48,63 +63,70 @@ class View:
         return self.weights.shape[1]
 
 
-def view_of(trace: Trace, kind: Kind, *, words: bool = False, special: bool = True) -> View:
-    """What a reader asked to see of a trace.
+def axes_of(trace: Trace, kind: Kind, *, words: bool = False, special: bool = True) -> Axes:
+    """The rows and columns that a reader asked to see.
 
     Args:
         trace: of a run.
         kind: of attention.
         words: merge pieces into words.
-        special: show start and end symbols. Without them their columns go, and in self-attention their rows too;
-            what is left of each row is scaled to sum to 1.
+        special: keep start and end symbols. Without them their columns go, and in self-attention their rows too, as
+            do rows that may look at nothing else. A text of nothing but such symbols keeps them.
     """
     row_pieces, column_pieces = trace.queries(kind), trace.keys(kind)
     rows = word_groups(row_pieces) if words else tuple((i,) for i in range(len(row_pieces)))
     columns = word_groups(column_pieces) if words else tuple((j,) for j in range(len(column_pieces)))
-    weights, mask = trace.attention(kind), trace.mask(kind)
-    if words:
-        weights, mask = merge_words(weights, rows, columns), merge_mask(mask, rows, columns)
-    hidden = None
-    if not special:
-        kept = [j for j, group in enumerate(columns) if not column_pieces[group[0]].special]
-        if kept:
-            weights, hidden = without_columns(weights, kept)
-            mask = mask[:, kept]
-            columns = tuple(columns[j] for j in kept)
-            seeing = [
-                i for i, group in enumerate(rows)
-                if mask[i].any() and (kind == "cross" or not row_pieces[group[0]].special)
-            ]
-            weights, hidden, mask = weights[..., seeing, :], hidden[..., seeing], mask[seeing]
-            rows = tuple(rows[i] for i in seeing)
-    return View(
+    kept = tuple(group for group in columns if special or not column_pieces[group[0]].special)
+    if len(kept) in (0, len(columns)):
+        special = True
+    else:
+        mask = merge_mask(trace.mask(kind), rows, kept)
+        rows = tuple(
+            group for group, sees in zip(rows, mask.any(axis=1), strict=True)
+            if sees and (kind == "cross" or not row_pieces[group[0]].special)
+        )
+        columns = kept
+    return Axes(
         kind=kind,
-        weights=weights,
-        mask=mask,
+        row_positions=rows,
+        column_positions=columns,
         rows=_pieces(rows, row_pieces),
         columns=_pieces(columns, column_pieces),
         predicted=None if kind == "encoder" else _pieces(rows, trace.predicted_pieces),
         row_text=trace.source_text if kind == "encoder" else trace.target_text,
         column_text=trace.target_text if kind == "decoder" else trace.source_text,
         words=words,
-        hidden=hidden,
+        special=special,
     )
 
 
-def without_columns(weights: np.ndarray, kept: list[int]) -> tuple[np.ndarray, np.ndarray]:
-    """Keep some columns and scale each row back to a sum of 1.
+def view_of(trace: Trace, kind: Kind, *, words: bool = False, special: bool = True) -> View:
+    """What a reader asked to see of a trace; the arguments are those of `axes_of`.
+
+    Words are merged as `merge_words` says. Where symbols are hidden, what is left of each row is scaled to sum to 1.
+    """
+    axes = axes_of(trace, kind, words=words, special=special)
+    rows, columns = axes.row_positions, axes.column_positions
+    weights = merge_words(trace.attention(kind), rows, columns) if words else trace.attention(kind)
+    if not words:
+        weights = weights[..., [i for (i,) in rows], :][..., [j for (j,) in columns]]
+    hidden = None
+    if not axes.special:
+        weights, hidden = scaled_rows(weights)
+    return View(axes, weights, merge_mask(trace.mask(kind), rows, columns), hidden)
+
+
+def scaled_rows(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Scale each row back to a sum of 1 after some columns were taken away.
 
     Args:
         weights: [..., R, C].
-        kept: columns to keep.
 
     Returns:
-        The weights [..., R, len(kept)], and the share of each row that was hidden, [..., R]. A row of which nothing
-        is left stays 0.
+        The weights, and the share of each row that is missing, [..., R]. A row of which nothing is left stays 0.
     """
-    left = weights[..., kept]
-    total = left.sum(axis=-1, keepdims=True)
-    scaled = np.divide(left, total, out=np.zeros_like(left), where=total > 0)
+    total = weights.sum(axis=-1, keepdims=True)
+    scaled = np.divide(weights, total, out=np.zeros_like(weights), where=total > 0)
     return scaled, 1.0 - np.minimum(total[..., 0], 1.0)
 
 

@@ -36,10 +36,19 @@ def merge_words(weights: np.ndarray, rows: Sequence[Group], columns: Sequence[Gr
     Returns:
         [..., words of the rows, words of the columns].
     """
-    to_words = np.stack([weights[..., list(group)].sum(axis=-1) for group in columns], axis=-1)
-    return np.stack([to_words[..., list(group), :].mean(axis=-2) for group in rows], axis=-2)
+    members = _membership(rows, weights.shape[-2])
+    means = (members / members.sum(axis=1, keepdims=True)).astype(weights.dtype)
+    return means @ weights @ _membership(columns, weights.shape[-1]).T.astype(weights.dtype)
 
 
 def merge_mask(mask: np.ndarray, rows: Sequence[Group], columns: Sequence[Group]) -> np.ndarray:
     """Between which words any piece may look at any piece; bool [words of the rows, words of the columns]."""
-    return np.array([[mask[np.ix_(row, column)].any() for column in columns] for row in rows], dtype=bool)
+    return _membership(rows, mask.shape[0]) @ mask @ _membership(columns, mask.shape[1]).T > 0
+
+
+def _membership(groups: Sequence[Group], count: int) -> np.ndarray:
+    """[groups, count]: 1 where a position is in a group."""
+    members = np.zeros((len(groups), count))
+    for index, group in enumerate(groups):
+        members[index, list(group)] = 1
+    return members

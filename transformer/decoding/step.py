@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -15,8 +16,8 @@ class Rows:
     """The attention rows of one step, of every layer and head.
 
     Attributes:
-        decoder: over the pieces read so far, this one included, [B, L, H, P].
-        cross: over the source, [B, L, H, S].
+        decoder: over the pieces read so far, this one included, [N, L, H, P].
+        cross: over the source, [N, L, H, S].
     """
 
     decoder: Tensor
@@ -28,7 +29,7 @@ class Distribution:
     """What the model says about the next piece.
 
     Attributes:
-        log_probs: over the whole vocabulary, nats, float32 [B, V].
+        log_probs: over the whole vocabulary, nats, float32 [N, V].
         rows: what was looked at on the way; None unless it was asked for.
     """
 
@@ -37,39 +38,78 @@ class Distribution:
 
     @property
     def entropy(self) -> Tensor:
-        """Nats, [B]."""
+        """Nats, [N]."""
         return entropy(self.log_probs)
 
 
-@dataclass(frozen=True)
-class Step:
-    """One piece read and one predicted, for each of B sentences.
+class Candidates(NamedTuple):
+    """The likeliest pieces, best first.
 
     Attributes:
-        read: ids of the pieces read, [B].
-        predicted: ids of the pieces taken, [B]; padding behind the end of a sentence.
-        log_prob: of the pieces taken, nats [B]; 0 behind the end.
-        distribution: what they were chosen from.
+        ids: [..., C].
+        log_probs: nats, [..., C].
+    """
+
+    ids: Tensor
+    log_probs: Tensor
+
+    @property
+    def probs(self) -> Tensor:
+        """[..., C]; their sum is how much of the distribution the candidates cover."""
+        return self.log_probs.exp()
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One piece read by each of N hypotheses, and the M pieces that were taken to continue them.
+
+    Greedy decoding and sampling follow one hypothesis a sentence and take one piece for each: M = N = B. Beam
+    search is the other case, see `BeamStep`.
+
+    Attributes:
+        read: ids of the pieces read, [N].
+        distribution: what the model says comes next; no setting changes it.
+        logits: what was chosen from, [N, V], up to a constant a row: the log-probabilities after constraints,
+            temperature and truncation; minus infinity where a piece could not be chosen.
+        predicted: ids of the pieces taken, [M]; padding behind the end of a sentence.
+        log_prob: what the model gives the pieces taken, whatever made them be taken, nats [M]; 0 behind the end.
+        score: sum of `log_prob` from the first step to this one, nats, float64 [M], on the CPU: in float32 the sum
+            over a long sentence would lose the fifth decimal, and not every device has float64.
+        seconds: wall-clock time of the step.
     """
 
     read: Tensor
+    distribution: Distribution
+    logits: Tensor
     predicted: Tensor
     log_prob: Tensor
-    distribution: Distribution
+    score: Tensor
+    seconds: float
 
-    def candidates(self, count: int) -> tuple[Tensor, Tensor]:
-        """The likeliest pieces, best first: ids [B, count] and log-probabilities [B, count]."""
+    @property
+    def choices(self) -> Tensor:
+        """Log-probabilities of the distribution that was chosen from, nats [N, V]."""
+        return self.logits.log_softmax(dim=-1)
+
+    @property
+    def rank(self) -> Tensor:
+        """Places of the pieces taken among all that the model could say, [M]; 1 is the likeliest."""
+        log_probs = self.distribution.log_probs
+        return rank(log_probs, self.log_prob.to(log_probs.device))
+
+    def candidates(self, count: int) -> Candidates:
+        """The likeliest pieces [N, count], according to the model."""
         return best(self.distribution.log_probs, count)
 
 
 def predict(
     model: Transformer, read: Tensor, cache: DecoderCache, *, capture: bool
 ) -> tuple[Distribution, DecoderCache]:
-    """Read one more piece of each sentence and say what may come next.
+    """Read one more piece of each hypothesis and say what may come next.
 
     Args:
         model: in evaluation mode.
-        read: piece ids [B].
+        read: piece ids [N].
         cache: of what was read before; it stays as it is.
         capture: keep the attention rows of every layer and head.
 
@@ -93,7 +133,12 @@ def entropy(log_probs: Tensor) -> Tensor:
     return -(log_probs.exp() * log_probs.clamp_min(torch.finfo(log_probs.dtype).min)).sum(dim=-1)
 
 
-def best(log_probs: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """Ids and log-probabilities [..., count] of the likeliest pieces, best first; all of them if there are fewer."""
+def best(log_probs: Tensor, count: int) -> Candidates:
+    """The likeliest pieces [..., count], best first; all of them if there are fewer."""
     values, ids = log_probs.topk(min(count, log_probs.shape[-1]), dim=-1)
-    return ids, values
+    return Candidates(ids, values)
+
+
+def rank(log_probs: Tensor, log_prob: Tensor) -> Tensor:
+    """Places [...] in distributions [..., V] of pieces with `log_prob` [...]: 1 for the likeliest and its equals."""
+    return (log_probs > log_prob[..., None]).sum(dim=-1) + 1

@@ -41,9 +41,12 @@ class DecoderCache:
         def of(parts: tuple[KeysAndValues, ...]) -> tuple[KeysAndValues, ...]:
             return tuple(KeysAndValues(part.keys[rows], part.values[rows]) for part in parts)
 
-        return replace(
-            self, source=of(self.source), source_real=self.source_real[rows], past=of(self.past)
-        )
+        return replace(self, source=of(self.source), source_real=self.source_real[rows], past=of(self.past))
+
+    def select_past(self, rows: Tensor) -> DecoderCache:
+        """As `select`, for as many rows [B] as there are, each with the source of the row that it continues."""
+        past = tuple(KeysAndValues(part.keys[rows], part.values[rows]) for part in self.past)
+        return replace(self, past=past)
 
 
 class Transformer(nn.Module):

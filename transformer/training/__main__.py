@@ -43,6 +43,7 @@ def arguments() -> argparse.ArgumentParser:
     command.add_argument("--model", type=Path, required=True, help="model folder")
     command.add_argument("--data", type=Path, required=True, help="file: source, tab, target (.gz or not)")
     command.add_argument("--device", choices=("cpu", "cuda", "mps"), help="the best there is")
+    command.add_argument("--beam", type=int, default=1, metavar="N", help="size of the beam; 1 is greedy (%(default)s)")
     command.add_argument("--json", action="store_true", help="print one JSON object")
     return parser
 
@@ -60,7 +61,8 @@ def main() -> None:
             Trainer(run, Recipe(**options), process, start).train()
     else:
         as_json = options.pop("json")
-        scores = evaluate(options["model"], options["data"], device=options["device"]).as_dict()
+        folder, data = options.pop("model"), options.pop("data")
+        scores = evaluate(folder, data, **options).as_dict()
         print(json.dumps(scores) if as_json else "\n".join(f"{name}: {value}" for name, value in scores.items()))
 
 

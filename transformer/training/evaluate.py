@@ -8,11 +8,12 @@ from pathlib import Path
 
 import sacrebleu
 import torch
+from torch import Tensor
 
 from transformer.checkpoint import load_checkpoint
-from transformer.decoding import greedy
+from transformer.decoding import beam_search, greedy, hypotheses
 from transformer.model import Transformer
-from transformer.tokenizer import END, PAD, Tokenizer
+from transformer.tokenizer import PAD, Tokenizer
 from transformer.training.data import read_pairs
 from transformer.translator import available_devices
 
@@ -38,19 +39,23 @@ class Scores:
         return asdict(self)
 
 
-def evaluate(folder: Path, data: Path, *, device: str | None = None) -> Scores:
-    """Translate the sources of a file of pairs greedily and compare with its targets.
+def evaluate(folder: Path, data: Path, *, device: str | None = None, beam: int = 1) -> Scores:
+    """Translate the sources of a file of pairs and compare with its targets.
 
     Args:
         folder: model folder.
         data: tab-separated file.
         device: None takes the best there is.
+        beam: size of the beam; 1 decodes greedily.
+
+    Raises:
+        ValueError: the beam's size is out of range.
     """
     checkpoint = load_checkpoint(folder)
     device = device or available_devices()[0]
     pairs = read_pairs(data)
     translations = translate_all(
-        checkpoint.model.to(device), checkpoint.tokenizer, [source for source, _ in pairs], device
+        checkpoint.model.to(device), checkpoint.tokenizer, [source for source, _ in pairs], device, beam=beam
     )
     return score(translations, [target for _, target in pairs])
 
@@ -70,9 +75,9 @@ def score(translations: Sequence[str], references: Sequence[str]) -> Scores:
 
 @torch.inference_mode()
 def translate_all(
-    model: Transformer, tokenizer: Tokenizer, sentences: Sequence[str], device: str
+    model: Transformer, tokenizer: Tokenizer, sentences: Sequence[str], device: str, *, beam: int = 1
 ) -> list[str]:
-    """Translate many sentences greedily, those of similar length together."""
+    """Translate many sentences, those of similar length together; greedily if the beam's size is 1."""
     pieces = [tokenizer.encode_ids(sentence) for sentence in sentences]
     order = sorted(range(len(pieces)), key=lambda index: len(pieces[index]))
     translations = [""] * len(pieces)
@@ -80,9 +85,17 @@ def translate_all(
         members = order[start : start + BATCH]
         rows = [torch.tensor(pieces[index]) for index in members]
         source = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=PAD).to(device)
-        real = source != PAD
-        steps = greedy(model, model.encode(source, real), real, limit=2 * source.shape[1] + 10)
-        predicted = torch.stack([step.predicted for step in steps], dim=1).tolist()
-        for index, ids in zip(members, predicted, strict=True):
-            translations[index] = tokenizer.decode([piece for piece in ids if piece not in (PAD, END)])
+        for index, ids in zip(members, _translate_batch(model, source, beam), strict=True):
+            translations[index] = tokenizer.decode(ids)
     return translations
+
+
+def _translate_batch(model: Transformer, source: Tensor, beam: int) -> list[Sequence[int]]:
+    """Ids of the translations' pieces, special ones among them, for padded sources [B, S]."""
+    real = source != PAD
+    memory = model.encode(source, real)
+    limit = 2 * source.shape[1] + 10
+    if beam == 1:
+        return torch.stack([step.predicted for step in greedy(model, memory, real, limit=limit)], dim=1).tolist()
+    found = hypotheses(beam_search(model, memory, real, size=beam, limit=limit), len(source))
+    return [best_first[0].pieces for best_first in found]

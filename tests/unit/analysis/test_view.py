@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from transformer.analysis.view import view_of, without_columns
+from transformer.analysis.view import scaled_rows, view_of
 from transformer.trace import KINDS
 
 
@@ -17,26 +17,26 @@ def trace(small_translator):
 @pytest.mark.parametrize("special", [False, True])
 def test_rows_sum_to_one_in_every_view(trace, kind, words, special):
     view = view_of(trace, kind, words=words, special=special)
-    assert view.weights.shape == (view.layers, view.heads, len(view.rows), len(view.columns))
+    assert view.weights.shape == (view.layers, view.heads, len(view.axes.rows), len(view.axes.columns))
     assert view.mask.shape == view.weights.shape[2:]
     np.testing.assert_allclose(view.weights.sum(-1), 1, atol=1e-5)
     assert (view.weights[..., ~view.mask] == 0).all()
-    assert (view.predicted is None) == (kind == "encoder")
-    shown_special = [group[0] for group in view.columns if group[0].special]
+    assert (view.axes.predicted is None) == (kind == "encoder")
+    shown_special = [group[0] for group in view.axes.columns if group[0].special]
     assert bool(shown_special) == special and (view.hidden is None) == special
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_plain_view_is_the_trace(trace, kind):
     view = view_of(trace, kind)
-    assert view.weights is trace.attention(kind) and view.mask is trace.mask(kind)
-    assert [group[0] for group in view.rows] == list(trace.queries(kind))
-    assert [group[0] for group in view.columns] == list(trace.keys(kind))
+    assert np.array_equal(view.weights, trace.attention(kind)) and np.array_equal(view.mask, trace.mask(kind))
+    assert [group[0] for group in view.axes.rows] == list(trace.queries(kind))
+    assert [group[0] for group in view.axes.columns] == list(trace.keys(kind))
 
 
 def test_the_first_step_of_cross_attention_stays(trace):
     view = view_of(trace, "cross", special=False)
-    assert view.rows[0][0].special, "it reads the start symbol and predicts the first word"
+    assert view.axes.rows[0][0].special, "it reads the start symbol and predicts the first word"
 
 
 def test_hidden_share_is_what_lay_on_the_hidden_columns(trace):
@@ -44,8 +44,8 @@ def test_hidden_share_is_what_lay_on_the_hidden_columns(trace):
     np.testing.assert_allclose(view.hidden, trace.cross[..., -1], atol=1e-6)
 
 
-def test_without_columns_scales_rows():
-    weights, hidden = without_columns(np.array([[0.5, 0.1, 0.4], [1.0, 0.0, 0.0]]), [1, 2])
+def test_what_is_left_of_a_row_is_scaled():
+    weights, hidden = scaled_rows(np.array([[0.1, 0.4], [0.0, 0.0]]))
     np.testing.assert_allclose(weights, [[0.2, 0.8], [0, 0]])
     np.testing.assert_allclose(hidden, [0.5, 1.0])
 

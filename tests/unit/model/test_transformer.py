@@ -182,7 +182,8 @@ def test_a_cache_keeps_the_options_of_its_run(model, pair):
     options = RunOptions(positions=False)
     memory = model.encode(source, real, options=options)
     _, cache = model.decode_more(target[:, :2], model.begin(memory, real, options=options))
-    hidden, cache = model.decode_more(target[:, 2:], cache.select(torch.tensor([0, 1])))
+    rows = torch.tensor([0, 1])
+    hidden, cache = model.decode_more(target[:, 2:], cache.select(rows).select_past(rows))
     expected = model.decode(target, memory, real, options=options)
     torch.testing.assert_close(hidden, expected[:, 2:], atol=1e-5, rtol=1e-5)
     assert cache.options == options

@@ -31,7 +31,7 @@ def test_from_pairs_to_scores(tmp_path, tokenizer):
     sizes = ("--d-model", 16, "--heads", 2, "--layers", 1, "--d-ff", 16, "--steps", 2, "--batch-pieces", 256)
     done = command("train", "--run", run, "--device", "cpu", *sizes)
     assert done.returncode == 0, done.stderr
-    done = command("evaluate", "--model", run / "model", "--data", data, "--device", "cpu", "--json")
+    done = command("evaluate", "--model", run / "model", "--data", data, "--device", "cpu", "--beam", 2, "--json")
     assert done.returncode == 0, done.stderr
     assert {"bleu", "chrf", "bleu_signature", "chrf_signature", "sentences"} <= json.loads(done.stdout).keys()
 

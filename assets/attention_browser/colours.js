@@ -1,0 +1,49 @@
+// Colour scales, and how a weight becomes a colour.
+
+// Perceptually uniform and safe for the colour-blind. Viridis, magma: van der Walt and Smith 2015; cividis: Nuñez et al.
+// 2018. Paper is for print: white is nothing.
+const PALETTES = {
+  viridis: "#440154 #482878 #3e4989 #31688e #26828e #1f9e89 #35b779 #6ece58 #b5de2b #fde725",
+  cividis: "#00224e #123570 #3b496c #575d6d #707173 #8a8678 #a59c74 #c3b369 #e1cc55 #fee838",
+  magma: "#000004 #180f3d #440f76 #721f81 #9e2f7f #cd4071 #f1605d #fd9668 #feca8d #fcfdbf",
+  paper: "#ffffff #f0f0f0 #d9d9d9 #bdbdbd #969696 #737373 #525252 #252525 #000000",
+};
+// Several heads at once: eight colours that the colour-blind can tell apart (Okabe and Ito 2008; black and yellow, which
+// one of the themes would swallow, replaced by grey and ochre).
+const HEAD_COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#8b93a3", "#a6761d"];
+const MASKED_COLOUR = "#8b93a3";
+const CHOSEN_COLOUR = "#f97316";
+const SHADES = 256;
+
+const channels = (colour) => [1, 3, 5].map((i) => parseInt(colour.slice(i, i + 2), 16));
+
+// 256 colours of a palette, as [r, g, b] each.
+function shadesOf(palette) {
+  const stops = PALETTES[palette].split(" ").map(channels);
+  return Array.from({ length: SHADES }, (_, shade) => {
+    const at = (shade / (SHADES - 1)) * (stops.length - 1);
+    const low = Math.min(Math.floor(at), stops.length - 2);
+    return stops[low].map((value, i) => Math.round(value + (stops[low + 1][i] - value) * (at - low)));
+  });
+}
+
+// The place of a weight on the colour scale, 0 to 1.
+function onScale(value, scale, largest) {
+  if (scale === "square root") return Math.sqrt(value);
+  if (scale === "each head its own") return largest > 0 ? value / largest : 0;
+  return value;
+}
+
+// The weight that stands at a place on the colour scale; onScale the other way round.
+function fromScale(place, scale, largest) {
+  if (scale === "square root") return place * place;
+  if (scale === "each head its own") return place * largest;
+  return place;
+}
+
+const css = ([r, g, b]) => `rgb(${r},${g},${b})`;
+// Dark or light figures on a shade, whichever is easier to read (relative luminance as in WCAG 2).
+function inkOn([r, g, b]) {
+  const linear = [r, g, b].map((v) => (v / 255 <= 0.03928 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2] > 0.18 ? "#0b1020" : "#ffffff";
+}

@@ -1,0 +1,69 @@
+// All layers by heads, each a small map.
+
+const GRID_LEFT = 44;
+const GRID_TOP = 44;
+const GRID_GAP = 4;
+const STRIP = 6;
+
+// Where the small maps are; in proportion to the map, within limits.
+function gridGeometry({ layers, heads, queries, keys }, width, withStrip) {
+  const cellWidth = Math.floor((width - GRID_LEFT) / heads);
+  const shape = Math.min(1.25, Math.max(0.6, queries / keys));
+  const cellHeight = Math.round((cellWidth - GRID_GAP) * shape) + GRID_GAP + (withStrip ? STRIP : 0);
+  return {
+    left: GRID_LEFT, top: GRID_TOP, cellWidth, cellHeight, layers, heads, width,
+    strip: withStrip ? STRIP : 0,
+    height: GRID_TOP + cellHeight * layers + 2,
+  };
+}
+
+// figure: { data, choice, shades, theme, metric or null }
+function drawGrid(surface, geometry, { data, choice, shades, theme, metric }) {
+  const { left, top, cellWidth, cellHeight, layers, heads, strip } = geometry;
+  const label = { size: LABEL_SIZE, fill: theme.text, anchor: "middle" };
+  surface.text(left + (cellWidth * heads) / 2, 10, "head", label);
+  surface.text(9, top + (cellHeight * layers) / 2, "layer", { ...label, angle: -Math.PI / 2 });
+  for (let head = 0; head < heads; head++) {
+    surface.text(left + (head + 0.5) * cellWidth, 31, String(head + 1), label);
+  }
+  for (let layer = 0; layer < layers; layer++) {
+    surface.text(left - 14, top + (layer + 0.5) * cellHeight, String(layer + 1), label);
+    for (let head = 0; head < heads; head++) {
+      const x = left + head * cellWidth + GRID_GAP / 2;
+      const y = top + layer * cellHeight + GRID_GAP / 2;
+      const width = cellWidth - GRID_GAP;
+      const height = cellHeight - GRID_GAP - strip;
+      const arranged = arrange(data, choice, layer, head);
+      surface.cells(x, y, width / arranged.columns.length, height / arranged.rows.length, arranged.rows.length,
+        arranged.columns.length, mapColour({ arranged, choice, shades, theme }));
+      if (metric) {
+        const value = metric.values[layer * heads + head];
+        surface.rect(x, y + height + 1, width, strip - 2, theme.border);
+        // Null where the sentence has nothing that the number applies to.
+        if (value !== null) surface.rect(x, y + height + 1, width * Math.min(1, Math.max(0, value / metric.most)), strip - 2, theme.primary);
+      }
+    }
+  }
+}
+
+// Frames around the chosen head and the one under the pointer; either may be null.
+function markGrid(surface, { left, top, cellWidth, cellHeight, strip }, chosen, hover, theme) {
+  const frame = ({ layer, head }, colour, thickness) => surface.frame(
+    left + head * cellWidth + GRID_GAP / 2 - 1, top + layer * cellHeight + GRID_GAP / 2 - 1,
+    cellWidth - GRID_GAP + 2, cellHeight - GRID_GAP - strip + 2, colour, thickness,
+  );
+  if (hover) frame(hover, theme.text, 1.5);
+  if (chosen) frame(chosen, CHOSEN_COLOUR, 3);
+}
+
+// The head under the pointer, and how far across and down its map, from 0 to 1: { layer, head, across, down }.
+function hitGrid({ left, top, cellWidth, cellHeight, layers, heads, strip }, x, y) {
+  const head = Math.floor((x - left) / cellWidth);
+  const layer = Math.floor((y - top) / cellHeight);
+  if (head < 0 || head >= heads || layer < 0 || layer >= layers) return null;
+  return {
+    layer, head,
+    across: (x - left - head * cellWidth - GRID_GAP / 2) / (cellWidth - GRID_GAP),
+    down: (y - top - layer * cellHeight - GRID_GAP / 2) / (cellHeight - GRID_GAP - strip),
+  };
+}

@@ -1,0 +1,187 @@
+// One head, large: rows look, columns are looked at.
+
+const LABEL_SIZE = 13;
+const TITLE_SIZE = 14;
+const COLUMN_ANGLE = -Math.PI / 3;
+const LEGEND = 74;
+const PROFILE = 64;
+
+// Where everything of the map is, for a figure so many pixels wide.
+function mapGeometry(arranged, width, profiles) {
+  const { rows, columns } = arranged;
+  const narrow = width < 560;
+  const longestRow = Math.max(...rows.map((row) => textWidth(row.label, LABEL_SIZE)));
+  const longestColumn = Math.max(...columns.map((column) => textWidth(column.label, LABEL_SIZE)));
+  const left = 30 + Math.min(longestRow + 8, width * (narrow ? 0.34 : 0.3));
+  const columnBand = Math.min(longestColumn, 130);
+  const top = 34 + columnBand * Math.sin(-COLUMN_ANGLE) + 8;
+  // The last label leans over the right edge of the map.
+  const right = Math.max(narrow ? 8 : LEGEND, columnBand * Math.cos(COLUMN_ANGLE) + 4) + (profiles.columns ? PROFILE : 0);
+  const cellWidth = Math.max(Math.min((width - left - right) / columns.length, 84), 2);
+  const cellHeight = Math.max(Math.min(Math.floor(600 / rows.length), 50), 4);
+  const below = (profiles.rows ? PROFILE : 0) + 6;
+  return {
+    left, top, cellWidth, cellHeight, columnBand, width, narrow,
+    right: left + cellWidth * columns.length,
+    bottom: top + cellHeight * rows.length,
+    height: top + cellHeight * rows.length + below,
+    // Every n-th label where there is no room for all.
+    rowStep: Math.ceil((LABEL_SIZE + 2) / cellHeight),
+    columnStep: Math.ceil((LABEL_SIZE + 3) / cellWidth),
+  };
+}
+
+// figure: { arranged, choice, shades, theme, hover, selected: { rows, columns } as sets of indices, axes }
+function drawMap(surface, geometry, figure) {
+  const { arranged, choice, theme, hover, selected } = figure;
+  const { rows, columns } = arranged;
+  const { left, top, right, bottom, cellWidth, cellHeight } = geometry;
+  const colour = mapColour(figure);
+  surface.cells(left, top, cellWidth, cellHeight, rows.length, columns.length, colour);
+  hatch(surface, geometry, arranged);
+  if (cellWidth >= 8 && cellHeight >= 8) {
+    for (let row = 0; row <= rows.length; row++) {
+      surface.line(left, top + row * cellHeight, right, top + row * cellHeight, theme.background, 1, 0.55);
+    }
+    for (let column = 0; column <= columns.length; column++) {
+      surface.line(left + column * cellWidth, top, left + column * cellWidth, bottom, theme.background, 1, 0.55);
+    }
+  }
+  if (cellWidth >= 29 && cellHeight >= 15) drawNumbers(surface, geometry, arranged, colour);
+  drawLabels(surface, geometry, figure);
+  if (!geometry.narrow) drawLegend(surface, geometry, figure);
+  drawProfiles(surface, geometry, figure);
+  for (const row of selected.rows) {
+    surface.frame(left, top + row * cellHeight, right - left, cellHeight, CHOSEN_COLOUR, 2);
+  }
+  for (const column of selected.columns) {
+    surface.frame(left + column * cellWidth, top, cellWidth, bottom - top, CHOSEN_COLOUR, 2);
+  }
+  if (hover?.row !== undefined && hover.row < rows.length) {
+    surface.frame(left, top + hover.row * cellHeight, right - left, cellHeight, theme.text, 1);
+  }
+  if (hover?.column !== undefined && hover.column < columns.length) {
+    surface.frame(left + hover.column * cellWidth, top, cellWidth, bottom - top, theme.text, 1);
+  }
+}
+
+// The colour of a cell, [r, g, b]; null where nothing is drawn because the weight is below the reader's threshold.
+function mapColour({ arranged, choice, shades, theme }) {
+  return (row, column) => {
+    const at = row * arranged.columns.length + column;
+    if (arranged.masked[at]) return theme.masked;
+    const value = arranged.values[at];
+    if (value < choice.threshold / 100) return null;
+    return shades[Math.round(onScale(value, choice.scale, arranged.largest) * (SHADES - 1))];
+  };
+}
+
+// A diagonal through every masked cell: forbidden looks different from small.
+function hatch(surface, { left, top, cellWidth, cellHeight }, arranged) {
+  if (cellWidth < 5 || cellHeight < 5) return;
+  const { rows, columns } = arranged;
+  for (let row = 0, at = 0; row < rows.length; row++) {
+    for (let column = 0; column < columns.length; column++, at++) {
+      if (!arranged.masked[at]) continue;
+      const x = left + column * cellWidth;
+      const y = top + row * cellHeight;
+      surface.line(x, y + cellHeight, x + cellWidth, y, MASKED_COLOUR, 1);
+    }
+  }
+}
+
+function drawNumbers(surface, { left, top, cellWidth, cellHeight }, arranged, colour) {
+  const size = Math.max(11, Math.min(16, cellWidth / 3, cellHeight / 2));
+  const { rows, columns } = arranged;
+  for (let row = 0, at = 0; row < rows.length; row++) {
+    for (let column = 0; column < columns.length; column++, at++) {
+      const shade = colour(row, column);
+      // What would read 0.00 is left to the colour.
+      if (arranged.masked[at] || !shade || arranged.values[at] < 0.005) continue;
+      surface.text(left + (column + 0.5) * cellWidth, top + (row + 0.5) * cellHeight,
+        arranged.values[at].toFixed(2), { size, fill: inkOn(shade), anchor: "middle" });
+    }
+  }
+}
+
+function drawLabels(surface, geometry, { arranged, axes, theme, hover, selected }) {
+  const { left, top, right, bottom, cellWidth, cellHeight, columnBand } = geometry;
+  const { rows, columns } = arranged;
+  const ink = (marked) => ({ size: LABEL_SIZE, fill: marked ? CHOSEN_COLOUR : theme.text, bold: marked });
+  rows.forEach((row, index) => {
+    const marked = index === hover?.row || selected.rows.has(index);
+    if (index % geometry.rowStep && !marked) return;
+    surface.text(left - 6, top + (index + 0.5) * cellHeight, shortened(row.label, left - 36, LABEL_SIZE),
+      { ...ink(marked), anchor: "end" });
+  });
+  columns.forEach((column, index) => {
+    const marked = index === hover?.column || selected.columns.has(index);
+    if (index % geometry.columnStep && !marked) return;
+    surface.text(left + (index + 0.5) * cellWidth + 2, top - 8, shortened(column.label, columnBand, LABEL_SIZE),
+      { ...ink(marked), angle: COLUMN_ANGLE });
+  });
+  surface.text((left + right) / 2, 12, axes.to, { size: TITLE_SIZE, fill: theme.text, anchor: "middle" });
+  surface.text(12, (top + bottom) / 2, axes.from,
+    { size: TITLE_SIZE, fill: theme.text, anchor: "middle", angle: -Math.PI / 2 });
+}
+
+// What each colour stands for.
+function drawLegend(surface, geometry, { arranged, choice, shades, theme }) {
+  const height = Math.min(180, Math.max(80, geometry.bottom - geometry.top));
+  const x = geometry.width - 54;
+  surface.cells(x, geometry.top, 14, height / SHADES, SHADES, 1, (row) => shades[SHADES - 1 - row]);
+  for (const place of [0, 0.25, 0.5, 0.75, 1]) {
+    const weight = fromScale(place, choice.scale, arranged.largest);
+    surface.text(x + 19, geometry.top + (1 - place) * height, weight.toFixed(2), { size: 12, fill: theme.text });
+  }
+  surface.text(x, geometry.top - 14, "weight", { size: 12, fill: theme.text });
+}
+
+// Sums over the selected rows (below the map) and over the selected columns (at its right).
+function profileOf(arranged, selected) {
+  const { rows, columns, values } = arranged;
+  const sum = (count, at) => Float32Array.from({ length: count }, (_, i) => at(i));
+  return {
+    rows: selected.rows.size
+      ? sum(columns.length, (c) => [...selected.rows].reduce((total, r) => total + values[r * columns.length + c], 0))
+      : null,
+    columns: selected.columns.size
+      ? sum(rows.length, (r) => [...selected.columns].reduce((total, c) => total + values[r * columns.length + c], 0))
+      : null,
+  };
+}
+
+function drawProfiles(surface, geometry, { arranged, selected, theme }) {
+  const { left, top, right, bottom, cellWidth, cellHeight } = geometry;
+  const { rows, columns } = profileOf(arranged, selected);
+  if (rows) {
+    const full = Math.max(1, ...rows);
+    rows.forEach((value, column) => {
+      const height = (value / full) * (PROFILE - 14);
+      surface.rect(left + column * cellWidth + 1, bottom + 8, Math.max(1, cellWidth - 2), height, theme.primary);
+    });
+    surface.text(left - 6, bottom + 16, summed(selected.rows.size, "row"), { size: 12, fill: theme.text, anchor: "end" });
+  }
+  if (columns) {
+    const full = Math.max(1, ...columns);
+    columns.forEach((value, row) => {
+      const width = (value / full) * (PROFILE - 14);
+      surface.rect(right + 8, top + row * cellHeight + 1, width, Math.max(1, cellHeight - 2), theme.primary);
+    });
+  }
+}
+
+const summed = (count, side) => (count > 1 ? `sum of ${count} ${side}s` : `this ${side}`);
+
+// What is under the pointer: a cell { row, column }, a label { row } or { column }, or null.
+function hitMap({ left, top, right, bottom, cellWidth, cellHeight }, x, y) {
+  const row = Math.floor((y - top) / cellHeight);
+  const column = Math.floor((x - left) / cellWidth);
+  const inRows = y >= top && y < bottom;
+  if (inRows && x >= left && x < right) return { row, column };
+  if (inRows && x < left) return { row };
+  // Column labels lean to the right of their columns.
+  const leaning = Math.floor((x - left - Math.max(0, top - 8 - y) / Math.tan(-COLUMN_ANGLE)) / cellWidth);
+  if (y < top && y > 24 && leaning >= 0 && leaning < Math.round((right - left) / cellWidth)) return { column: leaning };
+  return null;
+}

@@ -1,0 +1,106 @@
+// The controls around the figures, as ordinary elements of the page.
+
+const SCALES = ["0 to 1", "each head its own", "square root"];
+const SAVES = ["SVG", "PNG", "PNG 2×", "PNG 4×", "CSV", "JSON"];
+const KEYS = [
+  ["arrows in the grid", "another head or layer"],
+  ["arrows in the large figure", "another cell"],
+  ["Enter", "pin or release the cell, or open the head"],
+  ["Shift and click", "add a piece to the sum"],
+  ["[ and ]", "the layer below or above, same head"],
+  [", and .", "the head before or after"],
+  ["m", "map or lines"],
+  ["w", "words or pieces"],
+  ["Esc", "release everything that is pinned"],
+  ["?", "this list"],
+];
+
+function element(name, attributes = {}, ...children) {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (key.startsWith("on")) made[key] = value;
+    else if (value === true) made.setAttribute(key, "");
+    else if (value !== false) made.setAttribute(key, value);
+  }
+  made.append(...children);
+  return made;
+}
+
+function select(label, options, change) {
+  const box = element("select", { "aria-label": label, onchange: () => change(box.value) });
+  const field = element("label", { class: "field" }, element("span", {}, label), box);
+  field.fill = (choices, chosen) => {
+    box.replaceChildren(...choices.map(([value, text]) => element("option", { value, label: text }, text)));
+    box.value = chosen;
+  };
+  if (options) field.fill(options, options[0][0]);
+  return field;
+}
+
+function checkbox(label, change) {
+  const box = element("input", { type: "checkbox", onchange: () => change(box.checked) });
+  return Object.assign(element("label", { class: "check" }, box, label), { box });
+}
+
+// All controls; `change` gets what the reader changed, as part of a choice, and `save` the name of a format.
+function panel(change, save, showKeys) {
+  const numbered = (count) => Array.from({ length: count }, (_, i) => [String(i), String(i + 1)]);
+  const layer = select("Layer", null, (value) => change({ layer: Number(value) }));
+  const head = select("Head", null, (value) => change({ head: Number(value) }));
+  const look = select("Show as", [["map", "map"], ["lines", "lines"]], (value) => change({ look: value }));
+  const scale = select("Scale", SCALES.map((name) => [name, name]), (value) => change({ scale: value }));
+  const palette = select("Colours", Object.keys(PALETTES).map((name) => [name, name]),
+    (value) => change({ palette: value }));
+  const metric = select("Bars below heads", null, (value) => change({ metric: value }));
+  const words = checkbox("Words", (value) => change({ words: value }));
+  const hide = checkbox("Hide start and end", (value) => change({ hide: value }));
+  const slider = element("input", { type: "range", "aria-label": "Leave out below, in hundredths", min: 0, max: 50, step: 1,
+    oninput: () => change({ threshold: Number(slider.value) }) });
+  const least = element("output");
+  const threshold = element("label", { class: "field" }, element("span", {}, "Leave out below ", least), slider);
+  const menu = element("details", { class: "save" }, element("summary", {}, "Save as"),
+    element("div", {}, ...SAVES.map((name) =>
+      element("button", { type: "button", onclick: () => { menu.open = false; save(name); } }, name))));
+  const help = element("button", { type: "button", class: "help", title: "Keys", "aria-label": "Keys",
+    onclick: showKeys }, "?");
+  const bar = element("div", { class: "bar" }, layer, head, look, scale, palette, threshold, metric,
+    element("div", { class: "checks" }, words, hide), menu, help);
+  // Show what is chosen.
+  bar.reflect = (choice, { layers, heads, metrics }) => {
+    layer.fill(numbered(layers), String(choice.layer));
+    head.fill(numbered(heads), String(choice.head));
+    look.querySelector("select").value = choice.look;
+    scale.querySelector("select").value = choice.scale;
+    palette.querySelector("select").value = choice.palette;
+    metric.fill([["", "none"], ...metrics.map(({ key, name }) => [key, name])], choice.metric);
+    words.box.checked = choice.words;
+    hide.box.checked = choice.hide;
+    slider.value = choice.threshold;
+    least.textContent = (choice.threshold / 100).toFixed(2);
+  };
+  return bar;
+}
+
+// In the line view: which heads of the layer are drawn, each in its colour.
+function headChips(toggle) {
+  const row = element("div", { class: "chips", role: "group", "aria-label": "Heads drawn as lines" });
+  row.reflect = (choice, heads) => {
+    row.hidden = choice.look !== "lines";
+    row.replaceChildren(...Array.from({ length: heads }, (_, head) => {
+      const on = head === choice.head || choice.heads.includes(head);
+      const chip = element("button", { type: "button", "aria-pressed": String(on), onclick: () => toggle(head) },
+        `head ${head + 1}`);
+      chip.style.setProperty("--chip", HEAD_COLOURS[head % HEAD_COLOURS.length]);
+      return chip;
+    }));
+  };
+  return row;
+}
+
+function keysDialog() {
+  const dialog = element("dialog", { class: "keys", "aria-label": "Keys" },
+    element("h3", {}, "Keys"),
+    element("dl", {}, ...KEYS.flatMap(([key, does]) => [element("dt", {}, key), element("dd", {}, does)])),
+    element("form", { method: "dialog" }, element("button", {}, "Close")));
+  return dialog;
+}

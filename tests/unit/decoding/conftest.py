@@ -1,0 +1,76 @@
+"""A small model with fresh weights, the shipped one, and what runs a search on them."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from transformer.checkpoint import load_checkpoint
+from transformer.config import TransformerConfig
+from transformer.model import build
+from transformer.tokenizer import END, PAD
+from transformer.translator import MODEL
+
+SOURCES = [
+    [5, 9, 7, END], [12, END], [8, 8, 20, 21, 22, END], [29, 4, END], [17, 6, 6, 25, 11, 10, 28, END], [23, 13, 14, END]
+]
+
+
+def padded(rows):
+    """[B, S] of rows of different lengths."""
+    return torch.nn.utils.rnn.pad_sequence(list(map(torch.tensor, rows)), batch_first=True, padding_value=PAD)
+
+
+def run(search, model, rows, **settings):
+    """All steps of a search over a batch of sources."""
+    source = padded(rows)
+    with torch.inference_mode():
+        real = source != PAD
+        return list(search(model, model.encode(source, real), real, **{"limit": 12} | settings))
+
+
+@pytest.fixture(scope="session")
+def model():
+    torch.manual_seed(8)
+    config = TransformerConfig(
+        source_vocabulary=30, target_vocabulary=30, d_model=16, heads=4, encoder_layers=1, decoder_layers=2, d_ff=24
+    )
+    model = build(config).eval()
+    with torch.no_grad():
+        # Fresh weights would hardly ever end a sentence; so they do at different steps, and some only at the limit.
+        model.generator.bias[END] = 2.0
+    return model
+
+
+@pytest.fixture
+def biased(model):
+    """Makes a model that all but always, or all but never, predicts one piece."""
+
+    def make(piece, bias):
+        changed = build(model.config).eval()
+        changed.load_state_dict(model.state_dict())
+        with torch.no_grad():
+            changed.generator.bias[piece] = bias
+        return changed
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def decode(model):
+    """decode(search, rows, **settings): the steps of a search over sources, by default with the small model."""
+
+    def decode(search, rows, *, model=model, **settings):
+        return run(search, model, rows, **settings)
+
+    return decode
+
+
+@pytest.fixture(scope="session")
+def sources():
+    return SOURCES
+
+
+@pytest.fixture(scope="session")
+def shipped():
+    return load_checkpoint(MODEL)

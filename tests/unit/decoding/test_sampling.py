@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import pytest
+import torch
+
+from transformer.decoding import MAX_TEMPERATURE, MIN_TEMPERATURE, greedy, sample
+from transformer.decoding.sampling import drawn, tempered, truncated_to_count, truncated_to_mass
+from transformer.tokenizer import END, PAD
+
+LOGITS = torch.tensor([[2.0, 1.0, 0.0]])
+NEVER = float("-inf")
+
+
+def pieces(steps):
+    return torch.stack([step.predicted for step in steps], dim=1)
+
+
+def test_top_k_of_one_is_greedy(decode, sources):
+    expected = pieces(decode(greedy, sources))
+    for temperature in (MIN_TEMPERATURE, 1.0, MAX_TEMPERATURE):
+        assert torch.equal(pieces(decode(sample, sources, seed=5, top_k=1, temperature=temperature)), expected)
+
+
+def test_a_tiny_top_p_is_greedy(decode, sources):
+    assert torch.equal(pieces(decode(sample, sources, seed=5, top_p=1e-6)), pieces(decode(greedy, sources)))
+
+
+def test_the_lowest_temperature_is_greedy(decode):
+    """As long as greedy decoding leads by 0.2 nats: at temperature 0.01 the odds are then 2e-9 against it."""
+    rows = [[a, b, END] for a in range(4, 30, 5) for b in range(4, 30)]
+    steps = decode(greedy, rows)
+    expected = pieces(steps)
+    top = torch.stack([step.choices.topk(2).values for step in steps], dim=1)
+    clear = (top[..., 0] - top[..., 1] > 0.2).cumprod(dim=1).bool() & (expected != PAD)
+    assert clear.sum() > 100
+    sampled = pieces(decode(sample, rows, seed=0, temperature=0.01, limit=len(steps)))
+    width = sampled.shape[1]
+    assert torch.equal(sampled[clear[:, :width]], expected[clear]) and not clear[:, width:].any()
+
+
+def test_a_seed_repeats_and_another_one_does_not(decode, sources):
+    first = pieces(decode(sample, sources, seed=1))
+    assert torch.equal(first, pieces(decode(sample, sources, seed=1)))
+    assert any(first.shape != (other := pieces(decode(sample, sources, seed=seed))).shape
+               or not torch.equal(first, other) for seed in (100, 200))
+
+
+def test_a_sample_does_not_depend_on_its_batch(decode, sources):
+    together = pieces(decode(sample, sources, seed=40)).tolist()
+    for row, (source, drawn_together) in enumerate(zip(sources, together, strict=True)):
+        alone = pieces(decode(sample, [source], seed=40 + row))[0].tolist()
+        assert drawn_together[: len(alone)] == alone and not any(drawn_together[len(alone) :])
+
+
+def test_drawing_leaves_the_global_generator_alone(decode):
+    state = torch.get_rng_state()
+    decode(sample, [[5, END]], seed=1)
+    assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_what_was_chosen_from_and_what_the_model_says_are_kept_apart(decode):
+    for step in decode(sample, [[5, 9, END]], seed=2, temperature=0.5, top_k=3):
+        (kept,) = step.choices[0].isfinite().nonzero(as_tuple=True)
+        assert len(kept) == 3
+        said = step.distribution.log_probs[0, kept]
+        torch.testing.assert_close(step.choices[0, kept], (said / 0.5).log_softmax(-1), atol=1e-5, rtol=0)
+        assert torch.equal(step.log_prob, step.distribution.log_probs[0, step.predicted])
+        assert int(step.rank) == 1 + int((step.distribution.log_probs > step.log_prob).sum()) <= 5
+
+
+@pytest.mark.parametrize(
+    "temperature, probs", [(1.0, [0.665241, 0.244728, 0.090031]), (0.5, [0.866813, 0.117310, 0.015876])]
+)
+def test_temperature(temperature, probs):
+    torch.testing.assert_close(tempered(LOGITS, temperature).softmax(-1), torch.tensor([probs]), atol=1e-6, rtol=0)
+
+
+@pytest.mark.parametrize("temperature", [1e-36, MIN_TEMPERATURE, MAX_TEMPERATURE, 1e36])
+def test_no_temperature_overflows(temperature):
+    logits = torch.tensor([[-1e4, -900.0, NEVER, -9e3], [0.0, -60.0, -1e-7, NEVER]])
+    probs = tempered(logits, temperature).softmax(-1)
+    torch.testing.assert_close(probs.sum(-1), torch.ones(2))
+    assert (probs[logits == NEVER] == 0).all()
+
+
+@pytest.mark.parametrize("temperature", [MIN_TEMPERATURE, MAX_TEMPERATURE])
+def test_decoding_at_extreme_temperatures(decode, sources, temperature):
+    for step in decode(sample, sources, seed=0, temperature=temperature):
+        assert step.score.isfinite().all() and not step.choices.isnan().any()
+
+
+def test_top_k():
+    assert truncated_to_count(LOGITS, 2).tolist() == [[2.0, 1.0, NEVER]]
+    assert torch.equal(truncated_to_count(LOGITS, 9), LOGITS)
+    ties = torch.tensor([[1.0, 2.0, 2.0, 2.0]])
+    assert truncated_to_count(ties, 1).isfinite().tolist() == [[False, True, False, False]]
+
+
+@pytest.mark.parametrize("mass, count", [(1e-9, 1), (0.66, 1), (0.67, 2), (0.90, 2), (0.92, 3)])
+def test_top_p_keeps_the_piece_that_reaches_the_mass(mass, count):
+    for order in ([0, 1, 2], [2, 0, 1]):
+        kept = truncated_to_mass(LOGITS[:, order], mass).isfinite()[0]
+        assert kept.tolist() == [place < count for place in order]
+
+
+def test_top_p_never_brings_back_what_is_excluded():
+    kept = truncated_to_mass(torch.tensor([[NEVER, 0.0, NEVER]]), 0.999)
+    assert kept.tolist() == [[NEVER, 0.0, NEVER]]
+
+
+def test_draws_follow_the_cumulative_distribution():
+    logits = torch.tensor([0.0, 0.5, 0.0, 0.3, 0.2, 0.0]).log().expand(7, 6)
+    uniform = torch.tensor([0.0, 0.49, 0.51, 0.79, 0.81, 0.9, 1 - 2**-24])
+    assert drawn(logits, uniform).tolist() == [1, 1, 3, 3, 4, 4, 4]
+
+
+@pytest.mark.parametrize(
+    "setting", [{"temperature": 0.0}, {"temperature": -1.0}, {"temperature": float("nan")}, {"temperature": 1e9},
+                {"top_k": 0}, {"top_p": 0.0}, {"top_p": 1.1}, {"top_p": float("nan")}]
+)
+def test_settings_out_of_range(decode, setting):
+    (name,) = setting
+    with pytest.raises(ValueError, match=name):
+        decode(sample, [[5, END]], seed=0, **setting)

@@ -1,0 +1,87 @@
+"""The searches against each other, with the model that ships."""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import product
+
+import pytest
+import torch
+
+from transformer.decoding import Constraints, Fate, Tree, beam_search, greedy, hypotheses, length_penalty, sample
+from transformer.tokenizer import END, PAD
+
+SUBJECTS = ["I", "We", "The old man", "My sister", "Nobody", "The children", "A good teacher", "Your friend", "They",
+            "The dog that lives next door"]
+PREDICATES = ["went home", "can swim very well", "will buy a new car tomorrow", "did not understand the question",
+              "never eats meat", "wanted to sleep", "gave her the book", "works in a small factory",
+              "lost the key yesterday", "is afraid of the dark", "has been waiting for two hours",
+              "wrote a long letter to the king", "could not find the way back", "likes to play chess after dinner",
+              "asked me where the station was", "must be very tired", "drank all the water", "saw it on television",
+              "told us a strange story about the war", "should have called the police"]
+TEXTS = [f"{subject} {predicate}." for subject, predicate in product(SUBJECTS, PREDICATES)]
+
+
+@pytest.fixture(scope="module")
+def search(shipped, decode):
+    """search(way, texts, **settings): the steps of a search with the shipped model."""
+
+    def search(way, texts, **settings):
+        rows = [shipped.tokenizer.encode_ids(text) for text in texts]
+        return decode(way, rows, model=shipped.model, **{"limit": 2 * max(map(len, rows)) + 10} | settings)
+
+    return search
+
+
+def translations(steps):
+    """The pieces of each sentence, the end symbol included."""
+    return [tuple(piece for piece in row if piece != PAD) for row in torch.stack(
+        [step.predicted for step in steps], dim=1).tolist()]
+
+
+def test_the_best_hypothesis_scores_at_least_what_greedy_decoding_does(search):
+    """But for sentences whose greedy translation was pruned on the way; at most one in a hundred."""
+    order = sorted(TEXTS, key=len)
+    exceptions = {}
+    for start in range(0, len(order), 50):
+        texts = order[start : start + 50]
+        steps = search(greedy, texts)
+        found = hypotheses(search(beam_search, texts, size=4), len(texts))
+        for text, pieces, score, (best, *_) in zip(
+            texts, translations(steps), steps[-1].score.tolist(), found, strict=True
+        ):
+            assert best.ended and pieces[-1] == END
+            if best.penalised < score / length_penalty(len(pieces)) - 1e-5:
+                exceptions[text] = pieces
+    assert len(exceptions) <= 2, f"beam search found worse than greedy decoding: {list(exceptions)}"
+    for text, pieces in exceptions.items():
+        tree = Tree.of(search(beam_search, [text], size=4))
+        on_the_way = [
+            node for index, node in enumerate(tree.nodes)
+            if tuple(each.piece for each in tree.path(index)) == pieces[: node.step + 1]
+        ]
+        assert on_the_way[-1].fate == Fate.PRUNED, f"{text!r} lost its greedy translation, which was never pruned"
+
+
+def test_greedy_decoding_three_more_times(search):
+    texts = TEXTS[::9]
+    steps = search(greedy, texts)
+    expected = translations(steps)
+    cold = translations(search(partial(sample, seed=1, temperature=0.01), texts))
+    # Where two pieces are all but equally likely, even a temperature of 0.01 draws the second now and then.
+    top = torch.stack([step.candidates(2).log_probs for step in steps], dim=1)
+    torn = ((top[..., 0] - top[..., 1] < 0.2) & (torch.stack([step.predicted for step in steps], dim=1) != PAD)).any(-1)
+    assert torn.sum() < len(texts) / 2
+    assert all(own == other for own, other, is_torn in zip(expected, cold, torn, strict=True) if not is_torn)
+    assert translations(search(partial(sample, seed=1, top_k=1, temperature=2.0), texts)) == expected
+    found = hypotheses(search(beam_search, texts, size=1), len(texts))
+    assert [best.pieces for best, *_ in found] == expected
+
+
+def test_another_road_and_back(search, shipped):
+    """Ban the first piece, and the model says it otherwise; force it, and it is as before."""
+    own = translations(search(greedy, TEXTS[:1]))[0]
+    other = translations(search(greedy, TEXTS[:1], constraints=Constraints(banned={0: {own[0]}})))[0]
+    assert other[0] != own[0] and other[-1] == END
+    again = translations(search(greedy, TEXTS[:1], constraints=Constraints.prefix(own[:1])))[0]
+    assert again == own and shipped.tokenizer.decode(own)

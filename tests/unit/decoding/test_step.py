@@ -1,0 +1,160 @@
+"""What holds for the steps of every search."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+import torch
+
+from transformer.decoding import Constraints, Tree, beam_search, best, entropy, greedy, hypotheses, sample
+from transformer.decoding.step import rank
+from transformer.model import Recorder
+from transformer.tokenizer import END, PAD, START
+
+SEARCHES = {
+    "greedy": greedy,
+    "sample": partial(sample, seed=3, temperature=1.3, top_k=20, top_p=0.95),
+    "beam": partial(beam_search, size=4),
+}
+every_search = pytest.mark.parametrize("search", SEARCHES.values(), ids=SEARCHES)
+
+
+def single(search, steps):
+    """The steps of the one translation that a search came to."""
+    if search is not SEARCHES["beam"]:
+        return steps
+    tree = Tree.of(steps)
+    return tree.walk(tree.node_of(tree.hypotheses[0]))
+
+
+@every_search
+def test_cached_steps_equal_the_full_pass(search, model, decode, sources):
+    for row in sources:
+        steps = single(search, decode(search, [row], capture=True))
+        source, read = torch.tensor([row]), torch.stack([step.read for step in steps], dim=1)
+        record = Recorder(details=False)
+        with torch.inference_mode():
+            real = torch.ones_like(source, dtype=torch.bool)
+            hidden = model.decode(read, model.encode(source, real), real, record=record)
+            log_probs = model.generator(hidden).log_softmax(-1)
+        for t, step in enumerate(steps):
+            torch.testing.assert_close(step.distribution.log_probs, log_probs[:, t], atol=1e-5, rtol=0)
+            torch.testing.assert_close(step.log_prob, log_probs[:, t, int(step.predicted)], atol=1e-5, rtol=0)
+            rows = step.distribution.rows
+            assert rows.decoder.shape == (1, 2, 4, t + 1) and rows.cross.shape == (1, 2, 4, len(row))
+            for layer in range(2):
+                expected = record.tensors["decoder.weights"][layer][:, :, t, : t + 1]
+                torch.testing.assert_close(rows.decoder[:, layer], expected, atol=1e-5, rtol=0)
+                expected = record.tensors["cross.weights"][layer][:, :, t]
+                torch.testing.assert_close(rows.cross[:, layer], expected, atol=1e-5, rtol=0)
+
+
+@every_search
+def test_each_step_reads_what_the_last_one_took(search, decode, sources):
+    for row in sources:
+        steps = single(search, decode(search, [row]))
+        pieces = [int(step.predicted) for step in steps]
+        assert [int(step.read) for step in steps] == [START, *pieces[:-1]]
+        assert END not in pieces[:-1]
+
+
+@every_search
+def test_the_limit_ends_the_search(search, decode, biased):
+    for limit in (1, 7):
+        steps = decode(search, [[5, END], [9, 8, END]], model=biased(END, -1e9), limit=limit)
+        assert len(steps) == limit
+    if search is SEARCHES["beam"]:
+        assert all(len(of) == 4 and not any(each.ended for each in of) for of in hypotheses(steps, 2))
+
+
+@every_search
+def test_nothing_is_captured_unless_asked_for(search, decode):
+    assert all(step.distribution.rows is None for step in decode(search, [[5, END]]))
+
+
+@every_search
+def test_forcing_what_was_taken_anyway_changes_nothing(search, decode, sources):
+    for row in sources:
+        own = single(search, decode(search, [row]))
+        pieces = [int(step.predicted) for step in own]
+        # A beam that is forced part of the way has more room behind it, and may find better; see test_beam.
+        for length in (len(pieces),) if search is SEARCHES["beam"] else range(len(pieces) + 1):
+            forced = single(search, decode(search, [row], constraints=Constraints.prefix(pieces[:length])))
+            assert [int(step.predicted) for step in forced] == pieces
+            for before, after in zip(own, forced, strict=True):
+                torch.testing.assert_close(
+                    before.distribution.log_probs, after.distribution.log_probs, atol=1e-5, rtol=0
+                )
+                torch.testing.assert_close(before.score, after.score, atol=1e-5, rtol=0)
+
+
+@every_search
+def test_a_forced_piece_is_taken_with_the_models_own_log_probability(search, decode):
+    steps = single(search, decode(search, [[5, 9, 7, END]], constraints=Constraints(forced={2: 19})))
+    assert int(steps[2].predicted) == 19
+    torch.testing.assert_close(steps[2].log_prob, steps[2].distribution.log_probs[:, 19])
+    assert steps[2].choices[0, 19] == 0 and steps[2].choices[0].exp().sum() == 1
+
+
+@every_search
+def test_no_sentence_ends_before_a_forced_piece(search, decode, biased):
+    eager, constraints = biased(END, 30.0), Constraints(forced={4: 19})
+    steps = single(search, decode(search, [[5, 9, END]], model=eager, constraints=constraints))
+    assert [int(step.predicted) for step in steps][4:] == [19, END]
+
+
+@every_search
+def test_forcing_the_end_ends(search, decode):
+    steps = single(search, decode(search, [[5, 9, 7, END]], constraints=Constraints(forced={2: END, 3: 19})))
+    assert len(steps) == 3 and int(steps[2].predicted) == END
+
+
+@every_search
+def test_a_banned_piece_is_not_taken_where_it_is_banned(search, decode, sources):
+    for row in sources:
+        pieces = [int(step.predicted) for step in single(search, decode(search, [row]))]
+        for at, piece in enumerate(pieces):
+            steps = decode(search, [row], constraints=Constraints(banned={at: {piece}}))
+            assert piece not in steps[at].predicted
+            assert steps[at].choices[:, piece].exp().sum() == 0
+            if search is not SEARCHES["beam"]:
+                assert [int(step.predicted) for step in steps[:at]] == pieces[:at]
+        for step in decode(search, [row], constraints=Constraints(never=set(pieces))):
+            assert not set(step.predicted.tolist()) & set(pieces)
+
+
+@every_search
+def test_padding_and_start_are_never_taken(search, decode, biased, sources):
+    for piece in (PAD, START):
+        for step in decode(search, sources[:1], model=biased(piece, 5.0)):
+            assert piece not in step.predicted
+
+
+@every_search
+def test_a_constraint_that_cannot_be_followed_is_an_error(search, decode):
+    for constraints, message in (
+        (Constraints(forced={0: 30}), "piece 30 is not in the vocabulary"),
+        (Constraints(never={-1}), "piece -1 is not in the vocabulary"),
+        (Constraints(banned={3: set(range(30))}), "banned at step 3"),
+        (Constraints(never=set(range(30))), "every piece"),
+        (Constraints(forced={2: 5}, banned={1: set(range(30)) - {END}}), "banned at step 1"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            decode(search, [[5, END]], constraints=constraints)
+
+
+def test_entropy_in_nats():
+    log_probs = torch.tensor([[0.7, 0.2, 0.1], [1.0, 0.0, 0.0]]).log()
+    torch.testing.assert_close(entropy(log_probs), torch.tensor([0.801819, 0.0]), atol=1e-6, rtol=0)
+
+
+def test_best_gives_at_most_what_there_is():
+    candidates = best(torch.tensor([[0.1, 0.7, 0.2]]).log(), 5)
+    assert candidates.ids.tolist() == [[1, 2, 0]]
+    torch.testing.assert_close(candidates.probs, torch.tensor([[0.7, 0.2, 0.1]]))
+
+
+def test_rank_of_pieces():
+    log_probs = torch.tensor([[0.1, 0.6, 0.1, 0.2]]).log().expand(4, 4)
+    assert rank(log_probs, log_probs.diagonal()).tolist() == [3, 1, 3, 2]

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import json
+import zlib
+
+import numpy as np
+import pytest
+
+from pages.ui.payload import MASKED, PER_DECIMAL, STEPS, codes, decimals, payload
+from transformer.analysis.view import view_of
+from transformer.trace import KINDS
+
+
+@pytest.fixture(scope="module")
+def trace(small_translator):
+    return small_translator.read("The old man's dog 🙂 reads.", "Der Hund des alten Mannes liest.")
+
+
+def unpacked(packed: bytes) -> tuple[dict, np.ndarray]:
+    """As the browser unpacks it."""
+    length = int.from_bytes(packed[:4], "little")
+    header = json.loads(packed[4 : 4 + length])
+    planes = np.frombuffer(zlib.decompress(packed[4 + length :]), dtype=np.uint8).astype(np.uint16)
+    low, high = np.split(planes, 2)
+    shape = [header[name] for name in ("layers", "heads", "queries", "keys")]
+    return header, (low | (high << 8)).reshape(shape)
+
+
+def test_codes_keep_four_decimals():
+    weights = np.concatenate([np.random.default_rng(5).random(200_000), [0.0, 1.0, 1e-9, 0.99996, 0.5]])
+    sent = codes(weights, np.array(True))
+    received = np.where(sent <= PER_DECIMAL // 2, 0.0, np.minimum(1.0, (sent - 2.5) / STEPS))
+    np.testing.assert_array_equal(np.round(received, 4), np.round(decimals(weights), 4))
+    assert np.abs(received - weights).max() < 1.7e-5 and received[-5] == 0 and received[-4] == 1
+    np.testing.assert_allclose(decimals(weights), weights, atol=0.5001e-4)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_payload_is_the_trace(trace, kind):
+    header, sent = unpacked(payload(trace, kind, {"title": "a title"}))
+    assert header["kind"] == kind and header["title"] == "a title"
+    mask = trace.mask(kind)
+    assert ((sent == MASKED) == ~mask).all()
+    np.testing.assert_allclose((sent[..., mask] - 2.5) / STEPS, trace.attention(kind)[..., mask], atol=1.7e-5)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("words", [False, True])
+@pytest.mark.parametrize("special", [False, True])
+def test_an_arrangement_gives_the_view(trace, kind, words, special):
+    """Summing and averaging as the browser does gives what the pages' own view has."""
+    header, _ = unpacked(payload(trace, kind, {}))
+    arrangement = header["arrangements"][("words" if words else "pieces") + ("" if special else "-hidden")]
+    view = view_of(trace, kind, words=words, special=special)
+    weights = trace.attention(kind)[0, 1]
+    merged = np.array([
+        [weights[np.ix_(row["positions"], column["positions"])].sum(-1).mean() for column in arrangement["columns"]]
+        for row in arrangement["rows"]
+    ])
+    if arrangement["scaled"]:
+        merged /= merged.sum(-1, keepdims=True)
+    np.testing.assert_allclose(merged, view.weights[0, 1], atol=1e-6)
+
+
+def test_64_pieces_are_below_the_budget():
+    """DESIGN section 6: at most 420 KiB for 6 x 8 heads of 64 x 64, even if nothing can be compressed."""
+    weights = np.random.default_rng(1).random((6, 8, 64, 64))
+    numbers = codes(weights, np.ones((64, 64), dtype=bool))
+    planes = (numbers & 0xFF).astype(np.uint8).tobytes() + (numbers >> 8).astype(np.uint8).tobytes()
+    assert len(zlib.compress(planes, level=1)) < 390 * 1024

@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+import torch
+
+from transformer.checkpoint import load_checkpoint
+from transformer.decoding import beam_search, greedy, hypotheses
+from transformer.training.evaluate import translate_all
+
+TEXTS = ["The old man reads a book in the garden.", "I have a dream.", "Where did you learn it?", "The dog."]
+
+
+def test_translations_come_in_the_order_of_the_sentences(model_folder):
+    """Greedy and with a beam, in batches of mixed lengths, as one by one."""
+    checkpoint = load_checkpoint(model_folder)
+    model, tokenizer = checkpoint.model, checkpoint.tokenizer
+    for beam in (1, 3):
+        expected = []
+        for text in TEXTS:
+            source = torch.tensor([tokenizer.encode_ids(text)])
+            real = torch.ones_like(source, dtype=torch.bool)
+            # The batch's limit is that of its longest sentence.
+            limit = 2 * max(len(tokenizer.encode_ids(each)) for each in TEXTS) + 10
+            with torch.inference_mode():
+                memory = model.encode(source, real)
+                if beam == 1:
+                    pieces = [int(step.predicted) for step in greedy(model, memory, real, limit=limit)]
+                else:
+                    pieces = hypotheses(beam_search(model, memory, real, size=beam, limit=limit), 1)[0][0].pieces
+            expected.append(tokenizer.decode(pieces))
+        assert translate_all(model, tokenizer, TEXTS, "cpu", beam=beam) == expected

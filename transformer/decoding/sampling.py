@@ -1,0 +1,101 @@
+"""Sampling: the next piece is drawn from the model's distribution, made sharper or flatter, its tail cut off."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+
+from transformer.decoding.constraints import UNCONSTRAINED, Constraints
+from transformer.decoding.step import Step
+from transformer.decoding.walk import walk
+from transformer.model import Transformer
+
+MIN_TEMPERATURE, MAX_TEMPERATURE = 0.01, 100.0
+
+
+def sample(
+    model: Transformer,
+    memory: Tensor,
+    source_real: Tensor,
+    *,
+    limit: int,
+    seed: int,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float = 1.0,
+    constraints: Constraints = UNCONSTRAINED,
+    capture: bool = False,
+) -> Iterator[Step]:
+    """Draw the piece of every step, after temperature, top-k and top-p, in this order.
+
+    Args:
+        model, memory, source_real, limit, constraints, capture: as in `walk`.
+        seed: row b of the batch draws with seed + b, one number a step whether the step is forced or not. So a sample
+            depends neither on its batch nor on the device, and forcing what was drawn anyway changes nothing.
+        temperature: MIN_TEMPERATURE to MAX_TEMPERATURE; below 1 sharpens, above 1 flattens.
+        top_k: draw from this many of the likeliest pieces; None from all.
+        top_p: draw from the likeliest pieces that together have this probability; 1 from all.
+
+    Yields:
+        As `walk`.
+
+    Raises:
+        ValueError: a setting is out of range, or the constraints cannot be followed.
+    """
+    if not MIN_TEMPERATURE <= temperature <= MAX_TEMPERATURE:
+        raise ValueError(f"temperature must be {MIN_TEMPERATURE} to {MAX_TEMPERATURE}, not {temperature}")
+    if top_k is not None and top_k < 1:
+        raise ValueError(f"top_k must be at least 1, not {top_k}")
+    if not 0 < top_p <= 1:
+        raise ValueError(f"top_p must be above 0 and at most 1, not {top_p}")
+    generators = [torch.Generator().manual_seed(seed + row) for row in range(len(memory))]
+
+    def choose(logits: Tensor) -> tuple[Tensor, Tensor]:
+        logits = tempered(logits, temperature)
+        if top_k is not None:
+            logits = truncated_to_count(logits, top_k)
+        if top_p < 1:
+            logits = truncated_to_mass(logits, top_p)
+        uniform = torch.stack([torch.rand((), generator=generator) for generator in generators])
+        return logits, drawn(logits, uniform)
+
+    return walk(model, memory, source_real, choose, limit=limit, constraints=constraints, capture=capture)
+
+
+def tempered(logits: Tensor, temperature: float) -> Tensor:
+    """Logits [..., V] over the temperature, the largest of each row shifted to 0 so that nothing overflows upwards.
+
+    Excluded pieces (minus infinity) stay excluded; at least one of a row must not be.
+    """
+    return (logits - logits.max(dim=-1, keepdim=True).values) / temperature
+
+
+def truncated_to_count(logits: Tensor, count: int) -> Tensor:
+    """Exclude all but the `count` largest logits of each row [..., V].
+
+    Top-k sampling, Fan et al. 2018, "Hierarchical Neural Story Generation". Among equals the first ones stay, as for
+    greedy decoding.
+    """
+    order = logits.argsort(dim=-1, descending=True, stable=True)
+    return logits.scatter(-1, order[..., count:], float("-inf"))
+
+
+def truncated_to_mass(logits: Tensor, mass: float) -> Tensor:
+    """Exclude all but the smallest set of pieces of each row [..., V] that has probability `mass`.
+
+    Top-p or nucleus sampling, Holtzman et al. 2020, "The Curious Case of Neural Text Degeneration", section 3.1. The
+    piece that reaches the mass belongs to the set, so at least one is left.
+    """
+    probs, order = logits.softmax(dim=-1).sort(dim=-1, descending=True, stable=True)
+    beyond = probs.cumsum(dim=-1) - probs >= mass
+    return logits.masked_fill(beyond.scatter(-1, order, beyond), float("-inf"))
+
+
+def drawn(logits: Tensor, uniform: Tensor) -> Tensor:
+    """The pieces [N] at which the cumulative distribution of softmax(logits) [N, V] passes `uniform` [N], in [0, 1)."""
+    # On the CPU, where every device's numbers can be summed in float64: over thousands of pieces float32 shifts them.
+    cumulative = logits.cpu().double().softmax(dim=-1).cumsum(dim=-1)
+    threshold = uniform[:, None].double() * cumulative[:, -1:]
+    return torch.searchsorted(cumulative, threshold, right=True).squeeze(-1).to(logits.device)
