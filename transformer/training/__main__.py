@@ -1,4 +1,4 @@
-"""python -m transformer.training prepare | train | evaluate"""
+"""python -m transformer.training prepare | train | evaluate | overlap"""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import sys
 from dataclasses import fields
 from pathlib import Path
 
+from transformer.training.data import overlap, read_pairs
 from transformer.training.evaluate import evaluate
 from transformer.training.memory import keep_freed_memory
 from transformer.training.prepare import prepare
@@ -44,7 +45,12 @@ def arguments() -> argparse.ArgumentParser:
     command.add_argument("--data", type=Path, required=True, help="file: source, tab, target (.gz or not)")
     command.add_argument("--device", choices=("cpu", "cuda", "mps"), help="the best there is")
     command.add_argument("--beam", type=int, default=1, metavar="N", help="size of the beam; 1 is greedy (%(default)s)")
+    command.add_argument("--careless", action="store_true", help="sources in lower case, without final punctuation")
     command.add_argument("--json", action="store_true", help="print one JSON object")
+
+    command = commands.add_parser("overlap", help="count the held-out sentences that are in the training data")
+    command.add_argument("--data", type=Path, nargs="+", required=True, help="files: source, tab, target (.gz or not)")
+    command.add_argument("--held-out", type=Path, required=True, help="such a file")
     return parser
 
 
@@ -59,11 +65,14 @@ def main() -> None:
         run, device, start = options.pop("run"), options.pop("device"), options.pop("start")
         with joined_processes(device) as process:
             Trainer(run, Recipe(**options), process, start).train()
-    else:
+    elif command == "evaluate":
         as_json = options.pop("json")
-        folder, data = options.pop("model"), options.pop("data")
-        scores = evaluate(folder, data, **options).as_dict()
-        print(json.dumps(scores) if as_json else "\n".join(f"{name}: {value}" for name, value in scores.items()))
+        scores = evaluate(options.pop("model"), options.pop("data"), **options)
+        print(json.dumps(scores.as_dict()) if as_json else scores)
+    else:
+        held_out = read_pairs(options["held_out"])
+        shared = overlap([pair for path in options["data"] for pair in read_pairs(path)], held_out)
+        print(f"{len(shared)} of {len(held_out)} held-out sources are in the training data", *shared, sep="\n")
 
 
 if __name__ == "__main__":

@@ -43,6 +43,16 @@ def typed_carelessly(pair: Pair) -> Pair:
     return source.rstrip(FINAL_PUNCTUATION).lower() or source, target
 
 
+def overlap(training: Sequence[Pair], held_out: Sequence[Pair]) -> list[str]:
+    """The held-out sources that are among the training sources, lower case, punctuation and spaces aside."""
+
+    def bare(text: str) -> str:
+        return "".join(character for character in text.lower() if character.isalnum())
+
+    seen = {bare(source) for source, _ in training}
+    return [source for source, _ in held_out if bare(source) in seen]
+
+
 def vary(
     pairs: Sequence[Pair], *, careless: float, joined: float, rng: np.random.Generator
 ) -> list[Pair]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import sacrebleu
 import torch
@@ -14,10 +15,13 @@ from transformer.checkpoint import load_checkpoint
 from transformer.decoding import beam_search, greedy, hypotheses
 from transformer.model import Transformer
 from transformer.tokenizer import PAD, Tokenizer
-from transformer.training.data import read_pairs
+from transformer.training.data import Pair, read_pairs, typed_carelessly
 from transformer.translator import available_devices
 
 BATCH = 64
+# Words of the source, from and to.
+LENGTHS = ((1, 5), (6, 12), (13, 20), (21, 40))
+BLEU, CHRF = sacrebleu.BLEU(), sacrebleu.CHRF()
 
 
 @dataclass(frozen=True)
@@ -26,6 +30,7 @@ class Scores:
 
     Attributes:
         length_ratio: characters of all translations over characters of all references.
+        by_length: the same for the sources of each of LENGTHS that there are, by name ("6-12").
     """
 
     sentences: int
@@ -34,12 +39,33 @@ class Scores:
     chrf: float
     chrf_signature: str
     length_ratio: float
+    by_length: Mapping[str, LengthScores]
 
-    def as_dict(self) -> dict[str, int | float | str]:
+    def as_dict(self) -> dict[str, Any]:
         return asdict(self)
 
+    def __str__(self) -> str:
+        whole = [f"{name}: {value}" for name, value in self.as_dict().items() if name != "by_length"]
+        parts = [
+            f"{name} words: {part.sentences} sentences, BLEU {part.bleu:.2f}, chrF {part.chrf:.2f}, "
+            f"length ratio {part.length_ratio:.2f}" for name, part in self.by_length.items()
+        ]
+        return "\n".join(whole + parts)
 
-def evaluate(folder: Path, data: Path, *, device: str | None = None, beam: int = 1) -> Scores:
+
+@dataclass(frozen=True)
+class LengthScores:
+    """Scores of the sentences of some length, as in `Scores`."""
+
+    sentences: int
+    bleu: float
+    chrf: float
+    length_ratio: float
+
+
+def evaluate(
+    folder: Path, data: Path, *, device: str | None = None, beam: int = 1, careless: bool = False
+) -> Scores:
     """Translate the sources of a file of pairs and compare with its targets.
 
     Args:
@@ -47,6 +73,7 @@ def evaluate(folder: Path, data: Path, *, device: str | None = None, beam: int =
         data: tab-separated file.
         device: None takes the best there is.
         beam: size of the beam; 1 decodes greedily.
+        careless: put the sources into lower case first, without final punctuation.
 
     Raises:
         ValueError: the beam's size is out of range.
@@ -54,21 +81,34 @@ def evaluate(folder: Path, data: Path, *, device: str | None = None, beam: int =
     checkpoint = load_checkpoint(folder)
     device = device or available_devices()[0]
     pairs = read_pairs(data)
-    translations = translate_all(
-        checkpoint.model.to(device), checkpoint.tokenizer, [source for source, _ in pairs], device, beam=beam
-    )
-    return score(translations, [target for _, target in pairs])
+    if careless:
+        pairs = [typed_carelessly(pair) for pair in pairs]
+    sources = [source for source, _ in pairs]
+    translations = translate_all(checkpoint.model.to(device), checkpoint.tokenizer, sources, device, beam=beam)
+    return score(translations, pairs)
 
 
-def score(translations: Sequence[str], references: Sequence[str]) -> Scores:
-    """BLEU (Papineni et al. 2002) and chrF (Popović 2015), by sacrebleu (Post 2018)."""
-    bleu, chrf = sacrebleu.BLEU(), sacrebleu.CHRF()
+def score(translations: Sequence[str], pairs: Sequence[Pair]) -> Scores:
+    """BLEU (Papineni et al. 2002) and chrF (Popović 2015), by sacrebleu (Post 2018), against the pairs' targets."""
+    by_length = {}
+    for least, most in LENGTHS:
+        members = [index for index, (source, _) in enumerate(pairs) if least <= len(source.split()) <= most]
+        if members:
+            by_length[f"{least}-{most}"] = _length_scores(
+                [translations[index] for index in members], [pairs[index][1] for index in members]
+            )
+    whole = _length_scores(translations, [target for _, target in pairs])
     return Scores(
+        **asdict(whole), bleu_signature=str(BLEU.get_signature()), chrf_signature=str(CHRF.get_signature()),
+        by_length=by_length,
+    )
+
+
+def _length_scores(translations: Sequence[str], references: Sequence[str]) -> LengthScores:
+    return LengthScores(
         sentences=len(references),
-        bleu=bleu.corpus_score(translations, [references]).score,
-        bleu_signature=str(bleu.get_signature()),
-        chrf=chrf.corpus_score(translations, [references]).score,
-        chrf_signature=str(chrf.get_signature()),
+        bleu=BLEU.corpus_score(translations, [references]).score,
+        chrf=CHRF.corpus_score(translations, [references]).score,
         length_ratio=sum(map(len, translations)) / max(1, sum(map(len, references))),
     )
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from transformer.tokenizer import END
-from transformer.training.data import PieceData, read_pairs, typed_carelessly, vary
+from transformer.training.data import PieceData, overlap, read_pairs, typed_carelessly, vary
 
 PAIRS = [("The dog.", "Der Hund."), ("I have a dream.", "Ich habe einen Traum."), ("Yes!", "Ja!")]
 
@@ -49,3 +49,8 @@ def test_pieces_come_back_as_they_were_put_in(tokenizer, tmp_path):
         assert first.tolist() == tokenizer.encode_ids(source)
         assert tokenizer.decode(second.tolist()) == target and second[-1] == END
     assert loaded.target.lengths.tolist() == [len(tokenizer.encode_ids(target)) for _, target in PAIRS]
+
+
+def test_overlap_looks_past_case_and_punctuation():
+    training = [("Tom's here!", "x"), ("A  dog.", "y")]
+    assert overlap(training, [("toms HERE", "z"), ("A cat.", "z"), ("a dog", "z")]) == ["toms HERE", "a dog"]

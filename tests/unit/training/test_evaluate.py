@@ -4,7 +4,7 @@ import torch
 
 from transformer.checkpoint import load_checkpoint
 from transformer.decoding import beam_search, greedy, hypotheses
-from transformer.training.evaluate import translate_all
+from transformer.training.evaluate import score, translate_all
 
 TEXTS = ["The old man reads a book in the garden.", "I have a dream.", "Where did you learn it?", "The dog."]
 
@@ -28,3 +28,12 @@ def test_translations_come_in_the_order_of_the_sentences(model_folder):
                     pieces = hypotheses(beam_search(model, memory, real, size=beam, limit=limit), 1)[0][0].pieces
             expected.append(tokenizer.decode(pieces))
         assert translate_all(model, tokenizer, TEXTS, "cpu", beam=beam) == expected
+
+
+def test_scores_by_length_of_the_source():
+    pairs = [("a b c", "eins zwei drei vier"), ("a " * 6, "sechs Wörter sind es hier"), ("a " * 50, "zu lang")]
+    scores = score(["eins zwei drei vier", "sechs Wörter", "zu lang"], pairs)
+    assert list(scores.by_length) == ["1-5", "6-12"] and scores.sentences == 3
+    assert scores.by_length["1-5"].chrf == 100 and scores.by_length["1-5"].length_ratio == 1
+    assert scores.by_length["6-12"].length_ratio == 12 / 25
+    assert "1-5 words: 1 sentences, BLEU 100.00, chrF 100.00, length ratio 1.00" in str(scores)

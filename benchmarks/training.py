@@ -1,0 +1,136 @@
+"""Target pieces a second of one training step: this trainer, and the same sizes built from torch's nn.Transformer.
+
+Both take turns in one process, on the same batches of random pieces whose lengths are those of short everyday
+sentences, with bfloat16 where the processor has it. `python -m benchmarks.training [--json FILE]`
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from transformer.model.positions import sinusoidal_positions
+from transformer.tokenizer import PAD, Tokenizer
+from transformer.training.batching import Batch
+from transformer.training.data import PieceData, Side
+from transformer.training.memory import keep_freed_memory
+from transformer.training.processes import Process, has_bfloat16
+from transformer.training.recipe import Recipe
+from transformer.training.trainer import Trainer
+from transformer.translator import MODEL
+
+ROUNDS = 4
+STEPS = 6
+PEER = "torch.nn.Transformer, bf16 autocast, AdamW fused"
+
+
+class Peer(nn.Module):
+    """The same sizes, from torch's own layers."""
+
+    def __init__(self, vocabulary: int, recipe: Recipe) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(vocabulary, recipe.d_model)
+        self.transformer = nn.Transformer(
+            recipe.d_model, recipe.heads, recipe.layers, recipe.layers, recipe.d_ff, recipe.dropout,
+            batch_first=True, norm_first=True,
+        )
+        self.generator = nn.Linear(recipe.d_model, vocabulary)
+        self.generator.weight = self.embedding.weight
+        self.register_buffer("positions", sinusoidal_positions(512, recipe.d_model))
+
+    def forward(self, batch: Batch) -> Tensor:
+        source, target = (
+            self.embedding(ids) * self.embedding.embedding_dim**0.5 + self.positions[: ids.shape[1]]
+            for ids in (batch.source, batch.target)
+        )
+        ahead = nn.Transformer.generate_square_subsequent_mask(batch.target.shape[1], device=source.device).isinf()
+        hidden = self.transformer(
+            source, target, tgt_mask=ahead, src_key_padding_mask=batch.source == PAD,
+            tgt_key_padding_mask=batch.target == PAD, memory_key_padding_mask=batch.source == PAD, tgt_is_causal=True,
+        )
+        logits = self.generator(hidden).flatten(0, 1).float()
+        return F.cross_entropy(logits, batch.predicted.flatten(), ignore_index=PAD, label_smoothing=0.1)
+
+
+def random_pairs(count: int, vocabulary: int, rng: np.random.Generator) -> PieceData:
+    """Pairs of random pieces, 5 to 60 a side and 13 on average."""
+
+    def side(lengths: np.ndarray) -> Side:
+        pieces = rng.integers(4, vocabulary, size=int(lengths.sum())).astype(np.uint16)
+        return Side(pieces, np.concatenate([[0], lengths.cumsum()]))
+
+    lengths = np.clip(rng.lognormal(2.45, 0.45, size=count), 5, 60).astype(np.int64)
+    return PieceData(side(lengths), side(np.clip(lengths + rng.integers(-2, 4, size=count), 5, 60)))
+
+
+def trainer(folder: Path, device: torch.device) -> Trainer:
+    """Ours, in a folder of random data."""
+    tokenizer = Tokenizer.load(MODEL / "tokenizer.model")
+    (folder / "tokenizer.model").write_bytes(tokenizer.serialized)
+    rng = np.random.default_rng(1)
+    for name, count in (("train", 20_000), ("validation", 100)):
+        random_pairs(count, tokenizer.size, rng).save(folder / f"{name}.npz")
+    return Trainer(folder, Recipe(), Process(0, 1, device))
+
+
+def peer_step(training: Trainer, device: torch.device) -> Callable[[int], int]:
+    """A step of the peer on the batch of that number; returns its target pieces."""
+    model = Peer(training.tokenizer.size, training.recipe).to(device).train()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
+
+    def step(number: int) -> int:
+        batch = training.batches.load(training.order(0)[number])
+        with torch.autocast(device.type, torch.bfloat16, enabled=has_bfloat16(device)):
+            loss = model(batch.to(device))
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        optimizer.zero_grad()
+        float(loss.detach())
+        return batch.pieces
+
+    return step
+
+
+def measure() -> dict[str, dict[str, float | str]]:
+    """Pieces a second of both, in turns; the best round of each, so that whatever else runs disturbs least."""
+    keep_freed_memory()
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    with tempfile.TemporaryDirectory() as folder:
+        training = trainer(Path(folder), device)
+        theirs = peer_step(training, device)
+        steps = {"ours": lambda _: training.take_step()[1], "peer": theirs}
+        best = dict.fromkeys(steps, 0.0)
+        for turn in range(-1, ROUNDS):
+            for name, step in steps.items():
+                started = time.perf_counter()
+                pieces = sum(step(max(turn, 0) * STEPS + number) for number in range(STEPS))
+                # The first round prepares kernels and memory.
+                if turn >= 0:
+                    best[name] = max(best[name], pieces / (time.perf_counter() - started))
+    ratio = best["ours"] / best["peer"]
+    return {"target pieces a second": {**best, "ratio": ratio, "peer_name": PEER}}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", type=Path, metavar="FILE")
+    options = parser.parse_args()
+    figures = measure()
+    for name, row in figures.items():
+        print(f"{name}: ours {row['ours']:.0f}, {row['peer_name']} {row['peer']:.0f}, ratio {row['ratio']:.2f}")
+    if options.json:
+        options.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
