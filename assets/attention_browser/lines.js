@@ -15,7 +15,7 @@ function linesGeometry(arranged, width) {
   // The shorter side is centred beside the longer one.
   const start = (count) => top + ((most - count) * pitch) / 2;
   return {
-    left, right, pitch, top, width, height: top + most * pitch + 8,
+    left, right, pitch, top, width, height: Math.ceil(top + most * pitch + 8),
     rowY: (row) => start(rows.length) + (row + 0.5) * pitch,
     columnY: (column) => start(columns.length) + (column + 0.5) * pitch,
   };
