@@ -337,14 +337,16 @@ function themeOf(root) {
   const style = getComputedStyle(root);
   const named = (name, fallback) => style.getPropertyValue(name).trim() || fallback;
   const background = named("--st-background-color", "#ffffff");
-  const probe = new OffscreenCanvas(1, 1).getContext("2d");
+  const probe = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
   probe.fillStyle = background;
   probe.fillRect(0, 0, 1, 1);
+  const chosen = isLight(probe.getImageData(0, 0, 1, 1).data) ? CHOSEN_TEXT.onLight : CHOSEN_TEXT.onDark;
   probe.globalAlpha = 0.3;
   probe.fillStyle = MASKED_COLOUR;
   probe.fillRect(0, 0, 1, 1);
   return {
     background,
+    chosen,
     text: named("--st-text-color", "#1f2937"),
     primary: named("--st-primary-color", "#1d4ed8"),
     border: named("--st-border-color", "#cbd5e1"),

@@ -12,7 +12,9 @@ const PALETTES = {
 // one of the themes would swallow, replaced by grey and ochre).
 const HEAD_COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#8b93a3", "#a6761d"];
 const MASKED_COLOUR = "#8b93a3";
-const CHOSEN_COLOUR = "#f97316";
+// At least 3 : 1 on both themes for frames, 4.5 : 1 on its own theme for text (WCAG 2.2, 1.4.11 and 1.4.3).
+const CHOSEN_COLOUR = "#ea580c";
+const CHOSEN_TEXT = { onLight: "#c2410c", onDark: "#f97316" };
 const SHADES = 256;
 
 const channels = (colour) => [1, 3, 5].map((i) => parseInt(colour.slice(i, i + 2), 16));
@@ -42,8 +44,13 @@ function fromScale(place, scale, largest) {
 }
 
 const css = ([r, g, b]) => `rgb(${r},${g},${b})`;
-// Dark or light figures on a shade, whichever is easier to read (relative luminance as in WCAG 2).
-function inkOn([r, g, b]) {
+// Dark or light figures on a shade, whichever is easier to read.
+function inkOn(colour) {
+  return isLight(colour) ? "#0b1020" : "#ffffff";
+}
+
+// By relative luminance as in WCAG 2.
+function isLight([r, g, b]) {
   const linear = [r, g, b].map((v) => (v / 255 <= 0.03928 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4));
-  return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2] > 0.18 ? "#0b1020" : "#ffffff";
+  return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2] > 0.18;
 }

@@ -38,7 +38,7 @@ function drawLines(surface, geometry, { arranged, heads, choice, theme, hover, s
       }
     }
   }
-  const ink = (marked) => ({ size: LABEL_SIZE, fill: marked ? CHOSEN_COLOUR : theme.text, bold: marked });
+  const ink = (marked) => ({ size: LABEL_SIZE, fill: marked ? theme.chosen : theme.text, bold: marked });
   rows.forEach((row, index) => surface.text(left - 2, geometry.rowY(index), shortened(row.label, left - 12, LABEL_SIZE),
     { ...ink(index === hover?.row || selected.rows.has(index)), anchor: "end" }));
   columns.forEach((column, index) => surface.text(right + 2, geometry.columnY(index),

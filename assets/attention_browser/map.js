@@ -108,7 +108,7 @@ function drawNumbers(surface, { left, top, cellWidth, cellHeight }, arranged, co
 function drawLabels(surface, geometry, { arranged, axes, theme, hover, selected }) {
   const { left, top, right, bottom, cellWidth, cellHeight, columnBand } = geometry;
   const { rows, columns } = arranged;
-  const ink = (marked) => ({ size: LABEL_SIZE, fill: marked ? CHOSEN_COLOUR : theme.text, bold: marked });
+  const ink = (marked) => ({ size: LABEL_SIZE, fill: marked ? theme.chosen : theme.text, bold: marked });
   rows.forEach((row, index) => {
     const marked = index === hover?.row || selected.rows.has(index);
     if (index % geometry.rowStep && !marked) return;

@@ -18,7 +18,7 @@ from transformer.translator import Translator
 
 FIRST_HEAD = "#0072b2"
 SECOND_HEAD = "#d55e00"
-CHOSEN = "#f97316"
+CHOSEN = "#ea580c"
 # A sum of weights is made of numbers that were sent with 16 bits each, so that the fourth decimal may be the next one.
 LAST_DECIMAL = 1.01e-4
 
