@@ -43,6 +43,7 @@ class AttentionBrowser {
       if (!this.choice || data.header.asked.number !== this.asked) this.choice = { heads: [], ...data.header.asked.choice };
       this.asked = data.header.asked.number;
       this.hover = null;
+      this.hoveredHead = null;
     }
     if (!this.data) return;
     this.root.classList.toggle("glance", this.data.header.glance);
@@ -65,6 +66,8 @@ class AttentionBrowser {
 
   change(part) {
     Object.assign(this.choice, part);
+    // Rows and columns are others now, and there may be fewer.
+    if ("words" in part || "hide" in part) this.hover = null;
     this.draw();
     this.say();
     clearTimeout(this.telling);
@@ -216,8 +219,10 @@ class AttentionBrowser {
       return saveFile(fileName(header, choice, "json"), "application/json", jsonOf(header, choice, arranged));
     }
     const { geometry, draw } = this.pictured();
-    return savePicture(format, fileName(header, choice, ""),
-      { width: geometry.width, height: geometry.height, draw, background: theme.background });
+    return savePicture(format, fileName(header, choice, ""), {
+      width: geometry.width, height: geometry.height, draw, background: theme.background,
+      description: descriptionOf(header, choice, arranged),
+    });
   }
 
   listen() {
@@ -265,8 +270,8 @@ class AttentionBrowser {
   }
 
   press(event) {
-    const typing = event.target.matches("select, input");
-    if (typing || event.ctrlKey || event.metaKey || event.altKey || !this.data) return;
+    const elsewhere = this.keys.open || event.target.matches("select, input");
+    if (elsewhere || event.ctrlKey || event.metaKey || event.altKey || !this.data) return;
     const { layers, heads, glance } = this.data.header;
     const { choice } = this;
     const kept = (value, count) => Math.min(count - 1, Math.max(0, value));

@@ -12,7 +12,9 @@ const PALETTES = {
 // one of the themes would swallow, replaced by grey and ochre).
 const HEAD_COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#8b93a3", "#a6761d"];
 const MASKED_COLOUR = "#8b93a3";
-const CHOSEN_COLOUR = "#f97316";
+// At least 3 : 1 on both themes for frames, 4.5 : 1 on its own theme for text (WCAG 2.2, 1.4.11 and 1.4.3).
+const CHOSEN_COLOUR = "#ea580c";
+const CHOSEN_TEXT = { onLight: "#c2410c", onDark: "#f97316" };
 const SHADES = 256;
 // For differences: the middle, white, is no difference (ColorBrewer's RdBu, Harrower and Brewer 2003).
 const DIVERGING = "#2166ac #67a9cf #d1e5f0 #f7f7f7 #fddbc7 #ef8a62 #b2182b";
@@ -46,10 +48,15 @@ function fromScale(place, scale, largest) {
 }
 
 const css = ([r, g, b]) => `rgb(${r},${g},${b})`;
-// Dark or light figures on a shade, whichever is easier to read (relative luminance as in WCAG 2).
-function inkOn([r, g, b]) {
+// Dark or light figures on a shade, whichever is easier to read.
+function inkOn(colour) {
+  return isLight(colour) ? "#0b1020" : "#ffffff";
+}
+
+// By relative luminance as in WCAG 2.
+function isLight([r, g, b]) {
   const linear = [r, g, b].map((v) => (v / 255 <= 0.03928 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4));
-  return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2] > 0.18 ? "#0b1020" : "#ffffff";
+  return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2] > 0.18;
 }
 
 // The page's colours, light or dark, as it has them now.
@@ -57,14 +64,16 @@ function themeOf(root) {
   const style = getComputedStyle(root);
   const named = (name, fallback) => style.getPropertyValue(name).trim() || fallback;
   const background = named("--st-background-color", "#ffffff");
-  const probe = new OffscreenCanvas(1, 1).getContext("2d");
+  const probe = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
   probe.fillStyle = background;
   probe.fillRect(0, 0, 1, 1);
+  const chosen = isLight(probe.getImageData(0, 0, 1, 1).data) ? CHOSEN_TEXT.onLight : CHOSEN_TEXT.onDark;
   probe.globalAlpha = 0.3;
   probe.fillStyle = MASKED_COLOUR;
   probe.fillRect(0, 0, 1, 1);
   return {
     background,
+    chosen,
     text: named("--st-text-color", "#1f2937"),
     primary: named("--st-primary-color", "#1d4ed8"),
     border: named("--st-border-color", "#cbd5e1"),

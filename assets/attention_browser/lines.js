@@ -15,7 +15,7 @@ function linesGeometry(arranged, width) {
   // The shorter side is centred beside the longer one.
   const start = (count) => top + ((most - count) * pitch) / 2;
   return {
-    left, right, pitch, top, width, height: top + most * pitch + 8,
+    left, right, pitch, top, width, height: Math.ceil(top + most * pitch + 8),
     rowY: (row) => start(rows.length) + (row + 0.5) * pitch,
     columnY: (column) => start(columns.length) + (column + 0.5) * pitch,
   };
@@ -38,7 +38,7 @@ function drawLines(surface, geometry, { arranged, heads, choice, theme, hover, s
       }
     }
   }
-  const ink = (marked) => ({ size: LABEL_SIZE, fill: marked ? CHOSEN_COLOUR : theme.text, bold: marked });
+  const ink = (marked) => ({ size: LABEL_SIZE, fill: marked ? theme.chosen : theme.text, bold: marked });
   rows.forEach((row, index) => surface.text(left - 2, geometry.rowY(index), shortened(row.label, left - 12, LABEL_SIZE),
     { ...ink(index === hover?.row || selected.rows.has(index)), anchor: "end" }));
   columns.forEach((column, index) => surface.text(right + 2, geometry.columnY(index),

@@ -12,9 +12,10 @@ function mapGeometry(arranged, width, profiles) {
   const narrow = width < 560;
   const longestRow = Math.max(...rows.map((row) => textWidth(row.label, LABEL_SIZE)));
   const longestColumn = Math.max(...columns.map((column) => textWidth(column.label, LABEL_SIZE)));
-  const left = 30 + Math.min(longestRow + 8, width * (narrow ? 0.34 : 0.3));
+  // Whole pixels, so that edges are sharp and a picture twice as dense has twice the pixels.
+  const left = Math.round(30 + Math.min(longestRow + 8, width * (narrow ? 0.34 : 0.3)));
   const columnBand = Math.min(longestColumn, 130);
-  const top = 34 + columnBand * Math.sin(-COLUMN_ANGLE) + 8;
+  const top = Math.round(34 + columnBand * Math.sin(-COLUMN_ANGLE) + 8);
   // The last label leans over the right edge of the map.
   const right = Math.max(narrow ? 8 : LEGEND, columnBand * Math.cos(COLUMN_ANGLE) + 4) + (profiles.columns ? PROFILE : 0);
   const cellWidth = Math.max(Math.min((width - left - right) / columns.length, 84), 2);
@@ -108,7 +109,7 @@ function drawNumbers(surface, { left, top, cellWidth, cellHeight }, arranged, co
 function drawLabels(surface, geometry, { arranged, axes, theme, hover, selected }) {
   const { left, top, right, bottom, cellWidth, cellHeight, columnBand } = geometry;
   const { rows, columns } = arranged;
-  const ink = (marked) => ({ size: LABEL_SIZE, fill: marked ? CHOSEN_COLOUR : theme.text, bold: marked });
+  const ink = (marked) => ({ size: LABEL_SIZE, fill: marked ? theme.chosen : theme.text, bold: marked });
   rows.forEach((row, index) => {
     const marked = index === hover?.row || selected.rows.has(index);
     if (index % geometry.rowStep && !marked) return;

@@ -11,9 +11,9 @@ function fileName({ kind }, choice, ending) {
 }
 
 // draw(surface) draws the large figure, width x height CSS pixels.
-async function savePicture(format, name, { width, height, draw, background }) {
+async function savePicture(format, name, { width, height, draw, background, description }) {
   if (format === "SVG") {
-    const surface = new SvgSurface(width, height, background);
+    const surface = new SvgSurface(width, height, background, description);
     draw(surface);
     saveFile(`${name}svg`, "image/svg+xml", surface.toString());
     return;
@@ -23,6 +23,13 @@ async function savePicture(format, name, { width, height, draw, background }) {
   surface.rect(0, 0, width, height, background);
   draw(surface);
   saveFile(`${name}png`, "image/png", await new Promise((resolve) => canvas.toBlob(resolve)));
+}
+
+// All labels, one a line: in a figure of a long sentence some are cut short and some left out.
+function descriptionOf(header, choice, { rows, columns }) {
+  const listed = (side) => side.map(({ label }) => label);
+  return [`${header.title}, layer ${choice.layer + 1}, head ${choice.head + 1}.`,
+    "Rows look, from the top:", ...listed(rows), "Columns are looked at, from the left:", ...listed(columns)].join("\n");
 }
 
 function csvOf(arranged) {

@@ -73,13 +73,15 @@ class CanvasSurface {
 }
 
 class SvgSurface {
-  constructor(width, height, background) {
+  // The description holds what there may be no room to draw.
+  constructor(width, height, background, description) {
     this.document = document.implementation.createDocument("http://www.w3.org/2000/svg", "svg", null);
     const root = this.document.documentElement;
     root.setAttribute("viewBox", `0 0 ${width} ${height}`);
     root.setAttribute("width", width);
     root.setAttribute("height", height);
     root.setAttribute("font-family", FONT);
+    this.add("desc", {}).textContent = writable(description);
     this.rect(0, 0, width, height, background);
   }
 
@@ -118,13 +120,17 @@ class SvgSurface {
       transform: `translate(${x.toFixed(2)} ${y.toFixed(2)}) rotate(${((angle * 180) / Math.PI).toFixed(2)})`,
       "font-size": size, "font-weight": bold ? 600 : 400, fill, "text-anchor": anchor, "dominant-baseline": "central",
     });
-    // Characters that no XML document may hold would make the whole file unreadable.
-    element.textContent = string.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "\ufffd");
+    element.textContent = writable(string);
   }
 
   toString() {
     return new XMLSerializer().serializeToString(this.document);
   }
+}
+
+// Characters that no XML document may hold would make the whole file unreadable.
+function writable(string) {
+  return string.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "\ufffd");
 }
 
 const ruler = new OffscreenCanvas(1, 1).getContext("2d");

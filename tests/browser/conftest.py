@@ -20,6 +20,8 @@ from urllib.parse import urlparse
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
+from tests.browser.component import Component, opened_document
+
 ROOT = Path(__file__).parents[2]
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")
 PLACES = (
@@ -169,3 +171,9 @@ def visit(browser: Browser) -> Callable[..., AbstractContextManager[Visitor]]:
 def reader(browser: Browser, server: str) -> Iterator[Visitor]:
     with visitor(browser, server) as someone:
         yield someone
+
+
+@pytest.fixture
+def browse(browser: Browser, tmp_path: Path) -> Callable[..., AbstractContextManager[Component]]:
+    """Opens the attention browser of one kind, without a server."""
+    return partial(opened_document, browser, tmp_path)

@@ -1,0 +1,310 @@
+"""The attention browser in a real Chromium, with BertViz's model view of the same arrays beside it.
+
+    pip install -r benchmarks/requirements.txt
+    python benchmarks/browser.py [--json FILE]
+
+Wants two idle cores and a Chrome or Chromium. Ours is measured twice: in the app, from the key that submits a sentence
+to the frame that shows it, the model's work included, for which BertViz has no counterpart; and as one file of all
+three kinds, which is what BertViz makes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import shutil
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from itertools import cycle, islice
+from pathlib import Path
+
+import torch
+from bertviz import model_view
+from playwright.sync_api import Browser, Page, Route, sync_playwright
+from playwright.sync_api import Error as BrowserError
+
+ROOT = Path(__file__).parents[1]
+# Started as a file, Python would look for the app beside this one.
+sys.path.insert(0, str(ROOT))
+
+from pages.ui.choice import FIRST  # noqa: E402
+from pages.ui.document import document  # noqa: E402
+from transformer.trace import Trace  # noqa: E402
+from transformer.translator import Translator  # noqa: E402
+
+PEER = "BertViz 1.4.1 model_view"
+SIZES = (12, 40, 128)
+REPEATS = {12: 20, 40: 8, 128: 4}
+SWITCHES = 20
+# BertViz draws one line a weight, 786,432 of them for 128 words.
+PATIENCE = 180
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+# Every word is one piece of the vocabulary, so that 128 of them can be read.
+TEXT = (
+    "my brother read the old book to his little sister last night and when the children were in the garden she said "
+    "that her father had to go to work in the city every morning but he did not know why people there were always so "
+    "happy about it"
+)
+
+# In every page: tasks of more than 50 ms, and for each key or click the time until the frame after it was presented.
+PROBE = """
+window.tasks = [];
+window.answers = [];
+new PerformanceObserver(list => tasks.push(...list.getEntries().map(task => task.duration)))
+  .observe({ type: "longtask", buffered: true });
+for (const kind of ["keydown", "click"]) {
+  addEventListener(kind, event => requestAnimationFrame(() => {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = () => answers.push(performance.now() - event.timeStamp);
+    port2.postMessage(0);
+  }), { capture: true });
+}
+window.atlas = () => {
+  for (const host of [document, ...document.querySelectorAll("[data-testid=stBidiComponentIsolated]")]) {
+    const found = (host.shadowRoot ?? host).querySelector(".atlas");
+    if (found) return found;
+  }
+};
+window.nodes = (root = document) => {
+  let count = 0;
+  for (const one of root.querySelectorAll("*")) count += 1 + (one.shadowRoot ? nodes(one.shadowRoot) : 0);
+  return count;
+};
+"""
+# Resolves with the seconds from Enter to the first frame that shows another sentence.
+SUBMITTED = """() => {
+  const before = atlas().dataset.drawn;
+  window.shown = new Promise(done => addEventListener("keydown", event => {
+    const look = () => {
+      const drawn = atlas()?.dataset.drawn;
+      if (drawn && drawn !== before) done((performance.now() - event.timeStamp) / 1000);
+      else requestAnimationFrame(look);
+    };
+    look();
+  }, { once: true, capture: true }));
+}"""
+FRAME = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(performance.now() / 1000))))"
+
+
+def sentences(words: int) -> Iterator[str]:
+    """Different texts of so many words."""
+    every = TEXT.split()
+    for first in range(len(every)):
+        yield " ".join(islice(cycle(every), first, first + words))
+
+
+@contextmanager
+def app() -> Iterator[str]:
+    """A fresh server; gives its address."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    address = f"http://127.0.0.1:{port}"
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", f"--server.port={port}",
+               "--server.address=127.0.0.1"]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        while process.poll() is None:
+            try:
+                urllib.request.urlopen(f"{address}/_stcore/health", timeout=5).close()
+                break
+            except (urllib.error.URLError, ConnectionError):
+                time.sleep(0.1)
+        yield address
+    finally:
+        process.terminate()
+        process.wait(timeout=30)
+
+
+@contextmanager
+def opened(browser: Browser) -> Iterator[Page]:
+    """A page that measures itself."""
+    context = browser.new_context(viewport={"width": 1440, "height": 900})
+    context.add_init_script(PROBE)
+    try:
+        yield context.new_page()
+    finally:
+        context.close()
+
+
+def heap(page: Page) -> float:
+    """Bytes of JavaScript that are still needed."""
+    session = page.context.new_cdp_session(page)
+    session.send("HeapProfiler.collectGarbage")
+    return session.send("Runtime.getHeapUsage")["usedSize"]
+
+
+def answers(page: Page, act: Callable[[int], None]) -> tuple[list[float], list[float]]:
+    """Act SWITCHES times; seconds to the next frame of each, and the long tasks meanwhile."""
+    page.evaluate("tasks.length = answers.length = 0")
+    for turn in range(SWITCHES):
+        act(turn)
+        page.wait_for_function("turn => answers.length > turn", arg=turn)
+    page.wait_for_timeout(200)
+    return [one / 1000 for one in page.evaluate("answers")], [one / 1000 for one in page.evaluate("tasks")]
+
+
+def measure_app(browser: Browser, address: str, words: int) -> dict[str, float]:
+    """The app, from a submitted sentence on."""
+    received: list[int] = []
+    with opened(browser) as page:
+        page.on("websocket", lambda socket: socket.on("framereceived", lambda frame: received.append(len(frame))))
+        page.goto(f"{address}/encoder_attention")
+        page.locator(".atlas[data-drawn]").wait_for(timeout=60_000)
+        box = page.get_by_label("English sentence")
+        seconds, sent, tasks = [], [], []
+        # The first warms the model and the server's code.
+        for text in islice(sentences(words), REPEATS[words] + 1):
+            box.fill(text)
+            settled(page)
+            received.clear()
+            page.evaluate("tasks.length = 0")
+            page.evaluate(SUBMITTED)
+            page.keyboard.press("Enter")
+            seconds.append(page.evaluate("shown"))
+            settled(page)
+            sent.append(sum(received))
+            tasks.append(max(page.evaluate("tasks"), default=0.0) / 1000)
+        page.locator("canvas.large").focus()
+        switches, switching = answers(page, lambda turn: page.keyboard.press("." if turn % 14 < 7 else ","))
+        return {
+            "submit to drawn, 95th percentile, s": percentile(seconds[1:]),
+            "bytes over the wire, one kind": statistics.median(sent[1:]),
+            "longest task from submit to drawn, s": max(tasks[1:]),
+            "key to next frame, median, s": statistics.median(switches),
+            "key to next frame, longest, s": max(switches),
+            "longest task while switching heads, s": max(switching, default=0.0),
+            "DOM nodes of the app": page.evaluate("nodes()"),
+            "JavaScript heap of the app, bytes": heap(page),
+        }
+
+
+def settled(page: Page) -> None:
+    page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for(timeout=60_000)
+
+
+def percentile(values: list[float]) -> float:
+    """The 95th, or the largest of fewer than 20."""
+    return sorted(values)[-(-95 * len(values) // 100) - 1]
+
+
+def measure_file(browser: Browser, folder: Path, trace: Trace, scores: tuple[float, ...]) -> dict[str, float]:
+    """Our file of all three kinds."""
+    started = time.perf_counter()
+    file = folder / "ours.html"
+    file.write_text(document(trace, FIRST, scores), encoding="utf-8")
+    making = time.perf_counter() - started
+    with opened(browser) as page:
+        page.goto(file.as_uri())
+        page.locator(".atlas[data-drawn]").nth(2).wait_for()
+        return {
+            "arrays to drawn file, s": making + page.evaluate(FRAME),
+            "longest task of the file, s": max(page.evaluate("tasks"), default=0.0) / 1000,
+            "bytes of the file, three kinds": file.stat().st_size,
+            "DOM nodes of the file": page.evaluate("nodes()"),
+            "JavaScript heap of the file, bytes": heap(page),
+        }
+
+
+def measure_peer(browser: Browser, folder: Path, trace: Trace) -> dict[str, float]:
+    """BertViz: the file of all three kinds; it draws the encoder's at first, as our page does."""
+    source, target = ([piece.text for piece in side] for side in (trace.source_pieces, trace.target_pieces))
+    encoder, decoder, cross = (
+        [torch.tensor(layer)[None] for layer in trace.attention(kind)] for kind in ("encoder", "decoder", "cross")
+    )
+    one = model_view(encoder_attention=encoder, encoder_tokens=source, html_action="return").data
+    started = time.perf_counter()
+    file = folder / "peer.html"
+    file.write_text("<!doctype html><meta charset=utf-8>" + model_view(
+        encoder_attention=encoder, decoder_attention=decoder, cross_attention=cross, encoder_tokens=source,
+        decoder_tokens=target, html_action="return",
+    ).data, encoding="utf-8")
+    making = time.perf_counter() - started
+    measured = {
+        "bytes over the wire, one kind": len(one.encode()), "bytes of the file, three kinds": file.stat().st_size,
+    }
+    with opened(browser) as page:
+        page.set_default_timeout(PATIENCE * 1000)
+        page.route(re.compile("^https:"), provide)
+        try:
+            page.goto(file.as_uri())
+            page.wait_for_function("document.querySelectorAll('.attn_background').length === 48")
+            measured |= {
+                "arrays to drawn file, s": making + page.evaluate(FRAME),
+                "longest task of the file, s": max(page.evaluate("tasks"), default=0.0) / 1000,
+                "DOM nodes of the file": page.evaluate("nodes()"),
+                "JavaScript heap of the file, bytes": heap(page),
+            }
+            box = page.locator("svg").bounding_box()
+            # Its columns of heads begin at 38 of 970 pixels; the last two are never covered by the figure of a head.
+            width = (970 - 38) / 8
+            switches, switching = answers(page, lambda turn: page.mouse.click(
+                box["x"] + 38 + (turn % 2 + 0.5) * width, box["y"] + 45))
+        except BrowserError as error:
+            print(f"{PEER} gave up at {len(source)} pieces: {str(error).splitlines()[0]}", file=sys.stderr)
+            return measured
+    return measured | {
+        "key to next frame, median, s": statistics.median(switches), "key to next frame, longest, s": max(switches),
+        "longest task while switching heads, s": max(switching, default=0.0),
+    }
+
+
+def provide(route: Route) -> None:
+    """What BertViz asks a network for, from installed packages; its require.js only hands over the other two."""
+    if "require" not in route.request.url:
+        route.abort()
+        return
+    d3 = Path(find_spec("mpld3").origin).parent / "js" / "d3.v5.min.js"
+    jquery = Path(find_spec("xstatic.pkg.jquery").origin).parent / "data" / "jquery.min.js"
+    hand = "window.require = { config() {} }; window.requirejs = (names, start) => start(jQuery, d3);"
+    route.fulfill(content_type="text/javascript", body="\n".join((d3.read_text(), jquery.read_text(), hand)))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there")
+    arguments = parser.parse_args()
+    chromium = next(filter(None, map(shutil.which, NAMES)), None)
+    if chromium is None:
+        sys.exit("No Chrome or Chromium found: install one (Debian: apt-get install chromium).")
+    translator = Translator.load(device="cpu")
+    figures: dict[str, dict[str, object]] = {}
+    print(f"{'figure':54}{'ours':>14}{'peer':>14}{'ratio':>9}")
+    with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder, app() as address:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        for words in SIZES:
+            trace = translator.translate(next(sentences(words)))
+            ours = measure_app(browser, address, words)
+            ours |= measure_file(browser, Path(folder), trace, translator.tokenizer.scores)
+            peer = measure_peer(browser, Path(folder), trace)
+            for name, value in ours.items():
+                other = peer.get(name)
+                ratio = value / other if other else None
+                figures[f"{words} words: {name}"] = {
+                    "ours": value, "peer": other, "ratio": ratio, "peer_name": PEER,
+                }
+                print(f"{f'{words} words: {name}':54}{shown(value):>14}{shown(other):>14}{shown(ratio):>9}", flush=True)
+        browser.close()
+    print(f"Peer: {PEER}. It answers a click on a small map where ours answers a key.")
+    if arguments.json:
+        arguments.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+
+
+def shown(value: float | None) -> str:
+    if value is None:
+        return "-"
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.3f}"
+
+
+if __name__ == "__main__":
+    main()

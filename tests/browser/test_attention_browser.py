@@ -1,0 +1,205 @@
+"""The attention browser draws what it was sent, and says the same everywhere: traces whose attention is known."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from pages.ui.choice import Choice
+from pages.ui.payload import decimals
+from tests.browser.component import SVG, VIRIDIS, labels, middle, texts
+from transformer.trace import Trace
+
+SAID = re.compile(r"\(row (\d+)\) (?:looks at “.*” \(column (\d+)\) with ([\d.]+)|may not look at “.*”: masked)", re.S)
+
+
+@pytest.fixture(scope="module")
+def known(small_translator) -> Trace:
+    """Encoder heads are permutations, each another; decoder heads look at all they may; in cross-attention every row
+    is even but the second, which is a single 1."""
+    trace = small_translator.read("The dog reads.", "Der Hund liest.")
+    layers, heads, size, _ = trace.encoder.shape
+    encoder = np.stack([np.roll(np.eye(size), shift, axis=1) for shift in range(1, layers * heads + 1)])
+    triangle = np.tri(trace.decoder.shape[-1])
+    cross = np.full_like(trace.cross, 1 / size)
+    cross[..., 1, :] = np.eye(size)[2]
+    return replace(
+        trace, encoder=encoder.reshape(trace.encoder.shape).astype(np.float32), cross=cross,
+        decoder=np.broadcast_to(triangle / triangle.sum(axis=1, keepdims=True), trace.decoder.shape).astype(np.float32),
+    )
+
+
+@pytest.fixture(scope="module")
+def scale(small_translator) -> Trace:
+    """Every encoder head has a row for each weight of VIRIDIS; the rest of the row lies on the last column."""
+    trace = small_translator.read("The dog reads.", "Der Hund liest.")
+    weights = np.zeros_like(trace.encoder)
+    weights[..., -1] = 1.0
+    for row, weight in enumerate(VIRIDIS):
+        weights[..., row, 0], weights[..., row, -1] = weight, 1 - weight
+    return replace(trace, encoder=weights)
+
+
+def size(trace: Trace, kind: str) -> tuple[int, int]:
+    return trace.attention(kind).shape[2:]
+
+
+def test_a_weight_has_its_colour(browse, small_translator, scale):
+    with browse(small_translator, scale, "encoder") as shown:
+        drawn = shown.colours(shown.cells(*size(scale, "encoder")))
+    for row, colour in enumerate(VIRIDIS.values()):
+        assert np.abs(drawn[row, 0] - colour).max() <= 4
+
+
+@pytest.mark.parametrize(("layer", "head"), [(0, 0), (0, 3), (1, 2)])
+def test_a_permutation_is_drawn_where_it_is(browse, small_translator, known, layer, head):
+    with browse(small_translator, known, "encoder", Choice(layer=layer, head=head)) as shown:
+        cells = shown.cells(*size(known, "encoder"))
+        bright = (np.abs(shown.colours(cells) - VIRIDIS[1.0]) <= 4).all(axis=-1)
+        dark = (np.abs(shown.colours(cells) - VIRIDIS[0.0]) <= 4).all(axis=-1)
+        weights = known.encoder[layer, head]
+        assert (bright == (weights == 1)).all() and (dark == (weights == 0)).all()
+        rows, columns = labels(known, "encoder")
+        for row, column in ((0, 0), (0, 2), (3, 1), (len(rows) - 1, len(columns) - 1)):
+            said = shown.hover(*middle(cells[row, column]))
+            assert f"“{rows[row]}” (row {row + 1}) looks at “{columns[column]}” (column {column + 1})" in said
+            assert said.endswith(f"with {weights[row, column]:.4f}")
+
+
+def test_a_single_one_is_the_only_bright_cell(browse, small_translator, known):
+    with browse(small_translator, known, "cross") as shown:
+        drawn = shown.colours(shown.cells(*size(known, "cross")))
+    bright = np.argwhere((np.abs(drawn - VIRIDIS[1.0]) <= 4).all(axis=-1))
+    assert bright.tolist() == [[1, 2]]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_masked_is_another_look_than_zero(browse, small_translator, known, scheme):
+    mask = known.decoder_mask
+    empty = np.where(np.tri(len(mask), k=-1, dtype=bool), 0, known.decoder)
+    empty[..., 0, 0] = 0
+    trace = replace(known, decoder=empty)
+    with browse(small_translator, trace, "decoder", color_scheme=scheme) as shown:
+        cells = shown.cells(*size(trace, "decoder"))
+        drawn = shown.colours(cells)
+        masked, zero = drawn[~mask], drawn[mask & (trace.decoder[0, 0] == 0)]
+        assert len(np.unique(masked, axis=0)) == 1 and (np.abs(zero - VIRIDIS[0.0]) <= 4).all()
+        shades = np.abs(shade_table() - masked[0]).max(axis=-1)
+        assert shades.min() > 20, "no weight has the colour of a masked cell"
+        pixels = shown.pixels(shown.large)[..., :3].astype(int)
+        x, y = middle(cells[0, 3])
+        around = pixels[int(y) - 6 : int(y) + 6, int(x) - 6 : int(x) + 6]
+        assert np.abs(around - masked[0]).max() > 20, "hatched"
+        assert shown.hover(*middle(cells[0, 3])).endswith("masked")
+        assert shown.hover(*middle(cells[3, 1])).endswith("with 0.0000")
+
+
+def shade_table() -> np.ndarray:
+    """Colours between the known ones of the scale."""
+    places = np.linspace(0, 1, 101)
+    return np.stack([np.interp(places, list(VIRIDIS), channel) for channel in zip(*VIRIDIS.values(), strict=True)], -1)
+
+
+def test_the_copying_model_copies(browse, copying_translator):
+    trace = copying_translator.translate("The dog reads.")
+    with browse(copying_translator, trace, "cross") as shown:
+        rows, columns = labels(trace, "cross")
+        for row in shown.table():
+            assert (float(row["weight"]) > 0.999) == (row["row"] == row["column"])
+        said = shown.hover(*middle(shown.cells(len(rows), len(columns))[2, 2]))
+    assert f"“{rows[2]}” (row 3) looks at “{columns[2]}” (column 3)" in said
+    assert said.endswith(f"with {decimals(trace.cross[0, 0, 2, 2]):.4f}")
+
+
+@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
+def test_every_place_says_the_number_of_the_tensor(browse, small_translator, kind):
+    random = np.random.default_rng(7)
+    trace = small_translator.read("The dog reads.", "Der Hund liest.")
+    scores = random.normal(scale=3, size=trace.attention(kind).shape)
+    weights = np.where(trace.mask(kind), np.exp(scores), 0)
+    weights = (weights / weights.sum(axis=-1, keepdims=True)).astype(np.float32)
+    trace = replace(trace, **{kind: weights})
+    layer, head = 1, 2
+    expected = np.where(trace.mask(kind), decimals(weights[layer, head]), np.nan)
+    rows, columns = labels(trace, kind)
+    with browse(small_translator, trace, kind, Choice(layer=layer, head=head)) as shown:
+        told = shown.table()
+        assert [(one["from"], one["to"]) for one in told] == [(row, column) for row in rows for column in columns]
+        written = [one["weight"] for one in told]
+        assert written == ["masked" if np.isnan(value) else f"{value:.4f}" for value in expected.ravel()]
+        saved = json.loads(shown.save("JSON"))
+        assert (saved["kind"], saved["layer"], saved["head"]) == (kind, layer + 1, head + 1)
+        assert (saved["from"], saved["to"]) == (rows, columns)
+        assert np.array_equal(np.array(saved["weights"], dtype=float), expected, equal_nan=True)
+        cells = shown.cells(len(rows), len(columns))
+        for row, column in [(int(random.integers(len(rows))), int(random.integers(len(columns)))) for _ in range(12)]:
+            told = SAID.search(shown.hover(*middle(cells[row, column])))
+            assert int(told[1]) == row + 1
+            if np.isnan(expected[row, column]):
+                assert told[0].endswith("masked")
+            else:
+                assert (int(told[2]), told[3]) == (column + 1, f"{expected[row, column]:.4f}")
+        numbers = [f"{weight:.2f}" for weight in weights[layer, head].ravel() if weight >= 0.005]
+        assert texts(shown.svg())[: len(numbers)] == numbers
+
+
+def test_small_maps_say_and_show_the_same(browse, small_translator, known):
+    with browse(small_translator, known, "encoder") as shown:
+        box = shown.grid.bounding_box()
+        pixels = shown.pixels(shown.grid)[..., :3].astype(int)
+        random, seen = np.random.default_rng(3), set()
+        for _ in range(200):
+            x, y = (int(random.uniform(0.1, 0.99) * box[side]) for side in ("width", "height"))
+            around = pixels[y - 2 : y + 3, x - 2 : x + 3].reshape(-1, 3)
+            if len(around) < 25 or (around != around[0]).any():
+                continue
+            weight = next((one for one in (0.0, 1.0) if np.abs(around[0] - VIRIDIS[one]).max() <= 4), None)
+            # Of 0 there is plenty to read.
+            if weight is None or (weight == 0.0 and len(seen) > 5 and random.random() < 0.8):
+                continue
+            shown.grid.hover(position={"x": x, "y": y})
+            shown.settle()
+            place = re.match(r"Layer (\d), head (\d)\.", shown.readout)
+            told = SAID.search(shown.readout)
+            layer, head, row, column = (int(one) - 1 for one in (*place.groups(), told[1], told[2]))
+            assert float(told[3]) == weight == known.encoder[layer, head, row, column]
+            seen.add((layer, head))
+        assert len(seen) > 3
+
+
+def test_a_saved_drawing_holds_every_label(browse, small_translator, known):
+    for kind in ("encoder", "decoder", "cross"):
+        with browse(small_translator, known, kind) as shown:
+            rows, columns = labels(known, kind)
+            written = texts(shown.svg())
+        at = written.index(rows[0])
+        assert written[at : at + len(rows) + len(columns)] == [*rows, *columns]
+
+
+def test_a_saved_drawing_holds_labels_that_found_no_room(browse, small_translator):
+    trace = small_translator.read("The old man reads a book in the garden. " * 3, "Der Hund liest.")
+    with browse(small_translator, trace, "encoder") as shown:
+        svg = shown.svg()
+    rows, columns = labels(trace, "encoder")
+    assert len([text for text in texts(svg) if text in rows]) < len(rows + columns)
+    listed = svg.find(f"{SVG}desc").text.split("\n")
+    assert [one for one in listed if one in rows] == [*rows, *columns]
+
+
+def test_a_saved_picture_is_what_is_seen(browse, small_translator, known):
+    with browse(small_translator, known, "decoder") as shown:
+        once, twice = (Image.open(io.BytesIO(shown.save(name))).convert("RGB") for name in ("PNG", "PNG 2×"))
+        seen = shown.pixels(shown.large)
+        assert once.size == (seen.shape[1], seen.shape[0])
+        assert twice.size == (2 * once.width, 2 * once.height)
+        cells = shown.cells(*size(known, "decoder"))
+        x, y = (cells[..., 0] + cells[..., 2] / 4), (cells[..., 1] + cells[..., 3] / 4)
+        for picture, density in ((once, 1), (twice, 2)):
+            colours = np.asarray(picture)[(y * density).astype(int), (x * density).astype(int)]
+            assert np.array_equal(colours, shown.colours(cells))

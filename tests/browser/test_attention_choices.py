@@ -1,0 +1,335 @@
+"""What a reader does with the attention browser, by keyboard and pointer, and what it answers."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from playwright.sync_api import expect
+
+from pages.ui.choice import Choice
+from tests.browser.component import SVG, VIRIDIS, Component, labels, middle, texts
+from transformer.analysis.view import view_of
+from transformer.trace import Trace
+from transformer.translator import Translator
+
+FIRST_HEAD = "#0072b2"
+SECOND_HEAD = "#d55e00"
+CHOSEN = "#ea580c"
+# A sum of weights is made of numbers that were sent with 16 bits each, so that the fourth decimal may be the next one.
+LAST_DECIMAL = 1.01e-4
+
+
+@pytest.fixture(scope="module")
+def trace(small_translator) -> Trace:
+    return small_translator.read("The dog reads.", "Der Hund liest.")
+
+
+def place(component: Component, rows: int, columns: int, row: int, column: int) -> tuple[float, float]:
+    return middle(component.cells(rows, columns)[row, column])
+
+
+def weights(component: Component) -> np.ndarray:
+    """The weights that are shown, masked ones as NaN."""
+    return np.array(json.loads(component.save("JSON"))["weights"], dtype=float)
+
+
+def frames(svg: ElementTree.Element) -> list[ElementTree.Element]:
+    """What is pinned."""
+    return [one for one in svg.iter(f"{SVG}rect") if one.get("stroke") == CHOSEN]
+
+
+def test_arrows_in_the_grid_choose_a_head(browse, small_translator, trace):
+    with browse(small_translator, trace, "encoder") as shown:
+        shown.grid.focus()
+        shown.press("ArrowRight", "ArrowRight", "ArrowDown")
+        assert shown.head == (2, 3)
+        shown.press("ArrowLeft", "ArrowUp")
+        assert shown.head == (1, 2)
+        shown.press(*["ArrowLeft"] * 3, *["ArrowUp"] * 2)
+        assert shown.head == (1, 1), "the grid has an end"
+        shown.press(*["ArrowRight"] * 9, *["ArrowDown"] * 9)
+        assert shown.head == (2, 4)
+        assert "Layer 2, head 4" in shown.root.locator(".spoken").inner_text()
+
+
+def test_brackets_and_commas_choose_a_head_from_everywhere(browse, small_translator, trace):
+    with browse(small_translator, trace, "decoder") as shown:
+        for canvas in (shown.grid, shown.large):
+            canvas.focus()
+            shown.press("]", "]", ".", ".", ".")
+            assert shown.head == (3, 4)
+            shown.press("[", ",")
+            assert shown.head == (2, 3)
+            shown.press("[", "[", ",", ",", ",")
+            assert shown.head == (1, 1)
+
+
+def test_arrows_in_the_map_read_cells_and_enter_pins_them(browse, small_translator, trace):
+    rows, columns = labels(trace, "encoder")
+    with browse(small_translator, trace, "encoder") as shown:
+        shown.large.focus()
+        shown.press("ArrowDown")
+        assert f"“{rows[0]}” (row 1) looks at “{columns[0]}” (column 1)" in shown.readout
+        shown.press("ArrowDown", "ArrowRight", "ArrowRight")
+        said = f"“{rows[1]}” (row 2) looks at “{columns[2]}” (column 3)"
+        assert said in shown.readout and said in shown.root.locator(".spoken").inner_text()
+        shown.press("ArrowUp", "ArrowUp", *["ArrowLeft"] * 4)
+        assert f"“{rows[0]}” (row 1) looks at “{columns[0]}” (column 1)" in shown.readout
+        shown.press("ArrowDown", "Enter", "ArrowDown", "ArrowRight")
+        assert len(frames(shown.svg())) == 2, "a row and a column"
+        shown.large.focus()
+        shown.press("Escape")
+        assert frames(shown.svg()) == []
+        assert "Point at a cell" in shown.readout
+
+
+def test_enter_on_the_pinned_cell_releases_it(browse, small_translator, trace):
+    with browse(small_translator, trace, "encoder") as shown:
+        shown.large.focus()
+        shown.press("ArrowDown", "Enter")
+        assert len(frames(shown.svg())) == 2
+        shown.large.focus()
+        shown.press("Enter")
+        assert frames(shown.svg()) == []
+
+
+def test_letters_change_the_look(browse, small_translator, trace):
+    with browse(small_translator, trace, "encoder") as shown:
+        shown.large.focus()
+        shown.press("m")
+        assert shown.control("Show as").input_value() == "lines" and shown.svg().findall(f"{SVG}line")
+        shown.large.focus()
+        shown.press("m", "w")
+        assert shown.control("Show as").input_value() == "map" and shown.control("Words").is_checked()
+        rows, _ = labels(trace, "encoder", words=True)
+        assert shown.table()[-1]["from"] == rows[-1]
+        shown.large.focus()
+        shown.press("w")
+        assert not shown.control("Words").is_checked()
+
+
+def test_words_forget_a_piece_that_was_read(browse, small_translator, trace):
+    """The last piece has no counterpart among the fewer words."""
+    with browse(small_translator, trace, "encoder", Choice(look="lines")) as shown:
+        shown.large.focus()
+        shown.press(*["ArrowDown"] * 12, "w")
+        assert "looks at" not in shown.readout
+        assert len(shown.svg().findall(f"{SVG}line")) > 3
+
+
+def test_the_list_of_keys_opens_and_closes(browse, small_translator, trace):
+    with browse(small_translator, trace, "encoder", Choice(rows=(1,))) as shown:
+        dialog = shown.root.get_by_role("dialog", name="Keys")
+        shown.large.focus()
+        shown.press("?")
+        assert dialog.is_visible() and "another head or layer" in dialog.inner_text()
+        shown.press("]", "Escape")
+        assert not dialog.is_visible()
+        assert shown.head == (1, 1) and len(frames(shown.svg())) == 1, "the keys were for the list alone"
+        shown.root.get_by_role("button", name="Keys").click()
+        dialog.get_by_role("button", name="Close").click()
+        assert not dialog.is_visible()
+
+
+def test_tab_goes_through_and_out_and_focus_is_seen(browse, small_translator, trace):
+    with browse(small_translator, trace, "encoder") as shown:
+        shown.control("Layer").focus()
+        inside = "root => root.contains(document.activeElement)"
+        outline = "() => getComputedStyle(document.activeElement).outline"
+        passed = []
+        for _ in range(40):
+            if not shown.root.evaluate(inside):
+                break
+            assert "solid" in shown.page.evaluate(outline) and "0px" not in shown.page.evaluate(outline).split()
+            passed.append(shown.page.evaluate("document.activeElement.className || document.activeElement.ariaLabel"))
+            shown.press("Tab")
+        assert not shown.root.evaluate(inside)
+        assert {"Layer", "Head", "Scale", "help", "large", "grid"} <= set(passed)
+
+
+@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
+@pytest.mark.parametrize(("words", "hide"), [(True, False), (False, True), (True, True)])
+def test_words_and_hidden_symbols_are_those_of_the_analysis(browse, small_translator, trace, kind, words, hide):
+    view = view_of(trace, kind, words=words, special=not hide)
+    with browse(small_translator, trace, kind, Choice(layer=1, head=3)) as shown:
+        for label, chosen in (("Words", words), ("Hide start and end", hide)):
+            if chosen:
+                shown.control(label).check()
+        shown.settle()
+        told = shown.table()
+        seen = weights(shown)
+    rows, columns = labels(trace, kind, words=words, special=not hide)
+    assert [(one["from"], one["to"]) for one in told] == [(row, column) for row in rows for column in columns]
+    assert np.array_equal(np.isnan(seen), ~view.mask)
+    assert np.allclose(np.nan_to_num(seen), view.weights[1, 3], rtol=0, atol=LAST_DECIMAL)
+    assert np.allclose(np.nansum(seen, axis=1), 1, atol=1e-4 * len(columns))
+
+
+def test_a_threshold_leaves_out_and_says_so(browse, small_translator, trace):
+    spread = np.zeros_like(trace.decoder)
+    spread[..., 0] = 0.4
+    spread += 0.6 * np.eye(spread.shape[-1])
+    trace = replace(trace, decoder=spread.astype(np.float32))
+    rows, columns = trace.decoder.shape[2:]
+    with browse(small_translator, trace, "decoder") as shown:
+        cells = shown.cells(rows, columns)
+        shown.control("Leave out below, in hundredths").fill("50")
+        shown.settle()
+        assert "Weights below 0.50 are left out." in shown.note
+        pixels = shown.pixels(shown.large)
+        x, y = (cells[..., 0] + cells[..., 2] / 4).astype(int), (cells[..., 1] + cells[..., 3] / 4).astype(int)
+        drawn = pixels[y, x, 3] == 255
+        assert np.array_equal(drawn, (trace.decoder[0, 0] >= 0.5) | ~trace.decoder_mask)
+        assert shown.hover(*middle(cells[3, 0])).endswith("with 0.4000"), "the number is still told"
+
+
+@pytest.mark.parametrize(("name", "weight"), [("0 to 1", 0.25), ("square root", 0.5), ("each head its own", 1.0)])
+def test_another_scale_of_colours_is_said(browse, small_translator, trace, name, weight):
+    """Every weight is a quarter."""
+    even = np.zeros_like(trace.encoder)
+    even[..., :4] = 0.25
+    trace = replace(trace, encoder=even)
+    size = even.shape[-1]
+    with browse(small_translator, trace, "encoder") as shown:
+        shown.choose("Scale", name)
+        assert np.abs(shown.colours(shown.cells(size, size))[0, 0] - VIRIDIS[weight]).max() <= 4
+        assert (f"Colours: {name}." in shown.note) == (name != "0 to 1")
+        legend = [text for text in texts(shown.svg()) if len(text) == 4 and text[1] == "."][-5:]
+    assert legend == {
+        "0 to 1": ["0.00", "0.25", "0.50", "0.75", "1.00"], "square root": ["0.00", "0.06", "0.25", "0.56", "1.00"],
+        "each head its own": ["0.00", "0.06", "0.13", "0.19", "0.25"],
+    }[name]
+
+
+def coloured(component: Component, colour: str) -> int:
+    """How many pixels of the large figure have this colour, however strong."""
+    pixels = component.pixels(component.large).astype(int)
+    wanted = [int(colour[at : at + 2], 16) for at in (1, 3, 5)]
+    near = np.abs(pixels[..., :3] - wanted).max(axis=-1) < 40
+    return int((near & (pixels[..., 3] > 40)).sum())
+
+
+def lines(component: Component, colour: str) -> list[tuple[str, ...]]:
+    """Ends and strength of the lines of a head, as saved."""
+    names = ("y1", "y2", "stroke-width", "stroke-opacity")
+    return [
+        tuple(line.get(name) for name in names)
+        for line in component.svg().iter(f"{SVG}line") if line.get("stroke") == colour
+    ]
+
+
+@pytest.fixture(scope="module")
+def crossing(trace) -> Trace:
+    """Head 1 looks at the last piece and the first; head 2 evenly everywhere."""
+    encoder = np.full_like(trace.encoder, 1 / trace.encoder.shape[-1])
+    encoder[:, 0] = 0
+    encoder[:, 0, :, -1], encoder[:, 0, :, 0] = 0.75, 0.25
+    return replace(trace, encoder=encoder)
+
+
+def test_pointing_at_a_piece_shows_only_its_lines(browse, small_translator, crossing):
+    size = crossing.encoder.shape[-1]
+    with browse(small_translator, crossing, "encoder", Choice(look="lines")) as shown:
+        svg = shown.svg()
+        rows, _ = labels(crossing, "encoder")
+        # The first text of this piece is the one that looks.
+        at = next(text.get("transform") for text in svg.iter(f"{SVG}text") if text.text == rows[1])
+        x, y = map(float, at.removeprefix("translate(").partition(")")[0].split())
+        everything = coloured(shown, FIRST_HEAD)
+        assert len(lines(shown, FIRST_HEAD)) == 2 * size
+        said = shown.hover(x - 10, y)
+        assert f"“{rows[1]}” looks most at" in said
+        assert 0.5 / size < coloured(shown, FIRST_HEAD) / everything < 2.5 / size
+        shown.click(x - 10, y)
+        kept = lines(shown, FIRST_HEAD)
+        assert len(kept) == 2 and len({line[0] for line in kept}) == 1, "both from one piece"
+
+
+def test_another_head_changes_no_line_of_the_first(browse, small_translator, crossing):
+    with browse(small_translator, crossing, "encoder", Choice(look="lines")) as shown:
+        alone = lines(shown, FIRST_HEAD)
+        assert lines(shown, SECOND_HEAD) == []
+        chip = shown.root.get_by_role("button", name="head 2", exact=True)
+        chip.click()
+        shown.settle()
+        assert chip.get_attribute("aria-pressed") == "true"
+        assert coloured(shown, SECOND_HEAD) > 100
+        assert lines(shown, FIRST_HEAD) == alone
+        assert len(lines(shown, SECOND_HEAD)) == crossing.encoder.shape[-1] ** 2
+        chip.click()
+        shown.settle()
+        assert lines(shown, SECOND_HEAD) == [] and lines(shown, FIRST_HEAD) == alone
+
+
+def test_pieces_added_with_shift_are_summed_and_it_says_so(browse, small_translator, crossing):
+    rows, columns = crossing.encoder.shape[2:]
+    with browse(small_translator, crossing, "encoder") as shown:
+        cells = shown.cells(rows, columns)
+        left = float(cells[0, 0, 0]) - 10
+        shown.click(left, middle(cells[1, 0])[1])
+        assert "sum" not in shown.note
+        cells = shown.cells(rows, columns)
+        shown.click(left, middle(cells[3, 0])[1], "Shift")
+        assert "The bars below are the sum of 2 rows." in shown.note
+        svg = shown.svg()
+        assert "sum of 2 rows" in texts(svg) and len(frames(svg)) == 2
+        bottom = float(cells[-1, 0, 1] + cells[-1, 0, 3])
+        heights = [float(one.get("height")) for one in svg.iter(f"{SVG}rect") if float(one.get("y")) == bottom + 8]
+        sums = crossing.encoder[0, 0, [1, 3]].sum(axis=0)
+        assert np.allclose(np.array(heights) / max(heights), sums / sums.max(), atol=1e-3)
+        shown.click(left, middle(cells[1, 0])[1], "Shift")
+        assert "sum" not in shown.note and len(frames(shown.svg())) == 1
+
+
+def test_a_shorter_sentence_lets_go_of_later_pieces(visit, server):
+    with visit(server) as reader:
+        reader.open("/encoder_attention?text=I+have+a+dream+of+a+red+car.&rows=0.7")
+        reader.maps(1)
+        shown = Component(reader.page, reader.page.locator(".atlas"))
+        assert len(frames(shown.svg())) == 2
+        before = shown.root.get_attribute("data-drawn")
+        reader.translate("I see.")
+        expect(shown.root).not_to_have_attribute("data-drawn", before, timeout=30_000)
+        reader.wait()
+        assert len(frames(shown.svg())) == 1, "the first piece is still there"
+        assert "looks most at" in shown.readout
+
+
+HOSTILE = (
+    "a", "🙂 👨‍👩‍👧", "שלום עולם", "我有一个梦想", "e\u0301 a\u0300\u0302", "?!...,;", "<b>x</b>",
+    '"><script>alert(1)</script>', "&amp; &lt;", "a\0b", "</s> <s>", "▁", r"$x^2$ \frac{a}{b}", "**b** `c` [d](e)", "https://example.org/?a=b&c=d",
+    "a\tb\nc", "dog " * 12, 'say "yes", or no', "]]> <!-- x -->",
+)
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_text_is_shown_as_itself(browse, small_translator, text):
+    trace = small_translator.read(text, text)
+    with browse(small_translator, trace, "decoder") as shown:
+        for words in (False, True):
+            shown.control("Words").set_checked(words)
+            rows, columns = labels(trace, "decoder", words=words)
+            told = shown.table()
+            assert [(one["from"], one["to"]) for one in told] == [(row, column) for row in rows for column in columns]
+            assert json.loads(shown.save("JSON"))["from"] == rows
+            listed = shown.svg().find(f"{SVG}desc").text.split("\n")
+            allowed = [label.replace("\0", "\ufffd") for label in (*rows, *columns)]
+            assert [one for one in listed if one in allowed] == allowed
+            said = shown.hover(*place(shown, len(rows), len(columns), 0, 0))
+            assert rows[0] in said
+            assert shown.root.locator("script, img, b, a").count() == 0
+
+
+def test_128_pieces_stay_few_nodes(browse):
+    translator = Translator.load(device="cpu")
+    trace = translator.read("dog cat " * 63 + "dog", "Hund Katze " * 63 + "Hund")
+    assert len(trace.source_pieces) == 128
+    with browse(translator, trace, "encoder", Choice(look="lines")) as shown:
+        assert shown.page.evaluate("document.querySelectorAll('*').length") < 3000
+        shown.choose("Show as", "map")
+        shown.choose("Head", "7")
+        assert shown.page.evaluate("document.querySelectorAll('*').length") < 3000
