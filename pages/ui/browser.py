@@ -18,7 +18,7 @@ from transformer.trace import Trace
 
 SOURCES = Path(__file__).parents[2] / "assets" / "attention_browser"
 # In the order in which the names they define are used; together they are one JavaScript module.
-SCRIPTS = ("payload", "colours", "surface", "map", "grid", "lines", "panel", "saving", "browser")
+SCRIPTS = ("payload", "colours", "surface", "map", "grid", "lines", "controls", "panel", "saving", "browser")
 SCRIPT = "\n".join((SOURCES / f"{name}.js").read_text(encoding="utf-8") for name in SCRIPTS)
 STYLE = (SOURCES / "style.css").read_text(encoding="utf-8")
 TITLES = {"encoder": "Encoder self-attention", "decoder": "Masked self-attention", "cross": "Cross-attention"}

@@ -14,12 +14,14 @@ from pathlib import Path
 import streamlit as st
 
 from pages.ui.choice import FIRST, Choice, from_address
+from pages.ui.decoding.course import Course
 
 TEXT = "text"
 TARGET = "target"
 DEVICE = "device"
 
 CHOICE = "_choice"
+COURSE = "_course"
 SEEN = "_seen"
 ADDRESS = "_address"
 PAGE = "_page"
@@ -35,11 +37,13 @@ LONGEST = 4_000
 
 @dataclass(frozen=True)
 class Seen:
-    """What a page shows: a sentence, a translation to read instead of the model's own, and what was chosen."""
+    """What a page shows: a sentence, a translation to read instead of the model's own, what was chosen to look at, and
+    how a translation is written."""
 
     text: str = EXAMPLES[0]
     target: str = ""
     choice: Choice = FIRST
+    course: Course = Course()
 
 
 def follow_address(page: str) -> None:
@@ -52,14 +56,18 @@ def follow_address(page: str) -> None:
     before = st.session_state.get(SEEN, Seen())
     seen = Seen(
         st.session_state.get(TEXT, before.text), st.session_state.get(TARGET, before.target),
-        st.session_state.get(CHOICE, before.choice),
+        st.session_state.get(CHOICE, before.choice), st.session_state.get(COURSE, before.course),
     )
     opened = st.query_params.to_dict()
     if seen == before and opened != st.session_state.get(ADDRESS) and TEXT in opened:
-        seen = Seen(opened[TEXT], opened.get(TARGET, ""), from_address(opened))
-    elif seen.text != before.text and seen.target == before.target:
-        # A translation belongs to its sentence.
-        seen = replace(seen, target="")
+        seen = Seen(opened[TEXT], opened.get(TARGET, ""), from_address(opened), Course.from_address(opened))
+    else:
+        if seen.text != before.text and seen.target == before.target:
+            # A translation belongs to its sentence.
+            seen = replace(seen, target="")
+        if (seen.text, seen.target) != (before.text, before.target):
+            # And so do the pieces that it should begin with.
+            seen = replace(seen, course=seen.course.from_the_start())
     # A widget forgets what it held when its page is left, unless the script assigns it. Assigning takes away what is
     # being typed, so it is done only where something changes.
     for key, value in ((TEXT, seen.text), (TARGET, seen.target)):
@@ -68,9 +76,13 @@ def follow_address(page: str) -> None:
     st.session_state[PAGE] = page
     st.session_state[WAS_DRAWN] = st.session_state.pop(DRAWN, None)
     st.session_state[CHOICE] = seen.choice
+    st.session_state[COURSE] = seen.course
     st.session_state[SEEN] = seen
-    written = {TEXT: seen.text, **({TARGET: seen.target} if seen.target else {}), **seen.choice.to_address()}
-    if len(seen.text) + len(seen.target) > LONGEST:
+    written = {
+        TEXT: seen.text, **({TARGET: seen.target} if seen.target else {}), **seen.choice.to_address(),
+        **seen.course.to_address(),
+    }
+    if sum(map(len, written.values())) > LONGEST:
         written.clear()
     if written != opened:
         st.query_params.from_dict(written)
@@ -97,6 +109,16 @@ def choice() -> Choice:
 def choose(chosen: Choice) -> None:
     """Choose; for callbacks, which run before the page, and right before a change of page."""
     st.session_state[CHOICE] = chosen
+
+
+def course() -> Course:
+    """How a translation is written, and which step is looked at."""
+    return st.session_state[COURSE]
+
+
+def steer(taken: Course) -> None:
+    """Take another course; for callbacks."""
+    st.session_state[COURSE] = taken
 
 
 def was_drawn(key: str) -> bool:
