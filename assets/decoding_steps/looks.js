@@ -1,5 +1,5 @@
-// Where a step looks: the source sentence and the pieces read, tinted; or every head of every layer; and what each layer
-// alone would have predicted.
+// Where a step looks: the source sentence and the pieces read, tinted; or every head of every layer; and what each
+// layer alone would have predicted.
 
 const LINE = 7;
 const GUTTER = 56;
@@ -29,15 +29,18 @@ function allHeads(choose) {
     const every = Math.ceil(13 / cell);
     labels.forEach((label, index) => {
       if (index % every) return;
-      surface.text(GUTTER + (index + 0.5) * cell, top - 4, shortened(label, 76, 12), { size: 12, fill: text, angle: -Math.PI / 2 });
+      surface.text(GUTTER + (index + 0.5) * cell, top - 4, shortened(label, 76, 12),
+        { size: 12, fill: text, angle: -Math.PI / 2 });
     });
     for (let layer = 0; layer < road.layers; layer++) {
       const y = top + layer * block;
       surface.text(0, y + (road.heads * LINE) / 2, `layer ${layer + 1}`, { size: 12, fill: text });
       const rows = Array.from({ length: road.heads }, (_, head) => rowOf(layer * road.heads + head));
-      surface.cells(GUTTER, y, cell, LINE, road.heads, labels.length, (head, column) => shades[Math.round(rows[head][column] * (SHADES - 1))]);
+      surface.cells(GUTTER, y, cell, LINE, road.heads, labels.length,
+        (head, column) => shades[Math.round(rows[head][column] * (SHADES - 1))]);
     }
-    canvas.setAttribute("aria-label", `${name}, ${road.layers} layers by ${road.heads} heads; choose one head to read its numbers.`);
+    canvas.setAttribute("aria-label",
+      `${name}, ${road.layers} layers by ${road.heads} heads; choose one head to read its numbers.`);
     const hit = ({ offsetX, offsetY }) => {
       const layer = Math.floor((offsetY - top) / block);
       const head = Math.floor((offsetY - top - layer * block) / LINE);
@@ -50,7 +53,8 @@ function allHeads(choose) {
       const at = hit(event);
       if (!at) return;
       const weight = rowOf(at.layer * road.heads + at.head)[at.column];
-      readout.textContent = `Layer ${at.layer + 1}, head ${at.head + 1} looks at “${labels[at.column]}” with ${weight.toFixed(4)}`;
+      readout.textContent = `Layer ${at.layer + 1}, head ${at.head + 1} looks at “${labels[at.column]}” with `
+        + weight.toFixed(4);
     };
     canvas.onclick = (event) => {
       const at = hit(event);
@@ -68,11 +72,12 @@ function looks(choose) {
   const part = element("section", { class: "looks" }, rows, every);
   part.reflect = (road, { step, show, layer, head }, theme) => {
     const plane = road.plane({ show, layer, head });
-    const whose = show === "head" ? `layer ${layer + 1}, head ${head + 1}` : `mean of all ${road.layers * road.heads} heads`;
+    const whose = show === "head" ? `layer ${layer + 1}, head ${head + 1}` : "mean of all heads";
     const read = road.read.slice(0, step + 1);
     rows.replaceChildren(
       tintedPieces(`Looks at the source: ${whose}`, road.source, road.crossRow(plane, step), theme.shades),
-      ...(show === "all" ? [] : [tintedPieces(`Looks back at what it read: ${whose}`, read, road.decoderRow(plane, step), theme.shades)]));
+      ...(show === "all" ? [] : [
+        tintedPieces(`Looks back at what it read: ${whose}`, read, road.decoderRow(plane, step), theme.shades)]));
     every.hidden = show !== "all";
     if (show !== "all") return;
     cross.draw("Every head, at the source", road.source, road, (at) => road.crossRow(at, step), theme);
@@ -88,14 +93,16 @@ function layerByLayer() {
   const part = element("section", { class: "layers" }, element("h4", {}, "Layer by layer"),
     element("table", {}, element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "after"),
       element("th", { scope: "col" }, "it would say"), head)), body),
-    element("p", { class: "note" }, "Each layer's output through the final norm and the output layer; the last is the model's own word."));
+    element("p", { class: "note" },
+      "Each layer's output through the final norm and the output layer; the last is the model's own word."));
   part.reflect = (road, step) => {
     const { layers, out, id } = road.steps[step];
     head.textContent = `gives “${out}”`;
     body.replaceChildren(...layers.map(({ said, taken }, layer) => element("tr", {},
       element("th", { scope: "row" }, `layer ${layer + 1}`),
-      element("td", {}, ...said.map(([piece, label, logProb]) => element("span", { class: piece === id ? "said same" : "said" },
-        label, element("small", {}, ` ${Math.exp(logProb).toFixed(2)}`)))),
+      element("td", {}, ...said.map(([piece, label, logProb]) => element("span",
+        { class: piece === id ? "said same" : "said" }, label,
+        element("small", {}, ` ${Math.exp(logProb).toFixed(2)}`)))),
       element("td", { class: "number" }, probabilityOf(taken)))));
   };
   return part;

@@ -2,7 +2,10 @@
 
 const NATS = (value) => value.toFixed(2).replace("-", "−");
 // Four decimals, or what little there is: no piece has a probability of exactly 0.
-const probabilityOf = (logProb) => (logProb > Math.log(0.00005) ? Math.exp(logProb).toFixed(4) : Math.exp(logProb).toExponential(0));
+function probabilityOf(logProb) {
+  const probability = Math.exp(logProb);
+  return probability < 0.00005 ? probability.toExponential(0) : probability.toFixed(4);
+}
 
 class Road {
   // The codes hold, for the decoder and then for the source, every head's rows and last the mean of all heads.
@@ -48,8 +51,11 @@ function sentenceOfStep(road, step) {
   const [most, next] = [Math.exp(first[2]), Math.exp(second?.[2] ?? -99)];
   if (forced && rank > 1) return `This piece was chosen for the model; it would rather have said ${named(first)}.`;
   if (rank > 1) return `It took “${out}” (${probabilityOf(logProb)}); ${named(first)} was likelier.`;
-  if (most - next < 0.2 && most < 0.6) return `Here it hesitates between ${named(first)} and ${named(second)}.`;
+  const torn = (most - next < 0.2 && most < 0.6) || (step === road.hesitation && most < 0.9);
+  if (torn) return `Here it hesitates between ${named(first)} and ${named(second)}.`;
   if (most >= 0.9) return `Here it is sure: ${named(first)}.`;
-  if (entropy > 2) return `Here it prefers ${named(first)}, but much else is possible: the entropy is ${entropy.toFixed(2)} nats.`;
+  if (entropy > 2) {
+    return `Here it prefers ${named(first)}, but much else is possible: the entropy is ${entropy.toFixed(2)} nats.`;
+  }
   return `Here it prefers ${named(first)} to ${named(second)}.`;
 }

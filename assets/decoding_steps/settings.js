@@ -34,7 +34,8 @@ function settings(decode, view, showKeys) {
   const show = select("Attention", SHOWS, (value) => view({ show: value }));
   const layer = select("Layer", null, (value) => view({ layer: Number(value) }));
   const head = select("Head", null, (value) => view({ head: Number(value) }));
-  const help = element("button", { type: "button", class: "help", title: "Keys", "aria-label": "Keys", onclick: showKeys }, "?");
+  const help = element("button",
+    { type: "button", class: "help", title: "Keys", "aria-label": "Keys", onclick: showKeys }, "?");
   const bar = element("div", { class: "bar" }, method, ...Object.values(fields), show, layer, head, help);
   bar.reflect = (course, road) => {
     method.querySelector("select").value = course.method;

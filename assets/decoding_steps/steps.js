@@ -16,7 +16,7 @@ class DecodingSteps {
     });
     this.keys = stepKeys();
     this.settings = settings((part) => this.decode(part), (part) => this.view(part), () => this.keys.showModal());
-    this.roads = roads((other) => this.decode(other.course, other.parts ?? this.course.step),
+    this.roads = roads((course, parts) => this.decode(course, parts ?? this.course.step),
       (piece) => this.decode({ never: this.course.never.filter((other) => other !== piece) }));
     this.heading = element("h3", { class: "in-out" });
     this.numbers = element("p", { class: "numbers" });
@@ -31,7 +31,8 @@ class DecodingSteps {
       follow: (forced, step) => this.decode({ forced, never: [] }, step) });
     this.root = element("div", { class: "steps" }, this.strip, this.transport, this.settings, this.roads,
       element("div", { class: "now" }, this.heading, this.numbers, this.says),
-      element("div", { class: "stage" }, this.candidates, element("div", {}, this.looks, this.layers)), this.tree, this.keys);
+      element("div", { class: "stage" }, this.candidates, element("div", {}, this.looks, this.layers)),
+      this.tree, this.keys);
     parent.append(this.root);
     this.root.onkeydown = (event) => this.press(event);
     this.resizing = new ResizeObserver(() => this.draw());
@@ -162,8 +163,9 @@ class DecodingSteps {
   describe(road, step) {
     const { logProb, rank, out, forced } = road.steps[step];
     this.heading.replaceChildren("in: ", element("b", {}, road.read[step]), " → out: ", element("b", {}, out));
-    this.numbers.textContent = `probability ${probabilityOf(logProb)}, rank ${rank}, log-probability ${NATS(logProb)} nats; `
-      + `${NATS(road.scoreAt(step))} so far, ${NATS(road.scoreAt(road.count - 1))} in all${forced ? "; this piece is forced" : ""}`;
+    this.numbers.textContent = `probability ${probabilityOf(logProb)}, rank ${rank}, `
+      + `log-probability ${NATS(logProb)} nats; ${NATS(road.scoreAt(step))} so far, `
+      + `${NATS(road.scoreAt(road.count - 1))} in all${forced ? "; this piece is forced" : ""}`;
     this.says.textContent = sentenceOfStep(road, step);
   }
 
@@ -180,7 +182,8 @@ class DecodingSteps {
       ",": () => this.view({ head: kept(course.head - 1, road.heads) }),
       ".": () => this.view({ head: kept(course.head + 1, road.heads) }),
     }[event.key];
-    const candidate = /^[0-9]$/.test(event.key) ? road.steps[course.step]?.candidates[(Number(event.key) + 9) % 10] : null;
+    const numbered = /^[0-9]$/.test(event.key) ? (Number(event.key) + 9) % 10 : -1;
+    const candidate = road.steps[course.step]?.candidates[numbered];
     // A button that has the focus is pressed by the space bar; only the strip has no other use for it.
     if (event.key === " " && (event.target === this.root || this.strip.contains(event.target))) {
       if (this.playing) this.pause();

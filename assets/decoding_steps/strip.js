@@ -29,7 +29,8 @@ function strip(go) {
     ...road.steps.map((step, index) => tinted("button", {
       type: "button", class: step.forced ? "piece forced" : "piece", onclick: () => go(index),
       title: `step ${index + 1}: probability ${Math.exp(step.logProb).toFixed(4)}${step.forced ? ", forced" : ""}`,
-    }, shades, Math.exp(step.logProb), element("span", {}, step.out), element("small", {}, Math.exp(step.logProb).toFixed(2))))));
+    }, shades, Math.exp(step.logProb), element("span", {}, step.out),
+    element("small", {}, Math.exp(step.logProb).toFixed(2))))));
   // Which step is looked at; what comes later is hollow, as it is not written yet.
   row.mark = (step) => [...row.children].forEach((piece, index) => {
     piece.setAttribute("aria-current", index === step ? "step" : "false");
@@ -41,7 +42,8 @@ function strip(go) {
 }
 
 function transport({ go, toggle, hesitate, pace }) {
-  const button = (text, label, onclick, shown = text) => element("button", { type: "button", "aria-label": label, title: label, onclick }, shown);
+  const button = (text, label, onclick) => (
+    element("button", { type: "button", "aria-label": label, title: label, onclick }, text));
   const play = button("▶ Play", "Play", toggle);
   const slider = element("input", { type: "range", "aria-label": "Step", min: 1, step: 1, value: 1,
     oninput: () => go(Number(slider.value) - 1) });
@@ -49,9 +51,11 @@ function transport({ go, toggle, hesitate, pace }) {
   const speed = select("Speed", SPEEDS, (value) => pace(Number(value)));
   speed.querySelector("select").value = "1";
   const bar = element("div", { class: "transport" },
-    button("◀", "Step before", () => go(Number(slider.value) - 2)), play, button("▶|", "Next step", () => go(Number(slider.value))),
+    button("◀", "Step before", () => go(Number(slider.value) - 2)), play,
+    button("▶|", "Next step", () => go(Number(slider.value))),
     element("label", { class: "field" }, at, slider), speed,
-    button("Where it hesitates", "Go to the step where the two likeliest pieces are closest", hesitate));
+    element("button", { type: "button", onclick: hesitate,
+      title: "Go to the step where the two likeliest pieces are closest (key h)" }, "Where it hesitates"));
   bar.reflect = (step, count, playing) => {
     slider.max = count;
     slider.value = step + 1;

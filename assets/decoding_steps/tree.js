@@ -73,14 +73,15 @@ function tree({ look, follow }) {
       const from = places[parent];
       const line = `${onBest.has(index) ? "best " : ""}${fate}`;
       if (from) {
-        const [x, y] = [from.x + NODE.width, from.y + NODE.height / 2];
+        const [x, y, to] = [from.x + NODE.width, from.y + NODE.height / 2, place.y + NODE.height / 2];
         const middle = (x + place.x) / 2;
-        edges.append(drawn("path", { class: line, d: `M${x} ${y}C${middle} ${y} ${middle} ${place.y + NODE.height / 2} ${place.x} ${place.y + NODE.height / 2}` }));
+        edges.append(drawn("path", { class: line, d: `M${x} ${y}C${middle} ${y} ${middle} ${to} ${place.x} ${to}` }));
       }
-      const box = drawn("g", { class: `node ${line}`, transform: `translate(${place.x} ${place.y})`, "data-node": index + 1 });
+      const box = drawn("g",
+        { class: `node ${line}`, transform: `translate(${place.x} ${place.y})`, "data-node": index + 1 });
       box.append(drawn("rect", { width: NODE.width, height: NODE.height, rx: 5 }),
         drawn("text", { x: 6, y: 16 }, shortened(label, NODE.width - 44, 13)),
-        drawn("text", { x: NODE.width - 6, y: 16, "text-anchor": "end", class: "probability" }, Math.exp(logProb).toFixed(2)));
+        drawn("text", { x: NODE.width - 6, y: 16, "text-anchor": "end" }, Math.exp(logProb).toFixed(2)));
       box.onclick = () => look(index + 1);
       boxes.append(box);
     });
@@ -89,7 +90,9 @@ function tree({ look, follow }) {
   };
 
   function mark() {
-    picture.querySelectorAll(".node").forEach((box) => box.classList.toggle("chosen", Number(box.dataset.node) === chosen));
+    for (const box of picture.querySelectorAll(".node")) {
+      box.classList.toggle("chosen", Number(box.dataset.node) === chosen);
+    }
     const { nodes, cutoffs, rows } = road.tree;
     if (!chosen) {
       readout.replaceChildren();
@@ -97,21 +100,31 @@ function tree({ look, follow }) {
     }
     const node = nodes[chosen - 1];
     const why = {
-      pruned: node.score < cutoffs[node.step] ? `pruned: its score is below ${NATS(cutoffs[node.step])}, the last that was kept`
+      pruned: node.score < cutoffs[node.step]
+        ? `pruned: its score is below ${NATS(cutoffs[node.step])}, the last that was kept`
         : "pruned: it ends the sentence, but stood too low to do so",
       kept: "kept", ended: "ended here", unfinished: "good enough to go on, but the search was over",
     }[node.fate];
+    const labels = path(chosen - 1).map((index) => nodes[index].label);
     readout.replaceChildren(
-      element("p", {}, element("strong", {}, path(chosen - 1).map((index) => nodes[index].label).join("").replaceAll("␣", " ").trimStart())),
-      element("p", {}, `Step ${node.step + 1}: “${node.label}” with probability ${probabilityOf(node.logProb)} (rank ${node.rank}). `
+      element("p", {}, element("strong", {}, labels.join(" "))),
+      element("p", {},
+        `Step ${node.step + 1}: “${node.label}” with probability ${probabilityOf(node.logProb)}, rank ${node.rank}. `
         + `Score ${NATS(node.score)} nats, ${NATS(node.penalised)} with the length penalty; ${why}. `,
-      element("button", { type: "button", onclick: () => follow(path(chosen - 1).map((index) => nodes[index].id), node.step) }, "Take this road")),
+        element("button", { type: "button", onclick: take }, "Take this road")),
       ...(rows?.node === chosen ? [
         tintedPieces(`Looked at the source: ${rows.whose}`, road.source, rows.cross, shades),
-        tintedPieces(`Looked back at what it read: ${rows.whose}`, ["<s> start", ...path(chosen - 1).slice(0, -1).map((index) => nodes[index].label)], rows.decoder, shades),
+        tintedPieces(`Looked back at what it read: ${rows.whose}`, [road.read[0], ...labels], rows.decoder, shades),
       ] : []));
     const x = node.step * NODE.across;
-    if (x < scroll.scrollLeft || x + NODE.width > scroll.scrollLeft + scroll.clientWidth) scroll.scrollLeft = x - scroll.clientWidth / 2;
+    const { scrollLeft, clientWidth } = scroll;
+    if (x < scrollLeft || x + NODE.width > scrollLeft + clientWidth) scroll.scrollLeft = x - clientWidth / 2;
+  }
+
+  // Go on from the chosen node as if its pieces had been forced.
+  function take() {
+    const { nodes } = road.tree;
+    follow(path(chosen - 1).map((index) => nodes[index].id), nodes[chosen - 1].step);
   }
 
   function path(index) {
@@ -137,7 +150,7 @@ function tree({ look, follow }) {
 
   picture.onkeydown = (event) => {
     if (event.key.startsWith("Arrow")) look(next(event.key));
-    else if (event.key === "Enter" && chosen) follow(path(chosen - 1).map((index) => road.tree.nodes[index].id), road.tree.nodes[chosen - 1].step);
+    else if (event.key === "Enter" && chosen) take();
     else return;
     event.preventDefault();
     event.stopPropagation();

@@ -18,7 +18,7 @@ ATTENTION = {
     "pages/masked_attention.py": "decoder",
     "pages/cross_attention.py": "cross",
 }
-READING = ["pages/translate.py", *ATTENTION]
+READING = ["pages/translate.py", *ATTENTION, "pages/decoding.py"]
 PAGES = [*READING, "pages/about.py"]
 
 
