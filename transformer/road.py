@@ -12,13 +12,13 @@ from typing import Literal
 
 import numpy as np
 
-from transformer.decoding import ALPHA, MAX_ALPHA, MAX_SIZE, MAX_TEMPERATURE, MIN_TEMPERATURE, Fate, Node
+from transformer.decoding import ALPHA, MAX_SIZE, MIN_TEMPERATURE, Fate, Node
 from transformer.tokenizer import Piece
 from transformer.trace import Trace
 
 __all__ = [
-    "MAX_ALPHA", "MAX_SIZE", "MAX_TEMPERATURE", "METHODS", "MIN_TEMPERATURE", "Fate", "Found", "LayerPredictions",
-    "Method", "Node", "Road", "SearchTree", "Way",
+    "MAX_SIZE", "METHODS", "MIN_TEMPERATURE", "Fate", "Found", "LayerPredictions", "Method", "Node", "Road",
+    "SearchTree", "Way",
 ]
 
 Method = Literal["greedy", "beam", "sample"]
@@ -27,13 +27,14 @@ METHODS: tuple[Method, ...] = ("greedy", "beam", "sample")
 
 @dataclass(frozen=True)
 class Way:
-    """How the next piece is chosen. Settings of the other methods have no effect.
+    """How the next piece is chosen; the searches of `transformer.decoding` say what each setting may be. Those of the
+    other methods have no effect.
 
     Attributes:
         method: always the likeliest piece; the best few hypotheses side by side; or drawn at random.
-        size: hypotheses of the beam, 1 to MAX_SIZE.
-        alpha: of the beam's length penalty, 0 to MAX_ALPHA.
-        temperature: of sampling, MIN_TEMPERATURE to MAX_TEMPERATURE.
+        size: hypotheses of the beam.
+        alpha: of the beam's length penalty; 0 for none.
+        temperature: of sampling; below 1 sharpens, above 1 flattens.
         top_k: draw from this many of the likeliest pieces; 0 from all.
         top_p: draw from the likeliest pieces that together have this probability, above 0, at most 1.
         seed: of the draws.
@@ -65,15 +66,6 @@ class SearchTree:
     best: tuple[int, ...]
     decoder: tuple[np.ndarray, ...]
     cross: tuple[np.ndarray, ...]
-
-    def path(self, index: int) -> tuple[int, ...]:
-        """Indices of the nodes from the first piece to this one."""
-        found: list[int] = []
-        at: int | None = index
-        while at is not None:
-            found.append(at)
-            at = self.nodes[at].parent
-        return tuple(reversed(found))
 
     def rows(self, index: int) -> tuple[np.ndarray, np.ndarray]:
         """Where the model looked when it considered this node's piece: [L, H, P] and [L, H, S]."""

@@ -78,7 +78,8 @@ def test_the_tree_of_a_beam_holds_the_best_road(shipped):
     road = shipped.road(TEXT, Way("beam", size=5))
     tree = road.found.tree
     assert tuple(tree.nodes[index].piece for index in tree.best) == ids(road)
-    assert tree.path(tree.best[-1]) == tree.best and tree.nodes[tree.best[-1]].fate == Fate.ENDED
+    assert tree.nodes[tree.best[-1]].fate == Fate.ENDED
+    assert [tree.nodes[index].parent for index in tree.best] == [None, *tree.best[:-1]]
     assert tree.nodes[tree.best[-1]].score == pytest.approx(road.found.log_prob)
     for row, index in enumerate(tree.best):
         decoder, cross = tree.rows(index)
