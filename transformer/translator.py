@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
+from time import perf_counter
 
 import torch
 from torch import Tensor
 
 from transformer.checkpoint import CONFIG, VOCABULARY, WEIGHTS, Checkpoint, load_checkpoint
 from transformer.config import TransformerConfig
-from transformer.decoding import Step, best, entropy, greedy
+from transformer.decoding import Constraints, Step, best, entropy, greedy
 from transformer.errors import DeviceError, TextError
 from transformer.model import Recorder
 from transformer.model.masks import causal_mask
 from transformer.options import AS_TRAINED, RunOptions
+from transformer.road import Found, Road, Way
+from transformer.search import layer_predictions, search
 from transformer.tokenizer import END, START, Piece, Tokenizer, normalise
 from transformer.trace import KINDS, Trace
 from transformer.weights import Weights
@@ -136,6 +140,40 @@ class Translator:
             memory = self._read_source(source_pieces, record, options)
             return self._trace(source, source_pieces, target, target_pieces, memory, record, options)
 
+    def search(self, text: str, way: Way, *, forced: Sequence[int] = (), never: Set[int] = frozenset()) -> Found:
+        """Translate in a way of choice, and keep only the translation.
+
+        Args:
+            text: a sentence in the source language.
+            way: how pieces are chosen.
+            forced: ids that the translation begins with; whole, if the end symbol is the last of them.
+            never: ids not to take, unless they are forced.
+
+        Raises:
+            TextError: there is nothing to translate, or too much, or too much is forced.
+            DeviceError: the device ran out of memory.
+            ValueError: a setting is out of range, or the vocabulary has no such piece.
+        """
+        source = self._encode(text, "Type a sentence to translate")
+        with torch.inference_mode(), _out_of_memory_explained(self.device):
+            return self._search(self._read_source(source, None, AS_TRAINED), way, forced, never, capture=False)
+
+    def road(self, text: str, way: Way, *, forced: Sequence[int] = (), never: Set[int] = frozenset()) -> Road:
+        """Translate as `search` does, and keep everything that was computed along the way.
+
+        Args and Raises: those of `search`.
+        """
+        source = self._encode(text, "Type a sentence to translate")
+        with torch.inference_mode(), _out_of_memory_explained(self.device):
+            record = Recorder(details=True)
+            memory = self._read_source(source, record, AS_TRAINED)
+            found = self._search(memory, way, forced, never, capture=True)
+            trace = self._trace(text, source, found.text, found.pieces, memory, record, AS_TRAINED)
+            # The residual stream before the first layer, and after each of a layer's three sub-layers.
+            outputs = record.tensors["decoder.residual"][3::3]
+            layers, ranks = layer_predictions(self._model, outputs, self._ids(found.pieces)[0])
+            return Road(found, replace(trace, details={}), ranks.cpu().numpy(), layers)
+
     def steps(self, text: str) -> Iterator[Step]:
         """The steps of translating `text` greedily, each with the attention rows of all layers and heads.
 
@@ -172,9 +210,32 @@ class Translator:
 
     def _greedy(self, memory: Tensor, options: RunOptions, *, capture: bool = False) -> Iterator[Step]:
         real = torch.ones(memory.shape[:2], dtype=torch.bool, device=memory.device)
-        # A translation is rarely half as long again as its source; the rest is room for short ones.
-        limit = min(MAX_PIECES + 1, 2 * memory.shape[1] + 10)
-        return greedy(self._model, memory, real, limit=limit, options=options, capture=capture)
+        return greedy(self._model, memory, real, limit=self._limit(memory), options=options, capture=capture)
+
+    def _limit(self, memory: Tensor) -> int:
+        """Most pieces of a translation. It is rarely half as long again as its source; the rest is room for short ones.
+        """
+        return min(MAX_PIECES + 1, 2 * memory.shape[1] + 10)
+
+    def _search(
+        self, memory: Tensor, way: Way, forced: Sequence[int], never: Set[int], *, capture: bool
+    ) -> Found:
+        forced = tuple(forced)
+        room = MAX_PIECES + 1 - len(forced)
+        if room < (not forced or forced[-1] != END):
+            raise TextError(
+                f"The translation should begin with {len(forced)} pieces, and at most {MAX_PIECES} can be written: "
+                "take fewer."
+            )
+        limit = min(MAX_PIECES + 1, max(self._limit(memory), len(forced) + memory.shape[1]))
+        constraints = replace(Constraints.prefix(forced), never=never)
+        began = perf_counter()
+        result = search(self._model, memory, way, constraints, limit=limit, capture=capture)
+        seconds = perf_counter() - began
+        return Found(
+            way, forced, never, self.tokenizer.pieces(result.pieces), self.tokenizer.decode(result.pieces),
+            result.log_prob, result.complete, seconds, result.tree,
+        )
 
     def _trace(
         self,

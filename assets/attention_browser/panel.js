@@ -15,33 +15,6 @@ const KEYS = [
   ["?", "this list"],
 ];
 
-function element(name, attributes = {}, ...children) {
-  const made = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) {
-    if (key.startsWith("on")) made[key] = value;
-    else if (value === true) made.setAttribute(key, "");
-    else if (value !== false) made.setAttribute(key, value);
-  }
-  made.append(...children);
-  return made;
-}
-
-function select(label, options, change) {
-  const box = element("select", { "aria-label": label, onchange: () => change(box.value) });
-  const field = element("label", { class: "field" }, element("span", {}, label), box);
-  field.fill = (choices, chosen) => {
-    box.replaceChildren(...choices.map(([value, text]) => element("option", { value, label: text }, text)));
-    box.value = chosen;
-  };
-  if (options) field.fill(options, options[0][0]);
-  return field;
-}
-
-function checkbox(label, change) {
-  const box = element("input", { type: "checkbox", onchange: () => change(box.checked) });
-  return Object.assign(element("label", { class: "check" }, box, label), { box });
-}
-
 // All controls; `change` gets what the reader changed, as part of a choice, and `save` the name of a format.
 function panel(change, save, showKeys) {
   const numbered = (count) => Array.from({ length: count }, (_, i) => [String(i), String(i + 1)]);

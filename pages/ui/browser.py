@@ -24,7 +24,7 @@ def script(*names: str) -> str:
     return "\n".join((SOURCES / f"{name}.js").read_text(encoding="utf-8") for name in names)
 
 
-SCRIPT = script("payload", "colours", "surface", "map", "grid", "lines", "panel", "saving", "browser")
+SCRIPT = script("payload", "colours", "surface", "map", "grid", "lines", "controls", "panel", "saving", "browser")
 STYLE = (SOURCES / "style.css").read_text(encoding="utf-8")
 TITLES = {"encoder": "Encoder self-attention", "decoder": "Masked self-attention", "cross": "Cross-attention"}
 

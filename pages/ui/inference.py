@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 import streamlit as st
 
+from transformer.road import Found, Road, Way
 from transformer.trace import Trace
 from transformer.translator import Translator
 
@@ -46,3 +49,17 @@ def detailed(_translator: Translator, version: str, device: str, text: str, targ
     if target:
         return _translator.read(text, target, details=True)
     return _translator.translate(text, details=True)
+
+
+@st.cache_resource(show_spinner="Decoding …", max_entries=16)
+def road(
+    _translator: Translator, version: str, device: str, text: str, way: Way, forced: tuple[int, ...], never: Set[int]
+) -> Road:
+    """A translation and all that was computed along it; otherwise as `translate`."""
+    return _translator.road(text, way, forced=forced, never=never)
+
+
+@st.cache_resource(show_spinner="Decoding …", max_entries=64)
+def found(_translator: Translator, version: str, device: str, text: str, way: Way) -> Found:
+    """A translation alone; otherwise as `translate`."""
+    return _translator.search(text, way)

@@ -60,7 +60,16 @@ def payload(trace: Trace, kind: Kind, header: Mapping[str, Any]) -> bytes:
         },
         "axes": {"pieces": _titles(words=False), "words": _titles(words=True)},
     }).encode("ascii")
-    numbers = codes(weights, mask)
+    return packed(head, codes(weights, mask))
+
+
+def packed(head: bytes, numbers: np.ndarray) -> bytes:
+    """The bytes that the browser unpacks.
+
+    Args:
+        head: a JSON document.
+        numbers: uint16, any shape.
+    """
     planes = (numbers & 0xFF).astype(np.uint8).tobytes() + (numbers >> 8).astype(np.uint8).tobytes()
     return len(head).to_bytes(4, "little") + head + zlib.compress(planes, level=1)
 

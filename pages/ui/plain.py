@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from transformer.tokenizer import END, PAD, SPACE_MARK, START, Piece
+from transformer.tokenizer import END, PAD, SPACE_MARK, START, Piece, Tokenizer
 
 VISIBLE_SPACE = "␣"
 BYTE = re.compile("<0x[0-9A-F]{2}>")
@@ -34,6 +34,11 @@ def piece_label(piece: Piece, text: str) -> str:
     if BYTE.fullmatch(piece.text) and piece.span is not None:
         return f"{text[slice(*piece.span)]} {piece.text}"
     return piece.text.replace(SPACE_MARK, VISIBLE_SPACE)
+
+
+def entry_label(tokenizer: Tokenizer, piece: int) -> str:
+    """A piece of the vocabulary that stands in no text, as people see it."""
+    return NAMES.get(piece) or tokenizer.texts[piece].replace(SPACE_MARK, VISIBLE_SPACE)
 
 
 def group_label(pieces: Sequence[Piece], text: str, *, words: bool) -> str:

@@ -15,6 +15,7 @@ import streamlit as st
 
 from pages.ui.choice import FIRST, Choice, from_address
 from pages.ui.compare.comparison import Comparison
+from pages.ui.decoding.course import Course
 
 TEXT = "text"
 TARGET = "target"
@@ -22,6 +23,7 @@ DEVICE = "device"
 
 CHOICE = "_choice"
 COMPARISON = "_comparison"
+COURSE = "_course"
 SEEN = "_seen"
 ADDRESS = "_address"
 PAGE = "_page"
@@ -38,12 +40,13 @@ LONGEST = 4_000
 @dataclass(frozen=True)
 class Seen:
     """What a page shows: a sentence, a translation to read instead of the model's own, what was chosen to look at,
-    and what is compared."""
+    what is compared, and how a translation is written."""
 
     text: str = EXAMPLES[0]
     target: str = ""
     choice: Choice = FIRST
     comparison: Comparison = Comparison()
+    course: Course = Course()
 
 
 def follow_address(page: str) -> None:
@@ -57,13 +60,21 @@ def follow_address(page: str) -> None:
     seen = Seen(
         st.session_state.get(TEXT, before.text), st.session_state.get(TARGET, before.target),
         st.session_state.get(CHOICE, before.choice), st.session_state.get(COMPARISON, before.comparison),
+        st.session_state.get(COURSE, before.course),
     )
     opened = st.query_params.to_dict()
     if seen == before and opened != st.session_state.get(ADDRESS) and TEXT in opened:
-        seen = Seen(opened[TEXT], opened.get(TARGET, ""), from_address(opened), Comparison.from_address(opened))
-    elif seen.text != before.text and seen.target == before.target:
-        # A translation belongs to its sentence.
-        seen = replace(seen, target="")
+        seen = Seen(
+            opened[TEXT], opened.get(TARGET, ""), from_address(opened), Comparison.from_address(opened),
+            Course.from_address(opened),
+        )
+    else:
+        if seen.text != before.text and seen.target == before.target:
+            # A translation belongs to its sentence.
+            seen = replace(seen, target="")
+        if (seen.text, seen.target) != (before.text, before.target):
+            # And so do the pieces that it should begin with.
+            seen = replace(seen, course=seen.course.from_the_start())
     # A widget forgets what it held when its page is left, unless the script assigns it. Assigning takes away what is
     # being typed, so it is done only where something changes.
     for key, value in ((TEXT, seen.text), (TARGET, seen.target)):
@@ -73,10 +84,11 @@ def follow_address(page: str) -> None:
     st.session_state[WAS_DRAWN] = st.session_state.pop(DRAWN, None)
     st.session_state[CHOICE] = seen.choice
     st.session_state[COMPARISON] = seen.comparison
+    st.session_state[COURSE] = seen.course
     st.session_state[SEEN] = seen
     written = {
         TEXT: seen.text, **({TARGET: seen.target} if seen.target else {}), **seen.choice.to_address(),
-        **seen.comparison.to_address(),
+        **seen.comparison.to_address(), **seen.course.to_address(),
     }
     if sum(map(len, written.values())) > LONGEST:
         written.clear()
@@ -131,6 +143,16 @@ def hold(key: str, value: object) -> str:
     if st.session_state.get(key) != value:
         st.session_state[key] = value
     return key
+
+
+def course() -> Course:
+    """How a translation is written, and which step is looked at."""
+    return st.session_state[COURSE]
+
+
+def steer(taken: Course) -> None:
+    """Take another course; for callbacks."""
+    st.session_state[COURSE] = taken
 
 
 def was_drawn(key: str) -> bool:

@@ -14,10 +14,12 @@ PAGES = {
     "/encoder_attention": ("Encoder self-attention", 1),
     "/masked_attention": ("Masked self-attention", 1),
     "/cross_attention": ("Cross-attention", 1),
+    "/decoding": ("What else it could have been", 0),
     "/compare_heads": ("Similarity", 0),
     "/about": ("About the model", 0),
 }
-MENU = ["Translate", "Encoder attention", "Masked attention", "Cross attention", "Compare heads", "About the model"]
+MENU = ["Translate", "Encoder attention", "Masked attention", "Cross attention", "Decoding step by step",
+        "Compare heads", "About the model"]
 DREAM = "text=I+have+a+dream.&layer=2&head=5"
 
 

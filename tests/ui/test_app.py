@@ -19,7 +19,7 @@ ATTENTION = {
     "pages/masked_attention.py": "decoder",
     "pages/cross_attention.py": "cross",
 }
-READING = ["pages/translate.py", *ATTENTION]
+READING = ["pages/translate.py", *ATTENTION, "pages/decoding.py"]
 COMPARE = "pages/compare_heads.py"
 PAGES = [*READING, COMPARE, "pages/about.py"]
 

@@ -1,0 +1,242 @@
+"""How fast pieces are written: greedy and beam 4, beside Hugging Face and CTranslate2, all in one process.
+
+    pip install -r benchmarks/requirements.txt
+    python benchmarks/decoding.py [--json FILE]
+
+Wants idle cores: contenders' threads that wait for each other measure the machine's other work. The sizes are those of
+the model that ships, the weights random. Every contender writes exactly as many pieces as it is asked to; the encoder
+is part of the time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from time import perf_counter
+
+import ctranslate2
+import torch
+import transformers
+from ctranslate2.specs import TransformerSpec
+
+# Called by its path, Python knows only this file's folder.
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from transformer.checkpoint import CONFIG
+from transformer.config import TransformerConfig
+from transformer.decoding import Constraints, beam_search, greedy, hypotheses
+from transformer.model import Transformer, build
+from transformer.model.attention import MultiHeadAttention
+from transformer.model.layers import DecoderLayer, EncoderLayer
+from transformer.tokenizer import END, PAD, START
+from transformer.translator import MODEL
+
+BEAM = 4
+LENGTHS = (20, 60)
+BATCHES = (1, 32)
+SPECIAL = ["<pad>", "<unk>", "<s>", "</s>"]
+# A search by the name of its contender: from sources [B, S] and a number of pieces to what was written.
+Search = Callable[[torch.Tensor, int, int], list[list[int]]]
+
+
+def ours(model: Transformer) -> Search:
+    """This repository's decoding; a beam of 1 is greedy."""
+    endless = Constraints(never=frozenset({END}))
+
+    def search(sources: torch.Tensor, size: int, length: int) -> list[list[int]]:
+        real = torch.ones_like(sources, dtype=torch.bool)
+        with torch.inference_mode():
+            memory = model.encode(sources, real)
+            if size == 1:
+                steps = list(greedy(model, memory, real, limit=length, constraints=endless))
+                return torch.stack([step.predicted for step in steps], dim=1).tolist()
+            steps = beam_search(model, memory, real, size=size, limit=length, constraints=endless)
+            return [list(best.pieces) for best, *_ in hypotheses(steps, len(sources))]
+
+    return search
+
+
+def captured(model: Transformer, sources: torch.Tensor, length: int, *, capture: bool) -> None:
+    """Greedy decoding with or without the attention rows of all layers and heads."""
+    real = torch.ones_like(sources, dtype=torch.bool)
+    with torch.inference_mode():
+        memory = model.encode(sources, real)
+        endless = Constraints(never=frozenset({END}))
+        list(greedy(model, memory, real, limit=length, constraints=endless, capture=capture))
+
+
+def hugging_face(config: TransformerConfig) -> Search:
+    """MarianMT of the same sizes."""
+    model = transformers.MarianMTModel(transformers.MarianConfig(
+        vocab_size=config.source_vocabulary, d_model=config.d_model, encoder_layers=config.encoder_layers,
+        decoder_layers=config.decoder_layers, encoder_attention_heads=config.heads,
+        decoder_attention_heads=config.heads, encoder_ffn_dim=config.d_ff, decoder_ffn_dim=config.d_ff,
+        activation_function=config.activation, scale_embedding=True, max_position_embeddings=config.max_positions,
+        pad_token_id=PAD, eos_token_id=END, bos_token_id=START, decoder_start_token_id=START,
+        forced_eos_token_id=None,
+    )).eval()
+
+    def search(sources: torch.Tensor, size: int, length: int) -> list[list[int]]:
+        with torch.inference_mode():
+            found = model.generate(
+                sources, attention_mask=torch.ones_like(sources), num_beams=size, do_sample=False,
+                min_new_tokens=length, max_new_tokens=length,
+            )
+        return found[:, 1:].tolist()
+
+    return search
+
+
+def ctranslate(model: Transformer, folder: str) -> Search:
+    """The same model, converted, in float32 and with as many threads."""
+    converted(model).save(folder)
+    translator = ctranslate2.Translator(folder, compute_type="float32", intra_threads=torch.get_num_threads())
+    names = vocabulary(model.config)
+    numbers = {name: number for number, name in enumerate(names)}
+
+    def search(sources: torch.Tensor, size: int, length: int) -> list[list[int]]:
+        found = translator.translate_batch(
+            [[names[piece] for piece in row] for row in sources.tolist()], beam_size=size, min_decoding_length=length,
+            max_decoding_length=length, suppress_sequences=[["<pad>"], ["<s>"]],
+        )
+        return [[numbers[name] for name in each.hypotheses[0]] for each in found]
+
+    return search
+
+
+def vocabulary(config: TransformerConfig) -> list[str]:
+    """Names of the pieces; random weights need no others."""
+    return [*SPECIAL, *(f"piece{number}" for number in range(len(SPECIAL), config.target_vocabulary))]
+
+
+def converted(model: Transformer) -> TransformerSpec:
+    """The model as CTranslate2 knows it; pre-norm, as the one that ships is."""
+    config = model.config
+    spec = TransformerSpec.from_config((config.encoder_layers, config.decoder_layers), config.heads, pre_norm=True)
+    sides = (
+        (spec.encoder, model.encoder_layers, model.source_embedding, model.source_positions, model.encoder_norm),
+        (spec.decoder, model.decoder_layers, model.target_embedding, model.target_positions, model.decoder_norm),
+    )
+    for part, layers, embedding, positions, norm in sides:
+        part.scale_embeddings = config.scale_embedding
+        place = part.embeddings[0] if isinstance(part.embeddings, list) else part.embeddings
+        place.weight = embedding.weight.detach()
+        part.position_encodings.encodings = positions.table
+        _norm(part.layer_norm, norm)
+        for layer_spec, layer in zip(part.layer, layers, strict=True):
+            _layer(layer_spec, layer)
+    _linear(spec.decoder.projection, model.generator)
+    for register in (spec.register_source_vocabulary, spec.register_target_vocabulary):
+        register(vocabulary(config))
+    for name, token in zip(("unk", "bos", "eos"), SPECIAL[1:], strict=True):
+        setattr(spec.config, f"{name}_token", token)
+    spec.config.decoder_start_token = "<s>"
+    spec.validate()
+    return spec
+
+
+def _layer(spec, layer: EncoderLayer | DecoderLayer) -> None:
+    _attention(spec.self_attention, layer.self_attention, layer.self_attention_residual.norm, cross=False)
+    if isinstance(layer, DecoderLayer):
+        _attention(spec.attention, layer.cross_attention, layer.cross_attention_residual.norm, cross=True)
+    _norm(spec.ffn.layer_norm, layer.feed_forward_residual.norm)
+    _linear(spec.ffn.linear_0, layer.feed_forward.expand)
+    _linear(spec.ffn.linear_1, layer.feed_forward.contract)
+
+
+def _attention(spec, attention: MultiHeadAttention, norm: torch.nn.LayerNorm, *, cross: bool) -> None:
+    weight, bias = attention.in_projection.weight.detach(), attention.in_projection.bias.detach()
+    width = weight.shape[1]
+    if cross:
+        spec.linear[0].weight, spec.linear[0].bias = weight[:width], bias[:width]
+        spec.linear[1].weight, spec.linear[1].bias = weight[width:], bias[width:]
+    else:
+        spec.linear[0].weight, spec.linear[0].bias = weight, bias
+    _linear(spec.linear[-1], attention.out_projection)
+    _norm(spec.layer_norm, norm)
+
+
+def _linear(spec, linear: torch.nn.Linear) -> None:
+    spec.weight = linear.weight.detach()
+    if linear.bias is not None:
+        spec.bias = linear.bias.detach()
+
+
+def _norm(spec, norm: torch.nn.LayerNorm) -> None:
+    spec.gamma, spec.beta = norm.weight.detach(), norm.bias.detach()
+
+
+def medians(runs: dict[str, Callable[[], object]], repeats: int) -> dict[str, float]:
+    """Median seconds of each; they take turns, so that a busy moment of the machine hits all alike."""
+    for run in runs.values():
+        run()
+    seconds: dict[str, list[float]] = {name: [] for name in runs}
+    for _ in range(repeats):
+        for name, run in runs.items():
+            began = perf_counter()
+            run()
+            seconds[name].append(perf_counter() - began)
+    return {name: statistics.median(times) for name, times in seconds.items()}
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    arguments.add_argument("--json", type=Path, help="write the figures to this file")
+    arguments.add_argument("--repeats", type=int, default=7, help="runs of each, of which the median counts")
+    options = arguments.parse_args()
+
+    transformers.logging.set_verbosity_error()
+    torch.manual_seed(1)
+    config = TransformerConfig.from_json((MODEL / CONFIG).read_text(encoding="utf-8"))
+    model = build(config).eval()
+    figures: dict[str, dict[str, float | str]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        contenders = {
+            "ours": ours(model), f"Hugging Face {transformers.__version__}": hugging_face(config),
+            f"CTranslate2 {ctranslate2.__version__}": ctranslate(model, folder),
+        }
+        print(f"{torch.get_num_threads()} threads, torch {torch.__version__}; seconds, median of {options.repeats}")
+        for length in LENGTHS:
+            for batch in BATCHES:
+                sources = torch.randint(len(SPECIAL), config.source_vocabulary, (batch, length))
+                sources[:, -1] = END
+                for size in (1, BEAM):
+                    name = f"{'greedy' if size == 1 else f'beam {size}'}, {batch} x {length} pieces"
+                    written = {who: search(sources, size, length) for who, search in contenders.items()}
+                    assert all(len(row) == length for rows in written.values() for row in rows), name
+                    own, *_, same = written.values()
+                    equal = sum(mine == its for mine, its in zip(own, same, strict=True)) / batch
+                    seconds = medians(
+                        {who: lambda search=search: search(sources, size, length)  # noqa: B023
+                         for who, search in contenders.items()}, options.repeats,
+                    )
+                    print(f"{name:26}", *(f"{who} {time:8.4f}" for who, time in seconds.items()),
+                          f"(CTranslate2 wrote the same: {equal:.0%})", sep="   ")
+                    for who, time in list(seconds.items())[1:]:
+                        figures[f"{name}, {who.split()[0]}"] = _figure(seconds["ours"], time, who)
+        for length in LENGTHS:
+            sources = torch.randint(len(SPECIAL), config.source_vocabulary, (1, length))
+            seconds = medians(
+                {str(capture): lambda capture=capture: captured(model, sources, length, capture=capture)  # noqa: B023
+                 for capture in (True, False)}, options.repeats,
+            )
+            figures[f"capture, 1 x {length} pieces"] = _figure(seconds["True"], seconds["False"], "without capture")
+    print()
+    for name, figure in figures.items():
+        print(f"{name:40} {figure['ours']:9.4f} s   {figure['peer']:9.4f} s   ratio {figure['ratio']:.2f}"
+              f"   {figure['peer_name']}")
+    if options.json:
+        options.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+
+
+def _figure(own: float, peer: float, name: str) -> dict[str, float | str]:
+    return {"ours": own, "peer": peer, "ratio": own / peer, "peer_name": name}
+
+
+if __name__ == "__main__":
+    main()

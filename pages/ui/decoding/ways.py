@@ -1,0 +1,61 @@
+"""Ways of decoding the same sentence, side by side."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from pages.ui import inference, state
+from pages.ui.sentence import Reading
+from transformer.road import Found, Way
+
+SAMPLES = 3
+
+
+def compared(reading: Reading) -> None:
+    """Draw greedy decoding, beam search and three samples of the sentence, in a part that is computed once opened."""
+    part = st.expander("Ways compared: greedy, beam, three samples", key="ways", on_change="rerun")
+    if not part.open:
+        return
+    course, model = state.course(), reading.translator
+    ways = {
+        "greedy": Way(),
+        f"beam {course.size}, length penalty {course.alpha:g}": Way("beam", size=course.size, alpha=course.alpha),
+        **{
+            f"sample {number + 1}, temperature {course.temperature:g}, seed {course.seed + number}": Way(
+                "sample", temperature=course.temperature, top_k=course.top_k, top_p=course.top_p,
+                seed=course.seed + number,
+            )
+            for number in range(SAMPLES)
+        },
+    }
+    found = {
+        name: inference.found(model, model.version, model.device, reading.trace.source_text, way)
+        for name, way in ways.items()
+    }
+    with part:
+        st.dataframe(
+            comparison(found), hide_index=True,
+            column_config={
+                "German": st.column_config.TextColumn(width="large"),
+                "log-probability": st.column_config.NumberColumn(format="%.2f", help="nats"),
+                "a piece": st.column_config.NumberColumn(format="%.2f", help="log-probability over pieces, nats"),
+                "ms": st.column_config.NumberColumn(format="%.0f", help="time of the decoder's search, milliseconds"),
+            },
+        )
+        st.caption(
+            "The settings are those above. Log-probability is what the model gives the whole translation, the end "
+            "symbol included; beam search looks for a high one, a sample does not. The time is of the search alone, "
+            "without its attention, as measured when it ran."
+        )
+
+
+def comparison(found: dict[str, Found]) -> pd.DataFrame:
+    """A row a way."""
+    return pd.DataFrame([
+        {
+            "way": name, "German": each.text, "log-probability": each.log_prob,
+            "a piece": each.log_prob / len(each.pieces), "pieces": len(each.pieces), "ms": 1000 * each.seconds,
+        }
+        for name, each in found.items()
+    ])

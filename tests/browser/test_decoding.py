@@ -1,0 +1,197 @@
+"""The page of decoding as a lecturer meets it: real server, real Chromium, the model that ships."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from playwright.sync_api import expect
+
+from transformer.road import Way
+from transformer.translator import Translator
+
+DREAM = "text=I+have+a+dream."
+PROJECTOR = {"width": 1024, "height": 768}
+SENTENCE = "The old man was reading a newspaper."
+
+
+@pytest.fixture(scope="module")
+def model():
+    return Translator.load(device="cpu")
+
+
+def step(someone, number):
+    """Until this step is shown, and nothing is being decoded."""
+    someone.page.locator(f".steps[data-drawn$=' {number}']").wait_for(timeout=60_000)
+
+
+def strip(someone):
+    return someone.page.locator(".strip .piece span").all_inner_texts()
+
+
+def candidate(someone, number):
+    """Name of a candidate of the step shown, counted from 1."""
+    return someone.page.locator(".candidates .name").nth(number - 1).inner_text()
+
+
+def roads(someone, count):
+    expect(someone.page.locator(".roads li")).to_have_count(count, timeout=60_000)
+
+
+def test_from_a_typed_sentence_to_the_other_road_in_four_clicks(visit, server):
+    with visit(server, viewport=PROJECTOR) as lecturer:
+        lecturer.open("/")
+        lecturer.maps(3)
+        lecturer.translate(SENTENCE)
+        lecturer.page.wait_for_url(re.compile("text=The.old"))
+        lecturer.page.get_by_role("link", name="Decoding step by step").first.click()
+        step(lecturer, 1)
+        lecturer.page.get_by_role("button", name="Where it hesitates").click()
+        expect(lecturer.page.locator(".says")).to_contain_text("hesitates between")
+        first, other = candidate(lecturer, 1), candidate(lecturer, 2)
+        hesitating = lecturer.page.locator(".strip [aria-current=step] span")
+        assert hesitating.inner_text() == first
+        before = strip(lecturer)
+        button = lecturer.page.locator(".candidates .take").nth(1)
+        box = button.bounding_box()
+        assert box["y"] > 0 and box["y"] + box["height"] < PROJECTOR["height"], "without scrolling"
+        button.click()
+        roads(lecturer, 2)
+        expect(hesitating).to_have_text(other)
+        assert strip(lecturer) != before
+        lecturer.page.wait_for_url(re.compile("forced="))
+
+
+def test_the_other_road_by_keyboard_alone(reader):
+    reader.open(f"/decoding?{DREAM}")
+    step(reader, 1)
+    reader.page.get_by_label("English sentence").focus()
+    keyboard = reader.page.keyboard
+    keyboard.press("Control+a")
+    keyboard.type(SENTENCE)
+    keyboard.press("Enter")
+    reader.page.wait_for_url(re.compile("text=The.old"))
+    step(reader, 1)
+    for _ in range(12):
+        keyboard.press("Tab")
+        if reader.page.evaluate("document.activeElement.shadowRoot?.activeElement?.className") == "piece":
+            break
+    keyboard.press("ArrowRight")
+    step(reader, 2)
+    keyboard.press("End")
+    step(reader, len(strip(reader)))
+    keyboard.press("h")
+    expect(reader.page.locator(".says")).to_contain_text("hesitates between")
+    other = candidate(reader, 2)
+    keyboard.press("2")
+    roads(reader, 2)
+    expect(reader.page.locator(".strip [aria-current=step] span")).to_have_text(other)
+    keyboard.press("Home")
+    step(reader, 1)
+
+
+def test_the_link_to_a_forced_piece_shows_the_same_to_somebody_else(reader, visit, server, model):
+    reader.open(f"/decoding?{DREAM}&step=3&layer=2&head=5")
+    step(reader, 3)
+    reader.page.locator(".candidates .take").nth(1).click()
+    roads(reader, 2)
+    reader.page.wait_for_url(re.compile("forced="))
+    step(reader, 3)
+    with visit(server) as other:
+        other.open(reader.page.url.removeprefix(server))
+        step(other, 3)
+        roads(other, 2)
+        assert strip(other) == strip(reader)
+        for part in (".in-out", ".numbers", ".says", ".row"):
+            assert other.page.locator(part).all_inner_texts() == reader.page.locator(part).all_inner_texts()
+        forced = [int(piece) for piece in re.search(r"forced=([\d.]+)", other.page.url)[1].split(".")]
+        road = model.road("I have a dream.", Way(), forced=forced)
+        assert [name.replace("␣", "▁") for name in strip(other)[:-1]] == [
+            piece.text for piece in road.found.pieces[:-1]
+        ]
+        expect(other.page.locator(".numbers")).to_contain_text(f"probability {np.exp(road.trace.log_probs[2]):.4f}")
+
+
+def test_it_plays_without_the_server_and_keeps_what_is_typed(reader):
+    reader.open(f"/decoding?{DREAM}")
+    step(reader, 1)
+    count = len(strip(reader))
+    reader.page.get_by_label("English sentence").fill("Half a sent")
+    typed = reader.page.get_by_label("Another piece or word")
+    typed.fill("Hund")
+    reader.page.get_by_label("Speed").select_option("4")
+    reader.page.get_by_role("button", name="Play", exact=True).click()
+    step(reader, count)
+    expect(reader.page.get_by_role("button", name="Play", exact=True)).to_be_visible()
+    reader.page.wait_for_url(re.compile(f"step={count}"))
+    reader.wait()
+    reader.has_typed("Half a sent")
+    expect(typed).to_have_value("Hund")
+
+
+def test_a_typed_word_is_taken(reader):
+    reader.open(f"/decoding?{DREAM}&step=3")
+    step(reader, 3)
+    reader.page.get_by_label("Another piece or word").fill("keinen")
+    reader.page.keyboard.press("Enter")
+    roads(reader, 2)
+    expect(reader.page.locator(".roads [aria-pressed=true] mark")).to_contain_text("keinen")
+    reader.page.locator(".roads button").first.click()
+    expect(reader.page.locator(".roads [aria-pressed=true] mark")).to_be_empty()
+    roads(reader, 2)
+
+
+def test_a_piece_is_banned_and_allowed_again(reader):
+    reader.open(f"/decoding?{DREAM}&step=3")
+    step(reader, 3)
+    own = strip(reader)
+    reader.page.locator(".candidates .ban").first.click()
+    expect(reader.page.locator(".banned-pieces")).to_contain_text(own[2])
+    assert own[2] not in strip(reader)[2:]
+    reader.page.locator(".banned-pieces button").click()
+    expect(reader.page.locator(".banned-pieces")).to_be_hidden()
+    expect(reader.page.locator(".strip .piece span")).to_have_text(own)
+
+
+def test_the_tree_is_walked(reader, model):
+    reader.open(f"/decoding?{DREAM}")
+    step(reader, 1)
+    reader.page.get_by_label("Way of choosing").select_option("beam")
+    expect(reader.page.locator(".node.best")).to_have_count(
+        len(model.search("I have a dream.", Way("beam")).pieces), timeout=60_000
+    )
+    reader.page.locator(".node.best").nth(2).click()
+    expect(reader.page.locator(".node-text")).to_contain_text("Step 3")
+    expect(reader.page.locator(".node-text")).to_contain_text("Looked at the source")
+    reader.page.locator(".tree svg").focus()
+    reader.page.keyboard.press("ArrowDown")
+    expect(reader.page.locator(".node.chosen.best")).to_have_count(0)
+    reader.page.keyboard.press("Enter")
+    reader.page.wait_for_url(re.compile("method=beam.*forced="))
+    roads(reader, 2)
+
+
+def test_hostile_text_is_shown_as_itself(reader):
+    text = "<b>x</b> <img src=x onerror=alert(1)>"
+    reader.open("/decoding")
+    step(reader, 1)
+    reader.translate(text)
+    reader.page.wait_for_url(re.compile("text=%3Cb"))
+    step(reader, 1)
+    reader.page.get_by_label("Another piece or word").fill('"><img src=x onerror=alert(1)>')
+    reader.page.keyboard.press("Enter")
+    roads(reader, 2)
+    assert reader.page.locator(".steps img, .steps .words b").count() == 0
+    assert "<" in "".join(reader.page.locator(".row").first.all_inner_texts())
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", [(1440, 900), (1024, 768), (390, 844)], ids=str)
+def test_every_way_of_showing_fits_the_screen(visit, server, scheme, size):
+    viewport = {"width": size[0], "height": size[1]}
+    with visit(server, color_scheme=scheme, viewport=viewport) as someone:
+        for settings in ("method=beam&size=5&node=3", "method=sample&show=all", "show=mean&step=2"):
+            someone.open(f"/decoding?{DREAM}&{settings}")
+            someone.page.locator(".steps[data-drawn]").wait_for(timeout=60_000)
+            assert someone.page.get_by_test_id("stMain").evaluate("e => e.scrollWidth <= e.clientWidth + 1"), settings
