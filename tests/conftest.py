@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from transformer.checkpoint import save_checkpoint
+from transformer.checkpoint import Checkpoint, save_checkpoint
 from transformer.config import TransformerConfig
 from transformer.model import build
 from transformer.tokenizer import Tokenizer, train_tokenizer
+from transformer.trace import Trace
 from transformer.translator import Translator
 
 # The arrays in the tests are tiny: a second thread costs more than it brings.
@@ -54,6 +55,41 @@ def model_folder(tmp_path_factory: pytest.TempPathFactory, tokenizer: Tokenizer,
 @pytest.fixture(scope="session")
 def small_translator(model_folder: Path) -> Translator:
     return Translator.load(model_folder, "cpu")
+
+
+# Together they have every choice of a configuration that changes what happens inside a layer.
+SHAPES = {
+    "pre": {"positions": "sinusoidal", "tied_embeddings": "all"},
+    "post": {
+        "norm": "post", "positions": "sinusoidal_halves", "activation": "gelu", "tied_embeddings": "target",
+        "output_bias": False,
+    },
+    "learned": {"positions": "learned", "activation": "silu", "scale_embedding": False},
+    "none": {"norm": "post", "positions": "none"},
+}
+
+
+@pytest.fixture(scope="session", params=SHAPES)
+def shaped_translator(request: pytest.FixtureRequest, tokenizer: Tokenizer) -> Translator:
+    """A translator of each shape, whose gains, biases and attention are not those of a fresh model."""
+    torch.manual_seed(7)
+    config = TransformerConfig(
+        source_vocabulary=tokenizer.size, target_vocabulary=tokenizer.size, d_model=24, heads=3, encoder_layers=2,
+        decoder_layers=2, d_ff=40, max_positions=64, **SHAPES[request.param],
+    )
+    model = build(config).eval().requires_grad_(False)
+    for name, parameter in model.named_parameters():
+        if parameter.ndim == 1:
+            parameter += 0.3 * torch.randn_like(parameter)
+        elif "in_projection" in name:
+            parameter *= 2
+    return Translator(Checkpoint(model, tokenizer, ""), device="cpu", version=request.param)
+
+
+@pytest.fixture(scope="session")
+def shaped_trace(shaped_translator: Translator) -> Trace:
+    """With details, of a translation that was given; its source has more pieces than a head has numbers."""
+    return shaped_translator.read("The old man reads a book.", "Der alte Mann liest ein Buch.", details=True)
 
 
 def copying_weights(config: TransformerConfig) -> dict[str, torch.Tensor]:

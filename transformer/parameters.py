@@ -3,11 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass, replace
 
 import torch
 
 from transformer.config import TransformerConfig
 from transformer.model import Transformer
+
+
+@dataclass(frozen=True)
+class Concatenation:
+    """What one part of a Transformer costs either way, in parameters.
+
+    Attributes:
+        part: its name, as in `parameter_table`.
+        added: with positions added to the embeddings.
+        concatenated: with positions put beside them.
+    """
+
+    part: str
+    added: int
+    concatenated: int
 
 
 def parameter_table(config: TransformerConfig) -> list[tuple[str, int]]:
@@ -26,6 +42,30 @@ def parameter_table(config: TransformerConfig) -> list[tuple[str, int]]:
     for name, parameter in model.named_parameters():
         counts[_part(name, config)] += parameter.numel()
     return list(counts.items())
+
+
+def concatenation_table(config: TransformerConfig) -> list[Concatenation]:
+    """What it would cost to put each position's vector beside the embedding instead of adding it.
+
+    The position's vector is as wide as the embedding, D, so the residual stream is 2D wide, and so is all that reads it
+    or writes to it; the number of heads and F stay. An output layer that was the target embedding cannot be it any
+    more: it reads 2D numbers and the embedding has D.
+
+    Args:
+        config: any configuration, with the positions added; no weights are made.
+    """
+    added = dict(parameter_table(config))
+    concatenated: Counter[str] = Counter()
+    with torch.device("meta"):
+        model = Transformer(replace(config, d_model=2 * config.d_model, tied_embeddings="none"))
+    for name, parameter in model.named_parameters():
+        if name == "source_embedding.weight" and config.tied_embeddings == "all":
+            continue
+        # Embeddings and positions fill one half of the stream each.
+        half = name.endswith(("embedding.weight", "positions.table"))
+        concatenated[_part(name, config)] += parameter.numel() // (2 if half else 1)
+    parts = dict.fromkeys([*added, *concatenated])
+    return [Concatenation(part, added.get(part, 0), concatenated[part]) for part in parts]
 
 
 def _part(name: str, config: TransformerConfig) -> str:

@@ -9,7 +9,7 @@ encoder                [L, H, S, S]    encoder self-attention weights; rows quer
 decoder                [L, H, T, T]    masked self-attention weights
 cross                  [L, H, T, S]    cross-attention weights: rows target, columns source
 encoder_mask           [S, S]          bool, True = may look; the same for every layer and head
-decoder_mask           [T, T]          "
+decoder_mask           [T, T]          "; all True if the run left the decoder mask out
 cross_mask             [T, S]          "
 log_probs              [T]             of each predicted piece, nats
 entropy                [T]             of each distribution over the whole vocabulary, nats
@@ -41,9 +41,11 @@ from typing import Literal
 
 import numpy as np
 
+from transformer.options import RunOptions
 from transformer.tokenizer import Piece
 
 Kind = Literal["encoder", "decoder", "cross"]
+Stack = Literal["encoder", "decoder"]
 KINDS: tuple[Kind, ...] = ("encoder", "decoder", "cross")
 PIECES = ("source_pieces", "target_pieces", "predicted_pieces")
 TEXTS = ("source_text", "target_text", "complete")
@@ -61,6 +63,7 @@ class Trace:
         predicted_pieces: T pieces; each decoder row reads target_pieces[t] and predicts predicted_pieces[t].
         complete: False if the limit on length ended the translation before the end symbol.
         details: arrays by name, float32; empty unless they were asked for.
+        options: parts of the model that this run left out.
     """
 
     source_text: str
@@ -80,6 +83,7 @@ class Trace:
     candidate_ids: np.ndarray
     candidate_log_probs: np.ndarray
     details: Mapping[str, np.ndarray]
+    options: RunOptions
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "details", MappingProxyType(dict(self.details)))
@@ -115,7 +119,7 @@ class Trace:
         """Write a compressed .npz archive of all arrays.
 
         `source_pieces`, `target_pieces` and `predicted_pieces` are arrays of strings beside them; `words` is a JSON
-        document, as bytes, with the texts and everything known of the pieces.
+        document, as bytes, with the texts, the run's options and everything known of the pieces.
         """
         words = np.frombuffer(json.dumps(self._words()).encode("ascii"), dtype=np.uint8)
         pieces = {name: np.array([piece.text for piece in getattr(self, name)]) for name in PIECES}
@@ -154,7 +158,7 @@ class Trace:
 
     def _words(self) -> dict[str, object]:
         """Everything but the arrays, as JSON knows it."""
-        words: dict[str, object] = {name: getattr(self, name) for name in TEXTS}
+        words: dict[str, object] = {name: getattr(self, name) for name in TEXTS} | {"options": asdict(self.options)}
         for name in PIECES:
             words[name] = [
                 {**asdict(piece), "span": None if piece.span is None else list(piece.span)}
@@ -177,4 +181,5 @@ class Trace:
             **pieces,
             **{name: array for name, array in arrays.items() if name in own},
             details={name: array for name, array in arrays.items() if name not in own},
+            options=RunOptions(**words["options"]),
         )

@@ -16,8 +16,10 @@ from transformer.decoding import Step, best, entropy, greedy
 from transformer.errors import DeviceError, TextError
 from transformer.model import Recorder
 from transformer.model.masks import causal_mask
+from transformer.options import AS_TRAINED, RunOptions
 from transformer.tokenizer import END, START, Piece, Tokenizer, normalise
 from transformer.trace import KINDS, Trace
+from transformer.weights import Weights
 
 MODEL = Path(__file__).parents[1] / "assets" / "models" / "en-de"
 # The longest text on either side, in pieces, the end symbol not counted.
@@ -84,16 +86,22 @@ class Translator:
         """Shape of every parameter by name, shared ones once."""
         return {name: tuple(parameter.shape) for name, parameter in self._model.named_parameters()}
 
+    def weights(self) -> Weights:
+        """The model's parameters as arrays; on the CPU they are the model's own memory, read-only."""
+        named = self._model.named_parameters(remove_duplicate=False)
+        return Weights(self.config, {name: value.detach().float().cpu().numpy() for name, value in named})
+
     def count_pieces(self, text: str) -> int:
         """Pieces of a text, the end symbol not counted."""
         return len(self.tokenizer.encode_ids(text, end=False))
 
-    def translate(self, text: str, *, details: bool = False) -> Trace:
+    def translate(self, text: str, *, details: bool = False, options: RunOptions = AS_TRAINED) -> Trace:
         """Translate greedily, and keep what was computed on the way.
 
         Args:
             text: a sentence in the source language.
             details: keep scores, queries, keys, values, head outputs and the residual stream as well.
+            options: parts of the model to leave out, in this run only.
 
         Raises:
             TextError: there is nothing to translate, or too much.
@@ -102,18 +110,20 @@ class Translator:
         source = self._encode(text, "Type a sentence to translate")
         with torch.inference_mode(), _out_of_memory_explained(self.device):
             record = Recorder(details=details)
-            memory = self._read_source(source, record)
-            predicted = [int(step.predicted) for step in self._greedy(memory)]
+            memory = self._read_source(source, record, options)
+            predicted = [int(step.predicted) for step in self._greedy(memory, options)]
             text_out = self.tokenizer.decode(predicted)
-            return self._trace(text, source, text_out, self.tokenizer.pieces(predicted), memory, record)
+            return self._trace(text, source, text_out, self.tokenizer.pieces(predicted), memory, record, options)
 
-    def read(self, source: str, target: str, *, details: bool = False) -> Trace:
+    def read(
+        self, source: str, target: str, *, details: bool = False, options: RunOptions = AS_TRAINED
+    ) -> Trace:
         """Read a given translation (teacher forcing), and keep what was computed on the way.
 
         Args:
             source: a sentence in the source language.
             target: its translation, by whomever.
-            details: as in `translate`.
+            details, options: as in `translate`.
 
         Raises:
             TextError: one of the texts is empty or too long.
@@ -123,8 +133,8 @@ class Translator:
         target_pieces = self._encode(target, "Type the translation that the model should read")
         with torch.inference_mode(), _out_of_memory_explained(self.device):
             record = Recorder(details=details)
-            memory = self._read_source(source_pieces, record)
-            return self._trace(source, source_pieces, target, target_pieces, memory, record)
+            memory = self._read_source(source_pieces, record, options)
+            return self._trace(source, source_pieces, target, target_pieces, memory, record, options)
 
     def steps(self, text: str) -> Iterator[Step]:
         """The steps of translating `text` greedily, each with the attention rows of all layers and heads.
@@ -136,7 +146,7 @@ class Translator:
         source = self._encode(text, "Type a sentence to translate")
         with torch.inference_mode(), _out_of_memory_explained(self.device):
             # All at once: inference mode belongs to a thread, and must not stay on while a caller holds a step.
-            steps = list(self._greedy(self._read_source(source, None), capture=True))
+            steps = list(self._greedy(self._read_source(source, None, AS_TRAINED), AS_TRAINED, capture=True))
         yield from steps
 
     def _encode(self, text: str, wish: str) -> tuple[Piece, ...]:
@@ -155,15 +165,16 @@ class Translator:
             )
         return pieces
 
-    def _read_source(self, pieces: Sequence[Piece], record: Recorder | None) -> Tensor:
+    def _read_source(self, pieces: Sequence[Piece], record: Recorder | None, options: RunOptions) -> Tensor:
         source = self._ids(pieces)
-        return self._model.encode(source, torch.ones_like(source, dtype=torch.bool), record=record)
+        real = torch.ones_like(source, dtype=torch.bool)
+        return self._model.encode(source, real, options=options, record=record)
 
-    def _greedy(self, memory: Tensor, *, capture: bool = False) -> Iterator[Step]:
+    def _greedy(self, memory: Tensor, options: RunOptions, *, capture: bool = False) -> Iterator[Step]:
         real = torch.ones(memory.shape[:2], dtype=torch.bool, device=memory.device)
         # A translation is rarely half as long again as its source; the rest is room for short ones.
         limit = min(MAX_PIECES + 1, 2 * memory.shape[1] + 10)
-        return greedy(self._model, memory, real, limit=limit, capture=capture)
+        return greedy(self._model, memory, real, limit=limit, options=options, capture=capture)
 
     def _trace(
         self,
@@ -173,11 +184,12 @@ class Translator:
         predicted: tuple[Piece, ...],
         memory: Tensor,
         record: Recorder,
+        options: RunOptions,
     ) -> Trace:
         """Let the decoder read the whole target at once, and put everything into a trace."""
         target = (*self.tokenizer.pieces([START]), *predicted[:-1])
         real = torch.ones(memory.shape[:2], dtype=torch.bool, device=memory.device)
-        hidden = self._model.decode(self._ids(target), memory, real, record=record)
+        hidden = self._model.decode(self._ids(target), memory, real, options=options, record=record)
         log_probs = self._model.generator(hidden[0]).float().log_softmax(dim=-1)
         taken = log_probs.gather(-1, self._ids(predicted).T).squeeze(-1)
         candidate_ids, candidate_log_probs = best(log_probs, CANDIDATES)
@@ -196,13 +208,14 @@ class Translator:
             complete=predicted[-1].id == END,
             **weights,
             encoder_mask=torch.ones(columns, columns, dtype=torch.bool).numpy(),
-            decoder_mask=causal_mask(rows).numpy(),
+            decoder_mask=(causal_mask(rows) | (not options.decoder_mask)).numpy(),
             cross_mask=torch.ones(rows, columns, dtype=torch.bool).numpy(),
             log_probs=taken.cpu().numpy(),
             entropy=entropy(log_probs).cpu().numpy(),
             candidate_ids=candidate_ids.cpu().numpy(),
             candidate_log_probs=candidate_log_probs.cpu().numpy(),
             details=details,
+            options=options,
         )
 
     def _ids(self, pieces: Sequence[Piece]) -> Tensor:

@@ -332,28 +332,6 @@ function sentenceOf(arranged, at) {
   return "Point at a cell to read it, click to pin it.";
 }
 
-// The page's colours, light or dark, as it has them now.
-function themeOf(root) {
-  const style = getComputedStyle(root);
-  const named = (name, fallback) => style.getPropertyValue(name).trim() || fallback;
-  const background = named("--st-background-color", "#ffffff");
-  const probe = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
-  probe.fillStyle = background;
-  probe.fillRect(0, 0, 1, 1);
-  const chosen = isLight(probe.getImageData(0, 0, 1, 1).data) ? CHOSEN_TEXT.onLight : CHOSEN_TEXT.onDark;
-  probe.globalAlpha = 0.3;
-  probe.fillStyle = MASKED_COLOUR;
-  probe.fillRect(0, 0, 1, 1);
-  return {
-    background,
-    chosen,
-    text: named("--st-text-color", "#1f2937"),
-    primary: named("--st-primary-color", "#1d4ed8"),
-    border: named("--st-border-color", "#cbd5e1"),
-    masked: Array.from(probe.getImageData(0, 0, 1, 1).data.slice(0, 3)),
-  };
-}
-
 const browsers = new WeakMap();
 
 // Called by Streamlit at the start, and again with new data or another theme.

@@ -16,12 +16,14 @@ const MASKED_COLOUR = "#8b93a3";
 const CHOSEN_COLOUR = "#ea580c";
 const CHOSEN_TEXT = { onLight: "#c2410c", onDark: "#f97316" };
 const SHADES = 256;
+// For differences: the middle, white, is no difference (ColorBrewer's RdBu, Harrower and Brewer 2003).
+const DIVERGING = "#2166ac #67a9cf #d1e5f0 #f7f7f7 #fddbc7 #ef8a62 #b2182b";
 
 const channels = (colour) => [1, 3, 5].map((i) => parseInt(colour.slice(i, i + 2), 16));
 
-// 256 colours of a palette, as [r, g, b] each.
+// 256 colours of a palette, or the diverging ones for "difference", as [r, g, b] each.
 function shadesOf(palette) {
-  const stops = PALETTES[palette].split(" ").map(channels);
+  const stops = (PALETTES[palette] ?? DIVERGING).split(" ").map(channels);
   return Array.from({ length: SHADES }, (_, shade) => {
     const at = (shade / (SHADES - 1)) * (stops.length - 1);
     const low = Math.min(Math.floor(at), stops.length - 2);
@@ -33,6 +35,7 @@ function shadesOf(palette) {
 function onScale(value, scale, largest) {
   if (scale === "square root") return Math.sqrt(value);
   if (scale === "each head its own") return largest > 0 ? value / largest : 0;
+  if (scale === "difference") return largest > 0 ? (value / largest + 1) / 2 : 0.5;
   return value;
 }
 
@@ -40,6 +43,7 @@ function onScale(value, scale, largest) {
 function fromScale(place, scale, largest) {
   if (scale === "square root") return place * place;
   if (scale === "each head its own") return place * largest;
+  if (scale === "difference") return (place * 2 - 1) * largest;
   return place;
 }
 
@@ -53,4 +57,26 @@ function inkOn(colour) {
 function isLight([r, g, b]) {
   const linear = [r, g, b].map((v) => (v / 255 <= 0.03928 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4));
   return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2] > 0.18;
+}
+
+// The page's colours, light or dark, as it has them now.
+function themeOf(root) {
+  const style = getComputedStyle(root);
+  const named = (name, fallback) => style.getPropertyValue(name).trim() || fallback;
+  const background = named("--st-background-color", "#ffffff");
+  const probe = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
+  probe.fillStyle = background;
+  probe.fillRect(0, 0, 1, 1);
+  const chosen = isLight(probe.getImageData(0, 0, 1, 1).data) ? CHOSEN_TEXT.onLight : CHOSEN_TEXT.onDark;
+  probe.globalAlpha = 0.3;
+  probe.fillStyle = MASKED_COLOUR;
+  probe.fillRect(0, 0, 1, 1);
+  return {
+    background,
+    chosen,
+    text: named("--st-text-color", "#1f2937"),
+    primary: named("--st-primary-color", "#1d4ed8"),
+    border: named("--st-border-color", "#cbd5e1"),
+    masked: Array.from(probe.getImageData(0, 0, 1, 1).data.slice(0, 3)),
+  };
 }

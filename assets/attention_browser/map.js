@@ -19,7 +19,8 @@ function mapGeometry(arranged, width, profiles) {
   // The last label leans over the right edge of the map.
   const right = Math.max(narrow ? 8 : LEGEND, columnBand * Math.cos(COLUMN_ANGLE) + 4) + (profiles.columns ? PROFILE : 0);
   const cellWidth = Math.max(Math.min((width - left - right) / columns.length, 84), 2);
-  const cellHeight = Math.max(Math.min(Math.floor(600 / rows.length), 50), 4);
+  // Nearly square, but never too low for a label where there is room for all of them.
+  const cellHeight = Math.max(Math.floor(Math.min(600 / rows.length, Math.max(cellWidth, 22), 50)), 4);
   const below = (profiles.rows ? PROFILE : 0) + 6;
   return {
     left, top, cellWidth, cellHeight, columnBand, width, narrow,
@@ -72,7 +73,7 @@ function mapColour({ arranged, choice, shades, theme }) {
     const at = row * arranged.columns.length + column;
     if (arranged.masked[at]) return theme.masked;
     const value = arranged.values[at];
-    if (value < choice.threshold / 100) return null;
+    if (Math.abs(value) < choice.threshold / 100) return null;
     return shades[Math.round(onScale(value, choice.scale, arranged.largest) * (SHADES - 1))];
   };
 }
@@ -98,7 +99,7 @@ function drawNumbers(surface, { left, top, cellWidth, cellHeight }, arranged, co
     for (let column = 0; column < columns.length; column++, at++) {
       const shade = colour(row, column);
       // What would read 0.00 is left to the colour.
-      if (arranged.masked[at] || !shade || arranged.values[at] < 0.005) continue;
+      if (arranged.masked[at] || !shade || Math.abs(arranged.values[at]) < 0.005) continue;
       surface.text(left + (column + 0.5) * cellWidth, top + (row + 0.5) * cellHeight,
         arranged.values[at].toFixed(2), { size, fill: inkOn(shade), anchor: "middle" });
     }

@@ -17,9 +17,14 @@ from transformer.analysis.heads import HeadMetrics, Metric, metrics_of
 from transformer.trace import Trace
 
 SOURCES = Path(__file__).parents[2] / "assets" / "attention_browser"
-# In the order in which the names they define are used; together they are one JavaScript module.
-SCRIPTS = ("payload", "colours", "surface", "map", "grid", "lines", "panel", "saving", "browser")
-SCRIPT = "\n".join((SOURCES / f"{name}.js").read_text(encoding="utf-8") for name in SCRIPTS)
+
+
+def script(*names: str) -> str:
+    """Several files as one JavaScript module; each may use what those before it define."""
+    return "\n".join((SOURCES / f"{name}.js").read_text(encoding="utf-8") for name in names)
+
+
+SCRIPT = script("payload", "colours", "surface", "map", "grid", "lines", "panel", "saving", "browser")
 STYLE = (SOURCES / "style.css").read_text(encoding="utf-8")
 TITLES = {"encoder": "Encoder self-attention", "decoder": "Masked self-attention", "cross": "Cross-attention"}
 

@@ -34,6 +34,7 @@ class Choice:
         threshold: weights below so many hundredths are left out.
         metric: name of the number shown below every head; empty for none.
         rows, columns: positions of the pieces that are pinned.
+        shift: alignments read off the step that reads a piece, not the one that predicts it.
     """
 
     layer: int = 0
@@ -47,6 +48,7 @@ class Choice:
     metric: str = ""
     rows: tuple[int, ...] = ()
     columns: tuple[int, ...] = ()
+    shift: bool = False
 
     def within(self, layers: int, heads: int) -> Choice:
         """The same, kept to what a model has."""
@@ -90,6 +92,7 @@ VALID: dict[str, Callable[[Any], Any]] = {
     "threshold": _number(0, MOST_THRESHOLD),
     "metric": lambda value: value if isinstance(value, str) and NAME.fullmatch(value) else None,
     "rows": _positions, "columns": _positions,
+    "shift": lambda value: value if isinstance(value, bool) else None,
 }
 
 

@@ -37,6 +37,7 @@ AXIS = {
     "labelFontSize": 12, "titleFontSize": 13, "labelOverlap": False, "labelFlush": False, "ticks": False,
     "domain": False, "labelColor": "currentColor", "titleColor": "currentColor",
 }
+LEGEND = {"orient": "bottom", "gradientThickness": 10, "labelColor": "currentColor", "titleColor": "currentColor"}
 # Up to so many rows and columns every one is labelled.
 MOST_LABELS = 24
 
@@ -60,7 +61,7 @@ def matrix(
     return alt.Chart(table).mark_rect().encode(
         x=alt.X("column:O", title=None, axis=_axis(columns, orient="top", labelAngle=-60, labelAlign="left")),
         y=alt.Y("row:O", title=None, axis=_axis(rows)),
-        color=alt.Color("value:Q", scale=scale, legend=alt.Legend(title=name, orient="bottom", gradientThickness=10)),
+        color=alt.Color("value:Q", scale=scale, legend=alt.Legend(title=name, **LEGEND)),
         tooltip=[alt.Tooltip("from:N"), alt.Tooltip("to:N"), alt.Tooltip("value:Q", format=".4f", title=name)],
     ).properties(height=120 + max(140, min(340, 22 * len(rows))))
 

@@ -21,6 +21,7 @@ def pages() -> dict[str, list[st.Page]]:
             st.Page("pages/encoder_attention.py", title="Encoder attention"),
             st.Page("pages/masked_attention.py", title="Masked attention"),
             st.Page("pages/cross_attention.py", title="Cross attention"),
+            st.Page("pages/compare_heads.py", title="Compare heads"),
             st.Page("pages/about.py", title="About the model"),
         ]
     }

@@ -14,12 +14,14 @@ from pathlib import Path
 import streamlit as st
 
 from pages.ui.choice import FIRST, Choice, from_address
+from pages.ui.compare.comparison import Comparison
 
 TEXT = "text"
 TARGET = "target"
 DEVICE = "device"
 
 CHOICE = "_choice"
+COMPARISON = "_comparison"
 SEEN = "_seen"
 ADDRESS = "_address"
 PAGE = "_page"
@@ -35,11 +37,13 @@ LONGEST = 4_000
 
 @dataclass(frozen=True)
 class Seen:
-    """What a page shows: a sentence, a translation to read instead of the model's own, and what was chosen."""
+    """What a page shows: a sentence, a translation to read instead of the model's own, what was chosen to look at,
+    and what is compared."""
 
     text: str = EXAMPLES[0]
     target: str = ""
     choice: Choice = FIRST
+    comparison: Comparison = Comparison()
 
 
 def follow_address(page: str) -> None:
@@ -52,11 +56,11 @@ def follow_address(page: str) -> None:
     before = st.session_state.get(SEEN, Seen())
     seen = Seen(
         st.session_state.get(TEXT, before.text), st.session_state.get(TARGET, before.target),
-        st.session_state.get(CHOICE, before.choice),
+        st.session_state.get(CHOICE, before.choice), st.session_state.get(COMPARISON, before.comparison),
     )
     opened = st.query_params.to_dict()
     if seen == before and opened != st.session_state.get(ADDRESS) and TEXT in opened:
-        seen = Seen(opened[TEXT], opened.get(TARGET, ""), from_address(opened))
+        seen = Seen(opened[TEXT], opened.get(TARGET, ""), from_address(opened), Comparison.from_address(opened))
     elif seen.text != before.text and seen.target == before.target:
         # A translation belongs to its sentence.
         seen = replace(seen, target="")
@@ -68,9 +72,13 @@ def follow_address(page: str) -> None:
     st.session_state[PAGE] = page
     st.session_state[WAS_DRAWN] = st.session_state.pop(DRAWN, None)
     st.session_state[CHOICE] = seen.choice
+    st.session_state[COMPARISON] = seen.comparison
     st.session_state[SEEN] = seen
-    written = {TEXT: seen.text, **({TARGET: seen.target} if seen.target else {}), **seen.choice.to_address()}
-    if len(seen.text) + len(seen.target) > LONGEST:
+    written = {
+        TEXT: seen.text, **({TARGET: seen.target} if seen.target else {}), **seen.choice.to_address(),
+        **seen.comparison.to_address(),
+    }
+    if sum(map(len, written.values())) > LONGEST:
         written.clear()
     if written != opened:
         st.query_params.from_dict(written)
@@ -97,6 +105,32 @@ def choice() -> Choice:
 def choose(chosen: Choice) -> None:
     """Choose; for callbacks, which run before the page, and right before a change of page."""
     st.session_state[CHOICE] = chosen
+
+
+def change(**changes: object) -> None:
+    """Choose something else about what is shown; for callbacks."""
+    choose(replace(choice(), **changes))
+
+
+def comparison() -> Comparison:
+    """What is compared."""
+    return st.session_state[COMPARISON]
+
+
+def compare(**changes: object) -> None:
+    """Compare something else; for callbacks."""
+    st.session_state[COMPARISON] = replace(comparison(), **changes)
+
+
+def hold(key: str, value: object) -> str:
+    """Let the widget `key` hold a value that is kept elsewhere, and return the key.
+
+    For widgets with a callback that keeps what they are changed to. Assigning takes away what is being typed, so it is
+    done only where something changes.
+    """
+    if st.session_state.get(key) != value:
+        st.session_state[key] = value
+    return key
 
 
 def was_drawn(key: str) -> bool:

@@ -14,9 +14,10 @@ PAGES = {
     "/encoder_attention": ("Encoder self-attention", 1),
     "/masked_attention": ("Masked self-attention", 1),
     "/cross_attention": ("Cross-attention", 1),
+    "/compare_heads": ("Similarity", 0),
     "/about": ("About the model", 0),
 }
-MENU = ["Translate", "Encoder attention", "Masked attention", "Cross attention", "About the model"]
+MENU = ["Translate", "Encoder attention", "Masked attention", "Cross attention", "Compare heads", "About the model"]
 DREAM = "text=I+have+a+dream.&layer=2&head=5"
 
 
@@ -32,7 +33,7 @@ def test_a_cold_deep_link_shows_the_page_in_its_frame(serve, visit, path):
         someone.open(f"{path}?{DREAM}")
         someone.see(title)
         someone.maps(maps)
-        assert [someone.page.get_by_role("link", name=name).count() > 0 for name in MENU] == [True] * 5
+        assert [someone.page.get_by_role("link", name=name).count() > 0 for name in MENU] == [True] * len(MENU)
         assert someone.page.get_by_role("dialog").count() == 0
         assert someone.page.get_by_text("Page not found").count() == 0
         if maps == 1:

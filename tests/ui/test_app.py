@@ -8,6 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.ui.choice import LOOKS, PALETTES, SCALES
+from pages.ui.compare.comparison import PARTS
 from pages.ui.payload import decimals
 from pages.ui.state import EXAMPLES
 from transformer.analysis.view import view_of
@@ -19,7 +20,8 @@ ATTENTION = {
     "pages/cross_attention.py": "cross",
 }
 READING = ["pages/translate.py", *ATTENTION]
-PAGES = [*READING, "pages/about.py"]
+COMPARE = "pages/compare_heads.py"
+PAGES = [*READING, COMPARE, "pages/about.py"]
 
 
 def app(page: str = "pages/translate.py", **address: str) -> AppTest:
@@ -55,8 +57,9 @@ def healthy(test: AppTest) -> bool:
 def test_every_page_opens_with_something_to_look_at(page):
     test = app(page)
     assert healthy(test) and not test.warning
-    assert len(browsers(test)) == {"pages/translate.py": 3, "pages/about.py": 0}.get(page, 1)
-    assert len(test.get("vega_lite_chart")) == (3 if page == "pages/masked_attention.py" else 0)
+    assert len(browsers(test)) == {"pages/translate.py": 3, "pages/about.py": 0, COMPARE: 0}.get(page, 1)
+    charts = {"pages/masked_attention.py": 3, "pages/cross_attention.py": 2, COMPARE: 3}
+    assert len(test.get("vega_lite_chart")) == charts.get(page, 0)
 
 
 def test_a_sentence_is_translated():
@@ -136,6 +139,76 @@ def test_the_browser_is_asked_again_only_for_something_new():
     test.switch_page("pages/about.py").run()
     test.switch_page("pages/encoder_attention.py").run()
     assert browsers(test)[0]["asked"]["number"] > first["number"], "a new browser on the page knows nothing"
+
+
+@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
+def test_every_comparison_works(part, kind):
+    address = {"text": "I have a dream.", "compare_part": part, "compare_kind": kind}
+    test = app(COMPARE, **address)
+    assert healthy(test) and not test.warning
+    drawn = {"heads": 3, "similarity": 2, "versus": 0, "layers": 3}
+    assert len(test.get("vega_lite_chart")) == drawn[part]
+    assert test.segmented_control("compare_part").value == part
+    assert test.query_params.get("compare_kind", "encoder") == kind
+
+
+def test_every_metric_can_be_mapped():
+    test = app(COMPARE, text="I have a dream.")
+    for name in ("entropy", "distance", "alignment_read", "strongest_rarest"):
+        test.selectbox("compare_metric").set_value(name).run()
+        assert healthy(test) and test.query_params["compare_metric"] == name
+        missing = sum("has no such number" in caption.value for caption in test.caption)
+        assert len(test.get("vega_lite_chart")) == 3 - missing
+
+
+def test_a_word_is_followed_through_the_layers():
+    test = app(COMPARE, text="I have a dream.", compare_part="layers")
+    test.selectbox("compare_row").set_value(3)
+    test.selectbox("compare_head").set_value(6)
+    test.toggle("compare_words").set_value(True)
+    test.run()
+    assert healthy(test) and "**Head 7 of every layer**" in texts(test)
+    assert [test.query_params[name] for name in ("compare_row", "head", "words")] == ["3", "7", "true"]
+    submit(test, "No.")
+    assert healthy(test), "a word that a shorter sentence does not have"
+
+
+def versus(test: AppTest) -> list[dict]:
+    (node,) = test.get("bidi_component")
+    return json.loads(node.proto.json)["sides"]
+
+
+def test_tired_against_wide():
+    test = app(COMPARE, compare_part="versus", text="x")
+    first, second, difference = versus(test)
+    assert healthy(test) and "differ most here" in texts(test)
+    assert any("tired" in label for label in first["columns"]) and any("wide" in label for label in second["columns"])
+    assert any("tired" in label and "wide" in label for label in difference["columns"])
+    expected = [round(b - a, 4) for a, b in zip(first["values"], second["values"], strict=True)]
+    assert difference["values"] == pytest.approx(expected, abs=1e-9)
+    test.selectbox("compare_b_kind").set_value("cross").run()
+    assert healthy(test) and len(versus(test)) == 2 and "no difference to draw" in texts(test)
+    assert test.query_params["compare_b"].startswith("cross.")
+    test.text_input("compare_a_text").set_value("  ").run()
+    assert healthy(test) and ["nothing to read" in warning.value for warning in test.warning] == [True]
+
+
+def test_the_head_that_differs_most_can_be_shown():
+    test = app(COMPARE, compare_part="versus", text="x", compare_a="encoder.1.1.words.I am tired.",
+               compare_b="encoder.1.1.words.I am wide.")
+    buttons = [button for button in test.button if button.label == "Show that head"]
+    assert buttons or "differs most between" not in texts(test)
+    for button in buttons:
+        button.click()
+        test.run()
+        assert healthy(test) and "differs most between" not in texts(test)
+
+
+def test_alignment_can_be_read_off_either_step():
+    test = app("pages/cross_attention.py", text="I have a dream.")
+    test.segmented_control("alignment_shift").set_value(True).run()
+    assert healthy(test) and test.query_params["shift"] == "true"
 
 
 def test_another_translation_is_read_and_compared():

@@ -4,7 +4,7 @@ import pytest
 
 from transformer.config import TransformerConfig
 from transformer.model import build
-from transformer.parameters import parameter_table
+from transformer.parameters import concatenation_table, parameter_table
 
 SIZES = {"source_vocabulary": 50, "target_vocabulary": 50, "d_model": 16, "heads": 2, "d_ff": 32}
 
@@ -28,3 +28,27 @@ def test_numbers_of_the_shipped_shape():
     assert table["encoder: multi-head self-attention"] == 6 * 4 * (256 * 256 + 256)
     assert table["decoder: position-wise feed-forward network"] == 6 * (2 * 256 * 1024 + 1024 + 256)
     assert sum(table.values()) == 13_116_224
+
+
+def test_concatenated_positions_double_the_stream():
+    config = TransformerConfig(**SIZES, encoder_layers=1, decoder_layers=1)
+    table = {row.part: (row.added, row.concatenated) for row in concatenation_table(config)}
+    assert table["token embedding (source)"] == (50 * 16, 50 * 16)
+    assert table["encoder: multi-head self-attention"] == (4 * (16 * 16 + 16), 4 * (32 * 32 + 32))
+    assert table["decoder: position-wise feed-forward network"] == (2 * 16 * 32 + 32 + 16, 2 * 32 * 32 + 32 + 32)
+    assert table["generator (output layer)"] == (50 * 16 + 50, 50 * 32 + 50)
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("positions", ["sinusoidal_halves", "learned", "none"])
+@pytest.mark.parametrize("tied", ["none", "target", "all"])
+def test_concatenation_compares_the_whole_model(tied, positions, bias):
+    config = TransformerConfig(**SIZES, tied_embeddings=tied, positions=positions, output_bias=bias)
+    table = concatenation_table(config)
+    assert [(row.part, row.added) for row in table if row.added] == parameter_table(config)
+    tables = 1 if tied == "all" else 2
+    wide = TransformerConfig(**{**SIZES, "d_model": 32}, tied_embeddings="none", positions=positions, output_bias=bias)
+    expected = sum(count for _, count in parameter_table(wide)) - 2 * 50 * 32 + tables * 50 * 16
+    if positions == "learned":
+        expected -= 2 * 512 * 16
+    assert sum(row.concatenated for row in table) == expected

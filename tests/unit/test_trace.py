@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from transformer.options import RunOptions
 from transformer.trace import Trace
 
 TEXTS = ["The dog.", "a\x00b \ud83d </s> ▁", "日本 🙂"]
@@ -25,6 +26,13 @@ def test_survives_the_way_through_json(trace):
     text = trace.to_json()
     assert Trace.from_json(text).equals(trace)
     assert json.loads(text)["source_text"] == trace.source_text
+
+
+def test_the_files_say_what_the_run_left_out(small_translator, tmp_path):
+    options = RunOptions(positions=False)
+    trace = small_translator.translate("The dog.", options=options)
+    trace.to_npz(tmp_path / "trace.npz")
+    assert Trace.from_npz(tmp_path / "trace.npz").options == Trace.from_json(trace.to_json()).options == options
 
 
 def test_npz_is_plain_numpy(trace, tmp_path):

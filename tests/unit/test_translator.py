@@ -8,6 +8,7 @@ import torch
 
 from transformer.checkpoint import load_checkpoint, save_checkpoint
 from transformer.errors import DeviceError, TextError
+from transformer.options import AS_TRAINED, RunOptions
 from transformer.tokenizer import END, START
 from transformer.trace import KINDS
 from transformer.translator import DETAILS, MAX_PIECES, Translator, available_devices
@@ -96,6 +97,52 @@ def test_details_agree_with_the_weights(small_translator):
         np.testing.assert_allclose(trace.attention(kind) @ d["values"], d["outputs"], atol=1e-4)
     assert trace.details["encoder_residual"].shape == (1 + 2 * 2, len(trace.source_pieces), 32)
     assert trace.details["decoder_residual"].shape == (1 + 3 * 3, len(trace.target_pieces), 32)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [RunOptions(decoder_mask=False), RunOptions(positions=False), RunOptions(decoder_mask=False, positions=False)],
+)
+def test_a_run_that_leaves_something_out_changes_no_later_run(small_translator, options):
+    translated = small_translator.translate(TEXT, details=True)
+    read = small_translator.read(TEXT, "Der alte Mann liest.", details=True)
+    weights = {name: value.clone() for name, value in small_translator._model.state_dict().items()}
+    trace = small_translator.read(TEXT, "Der alte Mann liest.", details=True, options=options)
+    assert small_translator.translate(TEXT, details=True, options=options).options == trace.options == options
+    assert not np.array_equal(trace.decoder, read.decoder)
+    assert all(torch.equal(value, weights[name]) for name, value in small_translator._model.state_dict().items())
+    assert small_translator.translate(TEXT, details=True).equals(translated)
+    assert small_translator.read(TEXT, "Der alte Mann liest.", details=True).equals(read)
+    assert read.options == AS_TRAINED
+
+
+def test_without_the_decoder_mask_the_translation_stays_and_its_reading_changes(small_translator):
+    normal = small_translator.translate(TEXT)
+    trace = small_translator.translate(TEXT, options=RunOptions(decoder_mask=False))
+    assert trace.predicted_pieces == normal.predicted_pieces
+    assert np.array_equal(trace.encoder, normal.encoder)
+    assert trace.decoder_mask.all() and (trace.decoder > 0).all()
+    np.testing.assert_allclose(trace.decoder.sum(-1), 1, atol=1e-5)
+    assert not np.allclose(trace.log_probs, normal.log_probs)
+
+
+def test_a_translation_without_positions_is_written_without_them(shaped_translator):
+    options = RunOptions(positions=False)
+    trace = shaped_translator.translate(TEXT, options=options)
+    assert [piece.id for piece in trace.predicted_pieces] == trace.candidate_ids[:, 0].tolist()
+    if shaped_translator.config.positions != "none":
+        assert trace.predicted_pieces != shaped_translator.translate(TEXT).predicted_pieces
+
+
+def test_without_positions_the_stream_begins_with_the_embeddings(small_translator):
+    normal = small_translator.read("a a", "b b", details=True)
+    trace = small_translator.read("a a", "b b", details=True, options=RunOptions(positions=False))
+    assert trace.source_pieces[0].id == trace.source_pieces[1].id and trace.decoder_mask.sum() == 3 * 4 / 2
+    for stack in ("encoder", "decoder"):
+        positions = normal.details[f"{stack}_residual"][0] - trace.details[f"{stack}_residual"][0]
+        expected = small_translator._model.source_positions.table[: len(positions)].numpy()
+        np.testing.assert_allclose(positions, expected, atol=1e-5)
+    assert np.array_equal(trace.encoder[0, :, 0], trace.encoder[0, :, 1]), "equal pieces are the same to every head"
 
 
 def test_a_trace_cannot_be_changed(small_translator):

@@ -1,1 +1,1 @@
-"""Numbers read off a trace: numpy only, no model."""
+"""Numbers read off a trace and a model's weights, and the mathematics beside them: numpy only, no model."""

@@ -11,6 +11,7 @@ from torch import Tensor
 from transformer.decoding.constraints import Constraints
 from transformer.decoding.step import Step, predict
 from transformer.model import Transformer
+from transformer.options import AS_TRAINED, RunOptions
 from transformer.tokenizer import END, PAD, START
 
 
@@ -22,6 +23,7 @@ def walk(
     *,
     limit: int,
     constraints: Constraints,
+    options: RunOptions = AS_TRAINED,
     capture: bool,
 ) -> Iterator[Step]:
     """Decode B sentences side by side until each has predicted the end symbol.
@@ -34,6 +36,7 @@ def walk(
             chosen [B]. It is called once a step, forced or not.
         limit: most steps to take.
         constraints: pieces forced and banned.
+        options: those that `memory` was made with.
         capture: keep the attention rows of every step.
 
     Yields:
@@ -43,7 +46,7 @@ def walk(
         ValueError: the constraints cannot be followed.
     """
     constraints.check(model.config.target_vocabulary, limit)
-    cache = model.begin(memory, source_real)
+    cache = model.begin(memory, source_real, options=options)
     read = torch.full((len(memory),), START, device=memory.device)
     ended = torch.zeros_like(read, dtype=torch.bool)
     score = torch.zeros(len(memory), dtype=torch.float64)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor, nn
@@ -14,6 +14,7 @@ from transformer.model.layers import DecoderLayer, EncoderLayer
 from transformer.model.masks import causal_mask, padding_mask
 from transformer.model.positions import PositionalEncoding
 from transformer.model.recorder import Recorder
+from transformer.options import AS_TRAINED, RunOptions
 
 
 @dataclass(frozen=True)
@@ -23,12 +24,14 @@ class DecoderCache:
     Attributes:
         source: cross-attention keys and values of the source, [B, H, S, K].
         source_real: bool [B, S], False on padding.
+        options: of the run, the same for all its steps.
         past: self-attention keys and values of the pieces read so far, [B, H, P, K]; empty before the first.
         length: number of pieces read so far, P.
     """
 
     source: tuple[KeysAndValues, ...]
     source_real: Tensor
+    options: RunOptions
     past: tuple[KeysAndValues, ...] = ()
     length: int = 0
 
@@ -38,18 +41,19 @@ class DecoderCache:
         def of(parts: tuple[KeysAndValues, ...]) -> tuple[KeysAndValues, ...]:
             return tuple(KeysAndValues(part.keys[rows], part.values[rows]) for part in parts)
 
-        return DecoderCache(of(self.source), self.source_real[rows], of(self.past), self.length)
+        return replace(self, source=of(self.source), source_real=self.source_real[rows], past=of(self.past))
 
     def select_past(self, rows: Tensor) -> DecoderCache:
         """As `select`, for as many rows [B] as there are, each with the source of the row that it continues."""
         past = tuple(KeysAndValues(part.keys[rows], part.values[rows]) for part in self.past)
-        return DecoderCache(self.source, self.source_real, past, self.length)
+        return replace(self, past=past)
 
 
 class Transformer(nn.Module):
     """The model of "Attention Is All You Need" (Vaswani et al. 2017, section 3, figure 1).
 
-    Holds parameters only. Every run gets its masks, cache and recorder as arguments, so threads can share one model.
+    Holds parameters only. Every run gets its masks, options, cache and recorder as arguments, so threads can share one
+    model.
     """
 
     def __init__(self, config: TransformerConfig) -> None:
@@ -85,9 +89,16 @@ class Transformer(nn.Module):
             source_real = torch.ones_like(source, dtype=torch.bool)
         return self.generator(self.decode(target, self.encode(source, source_real), source_real))
 
-    def encode(self, source: Tensor, source_real: Tensor, *, record: Recorder | None = None) -> Tensor:
+    def encode(
+        self,
+        source: Tensor,
+        source_real: Tensor,
+        *,
+        options: RunOptions = AS_TRAINED,
+        record: Recorder | None = None,
+    ) -> Tensor:
         """The encoder's output [B, S, D] for piece ids [B, S]; `source_real` [B, S] is False on padding."""
-        x = self._embed(source, self.source_embedding, self.source_positions)
+        x = self._embed(source, self.source_embedding, self.source_positions if options.positions else None)
         if record is not None:
             record.residual("encoder", x)
         allowed = padding_mask(source_real)
@@ -96,15 +107,21 @@ class Transformer(nn.Module):
         return self.encoder_norm(x)
 
     def decode(
-        self, target: Tensor, memory: Tensor, source_real: Tensor, *, record: Recorder | None = None
+        self,
+        target: Tensor,
+        memory: Tensor,
+        source_real: Tensor,
+        *,
+        options: RunOptions = AS_TRAINED,
+        record: Recorder | None = None,
     ) -> Tensor:
         """The decoder's output [B, T, D] when it reads all of `target` [B, T] at once (teacher forcing)."""
-        return self.decode_more(target, self.begin(memory, source_real), record=record)[0]
+        return self.decode_more(target, self.begin(memory, source_real, options=options), record=record)[0]
 
-    def begin(self, memory: Tensor, source_real: Tensor) -> DecoderCache:
+    def begin(self, memory: Tensor, source_real: Tensor, *, options: RunOptions = AS_TRAINED) -> DecoderCache:
         """A cache for decoding from the encoder's output [B, S, D], before the first piece is read."""
         source = tuple(layer.cross_attention.project_keys_and_values(memory) for layer in self.decoder_layers)
-        return DecoderCache(source, source_real)
+        return DecoderCache(source, source_real, options)
 
     def decode_more(
         self, target: Tensor, cache: DecoderCache, *, record: Recorder | None = None
@@ -115,11 +132,14 @@ class Transformer(nn.Module):
             The decoder's output [B, T, D] for the new pieces (`generator` turns it into logits), and the cache
             with them. The cache given stays as it was.
         """
-        x = self._embed(target, self.target_embedding, self.target_positions, start=cache.length)
+        positions = self.target_positions if cache.options.positions else None
+        x = self._embed(target, self.target_embedding, positions, start=cache.length)
         if record is not None:
             record.residual("decoder", x)
         length = cache.length + target.shape[1]
         allowed = causal_mask(length, device=target.device)[cache.length :]
+        if not cache.options.decoder_mask:
+            allowed = torch.ones_like(allowed)
         source_allowed = padding_mask(cache.source_real)
         seen = []
         for layer, source, past in zip(
@@ -127,15 +147,15 @@ class Transformer(nn.Module):
         ):
             x, keys_and_values = layer(x, source, allowed, source_allowed, past=past, record=record)
             seen.append(keys_and_values)
-        return self.decoder_norm(x), DecoderCache(cache.source, cache.source_real, tuple(seen), length)
+        return self.decoder_norm(x), replace(cache, past=tuple(seen), length=length)
 
     def _embed(
-        self, pieces: Tensor, embedding: nn.Embedding, positions: PositionalEncoding, *, start: int = 0
+        self, pieces: Tensor, embedding: nn.Embedding, positions: PositionalEncoding | None, *, start: int = 0
     ) -> Tensor:
         x = embedding(pieces)
         if self.config.scale_embedding:
             x = x * math.sqrt(self.config.d_model)
-        return self.dropout(positions(x, start=start))
+        return self.dropout(x if positions is None else positions(x, start=start))
 
 
 def build(config: TransformerConfig) -> Transformer:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from transformer.options import AS_TRAINED
 from transformer.tokenizer import END, START, Piece
 from transformer.trace import KINDS, Trace
 
@@ -47,6 +48,7 @@ def _made_up_trace(source, target, **maps):
         candidate_ids=np.zeros((rows, 1), np.int64),
         candidate_log_probs=np.zeros((rows, 1), np.float32),
         details={},
+        options=AS_TRAINED,
     )
 
 

@@ -5,6 +5,7 @@ import torch
 
 from transformer.config import TransformerConfig
 from transformer.model import Recorder, build
+from transformer.options import RunOptions
 
 SIZES = {
     "source_vocabulary": 20, "target_vocabulary": 20, "d_model": 16, "heads": 4, "encoder_layers": 2,
@@ -142,6 +143,50 @@ def test_a_cache_can_be_rearranged(model, pair):
     plain, _ = model.decode_more(target[:, 2:3], cache)
     chosen, _ = model.decode_more(target[rows, 2:3], cache.select(rows))
     torch.testing.assert_close(chosen, plain[rows], atol=1e-5, rtol=1e-5)
+
+
+def test_without_the_decoder_mask_later_pieces_leak(model, pair):
+    source, target = pair
+    real = torch.ones_like(source, dtype=torch.bool)
+    memory = model.encode(source, real)
+    changed = target.clone()
+    changed[:, 3] = (changed[:, 3] - 3) % 16 + 4
+    masked = model.decode(target, memory, real)
+    record, options = Recorder(details=True), RunOptions(decoder_mask=False)
+    before = model.decode(target, memory, real, options=options, record=record)
+    after = model.decode(changed, memory, real, options=options)
+    assert not torch.allclose(before[:, :3], after[:, :3])
+    for weights, scores in zip(record.tensors["decoder.weights"], record.tensors["decoder.scores"], strict=True):
+        assert (weights > 0).all()
+        torch.testing.assert_close(weights, scores.softmax(-1))
+    assert torch.equal(model.decode(target, memory, real), masked), "the next run has its mask again"
+
+
+def test_without_positions_shuffled_pieces_give_shuffled_output(model, pair):
+    source, _ = pair
+    real = torch.ones_like(source, dtype=torch.bool)
+    order = torch.tensor([3, 0, 5, 1, 4, 2])
+    normal = model.encode(source, real)
+    assert not torch.allclose(model.encode(source[:, order], real), normal[:, order], atol=1e-2)
+    options = RunOptions(positions=False)
+    plain = model.encode(source, real, options=options)
+    torch.testing.assert_close(
+        model.encode(source[:, order], real, options=options), plain[:, order], atol=1e-5, rtol=1e-5
+    )
+    assert torch.equal(model.encode(source, real), normal), "the next run has its positions again"
+
+
+def test_a_cache_keeps_the_options_of_its_run(model, pair):
+    source, target = pair
+    real = torch.ones_like(source, dtype=torch.bool)
+    options = RunOptions(positions=False)
+    memory = model.encode(source, real, options=options)
+    _, cache = model.decode_more(target[:, :2], model.begin(memory, real, options=options))
+    rows = torch.tensor([0, 1])
+    hidden, cache = model.decode_more(target[:, 2:], cache.select(rows).select_past(rows))
+    expected = model.decode(target, memory, real, options=options)
+    torch.testing.assert_close(hidden, expected[:, 2:], atol=1e-5, rtol=1e-5)
+    assert cache.options == options
 
 
 def test_dropout_works_in_training_only(model, pair):

@@ -8,7 +8,7 @@ from pages.ui.choice import FIRST, Choice, from_address, from_browser
 
 OTHER = Choice(
     layer=3, head=6, words=True, hide=True, scale="square root", palette="magma", look="lines", threshold=12,
-    metric="entropy", rows=(0, 4), columns=(7,),
+    metric="entropy", rows=(0, 4), columns=(7,), shift=True,
 )
 
 

@@ -1,0 +1,112 @@
+"""All heads as maps and as a table: every metric, on this sentence and over many."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import altair as alt
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from pages.ui import state
+from pages.ui.browser import TITLES
+from pages.ui.figures import matrix
+from pages.ui.links import open_head
+from pages.ui.sentence import Reading
+from transformer.analysis.heads import METRICS, HeadMetrics, metrics_of
+from transformer.analysis.names import RULES, head_names
+from transformer.analysis.statistics import Statistics
+from transformer.trace import KINDS, Kind
+
+STATISTICS = Path(__file__).parents[3] / "assets" / "head_statistics.json"
+MANY = "over {} sentences"
+
+
+@st.cache_resource
+def shipped_statistics() -> Statistics:
+    """The metrics of the shipped model over the sentences of assets/sentences.txt."""
+    return Statistics.from_json(STATISTICS.read_text(encoding="utf-8"))
+
+
+def show_all_heads(reading: Reading) -> None:
+    """Maps of one metric, and the table of all."""
+    many = shipped_statistics()
+    here = {kind: reading.metrics(kind) for kind in KINDS}
+    comparison = state.comparison()
+    titles = {metric.name: metric.title for metric in METRICS}
+    metric = comparison.metric if comparison.metric in titles else "confidence"
+    st.selectbox(
+        "Number shown by the maps", titles, key=state.hold("compare_metric", metric), format_func=titles.get,
+        on_change=lambda: state.compare(metric=st.session_state.compare_metric),
+    )
+    st.caption(next(each.meaning for each in METRICS if each.name == metric))
+    for column, kind in zip(st.columns(3, gap="medium"), KINDS, strict=True):
+        with column:
+            st.markdown(f"**{TITLES[kind]}**")
+            if metric in here[kind].values:
+                st.altair_chart(
+                    _map(here[kind], metric), key=f"compare_map_{kind}", width="stretch",
+                    alt=f"{titles[metric]} of every head; the table below has the same numbers.",
+                )
+            else:
+                st.caption("This kind of attention has no such number.")
+    _table(here, many)
+
+
+def _map(metrics: HeadMetrics, name: str) -> alt.Chart:
+    values = metrics.values[name]
+    layers, heads = values.shape
+    metric = next(each for each in METRICS if each.name == name)
+    most = metric.high or max(float(np.nan_to_num(values).max()), 1e-9)
+    return matrix(
+        np.nan_to_num(values), [f"layer {layer}" for layer in range(1, layers + 1)],
+        [f"head {head}" for head in range(1, heads + 1)], name=f"{metric.title} ({metric.unit})",
+        scale=alt.Scale(domain=[0, most], scheme="viridis"),
+    )
+
+
+def _table(here: dict[Kind, HeadMetrics], many: Statistics) -> None:
+    named_only = st.toggle("Only heads with a name", key="compare_named")
+    st.markdown("**Every number of every head.** Click a column's head to sort, a row to open the head.")
+    table = head_table(here, many)
+    if named_only:
+        table = table[(table["name here"] != "") | (table[f"name {MANY.format(many.sentences)}"] != "")]
+    picked = st.dataframe(
+        table, key="compare_table", hide_index=True, height=420, on_select="rerun", selection_mode="single-row",
+        column_config={name: st.column_config.NumberColumn(format="%.3f") for name in table.columns[5:]},
+    ).selection.rows
+    if picked:
+        row = table.iloc[picked[0]]
+        kind = next(kind for kind, title in TITLES.items() if title == row["kind"])
+        open_head(kind, int(row["layer"]) - 1, int(row["head"]) - 1)
+    with st.expander("When a head gets a name"):
+        st.markdown(
+            "Heads rest on the first piece and on the end symbol when they have nothing to do, so links there do not "
+            "count for any name but “end symbol”.\n\n"
+            + "\n".join(f"- **{rule.name}** ({', '.join(rule.kinds)}): {rule.threshold}" for rule in RULES)
+        )
+        st.caption(
+            f"The numbers over {many.sentences} sentences (assets/sentences.txt) were computed once, by "
+            "`python -m transformer.analysis --sentences assets/sentences.txt --output assets/head_statistics.json`."
+        )
+
+
+def head_table(here: dict[Kind, HeadMetrics], many: Statistics) -> pd.DataFrame:
+    """A row a head: kind, layer, head, its names, and every metric on this sentence and over many."""
+    over = MANY.format(many.sentences)
+    rows = []
+    for kind, metrics in here.items():
+        layers, heads = next(iter(metrics.values.values())).shape
+        names, names_over = head_names(metrics), head_names(many.heads[kind])
+        for layer in range(layers):
+            for head in range(heads):
+                row = {
+                    "kind": TITLES[kind], "layer": layer + 1, "head": head + 1,
+                    "name here": ", ".join(names[layer][head]), f"name {over}": ", ".join(names_over[layer][head]),
+                }
+                for metric in metrics_of(kind):
+                    row[metric.title] = metrics.values[metric.name][layer, head]
+                    row[f"{metric.title} {over}"] = many.heads[kind].values[metric.name][layer, head]
+                rows.append(row)
+    return pd.DataFrame(rows)

@@ -1,0 +1,42 @@
+"""ALiBi: instead of positions on the embeddings, a bias on the scores that grows with the distance.
+
+Press et al. 2022, "Train Short, Test Long: Attention with Linear Biases Enables Input Length Extrapolation".
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def slopes(heads: int) -> np.ndarray:
+    """How much each head takes off a score for a position of distance, [H].
+
+    For a power of two the geometric sequence that begins with 2^(-8 / H) and has that ratio (section 3). For other
+    numbers as in the authors' code: the slopes of the next smaller power of two, then every second one of the power
+    above it.
+
+    Raises:
+        ValueError: there is no head.
+    """
+    if heads < 1:
+        raise ValueError(f"there must be at least one head, not {heads}")
+    power = 1 << heads.bit_length() - 1
+    between = _geometric(2 * power)[0::2]
+    return np.concatenate([_geometric(power), between[: heads - power]])
+
+
+def biases(heads: int, length: int) -> np.ndarray:
+    """What is added to the scores of each head, [H, T, T]: minus slope times distance.
+
+    Args:
+        heads: number of heads H.
+        length: positions T. The paper has masked self-attention, where keys are never later than the query; for
+            keys behind it this is the symmetric form, which the authors name for encoders.
+    """
+    positions = np.arange(length)
+    return -slopes(heads)[:, None, None] * np.abs(positions[:, None] - positions)
+
+
+def _geometric(heads: int) -> np.ndarray:
+    """[H], for a power of two."""
+    return 2.0 ** (-8 / heads * np.arange(1, heads + 1))
