@@ -20,7 +20,7 @@ function mapGeometry(arranged, width, profiles) {
   const right = Math.max(narrow ? 8 : LEGEND, columnBand * Math.cos(COLUMN_ANGLE) + 4) + (profiles.columns ? PROFILE : 0);
   const cellWidth = Math.max(Math.min((width - left - right) / columns.length, 84), 2);
   // Nearly square, but never too low for a label where there is room for all of them.
-  const cellHeight = Math.max(Math.min(Math.floor(600 / rows.length), Math.max(cellWidth, 22), 50), 4);
+  const cellHeight = Math.max(Math.floor(Math.min(600 / rows.length, Math.max(cellWidth, 22), 50)), 4);
   const below = (profiles.rows ? PROFILE : 0) + 6;
   return {
     left, top, cellWidth, cellHeight, columnBand, width, narrow,

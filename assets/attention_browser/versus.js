@@ -36,7 +36,7 @@ class Versus {
     });
     this.maps.replaceChildren(...this.sides.map((side) => {
       side.canvas = element("canvas", { tabindex: 0, role: "application", "aria-label": `${side.title}. Arrow keys read the cells.` });
-      side.canvas.onmousemove = (event) => this.point(hitMap(side.geometry, event.offsetX, event.offsetY));
+      side.canvas.onmousemove = (event) => this.point(side.geometry ? hitMap(side.geometry, event.offsetX, event.offsetY) : null);
       side.canvas.onmouseleave = () => this.point(null);
       side.box = element("div", {}, element("strong", {}, side.title), side.canvas);
       return side.box;
