@@ -42,8 +42,14 @@ LEGEND = {"orient": "bottom", "gradientThickness": 10, "labelColor": "currentCol
 MOST_LABELS = 24
 
 
+# What a masked cell looks like: not a small number, but none.
+MASKED = "#8b93a3"
+PICK = "pick"
+
+
 def matrix(
-    values: np.ndarray, rows: Sequence[str], columns: Sequence[str], *, name: str, scale: alt.Scale
+    values: np.ndarray, rows: Sequence[str], columns: Sequence[str], *, name: str, scale: alt.Scale,
+    titles: tuple[str | None, str | None] = (None, None), mask: np.ndarray | None = None, pick: bool = False,
 ) -> alt.Chart:
     """A matrix as a heatmap; row 0 is on top, and axes are positions that labels only name.
 
@@ -52,18 +58,30 @@ def matrix(
         rows, columns: labels.
         name: of the values.
         scale: their colours.
+        titles: of the rows and of the columns.
+        mask: bool [R, C], False = masked, which has its own look and is said instead of a number.
+        pick: a click selects `PICK` with fields row and column, from 1.
     """
     at_rows, at_columns = np.indices(values.shape).reshape(2, -1)
+    seen = np.ones(values.size, dtype=bool) if mask is None else mask.ravel()
     table = pd.DataFrame({
-        "row": at_rows + 1, "column": at_columns + 1, "value": values.ravel().astype(float),
+        "row": at_rows + 1, "column": at_columns + 1, "value": np.where(seen, values.ravel().astype(float), np.nan),
+        "shown": [f"{value:.4f}" if there else "masked" for value, there in zip(values.ravel(), seen, strict=True)],
         "from": np.array(rows, dtype=object)[at_rows], "to": np.array(columns, dtype=object)[at_columns],
     })
-    return alt.Chart(table).mark_rect().encode(
-        x=alt.X("column:O", title=None, axis=_axis(columns, orient="top", labelAngle=-60, labelAlign="left")),
-        y=alt.Y("row:O", title=None, axis=_axis(rows)),
-        color=alt.Color("value:Q", scale=scale, legend=alt.Legend(title=name, **LEGEND)),
-        tooltip=[alt.Tooltip("from:N"), alt.Tooltip("to:N"), alt.Tooltip("value:Q", format=".4f", title=name)],
+    row_title, column_title = titles
+    colour = alt.Color("value:Q", scale=scale, legend=alt.Legend(title=name, **LEGEND))
+    chart = alt.Chart(table).mark_rect().encode(
+        x=alt.X(
+            "column:O", title=column_title, axis=_axis(columns, orient="top", labelAngle=-60, labelAlign="left"),
+        ),
+        y=alt.Y("row:O", title=row_title, axis=_axis(rows)),
+        color=colour if mask is None else alt.condition("datum.shown == 'masked'", alt.value(MASKED), colour),
+        tooltip=[alt.Tooltip("from:N"), alt.Tooltip("to:N"), alt.Tooltip("shown:N", title=name)],
     ).properties(height=120 + max(140, min(340, 22 * len(rows))))
+    if not pick:
+        return chart
+    return chart.add_params(alt.selection_point(name=PICK, fields=["row", "column"], toggle=False))
 
 
 def _axis(labels: Sequence[str], **options: object) -> alt.Axis:

@@ -22,6 +22,8 @@ def pages() -> dict[str, list[st.Page]]:
             st.Page("pages/masked_attention.py", title="Masked attention"),
             st.Page("pages/cross_attention.py", title="Cross attention"),
             st.Page("pages/compare_heads.py", title="Compare heads"),
+            st.Page("pages/positional_encoding.py", title="Positional encoding"),
+            st.Page("pages/inside_a_layer.py", title="Inside a layer"),
             st.Page("pages/about.py", title="About the model"),
         ]
     }
