@@ -51,9 +51,17 @@ def heatmap(
         height=height or 110 + max(120, min(420, 20 * len(values))), margin={"l": 0, "r": 0, "t": 8, "b": 0},
         plot_bgcolor=MASKED,
     )
-    figure.update_yaxes(autorange="reversed", title=titles[0], showgrid=False, **_ticks(rows))
-    figure.update_xaxes(title=titles[1], showgrid=False, **_ticks(columns))
+    # Exactly around the cells: what is outside them would look masked.
+    last_row, last_column = values.shape[0] - 0.5, values.shape[1] - 0.5
+    figure.update_yaxes(range=[last_row, -0.5], title=titles[0], showgrid=False, zeroline=False, **_ticks(rows))
+    figure.update_xaxes(range=[-0.5, last_column], title=titles[1], showgrid=False, zeroline=False, **_ticks(columns))
     return figure
+
+
+def colours_of(values: np.ndarray) -> str:
+    """POSITIVE where nothing is negative but something is not 0, else SIGNED."""
+    seen = values[np.isfinite(values)]
+    return POSITIVE if seen.min(initial=0.0) >= 0 and seen.any() else SIGNED
 
 
 def _hover(titles: tuple[str, str], name: str, value: str) -> str:

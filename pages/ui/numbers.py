@@ -50,5 +50,5 @@ def show_table(table: pd.DataFrame, key: str, *, digits: int = 6, height: int | 
     decimals = [name for name in table.columns if table[name].dtype.kind == "f"]
     form = st.column_config.NumberColumn(format=f"%.{digits}f")
     st.dataframe(
-        table, key=key, hide_index=True, height=height, column_config=dict.fromkeys(decimals, form),
+        table, key=key, hide_index=True, height=height, column_config=dict.fromkeys(decimals, form), placeholder="",
     )

@@ -26,7 +26,7 @@ def diagram(place: str) -> alt.LayerChart:
         for at, name in enumerate(stations) if name in WIDE
     ])
     words = pd.DataFrame([{"x": at, "y": 0, "word": name} for at, name in enumerate(stations)])
-    ends = [(HALF if name in WIDE else 0.2) for name in stations]
+    ends = [(HALF if name in WIDE else 0.3 if name == "x, next" else 0.15) for name in stations]
     arrows = pd.DataFrame([
         {"x": at + ends[at], "x2": at + 1 - ends[at + 1], "y": 0, "y2": 0} for at in range(len(stations) - 1)
     ])
@@ -36,7 +36,8 @@ def diagram(place: str) -> alt.LayerChart:
         {"x": added, "x2": added, "y": 0.75, "y2": 0.2},
     ])
     heads = pd.DataFrame([
-        *({"x": row.x2, "y": 0, "angle": 90} for row in arrows.itertuples()), {"x": added, "y": 0.22, "angle": 180},
+        *({"x": row.x2 - 0.04, "y": 0, "angle": 90} for row in arrows.itertuples()),
+        {"x": added, "y": 0.22, "angle": 180},
     ])
     x = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[-0.5, len(stations) - 0.5]))
     y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[-0.5, 1.0]))

@@ -9,20 +9,22 @@ import streamlit as st
 
 from pages.ui import state
 from pages.ui.browser import TITLES
+from pages.ui.choice import Choice
 from pages.ui.figures import AXIS, PICK, matrix
 from pages.ui.heatmap import heatmap
 from pages.ui.inside.inspection import Inspection
 from pages.ui.inside.selection import choose_head, chosen_cell
 from pages.ui.inside.sums import product_table, softmax_table, term_table, value_table
 from pages.ui.labels import column_labels, row_labels, titles
-from pages.ui.numbers import numbered, show_numbers, show_table
+from pages.ui.numbers import frame, numbered, show_numbers, show_table
 from pages.ui.plain import markdown
 from pages.ui.sentence import Reading
 from transformer.analysis.cell import Cell, cell
 from transformer.analysis.contributions import Contributions, contributions
 from transformer.analysis.identifiability import head_identifiability
+from transformer.analysis.residual import PARTS
 from transformer.analysis.view import axes_of
-from transformer.trace import Trace
+from transformer.trace import Kind, Trace
 
 MAP = "inside_map"
 
@@ -44,19 +46,22 @@ def show_cell(reading: Reading) -> None:
     whole = contributions(trace, reading.weights(), kind, layer)
     picture, numbers = st.columns([5, 6], gap="large")
     with picture:
-        _map(trace, kind, layer, head, rows, columns)
+        _map(trace, kind, choice, rows, columns, (row, column))
     with numbers:
         _boxes(rows, columns, row, column)
         _summary(found, rows[row], columns[column], float(np.linalg.norm(found.weighted_values[column])))
     _score(found)
     _softmax(found, columns, column)
     _values(found, columns, column)
-    _output(found, whole, columns, row, head)
+    written = _stream_change(trace, kind, layer, row) if reading.translator.config.norm == "pre" else None
+    _output(found, whole, columns, row, head, written)
     _unique(trace, reading, kind, layer, head, row, columns)
 
 
-def _map(trace: Trace, kind: str, layer: int, head: int, rows: list[str], columns: list[str]) -> None:
-    weights = trace.attention(kind)[layer, head]
+def _map(
+    trace: Trace, kind: Kind, choice: Choice, rows: list[str], columns: list[str], picked: tuple[int, int]
+) -> None:
+    weights = trace.attention(kind)[choice.layer, choice.head]
 
     def clicked() -> None:
         picked = st.session_state[f"{MAP}_{kind}"].selection[PICK]
@@ -66,10 +71,13 @@ def _map(trace: Trace, kind: str, layer: int, head: int, rows: list[str], column
     st.altair_chart(
         matrix(
             weights, rows, columns, name="weight", scale=alt.Scale(domain=[0, 1], scheme="viridis"),
-            titles=titles(False), mask=trace.mask(kind), pick=True,
+            titles=titles(False), mask=trace.mask(kind), picked=picked,
         ),
         key=f"{MAP}_{kind}", width="stretch", on_select=clicked, selection_mode=PICK,
-        alt=f"{TITLES[kind]}, layer {layer + 1}, head {head + 1}; the two boxes choose a cell as well.",
+        alt=f"{TITLES[kind]}, layer {choice.layer + 1}, head {choice.head + 1}; the two boxes choose a cell as well.",
+    )
+    show_numbers(
+        frame(np.where(trace.mask(kind), weights, -np.inf), rows, columns, corner="from"), "inside_map_numbers",
     )
     st.caption("Click a cell, or choose its row and its column in the boxes.")
 
@@ -94,13 +102,14 @@ def _boxes(rows: list[str], columns: list[str], row: int, column: int) -> None:
 def _summary(found: Cell, row: str, column: str, moved: float) -> None:
     """The whole way in a line of numbers."""
     seen = "may look" if found.allowed else "masked"
-    with st.container(horizontal=True):
-        st.metric("1. q · k", f"{found.raw_score:.4f}")
-        st.metric(f"2. ÷ √{len(found.query)}", f"{found.score:.4f}")
-        st.metric("3. mask", seen)
-        st.metric("4. softmax: weight", f"{found.weight:.4f}")
-        st.metric("5. weight × ‖v‖", f"{moved:.4f}")
-        st.metric("6. ‖written‖", f"{np.linalg.norm(found.term):.4f}")
+    steps = {
+        "1. query · key": f"{found.raw_score:.4f}", f"2. divided by √{len(found.query)}": f"{found.score:.4f}",
+        "3. mask": seen, "4. softmax: the weight": f"{found.weight:.4f}",
+        "5. norm of weight × value": f"{moved:.4f}",
+        "6. norm of what it writes": f"{np.linalg.norm(found.term):.4f}",
+    }
+    for place, (label, value) in zip([*st.columns(3), *st.columns(3)], steps.items(), strict=True):
+        place.metric(label, value)
     if found.allowed:
         verb = f"looks at **{markdown(column)}** with **{found.weight:.4f}** of its attention"
     else:
@@ -172,12 +181,29 @@ def _values(found: Cell, columns: list[str], column: int) -> None:
         )
 
 
-def _output(found: Cell, whole: Contributions, columns: list[str], row: int, head: int) -> None:
-    """Step 6."""
+def _stream_change(trace: Trace, kind: Kind, layer: int, row: int) -> np.ndarray:
+    """What the trace says that an attention layer added to the stream of a row, [D]; true for pre-norm only."""
+    stack = "encoder" if kind == "encoder" else "decoder"
+    parts = PARTS[stack]
+    at = layer * len(parts) + parts.index("cross_attention" if kind == "cross" else "self_attention")
+    before, after = trace.details[f"{stack}_residual"][at : at + 2, row].astype(np.float64)
+    return after - before
+
+
+def _output(
+    found: Cell, whole: Contributions, columns: list[str], row: int, head: int, written: np.ndarray | None
+) -> None:
+    """Step 6.
+
+    Args:
+        written: what the trace says that the sub-layer wrote to this row; None where the trace does not say.
+    """
     st.subheader("6. Where it goes: through the output projection into the stream", anchor=False)
     heads = whole.heads()[:, row]
     output = whole.output()[row]
-    difference = np.abs(heads.sum(axis=0) + whole.bias - output).max()
+    agrees = "" if written is None else (
+        f"; the stream in the trace grows by the same, to {np.abs(written - output).max():.1e}"
+    )
     picture, words = st.columns([5, 6], gap="large")
     with picture:
         table = term_table(found, whole, columns, row, head)
@@ -192,8 +218,7 @@ def _output(found: Cell, whole: Contributions, columns: list[str], row: int, hea
             f"This cell adds the vector weight × v W^O, of norm **{np.linalg.norm(found.term):.4f}**, to the head’s "
             f"term of norm {np.linalg.norm(found.head_term):.4f}; along it, that is {share:.1%} of it. The terms of "
             f"all {len(heads)} heads and b^O add up to what the sub-layer writes, of norm {np.linalg.norm(output):.4f} "
-            f"(the sum is off by {difference:.1e}). A large weight on a short vector moves little (Kobayashi et al. "
-            "2020): compare the two panels."
+            f"{agrees}. A large weight on a short vector moves little (Kobayashi et al. 2020): compare the two panels."
         )
         by_head = pd.DataFrame({
             "head": [*(f"head {number}" for number in range(1, len(heads) + 1)), "b^O", "sum: the sub-layer"],
@@ -223,7 +248,7 @@ def term_chart(table: pd.DataFrame) -> alt.Chart:
 
 
 def _unique(
-    trace: Trace, reading: Reading, kind: str, layer: int, head: int, row: int, columns: list[str]
+    trace: Trace, reading: Reading, kind: Kind, layer: int, head: int, row: int, columns: list[str]
 ) -> None:
     """Whether other weights would have done the same."""
     st.subheader("Could other weights have given the same output?", anchor=False)
@@ -237,11 +262,11 @@ def _unique(
         )
     else:
         st.markdown(
-            f"No row of values can hide anything for its size alone: this row sees {visible} columns, not more than "
-            f"K = {found.width}. The rank of what it sees is {rank}"
+            f"This row sees {visible} columns, and a value has K = {found.width} numbers, so n ≤ K. The rank of what "
+            f"it sees is {rank}"
             + (", so these weights are the only ones that give this output." if rank == visible else
                f", so they can still change in {visible - rank} directions: values repeat.")
-            + " The warning comes where n > K."
+            + " Where n > K, weights are never unique, and this page warns."
         )
     table = pd.DataFrame({
         "column": numbered(columns), "weight": trace.attention(kind)[layer, head, row].astype(float),

@@ -48,7 +48,7 @@ def show_norm(reading: Reading) -> None:
             "Sub-layer", PARTS[stack], format_func=NAMES.get, required=True,
             **state.held(Inspection, "sublayer", value=part),
         )
-        choice = choose_head(trace, stack, Inspection.PREFIX)
+        choice = choose_head(trace, stack, Inspection.PREFIX, head=False)
     found = sublayer(trace, weights, stack, choice.layer, part)
     labels = piece_labels(trace, "S" if stack == "encoder" else "T")
     st.markdown(_what_norm_does(found, ours))
@@ -75,7 +75,8 @@ def spread_table(found: SubLayer, labels: list[str]) -> pd.DataFrame:
         ("before", found.norm.before), ("normalised", found.norm.normalised), ("after gain and bias", found.norm.after),
     ):
         each = spread(values)
-        columns[f"mean {name}"], columns[f"deviation {name}"] = each.mean, each.deviation
+        # Rounding leaves the means of what is normalised on either side of 0; none should be shown as minus 0.
+        columns[f"mean {name}"], columns[f"deviation {name}"] = each.mean.round(9) + 0.0, each.deviation
     return pd.DataFrame(columns)
 
 

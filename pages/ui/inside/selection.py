@@ -9,16 +9,17 @@ from pages.ui.choice import Choice
 from transformer.trace import Kind, Trace
 
 
-def choose_head(trace: Trace, kind: Kind, page: str) -> Choice:
-    """Draw the two boxes; returns the choice, kept to what the model has.
+def choose_head(trace: Trace, kind: Kind, page: str, *, head: bool = True) -> Choice:
+    """Draw the boxes; returns the choice, kept to what the model has.
 
     Args:
         trace, kind: whose layers and heads.
         page: prefix of the boxes' keys.
+        head: whether there is a head to be chosen.
     """
     counts = trace.attention(kind).shape[:2]
     choice = state.choice().within(*counts)
-    for name, count in zip(("layer", "head"), counts, strict=True):
+    for name, count in zip(("layer", "head") if head else ("layer",), counts, strict=False):
         key = f"{page}{name}"
         st.selectbox(
             name.capitalize(), range(count), key=state.hold(key, getattr(choice, name)), width=110,

@@ -8,6 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.ui import state
+from pages.ui.choice import Choice
 from pages.ui.figures import matrix
 from pages.ui.inside.inspection import Inspection
 from pages.ui.inside.selection import choose_head
@@ -33,12 +34,13 @@ def show_mask(reading: Reading) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         choice = choose_head(reading.trace, "decoder", Inspection.PREFIX)
     masked, open_ = reading.detailed(), reading.detailed(UNMASKED)
-    scores = masked.details["decoder_scores"][choice.layer, choice.head].astype(np.float64)
-    mask = masked.decoder_mask
-    weights = masked.decoder[choice.layer, choice.head]
-    words.markdown(_why(scores, mask))
-    _maps(scores, mask, weights, masked, choice.layer, choice.head)
-    _leak(masked, open_, choice.layer, choice.head)
+    words.markdown(_why(masked.details["decoder_scores"][choice.layer, choice.head], masked.decoder_mask))
+    _maps(masked, open_, choice)
+    st.subheader("What leaks when the mask is switched off", anchor=False)
+    said, numbers = st.columns([4, 5], gap="large")
+    said.markdown(_what_leaked(masked, open_, choice.layer, choice.head))
+    with numbers:
+        show_table(leak_table(masked, open_, choice.layer, choice.head), "inside_leaks", digits=4)
 
 
 def _triangle(length: int) -> None:
@@ -48,10 +50,12 @@ def _triangle(length: int) -> None:
         matrix(
             np.zeros_like(values), labels, labels, name="added to the score", mask=values > 0,
             scale=alt.Scale(domain=[0, 1], range=["#3b6fe0", "#3b6fe0"]), titles=("step that looks", "piece looked at"),
+            legend=False,
         ),
         key="inside_triangle", width="stretch",
         alt=f"A triangle of {length} rows: row i may look at the first i columns, the others are masked.",
     )
+    st.caption("Blue: 0 is added to the score. Grey: −∞ is added, which masks it.")
     show_numbers(
         frame(np.where(values > 0, 0.0, -np.inf), labels, labels, corner="step that looks"), "inside_triangle_numbers",
         label="The triangle as numbers",
@@ -73,46 +77,32 @@ def _why(scores: np.ndarray, mask: np.ndarray) -> str:
     )
 
 
-def _maps(
-    scores: np.ndarray, mask: np.ndarray, weights: np.ndarray, trace: Trace, layer: int, head: int
-) -> None:
-    axes = axes_of(trace, "decoder")
-    rows, columns = row_labels(axes), column_labels(axes)
+def _maps(masked: Trace, open_: Trace, choice: Choice) -> None:
+    """Scores before and after the mask, weights with it and without it, all of one head."""
+    at = choice.layer, choice.head
+    axes = axes_of(masked, "decoder")
+    rows, columns, mask = row_labels(axes), column_labels(axes), masked.decoder_mask
+    scores = masked.details["decoder_scores"][at]
     most = float(np.abs(scores).max()) or 1.0
     signed = alt.Scale(domain=[-most, 0, most], scheme="blueorange")
-    for number, (place, (title, values, name, scale, hidden)) in enumerate(zip(st.columns(3, gap="medium"), (
-        ("Scaled scores, before the mask", scores, "score", signed, None),
-        ("After the mask", scores, "score", signed, mask),
-        ("Weights, after the softmax", weights, "weight", WEIGHTS, mask),
-    ), strict=True)):
+    maps = (
+        ("1. Scaled scores, before the mask", scores, "score", signed, None),
+        ("2. After the mask", scores, "score", signed, mask),
+        ("3. Weights, after the softmax", masked.decoder[at], "weight", WEIGHTS, mask),
+        ("4. Weights of a run with the mask switched off", open_.decoder[at], "weight", WEIGHTS, None),
+    )
+    places = [*st.columns(2, gap="medium"), *st.columns(2, gap="medium")]
+    for number, (place, (title, values, name, scale, hidden)) in enumerate(zip(places, maps, strict=True)):
         with place:
             st.markdown(f"**{title}**")
             st.altair_chart(
                 matrix(values, rows, columns, name=name, scale=scale, titles=titles(False), mask=hidden),
-                key=f"inside_mask_{number}", width="stretch", alt=f"{title}, layer {layer + 1}, head {head + 1}.",
+                key=f"inside_mask_{number}", width="stretch", alt=f"{title}: layer {at[0] + 1}, head {at[1] + 1}.",
             )
             show_numbers(
                 frame(values if hidden is None else np.where(hidden, values, -np.inf), rows, columns, corner="from"),
                 f"inside_mask_numbers_{number}",
             )
-
-
-def _leak(masked: Trace, open_: Trace, layer: int, head: int) -> None:
-    """The run without the mask."""
-    st.subheader("The mask switched off", anchor=False)
-    weights = open_.decoder[layer, head]
-    axes = axes_of(masked, "decoder")
-    picture, numbers = st.columns([4, 5], gap="large")
-    with picture:
-        st.altair_chart(
-            matrix(weights, row_labels(axes), column_labels(axes), name="weight", scale=WEIGHTS, titles=titles(False)),
-            key="inside_leak", width="stretch",
-            alt=f"Weights of layer {layer + 1}, head {head + 1} in a run without the mask; rows look ahead.",
-        )
-        show_numbers(frame(weights, row_labels(axes), column_labels(axes), corner="from"), "inside_leak_numbers")
-    with numbers:
-        st.markdown(_what_leaked(masked, open_, layer, head))
-        show_table(leak_table(masked, open_, layer, head), "inside_leaks", digits=4)
 
 
 def future_share(trace: Trace, mask: np.ndarray) -> np.ndarray:

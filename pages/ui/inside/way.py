@@ -79,7 +79,7 @@ def _large(listed: Sequence[Stage], at: int, reading: Reading, trace: Trace) -> 
             kwargs={"stage": listed[number].key if there else stage.key},
         )
     formula, numbers = st.columns([5, 4], vertical_alignment="center")
-    formula.latex(stage.formula)
+    formula.latex(folded(stage.formula))
     numbers.markdown(f"{where}`{shape(stage, config, trace)}`")
     if stage.array.dtype.kind == "i":
         show_table(pieces_table(stage, trace, reading.translator.tokenizer), "inside_pieces")
@@ -97,11 +97,17 @@ def _large(listed: Sequence[Stage], at: int, reading: Reading, trace: Trace) -> 
     )
 
 
+def folded(formula: str) -> str:
+    """A formula of several parts, each on a line of its own."""
+    lines = formula.replace(r", \quad ", r" \\ ")
+    return rf"\begin{{gathered}} {lines} \end{{gathered}}"
+
+
 def _small(stage: Stage, number: int, reading: Reading, trace: Trace, *, open_now: bool) -> None:
     """A card of a stage: its name, formula, shape and picture, and the way to it."""
     config, tokenizer = reading.translator.config, reading.translator.tokenizer
     st.markdown(f"**{number + 1}. {stage.name}**  \n`{shape(stage, config, trace)}`")
-    st.latex(stage.formula)
+    st.latex(rf"\small {folded(stage.formula)}")
     if stage.array.dtype.kind == "i":
         st.caption(" ".join(str(int(piece)) for piece in stage.array[0][:40]))
     else:

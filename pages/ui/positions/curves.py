@@ -31,21 +31,21 @@ def show_curves() -> None:
     table = sinusoids(encoding.length, width)
     chosen = list(encoding.shown)
     pair = [min(each, encoding.length - 1) for each in (encoding.first, encoding.second)]
+    gain = 1 / (1 - encoding.drop / 100)
     plain, dropped = st.columns(2, gap="medium")
     with plain:
         st.markdown("**What the model adds to every embedding**")
         st.plotly_chart(
-            curves(table[:, chosen], chosen, pair), key="positions_curves",
+            curves(table[:, chosen], chosen, pair, gain), key="positions_curves",
             alt=f"Value over position of the dimensions {chosen} of {width}; the tables below have the numbers.",
         )
     with dropped:
         st.markdown(f"**The same in training, {encoding.drop}% dropped**")
         thinned = dropout(table, rate=encoding.drop / 100, seed=encoding.seed)
         st.plotly_chart(
-            curves(thinned[:, chosen], chosen, pair), key="positions_dropped",
+            curves(thinned[:, chosen], chosen, pair, gain), key="positions_dropped",
             alt=f"The same curves after dropout: {(thinned == 0).mean():.1%} of all values are 0.",
         )
-    gain = 1 / (1 - encoding.drop / 100)
     st.caption(
         "Each dimension is a sine or a cosine; drag over a plot to zoom, double-click to go back. Dropout sets "
         f"{encoding.drop}% of the values to 0 at random ({(thinned == 0).mean():.1%} here) and multiplies the others "
@@ -58,13 +58,14 @@ def show_curves() -> None:
     _wavelengths(width, chosen)
 
 
-def curves(values: np.ndarray, dimensions: list[int], marked: list[int]) -> go.Figure:
+def curves(values: np.ndarray, dimensions: list[int], marked: list[int], most: float) -> go.Figure:
     """A line a dimension.
 
     Args:
         values: [P, N].
         dimensions: numbers of the N.
         marked: positions with a vertical line.
+        most: the largest value that the axis has room for, so that two plots can be compared.
     """
     figure = go.Figure([
         go.Scatter(y=column, name=f"dimension {dimension}", hovertemplate="%{y:.4f}")
@@ -77,7 +78,7 @@ def curves(values: np.ndarray, dimensions: list[int], marked: list[int]) -> go.F
         legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0},
     )
     figure.update_xaxes(title="position", unifiedhovertitle={"text": "position %{x}"})
-    figure.update_yaxes(title="value", zeroline=True)
+    figure.update_yaxes(title="value", zeroline=True, range=[-1.08 * most, 1.08 * most])
     return figure
 
 

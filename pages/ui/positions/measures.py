@@ -9,7 +9,7 @@ import streamlit as st
 
 from pages.ui import state
 from pages.ui.figures import AXIS, matrix
-from pages.ui.heatmap import POSITIVE, heatmap
+from pages.ui.heatmap import colours_of, heatmap
 from pages.ui.numbers import frame, show_numbers, show_table
 from pages.ui.positions.encoding import Encoding
 from transformer.analysis.positions import (
@@ -44,15 +44,15 @@ def show_measures() -> None:
 def _offsets(table: np.ndarray) -> None:
     """Both matrices, and the same by offset."""
     length, width = table.shape
-    for place, (title, values, colours) in zip(st.columns(2, gap="medium"), (
-        ("Dot product", dot_products(table), "signed"), ("Distance", distances(table), POSITIVE),
-    ), strict=True):
+    measured = {"Dot product": dot_products(table), "Distance": distances(table)}
+    for place, (title, values) in zip(st.columns(2, gap="medium"), measured.items(), strict=True):
         name = title.lower()
         read = by_offset(values)
         with place:
             st.markdown(f"**{title} of every position with every other**")
             st.plotly_chart(
-                heatmap(values, titles=("position", "other position"), name=name, colours=colours, height=380),
+                heatmap(values, titles=("position", "other position"), name=name, colours=colours_of(values),
+                        height=380),
                 key=f"positions_{name}", alt=f"{title} of {length} by {length} positions: equal along the diagonals.",
             )
             st.altair_chart(
@@ -79,7 +79,8 @@ def offset_chart(read: Offsets, name: str) -> alt.Chart:
     """A line over the offset."""
     table = pd.DataFrame({"offset": read.offsets, "value": read.mean})
     return alt.Chart(table).mark_line(point=len(read.offsets) <= 64).encode(
-        x=alt.X("offset:Q", title="offset between the two positions", axis=alt.Axis(grid=False, **AXIS)),
+        x=alt.X("offset:Q", title="offset between the two positions", scale=alt.Scale(nice=False),
+                axis=alt.Axis(grid=False, **AXIS)),
         y=alt.Y("value:Q", title=name, scale=alt.Scale(zero=False), axis=alt.Axis(**AXIS)),
         tooltip=["offset:Q", alt.Tooltip("value:Q", format=".4f", title=name)],
     ).properties(height=220)
@@ -148,13 +149,13 @@ def _counter(encoding: Encoding) -> None:
         with place:
             st.markdown(f"**{title}**")
             st.altair_chart(
-                matrix(values, positions, labels, name=names, scale=scale,
+                matrix(values, positions, labels, name=names, scale=scale, legend=names == "value",
                        titles=("position", "bit, the fastest first" if names == "bit" else "dimension")),
                 key=f"positions_counter_{names}", width="stretch", alt=f"{title}: {length} positions.",
             )
             show_numbers(frame(values, None, None, corner="position"), f"positions_counter_{names}_numbers")
     st.caption(
-        "Bit b changes every 2^b positions, so its wavelength is 2^(b+1): each bit is slower than the one before by a "
-        "fixed factor, and so is each pair of dimensions. Sines and cosines are the counter's smooth relatives, and "
-        "unlike bits they let a linear map count on."
+        "On the left, dark is 1 and light is 0. Bit b changes every 2^b positions, so its wavelength is 2^(b+1): each "
+        "bit is slower than the one before by a fixed factor, and so is each pair of dimensions. Sines and cosines are "
+        "the counter's smooth relatives, and unlike bits they let a linear map count on."
     )

@@ -9,8 +9,8 @@ import streamlit as st
 
 from pages.ui import state
 from pages.ui.figures import AXIS, LEGEND
-from pages.ui.heatmap import heatmap
-from pages.ui.numbers import frame, show_numbers, show_table
+from pages.ui.heatmap import colours_of, heatmap
+from pages.ui.numbers import frame, show_numbers
 from pages.ui.positions.encoding import Encoding
 from transformer.analysis.linear_biases import biases, slopes
 from transformer.analysis.positions import by_offset, dot_products, sinusoids
@@ -52,7 +52,8 @@ def show_others(config: TransformerConfig, weights: Weights) -> None:
                 continue
             values, name = way
             st.plotly_chart(
-                heatmap(values, titles=("position", "other position"), name=name, height=340),
+                heatmap(values, titles=("position", "other position"), name=name, colours=colours_of(values),
+                        height=340),
                 key=f"positions_other_{number}", alt=f"{title}: {span} by {span} positions.",
             )
             show_numbers(frame(values, None, None, corner="position"), f"positions_other_numbers_{number}")
@@ -94,8 +95,9 @@ def _by_offset(config: TransformerConfig, span: int) -> None:
             )
             show_numbers(table.pivot(index="offset", columns="way", values="value").reset_index(),
                          f"positions_ways_numbers_{value}")
-    show_table(
-        pd.DataFrame({"head": range(1, config.heads + 1), "slope": slopes(config.heads)}), "positions_slopes", digits=8,
+    show_numbers(
+        pd.DataFrame({"head": range(1, config.heads + 1), "slope": slopes(config.heads)}), "positions_slopes",
+        label="The slope of every head", digits=8,
     )
     st.caption(
         "Linear biases (Press et al. 2022) take slope times distance off every score, another slope for each head, and "
@@ -114,7 +116,8 @@ def way_chart(table: pd.DataFrame, value: str) -> alt.Chart:
     """
     names = list(dict.fromkeys(table["way"]))
     return alt.Chart(table).mark_line().encode(
-        x=alt.X("offset:Q", title="offset between the two positions", axis=alt.Axis(grid=False, **AXIS)),
+        x=alt.X("offset:Q", title="offset between the two positions", scale=alt.Scale(nice=False),
+                axis=alt.Axis(grid=False, **AXIS)),
         y=alt.Y("value:Q", title=value, axis=alt.Axis(**AXIS)),
         color=alt.Color("way:N", sort=names, legend=alt.Legend(title=None, columns=4, **LEGEND)),
         tooltip=["way:N", "offset:Q", alt.Tooltip("value:Q", format=".4f", title=value)],
