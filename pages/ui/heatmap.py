@@ -39,19 +39,19 @@ def heatmap(
         POSITIVE: {"colorscale": "Viridis", "zmin": 0.0, "zmax": most},
         SHARE: {"colorscale": "Viridis", "zmin": 0.0, "zmax": 1.0},
     }[colours]
-    # A masked cell is a hole in the map: what is behind it gives it its colour, and a text of its own says so.
-    told = {"hovertemplate": _hover(titles, name, "%{z:.4f}")}
-    if not seen.all():
-        said = np.where(seen, np.char.mod("%.4f", np.nan_to_num(values)), "masked")
-        told = {"text": said, "hovertemplate": _hover(titles, name, "%{text}")}
     figure = go.Figure(go.Heatmap(
-        z=values, colorbar={"title": {"text": name, "side": "right"}, "thickness": 12}, **scale, **told
+        z=values, colorbar={"title": {"text": name, "side": "right"}, "thickness": 12},
+        hovertemplate=_hover(titles, name, "%{z:.4f}"), hoverongaps=False, **scale,
     ))
+    if not seen.all():
+        # A masked cell is a hole in the map, filled by a map of its own.
+        figure.add_heatmap(
+            z=np.where(seen, np.nan, 0.0).astype(np.float32), colorscale=[[0, MASKED], [1, MASKED]], showscale=False,
+            hovertemplate=_hover(titles, name, "masked"), hoverongaps=False,
+        )
     figure.update_layout(
         height=height or 110 + max(120, min(420, 20 * len(values))), margin={"l": 0, "r": 0, "t": 8, "b": 0},
-        plot_bgcolor=MASKED,
     )
-    # Exactly around the cells: what is outside them would look masked.
     last_row, last_column = values.shape[0] - 0.5, values.shape[1] - 0.5
     figure.update_yaxes(range=[last_row, -0.5], title=titles[0], showgrid=False, zeroline=False, **_ticks(rows))
     figure.update_xaxes(range=[-0.5, last_column], title=titles[1], showgrid=False, zeroline=False, **_ticks(columns))

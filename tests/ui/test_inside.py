@@ -109,14 +109,14 @@ def test_every_number_of_a_cell_is_the_traces(trace, kind, row, column):
     weights = trace.attention(kind)[2, 3]
     row, column = min(row, weights.shape[0] - 1), min(column, weights.shape[1] - 1)
     shown = {metric.label: metric.value for metric in test.metric}
-    assert shown["4. softmax: the weight"] == f"{weights[row, column]:.4f}"
-    assert shown["2. divided by √32"] == f"{trace.details[f'{kind}_scores'][2, 3, row, column]:.4f}"
-    assert shown["3. mask"] == ("may look" if trace.mask(kind)[row, column] else "masked")
+    assert shown["4. weight"] == f"{weights[row, column]:.4f}"
+    assert shown["2. ÷ √32"] == f"{trace.details[f'{kind}_scores'][2, 3, row, column]:.4f}"
+    assert shown["3. mask"] == ("open" if trace.mask(kind)[row, column] else "masked")
     products = table(test, "q × k")
     np.testing.assert_array_equal(products["q"], trace.details[f"{kind}_queries"][2, 3, row])
     np.testing.assert_array_equal(products["k"], trace.details[f"{kind}_keys"][2, 3, column])
-    assert shown["1. query · key"] == f"{products['sum so far'].iloc[-1]:.4f}"
-    softmax = table(test, "exp(score − largest)")
+    assert shown["1. q · k"] == f"{products['sum so far'].iloc[-1]:.4f}"
+    softmax = table(test, "exp(s − max)")
     np.testing.assert_array_equal(softmax["weight"][:-1], weights[row])
     values = table(test, "v0")
     np.testing.assert_array_equal(values.iloc[-1, 2:].astype(float), trace.details[f"{kind}_outputs"][2, 3, row])
@@ -158,7 +158,7 @@ def test_the_attention_browser_leads_to_its_cell(trace, page, kind):
     assert healthy(test) and test.segmented_control("inside_part").value == "cell"
     assert test.segmented_control("inside_kind").value == kind
     shown = {metric.label: metric.value for metric in test.metric}
-    assert shown["4. softmax: the weight"] == f"{trace.attention(kind)[3, 6, 3, 2]:.4f}"
+    assert shown["4. weight"] == f"{trace.attention(kind)[3, 6, 3, 2]:.4f}"
 
 
 def test_the_worked_example():

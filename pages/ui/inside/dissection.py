@@ -101,12 +101,11 @@ def _boxes(rows: list[str], columns: list[str], row: int, column: int) -> None:
 
 def _summary(found: Cell, row: str, column: str, moved: float) -> None:
     """The whole way in a line of numbers."""
-    seen = "may look" if found.allowed else "masked"
+    seen = "open" if found.allowed else "masked"
     steps = {
-        "1. query · key": f"{found.raw_score:.4f}", f"2. divided by √{len(found.query)}": f"{found.score:.4f}",
-        "3. mask": seen, "4. softmax: the weight": f"{found.weight:.4f}",
-        "5. norm of weight × value": f"{moved:.4f}",
-        "6. norm of what it writes": f"{np.linalg.norm(found.term):.4f}",
+        "1. q · k": f"{found.raw_score:.4f}", f"2. ÷ √{len(found.query)}": f"{found.score:.4f}", "3. mask": seen,
+        "4. weight": f"{found.weight:.4f}", "5. ‖weight × v‖": f"{moved:.4f}",
+        "6. ‖written‖": f"{np.linalg.norm(found.term):.4f}",
     }
     for place, (label, value) in zip([*st.columns(3), *st.columns(3)], steps.items(), strict=True):
         place.metric(label, value)

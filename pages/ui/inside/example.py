@@ -57,6 +57,6 @@ def example_table(scores: np.ndarray, root: float) -> pd.DataFrame:
         "key": ["first", "second", "sum"],
         "q · k": [*scores, np.nan],
         "÷ √K": [*scaled, np.nan],
-        "exp(score − largest)": [*powers, powers.sum()],
+        "exp(s − max)": [*powers, powers.sum()],
         "weight = exp ÷ sum": [*softmax(scaled), softmax(scaled).sum()],
     })

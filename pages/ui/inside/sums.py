@@ -29,8 +29,8 @@ def softmax_table(found: Cell, columns: list[str]) -> pd.DataFrame:
     return pd.DataFrame({
         "column": [*numbered(columns), "sum"],
         "score": [*found.scores, np.nan],
-        "after the mask": [*(f"{score:.6f}" if np.isfinite(score) else MASKED for score in found.masked_scores), ""],
-        "exp(score − largest)": [*found.exponentials, found.exponentials.sum()],
+        "masked": [*(f"{score:.6f}" if np.isfinite(score) else MASKED for score in found.masked_scores), ""],
+        "exp(s − max)": [*found.exponentials, found.exponentials.sum()],
         "weight": [*found.weights, found.weights.sum()],
     })
 

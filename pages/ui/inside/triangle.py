@@ -37,10 +37,8 @@ def show_mask(reading: Reading) -> None:
     words.markdown(_why(masked.details["decoder_scores"][choice.layer, choice.head], masked.decoder_mask))
     _maps(masked, open_, choice)
     st.subheader("What leaks when the mask is switched off", anchor=False)
-    said, numbers = st.columns([4, 5], gap="large")
-    said.markdown(_what_leaked(masked, open_, choice.layer, choice.head))
-    with numbers:
-        show_table(leak_table(masked, open_, choice.layer, choice.head), "inside_leaks", digits=4)
+    st.markdown(_what_leaked(masked, open_, choice.layer, choice.head))
+    show_table(leak_table(masked, open_, choice.layer, choice.head), "inside_leaks", digits=4)
 
 
 def _triangle(length: int) -> None:

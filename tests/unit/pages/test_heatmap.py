@@ -14,9 +14,10 @@ HOSTILE = ["<b>x</b>", "&amp; a label that goes on and on and on", "dog"]
 
 def test_a_heatmap_has_its_first_row_on_top_and_says_what_is_masked():
     figure = heatmap(VALUES, titles=("row", "column"), name="value", columns=HOSTILE)
-    trace = figure.data[0]
+    trace, masked = figure.data
     assert figure.layout.yaxis.range == (1.5, -0.5) and figure.layout.xaxis.range == (-0.5, 2.5)
-    assert np.isnan(trace.z[1, 1]) and trace.text[1, 1] == "masked" and trace.text[0, 1] == "-2.0000"
+    assert np.isnan(trace.z[1, 1]) and trace.z[0, 1] == -2 and "%{z:.4f}" in trace.hovertemplate
+    assert np.argwhere(np.isfinite(masked.z)).tolist() == [[1, 1]] and "masked" in masked.hovertemplate
     assert (trace.zmin, trace.zmax) == (-4, 4), "0 is in the middle"
     assert figure.layout.xaxis.ticktext[0] == "&lt;b&gt;x&lt;/b&gt;"
     assert figure.layout.xaxis.ticktext[1].startswith("&amp;amp;") and figure.layout.xaxis.ticktext[1].endswith("…")

@@ -55,10 +55,10 @@ def test_the_sums_on_the_page_recompute(shaped_translator, shaped_trace, kind):
     assert products["sum so far"].iloc[-1] == pytest.approx(found.raw_score, abs=1e-9)
     np.testing.assert_allclose(np.diff(products["sum so far"]), products["q × k"][1:], atol=1e-9)
     row = softmax_table(found, columns)
-    powers = row["exp(score − largest)"]
+    powers = row["exp(s − max)"]
     np.testing.assert_allclose(powers[:-1] / powers.iloc[-1], row["weight"][:-1], atol=1e-5)
     assert row["weight"].iloc[-1] == pytest.approx(1, abs=1e-5)
-    assert [text == "−∞" for text in row["after the mask"][:-1]] == (~found.row_allowed).tolist()
+    assert [text == "−∞" for text in row["masked"][:-1]] == (~found.row_allowed).tolist()
     assert list(row["weight"][:-1]) == list(shaped_trace.attention(kind)[1, 2, 3].astype(float)), "the trace's own"
     values = value_table(found, columns)
     numbers = values.filter(regex=r"^v\d").to_numpy()
