@@ -67,6 +67,12 @@ class Addressed:
         """The smallest and the largest number that a field may be."""
         return next(each.metadata[LIMITS] for each in fields(cls) if each.name == name)
 
+    @classmethod
+    def checked(cls, name: str, value: Any) -> Any:
+        """What a widget sent for a field, which is as untrusted; None if it is not valid."""
+        text = _text(tuple(value) if isinstance(value, list) else value)
+        return _read(next(each for each in fields(cls) if each.name == name), text)
+
     def to_address(self) -> dict[str, str]:
         """Parameters of an address; what is as at first is left out."""
         return {

@@ -34,8 +34,8 @@ def attention_page(kind: Kind, subtitle: str) -> Reading:
         if st.button(
             "How is this cell computed?", key=f"{kind}_inside", icon=":material/account_tree:",
             help="Opens “Inside a layer” at this head: at the pinned row and column, or at its strongest link.",
+            on_click=state.keep, args=(Inspection,), kwargs={"part": CELL, "kind": kind},
         ):
-            state.keep(Inspection, part=CELL, kind=kind)
             st.switch_page("pages/inside_a_layer.py")
         st.download_button(
             "All of it as one HTML file", lambda: document(reading.trace, choice, reading.translator.tokenizer.scores),

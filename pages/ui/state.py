@@ -162,10 +162,10 @@ def held(page: type[Addressed], name: str, **values: object) -> dict[str, Any]:
     key = f"{page.PREFIX}{name}"
 
     def told() -> None:
-        value = st.session_state[key]
+        value = page.checked(name, st.session_state[key])
         # A box that was emptied has no value: the one before stays.
         if value is not None:
-            keep(page, **{name: tuple(value) if isinstance(value, list) else value})
+            keep(page, **{name: value})
 
     value = values.get("value", getattr(own(page), name))
     return {"key": hold(key, list(value) if isinstance(value, tuple) else value), "on_change": told}

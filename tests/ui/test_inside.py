@@ -153,7 +153,7 @@ def test_the_attention_browser_leads_to_its_cell(trace, page, kind):
     test = app(page, layer="4", head="7", rows="3", columns="2")
     test.button(f"{kind}_inside").click().run()
     assert healthy(test)
-    # AppTest stays on the file it was switched to: what the page would show is what is kept.
+    # AppTest does not follow a change of page; the browser test does.
     test.switch_page(PAGE).run()
     assert healthy(test) and test.segmented_control("inside_part").value == "cell"
     assert test.segmented_control("inside_kind").value == kind
@@ -194,7 +194,7 @@ def test_norms_of_every_sublayer(stack):
     for part in ("self_attention", *(["cross_attention"] if stack == "decoder" else []), "feed_forward"):
         test.segmented_control("inside_sublayer").set_value(part).run()
         assert healthy(test) and "← this model" in texts(test)
-        np.testing.assert_allclose(table(test, "deviation normalised")["deviation normalised"], 1, atol=1e-3)
+        np.testing.assert_allclose(table(test, "dev. normalised")["dev. normalised"], 1, atol=1e-3)
     assert test.query_params["inside_sublayer"] == "feed_forward"
 
 

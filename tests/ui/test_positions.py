@@ -140,7 +140,7 @@ def test_does_it_matter():
     off = model.translate(DREAM, options=RunOptions(positions=False))
     row = runs[runs["read"] == "as typed, positions switched off"].iloc[0]
     assert row["translation"] == off.target_text
-    assert row["its log-probability, nats"] == pytest.approx(float(off.log_probs.sum()), abs=1e-6)
+    assert row["its log-prob., nats"] == pytest.approx(float(off.log_probs.sum()), abs=1e-6)
     before = runs["sentence"].iloc[1]
     test.number_input("positions_shuffle").set_value(2).run()
     assert healthy(test) and sorted(table(test, "read")["sentence"].iloc[1].split()) == sorted(before.split())

@@ -10,7 +10,7 @@ STATIONS = {
     "pre": ("x", "LayerNorm", "sub-layer", "+", "x, next"),
     "post": ("x", "sub-layer", "+", "LayerNorm", "x, next"),
 }
-WIDE, HALF = ("LayerNorm", "sub-layer"), 0.36
+WIDE, HALF = ("LayerNorm", "sub-layer"), 0.41
 
 
 def diagram(place: str) -> alt.LayerChart:
@@ -39,7 +39,7 @@ def diagram(place: str) -> alt.LayerChart:
         *({"x": row.x2 - 0.04, "y": 0, "angle": 90} for row in arrows.itertuples()),
         {"x": added, "y": 0.22, "angle": 180},
     ])
-    x = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[-0.5, len(stations) - 0.5]))
+    x = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[-0.2, len(stations) - 0.65]))
     y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[-0.5, 1.0]))
     lines = [
         alt.Chart(table).mark_rule(color="currentColor", strokeWidth=1.5).encode(x=x, y=y, x2="x2", y2="y2")
@@ -54,7 +54,7 @@ def diagram(place: str) -> alt.LayerChart:
             x=x, y=y, x2="x2", y2="y2",
             color=alt.Color("what:N", legend=None, scale=alt.Scale(domain=list(WIDE), range=["#d97706", "#3b6fe0"])),
         ),
-        alt.Chart(words).mark_text(fontSize=14, color="currentColor").encode(x=x, y=y, text="word:N"),
+        alt.Chart(words).mark_text(fontSize=13, color="currentColor").encode(x=x, y=y, text="word:N"),
         alt.Chart(pd.DataFrame([{"x": added / 2, "y": 0.88, "word": "residual connection"}])).mark_text(
             fontSize=13, color="currentColor"
         ).encode(x=x, y=y, text="word:N"),

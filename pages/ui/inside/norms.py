@@ -65,18 +65,18 @@ def show_norm(reading: Reading) -> None:
 
 
 def spread_table(found: SubLayer, labels: list[str]) -> pd.DataFrame:
-    """Mean and deviation of every position, before the norm, after it, and after gain and bias.
+    """Mean and deviation of every position, before the norm, after it, and after gain γ and bias β.
 
     Args:
         labels: of the positions, N.
     """
     columns = {"piece": numbered(labels)}
     for name, values in (
-        ("before", found.norm.before), ("normalised", found.norm.normalised), ("after gain and bias", found.norm.after),
+        ("before", found.norm.before), ("normalised", found.norm.normalised), ("after γ, β", found.norm.after),
     ):
         each = spread(values)
         # Rounding leaves the means of what is normalised on either side of 0; none should be shown as minus 0.
-        columns[f"mean {name}"], columns[f"deviation {name}"] = each.mean.round(9) + 0.0, each.deviation
+        columns[f"mean {name}"], columns[f"dev. {name}"] = each.mean.round(9) + 0.0, each.deviation
     return pd.DataFrame(columns)
 
 
@@ -89,7 +89,7 @@ def _what_norm_does(found: SubLayer, place: str) -> str:
     return (
         f"The norm of this sub-layer takes the stream {'as it comes in' if place == 'pre' else 'after the addition'}, "
         f"with deviations from {before.deviation.min():.4f} to {before.deviation.max():.4f}, to mean 0 and deviation 1 "
-        f"at every position; gain and bias then give it deviations from {after.deviation.min():.4f} to "
+        f"at every position; gain γ and bias β then give it deviations from {after.deviation.min():.4f} to "
         f"{after.deviation.max():.4f}. What comes out agrees with the trace's stream to {off:.1e}."
     )
 

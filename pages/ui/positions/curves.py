@@ -17,17 +17,15 @@ def show_curves() -> None:
     """The controls, both plots, the two positions compared, and the wavelengths."""
     encoding = state.own(Encoding)
     width = encoding.even_width
-    size, dimensions, noise = st.columns([4, 7, 4], vertical_alignment="bottom")
-    with size.container(horizontal=True, vertical_alignment="bottom"):
-        st.number_input("Positions", **state.bounded(Encoding, "length"))
-        st.number_input("Width D (even)", step=2, **state.bounded(Encoding, "width", value=width))
+    length, size, dimensions, rate, seed = st.columns([2, 2, 5, 2, 2], vertical_alignment="bottom")
+    length.number_input("Positions", **state.bounded(Encoding, "length"))
+    size.number_input("Width D (even)", step=2, **state.bounded(Encoding, "width", value=width))
     dimensions.multiselect(
         f"Dimensions, up to {MOST_DIMENSIONS}", range(width), max_selections=MOST_DIMENSIONS,
         **state.held(Encoding, "dimensions", value=encoding.shown),
     )
-    with noise.container(horizontal=True, vertical_alignment="bottom"):
-        st.number_input("Dropout, %", step=5, **state.bounded(Encoding, "drop"))
-        st.number_input("Seed", **state.bounded(Encoding, "seed"))
+    rate.number_input("Dropout, %", step=5, **state.bounded(Encoding, "drop"))
+    seed.number_input("Seed", **state.bounded(Encoding, "seed"))
     table = sinusoids(encoding.length, width)
     chosen = list(encoding.shown)
     pair = [min(each, encoding.length - 1) for each in (encoding.first, encoding.second)]

@@ -76,16 +76,16 @@ def _run(model: Translator, name: str, text: str, options: RunOptions, target: s
 
 
 def run_table(runs: list[Run]) -> pd.DataFrame:
-    """A row a run: what was read and written, and how likely the model finds it."""
+    """A row a run: what was read and written, and how likely the model finds that and the first translation."""
     table = pd.DataFrame({
         "read": [run.name for run in runs],
         "sentence": [run.own.source_text for run in runs],
         "translation": [run.own.target_text for run in runs],
-        "its log-probability, nats": [float(run.own.log_probs.sum()) for run in runs],
+        "its log-prob., nats": [float(run.own.log_probs.sum()) for run in runs],
         "a piece": [float(run.own.log_probs.mean()) for run in runs],
     })
     if all(run.first is not None for run in runs):
-        table["of the first translation, nats"] = [float(run.first.log_probs.sum()) for run in runs]
+        table["the first’s, nats"] = [float(run.first.log_probs.sum()) for run in runs]
     return table
 
 

@@ -72,6 +72,14 @@ def test_dimensions_that_a_width_does_not_have_are_left_out():
     assert Encoding.from_address({"positions_dimensions": "7.7.2"}).dimensions == (7, 2)
 
 
+def test_what_a_widget_sends_is_checked_too():
+    assert Encoding.checked("dimensions", ["0", "63"]) == Encoding.checked("dimensions", [0, 63]) == (0, 63)
+    assert Encoding.checked("length", 30) == 30 and Encoding.checked("length", 10_000) is None
+    assert Inspection.checked("score", 0.25) == 0.25 and Inspection.checked("score", None) is None
+    assert Architecture.checked("output_bias", True) is True and Architecture.checked("norm", "<b>") is None
+    assert Encoding.checked("dimensions", []) is None, "at least one"
+
+
 def test_the_papers_base_model_has_the_numbers_of_the_paper():
     """Reference A23: 18,914,304 in the encoder, 25,224,192 in the decoder, 37,000 shared pieces of 512."""
     config = Architecture().config()

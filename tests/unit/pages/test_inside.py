@@ -109,7 +109,7 @@ def test_norm_and_stream_are_the_traces(shaped_translator, shaped_trace, stack):
     table = spread_table(found, ["x"] * len(found.before))
     np.testing.assert_allclose(table["mean normalised"], 0, atol=1e-9)
     assert not np.signbit(table["mean normalised"]).any(), "no minus 0"
-    np.testing.assert_allclose(table["deviation normalised"], 1, atol=1e-3)
+    np.testing.assert_allclose(table["dev. normalised"], 1, atol=1e-3)
     stream = shaped_trace.details[f"{stack}_residual"]
     sizes = size_table(stream_sizes(shaped_trace, weights, stack), stack)
     np.testing.assert_allclose(sizes["residual stream"], np.linalg.norm(stream, axis=-1).mean(axis=1), rtol=1e-5)
