@@ -7,9 +7,9 @@ from pages.ui.router import ensure_router
 ensure_router()
 
 import pandas as pd  # noqa: E402
-import plotly.express as px  # noqa: E402
 import streamlit as st  # noqa: E402
 
+from pages.ui.parameters import parameter_chart  # noqa: E402
 from pages.ui.sentence import device_choice, translator  # noqa: E402
 from transformer.parameters import parameter_table  # noqa: E402
 
@@ -24,14 +24,9 @@ with numbers:
         st.metric("Layers", f"{config.encoder_layers} + {config.decoder_layers}")
         st.metric("Heads", config.heads)
         st.metric("Pieces", f"{config.target_vocabulary:,}")
-    parts = pd.DataFrame(parameter_table(config), columns=["part", "parameters"])
-    figure = px.bar(parts, x="parameters", y="part", orientation="h", text="parameters")
-    figure.update_traces(texttemplate="%{x:,}", textposition="auto", hovertemplate="%{y}: %{x:,}<extra></extra>")
-    figure.update_yaxes(autorange="reversed", title=None)
-    figure.update_xaxes(title="parameters, shared ones counted once", showgrid=False)
-    figure.update_layout(height=360, margin={"l": 0, "r": 0, "t": 8, "b": 0})
     st.plotly_chart(
-        figure, key="parameters", config={"displayModeBar": False}, alt="Parameters of each part of the model.",
+        parameter_chart(parameter_table(config)), key="parameters", config={"displayModeBar": False},
+        alt="Parameters of each part of the model.",
     )
     settings = {
         "model width D": config.d_model, "head width K": config.d_head, "feed-forward width F": config.d_ff,

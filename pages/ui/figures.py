@@ -42,9 +42,16 @@ LEGEND = {"orient": "bottom", "gradientThickness": 10, "labelColor": "currentCol
 MOST_LABELS = 24
 
 
+# What a masked cell looks like: not a small number, but none.
+MASKED = "#8b93a3"
+PICK = "pick"
+
+
 def matrix(
-    values: np.ndarray, rows: Sequence[str], columns: Sequence[str], *, name: str, scale: alt.Scale
-) -> alt.Chart:
+    values: np.ndarray, rows: Sequence[str], columns: Sequence[str], *, name: str, scale: alt.Scale,
+    titles: tuple[str | None, str | None] = (None, None), mask: np.ndarray | None = None, legend: bool = True,
+    picked: tuple[int, int] | None = None,
+) -> alt.Chart | alt.LayerChart:
     """A matrix as a heatmap; row 0 is on top, and axes are positions that labels only name.
 
     Args:
@@ -52,22 +59,44 @@ def matrix(
         rows, columns: labels.
         name: of the values.
         scale: their colours.
+        titles: of the rows and of the columns.
+        mask: bool [R, C], False = masked, which has its own look and is said instead of a number.
+        legend: of the colours.
+        picked: row and column of a cell that is framed; a click on another selects `PICK` with fields row and column,
+            from 1.
     """
     at_rows, at_columns = np.indices(values.shape).reshape(2, -1)
+    seen = np.ones(values.size, dtype=bool) if mask is None else mask.ravel()
     table = pd.DataFrame({
         "row": at_rows + 1, "column": at_columns + 1, "value": values.ravel().astype(float),
+        "shown": [f"{value:.4f}" if there else "masked" for value, there in zip(values.ravel(), seen, strict=True)],
         "from": np.array(rows, dtype=object)[at_rows], "to": np.array(columns, dtype=object)[at_columns],
     })
-    return alt.Chart(table).mark_rect().encode(
-        x=alt.X("column:O", title=None, axis=_axis(columns, orient="top", labelAngle=-60, labelAlign="left")),
-        y=alt.Y("row:O", title=None, axis=_axis(rows)),
-        color=alt.Color("value:Q", scale=scale, legend=alt.Legend(title=name, **LEGEND)),
-        tooltip=[alt.Tooltip("from:N"), alt.Tooltip("to:N"), alt.Tooltip("value:Q", format=".4f", title=name)],
-    ).properties(height=120 + max(140, min(340, 22 * len(rows))))
+    row_title, column_title = titles
+    colour = alt.Color("value:Q", scale=scale, legend=alt.Legend(title=name, **LEGEND) if legend else None)
+    # Numbers stand upright.
+    turned = {"labelAngle": 0} if max(map(len, columns)) <= 3 else {"labelAngle": -60, "labelAlign": "left"}
+    base = alt.Chart(table).encode(
+        x=alt.X("column:O", title=column_title, axis=_axis(columns, orient="top", **turned)),
+        y=alt.Y("row:O", title=row_title, axis=_axis(rows, labelLimit=90 if row_title is None else 170)),
+    )
+    cells = base.mark_rect().encode(
+        color=colour if mask is None else alt.condition("datum.shown == 'masked'", alt.value(MASKED), colour),
+        tooltip=[alt.Tooltip("from:N"), alt.Tooltip("to:N"), alt.Tooltip("shown:N", title=name)],
+    )
+    # What is around the cells takes its share: labels, and titles if there are any.
+    height = (120 if row_title is None else 210 if legend else 130) + max(140, min(340, 22 * len(rows)))
+    if picked is None:
+        return cells.properties(height=height)
+    framed = base.transform_filter(
+        f"datum.row == {picked[0] + 1} && datum.column == {picked[1] + 1}"
+    ).mark_rect(fillOpacity=0, stroke="#ef4444", strokeWidth=3)
+    clicked = alt.selection_point(name=PICK, fields=["row", "column"], toggle=False)
+    return (cells.add_params(clicked) + framed).properties(height=height)
 
 
 def _axis(labels: Sequence[str], **options: object) -> alt.Axis:
     shown = list(range(1, len(labels) + 1, -(-len(labels) // MOST_LABELS)))
     # JSON strings are string literals of Vega's expressions.
     named = f"{json.dumps(list(labels))}[datum.value - 1]"
-    return alt.Axis(labelExpr=named, labelLimit=90, values=shown, **options, **AXIS)
+    return alt.Axis(labelExpr=named, values=shown, **{"labelLimit": 90, **options}, **AXIS)

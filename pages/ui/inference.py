@@ -6,9 +6,11 @@ from collections.abc import Set
 
 import streamlit as st
 
+from transformer.options import RunOptions
 from transformer.road import Found, Road, Way
 from transformer.trace import Trace
 from transformer.translator import Translator
+from transformer.weights import Weights
 
 
 @st.cache_resource(show_spinner="Loading the model …", max_entries=3)
@@ -43,12 +45,34 @@ def read(_translator: Translator, version: str, device: str, text: str, target: 
 
 
 @st.cache_resource(show_spinner="Computing the scores …", max_entries=8)
-def detailed(_translator: Translator, version: str, device: str, text: str, target: str) -> Trace:
+def detailed(
+    _translator: Translator, version: str, device: str, text: str, target: str, options: RunOptions
+) -> Trace:
     """As `read`, or as `translate` if `target` is empty, with scores, queries, keys, values, head outputs and the
-    residual stream."""
+    residual stream.
+
+    Args:
+        options: parts of the model to leave out; they tell a run from the one of the whole model in the cache.
+    """
     if target:
-        return _translator.read(text, target, details=True)
-    return _translator.translate(text, details=True)
+        return _translator.read(text, target, details=True, options=options)
+    return _translator.translate(text, details=True, options=options)
+
+
+@st.cache_resource(show_spinner="Reading …", max_entries=32)
+def varied(
+    _translator: Translator, version: str, device: str, text: str, target: str, options: RunOptions
+) -> Trace:
+    """As `detailed`, without the details."""
+    if target:
+        return _translator.read(text, target, options=options)
+    return _translator.translate(text, options=options)
+
+
+@st.cache_resource(show_spinner="Reading the weights …", max_entries=3)
+def weights(_translator: Translator, version: str, device: str) -> Weights:
+    """The model's parameters, which nobody can change."""
+    return _translator.weights()
 
 
 @st.cache_resource(show_spinner="Decoding …", max_entries=16)

@@ -23,6 +23,8 @@ def pages() -> dict[str, list[st.Page]]:
             st.Page("pages/cross_attention.py", title="Cross attention"),
             st.Page("pages/decoding.py", title="Decoding step by step"),
             st.Page("pages/compare_heads.py", title="Compare heads"),
+            st.Page("pages/positional_encoding.py", title="Positional encoding"),
+            st.Page("pages/inside_a_layer.py", title="Inside a layer"),
             st.Page("pages/about.py", title="About the model"),
         ]
     }

@@ -10,8 +10,10 @@ from pages.ui import inference, state
 from pages.ui.plain import markdown
 from transformer.analysis.heads import HeadMetrics, head_metrics
 from transformer.errors import AtlasError
+from transformer.options import AS_TRAINED, RunOptions
 from transformer.trace import Kind, Trace
 from transformer.translator import MAX_PIECES, Translator, available_devices
+from transformer.weights import Weights
 
 
 @dataclass(frozen=True)
@@ -37,10 +39,18 @@ class Reading:
         """What every head of a kind does with the sentence."""
         return head_metrics(self.trace, kind, self.translator.tokenizer.scores)
 
-    def detailed(self) -> Trace:
-        """The trace with everything that was computed."""
+    def detailed(self, options: RunOptions = AS_TRAINED) -> Trace:
+        """The trace with everything that was computed, by a run that may leave parts of the model out.
+
+        A run without parts writes its own translation, unless the reader gave one.
+        """
         model, target = self.translator, self.trace.target_text if self.given else ""
-        return inference.detailed(model, model.version, model.device, self.trace.source_text, target)
+        return inference.detailed(model, model.version, model.device, self.trace.source_text, target, options)
+
+    def weights(self) -> Weights:
+        """The model's parameters."""
+        model = self.translator
+        return inference.weights(model, model.version, model.device)
 
 
 def translator() -> Translator:

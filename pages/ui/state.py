@@ -10,20 +10,24 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, TypeVar
 
 import streamlit as st
 
+from pages.ui.address import Addressed
+from pages.ui.architecture import Architecture
 from pages.ui.choice import FIRST, Choice, from_address
 from pages.ui.compare.comparison import Comparison
 from pages.ui.decoding.course import Course
+from pages.ui.inside.inspection import Inspection
+from pages.ui.positions.encoding import Encoding
 
 TEXT = "text"
 TARGET = "target"
 DEVICE = "device"
 
 CHOICE = "_choice"
-COMPARISON = "_comparison"
-COURSE = "_course"
+OWN = "_own"
 SEEN = "_seen"
 ADDRESS = "_address"
 PAGE = "_page"
@@ -33,6 +37,8 @@ WAS_DRAWN = "_was_drawn"
 EXAMPLES: tuple[str, ...] = tuple(
     json.loads((Path(__file__).parents[2] / "assets" / "examples.json").read_text(encoding="utf-8"))
 )
+Kept = TypeVar("Kept", Comparison, Course, Encoding, Inspection, Architecture)
+KEPT = (Comparison, Course, Encoding, Inspection, Architecture)
 # Characters of a text that an address can hold; a text that can be translated is never so long.
 LONGEST = 4_000
 
@@ -40,13 +46,12 @@ LONGEST = 4_000
 @dataclass(frozen=True)
 class Seen:
     """What a page shows: a sentence, a translation to read instead of the model's own, what was chosen to look at,
-    what is compared, and how a translation is written."""
+    and what some pages keep of their own."""
 
     text: str = EXAMPLES[0]
     target: str = ""
     choice: Choice = FIRST
-    comparison: Comparison = Comparison()
-    course: Course = Course()
+    own: tuple[Addressed | Comparison | Course, ...] = tuple(kept() for kept in KEPT)
 
 
 def follow_address(page: str) -> None:
@@ -59,14 +64,13 @@ def follow_address(page: str) -> None:
     before = st.session_state.get(SEEN, Seen())
     seen = Seen(
         st.session_state.get(TEXT, before.text), st.session_state.get(TARGET, before.target),
-        st.session_state.get(CHOICE, before.choice), st.session_state.get(COMPARISON, before.comparison),
-        st.session_state.get(COURSE, before.course),
+        st.session_state.get(CHOICE, before.choice), st.session_state.get(OWN, before.own),
     )
     opened = st.query_params.to_dict()
     if seen == before and opened != st.session_state.get(ADDRESS) and TEXT in opened:
         seen = Seen(
-            opened[TEXT], opened.get(TARGET, ""), from_address(opened), Comparison.from_address(opened),
-            Course.from_address(opened),
+            opened[TEXT], opened.get(TARGET, ""), from_address(opened),
+            tuple(kept.from_address(opened) for kept in KEPT),
         )
     else:
         if seen.text != before.text and seen.target == before.target:
@@ -74,7 +78,8 @@ def follow_address(page: str) -> None:
             seen = replace(seen, target="")
         if (seen.text, seen.target) != (before.text, before.target):
             # And so do the pieces that it should begin with.
-            seen = replace(seen, course=seen.course.from_the_start())
+            own = tuple(kept.from_the_start() if isinstance(kept, Course) else kept for kept in seen.own)
+            seen = replace(seen, own=own)
     # A widget forgets what it held when its page is left, unless the script assigns it. Assigning takes away what is
     # being typed, so it is done only where something changes.
     for key, value in ((TEXT, seen.text), (TARGET, seen.target)):
@@ -83,12 +88,11 @@ def follow_address(page: str) -> None:
     st.session_state[PAGE] = page
     st.session_state[WAS_DRAWN] = st.session_state.pop(DRAWN, None)
     st.session_state[CHOICE] = seen.choice
-    st.session_state[COMPARISON] = seen.comparison
-    st.session_state[COURSE] = seen.course
+    st.session_state[OWN] = seen.own
     st.session_state[SEEN] = seen
     written = {
         TEXT: seen.text, **({TARGET: seen.target} if seen.target else {}), **seen.choice.to_address(),
-        **seen.comparison.to_address(), **seen.course.to_address(),
+        **{name: value for kept in seen.own for name, value in kept.to_address().items()},
     }
     if sum(map(len, written.values())) > LONGEST:
         written.clear()
@@ -124,14 +128,51 @@ def change(**changes: object) -> None:
     choose(replace(choice(), **changes))
 
 
-def comparison() -> Comparison:
-    """What is compared."""
-    return st.session_state[COMPARISON]
+def own(page: type[Kept]) -> Kept:
+    """What a page keeps of its own."""
+    return next(kept for kept in st.session_state[OWN] if isinstance(kept, page))
 
 
-def compare(**changes: object) -> None:
-    """Compare something else; for callbacks."""
-    st.session_state[COMPARISON] = replace(comparison(), **changes)
+def keep_all(changed: Addressed | Comparison | Course) -> None:
+    """Keep other values of a page's own; for callbacks, and right before a change of page."""
+    st.session_state[OWN] = tuple(changed if type(kept) is type(changed) else kept for kept in st.session_state[OWN])
+
+
+def keep(page: type[Kept], **changes: object) -> None:
+    """Keep another value of some fields; as `keep_all`."""
+    keep_all(replace(own(page), **changes))
+
+
+def held(page: type[Addressed], name: str, **values: object) -> dict[str, Any]:
+    """Arguments of the widget that shows and changes a field of what a page keeps.
+
+    Args:
+        page, name: which field.
+        values: `value`, where the widget should show another one than is kept.
+    """
+    key = f"{page.PREFIX}{name}"
+
+    def told() -> None:
+        value = page.checked(name, st.session_state[key])
+        # A box that was emptied has no value: the one before stays.
+        if value is not None:
+            keep(page, **{name: value})
+
+    value = values.get("value", getattr(own(page), name))
+    return {"key": hold(key, list(value) if isinstance(value, tuple) else value), "on_change": told}
+
+
+def bounded(page: type[Addressed], name: str, *, most: int | None = None, value: int | None = None) -> dict[str, Any]:
+    """As `held`, for a widget that asks for a number within the limits of the field.
+
+    Args:
+        most: where the largest number is smaller than the field's limit.
+        value: where the widget should show another one than is kept.
+    """
+    least, limit = page.limits(name)
+    most = limit if most is None else most
+    shown = min(getattr(own(page), name) if value is None else value, most)
+    return {"min_value": least, "max_value": most, **held(page, name, value=shown)}
 
 
 def hold(key: str, value: object) -> str:
@@ -143,16 +184,6 @@ def hold(key: str, value: object) -> str:
     if st.session_state.get(key) != value:
         st.session_state[key] = value
     return key
-
-
-def course() -> Course:
-    """How a translation is written, and which step is looked at."""
-    return st.session_state[COURSE]
-
-
-def steer(taken: Course) -> None:
-    """Take another course; for callbacks."""
-    st.session_state[COURSE] = taken
 
 
 def was_drawn(key: str) -> bool:

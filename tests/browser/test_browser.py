@@ -6,7 +6,6 @@ import re
 
 import pytest
 
-from pages.ui.payload import decimals
 from transformer.translator import Translator
 
 PAGES = {
@@ -77,7 +76,8 @@ def test_hovering_says_what_the_tensor_says(reader, model, kind, page):
                 assert not trace.mask(kind)[row].all() and "masked" in told[0]
                 continue
             column = int(told[3]) - 1
-            assert told[4] == f"{decimals(trace.attention(kind)[1, 4, row, column]):.4f}"
+            # The server's sums may differ from these in the last bit, and a weight may lie between two roundings.
+            assert float(told[4]) == pytest.approx(trace.attention(kind)[1, 4, row, column], abs=0.51e-4)
             assert trace.keys(kind)[column].text.strip("▁") in told[2]
             assert trace.queries(kind)[row].text.strip("▁") in told.string
             seen.append((down, row, column))

@@ -6,6 +6,7 @@ import altair as alt
 import streamlit as st
 
 from pages.ui import state
+from pages.ui.compare.comparison import Comparison
 from pages.ui.figures import matrix
 from pages.ui.labels import column_labels, row_labels
 from pages.ui.sentence import Reading
@@ -14,7 +15,7 @@ from transformer.analysis.view import view_of
 
 def show_across_layers(reading: Reading) -> None:
     """Three maps of one row: for the chosen head, the mean of all heads, and the largest of them."""
-    comparison, choice = state.comparison(), state.choice().within(*reading.trace.attention("encoder").shape[:2])
+    comparison, choice = state.own(Comparison), state.choice().within(*reading.trace.attention("encoder").shape[:2])
     view = view_of(reading.trace, comparison.kind, words=choice.words, special=not choice.hide)
     labels = row_labels(view.axes)
     row = min(comparison.row, len(labels) - 1)
@@ -22,7 +23,7 @@ def show_across_layers(reading: Reading) -> None:
     place.selectbox(
         "Follow", range(len(labels)), key=state.hold("compare_row", row),
         format_func=lambda index: f"{index + 1}: {labels[index]}",
-        on_change=lambda: state.compare(row=st.session_state.compare_row),
+        on_change=lambda: state.keep(Comparison, row=st.session_state.compare_row),
     )
     pick_head.selectbox(
         "Head", range(view.heads), key=state.hold("compare_head", choice.head), format_func=lambda head: str(head + 1),

@@ -11,6 +11,7 @@ import streamlit as st
 
 from pages.ui import state
 from pages.ui.browser import TITLES
+from pages.ui.compare.comparison import Comparison
 from pages.ui.figures import matrix
 from pages.ui.links import open_head
 from pages.ui.sentence import Reading
@@ -33,12 +34,12 @@ def show_all_heads(reading: Reading) -> None:
     """Maps of one metric, and the table of all."""
     many = shipped_statistics()
     here = {kind: reading.metrics(kind) for kind in KINDS}
-    comparison = state.comparison()
+    comparison = state.own(Comparison)
     titles = {metric.name: metric.title for metric in METRICS}
     metric = comparison.metric if comparison.metric in titles else "confidence"
     st.selectbox(
         "Number shown by the maps", titles, key=state.hold("compare_metric", metric), format_func=titles.get,
-        on_change=lambda: state.compare(metric=st.session_state.compare_metric),
+        on_change=lambda: state.keep(Comparison, metric=st.session_state.compare_metric),
     )
     st.caption(next(each.meaning for each in METRICS if each.name == metric))
     for column, kind in zip(st.columns(3, gap="medium"), KINDS, strict=True):

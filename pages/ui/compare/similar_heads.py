@@ -8,6 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.ui import state
+from pages.ui.compare.comparison import Comparison
 from pages.ui.links import open_head
 from pages.ui.sentence import Reading
 from transformer.analysis.clusters import average_linkage, leaf_order
@@ -20,7 +21,7 @@ INK = {"labelColor": "currentColor", "titleColor": "currentColor"}
 
 def show_similar_heads(reading: Reading) -> None:
     """The plane and the dendrogram of one kind; a click leads to the head."""
-    kind = state.comparison().kind
+    kind = state.own(Comparison).kind
     weights = reading.trace.attention(kind)
     layers, heads = weights.shape[:2]
     distances = head_distances(weights)

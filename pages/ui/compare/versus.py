@@ -10,7 +10,7 @@ import streamlit as st
 
 from pages.ui import inference, state
 from pages.ui.browser import STYLE, TITLES, script
-from pages.ui.compare.comparison import Pin
+from pages.ui.compare.comparison import Comparison, Pin
 from pages.ui.labels import column_labels, row_labels, titles
 from pages.ui.payload import decimals
 from pages.ui.plain import markdown
@@ -28,7 +28,7 @@ component = st.components.v2.component(
 
 def show_versus(model: Translator) -> None:
     """The two pins with their controls, the maps, and what differs most."""
-    comparison = state.comparison()
+    comparison = state.own(Comparison)
     limits = model.config.decoder_layers, model.config.heads
     pins = {name: pin.within(*limits) for name, pin in (("a", comparison.a), ("b", comparison.b))}
     for column, (name, pin) in zip(st.columns(2, gap="large"), pins.items(), strict=True):
@@ -53,7 +53,7 @@ def show_versus(model: Translator) -> None:
 def _controls(name: str, pin: Pin, model: Translator) -> None:
     def keep(field: str) -> None:
         value = st.session_state[f"compare_{name}_{field}"]
-        state.compare(**{name: replace(getattr(state.comparison(), name), **{field: value})})
+        state.keep(Comparison, **{name: replace(getattr(state.own(Comparison), name), **{field: value})})
 
     def held(field: str) -> dict[str, Any]:
         return {
@@ -119,7 +119,7 @@ def _other_heads(a: Pin, b: Pin, views: dict[str, View]) -> None:
         f"{apart[layer, head]:.3f} nats a row (Jensen-Shannon divergence, at most {np.log(2):.3f})."
     )
     button.button(
-        "Show that head", width="stretch", on_click=state.compare,
+        "Show that head", width="stretch", on_click=state.keep, args=(Comparison,),
         kwargs={"a": replace(a, layer=layer, head=head), "b": replace(b, layer=layer, head=head)},
     )
 

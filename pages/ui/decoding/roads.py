@@ -47,7 +47,7 @@ def road_taken(reading: Reading) -> tuple[Road, Course]:
     A course that leads nowhere is answered by one message, and the model's own road is taken.
     """
     model = reading.translator
-    course = state.course().within(model.config.target_vocabulary)
+    course = state.own(Course).within(model.config.target_vocabulary)
     forced = course.forced
     if course.free and reading.given:
         # A translation that the reader gave is a road whose every piece is forced.

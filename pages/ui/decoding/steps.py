@@ -70,14 +70,14 @@ def decoding_steps(reading: Reading, road: Road, course: Course) -> None:
         sent = st.session_state[KEY].get("course")
         course = Course.from_browser(sent).within(model.config.target_vocabulary)
         seen = from_browser(sent).within(layers, heads)
-        state.steer(course)
+        state.keep_all(course)
         state.choose(replace(state.choice(), layer=seen.layer, head=seen.head))
         st.session_state[HELD] = Sight(course, seen.layer, seen.head)
 
     def typed() -> None:
         course = with_typed(st.session_state[KEY].get("typed"), model.tokenizer)
         if course is not None:
-            state.steer(course)
+            state.keep_all(course)
 
     component(
         key=KEY, width="stretch", on_course_change=told, on_typed_change=typed,

@@ -6,6 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.ui import inference, state
+from pages.ui.decoding.course import Course
 from pages.ui.sentence import Reading
 from transformer.road import Found, Way
 
@@ -17,7 +18,7 @@ def compared(reading: Reading) -> None:
     part = st.expander("Ways compared: greedy, beam, three samples", key="ways", on_change="rerun")
     if not part.open:
         return
-    course, model = state.course(), reading.translator
+    course, model = state.own(Course), reading.translator
     ways = {
         "greedy": Way(),
         f"beam {course.size}, length penalty {course.alpha:g}": Way("beam", size=course.size, alpha=course.alpha),

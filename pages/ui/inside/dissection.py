@@ -1,0 +1,278 @@
+"""One cell of one head, all the way, with the sums carried out."""
+
+from __future__ import annotations
+
+import altair as alt
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from pages.ui import state
+from pages.ui.browser import TITLES
+from pages.ui.choice import Choice
+from pages.ui.figures import AXIS, PICK, matrix
+from pages.ui.heatmap import heatmap
+from pages.ui.inside.inspection import Inspection
+from pages.ui.inside.selection import choose_head, chosen_cell
+from pages.ui.inside.sums import product_table, softmax_table, term_table, value_table
+from pages.ui.labels import column_labels, row_labels, titles
+from pages.ui.numbers import frame, numbered, show_numbers, show_table
+from pages.ui.plain import markdown
+from pages.ui.sentence import Reading
+from transformer.analysis.cell import Cell, cell
+from transformer.analysis.contributions import Contributions, contributions
+from transformer.analysis.identifiability import head_identifiability
+from transformer.analysis.residual import PARTS
+from transformer.analysis.view import axes_of
+from transformer.trace import Kind, Trace
+
+MAP = "inside_map"
+
+
+def show_cell(reading: Reading) -> None:
+    """The map to click in, what its cell comes to, and every step on the way."""
+    trace = reading.detailed()
+    kind = state.own(Inspection).kind
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.segmented_control(
+            "Kind of attention", TITLES, format_func=TITLES.get, required=True, **state.held(Inspection, "kind"),
+        )
+        choice = choose_head(trace, kind, Inspection.PREFIX)
+    layer, head = choice.layer, choice.head
+    axes = axes_of(trace, kind)
+    rows, columns = row_labels(axes), column_labels(axes)
+    row, column = chosen_cell(trace, kind, choice)
+    found = cell(trace, reading.weights(), kind, layer, head, row, column)
+    whole = contributions(trace, reading.weights(), kind, layer)
+    picture, numbers = st.columns([5, 6], gap="large")
+    with picture:
+        _map(trace, kind, choice, rows, columns, (row, column))
+    with numbers:
+        _boxes(rows, columns, row, column)
+        _summary(found, rows[row], columns[column], float(np.linalg.norm(found.weighted_values[column])))
+    _score(found)
+    _softmax(found, columns, column)
+    _values(found, columns, column)
+    written = _stream_change(trace, kind, layer, row) if reading.translator.config.norm == "pre" else None
+    _output(found, whole, columns, row, head, written)
+    _unique(trace, reading, kind, layer, head, row, columns)
+
+
+def _map(
+    trace: Trace, kind: Kind, choice: Choice, rows: list[str], columns: list[str], picked: tuple[int, int]
+) -> None:
+    weights = trace.attention(kind)[choice.layer, choice.head]
+
+    def clicked() -> None:
+        picked = st.session_state[f"{MAP}_{kind}"].selection[PICK]
+        if picked:
+            state.change(rows=(int(picked[0]["row"]) - 1,), columns=(int(picked[0]["column"]) - 1,))
+
+    st.altair_chart(
+        matrix(
+            weights, rows, columns, name="weight", scale=alt.Scale(domain=[0, 1], scheme="viridis"),
+            titles=titles(False), mask=trace.mask(kind), picked=picked,
+        ),
+        key=f"{MAP}_{kind}", width="stretch", on_select=clicked, selection_mode=PICK,
+        alt=f"{TITLES[kind]}, layer {choice.layer + 1}, head {choice.head + 1}; the two boxes choose a cell as well.",
+    )
+    show_numbers(
+        frame(np.where(trace.mask(kind), weights, -np.inf), rows, columns, corner="from"), "inside_map_numbers",
+    )
+    st.caption("Click a cell, or choose its row and its column in the boxes.")
+
+
+def _boxes(rows: list[str], columns: list[str], row: int, column: int) -> None:
+    """The cell, for those who do not point."""
+    for place, name, labels, at, other in zip(
+        st.columns(2), ("rows", "columns"), (rows, columns), (row, column), (("columns", column), ("rows", row)),
+        strict=True,
+    ):
+        key = f"inside_{name}"
+
+        def told(key: str = key, name: str = name, other: tuple[str, int] = other) -> None:
+            state.change(**{name: (st.session_state[key],), other[0]: (other[1],)})
+
+        place.selectbox(
+            dict(zip(("rows", "columns"), titles(False), strict=True))[name].capitalize(), range(len(labels)),
+            key=state.hold(key, at), format_func=numbered(labels).__getitem__, on_change=told,
+        )
+
+
+def _summary(found: Cell, row: str, column: str, moved: float) -> None:
+    """The whole way in a line of numbers."""
+    seen = "open" if found.allowed else "masked"
+    steps = {
+        "1. q · k": f"{found.raw_score:.4f}", f"2. ÷ √{len(found.query)}": f"{found.score:.4f}", "3. mask": seen,
+        "4. weight": f"{found.weight:.4f}", "5. ‖weight × v‖": f"{moved:.4f}",
+        "6. ‖written‖": f"{np.linalg.norm(found.term):.4f}",
+    }
+    for place, (label, value) in zip([*st.columns(3), *st.columns(3)], steps.items(), strict=True):
+        place.metric(label, value)
+    if found.allowed:
+        verb = f"looks at **{markdown(column)}** with **{found.weight:.4f}** of its attention"
+    else:
+        verb = f"may not look at **{markdown(column)}**: the mask hides it, whatever its score"
+    st.markdown(f"**{markdown(row)}** {verb}.")
+
+
+def _score(found: Cell) -> None:
+    """Steps 1 and 2."""
+    st.subheader("1. Query times key, 2. divided by the root of K", anchor=False)
+    width = len(found.query)
+    picture, sums = st.columns([5, 6], gap="large")
+    with picture:
+        st.plotly_chart(
+            heatmap(
+                np.stack([found.query, found.key, found.products]), titles=("vector", "dimension of the head"),
+                name="value", rows=["q", "k", "q × k"], height=230,
+            ),
+            key="inside_vectors", alt="The query, the key, and their product element by element; the table has both.",
+        )
+        st.markdown(
+            f"The {width} products add up to **{found.raw_score:.6f}** (the last number of the table). Divided by "
+            f"√{width} = {found.divisor:.6f} that is {found.raw_score / found.divisor:.6f}; the trace says "
+            f"**{found.score:.6f}**, {_apart(found.raw_score / found.divisor, found.score)}."
+        )
+    with sums:
+        show_table(product_table(found), "inside_products", height=330)
+
+
+def _softmax(found: Cell, columns: list[str], column: int) -> None:
+    """Steps 3 and 4."""
+    st.subheader("3. The mask, 4. the softmax of the whole row", anchor=False)
+    total = found.exponentials.sum()
+    words, sums = st.columns([5, 6], gap="large")
+    with words:
+        st.latex(r"a_{ij} = \frac{e^{s_{ij} - \max_j s_{ij}}}{\sum_{j'} e^{s_{ij'} - \max_j s_{ij}}}")
+        st.markdown(
+            f"{int(found.row_allowed.sum())} of {len(columns)} columns may be looked at; the others count as −∞. "
+            f"The exponentials add up to {total:.6f}, and {found.exponentials[column]:.6f} ÷ {total:.6f} = "
+            f"{found.exponentials[column] / total:.6f}; the trace says **{found.weight:.6f}**, "
+            f"{_apart(found.exponentials[column] / total, found.weight)}. The row's weights add up to "
+            f"{found.weights.sum():.6f}."
+        )
+        st.caption(
+            "The largest score is taken off before exp, so that nothing overflows; no quotient notices."
+        )
+    with sums:
+        show_table(softmax_table(found, columns), "inside_softmax", height=330)
+
+
+def _values(found: Cell, columns: list[str], column: int) -> None:
+    """Step 5."""
+    st.subheader("5. Values, weighted and added", anchor=False)
+    picture, sums = st.columns([5, 6], gap="large")
+    with picture:
+        st.plotly_chart(
+            heatmap(
+                np.vstack([found.weighted_values, found.output]), rows=[*numbered(columns), "sum: the head’s output"],
+                titles=("weight × value of", "dimension of the head"), name="value",
+            ),
+            key="inside_values", alt="The weighted value of every column, and their sum; the table has the numbers.",
+        )
+    with sums:
+        show_table(value_table(found, columns), "inside_value_sums", height=330)
+        off = np.abs(found.weighted_values.sum(axis=0) - found.output).max()
+        st.markdown(
+            "Each row is weight × value of one column; added up they are the head’s output for this row, which the "
+            f"trace has as well: the largest difference is {off:.1e}."
+        )
+
+
+def _stream_change(trace: Trace, kind: Kind, layer: int, row: int) -> np.ndarray:
+    """What the trace says that an attention layer added to the stream of a row, [D]; true for pre-norm only."""
+    stack = "encoder" if kind == "encoder" else "decoder"
+    parts = PARTS[stack]
+    at = layer * len(parts) + parts.index("cross_attention" if kind == "cross" else "self_attention")
+    before, after = trace.details[f"{stack}_residual"][at : at + 2, row].astype(np.float64)
+    return after - before
+
+
+def _output(
+    found: Cell, whole: Contributions, columns: list[str], row: int, head: int, written: np.ndarray | None
+) -> None:
+    """Step 6.
+
+    Args:
+        written: what the trace says that the sub-layer wrote to this row; None where the trace does not say.
+    """
+    st.subheader("6. Where it goes: through the output projection into the stream", anchor=False)
+    heads = whole.heads()[:, row]
+    output = whole.output()[row]
+    agrees = "" if written is None else (
+        f"; the stream in the trace grows by the same, to {np.abs(written - output).max():.1e}"
+    )
+    picture, words = st.columns([5, 6], gap="large")
+    with picture:
+        table = term_table(found, whole, columns, row, head)
+        st.altair_chart(
+            term_chart(table), key="inside_terms", width="stretch",
+            alt="For every column of the row its weight and the size of what it writes; the table has the numbers.",
+        )
+    with words:
+        show_table(table, "inside_term_numbers", digits=4, height=240)
+        share = float(found.term @ found.head_term / (found.head_term @ found.head_term or 1.0))
+        st.markdown(
+            f"This cell adds the vector weight × v W^O, of norm **{np.linalg.norm(found.term):.4f}**, to the head’s "
+            f"term of norm {np.linalg.norm(found.head_term):.4f}; along it, that is {share:.1%} of it. The terms of "
+            f"all {len(heads)} heads and b^O add up to what the sub-layer writes, of norm {np.linalg.norm(output):.4f} "
+            f"{agrees}. A large weight on a short vector moves little (Kobayashi et al. 2020): compare the two panels."
+        )
+        by_head = pd.DataFrame({
+            "head": [*(f"head {number}" for number in range(1, len(heads) + 1)), "b^O", "sum: the sub-layer"],
+            "norm of its term": np.linalg.norm([*heads, whole.bias, output], axis=-1),
+        })
+        show_numbers(by_head, "inside_heads", label="All heads joined")
+        terms = pd.DataFrame({
+            "dimension": range(len(output)), "this cell": found.term, "this head": found.head_term,
+            "the sub-layer": output,
+        })
+        show_numbers(terms, "inside_term_vector", label="The vectors, dimension by dimension")
+
+
+def term_chart(table: pd.DataFrame) -> alt.Chart:
+    """Weights and norms, side by side, a bar a column."""
+    at = table.assign(at=range(1, len(table) + 1))
+    axis = alt.Axis(labelAngle=0, **{**AXIS, "labelOverlap": True})
+    charts = [
+        alt.Chart(at).mark_bar(color=colour).encode(
+            x=alt.X("at:O", title="column", axis=axis),
+            y=alt.Y(f"{name}:Q", title=name, axis=alt.Axis(**AXIS)),
+            tooltip=["column:N", alt.Tooltip(f"{name}:Q", format=".4f")],
+        ).properties(height=130, width="container")
+        for name, colour in (("weight", "#3b6fe0"), ("norm written", "#d97706"))
+    ]
+    return alt.vconcat(*charts)
+
+
+def _unique(
+    trace: Trace, reading: Reading, kind: Kind, layer: int, head: int, row: int, columns: list[str]
+) -> None:
+    """Whether other weights would have done the same."""
+    st.subheader("Could other weights have given the same output?", anchor=False)
+    found = head_identifiability(trace, reading.weights(), kind, layer, head)
+    visible, rank = int(found.visible[row]), int(found.rank[row])
+    if visible > found.width:
+        st.warning(
+            f"Yes: this row sees {visible} columns, and a value has only K = {found.width} numbers. The weights are "
+            f"not unique (n > K): they can change in {int(found.null_dimensions[row])} directions and nobody notices. "
+            "Read them as one of many explanations of this output (Brunner et al. 2020).", icon=":material/warning:",
+        )
+    else:
+        st.markdown(
+            f"This row sees {visible} columns, and a value has K = {found.width} numbers, so n ≤ K. The rank of what "
+            f"it sees is {rank}"
+            + (", so these weights are the only ones that give this output." if rank == visible else
+               f", so they can still change in {visible - rank} directions: values repeat.")
+            + " Where n > K, weights are never unique, and this page warns."
+        )
+    table = pd.DataFrame({
+        "column": numbered(columns), "weight": trace.attention(kind)[layer, head, row].astype(float),
+        "effective weight": found.effective[row], "without any effect": found.null[row],
+    })
+    show_numbers(table, "inside_effective", label="Effective attention of this row")
+
+
+def _apart(computed: float, traced: float) -> str:
+    return f"{abs(computed - traced):.1e} apart, as far as float32 goes"

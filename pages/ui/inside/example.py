@@ -1,0 +1,62 @@
+"""The worked example that everybody knows: two scores, divided by the root of K, then softmax."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from pages.ui import state
+from pages.ui.inside.inspection import Inspection
+from pages.ui.numbers import show_table
+from transformer.analysis.softmax import exponentials, softmax
+
+
+def show_example() -> None:
+    """The numbers to change, and what comes of them."""
+    st.markdown(
+        "Two keys, one query: the dot products of the best-known drawing of attention (Alammar 2018, “The Illustrated "
+        "Transformer”) are 112 and 96, and the head is K = 64 wide. Change any of them."
+    )
+    with st.container(horizontal=True, width=700):
+        st.number_input("q · k₁", step=1.0, **state.bounded(Inspection, "score"))
+        st.number_input("q · k₂", step=1.0, **state.bounded(Inspection, "other"))
+        st.number_input("Head width K", **state.bounded(Inspection, "width"))
+    inspection = state.own(Inspection)
+    scores = np.array([inspection.score, inspection.other])
+    root = float(np.sqrt(inspection.width))
+    scaled = scores / root
+    weights, unscaled = softmax(scaled), softmax(scores)
+    with st.container(horizontal=True):
+        st.metric("Weight of the first", f"{weights[0]:.2f}", border=True)
+        st.metric("Weight of the second", f"{weights[1]:.2f}", border=True)
+        st.metric("Sum", f"{weights.sum():.2f}", border=True)
+    st.latex(
+        rf"\mathrm{{softmax}}\!\left(\frac{{({scores[0]:g},\ {scores[1]:g})}}{{\sqrt{{{inspection.width}}}}}\right)"
+        rf" = \mathrm{{softmax}}({scaled[0]:.4g},\ {scaled[1]:.4g}) = ({weights[0]:.4f},\ {weights[1]:.4f})"
+    )
+    show_table(example_table(scores, root), "inside_example")
+    st.markdown(
+        f"**Why divide?** Without dividing by √K = {root:.4f} the weights would be {unscaled[0]:.7f} and "
+        f"{unscaled[1]:.7f}. A sum of K products of numbers with variance 1 has variance K, so without the root the "
+        "softmax of a wide head is nearly all or nothing, and hardly anything can be learned through it (the paper, "
+        "section 3.2.1)."
+    )
+
+
+def example_table(scores: np.ndarray, root: float) -> pd.DataFrame:
+    """Every step in a column; the last row has the sums.
+
+    Args:
+        scores: [2].
+        root: what they are divided by.
+    """
+    scaled = scores / root
+    powers = exponentials(scaled)
+    return pd.DataFrame({
+        "key": ["first", "second", "sum"],
+        "q · k": [*scores, np.nan],
+        "÷ √K": [*scaled, np.nan],
+        "exp(s − max)": [*powers, powers.sum()],
+        "weight = exp ÷ sum": [*softmax(scaled), softmax(scaled).sum()],
+    })

@@ -1,0 +1,127 @@
+"""Curves: the value of chosen dimensions over positions, plain and with dropout."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+import streamlit as st
+
+from pages.ui import state
+from pages.ui.numbers import frame, show_numbers, show_table
+from pages.ui.positions.encoding import MOST_DIMENSIONS, Encoding
+from transformer.analysis.positions import dropout, sinusoids, wavelengths
+
+
+def show_curves() -> None:
+    """The controls, both plots, the two positions compared, and the wavelengths."""
+    encoding = state.own(Encoding)
+    width = encoding.even_width
+    length, size, dimensions, rate, seed = st.columns([2, 2, 5, 2, 2], vertical_alignment="bottom")
+    length.number_input("Positions", **state.bounded(Encoding, "length"))
+    size.number_input("Width D (even)", step=2, **state.bounded(Encoding, "width", value=width))
+    dimensions.multiselect(
+        f"Dimensions, up to {MOST_DIMENSIONS}", range(width), max_selections=MOST_DIMENSIONS,
+        **state.held(Encoding, "dimensions", value=encoding.shown),
+    )
+    rate.number_input("Dropout, %", step=5, **state.bounded(Encoding, "drop"))
+    seed.number_input("Seed", **state.bounded(Encoding, "seed"))
+    table = sinusoids(encoding.length, width)
+    chosen = list(encoding.shown)
+    pair = [min(each, encoding.length - 1) for each in (encoding.first, encoding.second)]
+    gain = 1 / (1 - encoding.drop / 100)
+    plain, dropped = st.columns(2, gap="medium")
+    with plain:
+        st.markdown("**What the model adds to every embedding**")
+        st.plotly_chart(
+            curves(table[:, chosen], chosen, pair, gain), key="positions_curves",
+            alt=f"Value over position of the dimensions {chosen} of {width}; the tables below have the numbers.",
+        )
+    with dropped:
+        st.markdown(f"**The same in training, {encoding.drop}% dropped**")
+        thinned = dropout(table, rate=encoding.drop / 100, seed=encoding.seed)
+        st.plotly_chart(
+            curves(thinned[:, chosen], chosen, pair, gain), key="positions_dropped",
+            alt=f"The same curves after dropout: {(thinned == 0).mean():.1%} of all values are 0.",
+        )
+    st.caption(
+        "Each dimension is a sine or a cosine; drag over a plot to zoom, double-click to go back. Dropout sets "
+        f"{encoding.drop}% of the values to 0 at random ({(thinned == 0).mean():.1%} here) and multiplies the others "
+        f"by 1 / (1 − {encoding.drop / 100:g}) = {gain:.4f}, so that the mean stays. In training it falls on the "
+        "sum of embedding and position; when translating there is none."
+    )
+    show_numbers(frame(table[:, chosen], None, [f"dimension {each}" for each in chosen], corner="position"),
+                 "positions_curve_numbers", label="The numbers of the curves")
+    _two_positions(table, chosen, pair)
+    _wavelengths(width, chosen)
+
+
+def curves(values: np.ndarray, dimensions: list[int], marked: list[int], most: float) -> go.Figure:
+    """A line a dimension.
+
+    Args:
+        values: [P, N].
+        dimensions: numbers of the N.
+        marked: positions with a vertical line.
+        most: the largest value that the axis has room for, so that two plots can be compared.
+    """
+    figure = go.Figure([
+        go.Scatter(y=column, name=f"dimension {dimension}", hovertemplate="%{y:.4f}")
+        for column, dimension in zip(values.T, dimensions, strict=True)
+    ])
+    for position in marked:
+        figure.add_vline(x=position, line={"dash": "dot", "width": 1, "color": "#8b93a3"})
+    figure.update_layout(
+        height=360, hovermode="x unified", margin={"l": 0, "r": 0, "t": 8, "b": 0},
+        legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0},
+    )
+    figure.update_xaxes(title="position", unifiedhovertitle={"text": "position %{x}"})
+    figure.update_yaxes(title="value", zeroline=True, range=[-1.08 * most, 1.08 * most])
+    return figure
+
+
+def _two_positions(table: np.ndarray, chosen: list[int], pair: list[int]) -> None:
+    """What tells one position from another."""
+    st.subheader("What tells two positions apart?", anchor=False)
+    pick, numbers = st.columns([3, 7], gap="large")
+    with pick, st.container(horizontal=True):
+        st.number_input("Position", **state.bounded(Encoding, "first", most=len(table) - 1))
+        st.number_input("and position", **state.bounded(Encoding, "second", most=len(table) - 1))
+    one, other = table[pair]
+    apart = float(np.linalg.norm(one - other))
+    pick.markdown(
+        f"Over all {table.shape[1]} dimensions, positions {pair[0]} and {pair[1]} are **{apart:.4f}** apart "
+        "(the root of the sum of all squared differences). The plots mark both with dotted lines."
+    )
+    with numbers:
+        show_table(pd.DataFrame({
+            "dimension": chosen, f"position {pair[0]}": one[chosen], f"and position {pair[1]}": other[chosen],
+            "difference": (one - other)[chosen],
+        }), "positions_pair")
+
+
+def _wavelengths(width: int, chosen: list[int]) -> None:
+    """How long each dimension takes to come round."""
+    st.subheader("Wavelengths", anchor=False)
+    lengths = wavelengths(width)
+    words, numbers = st.columns([3, 7], gap="large")
+    words.markdown(
+        f"The first pair comes round every 2π = **{lengths[0]:.4f}** positions, the last of D = {width} every "
+        f"2π · 10000^({width - 2}/{width}) = **{lengths[-1]:,.2f}**. The exponent never reaches 1, so 2π · 10000 = "
+        f"{2e4 * np.pi:,.2f} is a limit that no dimension has."
+    )
+    with numbers:
+        show_table(wave_table(width, chosen), "positions_waves", digits=4)
+        show_numbers(wave_table(width, list(range(width))), "positions_all_waves", label="Of every dimension", digits=4)
+
+
+def wave_table(width: int, dimensions: list[int]) -> pd.DataFrame:
+    """A row a dimension: its function and its wavelength."""
+    lengths = wavelengths(width)
+    return pd.DataFrame({
+        "dimension": dimensions,
+        "function": [
+            f"{'cos' if each % 2 else 'sin'}(position · 10000^(−{each // 2 * 2}/{width}))" for each in dimensions
+        ],
+        "wavelength, positions": [lengths[each // 2] for each in dimensions],
+    })

@@ -1,0 +1,107 @@
+"""Positional encoding and Inside a layer as a person meets them."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from pages.ui.inside.inspection import PARTS as INSIDE
+from pages.ui.positions.encoding import PARTS as POSITIONS
+from transformer.translator import Translator
+
+DREAM = "text=I+have+a+dream.&layer=2&head=5"
+PATHS = {
+    "/positional_encoding": "What tells two positions apart?",
+    "/inside_a_layer": "1 of 61: pieces",
+}
+PARTS = [f"/positional_encoding?{DREAM}&positions_part={part}" for part in POSITIONS] + [
+    f"/inside_a_layer?{DREAM}&inside_part={part}" for part in INSIDE
+]
+
+
+def drawn(reader, count=1):
+    """Until so many figures have something in them."""
+    figures = reader.page.locator("[data-testid=stPlotlyChart] .main-svg, [data-testid=stVegaLiteChart] canvas, "
+                                  "[data-testid=stVegaLiteChart] svg, [data-testid=stDataFrame] canvas")
+    figures.nth(count - 1).wait_for(timeout=60_000)
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_cold_deep_link_shows_the_page_in_its_frame(serve, visit, path):
+    with serve() as address, visit(address) as someone:
+        someone.open(f"{path}?{DREAM}")
+        someone.see(PATHS[path])
+        drawn(someone)
+        assert someone.page.get_by_role("link", name="Translate").count() > 0
+        assert someone.page.get_by_role("dialog").count() == 0
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", [(1440, 900), (1024, 768)], ids=str)
+def test_no_part_is_wider_than_the_screen(visit, server, scheme, size):
+    viewport = {"width": size[0], "height": size[1]}
+    with visit(server, color_scheme=scheme, viewport=viewport) as someone:
+        for path in PARTS:
+            someone.open(path)
+            drawn(someone)
+            main = someone.page.get_by_test_id("stMain")
+            assert main.evaluate("e => e.scrollWidth <= e.clientWidth + 1"), path
+            # A formula that does not fit is scrolled inside its box, and its end is not seen.
+            cut = "[...document.querySelectorAll('.katex-display')].some(e => e.scrollWidth > e.clientWidth + 2)"
+            assert not someone.page.evaluate(cut), path
+
+
+def test_from_a_typed_sentence_to_the_curves(reader):
+    """What a lecturer does: sentence, map of a head, the numbers of a cell, positions 2 and 3."""
+    trace = Translator.load(device="cpu").translate("i have a dream")
+    reader.open("/encoder_attention")
+    reader.maps(1)
+    reader.translate("i have a dream")
+    reader.page.wait_for_url(re.compile("text=i"))
+    reader.control("Layer").select_option("2")
+    reader.page.wait_for_url(re.compile("layer=2"))
+    reader.head(2, 1)
+    reader.page.get_by_role("button", name="How is this cell computed?").click()
+    reader.page.wait_for_url(re.compile("inside_a_layer.*inside_part=cell"))
+    reader.see("1. Query times key")
+    weights = trace.encoder[1, 0]
+    words = [not piece.special for piece in trace.source_pieces]
+    reader.see(f"{weights[:, words].max():.4f}")
+    reader.page.get_by_role("link", name="Positional encoding").first.click()
+    reader.see("positions 2 and 3 are")
+
+
+def test_a_click_in_the_map_takes_the_cell_apart(reader):
+    trace = Translator.load(device="cpu").translate("I have a dream.")
+    reader.open(f"/inside_a_layer?{DREAM}&inside_part=cell&rows=0&columns=0")
+    reader.see(f"{trace.encoder[1, 4, 0, 0]:.4f}")
+    cells = reader.page.locator("[data-testid=stVegaLiteChart]").first.locator("path[aria-roledescription='rect mark']")
+    columns = len(trace.source_pieces)
+    cells.nth(2 * columns + 3).click()
+    reader.page.wait_for_url(re.compile(r"rows=2&columns=3"))
+    reader.see(f"{trace.encoder[1, 4, 2, 3]:.4f}")
+
+
+def test_the_way_is_gone_by_its_buttons_and_kept_in_the_address(reader, visit, server):
+    reader.open(f"/inside_a_layer?{DREAM}")
+    reader.see("1 of 61: pieces")
+    reader.page.get_by_role("button", name="Next").click()
+    reader.see("2 of 61: token embedding")
+    reader.page.wait_for_url(re.compile("inside_stage=encoder.tokens"))
+    with visit(server) as other:
+        other.open(reader.page.url.removeprefix(server))
+        other.see("2 of 61: token embedding")
+        other.see("[B, S, D] = [1, 6, 256]")
+
+
+@pytest.mark.parametrize("text", ["<b>x</b> <img src=x onerror=alert(1)>", "**b** :smile: $x^2$ [a](http://b.c)"])
+def test_hostile_text_is_shown_as_itself(reader, text):
+    reader.open(f"/inside_a_layer?{DREAM}&inside_part=cell")
+    reader.see("1. Query times key")
+    reader.translate(text)
+    reader.page.wait_for_url(re.compile("text=(?!I)"))
+    reader.wait()
+    reader.has_typed(text)
+    main = reader.page.get_by_test_id("stMain")
+    assert main.locator("img:not([src^='data:']), [data-testid=stMarkdown] a, [data-testid=stMarkdown] b").count() == 0

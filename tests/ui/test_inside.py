@@ -1,0 +1,260 @@
+"""Inside a layer: every part and every control, driven without a browser, with the model that ships."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.ui.inside.inspection import PARTS, Inspection
+from pages.ui.inside.way import SECTIONS
+from pages.ui.state import EXAMPLES
+from transformer.analysis.stages import stages
+from transformer.options import RunOptions
+from transformer.trace import KINDS
+from transformer.translator import Translator
+
+PAGE = "pages/inside_a_layer.py"
+DREAM = "I have a dream."
+# Figures of each part: Plotly's, then Altair's.
+FIGURES = {"way": (0, 0), "cell": (2, 2), "example": (0, 0), "mask": (0, 5), "norm": (0, 3), "parameters": (2, 0)}
+
+
+def app(page: str = PAGE, **address: str) -> AppTest:
+    """The app, opened at a page with an address."""
+    test = AppTest.from_file("../../app.py", default_timeout=240)
+    for key, value in {"text": DREAM, **address}.items():
+        test.query_params[key] = value
+    return test.run().switch_page(page).run()
+
+
+def healthy(test: AppTest) -> bool:
+    return not test.exception and not test.error
+
+
+def texts(test: AppTest) -> str:
+    return "\n".join(element.value for kind in ("markdown", "caption", "subheader") for element in getattr(test, kind))
+
+
+def table(test: AppTest, *columns: str):
+    """The table that has these columns."""
+    return next(each.value for each in test.dataframe if set(columns) <= set(each.value.columns))
+
+
+@pytest.fixture(scope="module")
+def model() -> Translator:
+    return Translator.load(device="cpu")
+
+
+@pytest.fixture(scope="module")
+def trace(model):
+    return model.translate(DREAM, details=True)
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_every_part_opens_with_its_figures(part):
+    test = app(inside_part=part)
+    assert healthy(test) and not test.warning
+    assert test.segmented_control("inside_part").value == part
+    assert (len(test.get("plotly_chart")), len(test.get("vega_lite_chart"))) == FIGURES[part]
+    assert all(node.proto.alt for kind in ("plotly_chart", "vega_lite_chart") for node in test.get(kind))
+
+
+def test_parts_are_chosen_and_stand_in_the_address():
+    test = app()
+    for part in reversed(PARTS):
+        test.segmented_control("inside_part").set_value(part).run()
+        assert healthy(test) and test.query_params.get("inside_part", "way") == part
+
+
+def test_the_way_can_be_gone_stage_by_stage(model, trace):
+    listed = stages(trace, model.weights(), encoder_layer=1, decoder_layer=1, head=4)
+    test = app(layer="2", head="5")
+    for number, stage in enumerate(listed):
+        assert healthy(test) and f"{number + 1} of {len(listed)}: {stage.name}" in texts(test)
+        letters = f"[{stage.letters}] = {list(stage.array.shape)}"
+        assert letters in texts(test)
+        if stage.array.dtype.kind != "i":
+            (figure,) = test.get("plotly_chart")
+            assert "value" in json.loads(figure.proto.spec)["data"][0]["colorbar"]["title"]["text"]
+            shown = next(each.value for each in test.dataframe).iloc[:, 1:].to_numpy()
+            whole = stage.array.reshape(stage.array.shape[-2:])
+            if shown.shape == whole.shape and np.isfinite(whole).all():
+                np.testing.assert_array_equal(shown.astype(float), whole)
+        if number < len(listed) - 1:
+            test.button("inside_Next").click().run()
+            assert test.query_params["inside_stage"] == listed[number + 1].key
+    assert test.button("inside_Next").disabled
+    test.button("inside_Back").click().run()
+    assert test.query_params["inside_stage"] == listed[-2].key
+
+
+def test_every_section_and_every_card_opens():
+    test = app()
+    for section in SECTIONS:
+        test.segmented_control("inside_section").set_value(section).run()
+        assert healthy(test) and test.query_params.get("inside_stage", "encoder.pieces").startswith(section)
+    cards = [button for button in test.button if button.label == "Open large"]
+    cards[-1].click().run()
+    assert healthy(test) and "61 of 61" in texts(test)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("row", "column"), [(0, 0), (1, 3), (5, 5), (99, 99)])
+def test_every_number_of_a_cell_is_the_traces(trace, kind, row, column):
+    test = app(inside_part="cell", inside_kind=kind, layer="3", head="4", rows=str(row), columns=str(column))
+    assert healthy(test)
+    weights = trace.attention(kind)[2, 3]
+    row, column = min(row, weights.shape[0] - 1), min(column, weights.shape[1] - 1)
+    shown = {metric.label: metric.value for metric in test.metric}
+    assert shown["4. weight"] == f"{weights[row, column]:.4f}"
+    assert shown["2. ÷ √32"] == f"{trace.details[f'{kind}_scores'][2, 3, row, column]:.4f}"
+    assert shown["3. mask"] == ("open" if trace.mask(kind)[row, column] else "masked")
+    products = table(test, "q × k")
+    np.testing.assert_array_equal(products["q"], trace.details[f"{kind}_queries"][2, 3, row])
+    np.testing.assert_array_equal(products["k"], trace.details[f"{kind}_keys"][2, 3, column])
+    assert shown["1. q · k"] == f"{products['sum so far'].iloc[-1]:.4f}"
+    softmax = table(test, "exp(s − max)")
+    np.testing.assert_array_equal(softmax["weight"][:-1], weights[row])
+    values = table(test, "v0")
+    np.testing.assert_array_equal(values.iloc[-1, 2:].astype(float), trace.details[f"{kind}_outputs"][2, 3, row])
+    assert "the stream in the trace grows by the same" in texts(test)
+
+
+def test_a_cell_is_chosen_in_the_boxes():
+    test = app(inside_part="cell")
+    test.segmented_control("inside_kind").set_value("cross").run()
+    test.selectbox("inside_rows").set_value(2).run()
+    test.selectbox("inside_columns").set_value(1).run()
+    test.selectbox("inside_layer").set_value(4).run()
+    test.selectbox("inside_head").set_value(2).run()
+    assert healthy(test)
+    names = ("inside_kind", "rows", "columns", "layer", "head")
+    assert [test.query_params[name] for name in names] == ["cross", "2", "1", "5", "3"]
+    test.selectbox("example").set_value(EXAMPLES[1]).run()
+    assert healthy(test) and test.selectbox("inside_rows").value == 2
+
+
+def test_more_columns_than_numbers_in_a_value_are_warned_of():
+    long = "The old man reads a book in the garden while the children play with the dog and the cat. " * 3
+    test = app(inside_part="cell", text=long.strip())
+    assert healthy(test) and any("not unique (n > K)" in warning.value for warning in test.warning)
+    short = app(inside_part="cell")
+    assert not short.warning and "n ≤ K" in texts(short)
+
+
+@pytest.mark.parametrize(("page", "kind"), [
+    ("pages/encoder_attention.py", "encoder"), ("pages/masked_attention.py", "decoder"),
+    ("pages/cross_attention.py", "cross"),
+])
+def test_the_attention_browser_leads_to_its_cell(trace, page, kind):
+    test = app(page, layer="4", head="7", rows="3", columns="2")
+    test.button(f"{kind}_inside").click().run()
+    assert healthy(test)
+    # AppTest does not follow a change of page; the browser test does.
+    test.switch_page(PAGE).run()
+    assert healthy(test) and test.segmented_control("inside_part").value == "cell"
+    assert test.segmented_control("inside_kind").value == kind
+    shown = {metric.label: metric.value for metric in test.metric}
+    assert shown["4. weight"] == f"{trace.attention(kind)[3, 6, 3, 2]:.4f}"
+
+
+def test_the_worked_example():
+    test = app(inside_part="example")
+    assert [metric.value for metric in test.metric] == ["0.88", "0.12", "1.00"]
+    test.number_input("inside_score").set_value(96.0).run()
+    assert [metric.value for metric in test.metric] == ["0.50", "0.50", "1.00"]
+    test.number_input("inside_width").set_value(1)
+    test.number_input("inside_other").set_value(-1000.0).run()
+    assert healthy(test) and [metric.value for metric in test.metric] == ["1.00", "0.00", "1.00"]
+    written = [test.query_params[f"inside_{name}"] for name in ("score", "other", "width")]
+    assert written == ["96.0", "-1000.0", "1"]
+
+
+def test_the_mask_switched_off_leaks(model, trace):
+    test = app(inside_part="mask", layer="2", head="5")
+    test.number_input("inside_length").set_value(32).run()
+    assert healthy(test) and test.query_params["inside_length"] == "32"
+    leaks = table(test, "on the future")
+    without = model.translate(DREAM, details=True, options=RunOptions(decoder_mask=False))
+    np.testing.assert_array_equal(leaks["without"], without.log_probs)
+    np.testing.assert_array_equal(leaks["log-prob. with mask"], trace.log_probs)
+    future = np.where(trace.decoder_mask, 0, without.decoder[1, 4]).sum(axis=-1)
+    np.testing.assert_allclose(leaks["on the future"], future, atol=1e-7)
+    assert "masked" in {value for each in test.dataframe for value in each.value.to_numpy().ravel()}
+    assert model.translate(DREAM, details=True).equals(trace), "the next run is as before, bit for bit"
+
+
+@pytest.mark.parametrize("stack", ["encoder", "decoder"])
+def test_norms_of_every_sublayer(stack):
+    test = app(inside_part="norm", layer="6")
+    test.segmented_control("inside_stack").set_value(stack).run()
+    for part in ("self_attention", *(["cross_attention"] if stack == "decoder" else []), "feed_forward"):
+        test.segmented_control("inside_sublayer").set_value(part).run()
+        assert healthy(test) and "← this model" in texts(test)
+        np.testing.assert_allclose(table(test, "dev. normalised")["dev. normalised"], 1, atol=1e-3)
+    assert test.query_params["inside_sublayer"] == "feed_forward"
+
+
+def test_parameters_are_those_of_the_command_line(model):
+    test = app(inside_part="parameters")
+    assert "13,116,224 parameters" in texts(test)
+    ours, typed = (each.value for each in test.dataframe)
+    assert ours["parameters"].iloc[-1] == model.parameters == ours["parameters"].iloc[:-1].sum()
+    assert typed["parameters"].iloc[-1] == 63_082_496
+    test.button("architecture_preset_The model of this app").click().run()
+    assert test.dataframe[1].value.equals(test.dataframe[0].value)
+    test.toggle("architecture_output_bias").set_value(False).run()
+    test.selectbox("architecture_tied").set_value("none").run()
+    test.selectbox("architecture_norm").set_value("post").run()
+    assert healthy(test) and test.query_params["architecture_tied"] == "none"
+
+
+HOSTILE = [
+    "x", "🙂 👩‍👩‍👧", "שלום עולם", "日本語の文", "e\u0301\u0323 a", "?!...,;", "<b>x</b> y",
+    '"><script>alert(1)</script> z', "&amp; &lt;", "a\x00b c", "</s> <s>", "▁ a▁b", r"$\frac{a}{b}$ c",
+    "# **md** [x](http://y) `c` :smile: :red[x]", "a\tb\nc", "dog " * 50, "1" * 127,
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_text_is_shown_as_itself(text):
+    test = app(text=text, inside_stage="encoder.self_attention.weights")
+    for part in ("way", "cell", "mask", "norm"):
+        test.segmented_control("inside_part").set_value(part).run()
+        assert healthy(test)
+        assert all("not unique" in warning.value for warning in test.warning)
+        for markup in ("<b>", "<script", "](http", ":smile:", "$\\frac", ":red["):
+            assert markup not in texts(test)
+
+
+@pytest.mark.parametrize("text", ["", "  ", "\x00", "word " * 1000])
+def test_what_cannot_be_read_is_answered(text):
+    for part in ("way", "cell", "mask", "norm"):
+        test = app(inside_part=part)
+        test.text_input("text").set_value(text)
+        next(button for button in test.button if button.label == "Translate").click()
+        test.run()
+        assert healthy(test) and len(test.warning) == 1
+
+
+@pytest.mark.parametrize("value", ["", "0", "-1", "99999", "1e9", "nan", "²", "9" * 400, "<b>", "1.2.3", "٣"])
+def test_rubbish_in_an_address_falls_back(value):
+    address = {f"inside_{name}": value for name in Inspection.__dataclass_fields__ if name != "part"}
+    address |= dict.fromkeys(("layer", "head", "rows", "columns"), value)
+    test = app(**address)
+    assert healthy(test) and not test.warning
+    for part in PARTS:
+        test.segmented_control("inside_part").set_value(part).run()
+        assert healthy(test) and not test.warning
+
+
+def test_choices_survive_a_change_of_page():
+    test = app(inside_part="norm", inside_stack="decoder", layer="4")
+    test.switch_page("pages/about.py").run()
+    test.switch_page("pages/positional_encoding.py").run()
+    test.switch_page(PAGE).run()
+    assert healthy(test) and test.segmented_control("inside_stack").value == "decoder"
+    assert test.selectbox("inside_layer").value == 3 and test.query_params["inside_part"] == "norm"

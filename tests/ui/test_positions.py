@@ -1,0 +1,194 @@
+"""Positional encoding: every part and every control, driven without a browser, with the model that ships."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.ui.positions.encoding import PARTS, Encoding
+from transformer.analysis.positions import sinusoids
+from transformer.options import RunOptions
+from transformer.translator import Translator
+
+PAGE = "pages/positional_encoding.py"
+DREAM = "I have a dream."
+# Figures of each part: Plotly's, then Altair's.
+FIGURES = {"curves": (2, 0), "matrix": (2, 0), "measures": (3, 4), "sum": (0, 1), "others": (3, 2), "matters": (0, 4)}
+
+
+def app(**address: str) -> AppTest:
+    """The app, opened at the page with an address."""
+    test = AppTest.from_file("../../app.py", default_timeout=240)
+    for key, value in {"text": DREAM, **address}.items():
+        test.query_params[key] = value
+    return test.run().switch_page(PAGE).run()
+
+
+def healthy(test: AppTest) -> bool:
+    return not test.exception and not test.error
+
+
+def texts(test: AppTest) -> str:
+    return "\n".join(element.value for kind in ("markdown", "caption", "info") for element in getattr(test, kind))
+
+
+def figures(test: AppTest) -> list[dict]:
+    """The specifications of the Plotly figures."""
+    return [json.loads(node.proto.spec) for node in test.get("plotly_chart")]
+
+
+def table(test: AppTest, first_column: str):
+    """The table whose first column has this name."""
+    return next(each.value for each in test.dataframe if each.value.columns[0] == first_column)
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_every_part_opens_with_its_figures(part):
+    test = app(positions_part=part)
+    assert healthy(test) and not test.warning
+    assert test.segmented_control("positions_part").value == part
+    assert (len(test.get("plotly_chart")), len(test.get("vega_lite_chart"))) == FIGURES[part]
+    assert all(node.proto.alt for kind in ("plotly_chart", "vega_lite_chart") for node in test.get(kind))
+
+
+def test_parts_are_chosen_and_stand_in_the_address():
+    test = app()
+    for part in reversed(PARTS):
+        test.segmented_control("positions_part").set_value(part).run()
+        assert healthy(test) and test.query_params.get("positions_part", "curves") == part
+    assert "positions_part" not in test.query_params, "the first part needs no name"
+
+
+def test_the_curves_can_be_changed():
+    test = app()
+    test.number_input("positions_length").set_value(30)
+    test.number_input("positions_width").set_value(64)
+    test.multiselect("positions_dimensions").set_value([0, 63])
+    test.number_input("positions_drop").set_value(50)
+    test.number_input("positions_seed").set_value(7)
+    test.run()
+    assert healthy(test)
+    written = {name: test.query_params[f"positions_{name}"] for name in ("length", "width", "dimensions", "drop")}
+    assert written == {"length": "30", "width": "64", "dimensions": "0.63", "drop": "50"}
+    numbers = table(test, "position")
+    np.testing.assert_array_equal(numbers.to_numpy()[:, 1:].astype(float), sinusoids(30, 64)[:, [0, 63]])
+    assert [line["name"] for line in figures(test)[1]["data"]] == ["dimension 0", "dimension 63"]
+    test.number_input("positions_width").set_value(7).run()
+    assert healthy(test) and test.number_input("positions_width").value == 6, "an odd width is the even one below it"
+    assert test.multiselect("positions_dimensions").value == [0]
+
+
+def test_two_positions_are_told_apart():
+    test = app(positions_first="2", positions_second="3")
+    one, other = sinusoids(100, 20)[[2, 3]]
+    assert f"**{np.linalg.norm(one - other):.4f}** apart" in texts(test)
+    test.number_input("positions_length").set_value(2).run()
+    assert healthy(test) and test.number_input("positions_second").value == 1
+
+
+@pytest.mark.parametrize(("field", "value"), [(name, edge) for name in (
+    "length", "width", "drop", "seed", "first", "rows", "columns", "reach", "across", "offset", "start", "bits", "span",
+) for edge in Encoding.limits(name)])
+def test_every_number_works_at_its_limits(field, value):
+    part = {
+        "rows": "matrix", "columns": "matrix", "reach": "measures", "across": "measures", "offset": "measures",
+        "start": "measures", "bits": "measures", "span": "others",
+    }.get(field, "curves")
+    test = app(**{"positions_part": part, f"positions_{field}": str(value)})
+    assert healthy(test), (field, value)
+
+
+def test_halves_are_a_permutation():
+    test = app(positions_part="matrix", positions_rows="20", positions_columns="10")
+    assert texts(test).count("**true**") == 2
+    order = table(test, "dimension in halves")["is interleaved dimension"]
+    assert order.tolist() == [0, 2, 4, 6, 8, 1, 3, 5, 7, 9]
+
+
+def test_the_rotation_is_checked_for_any_k():
+    for offset in ("-100", "0", "17"):
+        test = app(positions_part="measures", positions_across="6", positions_offset=offset)
+        assert healthy(test) and "nothing in M knows the position" in texts(test)
+        turned = next(each.value for each in test.dataframe if "M · PE(3)" in each.value.columns)
+        np.testing.assert_allclose(turned["M · PE(3)"], turned[f"PE({3 + int(offset)})"], atol=1e-9)
+
+
+def test_concatenation_is_costed_and_a_configuration_typed():
+    test = app(positions_part="sum")
+    assert [metric.value for metric in test.metric] == ["63,082,496", "182,833,152"]
+    test.button("architecture_preset_The model of this app").click().run()
+    assert test.metric[0].value == "13,116,224" and test.query_params["architecture_d_model"] == "256"
+    test.number_input("architecture_heads").set_value(7).run()
+    assert healthy(test) and "256 is no multiple of 7" in test.warning[0].value.replace("\\", "")
+    test.number_input("architecture_heads").set_value(8)
+    test.selectbox("architecture_positions").set_value("none").run()
+    assert healthy(test) and "nothing to put beside" in texts(test)
+
+
+def test_there_are_no_learned_positions_to_show():
+    assert "There are none to show" in texts(app(positions_part="others"))
+
+
+def test_does_it_matter():
+    test = app(positions_part="matters")
+    runs = table(test, "read")
+    assert runs["read"].tolist()[0] == "as typed, with positions" and len(runs) == 4
+    model = Translator.load(device="cpu")
+    off = model.translate(DREAM, options=RunOptions(positions=False))
+    row = runs[runs["read"] == "as typed, positions switched off"].iloc[0]
+    assert row["translation"] == off.target_text
+    assert row["its log-prob., nats"] == pytest.approx(float(off.log_probs.sum()), abs=1e-6)
+    before = runs["sentence"].iloc[1]
+    test.number_input("positions_shuffle").set_value(2).run()
+    assert healthy(test) and sorted(table(test, "read")["sentence"].iloc[1].split()) == sorted(before.split())
+    test.segmented_control("positions_kind").set_value("decoder").run()
+    test.selectbox("positions_layer").set_value(5).run()
+    test.selectbox("positions_head").set_value(7).run()
+    assert healthy(test)
+    assert [test.query_params[name] for name in ("positions_kind", "layer", "head")] == ["decoder", "6", "8"]
+    assert Translator.load(device="cpu").translate(DREAM).equals(model.translate(DREAM)), "the model is as before"
+
+
+@pytest.mark.parametrize("text", ["x", "dog " * 50, "1" * 127])
+def test_one_word_cannot_be_shuffled(text):
+    test = app(positions_part="matters", text=text)
+    assert healthy(test) and "only one order" in texts(test) and len(table(test, "read")) == 2
+
+
+HOSTILE = [
+    "🙂 👩‍👩‍👧", "שלום עולם", "日本語の文", "e\u0301\u0323 a", "<b>x</b> y", '"><script>alert(1)</script> z',
+    "&amp; &lt;", "a\x00b c", "</s> <s>", "▁ a▁b", r"$\frac{a}{b}$ c",
+    "# **md** [x](http://y) `c` :smile: :red[x]", "a\tb\nc",
+]
+
+
+@pytest.mark.parametrize("part", ["sum", "matters"])
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_text_is_shown_as_itself(part, text):
+    test = app(positions_part=part, text=text)
+    assert healthy(test) and not test.warning
+    for markup in ("<b>", "<script", "](http", ":smile:", "$\\frac", ":red["):
+        assert markup not in texts(test)
+
+
+@pytest.mark.parametrize("text", ["", "  ", "\x00", "word " * 1000])
+def test_what_cannot_be_read_is_answered(text):
+    for part in ("sum", "matters"):
+        test = app(positions_part=part)
+        test.text_input("text").set_value(text)
+        next(button for button in test.button if button.label == "Translate").click()
+        test.run()
+        assert healthy(test) and len(test.warning) == 1
+
+
+@pytest.mark.parametrize("value", ["", "0", "-1", "99999", "1e9", "nan", "²", "9" * 400, "<b>", "1.2.3", "٣"])
+def test_rubbish_in_an_address_falls_back(value):
+    names = Encoding.__dataclass_fields__
+    test = app(**{f"positions_{name}": value for name in names if name != "part"}, layer=value, head=value)
+    assert healthy(test) and not test.warning
+    for part in ("measures", "matters"):
+        test.segmented_control("positions_part").set_value(part).run()
+        assert healthy(test) and not test.warning

@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pages.ui.figures import matrix
+from pages.ui.heatmap import POSITIVE, SHARE, SIGNED, colours_of, heatmap
+from pages.ui.inside.picture import MASKED, picture
+from pages.ui.numbers import frame, numbered
+
+VALUES = np.array([[1.0, -2.0, 0.5], [0.0, -np.inf, 4.0]])
+HOSTILE = ["<b>x</b>", "&amp; a label that goes on and on and on", "dog"]
+
+
+def test_a_heatmap_has_its_first_row_on_top_and_says_what_is_masked():
+    figure = heatmap(VALUES, titles=("row", "column"), name="value", columns=HOSTILE)
+    trace, masked = figure.data
+    assert figure.layout.yaxis.range == (1.5, -0.5) and figure.layout.xaxis.range == (-0.5, 2.5)
+    assert np.isnan(trace.z[1, 1]) and trace.z[0, 1] == -2 and "%{z:.4f}" in trace.hovertemplate
+    assert np.argwhere(np.isfinite(masked.z)).tolist() == [[1, 1]] and "masked" in masked.hovertemplate
+    assert (trace.zmin, trace.zmax) == (-4, 4), "0 is in the middle"
+    assert figure.layout.xaxis.ticktext[0] == "&lt;b&gt;x&lt;/b&gt;"
+    assert figure.layout.xaxis.ticktext[1].startswith("&amp;amp;") and figure.layout.xaxis.ticktext[1].endswith("…")
+    assert (figure.layout.yaxis.title.text, figure.layout.xaxis.title.text) == ("row", "column")
+
+
+@pytest.mark.parametrize(("colours", "least", "most"), [(SIGNED, -4, 4), (POSITIVE, 0, 4), (SHARE, 0, 1)])
+def test_every_scale_is_what_it_says(colours, least, most):
+    trace = heatmap(np.abs(VALUES[:, ::2]), titles=("r", "c"), name="v", colours=colours).data[0]
+    assert (trace.zmin, trace.zmax) == (least, most)
+    np.testing.assert_array_equal(trace.z, np.abs(VALUES[:, ::2]))
+
+
+def test_colours_follow_the_signs():
+    assert colours_of(np.array([[0.0, 1.0]])) == POSITIVE
+    assert colours_of(np.array([[-1.0, 1.0]])) == colours_of(np.zeros((2, 2))) == SIGNED
+
+
+def test_a_picture_has_every_cell():
+    pixels = picture(VALUES)
+    assert pixels.dtype == np.uint8 and pixels.shape == (120, 510, 3)
+    assert (pixels[60:, 170:340] == MASKED).all() and not (pixels[:60] == MASKED).all(axis=-1).any()
+    zero, most = pixels[60, 0], pixels[60, -1]
+    assert (zero == 247).all() and tuple(most) == (103, 0, 31)
+    share = picture(np.array([[0.0, 1.0]]), share=True)
+    assert tuple(share[0, 0]) == (68, 1, 84) and tuple(share[0, -1]) == (253, 231, 37)
+    assert picture(np.zeros((1, 1))).shape[2] == 3
+    assert picture(np.zeros((300, 2000))).shape == (300, 2000, 3), "no cell is left out"
+
+
+def test_the_table_says_the_same():
+    table = frame(VALUES, ["a", "a"], None, corner="row")
+    assert list(table.columns) == ["row", "0", "1", "2"] and list(table["row"]) == ["1: a", "2: a"]
+    assert list(table.iloc[1][1:]) == ["0.000000", "masked", "4.000000"]
+    assert frame(VALUES[:1], None, HOSTILE, corner="row").iloc[0, 1:].tolist() == [1.0, -2.0, 0.5]
+    assert numbered(["x", "x"]) == ["1: x", "2: x"]
+
+
+def test_masked_cells_of_a_matrix_are_said_and_coloured():
+    import altair as alt
+
+    mask = np.array([[True, False], [True, True]])
+    chart = matrix(
+        np.array([[0.25, 0.5], [0.125, 1.0]]), ["a", "b"], ["c", "d"], name="weight", scale=alt.Scale(domain=[0, 1]),
+        titles=("from", "to"), mask=mask, picked=(1, 0),
+    ).to_dict()
+    table = next(iter(chart["datasets"].values()))
+    assert [row["shown"] for row in table] == ["0.2500", "masked", "0.1250", "1.0000"]
+    cells, framed = chart["layer"]
+    assert cells["encoding"]["color"]["condition"]["test"] == "datum.shown == 'masked'" or (
+        cells["encoding"]["color"]["condition"]["value"] == "#8b93a3"
+    )
+    assert framed["transform"] == [{"filter": "datum.row == 2 && datum.column == 1"}]
+    assert cells["encoding"]["y"]["title"] == "from" and cells["encoding"]["x"]["title"] == "to"

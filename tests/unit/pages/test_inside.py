@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pages.ui.choice import Choice
+from pages.ui.inside.diagram import diagram
+from pages.ui.inside.example import example_table
+from pages.ui.inside.norms import size_chart, size_table, spread_table
+from pages.ui.inside.selection import chosen_cell
+from pages.ui.inside.stage import pieces_table, shape, sheet
+from pages.ui.inside.sums import product_table, softmax_table, term_table, value_table
+from pages.ui.inside.triangle import UNMASKED, future_share, leak_table
+from pages.ui.inside.way import SECTIONS, folded, section_of
+from transformer.analysis.cell import cell
+from transformer.analysis.contributions import contributions
+from transformer.analysis.residual import stream_sizes, sublayer
+from transformer.analysis.stages import stages
+from transformer.trace import KINDS
+
+
+def test_every_stage_belongs_to_a_section_in_the_order_of_the_way(shaped_translator, shaped_trace):
+    listed = stages(shaped_trace, shaped_translator.weights())
+    sections = [section_of(stage.key) for stage in listed]
+    assert list(dict.fromkeys(sections)) == list(SECTIONS)
+
+
+def test_what_is_drawn_of_a_stage_is_its_tensor(shaped_translator, shaped_trace):
+    for stage in stages(shaped_trace, shaped_translator.weights(), head=1):
+        assert shape(stage, shaped_translator.config, shaped_trace).endswith(str(list(stage.array.shape)))
+        if stage.array.dtype.kind == "i":
+            table = pieces_table(stage, shaped_trace, shaped_translator.tokenizer)
+            assert list(table["id in the vocabulary"]) == stage.array[0].tolist()
+            continue
+        drawn = sheet(stage, shaped_trace, shaped_translator.tokenizer)
+        array = stage.array.reshape(stage.array.shape[-2:])
+        if stage.key.startswith("generator"):
+            assert drawn.note and drawn.values.shape[1] == len(drawn.columns) < array.shape[1]
+            np.testing.assert_array_equal(drawn.values.max(axis=1), array.max(axis=1))
+        else:
+            np.testing.assert_array_equal(drawn.values, array)
+        assert len(drawn.rows) == len(drawn.values)
+        assert drawn.columns is None or len(drawn.columns) == drawn.values.shape[1]
+        assert folded(stage.formula).count("{") == folded(stage.formula).count("}")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_sums_on_the_page_recompute(shaped_translator, shaped_trace, kind):
+    weights = shaped_translator.weights()
+    found = cell(shaped_trace, weights, kind, 1, 2, 3, 2)
+    whole = contributions(shaped_trace, weights, kind, 1)
+    columns = [f"c{number}" for number in range(len(found.weights))]
+    products = product_table(found)
+    np.testing.assert_allclose(products["q"] * products["k"], products["q × k"])
+    assert products["sum so far"].iloc[-1] == pytest.approx(found.raw_score, abs=1e-9)
+    np.testing.assert_allclose(np.diff(products["sum so far"]), products["q × k"][1:], atol=1e-9)
+    row = softmax_table(found, columns)
+    powers = row["exp(s − max)"]
+    np.testing.assert_allclose(powers[:-1] / powers.iloc[-1], row["weight"][:-1], atol=1e-5)
+    assert row["weight"].iloc[-1] == pytest.approx(1, abs=1e-5)
+    assert [text == "−∞" for text in row["masked"][:-1]] == (~found.row_allowed).tolist()
+    assert list(row["weight"][:-1]) == list(shaped_trace.attention(kind)[1, 2, 3].astype(float)), "the trace's own"
+    values = value_table(found, columns)
+    numbers = values.filter(regex=r"^v\d").to_numpy()
+    np.testing.assert_allclose(numbers[:-2].sum(axis=0), numbers[-2])
+    np.testing.assert_allclose(numbers[-2], numbers[-1], atol=1e-5)
+    np.testing.assert_array_equal(numbers[-1], shaped_trace.details[f"{kind}_outputs"][1, 2, 3])
+    terms = term_table(found, whole, columns, 3, 2)
+    np.testing.assert_allclose(terms["weight"] * terms["norm of v W^O"], terms["norm written"])
+    assert terms["norm written"][2] == pytest.approx(np.linalg.norm(found.term))
+
+
+def test_the_worked_example():
+    table = example_table(np.array([112.0, 96.0]), 8.0)
+    assert table["÷ √K"][:2].tolist() == [14, 12]
+    np.testing.assert_allclose(table["weight = exp ÷ sum"], [0.880797, 0.119203, 1], atol=1e-6)
+
+
+def test_the_cell_is_the_pinned_one_or_the_strongest(copying_translator):
+    trace = copying_translator.translate("The dog and the cat")
+    weights = trace.encoder[0, 0]
+    row, column = chosen_cell(trace, "encoder", Choice())
+    words = ~np.array([piece.special for piece in trace.source_pieces])
+    assert weights[row, column] == weights[:, words].max()
+    assert chosen_cell(trace, "encoder", Choice(rows=(2, 5), columns=(1,))) == (2, 1)
+    assert chosen_cell(trace, "encoder", Choice(rows=(2,))) == (2, 3), "a row looks at the piece after it"
+    last = len(weights) - 1
+    assert chosen_cell(trace, "encoder", Choice(rows=(999,), columns=(999,))) == (last, last)
+    assert chosen_cell(trace, "decoder", Choice(rows=(1,), columns=(4,))) == (1, 4), "a masked cell can be looked at"
+
+
+def test_without_the_mask_the_future_leaks(shaped_translator, shaped_trace):
+    text = shaped_trace.source_text, shaped_trace.target_text
+    without = shaped_translator.read(*text, details=True, options=UNMASKED)
+    assert not future_share(shaped_trace, shaped_trace.decoder_mask).any()
+    shares = future_share(without, shaped_trace.decoder_mask)
+    assert (shares[..., :-1] > 0).all() and not shares[..., -1].any()
+    table = leak_table(shaped_trace, without, 1, 2)
+    np.testing.assert_array_equal(table["on the future"], shares[1, 2])
+    np.testing.assert_array_equal(table["log-prob. with mask"], shaped_trace.log_probs)
+    again = shaped_translator.read(*text, details=True)
+    assert again.equals(shaped_trace), "the next run without the option gives the first numbers back, bit for bit"
+
+
+@pytest.mark.parametrize("stack", ["encoder", "decoder"])
+def test_norm_and_stream_are_the_traces(shaped_translator, shaped_trace, stack):
+    weights = shaped_translator.weights()
+    found = sublayer(shaped_trace, weights, stack, 1, "feed_forward")
+    table = spread_table(found, ["x"] * len(found.before))
+    np.testing.assert_allclose(table["mean normalised"], 0, atol=1e-9)
+    assert not np.signbit(table["mean normalised"]).any(), "no minus 0"
+    np.testing.assert_allclose(table["dev. normalised"], 1, atol=1e-3)
+    stream = shaped_trace.details[f"{stack}_residual"]
+    sizes = size_table(stream_sizes(shaped_trace, weights, stack), stack)
+    np.testing.assert_allclose(sizes["residual stream"], np.linalg.norm(stream, axis=-1).mean(axis=1), rtol=1e-5)
+    assert len(sizes) == len(stream) and sizes["after"].iloc[-1] == "2 FFN"
+    size_chart(sizes).to_dict()
+
+
+@pytest.mark.parametrize("place", ["pre", "post"])
+def test_drawings_are_valid(place):
+    words = [row["word"] for table in diagram(place).to_dict()["datasets"].values() for row in table if "word" in row]
+    assert {"x", "LayerNorm", "sub-layer", "+", "residual connection"} <= set(words)
+    assert (words.index("LayerNorm") < words.index("sub-layer")) == (place == "pre")

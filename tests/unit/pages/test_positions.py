@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pages.ui.positions.addition import norm_chart, norm_table
+from pages.ui.positions.curves import curves, wave_table
+from pages.ui.positions.matters import WITHOUT
+from pages.ui.positions.order import moved_pieces, shuffle
+from transformer.analysis.embedding import embedded_text
+from transformer.analysis.positions import sinusoids
+from transformer.analysis.words import word_groups
+
+
+def test_curves_are_the_encoding():
+    table = sinusoids(100, 20)[:, 4:8]
+    figure = curves(table, [4, 5, 6, 7], [2, 3], 1.0)
+    for line, column in zip(figure.data, table.T, strict=True):
+        np.testing.assert_array_equal(line.y, column)
+    assert [line.name for line in figure.data] == ["dimension 4", "dimension 5", "dimension 6", "dimension 7"]
+    assert [shape.x0 for shape in figure.layout.shapes] == [2, 3]
+
+
+def test_wavelengths_are_named():
+    table = wave_table(512, [0, 1, 510, 511])
+    np.testing.assert_allclose(table["wavelength, positions"], [2 * np.pi, 2 * np.pi, 60_611.4, 60_611.4], rtol=1e-5)
+    assert table["function"].iloc[3] == "cos(position · 10000^(−510/512))"
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(
+    "text", ["a b", "I have a dream.", " tabs\tand\nlines ", "<b>x</b> **y** שלום 🙂", "dog dog cat"]
+)
+def test_a_shuffle_keeps_the_words_and_changes_their_order(text, seed):
+    found = shuffle(text, seed)
+    words = text.split()
+    assert sorted(found.text.split()) == sorted(words) and found.text.split() != words
+    assert [words[number] for number in found.order] == found.text.split()
+    assert shuffle(text, seed) == found
+
+
+@pytest.mark.parametrize("text", ["", "  ", "word", "dog " * 50])
+def test_what_has_one_order_is_not_shuffled(text):
+    assert shuffle(text, 1) is None
+
+
+def test_without_positions_a_shuffled_sentence_has_shuffled_attention(small_translator):
+    text = "The old man reads a book in the garden"
+    mixed = shuffle(text, 3)
+    before, after = (
+        small_translator.translate(each, options=WITHOUT) for each in (text, mixed.text)
+    )
+    moved = moved_pieces(before.source_pieces, after.source_pieces, word_groups(before.source_pieces), mixed.order)
+    assert sorted(moved) == list(range(len(before.source_pieces)))
+    np.testing.assert_allclose(before.encoder[:, :, moved][..., moved], after.encoder, atol=1e-5)
+    other = moved_pieces(before.source_pieces[1:], after.source_pieces, word_groups(before.source_pieces), mixed.order)
+    assert other is None
+
+
+def test_norms_are_those_of_the_trace(small_translator):
+    trace = small_translator.translate("A dog.", details=True)
+    text = embedded_text(trace, small_translator.weights(), "encoder")
+    labels = [f"<b>{number}" for number in range(len(text.pieces))]
+    table = norm_table(text, labels)
+    np.testing.assert_allclose(table["sum"], np.linalg.norm(trace.details["encoder_residual"][0], axis=-1), atol=1e-6)
+    np.testing.assert_allclose(table["position"], np.sqrt(32 / 2))
+    np.testing.assert_allclose(table["scaled embedding"], np.sqrt(32) * table["embedding"])
+    squares = table["scaled embedding"] ** 2 + table["position"] ** 2
+    both = 2 * table["cosine between the two"] * table["scaled embedding"] * table["position"]
+    np.testing.assert_allclose(table["sum"] ** 2, squares + both, atol=1e-4)
+    assert len(next(iter(norm_chart(table).to_dict()["datasets"].values()))) == 4 * len(labels)
