@@ -21,7 +21,7 @@ from pages.ui.positions.order import Shuffle, moved_pieces, shuffle
 from pages.ui.sentence import Reading
 from transformer.analysis.view import view_of
 from transformer.analysis.words import word_groups
-from transformer.errors import AtlasError
+from transformer.errors import AtlasError, TextError
 from transformer.options import AS_TRAINED, RunOptions
 from transformer.trace import Trace
 from transformer.translator import Translator
@@ -36,7 +36,7 @@ class Run:
     Attributes:
         name: what is different.
         own: the translation that this run writes.
-        first: this run reading the translation of the undisturbed model; None if that one has no words.
+        first: this run reading the translation of the undisturbed model; None if that one cannot be read.
     """
 
     name: str
@@ -72,7 +72,12 @@ def _run(model: Translator, name: str, text: str, options: RunOptions, target: s
     def traced(target: str) -> Trace:
         return inference.varied(model, model.version, model.device, text, target, options)
 
-    return Run(name, traced(""), traced(target) if target.strip() else None)
+    own = traced("")
+    try:
+        # Nothing at all, and a translation at the limit on length, cannot be read again.
+        return Run(name, own, traced(target) if target.strip() else None)
+    except TextError:
+        return Run(name, own, None)
 
 
 def run_table(runs: list[Run]) -> pd.DataFrame:
