@@ -14,7 +14,7 @@ import plotly.graph_objects as go
 from pages.ui.figures import MASKED, MOST_LABELS
 
 SIGNED, POSITIVE, SHARE = "signed", "positive", "share"
-LONGEST_LABEL = 24
+LONGEST_LABEL = 32
 
 
 def heatmap(

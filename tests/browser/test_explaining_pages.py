@@ -17,6 +17,11 @@ PATHS = {
 }
 PARTS = [f"/positional_encoding?{DREAM}&positions_part={part}" for part in POSITIONS] + [
     f"/inside_a_layer?{DREAM}&inside_part={part}" for part in INSIDE
+] + [
+    f"/inside_a_layer?{DREAM}&inside_stage={stage}" for stage in (
+        "encoder.positions", "encoder.self_attention.weights", "decoder.cross_attention.written",
+        "decoder.feed_forward.written", "generator.probabilities",
+    )
 ]
 
 

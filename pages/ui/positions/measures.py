@@ -100,8 +100,9 @@ def _rotation(table: np.ndarray, encoding: Encoding) -> None:
     turned = table @ rotation(offset, width).T
     with control:
         st.latex(
-            r"M_k = \mathrm{diag}(R_0, R_1, \dots), \quad R_i = \begin{pmatrix} \cos k\omega_i & \sin k\omega_i \\ "
-            r"-\sin k\omega_i & \cos k\omega_i \end{pmatrix}, \quad \omega_i = 10000^{-2i/D}"
+            r"\begin{gathered} M_k = \mathrm{diag}(R_0, R_1, \dots), \quad \omega_i = 10000^{-2i/D} \\ "
+            r"R_i = \begin{pmatrix} \cos k\omega_i & \sin k\omega_i \\ -\sin k\omega_i & \cos k\omega_i \end{pmatrix} "
+            r"\end{gathered}"
         )
         st.markdown(
             f"Built for k = {offset} and checked on all {length} positions: the largest difference between M·PE(p) and "
