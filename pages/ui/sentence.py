@@ -109,7 +109,7 @@ def read_sentence() -> Reading:
 
 def show_translation(reading: Reading, *, large: bool = False) -> None:
     """The translation, how long both sentences are, and a way to have another translation read."""
-    words, other = st.columns([8, 2], vertical_alignment="center")
+    words, other = st.columns([7, 3], vertical_alignment="center")
     with words:
         _show_words(reading.own, large=large)
     another = other.popover("Another translation", icon=":material/compare_arrows:", width="stretch")
@@ -120,7 +120,7 @@ def show_translation(reading: Reading, *, large: bool = False) -> None:
         )
         st.form_submit_button("Let the model read it")
     if reading.given:
-        read, back = st.columns([8, 2], vertical_alignment="center")
+        read, back = st.columns([7, 3], vertical_alignment="center")
         read.markdown(
             f"**Read instead:** {markdown(reading.trace.target_text)}  \n{likelihood(reading.trace)}; "
             f"the model's own: {likelihood(reading.own)}."

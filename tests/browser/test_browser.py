@@ -186,8 +186,9 @@ def test_nothing_typed_is_answered_and_nothing_is_lost(reader):
     reader.has_typed(long)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", [(1440, 900), (1024, 768), (390, 844)], ids=str)
+@pytest.mark.parametrize(
+    ("size", "scheme"), [((1440, 900), "light"), ((1024, 768), "dark"), ((390, 844), "light")], ids=str
+)
 def test_nothing_is_wider_than_the_screen(visit, server, scheme, size):
     viewport = {"width": size[0], "height": size[1]}
     with visit(server, color_scheme=scheme, viewport=viewport) as someone:

@@ -42,8 +42,7 @@ def test_a_cold_deep_link_shows_the_page_in_its_frame(serve, visit, path):
         assert someone.page.get_by_role("dialog").count() == 0
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", [(1440, 900), (1024, 768)], ids=str)
+@pytest.mark.parametrize(("size", "scheme"), [((1440, 900), "light"), ((1024, 768), "dark")], ids=str)
 def test_no_part_is_wider_than_the_screen(visit, server, scheme, size):
     viewport = {"width": size[0], "height": size[1]}
     with visit(server, color_scheme=scheme, viewport=viewport) as someone:
