@@ -1,13 +1,16 @@
 """Target pieces a second of one training step: this trainer, and the same sizes built from torch's nn.Transformer.
 
 Both take turns in one process, on the same batches of random pieces whose lengths are those of short everyday
-sentences, with bfloat16 where the processor has it. `python -m benchmarks.training [--json FILE]`
+sentences, with bfloat16 where the processor has it.
+
+    python benchmarks/training.py [--json FILE]
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -18,15 +21,18 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from transformer.model.positions import sinusoidal_positions
-from transformer.tokenizer import PAD, Tokenizer
-from transformer.training.batching import Batch
-from transformer.training.data import PieceData, Side
-from transformer.training.memory import keep_freed_memory
-from transformer.training.processes import Process, has_bfloat16
-from transformer.training.recipe import Recipe
-from transformer.training.trainer import Trainer
-from transformer.translator import MODEL
+# Called by its path, Python knows only this file's folder.
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from transformer.model.positions import sinusoidal_positions  # noqa: E402
+from transformer.tokenizer import PAD, Tokenizer  # noqa: E402
+from transformer.training.batching import Batch  # noqa: E402
+from transformer.training.data import PieceData, Side  # noqa: E402
+from transformer.training.memory import keep_freed_memory  # noqa: E402
+from transformer.training.processes import Process, has_bfloat16  # noqa: E402
+from transformer.training.recipe import Recipe  # noqa: E402
+from transformer.training.trainer import Trainer  # noqa: E402
+from transformer.translator import MODEL  # noqa: E402
 
 ROUNDS = 4
 STEPS = 6
