@@ -201,7 +201,27 @@ class AttentionBrowser {
     if (selected.rows.size > 1) notes.push(`The bars below are the sum of ${selected.rows.size} rows.`);
     if (selected.columns.size > 1) notes.push(`The bars at the right are the sum of ${selected.columns.size} columns.`);
     if (choice.scale !== SCALES[0]) notes.push(`Colours: ${choice.scale}.`);
+    const most = this.strongest(at);
+    if (most) notes.push(`Of all heads, layer ${most.layer + 1}, head ${most.head + 1} looks there most: ${most.weight}.`);
     this.note.textContent = notes.join(" ");
+  }
+
+  // The head of all layers with the largest weight from this row to this column; null without such a cell.
+  strongest(at) {
+    if (at?.row === undefined || at?.column === undefined) return null;
+    const { layers, heads } = this.data.header;
+    let most = null;
+    for (let layer = 0; layer < layers; layer++) {
+      for (let head = 0; head < heads; head++) {
+        const arranged = this.arranged(layer, head);
+        const cell = at.row * arranged.columns.length + at.column;
+        if (arranged.masked[cell]) return null;
+        if (!most || arranged.values[cell] > most.value) {
+          most = { layer, head, value: arranged.values[cell], weight: shownWeight(arranged, at.row, at.column) };
+        }
+      }
+    }
+    return most;
   }
 
   // For those who hear the page instead of seeing it.

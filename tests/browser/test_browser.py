@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from urllib.parse import quote
 
+import numpy as np
 import pytest
 
 from transformer.translator import Translator
@@ -109,6 +111,16 @@ def test_a_click_on_the_way_in_leads_to_the_head(reader):
     reader.see("Cross-attention")
     reader.head(6, 8)
     reader.has_typed("I have a dream.")
+
+
+def test_a_pinned_cell_names_the_head_that_looks_there_most(reader, model):
+    sentence = "The animal didn't cross the street because it was too tired."
+    trace = model.translate(sentence)
+    pieces = [piece.text for piece in trace.source_pieces]
+    it, animal = pieces.index("▁it"), pieces.index("▁animal")
+    reader.open(f"/encoder_attention?text={quote(sentence)}&rows={it}&columns={animal}")
+    layer, head = np.unravel_index(trace.encoder[:, :, it, animal].argmax(), trace.encoder.shape[:2])
+    reader.see(f"Of all heads, layer {layer + 1}, head {head + 1} looks there most: ")
 
 
 def test_the_address_shows_the_same_to_somebody_else(reader, visit, server):
