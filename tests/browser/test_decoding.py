@@ -186,8 +186,9 @@ def test_hostile_text_is_shown_as_itself(reader):
     assert "<" in "".join(reader.page.locator(".row").first.all_inner_texts())
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", [(1440, 900), (1024, 768), (390, 844)], ids=str)
+@pytest.mark.parametrize(
+    ("size", "scheme"), [((1440, 900), "light"), ((1024, 768), "dark"), ((390, 844), "light")], ids=str
+)
 def test_every_way_of_showing_fits_the_screen(visit, server, scheme, size):
     viewport = {"width": size[0], "height": size[1]}
     with visit(server, color_scheme=scheme, viewport=viewport) as someone:
