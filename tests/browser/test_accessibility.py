@@ -10,6 +10,8 @@ from playwright.sync_api import Page
 
 from tests.browser.conftest import Visitor
 
+pytestmark = pytest.mark.thorough
+
 # The pages and their parts, and how many attention browsers each has.
 PAGES = {
     "/?": 3, "/encoder_attention?": 1, "/masked_attention?": 1, "/cross_attention?": 1, "/about?": 0,

@@ -16,6 +16,8 @@ from transformer.analysis.view import view_of
 from transformer.trace import Trace
 from transformer.translator import Translator
 
+pytestmark = pytest.mark.thorough
+
 FIRST_HEAD = "#0072b2"
 SECOND_HEAD = "#d55e00"
 CHOSEN = "#ea580c"

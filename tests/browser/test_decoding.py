@@ -11,6 +11,8 @@ from playwright.sync_api import expect
 from transformer.road import Way
 from transformer.translator import Translator
 
+pytestmark = pytest.mark.thorough
+
 DREAM = "text=I+have+a+dream."
 PROJECTOR = {"width": 1024, "height": 768}
 SENTENCE = "The old man was reading a newspaper."

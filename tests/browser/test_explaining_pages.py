@@ -10,6 +10,8 @@ from pages.ui.inside.inspection import PARTS as INSIDE
 from pages.ui.positions.encoding import PARTS as POSITIONS
 from transformer.translator import Translator
 
+pytestmark = pytest.mark.thorough
+
 DREAM = "text=I+have+a+dream.&layer=2&head=5"
 PATHS = {
     "/positional_encoding": "What tells two positions apart?",
