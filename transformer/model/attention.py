@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from transformer.model.dropout import dropout as drop
 from transformer.model.recorder import Recorder
 
 
@@ -62,7 +63,7 @@ def scaled_dot_product_attention(
         The output [..., T, K] and the weights [..., T, S].
     """
     weights = attention_weights(attention_scores(query, key), allowed)
-    return F.dropout(weights, dropout, training=dropout > 0) @ value, weights
+    return drop(weights, dropout) @ value, weights
 
 
 class KeysAndValues:

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from transformer.config import TransformerConfig
 from transformer.model.attention import KeysAndValues, MultiHeadAttention
+from transformer.model.dropout import Dropout
 from transformer.model.recorder import Recorder
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu, "silu": F.silu}
@@ -38,7 +39,7 @@ class Residual(nn.Module):
         super().__init__()
         self.pre = config.norm == "pre"
         self.norm = nn.LayerNorm(config.d_model)
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
 
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
         """[B, T, D] to [B, T, D]."""

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from transformer.config import TransformerConfig
 from transformer.model.attention import KeysAndValues
+from transformer.model.dropout import Dropout
 from transformer.model.layers import DecoderLayer, EncoderLayer
 from transformer.model.masks import causal_mask, padding_mask
 from transformer.model.positions import PositionalEncoding
@@ -63,7 +64,7 @@ class Transformer(nn.Module):
         self.target_embedding = nn.Embedding(config.target_vocabulary, config.d_model)
         self.source_positions = PositionalEncoding(config)
         self.target_positions = PositionalEncoding(config)
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
         self.encoder_layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
         self.decoder_layers = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
         # Pre-norm leaves each stack's output unnormalised; post-norm has just normalised it.

@@ -13,12 +13,12 @@ from transformer.tokenizer import PAD, START
 from transformer.training.data import PieceData
 
 # Matrix kernels are prepared anew for each shape, so sentences are padded to one of these lengths (in pieces).
-WIDTHS = (8, 12, 16, 20, 24, 32, 40, 48, 64, 96, 128, 192, 256)
+WIDTHS = (8, 10, 12, 14, 16, 18, 20, 24, 28, 32, 40, 48, 64, 96, 128, 192, 256)
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Sentence pairs padded to one length.
+    """Sentence pairs, each side padded to one length.
 
     Attributes:
         source: piece ids [B, S].
@@ -49,31 +49,33 @@ class Batches:
     """
 
     def __init__(self, data: PieceData, *, pieces: int, seed: int) -> None:
-        longest = np.maximum(data.source.lengths, data.target.lengths)
         if not len(data):
             raise ValueError("there are no sentence pairs to train on")
-        if longest.max() > WIDTHS[-1]:
-            raise ValueError(f"the longest sentence has {longest.max()} pieces; at most {WIDTHS[-1]} are possible")
+        longest = max(data.source.lengths.max(), data.target.lengths.max())
+        if longest > WIDTHS[-1]:
+            raise ValueError(f"the longest sentence has {longest} pieces; at most {WIDTHS[-1]} are possible")
         self.data = data
         self.pieces = pieces
         self.seed = seed
-        self.width_of = np.array(WIDTHS)[np.searchsorted(WIDTHS, longest)]
+        self.source_widths = widths(data.source.lengths)
+        self.target_widths = widths(data.target.lengths)
 
     def epoch(self, number: int) -> list[np.ndarray]:
         """The batches of an epoch as arrays of pair indices; the same for the same number."""
         rng = np.random.default_rng([self.seed, number])
         batches = []
-        for width in np.unique(self.width_of):
-            members = rng.permutation(np.flatnonzero(self.width_of == width))
+        for width in np.unique(self.target_widths):
+            members = rng.permutation(np.flatnonzero(self.target_widths == width))
+            # Neighbours with sources of one width: in most batches neither side has much padding.
+            members = members[np.argsort(self.source_widths[members], kind="stable")]
             rows = max(1, self.pieces // int(width))
             batches += [members[start : start + rows] for start in range(0, len(members), rows)]
         return [batches[index] for index in rng.permutation(len(batches))]
 
     def load(self, members: np.ndarray) -> Batch:
         """The pairs `members` as one padded batch."""
-        width = int(self.width_of[members].max())
-        source = np.full((len(members), width), PAD, dtype=np.int64)
-        predicted = np.full((len(members), width), PAD, dtype=np.int64)
+        source = np.full((len(members), self.source_widths[members].max()), PAD, dtype=np.int64)
+        predicted = np.full((len(members), self.target_widths[members].max()), PAD, dtype=np.int64)
         for row, index in enumerate(members):
             pieces = self.data.source[index]
             source[row, : len(pieces)] = pieces
@@ -85,3 +87,8 @@ class Batches:
     def __iter__(self) -> Iterator[Batch]:
         """Every pair once, the order of epoch 0."""
         return map(self.load, self.epoch(0))
+
+
+def widths(lengths: np.ndarray) -> np.ndarray:
+    """The width that each of these lengths is padded to."""
+    return np.array(WIDTHS)[np.searchsorted(WIDTHS, lengths)]
