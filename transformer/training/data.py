@@ -117,11 +117,19 @@ class PieceData:
         return ((self.source[index], self.target[index]) for index in range(len(self)))
 
     @classmethod
-    def of(cls, pairs: Sequence[Pair], tokenizer: Tokenizer, *, max_pieces: int) -> PieceData:
-        """Split the pairs into pieces, without those of which a side has more than `max_pieces`."""
+    def of(cls, pairs: Sequence[Pair], tokenizer: Tokenizer, *, max_pieces: int, sampled: int = 0) -> PieceData:
+        """Split the pairs into pieces.
+
+        Args:
+            pairs: texts.
+            tokenizer: splits them.
+            max_pieces: a pair of which a side has more is left out.
+            sampled: so many times every pair comes once more, each time split at random.
+        """
         if tokenizer.size > np.iinfo(np.uint16).max:
             raise ValueError(f"vocabularies of up to 65,535 pieces can be kept, this one has {tokenizer.size}")
-        split = [(tokenizer.encode_ids(source), tokenizer.encode_ids(target)) for source, target in pairs]
+        ways = [tokenizer.encode_ids, *[tokenizer.sample_ids] * sampled]
+        split = [(encode(source), encode(target)) for encode in ways for source, target in pairs]
         kept = [pair for pair in split if max(map(len, pair)) <= max_pieces]
         return cls(Side.of([source for source, _ in kept]), Side.of([target for _, target in kept]))
 

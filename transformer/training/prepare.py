@@ -25,6 +25,7 @@ def prepare(
     vocabulary: int = 8000,
     careless: float = 0.15,
     joined: float = 0.1,
+    sampled: int = 1,
     seed: int = 1,
     start: Path | None = None,
 ) -> None:
@@ -37,7 +38,9 @@ def prepare(
         vocabulary: number of pieces, one vocabulary for both languages.
         careless: share of pairs that get a copy in lower case without final punctuation.
         joined: number of pairs to make out of two or three others, relative to all.
-        seed: of the choices.
+        sampled: how often every pair comes once more, split into pieces at random. Sentencepiece takes no seed for
+            that: prepared again, these splits are others.
+        seed: of the other choices.
         start: model folder whose vocabulary is taken, for a run that is to start with its weights.
 
     Raises:
@@ -52,8 +55,8 @@ def prepare(
         tokenizer = train_tokenizer(itertools.chain.from_iterable(pairs), size=vocabulary)
     (run / VOCABULARY).write_bytes(tokenizer.serialized)
     varied = vary(pairs, careless=careless, joined=joined, rng=np.random.default_rng(seed))
-    for name, chosen in (("train", varied), ("validation", read_pairs(validation))):
-        pieces = PieceData.of(chosen, tokenizer, max_pieces=WIDTHS[-1])
+    for name, chosen, copies in (("train", varied, sampled), ("validation", read_pairs(validation), 0)):
+        pieces = PieceData.of(chosen, tokenizer, max_pieces=WIDTHS[-1], sampled=copies)
         pieces.save(run / f"{name}.npz")
         log.info(
             "%s: %d pairs of at most %d pieces, %d source and %d target pieces", name, len(pieces), WIDTHS[-1],

@@ -34,8 +34,23 @@ def test_batches_have_few_shapes_and_hold_no_more_pieces_than_asked(data):
     batches = Batches(data, pieces=128, seed=1)
     for members in batches.epoch(0):
         batch = batches.load(members)
-        assert batch.source.shape == batch.target.shape == batch.predicted.shape
-        assert batch.source.shape[1] in WIDTHS and batch.source.numel() <= 128
+        assert batch.source.shape[0] == batch.target.shape[0]
+        assert batch.target.shape == batch.predicted.shape
+        assert batch.source.shape[1] in WIDTHS and batch.target.shape[1] in WIDTHS
+        assert batch.target.numel() <= 128
+
+
+def test_most_of_a_batch_is_no_padding():
+    rng = np.random.default_rng(4)
+    lengths = np.clip(rng.lognormal(2.4, 0.4, size=3000), 3, 60).astype(int)
+    sides = [[[5] * length for length in np.maximum(1, lengths + rng.integers(-2, 3, 3000))] for _ in range(2)]
+    data = PieceData(Side.of(sides[0]), Side.of(sides[1]))
+    batches = Batches(data, pieces=512, seed=1)
+    loaded = [batches.load(members) for members in batches.epoch(0)]
+    for side in ("source", "predicted"):
+        ids = [getattr(batch, side) for batch in loaded]
+        real = sum(int((side_ids != PAD).sum()) for side_ids in ids)
+        assert real > 0.85 * sum(side_ids.numel() for side_ids in ids), side
 
 
 def test_the_decoder_reads_what_was_predicted_one_step_before(data):

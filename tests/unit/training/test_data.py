@@ -51,6 +51,18 @@ def test_pieces_come_back_as_they_were_put_in(tokenizer, tmp_path):
     assert loaded.target.lengths.tolist() == [len(tokenizer.encode_ids(target)) for _, target in PAIRS]
 
 
+def test_every_pair_can_come_again_in_other_pieces(tokenizer):
+    pairs = [("The old man is reading a newspaper in the garden.", "Der alte Mann liest eine Zeitung im Garten.")] * 50
+    data = PieceData.of(pairs, tokenizer, max_pieces=200, sampled=2)
+    best = tokenizer.encode_ids(pairs[0][0])
+    split = [source.tolist() for source, _ in data]
+    assert split[:50] == [best] * 50 and len(split) == 150
+    assert len({tuple(ids) for ids in split[50:]}) > 10, "they are drawn anew"
+    for source, target in data:
+        assert (tokenizer.decode(source.tolist()), tokenizer.decode(target.tolist())) == pairs[0]
+        assert source[-1] == target[-1] == END
+
+
 def test_overlap_looks_past_case_and_punctuation():
     training = [("Tom's here!", "x"), ("A  dog.", "y")]
     assert overlap(training, [("toms HERE", "z"), ("A cat.", "z"), ("a dog", "z")]) == ["toms HERE", "a dog"]

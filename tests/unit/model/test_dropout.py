@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+import pytest
+import torch
+
+from transformer.model.dropout import Dropout, dropout
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.3, 0.5, 0.9])
+def test_the_share_asked_for_is_dropped_and_the_rest_makes_up_for_it(rate):
+    torch.manual_seed(1)
+    dropped = dropout(torch.ones(400, 1001), rate)
+    assert dropped.unique().tolist() == pytest.approx([0, 1 / (1 - rate)])
+    # Four standard deviations of a binomial share.
+    assert (dropped == 0).double().mean() == pytest.approx(rate, abs=4 * (rate * (1 - rate) / dropped.numel()) ** 0.5)
+
+
+def test_neighbours_are_dropped_independently():
+    torch.manual_seed(2)
+    gone = (dropout(torch.ones(1_000_000), 0.25) == 0).double()
+    for distance in (1, 2, 3, 4, 8):
+        both = (gone[distance:] * gone[:-distance]).mean()
+        assert both == pytest.approx(0.25**2, abs=0.002), distance
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_gradients_pass_where_the_numbers_did(dtype):
+    torch.manual_seed(3)
+    x = torch.randn(7, 5, 3).to(dtype).requires_grad_()
+    y = dropout(x, 0.4)
+    y.sum().backward()
+    assert y.dtype == x.dtype
+    torch.testing.assert_close(y.detach(), x.detach() * x.grad)
+
+
+def test_the_seed_repeats_it_and_outside_training_nothing_is_dropped():
+    x = torch.randn(50)
+    draws = []
+    for _ in range(2):
+        torch.manual_seed(4)
+        draws.append(dropout(x, 0.5))
+    assert torch.equal(*draws)
+    assert Dropout(0.5).eval()(x) is x
+    assert dropout(x, 0.0) is x
+    assert dropout(torch.empty(0, 3), 0.5).shape == (0, 3)
