@@ -115,7 +115,7 @@ def _length_scores(translations: Sequence[str], references: Sequence[str]) -> Le
 
 @torch.inference_mode()
 def translate_all(
-    model: Transformer, tokenizer: Tokenizer, sentences: Sequence[str], device: str, *, beam: int = 1
+    model: Transformer, tokenizer: Tokenizer, sentences: Sequence[str], device: str | torch.device, *, beam: int = 1
 ) -> list[str]:
     """Translate many sentences, those of similar length together; greedily if the beam's size is 1."""
     pieces = [tokenizer.encode_ids(sentence) for sentence in sentences]

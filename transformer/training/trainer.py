@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import csv
+import itertools
 import json
 import logging
 import time
@@ -27,7 +27,9 @@ from transformer.checkpoint import (
 from transformer.model import build
 from transformer.tokenizer import Tokenizer
 from transformer.training.batching import Batches
+from transformer.training.curve import Curve, Validation
 from transformer.training.data import PieceData
+from transformer.training.evaluate import score, translate_all
 from transformer.training.loss import SummedLoss
 from transformer.training.optimizer import Optimizer
 from transformer.training.processes import Process, has_bfloat16
@@ -36,9 +38,9 @@ from transformer.training.schedule import trapezoid
 
 STATE = "state.safetensors"
 LOG = "log.csv"
-LOG_FIELDS = ("step", "epoch", "seconds", "training_loss", "validation_loss", "gradient_norm",
-              "learning_rate", "pieces_per_second")
 LOG_STEPS = 25
+# So many validation pairs are translated with every checkpoint; all of them would take as long as the steps between.
+TRANSLATED = 200
 # What may be changed when a run is resumed: its end, and how often and how many checkpoints are kept.
 MOVABLE = ("steps", "cooldown", "average", "save_minutes")
 
@@ -109,8 +111,8 @@ class Trainer:
             finished = self.step == recipe.steps
             save = self.process.rank == 0 and (finished or now - saved > 60 * recipe.save_minutes)
             if self.step % LOG_STEPS == 0 or save:
-                validation_loss = self.validate() if save else None
-                self._report(losses / pieces, validation_loss, norm, pieces / (now - logged))
+                validation = self.validate() if save else None
+                self._report(losses / pieces, validation, norm, pieces / (now - logged))
                 losses, pieces, logged = 0.0, 0, time.monotonic()
             if save:
                 self._save()
@@ -147,15 +149,20 @@ class Trainer:
         return total, pieces, norm
 
     @torch.no_grad()
-    def validate(self) -> float:
-        """Mean loss over the validation pairs, in nats a piece, label smoothing included."""
+    def validate(self) -> Validation:
+        """How good the weights of this step are on the validation pairs."""
         self.loss.eval()
         total, pieces = 0.0, 0
         for batch in self.validation:
             with self._autocast():
                 total += float(self.loss(batch.to(self.process.device)))
             pieces += batch.pieces
-        return total / pieces
+        watched = itertools.islice(self.validation.data, TRANSLATED)
+        pairs = [(self.tokenizer.decode(source.tolist()), self.tokenizer.decode(target.tolist()))
+                 for source, target in watched]
+        sources = [source for source, _ in pairs]
+        translations = translate_all(self.model, self.tokenizer, sources, self.process.device)
+        return Validation(total / pieces, score(translations, pairs).chrf)
 
     def _autocast(self) -> torch.autocast:
         device = self.process.device
@@ -205,7 +212,7 @@ class Trainer:
         self.optimizer.load_state(strip(state, "optimizer."))
         log.info("continuing at step %d", self.step)
 
-    def _report(self, training: float, validation: float | None, norm: float, speed: float) -> None:
+    def _report(self, training: float, validation: Validation | None, norm: float, speed: float) -> None:
         if self.process.rank:
             return
         recipe = self.recipe
@@ -214,20 +221,17 @@ class Trainer:
         )
         epoch = self.step * recipe.micro_batches / self.per_epoch
         left = self.seconds / self.step * (recipe.steps - self.step)
+        measured = f" (validation {validation.loss:.3f}, chrF {validation.chrf:.1f})" if validation else ""
         log.info(
             "step %d of %d, epoch %.2f, loss %.3f%s, %.0f pieces/s, %.0f minutes left", self.step, recipe.steps,
-            epoch, training, "" if validation is None else f" (validation {validation:.3f})", speed, left / 60,
+            epoch, training, measured, speed, left / 60,
         )
-        path = self.run / LOG
-        new = not path.exists()
-        with path.open("a", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            if new:
-                writer.writerow(LOG_FIELDS)
-            writer.writerow([
-                self.step, f"{epoch:.4f}", f"{self.seconds:.1f}", f"{training:.4f}",
-                "" if validation is None else f"{validation:.4f}", f"{norm:.3f}", f"{rate:.3e}", f"{speed:.0f}",
-            ])
+        row = {
+            "step": str(self.step), "epoch": f"{epoch:.4f}", "seconds": f"{self.seconds:.1f}",
+            "training_loss": f"{training:.4f}", "gradient_norm": f"{norm:.3f}", "learning_rate": f"{rate:.3e}",
+            "pieces_per_second": f"{speed:.0f}",
+        }
+        Curve(self.run / LOG).add(row, validation)
 
 
 def strip(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:

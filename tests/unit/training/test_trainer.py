@@ -109,6 +109,7 @@ def test_a_finished_run_leaves_model_log_and_state(run):
     with (run / "log.csv").open(encoding="utf-8") as file:
         (row,) = csv.DictReader(file)
     assert row["step"] == "4" and float(row["validation_loss"]) > 0 and float(row["pieces_per_second"]) > 0
+    assert 0 <= float(row["validation_chrf"]) <= 100
     assert read_tensors(run / STATE)[1]["progress"]
     before = (run / "log.csv").read_text()
     trainer(run, steps=4).train()
