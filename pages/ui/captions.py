@@ -6,7 +6,8 @@ import numpy as np
 
 from pages.ui.labels import output_label
 from pages.ui.plain import VISIBLE_SPACE, group_label, markdown
-from transformer.analysis.patterns import Pattern, mean_confidence, pattern
+from transformer.analysis.heads import HeadMetrics
+from transformer.analysis.patterns import Pattern, pattern
 from transformer.analysis.view import View
 
 HOW = {
@@ -82,10 +83,12 @@ def _bold(label: str) -> str:
     return f"**{markdown(label.lstrip(VISIBLE_SPACE) or VISIBLE_SPACE)}**"
 
 
-def sharpest(view: View) -> str:
-    """Markdown: which head of all is most certain where to look, from the numbers shown."""
-    confidence = mean_confidence(view.weights, view.axes.columns)
-    layer, head = np.unravel_index(np.argmax(confidence), confidence.shape)
+def sharpest(metrics: HeadMetrics) -> str:
+    """Markdown: which head of all is most certain where to look."""
+    confidence = metrics.values["confidence"]
+    if np.isnan(confidence).all():
+        return ""
+    layer, head = np.unravel_index(np.nanargmax(confidence), confidence.shape)
     return (
         f"The most certain head here is **layer {layer + 1}, head {head + 1}**: on average "
         f"{confidence[layer, head]:.0%} of a row lies on one place, start and end symbols not counted."

@@ -45,17 +45,6 @@ def row_entropy(weights: np.ndarray) -> np.ndarray:
     return -(weights * logs).sum(axis=-1)
 
 
-def mean_confidence(weights: np.ndarray, columns: tuple[tuple[Piece, ...], ...]) -> np.ndarray:
-    """Mean over the queries of their largest weight, special columns left out: [..., R, C] to [...].
-
-    Voita et al. 2019, "Analyzing Multi-Head Self-Attention", section 5.2, which leaves out the end symbol.
-    """
-    counted = [column for column, group in enumerate(columns) if not group[0].special]
-    if not counted:
-        return np.zeros(weights.shape[:-2], dtype=weights.dtype)
-    return weights[..., counted].max(axis=-1).mean(axis=-1)
-
-
 def offset_share(weights: np.ndarray, mask: np.ndarray, offset: int) -> float:
     """Mean weight at column = row + offset, over the rows that may look there; 0 if none may."""
     places = [

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from pages.ui.captions import how_to_read, sharpest, what_to_look_for
+from transformer.analysis.heads import HeadMetrics, head_metrics
 from transformer.analysis.view import view_of
 from transformer.trace import KINDS
 
@@ -40,10 +41,15 @@ def test_the_readers_text_is_no_markup(small_translator):
             assert "<b>" not in what_to_look_for(view, layer, head)
 
 
-def test_the_most_certain_head_is_named(small_translator):
-    view = view_of(small_translator.translate("The old man reads a book."), "encoder")
-    told = sharpest(view)
-    confidence = view.weights[..., :-1].max(-1).mean(-1)
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_most_certain_head_is_named(small_translator, kind):
+    trace = small_translator.translate("The old man reads a book.")
+    told = sharpest(head_metrics(trace, kind, small_translator.tokenizer.scores))
+    confidence = head_metrics(trace, kind, small_translator.tokenizer.scores).values["confidence"]
     layer, head = map(int, re.search(r"layer (\d), head (\d)", told).groups())
     assert confidence[layer - 1, head - 1] == confidence.max() and f"{confidence.max():.0%}" in told
 
+
+def test_without_a_piece_to_look_at_no_head_is_certain():
+    nothing = HeadMetrics("decoder", {"confidence": np.full((2, 3), np.nan)}, {"confidence": 0})
+    assert sharpest(nothing) == ""
