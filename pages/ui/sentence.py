@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from pages.ui import inference, state
-from pages.ui.plain import markdown
+from pages.ui.plain import BYTE, markdown
 from transformer.analysis.heads import HeadMetrics, head_metrics
 from transformer.errors import AtlasError
 from transformer.options import AS_TRAINED, RunOptions
@@ -126,13 +126,32 @@ def show_translation(reading: Reading, *, large: bool = False) -> None:
             f"the model's own: {likelihood(reading.own)}."
         )
         back.button("Back to the model's own", on_click=state.read_own, width="stretch")
-    if large or not reading.own.complete:
-        note = "" if reading.own.complete else " The limit on length ended the translation before its end symbol."
-        source, target = len(reading.own.source_pieces) - 1, len(reading.own.predicted_pieces) - reading.own.complete
-        st.caption(
-            f"{source} pieces read, {target} written, by {reading.translator.parameters / 1e6:.0f} million parameters "
-            f"on {reading.translator.device.upper()}.{note}"
-        )
+    remarks = [*([_effort(reading)] if large else []), *_warnings(reading.own)]
+    if remarks:
+        st.caption(" ".join(remarks))
+
+
+def _effort(reading: Reading) -> str:
+    own, model = reading.own, reading.translator
+    source, target = len(own.source_pieces) - 1, len(own.predicted_pieces) - own.complete
+    return (
+        f"{source} pieces read, {target} written, by {model.parameters / 1e6:.0f} million parameters on "
+        f"{model.device.upper()}. So small a model is good for plain everyday sentences; rare words, names and numbers "
+        "often go wrong."
+    )
+
+
+def _warnings(own: Trace) -> list[str]:
+    """What a reader should know of this translation."""
+    warnings = []
+    if not own.complete:
+        warnings.append("The limit on length ended the translation before its end symbol.")
+    strange = dict.fromkeys(
+        own.source_text[slice(*piece.span)] for piece in own.source_pieces if piece.span and BYTE.fullmatch(piece.text)
+    )
+    if strange:
+        warnings.append(f"It has no piece for {markdown(' '.join(strange))}: it reads the bytes, and guesses.")
+    return warnings
 
 
 def likelihood(trace: Trace) -> str:

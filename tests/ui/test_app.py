@@ -53,6 +53,13 @@ def healthy(test: AppTest) -> bool:
     return not test.exception and not test.error
 
 
+def test_characters_that_the_model_never_learned_are_named():
+    test = app()
+    assert "no piece for" not in texts(test)
+    submit(test, "I have a 🙂 and 漢 🙂.")
+    assert "no piece for 🙂 漢:" in texts(test)
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_every_page_opens_with_something_to_look_at(page):
     test = app(page)
