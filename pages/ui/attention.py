@@ -24,10 +24,11 @@ def attention_page(kind: Kind, subtitle: str) -> Reading:
     reading = read_sentence()
     show_translation(reading)
     st.markdown(f"**{TITLES[kind]}:** {subtitle}")
-    choice = attention_browser(reading.trace, reading.metrics(kind))
+    metrics = reading.metrics(kind)
+    choice = attention_browser(reading.trace, metrics)
     view = view_of(reading.trace, kind, words=choice.words, special=not choice.hide)
     st.markdown(what_to_look_for(view, choice.layer, choice.head))
-    st.caption(f"{how_to_read(view)} {sharpest(view)}")
+    st.caption(f"{how_to_read(view)} {sharpest(metrics)}")
     with st.expander(f"The numbers of layer {choice.layer + 1}, head {choice.head + 1}"):
         st.dataframe(figures.cells(view, choice.layer, choice.head), hide_index=True, height=320)
     with st.container(horizontal=True):
