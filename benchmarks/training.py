@@ -45,9 +45,16 @@ class Peer(nn.Module):
     def __init__(self, vocabulary: int, recipe: Recipe) -> None:
         super().__init__()
         self.embedding = nn.Embedding(vocabulary, recipe.d_model)
+        layer = nn.TransformerEncoderLayer(
+            recipe.d_model, recipe.heads, recipe.d_ff, recipe.dropout, batch_first=True, norm_first=True
+        )
+        # Its own encoder would warn that nested tensors, which are for inference, do not go with norm_first.
+        encoder = nn.TransformerEncoder(
+            layer, recipe.layers, nn.LayerNorm(recipe.d_model), enable_nested_tensor=False
+        )
         self.transformer = nn.Transformer(
             recipe.d_model, recipe.heads, recipe.layers, recipe.layers, recipe.d_ff, recipe.dropout,
-            batch_first=True, norm_first=True,
+            custom_encoder=encoder, batch_first=True, norm_first=True,
         )
         self.generator = nn.Linear(recipe.d_model, vocabulary)
         self.generator.weight = self.embedding.weight
