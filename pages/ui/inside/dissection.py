@@ -18,12 +18,15 @@ from pages.ui.inside.sums import product_table, softmax_table, term_table, value
 from pages.ui.labels import column_labels, row_labels, titles
 from pages.ui.numbers import frame, numbered, show_numbers, show_table
 from pages.ui.plain import markdown
+from pages.ui.positions.encoding import CURVES, Encoding
 from pages.ui.sentence import Reading
+from pages.ui.written import written
 from transformer.analysis.cell import Cell, cell
 from transformer.analysis.contributions import Contributions, contributions
 from transformer.analysis.identifiability import head_identifiability
 from transformer.analysis.residual import PARTS
-from transformer.analysis.view import axes_of
+from transformer.analysis.view import axes_of, view_of
+from transformer.config import TransformerConfig
 from transformer.trace import Kind, Trace
 
 MAP = "inside_map"
@@ -50,11 +53,16 @@ def show_cell(reading: Reading) -> None:
     with numbers:
         _boxes(rows, columns, row, column)
         _summary(found, rows[row], columns[column], float(np.linalg.norm(found.weighted_values[column])))
+        elsewhere = weight_elsewhere(trace, kind, choice, row, column)
+        if elsewhere is not None:
+            st.caption(elsewhere)
+        if kind != "cross" and row != column:
+            _open_positions(reading.translator.config, row, column)
     _score(found)
     _softmax(found, columns, column)
     _values(found, columns, column)
-    written = _stream_change(trace, kind, layer, row) if reading.translator.config.norm == "pre" else None
-    _output(found, whole, columns, row, head, written)
+    grown = _stream_change(trace, kind, layer, row) if reading.translator.config.norm == "pre" else None
+    _output(found, whole, columns, row, head, grown)
     _unique(trace, reading, kind, layer, head, row, columns)
 
 
@@ -68,6 +76,8 @@ def _map(
         if picked:
             state.change(rows=(int(picked[0]["row"]) - 1,), columns=(int(picked[0]["column"]) - 1,))
 
+    # A line between the controls and the map: the tools that a chart shows above itself must not cover them.
+    st.markdown(f"**{TITLES[kind]}, layer {choice.layer + 1}, head {choice.head + 1}**")
     st.altair_chart(
         matrix(
             weights, rows, columns, name="weight", scale=alt.Scale(domain=[0, 1], scheme="viridis"),
@@ -103,17 +113,53 @@ def _summary(found: Cell, row: str, column: str, moved: float) -> None:
     """The whole way in a line of numbers."""
     seen = "open" if found.allowed else "masked"
     steps = {
-        "1. q · k": f"{found.raw_score:.4f}", f"2. ÷ √{len(found.query)}": f"{found.score:.4f}", "3. mask": seen,
-        "4. weight": f"{found.weight:.4f}", "5. ‖weight × v‖": f"{moved:.4f}",
-        "6. ‖written‖": f"{np.linalg.norm(found.term):.4f}",
+        "1. q · k": written(found.raw_score), f"2. ÷ √{len(found.query)}": written(found.score), "3. mask": seen,
+        "4. weight": written(found.weight), "5. ‖weight × v‖": written(moved),
+        "6. ‖written‖": written(float(np.linalg.norm(found.term))),
     }
     for place, (label, value) in zip([*st.columns(3), *st.columns(3)], steps.items(), strict=True):
         place.metric(label, value)
     if found.allowed:
-        verb = f"looks at **{markdown(column)}** with **{found.weight:.4f}** of its attention"
+        verb = f"looks at **{markdown(column)}** with **{written(found.weight)}** of its attention"
     else:
         verb = f"may not look at **{markdown(column)}**: the mask hides it, whatever its score"
     st.markdown(f"**{markdown(row)}** {verb}.")
+
+
+def weight_elsewhere(trace: Trace, kind: Kind, choice: Choice, row: int, column: int) -> str | None:
+    """Markdown: which weight the attention browser shows for the cell, if it is another one than the model's own.
+
+    Args:
+        choice: whether pieces are merged into words there, and special ones hidden.
+        row, column: of the cell.
+    """
+    view = view_of(trace, kind, words=choice.words, special=not choice.hide)
+    at = [
+        next((number for number, group in enumerate(groups) if position in group), None)
+        for groups, position in ((view.axes.row_positions, row), (view.axes.column_positions, column))
+    ]
+    if None in at:
+        return None
+    shown = float(view.weights[choice.layer, choice.head, at[0], at[1]])
+    if shown == trace.attention(kind)[choice.layer, choice.head, row, column]:
+        return None
+    changes = [
+        *(["pieces are merged into words"] if choice.words else []),
+        *(["start and end symbols are hidden, and what is left of a row is scaled up to 1"] if choice.hide else []),
+    ]
+    return f"The attention page shows **{written(shown)}** here, because there {', and '.join(changes)}."
+
+
+def _open_positions(config: TransformerConfig, row: int, column: int) -> None:
+    """A button to the curves that tell the positions of a row and a column apart, as this model adds them."""
+    if config.positions == "sinusoidal" and st.button(
+        f"What tells position {row} from position {column}?", key="inside_positions", icon=":material/show_chart:",
+        help="Opens the curves of the positional encoding of this model. Positions count from 0: piece 1 has "
+        "position 0.",
+        on_click=state.keep, args=(Encoding,),
+        kwargs={"part": CURVES, "width": config.d_model, "first": row, "second": column},
+    ):
+        st.switch_page("pages/positional_encoding.py")
 
 
 def _score(found: Cell) -> None:
@@ -147,8 +193,8 @@ def _softmax(found: Cell, columns: list[str], column: int) -> None:
         st.latex(r"a_{ij} = \frac{e^{s_{ij} - \max_j s_{ij}}}{\sum_{j'} e^{s_{ij'} - \max_j s_{ij}}}")
         st.markdown(
             f"{int(found.row_allowed.sum())} of {len(columns)} columns may be looked at; the others count as −∞. "
-            f"The exponentials add up to {total:.6f}, and {found.exponentials[column]:.6f} ÷ {total:.6f} = "
-            f"{found.exponentials[column] / total:.6f}; the trace says **{found.weight:.6f}**, "
+            f"The exponentials add up to {total:.6f}, and {written(found.exponentials[column], 6)} ÷ {total:.6f} = "
+            f"{written(found.exponentials[column] / total, 6)}; the trace says **{written(found.weight, 6)}**, "
             f"{_apart(found.exponentials[column] / total, found.weight)}. The row's weights add up to "
             f"{found.weights.sum():.6f}."
         )
@@ -156,7 +202,7 @@ def _softmax(found: Cell, columns: list[str], column: int) -> None:
             "The largest score is taken off before exp, so that nothing overflows; no quotient notices."
         )
     with sums:
-        show_table(softmax_table(found, columns), "inside_softmax", height=330)
+        show_table(softmax_table(found, columns), "inside_softmax")
 
 
 def _values(found: Cell, columns: list[str], column: int) -> None:
@@ -172,7 +218,7 @@ def _values(found: Cell, columns: list[str], column: int) -> None:
             key="inside_values", alt="The weighted value of every column, and their sum; the table has the numbers.",
         )
     with sums:
-        show_table(value_table(found, columns), "inside_value_sums", height=330)
+        show_table(value_table(found, columns), "inside_value_sums")
         off = np.abs(found.weighted_values.sum(axis=0) - found.output).max()
         st.markdown(
             "Each row is weight × value of one column; added up they are the head’s output for this row, which the "
@@ -190,18 +236,18 @@ def _stream_change(trace: Trace, kind: Kind, layer: int, row: int) -> np.ndarray
 
 
 def _output(
-    found: Cell, whole: Contributions, columns: list[str], row: int, head: int, written: np.ndarray | None
+    found: Cell, whole: Contributions, columns: list[str], row: int, head: int, grown: np.ndarray | None
 ) -> None:
     """Step 6.
 
     Args:
-        written: what the trace says that the sub-layer wrote to this row; None where the trace does not say.
+        grown: what the trace says that the sub-layer wrote to this row; None where the trace does not say.
     """
     st.subheader("6. Where it goes: through the output projection into the stream", anchor=False)
     heads = whole.heads()[:, row]
     output = whole.output()[row]
-    agrees = "" if written is None else (
-        f"; the stream in the trace grows by the same, to {np.abs(written - output).max():.1e}"
+    agrees = "" if grown is None else (
+        f"; the stream in the trace grows by the same, to {np.abs(grown - output).max():.1e}"
     )
     picture, words = st.columns([5, 6], gap="large")
     with picture:
@@ -211,12 +257,13 @@ def _output(
             alt="For every column of the row its weight and the size of what it writes; the table has the numbers.",
         )
     with words:
-        show_table(table, "inside_term_numbers", digits=4, height=240)
+        show_table(table, "inside_term_numbers", digits=4)
         share = float(found.term @ found.head_term / (found.head_term @ found.head_term or 1.0))
+        term = float(np.linalg.norm(found.term))
         st.markdown(
-            f"This cell adds the vector weight × v W^O, of norm **{np.linalg.norm(found.term):.4f}**, to the head’s "
-            f"term of norm {np.linalg.norm(found.head_term):.4f}; along it, that is {share:.1%} of it. The terms of "
-            f"all {len(heads)} heads and b^O add up to what the sub-layer writes, of norm {np.linalg.norm(output):.4f} "
+            f"This cell adds the vector weight × v W^O, of norm **{written(term)}**, to the head’s term of norm "
+            f"{np.linalg.norm(found.head_term):.4f}; along it, that is {share:.1%} of it. The terms of all "
+            f"{len(heads)} heads and b^O add up to what the sub-layer writes, of norm {np.linalg.norm(output):.4f}"
             f"{agrees}. A large weight on a short vector moves little (Kobayashi et al. 2020): compare the two panels."
         )
         by_head = pd.DataFrame({
