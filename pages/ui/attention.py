@@ -27,7 +27,7 @@ def attention_page(kind: Kind, subtitle: str) -> Reading:
     choice = attention_browser(reading.trace, reading.metrics(kind))
     view = view_of(reading.trace, kind, words=choice.words, special=not choice.hide)
     st.markdown(what_to_look_for(view, choice.layer, choice.head))
-    st.caption(f"{how_to_read(view)} {sharpest(view)}")
+    st.caption(f"{how_to_read(view)} {sharpest(reading.metrics(kind))}")
     with st.expander(f"The numbers of layer {choice.layer + 1}, head {choice.head + 1}"):
         st.dataframe(figures.cells(view, choice.layer, choice.head), hide_index=True, height=320)
     with st.container(horizontal=True):
