@@ -11,9 +11,7 @@ st.set_page_config(page_title="Attention Atlas", page_icon="assets/images/icon.p
 # figures and of what is chosen in a row of buttons in the colour of all text, because the theme's own are too faint.
 st.html("""<style>
 .stMainBlockContainer { padding-top: 4.5rem; }
-.stPlotlyChart :is(.xtick text, .ytick text, .xtitle, .ytitle, .cbaxis text, [class*=cbtitle], .legendtext) {
-  fill: currentColor !important;
-}
-[data-variant=segmented_control][data-selected=true] { color: inherit; }
+.stPlotlyChart :is(.xtick, .ytick, .infolayer, .bars) text { fill: currentColor !important; }
+[data-variant=segmented_control][data-selected=true] { color: inherit !important; }
 </style>""")
 navigate()

@@ -13,6 +13,8 @@ from pages.ui.written import written
 # What stands where a cell is masked, in a column that is text for it.
 MASKED = "masked"
 MINUS_INFINITY = "−∞"
+# Up to so many columns of numbers stand beside each other on a projector.
+MOST_COLUMNS = 7
 NOT_NUMBERS = [MASKED, MINUS_INFINITY, ""]
 
 
@@ -53,9 +55,11 @@ def show_numbers(table: pd.DataFrame, key: str, *, label: str = "The numbers", d
 
 
 def show_table(table: pd.DataFrame, key: str, *, digits: int = 6, height: int | str = "auto") -> None:
-    """Draw a table; its text is shown as it is. The first column, which names the rows, stays when it is scrolled."""
-    first = table.columns[0]
-    columns: dict[str, object] = {first: st.column_config.Column(pinned=True)}
+    """Draw a table; its text is shown as it is."""
+    columns: dict[str, object] = {}
+    if len(table.columns) > MOST_COLUMNS:
+        # What names the rows stays when the others are scrolled.
+        columns[table.columns[0]] = st.column_config.Column(pinned=True)
     for name in table.columns[1:]:
         if table[name].dtype.kind == "f":
             columns[name] = st.column_config.NumberColumn(format=_form(table[name], digits))

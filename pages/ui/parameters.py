@@ -61,8 +61,10 @@ def parameter_chart(table: Sequence[tuple[str, int]]) -> go.Figure:
         pd.DataFrame({"part": parts, "parameters": [count for _, count in table]}), x="parameters", y="part",
         orientation="h", text="parameters",
     )
-    figure.update_traces(texttemplate="%{x:,}", textposition="auto", hovertemplate="%{y}: %{x:,}<extra></extra>")
+    figure.update_traces(texttemplate="%{x:,}", textposition="outside", hovertemplate="%{y}: %{x:,}<extra></extra>")
     figure.update_yaxes(autorange="reversed", title=None)
-    figure.update_xaxes(title="parameters", showgrid=False)
+    # Room beside the longest bar for its number.
+    most = 1.25 * max(count for _, count in table)
+    figure.update_xaxes(title="parameters", showgrid=False, range=[0, most])
     figure.update_layout(height=400, margin={"l": 0, "r": 0, "t": 8, "b": 0})
     return figure
