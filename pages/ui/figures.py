@@ -11,6 +11,7 @@ import pandas as pd
 
 from pages.ui.labels import column_labels, row_labels
 from pages.ui.payload import decimals
+from pages.ui.written import written
 from transformer.analysis.view import View
 
 
@@ -69,7 +70,7 @@ def matrix(
     seen = np.ones(values.size, dtype=bool) if mask is None else mask.ravel()
     table = pd.DataFrame({
         "row": at_rows + 1, "column": at_columns + 1, "value": values.ravel().astype(float),
-        "shown": [f"{value:.4f}" if there else "masked" for value, there in zip(values.ravel(), seen, strict=True)],
+        "shown": [written(value) if there else "masked" for value, there in zip(values.ravel(), seen, strict=True)],
         "from": np.array(rows, dtype=object)[at_rows], "to": np.array(columns, dtype=object)[at_columns],
     })
     row_title, column_title = titles

@@ -15,6 +15,8 @@ from pages.ui.figures import MASKED, MOST_LABELS
 
 SIGNED, POSITIVE, SHARE = "signed", "positive", "share"
 LONGEST_LABEL = 32
+# Pixels above a figure that Plotly's tools have for themselves, so that they cover nothing.
+TOOLS = 34
 
 
 def heatmap(
@@ -50,7 +52,7 @@ def heatmap(
             hovertemplate=_hover(titles, name, "masked"), hoverongaps=False,
         )
     figure.update_layout(
-        height=height or 110 + max(120, min(420, 20 * len(values))), margin={"l": 0, "r": 0, "t": 8, "b": 0},
+        height=height or 136 + max(120, min(420, 20 * len(values))), margin={"l": 0, "r": 0, "t": TOOLS, "b": 0},
     )
     last_row, last_column = values.shape[0] - 0.5, values.shape[1] - 0.5
     figure.update_yaxes(range=[last_row, -0.5], title=titles[0], showgrid=False, zeroline=False, **_ticks(rows))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import wrap
 
 import pandas as pd
 import plotly.express as px
@@ -14,6 +15,8 @@ from pages.ui.architecture import Architecture
 from pages.ui.plain import markdown
 from transformer.config import CHOICES, TransformerConfig
 
+# Characters of a part's name that stand beside its bar in one line.
+LONGEST_LINE = 26
 PRESETS = (BASE, BIG, OURS) = ("The paper's base model", "The paper's big model", "The model of this app")
 
 
@@ -53,12 +56,15 @@ def parameter_chart(table: Sequence[tuple[str, int]]) -> go.Figure:
     Args:
         table: of `transformer.parameters.parameter_table`.
     """
+    parts = ["<br>".join(wrap(part, LONGEST_LINE)) for part, _ in table]
     figure = px.bar(
-        pd.DataFrame(table, columns=["part", "parameters"]), x="parameters", y="part", orientation="h",
-        text="parameters",
+        pd.DataFrame({"part": parts, "parameters": [count for _, count in table]}), x="parameters", y="part",
+        orientation="h", text="parameters",
     )
-    figure.update_traces(texttemplate="%{x:,}", textposition="auto", hovertemplate="%{y}: %{x:,}<extra></extra>")
+    figure.update_traces(texttemplate="%{x:,}", textposition="outside", hovertemplate="%{y}: %{x:,}<extra></extra>")
     figure.update_yaxes(autorange="reversed", title=None)
-    figure.update_xaxes(title="parameters, shared ones counted once", showgrid=False)
-    figure.update_layout(height=360, margin={"l": 0, "r": 0, "t": 8, "b": 0})
+    # Room beside the longest bar for its number.
+    most = 1.25 * max(count for _, count in table)
+    figure.update_xaxes(title="parameters", showgrid=False, range=[0, most])
+    figure.update_layout(height=400, margin={"l": 0, "r": 0, "t": 8, "b": 0})
     return figure

@@ -8,6 +8,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
+from pages.ui.inside.inspection import PARTS as INSIDE
+from pages.ui.positions.encoding import PARTS as POSITIONS
 from tests.browser.conftest import Visitor
 
 pytestmark = pytest.mark.thorough
@@ -17,12 +19,11 @@ PAGES = {
     "/?": 3, "/encoder_attention?": 1, "/masked_attention?": 1, "/cross_attention?": 1, "/about?": 0,
     "/compare_heads?compare_part=heads&": 0, "/compare_heads?compare_part=similarity&": 0,
     "/compare_heads?compare_part=versus&": 1, "/compare_heads?compare_part=layers&": 0, "/decoding?": 0,
-    "/positional_encoding?": 0, "/inside_a_layer?": 0,
+    **{f"/positional_encoding?positions_part={part}&": 0 for part in POSITIONS},
+    **{f"/inside_a_layer?inside_part={part}&": 0 for part in INSIDE},
 }
-# color-contrast: in the dark, Streamlit writes the chosen one of a segmented control in the theme's primary colour, on
-# a tint of it, at 3.6 : 1. A primary colour light enough for that could not carry the white text of its buttons.
 # scrollable-region-focusable: its boxes of formulas scroll on narrow columns, and cannot be given a focus.
-STREAMLITS_OWN = {"exclude": [["[data-variant=segmented_control][data-selected=true]"], [".katex-display"]]}
+STREAMLITS_OWN = {"exclude": [[".katex-display"]]}
 
 
 def serious(page: Page) -> list[str]:

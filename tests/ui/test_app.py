@@ -11,6 +11,7 @@ from pages.ui.choice import LOOKS, PALETTES, SCALES
 from pages.ui.compare.comparison import PARTS
 from pages.ui.payload import decimals
 from pages.ui.state import EXAMPLES
+from tests.ui.driver import HOSTILE, MARKUP, healthy, opened, submit, texts
 from transformer.analysis.view import view_of
 from transformer.translator import MAX_PIECES, Translator
 
@@ -26,31 +27,13 @@ PAGES = [*READING, COMPARE, "pages/about.py"]
 
 def app(page: str = "pages/translate.py", **address: str) -> AppTest:
     """The app, opened at a page with an address."""
-    test = AppTest.from_file("../../app.py", default_timeout=120)
-    for key, value in address.items():
-        test.query_params[key] = value
-    return test.run().switch_page(page).run()
+    return opened(page, **address)
 
 
 def browsers(test: AppTest) -> list[dict]:
     """What every attention browser on the page was told: the headers of their bytes."""
     sent = [node.proto.bytes for node in test.get("bidi_component")]
     return [json.loads(data[4 : 4 + int.from_bytes(data[:4], "little")]) for data in sent]
-
-
-def texts(test: AppTest) -> str:
-    return "\n".join(element.value for kind in ("markdown", "caption", "header") for element in getattr(test, kind))
-
-
-def submit(test: AppTest, text: str) -> None:
-    """Type a sentence and press the button of the form."""
-    test.text_input("text").set_value(text)
-    next(button for button in test.button if button.label == "Translate").click()
-    test.run()
-
-
-def healthy(test: AppTest) -> bool:
-    return not test.exception and not test.error
 
 
 def test_characters_that_the_model_never_learned_are_named():
@@ -265,22 +248,12 @@ def test_nothing_typed_is_answered(page, text):
     assert ["nothing to read" in warning.value for warning in test.warning] == [True]
 
 
-HOSTILE = [
-    "x", "🙂", "👩‍👩‍👧 🇩🇪", "שלום עולם", "مرحبا بالعالم",
-    "日本語の文", "e\u0301\u0323", "?!...,;", "<b>x</b>",
-    '"><script>alert(1)</script>', "&amp; &lt;", "a\x00b", "</s> <s>", "▁ a▁b", r"$\frac{a}{b}$",
-    "# **md** [x](http://y) `c` :smile: :red[x]",
-    "https://example.org/?a=b&c=d", "a\tb\nc", "dog " * 50, "'); DROP TABLE", "{{x}} ${y} %s", "\ufeffbom", "ﬁ… “q”",
-]
-
-
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_text_is_shown_as_itself(text):
     test = app("pages/encoder_attention.py", text=text, words="true")
     assert healthy(test) and not test.warning
     assert test.text_input("text").value == text
-    for markup in ("<b>", "<script", "](http", ":smile:", "$\\frac", ":red["):
-        assert markup not in texts(test)
+    assert not any(markup in texts(test) for markup in MARKUP)
     test.switch_page("pages/translate.py").run()
     assert healthy(test)
 

@@ -8,39 +8,39 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages.ui.architecture import Architecture
 from pages.ui.inside.inspection import PARTS, Inspection
 from pages.ui.inside.way import SECTIONS
 from pages.ui.state import EXAMPLES
+from tests.ui.driver import (
+    DREAM,
+    HOSTILE,
+    MARKUP,
+    RUBBISH,
+    UNREADABLE,
+    figures,
+    healthy,
+    opened,
+    submit,
+    table,
+    texts,
+)
+from transformer.__main__ import describe
+from transformer.analysis.positions import sinusoids
 from transformer.analysis.stages import stages
+from transformer.analysis.view import view_of
 from transformer.options import RunOptions
 from transformer.trace import KINDS
 from transformer.translator import Translator
 
 PAGE = "pages/inside_a_layer.py"
-DREAM = "I have a dream."
 # Figures of each part: Plotly's, then Altair's.
 FIGURES = {"way": (0, 0), "cell": (2, 2), "example": (0, 0), "mask": (0, 5), "norm": (0, 3), "parameters": (2, 0)}
 
 
 def app(page: str = PAGE, **address: str) -> AppTest:
-    """The app, opened at a page with an address."""
-    test = AppTest.from_file("../../app.py", default_timeout=240)
-    for key, value in {"text": DREAM, **address}.items():
-        test.query_params[key] = value
-    return test.run().switch_page(page).run()
-
-
-def healthy(test: AppTest) -> bool:
-    return not test.exception and not test.error
-
-
-def texts(test: AppTest) -> str:
-    return "\n".join(element.value for kind in ("markdown", "caption", "subheader") for element in getattr(test, kind))
-
-
-def table(test: AppTest, *columns: str):
-    """The table that has these columns."""
-    return next(each.value for each in test.dataframe if set(columns) <= set(each.value.columns))
+    """The app, opened at a page with a sentence."""
+    return opened(page, **{"text": DREAM, **address})
 
 
 @pytest.fixture(scope="module")
@@ -58,8 +58,7 @@ def test_every_part_opens_with_its_figures(part):
     test = app(inside_part=part)
     assert healthy(test) and not test.warning
     assert test.segmented_control("inside_part").value == part
-    assert (len(test.get("plotly_chart")), len(test.get("vega_lite_chart"))) == FIGURES[part]
-    assert all(node.proto.alt for kind in ("plotly_chart", "vega_lite_chart") for node in test.get(kind))
+    assert figures(test) == FIGURES[part]
 
 
 def test_parts_are_chosen_and_stand_in_the_address():
@@ -89,6 +88,33 @@ def test_the_way_can_be_gone_stage_by_stage(model, trace):
     assert test.button("inside_Next").disabled
     test.button("inside_Back").click().run()
     assert test.query_params["inside_stage"] == listed[-2].key
+
+
+@pytest.mark.parametrize("part", ["way", "mask", "norm"])
+def test_another_layer_and_head_are_chosen(part):
+    test = app(inside_part=part, inside_stage="encoder.self_attention.weights")
+    test.selectbox("inside_layer").set_value(5).run()
+    assert healthy(test) and test.query_params["layer"] == "6"
+    if part != "norm":
+        test.selectbox("inside_head").set_value(7).run()
+        assert healthy(test) and test.query_params["head"] == "8"
+
+
+@pytest.mark.parametrize(("page", "part", "name", "value"), [
+    (page, part, name, edge) for page, part, names in (
+        (Inspection, "example", ("score", "other", "width")), (Inspection, "mask", ("length",)),
+        (Architecture, "parameters", (
+            "d_model", "heads", "encoder_layers", "decoder_layers", "d_ff", "vocabulary",
+        )),
+    ) for name in names for edge in page.limits(name)
+])
+def test_every_number_works_at_its_limits(page, part, name, value):
+    test = app(inside_part=part)
+    key = f"{page.PREFIX}{name}"
+    test.number_input(key).set_value(value).run()
+    assert healthy(test) and test.query_params.get(key) == str(value)
+    # Two numbers that do not fit together are named; the box with the limit stays.
+    assert [warning for warning in test.warning if key not in ("architecture_d_model", "architecture_heads")] == []
 
 
 def test_every_section_and_every_card_opens():
@@ -121,6 +147,46 @@ def test_every_number_of_a_cell_is_the_traces(trace, kind, row, column):
     values = table(test, "v0")
     np.testing.assert_array_equal(values.iloc[-1, 2:].astype(float), trace.details[f"{kind}_outputs"][2, 3, row])
     assert "the stream in the trace grows by the same" in texts(test)
+
+
+def test_a_small_weight_is_told_from_none(trace):
+    layer, head, row, column = np.unravel_index(trace.cross.argmin(), trace.cross.shape)
+    weight = trace.cross[layer, head, row, column]
+    assert 0 < weight < 5e-5, "a weight that four decimals do not show"
+    test = app(inside_part="cell", inside_kind="cross", layer=str(layer + 1), head=str(head + 1), rows=str(row),
+               columns=str(column))
+    shown = {metric.label: metric.value for metric in test.metric}
+    assert shown["4. weight"] == f"{weight:.1e}" and f"with **{weight:.1e}** of its attention" in texts(test)
+    element = next(each for each in test.dataframe if "exp(s − max)" in each.value.columns)
+    columns = json.loads(element.proto.columns)
+    assert columns["weight"]["type_config"]["format"] == "%.6g"
+    assert columns["score"]["type_config"]["format"] == "%.6f", "scores may be negative, and stand below each other"
+
+
+@pytest.mark.parametrize(("words", "hide"), [("true", "true"), ("false", "true"), ("false", "false")])
+def test_the_weight_of_the_attention_page_is_explained(model, words, hide):
+    text = "i have a dream"
+    test = app(inside_part="cell", text=text, layer="2", head="5", rows="1", columns="2", words=words, hide=hide)
+    view = view_of(model.translate(text), "encoder", words=words == "true", special=hide == "false")
+    assert view.weights.shape[2:] == ((4, 4) if hide == "true" else (5, 5)), "the map of the four words"
+    said = f"**{view.weights[1, 4, 1, 2]:.4f}** here" in texts(test)
+    assert healthy(test) and said == (hide == "true")
+
+
+def test_a_cell_leads_to_the_curves_of_its_positions(trace):
+    test = app(inside_part="cell", rows="2", columns="3")
+    test.button("inside_positions").click().run()
+    assert healthy(test)
+    # AppTest does not follow a change of page; the browser test does.
+    test.switch_page("pages/positional_encoding.py").run()
+    names = ("width", "first", "second")
+    assert healthy(test) and [test.number_input(f"positions_{name}").value for name in names] == [256, 2, 3]
+    apart = np.linalg.norm(sinusoids(4, 256)[2] - sinusoids(4, 256)[3])
+    assert f"positions 2 and 3 are **{apart:.4f}** apart" in texts(test)
+    assert "curves of the model of this app" in texts(test) and "pieces 3 and 4" in texts(test)
+    test = app(inside_part="cell", rows="1", columns="1")
+    assert test.button("inside_positions").label == "What tells position 1 from position 2?"
+    assert "inside_positions" not in [button.key for button in app(inside_part="cell", inside_kind="cross").button]
 
 
 def test_a_cell_is_chosen_in_the_boxes():
@@ -204,19 +270,16 @@ def test_parameters_are_those_of_the_command_line(model):
     ours, typed = (each.value for each in test.dataframe)
     assert ours["parameters"].iloc[-1] == model.parameters == ours["parameters"].iloc[:-1].sum()
     assert typed["parameters"].iloc[-1] == 63_082_496
+    printed = [line.rsplit(maxsplit=1) for line in describe(model).split("parameters\n")[1].splitlines()]
+    assert [(part.strip(), int(count.replace(",", ""))) for part, count in printed] == list(
+        zip(ours["part"], ours["parameters"], strict=True)
+    )
     test.button("architecture_preset_The model of this app").click().run()
     assert test.dataframe[1].value.equals(test.dataframe[0].value)
     test.toggle("architecture_output_bias").set_value(False).run()
     test.selectbox("architecture_tied").set_value("none").run()
     test.selectbox("architecture_norm").set_value("post").run()
     assert healthy(test) and test.query_params["architecture_tied"] == "none"
-
-
-HOSTILE = [
-    "x", "🙂 👩‍👩‍👧", "שלום עולם", "日本語の文", "e\u0301\u0323 a", "?!...,;", "<b>x</b> y",
-    '"><script>alert(1)</script> z', "&amp; &lt;", "a\x00b c", "</s> <s>", "▁ a▁b", r"$\frac{a}{b}$ c",
-    "# **md** [x](http://y) `c` :smile: :red[x]", "a\tb\nc", "dog " * 50, "1" * 127,
-]
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -226,21 +289,18 @@ def test_hostile_text_is_shown_as_itself(text):
         test.segmented_control("inside_part").set_value(part).run()
         assert healthy(test)
         assert all("not unique" in warning.value for warning in test.warning)
-        for markup in ("<b>", "<script", "](http", ":smile:", "$\\frac", ":red["):
-            assert markup not in texts(test)
+        assert not any(markup in texts(test) for markup in MARKUP)
 
 
-@pytest.mark.parametrize("text", ["", "  ", "\x00", "word " * 1000])
+@pytest.mark.parametrize("text", UNREADABLE)
 def test_what_cannot_be_read_is_answered(text):
     for part in ("way", "cell", "mask", "norm"):
         test = app(inside_part=part)
-        test.text_input("text").set_value(text)
-        next(button for button in test.button if button.label == "Translate").click()
-        test.run()
+        submit(test, text)
         assert healthy(test) and len(test.warning) == 1
 
 
-@pytest.mark.parametrize("value", ["", "0", "-1", "99999", "1e9", "nan", "²", "9" * 400, "<b>", "1.2.3", "٣"])
+@pytest.mark.parametrize("value", RUBBISH)
 def test_rubbish_in_an_address_falls_back(value):
     address = {f"inside_{name}": value for name in Inspection.__dataclass_fields__ if name != "part"}
     address |= dict.fromkeys(("layer", "head", "rows", "columns"), value)

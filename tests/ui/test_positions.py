@@ -9,40 +9,31 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.ui.positions.encoding import PARTS, Encoding
-from transformer.analysis.positions import sinusoids
+from tests.ui.driver import (
+    DREAM,
+    HOSTILE,
+    MARKUP,
+    RUBBISH,
+    UNREADABLE,
+    figures,
+    healthy,
+    opened,
+    submit,
+    table,
+    texts,
+)
+from transformer.analysis.positions import dropout, sinusoids
 from transformer.options import RunOptions
 from transformer.translator import Translator
 
 PAGE = "pages/positional_encoding.py"
-DREAM = "I have a dream."
 # Figures of each part: Plotly's, then Altair's.
 FIGURES = {"curves": (2, 0), "matrix": (2, 0), "measures": (3, 4), "sum": (0, 1), "others": (3, 2), "matters": (0, 4)}
 
 
 def app(**address: str) -> AppTest:
-    """The app, opened at the page with an address."""
-    test = AppTest.from_file("../../app.py", default_timeout=240)
-    for key, value in {"text": DREAM, **address}.items():
-        test.query_params[key] = value
-    return test.run().switch_page(PAGE).run()
-
-
-def healthy(test: AppTest) -> bool:
-    return not test.exception and not test.error
-
-
-def texts(test: AppTest) -> str:
-    return "\n".join(element.value for kind in ("markdown", "caption", "info") for element in getattr(test, kind))
-
-
-def figures(test: AppTest) -> list[dict]:
-    """The specifications of the Plotly figures."""
-    return [json.loads(node.proto.spec) for node in test.get("plotly_chart")]
-
-
-def table(test: AppTest, first_column: str):
-    """The table whose first column has this name."""
-    return next(each.value for each in test.dataframe if each.value.columns[0] == first_column)
+    """The app, opened at the page with a sentence."""
+    return opened(PAGE, **{"text": DREAM, **address})
 
 
 @pytest.mark.parametrize("part", PARTS)
@@ -50,8 +41,7 @@ def test_every_part_opens_with_its_figures(part):
     test = app(positions_part=part)
     assert healthy(test) and not test.warning
     assert test.segmented_control("positions_part").value == part
-    assert (len(test.get("plotly_chart")), len(test.get("vega_lite_chart"))) == FIGURES[part]
-    assert all(node.proto.alt for kind in ("plotly_chart", "vega_lite_chart") for node in test.get(kind))
+    assert figures(test) == FIGURES[part]
 
 
 def test_parts_are_chosen_and_stand_in_the_address():
@@ -73,12 +63,23 @@ def test_the_curves_can_be_changed():
     assert healthy(test)
     written = {name: test.query_params[f"positions_{name}"] for name in ("length", "width", "dimensions", "drop")}
     assert written == {"length": "30", "width": "64", "dimensions": "0.63", "drop": "50"}
-    numbers = table(test, "position")
-    np.testing.assert_array_equal(numbers.to_numpy()[:, 1:].astype(float), sinusoids(30, 64)[:, [0, 63]])
-    assert [line["name"] for line in figures(test)[1]["data"]] == ["dimension 0", "dimension 63"]
+    numbers, curves = table(test, "position", "0, with dropout"), sinusoids(30, 64)
+    np.testing.assert_array_equal(numbers[["0", "63"]], curves[:, [0, 63]])
+    dropped = dropout(curves, rate=0.5, seed=7)[:, [0, 63]]
+    np.testing.assert_array_equal(numbers[["0, with dropout", "63, with dropout"]], dropped)
+    drawn = json.loads(test.get("plotly_chart")[1].proto.spec)["data"]
+    assert [line["name"] for line in drawn] == ["dimension 0", "dimension 63"]
     test.number_input("positions_width").set_value(7).run()
     assert healthy(test) and test.number_input("positions_width").value == 6, "an odd width is the even one below it"
     assert test.multiselect("positions_dimensions").value == [0]
+
+
+def test_the_models_own_curves():
+    test = app()
+    assert "The model of this app has D = 256" in texts(test)
+    test.button("positions_ours").click().run()
+    assert healthy(test) and test.query_params["positions_width"] == "256"
+    assert "These are the curves of the model of this app" in texts(test)
 
 
 def test_two_positions_are_told_apart():
@@ -158,33 +159,23 @@ def test_one_word_cannot_be_shuffled(text):
     assert healthy(test) and "only one order" in texts(test) and len(table(test, "read")) == 2
 
 
-HOSTILE = [
-    "🙂 👩‍👩‍👧", "שלום עולם", "日本語の文", "e\u0301\u0323 a", "<b>x</b> y", '"><script>alert(1)</script> z',
-    "&amp; &lt;", "a\x00b c", "</s> <s>", "▁ a▁b", r"$\frac{a}{b}$ c",
-    "# **md** [x](http://y) `c` :smile: :red[x]", "a\tb\nc",
-]
-
-
 @pytest.mark.parametrize("part", ["sum", "matters"])
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_text_is_shown_as_itself(part, text):
     test = app(positions_part=part, text=text)
     assert healthy(test) and not test.warning
-    for markup in ("<b>", "<script", "](http", ":smile:", "$\\frac", ":red["):
-        assert markup not in texts(test)
+    assert not any(markup in texts(test) for markup in MARKUP)
 
 
-@pytest.mark.parametrize("text", ["", "  ", "\x00", "word " * 1000])
+@pytest.mark.parametrize("text", UNREADABLE)
 def test_what_cannot_be_read_is_answered(text):
     for part in ("sum", "matters"):
         test = app(positions_part=part)
-        test.text_input("text").set_value(text)
-        next(button for button in test.button if button.label == "Translate").click()
-        test.run()
+        submit(test, text)
         assert healthy(test) and len(test.warning) == 1
 
 
-@pytest.mark.parametrize("value", ["", "0", "-1", "99999", "1e9", "nan", "²", "9" * 400, "<b>", "1.2.3", "٣"])
+@pytest.mark.parametrize("value", RUBBISH)
 def test_rubbish_in_an_address_falls_back(value):
     names = Encoding.__dataclass_fields__
     test = app(**{f"positions_{name}": value for name in names if name != "part"}, layer=value, head=value)

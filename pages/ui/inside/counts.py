@@ -25,25 +25,28 @@ def show_parameters(model: Translator) -> None:
     _counts(table, "typed")
     st.caption(
         "The same numbers as `python -m transformer info` prints for a model. With pre-norm each stack ends in a norm "
-        "of its own, so it has 2 × 2D parameters more than post-norm. Sinusoids are computed and cost none."
+        "of its own, so it has 2 × 2D parameters more than post-norm. Sinusoids are computed and cost none; what is "
+        "shared is counted once."
     )
 
 
 def _counts(table: list[tuple[str, int]], key: str) -> None:
-    picture, numbers = st.columns([5, 4], gap="large")
-    with picture:
-        st.plotly_chart(
-            parameter_chart(table), key=f"inside_parameters_{key}", config={"displayModeBar": False},
-            alt="Parameters of each part; the table beside it has the same numbers.",
-        )
     total = sum(count for _, count in table)
-    with numbers:
+    # Side by side where there is room for both, else one below the other.
+    with st.container(horizontal=True, gap="large"):
+        st.plotly_chart(
+            parameter_chart(table), key=f"inside_parameters_{key}", config={"displayModeBar": False}, width=680,
+            alt="Parameters of each part; the table has the same numbers.",
+        )
         st.dataframe(
             pd.DataFrame({
                 "part": [part for part, _ in table] + ["total"],
                 "parameters": [count for _, count in table] + [total],
-                "share": [f"{count / total:.1%}" for _, count in table] + ["100.0%"],
+                "share": [f"{100 * count / total:.2g}%" for _, count in table] + ["100%"],
             }),
-            key=f"inside_counts_{key}", hide_index=True,
-            column_config={"parameters": st.column_config.NumberColumn(format="localized")},
+            key=f"inside_counts_{key}", hide_index=True, width="content",
+            column_config={
+                "parameters": st.column_config.NumberColumn(format="localized"),
+                "share": st.column_config.TextColumn(alignment="right"),
+            },
         )

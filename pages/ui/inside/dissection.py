@@ -9,24 +9,22 @@ import streamlit as st
 
 from pages.ui import state
 from pages.ui.browser import TITLES
-from pages.ui.choice import Choice
-from pages.ui.figures import AXIS, PICK, matrix
+from pages.ui.figures import AXIS
 from pages.ui.heatmap import heatmap
+from pages.ui.inside.chosen import cell_boxes, cell_map, open_positions, summary, weight_elsewhere
 from pages.ui.inside.inspection import Inspection
 from pages.ui.inside.selection import choose_head, chosen_cell
 from pages.ui.inside.sums import product_table, softmax_table, term_table, value_table
-from pages.ui.labels import column_labels, row_labels, titles
-from pages.ui.numbers import frame, numbered, show_numbers, show_table
-from pages.ui.plain import markdown
+from pages.ui.labels import column_labels, row_labels
+from pages.ui.numbers import numbered, show_numbers, show_table
 from pages.ui.sentence import Reading
+from pages.ui.written import written
 from transformer.analysis.cell import Cell, cell
 from transformer.analysis.contributions import Contributions, contributions
 from transformer.analysis.identifiability import head_identifiability
 from transformer.analysis.residual import PARTS
 from transformer.analysis.view import axes_of
 from transformer.trace import Kind, Trace
-
-MAP = "inside_map"
 
 
 def show_cell(reading: Reading) -> None:
@@ -46,74 +44,21 @@ def show_cell(reading: Reading) -> None:
     whole = contributions(trace, reading.weights(), kind, layer)
     picture, numbers = st.columns([5, 6], gap="large")
     with picture:
-        _map(trace, kind, choice, rows, columns, (row, column))
+        cell_map(trace, kind, choice, rows, columns, (row, column))
     with numbers:
-        _boxes(rows, columns, row, column)
-        _summary(found, rows[row], columns[column], float(np.linalg.norm(found.weighted_values[column])))
+        cell_boxes(rows, columns, row, column)
+        summary(found, rows[row], columns[column], float(np.linalg.norm(found.weighted_values[column])))
+        elsewhere = weight_elsewhere(trace, kind, choice, row, column)
+        if elsewhere is not None:
+            st.caption(elsewhere)
+        if kind != "cross":
+            open_positions(reading.translator.config, row, column)
     _score(found)
     _softmax(found, columns, column)
     _values(found, columns, column)
-    written = _stream_change(trace, kind, layer, row) if reading.translator.config.norm == "pre" else None
-    _output(found, whole, columns, row, head, written)
+    grown = _stream_change(trace, kind, layer, row) if reading.translator.config.norm == "pre" else None
+    _output(found, whole, columns, row, head, grown)
     _unique(trace, reading, kind, layer, head, row, columns)
-
-
-def _map(
-    trace: Trace, kind: Kind, choice: Choice, rows: list[str], columns: list[str], picked: tuple[int, int]
-) -> None:
-    weights = trace.attention(kind)[choice.layer, choice.head]
-
-    def clicked() -> None:
-        picked = st.session_state[f"{MAP}_{kind}"].selection[PICK]
-        if picked:
-            state.change(rows=(int(picked[0]["row"]) - 1,), columns=(int(picked[0]["column"]) - 1,))
-
-    st.altair_chart(
-        matrix(
-            weights, rows, columns, name="weight", scale=alt.Scale(domain=[0, 1], scheme="viridis"),
-            titles=titles(False), mask=trace.mask(kind), picked=picked,
-        ),
-        key=f"{MAP}_{kind}", width="stretch", on_select=clicked, selection_mode=PICK,
-        alt=f"{TITLES[kind]}, layer {choice.layer + 1}, head {choice.head + 1}; the two boxes choose a cell as well.",
-    )
-    show_numbers(
-        frame(np.where(trace.mask(kind), weights, -np.inf), rows, columns, corner="from"), "inside_map_numbers",
-    )
-    st.caption("Click a cell, or choose its row and its column in the boxes.")
-
-
-def _boxes(rows: list[str], columns: list[str], row: int, column: int) -> None:
-    """The cell, for those who do not point."""
-    for place, name, labels, at, other in zip(
-        st.columns(2), ("rows", "columns"), (rows, columns), (row, column), (("columns", column), ("rows", row)),
-        strict=True,
-    ):
-        key = f"inside_{name}"
-
-        def told(key: str = key, name: str = name, other: tuple[str, int] = other) -> None:
-            state.change(**{name: (st.session_state[key],), other[0]: (other[1],)})
-
-        place.selectbox(
-            dict(zip(("rows", "columns"), titles(False), strict=True))[name].capitalize(), range(len(labels)),
-            key=state.hold(key, at), format_func=numbered(labels).__getitem__, on_change=told,
-        )
-
-
-def _summary(found: Cell, row: str, column: str, moved: float) -> None:
-    """The whole way in a line of numbers."""
-    seen = "open" if found.allowed else "masked"
-    steps = {
-        "1. q · k": f"{found.raw_score:.4f}", f"2. ÷ √{len(found.query)}": f"{found.score:.4f}", "3. mask": seen,
-        "4. weight": f"{found.weight:.4f}", "5. ‖weight × v‖": f"{moved:.4f}",
-        "6. ‖written‖": f"{np.linalg.norm(found.term):.4f}",
-    }
-    for place, (label, value) in zip([*st.columns(3), *st.columns(3)], steps.items(), strict=True):
-        place.metric(label, value)
-    if found.allowed:
-        verb = f"looks at **{markdown(column)}** with **{found.weight:.4f}** of its attention"
-    else:
-        verb = f"may not look at **{markdown(column)}**: the mask hides it, whatever its score"
-    st.markdown(f"**{markdown(row)}** {verb}.")
 
 
 def _score(found: Cell) -> None:
@@ -147,8 +92,8 @@ def _softmax(found: Cell, columns: list[str], column: int) -> None:
         st.latex(r"a_{ij} = \frac{e^{s_{ij} - \max_j s_{ij}}}{\sum_{j'} e^{s_{ij'} - \max_j s_{ij}}}")
         st.markdown(
             f"{int(found.row_allowed.sum())} of {len(columns)} columns may be looked at; the others count as −∞. "
-            f"The exponentials add up to {total:.6f}, and {found.exponentials[column]:.6f} ÷ {total:.6f} = "
-            f"{found.exponentials[column] / total:.6f}; the trace says **{found.weight:.6f}**, "
+            f"The exponentials add up to {total:.6f}, and {written(found.exponentials[column], 6)} ÷ {total:.6f} = "
+            f"{written(found.exponentials[column] / total, 6)}; the trace says **{written(found.weight, 6)}**, "
             f"{_apart(found.exponentials[column] / total, found.weight)}. The row's weights add up to "
             f"{found.weights.sum():.6f}."
         )
@@ -156,7 +101,7 @@ def _softmax(found: Cell, columns: list[str], column: int) -> None:
             "The largest score is taken off before exp, so that nothing overflows; no quotient notices."
         )
     with sums:
-        show_table(softmax_table(found, columns), "inside_softmax", height=330)
+        show_table(softmax_table(found, columns), "inside_softmax")
 
 
 def _values(found: Cell, columns: list[str], column: int) -> None:
@@ -172,7 +117,7 @@ def _values(found: Cell, columns: list[str], column: int) -> None:
             key="inside_values", alt="The weighted value of every column, and their sum; the table has the numbers.",
         )
     with sums:
-        show_table(value_table(found, columns), "inside_value_sums", height=330)
+        show_table(value_table(found, columns), "inside_value_sums")
         off = np.abs(found.weighted_values.sum(axis=0) - found.output).max()
         st.markdown(
             "Each row is weight × value of one column; added up they are the head’s output for this row, which the "
@@ -190,18 +135,18 @@ def _stream_change(trace: Trace, kind: Kind, layer: int, row: int) -> np.ndarray
 
 
 def _output(
-    found: Cell, whole: Contributions, columns: list[str], row: int, head: int, written: np.ndarray | None
+    found: Cell, whole: Contributions, columns: list[str], row: int, head: int, grown: np.ndarray | None
 ) -> None:
     """Step 6.
 
     Args:
-        written: what the trace says that the sub-layer wrote to this row; None where the trace does not say.
+        grown: what the trace says that the sub-layer wrote to this row; None where the trace does not say.
     """
     st.subheader("6. Where it goes: through the output projection into the stream", anchor=False)
     heads = whole.heads()[:, row]
     output = whole.output()[row]
-    agrees = "" if written is None else (
-        f"; the stream in the trace grows by the same, to {np.abs(written - output).max():.1e}"
+    agrees = "" if grown is None else (
+        f"; the stream in the trace grows by the same, to {np.abs(grown - output).max():.1e}"
     )
     picture, words = st.columns([5, 6], gap="large")
     with picture:
@@ -211,12 +156,13 @@ def _output(
             alt="For every column of the row its weight and the size of what it writes; the table has the numbers.",
         )
     with words:
-        show_table(table, "inside_term_numbers", digits=4, height=240)
+        show_table(table, "inside_term_numbers", digits=4)
         share = float(found.term @ found.head_term / (found.head_term @ found.head_term or 1.0))
+        term = float(np.linalg.norm(found.term))
         st.markdown(
-            f"This cell adds the vector weight × v W^O, of norm **{np.linalg.norm(found.term):.4f}**, to the head’s "
-            f"term of norm {np.linalg.norm(found.head_term):.4f}; along it, that is {share:.1%} of it. The terms of "
-            f"all {len(heads)} heads and b^O add up to what the sub-layer writes, of norm {np.linalg.norm(output):.4f} "
+            f"This cell adds the vector weight × v W^O, of norm **{written(term)}**, to the head’s term of norm "
+            f"{np.linalg.norm(found.head_term):.4f}; along it, that is {share:.1%} of it. The terms of all "
+            f"{len(heads)} heads and b^O add up to what the sub-layer writes, of norm {np.linalg.norm(output):.4f}"
             f"{agrees}. A large weight on a short vector moves little (Kobayashi et al. 2020): compare the two panels."
         )
         by_head = pd.DataFrame({

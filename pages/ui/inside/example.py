@@ -9,6 +9,7 @@ import streamlit as st
 from pages.ui import state
 from pages.ui.inside.inspection import Inspection
 from pages.ui.numbers import show_table
+from pages.ui.written import written
 from transformer.analysis.softmax import exponentials, softmax
 
 
@@ -28,20 +29,28 @@ def show_example() -> None:
     scaled = scores / root
     weights, unscaled = softmax(scaled), softmax(scores)
     with st.container(horizontal=True):
-        st.metric("Weight of the first", f"{weights[0]:.2f}", border=True)
-        st.metric("Weight of the second", f"{weights[1]:.2f}", border=True)
+        st.metric("Weight of the first", written(weights[0], 2), border=True)
+        st.metric("Weight of the second", written(weights[1], 2), border=True)
         st.metric("Sum", f"{weights.sum():.2f}", border=True)
     st.latex(
-        rf"\mathrm{{softmax}}\!\left(\frac{{({scores[0]:g},\ {scores[1]:g})}}{{\sqrt{{{inspection.width}}}}}\right)"
-        rf" = \mathrm{{softmax}}({scaled[0]:.4g},\ {scaled[1]:.4g}) = ({weights[0]:.4f},\ {weights[1]:.4f})"
+        rf"\begin{{gathered}} \mathrm{{softmax}}\!\left("
+        rf"\frac{{({scores[0]:g},\ {scores[1]:g})}}{{\sqrt{{{inspection.width}}}}}\right) \\"
+        rf" = \mathrm{{softmax}}({scaled[0]:.4g},\ {scaled[1]:.4g}) \\"
+        rf" = ({_formula(weights[0])},\ {_formula(weights[1])}) \end{{gathered}}"
     )
     show_table(example_table(scores, root), "inside_example")
     st.markdown(
-        f"**Why divide?** Without dividing by √K = {root:.4f} the weights would be {unscaled[0]:.7f} and "
-        f"{unscaled[1]:.7f}. A sum of K products of numbers with variance 1 has variance K, so without the root the "
-        "softmax of a wide head is nearly all or nothing, and hardly anything can be learned through it (the paper, "
-        "section 3.2.1)."
+        f"**Why divide?** Without dividing by √K = {root:.4f} the weights would be {written(unscaled[0], 7)} and "
+        f"{written(unscaled[1], 7)}. A sum of K products of numbers with variance 1 has variance K, so without "
+        "the root the softmax of a wide head is nearly all or nothing, and hardly anything can be learned through it "
+        "(the paper, section 3.2.1)."
     )
+
+
+def _formula(weight: float) -> str:
+    """A weight in a formula."""
+    mantissa, _, exponent = written(weight).partition("e")
+    return rf"{mantissa} \cdot 10^{{{int(exponent)}}}" if exponent else mantissa
 
 
 def example_table(scores: np.ndarray, root: float) -> pd.DataFrame:

@@ -5,11 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from pages.ui.numbers import numbered
+from pages.ui.numbers import MINUS_INFINITY, numbered
 from transformer.analysis.cell import Cell
 from transformer.analysis.contributions import Contributions
-
-MASKED = "−∞"
 
 
 def product_table(found: Cell) -> pd.DataFrame:
@@ -29,7 +27,7 @@ def softmax_table(found: Cell, columns: list[str]) -> pd.DataFrame:
     return pd.DataFrame({
         "column": [*numbered(columns), "sum"],
         "score": [*found.scores, np.nan],
-        "masked": [*(f"{score:.6f}" if np.isfinite(score) else MASKED for score in found.masked_scores), ""],
+        "masked": [*(f"{score:.6f}" if np.isfinite(score) else MINUS_INFINITY for score in found.masked_scores), ""],
         "exp(s − max)": [*found.exponentials, found.exponentials.sum()],
         "weight": [*found.weights, found.weights.sum()],
     })

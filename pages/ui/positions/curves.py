@@ -8,13 +8,19 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from pages.ui import state
-from pages.ui.numbers import frame, show_numbers, show_table
+from pages.ui.heatmap import TOOLS
+from pages.ui.numbers import show_numbers, show_table
 from pages.ui.positions.encoding import MOST_DIMENSIONS, Encoding
 from transformer.analysis.positions import dropout, sinusoids, wavelengths
+from transformer.config import TransformerConfig
 
 
-def show_curves() -> None:
-    """The controls, both plots, the two positions compared, and the wavelengths."""
+def show_curves(ours: TransformerConfig) -> None:
+    """The controls, both plots, the two positions compared, and the wavelengths.
+
+    Args:
+        ours: the configuration of the app's model.
+    """
     encoding = state.own(Encoding)
     width = encoding.even_width
     length, size, dimensions, rate, seed = st.columns([2, 2, 5, 2, 2], vertical_alignment="bottom")
@@ -32,7 +38,7 @@ def show_curves() -> None:
     gain = 1 / (1 - encoding.drop / 100)
     plain, dropped = st.columns(2, gap="medium")
     with plain:
-        st.markdown("**What the model adds to every embedding**")
+        st.markdown("**What is added to every embedding**")
         st.plotly_chart(
             curves(table[:, chosen], chosen, pair, gain), key="positions_curves",
             alt=f"Value over position of the dimensions {chosen} of {width}; the tables below have the numbers.",
@@ -50,10 +56,28 @@ def show_curves() -> None:
         f"by 1 / (1 − {encoding.drop / 100:g}) = {gain:.4f}, so that the mean stays. In training it falls on the "
         "sum of embedding and position; when translating there is none."
     )
-    show_numbers(frame(table[:, chosen], None, [f"dimension {each}" for each in chosen], corner="position"),
-                 "positions_curve_numbers", label="The numbers of the curves")
+    both = np.hstack([table[:, chosen], thinned[:, chosen]])
+    numbers = pd.DataFrame(both, columns=[f"{each}{what}" for what in ("", ", with dropout") for each in chosen])
+    numbers.insert(0, "position", range(len(table)))
+    show_numbers(numbers, "positions_curve_numbers", label="The numbers of the curves, dimension by dimension")
+    _whose(ours, width)
     _two_positions(table, chosen, pair)
     _wavelengths(width, chosen)
+
+
+def _whose(ours: TransformerConfig, width: int) -> None:
+    """Whether the curves are those of the app's model, and the way to them."""
+    if ours.positions != "sinusoidal":
+        return
+    if width == ours.d_model:
+        st.markdown(f"These are the curves of the model of this app: **D = {width}**.")
+        return
+    words, way = st.columns([7, 3], vertical_alignment="center")
+    words.markdown(f"These are the curves of a model with D = {width}. The model of this app has D = {ours.d_model}.")
+    way.button(
+        f"The model's own, D = {ours.d_model}", key="positions_ours", on_click=state.keep, args=(Encoding,),
+        kwargs={"width": ours.d_model}, width="stretch",
+    )
 
 
 def curves(values: np.ndarray, dimensions: list[int], marked: list[int], most: float) -> go.Figure:
@@ -72,8 +96,8 @@ def curves(values: np.ndarray, dimensions: list[int], marked: list[int], most: f
     for position in marked:
         figure.add_vline(x=position, line={"dash": "dot", "width": 1, "color": "#8b93a3"})
     figure.update_layout(
-        height=360, hovermode="x unified", margin={"l": 0, "r": 0, "t": 8, "b": 0},
-        legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0},
+        height=400, hovermode="x unified", margin={"l": 0, "r": 0, "t": TOOLS, "b": 0},
+        legend={"orientation": "h", "yanchor": "top", "y": -0.22, "x": 0},
     )
     figure.update_xaxes(title="position", unifiedhovertitle={"text": "position %{x}"})
     figure.update_yaxes(title="value", zeroline=True, range=[-1.08 * most, 1.08 * most])
@@ -91,7 +115,8 @@ def _two_positions(table: np.ndarray, chosen: list[int], pair: list[int]) -> Non
     apart = float(np.linalg.norm(one - other))
     pick.markdown(
         f"Over all {table.shape[1]} dimensions, positions {pair[0]} and {pair[1]} are **{apart:.4f}** apart "
-        "(the root of the sum of all squared differences). The plots mark both with dotted lines."
+        "(the root of the sum of all squared differences). The plots mark both with dotted lines. Positions count from "
+        f"0, as in the paper: these are pieces {pair[0] + 1} and {pair[1] + 1} of a sentence."
     )
     with numbers:
         show_table(pd.DataFrame({

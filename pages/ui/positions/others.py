@@ -19,7 +19,7 @@ from transformer.weights import Weights
 
 # Of the linear biases' heads, the one with the steepest slope.
 SHOWN_HEAD = 0
-LEARNED = "{}_positions.table"
+LEARNED = "source_positions.table"
 
 
 def show_others(config: TransformerConfig, weights: Weights) -> None:
@@ -31,9 +31,10 @@ def show_others(config: TransformerConfig, weights: Weights) -> None:
         "What each way alone says about a pair of positions, before anything is known of the words. Rows and columns "
         "are the same in all maps; the units are not, so each has colours of its own."
     )
+    learned = learned_products(config, weights, span)
     ways = {
         "Sinusoids": (dot_products(sinusoids(span, config.d_model // 2 * 2)), "dot product"),
-        "Learned": _learned(config, weights, span),
+        "Learned": None if learned is None else (learned, "dot product"),
         f"Linear biases (ALiBi), head {SHOWN_HEAD + 1} of {config.heads}": (
             biases(config.heads, span)[SHOWN_HEAD], "added to the score"
         ),
@@ -57,31 +58,39 @@ def show_others(config: TransformerConfig, weights: Weights) -> None:
                 key=f"positions_other_{number}", alt=f"{title}: {span} by {span} positions.",
             )
             show_numbers(frame(values, None, None, corner="position"), f"positions_other_numbers_{number}")
-    _by_offset(config, span)
+    _by_offset(config, span, learned)
 
 
-def _learned(config: TransformerConfig, weights: Weights, span: int) -> tuple[np.ndarray, str] | None:
-    """Dot products of the encoder's learned positions, if it has them."""
-    table = weights.arrays.get(LEARNED.format("source"))
-    if table is None or config.positions != "learned":
+def learned_products(config: TransformerConfig, weights: Weights, span: int) -> np.ndarray | None:
+    """Dot products of the encoder's learned positions, [P, P]; None if the model has none.
+
+    Args:
+        config, weights: of the model.
+        span: number of positions P, or as many as the model has.
+    """
+    if config.positions != "learned":
         return None
-    products = np.full((span, span), np.nan)
-    there = table[:span].astype(np.float64)
-    products[: len(there), : len(there)] = dot_products(there)
-    return products, "dot product"
+    return dot_products(weights.arrays[LEARNED][:span].astype(np.float64))
 
 
-def _by_offset(config: TransformerConfig, span: int) -> None:
-    """Linear biases of every head and the sinusoids over the offset."""
+def _by_offset(config: TransformerConfig, span: int, learned: np.ndarray | None) -> None:
+    """Linear biases of every head and the dot products over the offset.
+
+    Args:
+        learned: of `learned_products`.
+    """
     st.subheader("By the offset between two positions", anchor=False)
     sines, lines = st.columns(2, gap="medium")
-    products = by_offset(dot_products(sinusoids(span, config.d_model // 2 * 2)))
+    products = {"sinusoids": by_offset(dot_products(sinusoids(span, config.d_model // 2 * 2))).mean}
+    if learned is not None:
+        products["learned, mean"] = by_offset(learned).mean
+    products["none"] = np.zeros(span)
     added = biases(config.heads, span)[:, 0]
     for place, title, table, value in (
-        (sines, "Sinusoids and no positions", pd.DataFrame({
-            "offset": np.tile(products.offsets, 2), "value": np.concatenate([products.mean, np.zeros(span)]),
-            "way": np.repeat(["sinusoids", "none"], span),
-        }), "dot product"),
+        (sines, "Vectors, or none", pd.concat([
+            pd.DataFrame({"offset": range(len(values)), "value": values, "way": way})
+            for way, values in products.items()
+        ]), "dot product"),
         (lines, f"Linear biases of {config.heads} heads", pd.DataFrame({
             "offset": np.tile(np.arange(span), config.heads), "value": added.ravel(),
             "way": np.repeat([f"head {head}" for head in range(1, config.heads + 1)], span),

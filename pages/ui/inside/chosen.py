@@ -1,0 +1,134 @@
+"""The cell that is taken apart: the map to choose it in, what it comes to, and the ways from here."""
+
+from __future__ import annotations
+
+import altair as alt
+import numpy as np
+import streamlit as st
+
+from pages.ui import state
+from pages.ui.browser import TITLES
+from pages.ui.choice import Choice
+from pages.ui.figures import PICK, matrix
+from pages.ui.labels import titles
+from pages.ui.numbers import frame, numbered, show_numbers
+from pages.ui.plain import markdown
+from pages.ui.positions.encoding import CURVES, Encoding
+from pages.ui.written import written
+from transformer.analysis.cell import Cell
+from transformer.analysis.view import view_of
+from transformer.config import TransformerConfig
+from transformer.trace import Kind, Trace
+
+MAP = "inside_map"
+
+
+def cell_map(
+    trace: Trace, kind: Kind, choice: Choice, rows: list[str], columns: list[str], picked: tuple[int, int]
+) -> None:
+    """The head's map, to click in, and its numbers.
+
+    Args:
+        rows, columns: labels.
+        picked: row and column of the cell that is chosen.
+    """
+    weights = trace.attention(kind)[choice.layer, choice.head]
+
+    def clicked() -> None:
+        picked = st.session_state[f"{MAP}_{kind}"].selection[PICK]
+        if picked:
+            state.change(rows=(int(picked[0]["row"]) - 1,), columns=(int(picked[0]["column"]) - 1,))
+
+    # A line between the controls and the map: the tools that a chart shows above itself must not cover them.
+    st.markdown(f"**{TITLES[kind]}, layer {choice.layer + 1}, head {choice.head + 1}**")
+    st.altair_chart(
+        matrix(
+            weights, rows, columns, name="weight", scale=alt.Scale(domain=[0, 1], scheme="viridis"),
+            titles=titles(False), mask=trace.mask(kind), picked=picked,
+        ),
+        key=f"{MAP}_{kind}", width="stretch", on_select=clicked, selection_mode=PICK,
+        alt=f"{TITLES[kind]}, layer {choice.layer + 1}, head {choice.head + 1}; the two boxes choose a cell as well.",
+    )
+    show_numbers(
+        frame(np.where(trace.mask(kind), weights, -np.inf), rows, columns, corner="from"), "inside_map_numbers",
+    )
+    st.caption("Click a cell, or choose its row and its column in the boxes.")
+
+
+def cell_boxes(rows: list[str], columns: list[str], row: int, column: int) -> None:
+    """The cell, for those who do not point."""
+    for place, name, labels, at, other in zip(
+        st.columns(2), ("rows", "columns"), (rows, columns), (row, column), (("columns", column), ("rows", row)),
+        strict=True,
+    ):
+        key = f"inside_{name}"
+
+        def told(key: str = key, name: str = name, other: tuple[str, int] = other) -> None:
+            state.change(**{name: (st.session_state[key],), other[0]: (other[1],)})
+
+        place.selectbox(
+            dict(zip(("rows", "columns"), titles(False), strict=True))[name].capitalize(), range(len(labels)),
+            key=state.hold(key, at), format_func=numbered(labels).__getitem__, on_change=told,
+        )
+
+
+def summary(found: Cell, row: str, column: str, moved: float) -> None:
+    """The whole way of the cell in a few numbers.
+
+    Args:
+        row, column: labels.
+        moved: norm of weight times value.
+    """
+    seen = "open" if found.allowed else "masked"
+    steps = {
+        "1. q · k": written(found.raw_score), f"2. ÷ √{len(found.query)}": written(found.score), "3. mask": seen,
+        "4. weight": written(found.weight), "5. ‖weight × v‖": written(moved),
+        "6. ‖written‖": written(float(np.linalg.norm(found.term))),
+    }
+    for place, (label, value) in zip([*st.columns(3), *st.columns(3)], steps.items(), strict=True):
+        place.metric(label, value)
+    if found.allowed:
+        verb = f"looks at **{markdown(column)}** with **{written(found.weight)}** of its attention"
+    else:
+        verb = f"may not look at **{markdown(column)}**: the mask hides it, whatever its score"
+    st.markdown(f"**{markdown(row)}** {verb}.")
+
+
+def weight_elsewhere(trace: Trace, kind: Kind, choice: Choice, row: int, column: int) -> str | None:
+    """Markdown: which weight the attention browser shows for the cell, if it is another one than the model's own.
+
+    Args:
+        choice: whether pieces are merged into words there, and special ones hidden.
+        row, column: of the cell.
+    """
+    view = view_of(trace, kind, words=choice.words, special=not choice.hide)
+    at = [
+        next((number for number, group in enumerate(groups) if position in group), None)
+        for groups, position in ((view.axes.row_positions, row), (view.axes.column_positions, column))
+    ]
+    if None in at:
+        return None
+    shown = float(view.weights[choice.layer, choice.head, at[0], at[1]])
+    if written(shown) == written(float(trace.attention(kind)[choice.layer, choice.head, row, column])):
+        return None
+    changes = [
+        *(["pieces are merged into words"] if choice.words else []),
+        *(["start and end symbols are hidden, and what is left of a row is scaled up to 1"] if choice.hide else []),
+    ]
+    return f"The attention page shows **{written(shown)}** here, because there {', and '.join(changes)}."
+
+
+def open_positions(config: TransformerConfig, row: int, column: int) -> None:
+    """A button to the curves that tell the positions of a row and a column apart, as this model adds them.
+
+    A position is told from the next one where both are the same.
+    """
+    column = row + 1 if row == column else column
+    if config.positions == "sinusoidal" and st.button(
+        f"What tells position {row} from position {column}?", key="inside_positions", icon=":material/show_chart:",
+        help="Opens the curves of the positional encoding of this model. Positions count from 0: piece 1 has "
+        "position 0.",
+        on_click=state.keep, args=(Encoding,),
+        kwargs={"part": CURVES, "width": config.d_model, "first": row, "second": column},
+    ):
+        st.switch_page("pages/positional_encoding.py")
