@@ -4,12 +4,20 @@
 const WEIGHT_STEPS = 60000;
 const MASKED_CODE = 65535;
 
+// A message of the server: a header, and the bytes after it.
+function opened(bytes) {
+  const message = new Uint8Array(bytes);
+  const length = new DataView(message.buffer).getUint32(0, true);
+  return { header: JSON.parse(new TextDecoder().decode(message.subarray(4, 4 + length))), body: message.subarray(4 + length) };
+}
+
+function inflated(bytes) {
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate")));
+}
+
 async function unpack(bytes) {
-  const packed = new Uint8Array(bytes);
-  const length = new DataView(packed.buffer).getUint32(0, true);
-  const header = JSON.parse(new TextDecoder().decode(packed.subarray(4, 4 + length)));
-  const stream = new Blob([packed.subarray(4 + length)]).stream().pipeThrough(new DecompressionStream("deflate"));
-  const planes = new Uint8Array(await new Response(stream).arrayBuffer());
+  const { header, body } = opened(bytes);
+  const planes = new Uint8Array(await inflated(body).arrayBuffer());
   const count = planes.length / 2;
   const codes = new Uint16Array(count);
   for (let i = 0; i < count; i++) codes[i] = planes[i] | (planes[count + i] << 8);

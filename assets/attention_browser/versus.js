@@ -60,7 +60,7 @@ class Versus {
       for (const side of this.sides) {
         const choice = { scale: side.scale, threshold: 0 };
         const shades = shadesOf(side.scale === DIFFERENCE ? DIFFERENCE : "viridis");
-        side.geometry = mapGeometry(side.arranged, side.box.clientWidth, { rows: 0, columns: 0 });
+        side.geometry = mapGeometry(side.arranged, side.box.clientWidth, false);
         const surface = new CanvasSurface(side.canvas, side.geometry.width, side.geometry.height, window.devicePixelRatio);
         drawMap(surface, side.geometry, { arranged: side.arranged, choice, shades, theme, hover: this.hover, selected, axes: side.axes });
       }

@@ -35,7 +35,8 @@ def app(page: str = "pages/translate.py", **address: str) -> AppTest:
 def browsers(test: AppTest) -> list[dict]:
     """What every attention browser on the page was told: the headers of their bytes."""
     sent = [node.proto.bytes for node in test.get("bidi_component")]
-    return [json.loads(data[4 : 4 + int.from_bytes(data[:4], "little")]) for data in sent]
+    headers = [json.loads(data[4 : 4 + int.from_bytes(data[:4], "little")]) for data in sent]
+    return [header for header in headers if "asked" in header]
 
 
 def texts(test: AppTest) -> str:
@@ -125,6 +126,26 @@ def test_every_setting_reaches_the_browser(name, value):
     assert asked == {"threshold": 25, "rows": [0, 2]}.get(name, value)
 
 
+def test_a_shorter_sentence_lets_go_of_pieces_in_the_address_too():
+    test = app("pages/encoder_attention.py", text="I have a dream of a red car.", rows="0.7", columns="8")
+    first = browsers(test)[0]["asked"]
+    assert test.query_params["rows"] == "0.7" and first["choice"]["columns"] == [8]
+    submit(test, "I see.")
+    assert healthy(test) and test.query_params["rows"] == "0" and "columns" not in test.query_params
+    assert browsers(test)[0]["asked"] == first, "the browser lets go by itself"
+    assert browsers(test.run())[0]["asked"] == first and test.query_params["rows"] == "0"
+    test = app("pages/encoder_attention.py", text="I see.", rows="0.7")
+    assert browsers(test)[0]["asked"]["choice"]["rows"] == [0] and test.query_params["rows"] == "0"
+
+
+def test_pinned_pieces_are_summed_in_the_table():
+    test = app("pages/cross_attention.py", text="I have a dream.", rows="1.3", columns="0", layer="2")
+    view = view_of(Translator.load(device="cpu").translate("I have a dream."), "cross")
+    assert len(test.dataframe) == 2, "one column is no sum"
+    told = test.dataframe[1].value["sum of rows 2, 4"]
+    assert list(told.astype(float)) == pytest.approx(list(decimals(view.weights[1, 0, [1, 3]]).sum(axis=0)), abs=1e-9)
+
+
 def test_choices_survive_a_change_of_page():
     test = app("pages/encoder_attention.py", text="Where is the dog?", layer="4", head="7", words="true")
     for page in ("pages/about.py", "pages/cross_attention.py", "pages/translate.py", "pages/masked_attention.py"):
@@ -177,8 +198,20 @@ def test_a_word_is_followed_through_the_layers():
     test.run()
     assert healthy(test) and "**Head 7 of every layer**" in texts(test)
     assert [test.query_params[name] for name in ("compare_row", "head", "words")] == ["3", "7", "true"]
+    table = test.dataframe[0].value
+    view = view_of(Translator.load(device="cpu").translate("I have a dream."), "encoder", words=True)
+    assert list(table["largest is head"]) == [str(head) for head in view.weights[:, :, 3].argmax(axis=1).ravel() + 1]
+    largest = view.weights[:, :, 3].max(axis=1).ravel()
+    assert list(table["Largest of all heads of a layer"]) == pytest.approx(list(largest))
     submit(test, "No.")
-    assert healthy(test), "a word that a shorter sentence does not have"
+    assert healthy(test) and test.query_params["compare_row"] == "1", "a word that a shorter sentence does not have"
+
+
+def test_the_future_is_masked_through_the_layers():
+    test = app(COMPARE, text="I have a dream.", compare_part="layers", compare_kind="decoder", compare_row="1")
+    spec = json.loads(test.get("vega_lite_chart")[0].proto.spec)
+    assert "masked" in json.dumps(spec["encoding"]["color"])
+    assert set(test.dataframe[0].value["to"].str[:2]) == {"1:", "2:"}
 
 
 def versus(test: AppTest) -> list[dict]:

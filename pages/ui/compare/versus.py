@@ -22,7 +22,7 @@ from transformer.translator import Translator
 SHORT = {"encoder": "Encoder", "decoder": "Masked", "cross": "Cross"}
 
 component = st.components.v2.component(
-    "versus", js=script("payload", "colours", "surface", "map", "controls", "versus"), css=STYLE
+    "versus", js=script("payload", "colours", "surface", "sums", "map", "controls", "versus"), css=STYLE
 )
 
 
