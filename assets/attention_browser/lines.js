@@ -6,7 +6,7 @@ const THICKEST = 9;
 
 function linesGeometry(arranged, width) {
   const { rows, columns } = arranged;
-  const longest = (side) => Math.max(...side.map((label) => textWidth(label.label, LABEL_SIZE)));
+  const longest = (side) => Math.max(...side.map((label) => textWidth(label.label, LABEL_SIZE, true)));
   const left = Math.min(longest(rows), width * 0.36) + 34;
   const right = width - Math.min(longest(columns), width * 0.26) - 34;
   const most = Math.max(rows.length, columns.length);

@@ -14,8 +14,9 @@ const LONGEST_PROFILE = 60;
 function mapGeometry(arranged, width, withProfiles) {
   const { rows, columns } = arranged;
   const narrow = width < 560;
-  const longestRow = Math.max(...rows.map((row) => textWidth(row.label, LABEL_SIZE)));
-  const longestColumn = Math.max(...columns.map((column) => textWidth(column.label, LABEL_SIZE)));
+  // Marked labels are bold.
+  const longestRow = Math.max(...rows.map((row) => textWidth(row.label, LABEL_SIZE, true)));
+  const longestColumn = Math.max(...columns.map((column) => textWidth(column.label, LABEL_SIZE, true)));
   // Whole pixels, so that edges are sharp and a picture twice as dense has twice the pixels.
   const left = Math.round(30 + Math.min(longestRow + 8, width * (narrow ? 0.34 : 0.3)));
   const columnBand = Math.min(longestColumn, 130);
@@ -24,7 +25,7 @@ function mapGeometry(arranged, width, withProfiles) {
     ? Math.round(Math.min(LONGEST_PROFILE, Math.max(SHORTEST_PROFILE, PROFILE * width))) : 0;
   // The last label leans over the right edge of the map.
   const right = Math.max((narrow ? 8 : LEGEND) + profile, columnBand * Math.cos(COLUMN_ANGLE) + 4);
-  const cellWidth = Math.max(Math.min((width - left - right) / columns.length, 84), 2);
+  const cellWidth = Math.max(Math.min((width - left - right) / columns.length, 84), 1);
   // Nearly square, but never too low for a label where there is room for all of them.
   const cellHeight = Math.max(Math.floor(Math.min(600 / rows.length, Math.max(cellWidth, 22), 50)), 4);
   return {

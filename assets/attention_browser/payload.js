@@ -75,6 +75,11 @@ function arrange(data, choice, layer, head) {
   return arranged;
 }
 
+const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]/;
+
+// A label between quotation marks; one that runs from right to left keeps to itself, and does not turn the numbers round.
+const quote = (label) => (RIGHT_TO_LEFT.test(label) ? `“\u2068${label}\u2069”` : `“${label}”`);
+
 // What every place shows of a cell: readout, numbers in cells, CSV.
 function shownWeight(arranged, row, column, decimals = 4) {
   const at = row * arranged.columns.length + column;

@@ -18,12 +18,12 @@ function sentenceOf(arranged, at) {
   const column = columns[at?.column];
   if (row && column) {
     const weight = shownWeight(arranged, at.row, at.column);
-    if (weight === "masked") return `“${row.label}” (row ${at.row + 1}) may not look at “${column.label}”: masked`;
-    return `“${row.label}” (row ${at.row + 1}) looks at “${column.label}” (column ${at.column + 1}) with ${weight}`;
+    if (weight === "masked") return `${quote(row.label)} (row ${at.row + 1}) may not look at ${quote(column.label)}: masked`;
+    return `${quote(row.label)} (row ${at.row + 1}) looks at ${quote(column.label)} (column ${at.column + 1}) with ${weight}`;
   }
-  if (row) return `“${row.label}” looks most at ${most(columns, (c) => values[at.row * columns.length + c])}`;
+  if (row) return `${quote(row.label)} looks most at ${most(columns, (c) => values[at.row * columns.length + c])}`;
   if (column) {
-    return `“${column.label}” is looked at most by ${most(rows, (r) => values[r * columns.length + at.column])}`;
+    return `${quote(column.label)} is looked at most by ${most(rows, (r) => values[r * columns.length + at.column])}`;
   }
   return "Point at a cell to read it, click to pin it.";
 }
@@ -34,7 +34,7 @@ function sentenceOfSum(arranged, selected) {
   const sums = sumsOf(arranged, selected);
   const many = (side, indices, name) => {
     const { numbers, labels } = summed(side, indices);
-    return `${labels.map((label) => `“${label}”`).join(" and ")} (${name}${numbers.length > 1 ? "s" : ""} ${numbers.join(", ")})`;
+    return `${labels.map(quote).join(" and ")} (${name}${numbers.length > 1 ? "s" : ""} ${numbers.join(", ")})`;
   };
   if (!sums.columns) return `${many(rows, selected.rows, "row")} together look most at ${most(columns, (c) => sums.rows[c])}`;
   if (!sums.rows) {
@@ -47,7 +47,7 @@ function sentenceOfSum(arranged, selected) {
 // The three pieces of a side with the largest values.
 function most(side, valueAt) {
   return side.map((_, index) => index).sort((a, b) => valueAt(b) - valueAt(a)).slice(0, 3)
-    .map((index) => `“${side[index].label}” ${valueAt(index).toFixed(4)}`).join(", ");
+    .map((index) => `${quote(side[index].label)} ${valueAt(index).toFixed(4)}`).join(", ");
 }
 
 // What was done to the numbers before they were drawn, one sentence each.

@@ -70,7 +70,7 @@ def test_hovering_says_what_the_tensor_says(reader, model, kind, page):
         for down in (0.4, 0.5, 0.6, 0.7, 0.8, 0.9):
             reader.page.mouse.move(box["x"] + across * box["width"], box["y"] + down * box["height"])
             reader.page.wait_for_timeout(50)
-            told = READ.search(reader.page.locator(".readout").inner_text())
+            told = READ.search(reader.page.locator(".readout").first.inner_text())
             if told is None:
                 continue
             row = int(told[1]) - 1

@@ -30,7 +30,7 @@ def opened(reader: Visitor, a: str, b: str) -> Locator:
     reader.open(f"/compare_heads?text=x&compare_part=versus&compare_a={quote(a)}&compare_b={quote(b)}")
     reader.maps(1)
     reader.wait()
-    return reader.page.locator(".versus canvas")
+    return reader.page.locator(".maps canvas")
 
 
 def told(reader: Visitor) -> list[tuple[str, str, str, str]]:

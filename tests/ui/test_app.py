@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -34,7 +35,7 @@ def app(page: str = "pages/translate.py", **address: str) -> AppTest:
 
 def browsers(test: AppTest) -> list[dict]:
     """What every attention browser on the page was told: the headers of their bytes."""
-    sent = [node.proto.bytes for node in test.get("bidi_component")]
+    sent = [node.proto.bytes for node in test.get("bidi_component") if node.proto.bytes]
     headers = [json.loads(data[4 : 4 + int.from_bytes(data[:4], "little")]) for data in sent]
     return [header for header in headers if "asked" in header]
 
@@ -66,7 +67,7 @@ def test_every_page_opens_with_something_to_look_at(page):
     test = app(page)
     assert healthy(test) and not test.warning
     assert len(browsers(test)) == {"pages/translate.py": 3, "pages/about.py": 0, COMPARE: 0}.get(page, 1)
-    charts = {"pages/masked_attention.py": 3, "pages/cross_attention.py": 2, COMPARE: 3}
+    charts = {"pages/cross_attention.py": 2, COMPARE: 3}
     assert len(test.get("vega_lite_chart")) == charts.get(page, 0)
 
 
@@ -214,21 +215,35 @@ def test_the_future_is_masked_through_the_layers():
     assert set(test.dataframe[0].value["to"].str[:2]) == {"1:", "2:"}
 
 
-def versus(test: AppTest) -> list[dict]:
-    (node,) = test.get("bidi_component")
+def maps(test: AppTest) -> list[dict]:
+    """The maps that are drawn side by side."""
+    (node,) = (node for node in test.get("bidi_component") if node.proto.json)
     return json.loads(node.proto.json)["sides"]
+
+
+def test_the_mask_makes_weights_of_scores():
+    test = app("pages/masked_attention.py", text="I have a dream.", layer="3", head="2")
+    scores, mask, weights = maps(test)
+    trace = Translator.load(device="cpu").translate("I have a dream.", details=True)
+    assert scores["values"] == pytest.approx(list(trace.details["decoder_scores"][2, 1].ravel()), abs=1e-4)
+    assert not any(scores["masked"]) and mask["masked"] == weights["masked"] == list((~trace.decoder_mask).ravel())
+    assert weights["values"] == pytest.approx(list(trace.decoder[2, 1].ravel()), abs=1e-4)
+    size = len(trace.decoder_mask)
+    kept = np.array(scores["values"]).reshape(size, size) + np.where(trace.decoder_mask, 0, -np.inf)
+    softmax = np.exp(kept) / np.exp(kept).sum(axis=1, keepdims=True)
+    assert weights["values"] == pytest.approx(list(softmax.ravel()), abs=2e-4)
 
 
 def test_tired_against_wide():
     test = app(COMPARE, compare_part="versus", text="x")
-    first, second, difference = versus(test)
+    first, second, difference = maps(test)
     assert healthy(test) and "differ most here" in texts(test)
     assert any("tired" in label for label in first["columns"]) and any("wide" in label for label in second["columns"])
     assert any("tired" in label and "wide" in label for label in difference["columns"])
     expected = [round(b - a, 4) for a, b in zip(first["values"], second["values"], strict=True)]
     assert difference["values"] == pytest.approx(expected, abs=1e-9)
     test.selectbox("compare_b_kind").set_value("cross").run()
-    assert healthy(test) and len(versus(test)) == 2 and "no difference to draw" in texts(test)
+    assert healthy(test) and len(maps(test)) == 2 and "no difference to draw" in texts(test)
     assert test.query_params["compare_b"].startswith("cross.")
     test.text_input("compare_a_text").set_value("  ").run()
     assert healthy(test) and ["nothing to read" in warning.value for warning in test.warning] == [True]
