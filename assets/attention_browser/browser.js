@@ -12,10 +12,11 @@ class AttentionBrowser {
     this.grid = element("canvas", { class: "grid", tabindex: 0, role: "application" });
     this.readout = element("p", { class: "readout" });
     this.note = element("p", { class: "note" });
+    this.best = element("button", { type: "button", class: "best", hidden: true }, "Show that head");
     this.spoken = element("p", { class: "spoken", "aria-live": "polite" });
     this.keys = keysDialog();
     this.figure = element("div", { class: "figure" }, this.large, this.chips);
-    this.overview = element("div", { class: "overview" }, this.grid, this.readout, this.note);
+    this.overview = element("div", { class: "overview" }, this.grid, this.readout, this.note, this.best);
     this.stage = element("div", { class: "stage" }, this.figure, this.overview);
     this.root = element("div", { class: "atlas" }, this.panel, this.stage, this.spoken, this.keys);
     parent.append(this.root);
@@ -205,6 +206,10 @@ class AttentionBrowser {
     this.note.textContent = [...notesOf(choice, selected),
       ...(best ? [`Of all heads, layer ${best.layer + 1}, head ${best.head + 1} looks there most: ${best.weight}.`] : []),
     ].join(" ");
+    // The way there stays in reach: it belongs to what is pinned, not to what the pointer passes.
+    const goal = at ? null : best;
+    this.best.hidden = !goal || (goal.layer === choice.layer && goal.head === choice.head);
+    this.best.onclick = () => this.change({ layer: goal.layer, head: goal.head });
   }
 
   // For those who hear the page instead of seeing it.
