@@ -4,8 +4,8 @@
     python benchmarks/browser.py [--json FILE]
 
 Wants two idle cores and a Chrome or Chromium. Ours is measured twice: in the app, from the key that submits a sentence
-to the frame that shows it, the model's work included, for which BertViz has no counterpart; and as one file of all
-three kinds, which is what BertViz makes.
+to the frame that shows it, the model's work included, for which BertViz has no counterpart; and as the one file of all
+three kinds that the browser saves, which is what BertViz makes.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from itertools import cycle, islice
 from pathlib import Path
+from urllib.parse import quote
 
 import torch
 from bertviz import model_view
@@ -37,8 +38,6 @@ ROOT = Path(__file__).parents[1]
 # Started as a file, Python would look for the app beside this one.
 sys.path.insert(0, str(ROOT))
 
-from pages.ui.choice import FIRST  # noqa: E402
-from pages.ui.document import document  # noqa: E402
 from transformer.trace import Trace  # noqa: E402
 from transformer.translator import Translator  # noqa: E402
 
@@ -56,43 +55,7 @@ TEXT = (
     "happy about it"
 )
 
-# In every page: tasks of more than 50 ms, and for each key or click the time until the frame after it was presented.
-PROBE = """
-window.tasks = [];
-window.answers = [];
-new PerformanceObserver(list => tasks.push(...list.getEntries().map(task => task.duration)))
-  .observe({ type: "longtask", buffered: true });
-for (const kind of ["keydown", "click"]) {
-  addEventListener(kind, event => requestAnimationFrame(() => {
-    const { port1, port2 } = new MessageChannel();
-    port1.onmessage = () => answers.push(performance.now() - event.timeStamp);
-    port2.postMessage(0);
-  }), { capture: true });
-}
-window.atlas = () => {
-  for (const host of [document, ...document.querySelectorAll("[data-testid=stBidiComponentIsolated]")]) {
-    const found = (host.shadowRoot ?? host).querySelector(".atlas");
-    if (found) return found;
-  }
-};
-window.nodes = (root = document) => {
-  let count = 0;
-  for (const one of root.querySelectorAll("*")) count += 1 + (one.shadowRoot ? nodes(one.shadowRoot) : 0);
-  return count;
-};
-"""
-# Resolves with the seconds from Enter to the first frame that shows another sentence.
-SUBMITTED = """() => {
-  const before = atlas().dataset.drawn;
-  window.shown = new Promise(done => addEventListener("keydown", event => {
-    const look = () => {
-      const drawn = atlas()?.dataset.drawn;
-      if (drawn && drawn !== before) done((performance.now() - event.timeStamp) / 1000);
-      else requestAnimationFrame(look);
-    };
-    look();
-  }, { once: true, capture: true }));
-}"""
+PROBE = Path(__file__).with_name("probe.js").read_text(encoding="utf-8")
 FRAME = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(performance.now() / 1000))))"
 
 
@@ -156,30 +119,32 @@ def answers(page: Page, act: Callable[[int], None]) -> tuple[list[float], list[f
 
 def measure_app(browser: Browser, address: str, words: int) -> dict[str, float]:
     """The app, from a submitted sentence on."""
-    received: list[int] = []
+    received: list[bytes] = []
     with opened(browser) as page:
-        page.on("websocket", lambda socket: socket.on("framereceived", lambda frame: received.append(len(frame))))
+        page.on("websocket", lambda socket: socket.on("framereceived", lambda frame: received.append(frame)))
         page.goto(f"{address}/encoder_attention")
         page.locator(".atlas[data-drawn]").wait_for(timeout=60_000)
         box = page.get_by_label("English sentence")
-        seconds, sent, tasks = [], [], []
+        seconds, sent, every, tasks = [], [], [], []
         # The first warms the model and the server's code.
         for text in islice(sentences(words), REPEATS[words] + 1):
             box.fill(text)
             settled(page)
             received.clear()
             page.evaluate("tasks.length = 0")
-            page.evaluate(SUBMITTED)
+            page.evaluate("submitted()")
             page.keyboard.press("Enter")
             seconds.append(page.evaluate("shown"))
             settled(page)
-            sent.append(sum(received))
+            sent.append(sum(len(frame) for frame in received if b'"asked"' in frame and b'"sizes"' not in frame))
+            every.append(sum(map(len, received)))
             tasks.append(max(page.evaluate("tasks"), default=0.0) / 1000)
         page.locator("canvas.large").focus()
         switches, switching = answers(page, lambda turn: page.keyboard.press("." if turn % 14 < 7 else ","))
         return {
             "submit to drawn, 95th percentile, s": percentile(seconds[1:]),
             "bytes over the wire, one kind": statistics.median(sent[1:]),
+            "bytes over the wire, three kinds": statistics.median(every[1:]),
             "longest task from submit to drawn, s": max(tasks[1:]),
             "key to next frame, median, s": statistics.median(switches),
             "key to next frame, longest, s": max(switches),
@@ -198,12 +163,19 @@ def percentile(values: list[float]) -> float:
     return sorted(values)[-(-95 * len(values) // 100) - 1]
 
 
-def measure_file(browser: Browser, folder: Path, trace: Trace, scores: tuple[float, ...]) -> dict[str, float]:
-    """Our file of all three kinds."""
-    started = time.perf_counter()
+def measure_file(browser: Browser, address: str, folder: Path, text: str) -> dict[str, float]:
+    """Our file of all three kinds, saved by the browser."""
     file = folder / "ours.html"
-    file.write_text(document(trace, FIRST, scores), encoding="utf-8")
-    making = time.perf_counter() - started
+    with opened(browser) as page:
+        page.goto(f"{address}/encoder_attention?text={quote(text)}")
+        page.locator(".atlas[data-drawn]").wait_for(timeout=60_000)
+        settled(page)
+        page.locator(".save summary").click()
+        started = time.perf_counter()
+        with page.expect_download() as download:
+            page.get_by_role("button", name="HTML, everything").click()
+        download.value.save_as(file)
+        making = time.perf_counter() - started
     with opened(browser) as page:
         page.goto(file.as_uri())
         page.locator(".atlas[data-drawn]").nth(2).wait_for()
@@ -231,7 +203,8 @@ def measure_peer(browser: Browser, folder: Path, trace: Trace) -> dict[str, floa
     ).data, encoding="utf-8")
     making = time.perf_counter() - started
     measured = {
-        "bytes over the wire, one kind": len(one.encode()), "bytes of the file, three kinds": file.stat().st_size,
+        "bytes over the wire, one kind": len(one.encode()), "bytes over the wire, three kinds": file.stat().st_size,
+        "bytes of the file, three kinds": file.stat().st_size,
     }
     with opened(browser) as page:
         page.set_default_timeout(PATIENCE * 1000)
@@ -285,7 +258,7 @@ def main() -> None:
         for words in SIZES:
             trace = translator.translate(next(sentences(words)))
             ours = measure_app(browser, address, words)
-            ours |= measure_file(browser, Path(folder), trace, translator.tokenizer.scores)
+            ours |= measure_file(browser, address, Path(folder), trace.source_text)
             peer = measure_peer(browser, Path(folder), trace)
             for name, value in ours.items():
                 other = peer.get(name)

@@ -6,14 +6,14 @@ from pages.ui.router import ensure_router
 
 ensure_router()
 
-import altair as alt  # noqa: E402
 import numpy as np  # noqa: E402
 import streamlit as st  # noqa: E402
 
 from pages.ui import state  # noqa: E402
 from pages.ui.attention import attention_page  # noqa: E402
-from pages.ui.figures import matrix  # noqa: E402
-from pages.ui.labels import column_labels  # noqa: E402
+from pages.ui.labels import column_labels, row_labels  # noqa: E402
+from pages.ui.maps import DIFFERENCE, Map, side_by_side  # noqa: E402
+from pages.ui.payload import decimals  # noqa: E402
 from transformer.analysis.view import axes_of  # noqa: E402
 
 reading = attention_page(
@@ -29,19 +29,12 @@ st.markdown(
 )
 trace = reading.detailed()
 scores = trace.details["decoder_scores"][choice.layer, choice.head]
-labels = column_labels(axes_of(trace, "decoder"))
-largest = float(np.abs(scores).max())
-panels = {
-    "1. Scores, before the mask": (scores, "score", alt.Scale(domain=[-largest, 0, largest], scheme="blueorange")),
-    "2. The mask": (trace.decoder_mask, "may look", alt.Scale(domain=[0, 1], range=["#8b93a3", "#fde725"])),
-    "3. Weights, after mask and softmax": (
-        trace.decoder[choice.layer, choice.head], "weight", alt.Scale(domain=[0, 1], scheme="viridis")
-    ),
-}
-for column, (title, (values, name, scale)) in zip(st.columns(3, gap="medium"), panels.items(), strict=True):
-    with column:
-        st.markdown(f"**{title}**")
-        st.altair_chart(
-            matrix(values, labels, labels, name=name, scale=scale), key=f"mask_{name}", width="stretch",
-            alt=f"{title}, a row for every piece read, a column for every piece looked at.",
-        )
+axes = axes_of(trace, "decoder")
+labels = row_labels(axes), column_labels(axes)
+mask = trace.decoder_mask
+most = float(np.abs(scores).max())
+side_by_side([
+    Map(f"1. Scores, before the mask: {-most:.1f} to {most:.1f}", *labels, scores, mask | True, scale=DIFFERENCE),
+    Map("2. The mask: 1 where it lets look", *labels, mask, mask),
+    Map("3. Weights, after the softmax: 0 to 1", *labels, decimals(trace.decoder[choice.layer, choice.head]), mask),
+], "mask")

@@ -5,16 +5,18 @@ const TELL_AFTER = 250;
 
 class AttentionBrowser {
   constructor(parent) {
-    this.panel = panel((part) => this.change(part), (format) => this.save(format), () => this.keys.showModal());
+    this.panel = panel((part) => this.change(part), (format) => save(this, format),
+      () => archiveOf(this.data.header) !== null, () => this.keys.showModal());
     this.chips = headChips((head) => this.toggleHead(head));
     this.large = element("canvas", { class: "large", tabindex: 0, role: "application" });
     this.grid = element("canvas", { class: "grid", tabindex: 0, role: "application" });
     this.readout = element("p", { class: "readout" });
     this.note = element("p", { class: "note" });
+    this.best = element("button", { type: "button", class: "best", hidden: true }, "Show that head");
     this.spoken = element("p", { class: "spoken", "aria-live": "polite" });
     this.keys = keysDialog();
     this.figure = element("div", { class: "figure" }, this.large, this.chips);
-    this.overview = element("div", { class: "overview" }, this.grid, this.readout, this.note);
+    this.overview = element("div", { class: "overview" }, this.grid, this.readout, this.note, this.best);
     this.stage = element("div", { class: "stage" }, this.figure, this.overview);
     this.root = element("div", { class: "atlas" }, this.panel, this.stage, this.spoken, this.keys);
     parent.append(this.root);
@@ -31,8 +33,8 @@ class AttentionBrowser {
     this.root.remove();
   }
 
-  // New data of the server, or the same again after a change of theme.
-  async show(bytes) {
+  // New data of the server, or the same again after a change of theme. `choice` is what a file shows at first.
+  async show(bytes, choice) {
     const fresh = bytes !== this.bytes;
     this.bytes = bytes;
     if (fresh) {
@@ -40,7 +42,9 @@ class AttentionBrowser {
       if (bytes !== this.bytes) return; // overtaken by newer data
       this.data = data;
       // The server asks for a choice when a link was opened; otherwise the reader's own stays.
-      if (!this.choice || data.header.asked.number !== this.asked) this.choice = { heads: [], ...data.header.asked.choice };
+      if (!this.choice || data.header.asked.number !== this.asked) {
+        this.choice = { heads: [], ...(choice ?? data.header.asked.choice) };
+      }
       this.asked = data.header.asked.number;
       this.hover = null;
       this.hoveredHead = null;
@@ -155,7 +159,8 @@ class AttentionBrowser {
   }
 
   drawFigure() {
-    const { large, arranged, geometry, draw } = this.pictured();
+    const { large } = this;
+    const { arranged, geometry, draw } = this.pictured();
     draw(new CanvasSurface(large, geometry.width, geometry.height, window.devicePixelRatio));
     this.geometry = geometry;
     const { choice, data: { header } } = this;
@@ -163,7 +168,7 @@ class AttentionBrowser {
       + `${arranged.rows.length} by ${arranged.columns.length}. Arrow keys read the cells.`);
   }
 
-  // The large figure: where everything is, and a function that draws it on a surface.
+  // The large figure: where everything is, how far down it goes, and a function that draws it on a surface.
   pictured() {
     const { choice, theme, shades, data } = this;
     const arranged = this.arranged();
@@ -176,73 +181,43 @@ class AttentionBrowser {
       const drawn = [choice.head, ...choice.heads.filter((head) => head !== choice.head && head < data.header.heads)];
       const heads = drawn.map((head) => (
         { head, arranged: this.arranged(choice.layer, head), colour: HEAD_COLOURS[head % HEAD_COLOURS.length] }));
-      return { large: this.large, arranged, geometry, draw: (surface) => drawLines(surface, geometry, { ...figure, heads }) };
+      return { arranged, geometry, theme, end: geometry.height,
+        draw: (surface) => drawLines(surface, geometry, { ...figure, heads }) };
     }
-    const geometry = mapGeometry(arranged, width, { rows: selected.rows.size, columns: selected.columns.size });
-    return { large: this.large, arranged, geometry, draw: (surface) => drawMap(surface, geometry, figure) };
+    const geometry = mapGeometry(arranged, width, true);
+    // The room for bars is kept free on the screen; a saved picture needs none.
+    return { arranged, geometry, theme, end: selected.rows.size ? geometry.height : geometry.bottom + 6,
+      draw: (surface) => drawMap(surface, geometry, figure) };
   }
 
-  // The text below: what the pointer or the pinned cell says, and what is left out.
+  // The text below: what the pointer or what is pinned says, and what was done to the numbers.
   describe() {
-    const { choice, hoveredHead } = this;
+    const { choice, hoveredHead, data } = this;
     const place = hoveredHead ?? choice;
     const arranged = this.arranged(place.layer, place.head);
     const selected = this.selected(arranged);
-    const pinned = { row: [...selected.rows][0], column: [...selected.columns][0] };
-    const at = hoveredHead ?? this.hover ?? pinned;
-    const value = this.metric?.values[place.layer * this.data.header.heads + place.head] ?? null;
+    const at = hoveredHead ?? this.hover;
+    const value = this.metric?.values[place.layer * data.header.heads + place.head] ?? null;
     const metric = value === null ? "" : `, ${this.metric.name}: ${value.toFixed(2)} (${this.metric.unit})`;
     const head = element("strong", {}, `Layer ${place.layer + 1}, head ${place.head + 1}`);
-    this.readout.replaceChildren(...(this.data.header.glance && !hoveredHead
-      ? ["Point at a head to read it."] : [head, `${metric}. ${sentenceOf(arranged, at)}`]));
-    const notes = [];
-    const least = choice.look === "lines" ? Math.max(FAINTEST, choice.threshold / 100) : choice.threshold / 100;
-    if (least > 0) notes.push(`Weights below ${least.toFixed(2)} are left out.`);
-    if (selected.rows.size > 1) notes.push(`The bars below are the sum of ${selected.rows.size} rows.`);
-    if (selected.columns.size > 1) notes.push(`The bars at the right are the sum of ${selected.columns.size} columns.`);
-    if (choice.scale !== SCALES[0]) notes.push(`Colours: ${choice.scale}.`);
-    const most = this.strongest(at);
-    if (most) notes.push(`Of all heads, layer ${most.layer + 1}, head ${most.head + 1} looks there most: ${most.weight}.`);
-    this.note.textContent = notes.join(" ");
-  }
-
-  // The head of all layers with the largest weight from this row to this column; null without such a cell.
-  strongest(at) {
-    if (at?.row === undefined || at?.column === undefined) return null;
-    const { layers, heads } = this.data.header;
-    let most = null;
-    for (let layer = 0; layer < layers; layer++) {
-      for (let head = 0; head < heads; head++) {
-        const arranged = this.arranged(layer, head);
-        const cell = at.row * arranged.columns.length + at.column;
-        if (arranged.masked[cell]) return null;
-        if (!most || arranged.values[cell] > most.value) {
-          most = { layer, head, value: arranged.values[cell], weight: shownWeight(arranged, at.row, at.column) };
-        }
-      }
-    }
-    return most;
+    this.readout.replaceChildren(...(data.header.glance && !hoveredHead
+      ? ["Point at a head to read it."] : [head, `${metric}. ${told(arranged, at, selected)}`]));
+    const best = strongest(data, choice, at ?? pinnedCell(selected));
+    this.note.textContent = [...notesOf(choice, selected),
+      ...(best ? [`Of all heads, layer ${best.layer + 1}, head ${best.head + 1} looks there most: ${best.weight}.`] : []),
+    ].join(" ");
+    // The way there stays in reach: it belongs to what is pinned, not to what the pointer passes.
+    const goal = at ? null : best;
+    this.best.hidden = !goal || (goal.layer === choice.layer && goal.head === choice.head);
+    this.best.onclick = () => this.change({ layer: goal.layer, head: goal.head });
   }
 
   // For those who hear the page instead of seeing it.
   say() {
     const { choice } = this;
     const arranged = this.arranged();
-    this.spoken.textContent = `Layer ${choice.layer + 1}, head ${choice.head + 1}: ${sentenceOf(arranged, this.hover)}`;
-  }
-
-  save(format) {
-    const { choice, theme, data: { header } } = this;
-    const arranged = this.arranged();
-    if (format === "CSV") return saveFile(fileName(header, choice, "csv"), "text/csv", csvOf(arranged));
-    if (format === "JSON") {
-      return saveFile(fileName(header, choice, "json"), "application/json", jsonOf(header, choice, arranged));
-    }
-    const { geometry, draw } = this.pictured();
-    return savePicture(format, fileName(header, choice, ""), {
-      width: geometry.width, height: geometry.height, draw, background: theme.background,
-      description: descriptionOf(header, choice, arranged),
-    });
+    this.spoken.textContent = `Layer ${choice.layer + 1}, head ${choice.head + 1}: `
+      + told(arranged, this.hover, this.selected(arranged));
   }
 
   listen() {
@@ -256,7 +231,7 @@ class AttentionBrowser {
       const hit = hitGrid(this.gridGeometry, ...place(event));
       if (hit) this.open(hit);
     };
-    this.root.onkeydown = (event) => this.press(event);
+    this.root.onkeydown = (event) => press(this, event);
   }
 
   hitLarge(x, y) {
@@ -288,79 +263,17 @@ class AttentionBrowser {
     if (this.data.header.glance) this.trigger("open", { layer, head });
     else this.change({ layer, head });
   }
-
-  press(event) {
-    const elsewhere = this.keys.open || event.target.matches("select, input");
-    if (elsewhere || event.ctrlKey || event.metaKey || event.altKey || !this.data) return;
-    const { layers, heads, glance } = this.data.header;
-    const { choice } = this;
-    const kept = (value, count) => Math.min(count - 1, Math.max(0, value));
-    const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
-    const act = {
-      "[": () => this.change({ layer: kept(choice.layer - 1, layers) }),
-      "]": () => this.change({ layer: kept(choice.layer + 1, layers) }),
-      ",": () => this.change({ head: kept(choice.head - 1, heads) }),
-      ".": () => this.change({ head: kept(choice.head + 1, heads) }),
-      "m": () => this.change({ look: choice.look === "map" ? "lines" : "map" }),
-      "w": () => this.change({ words: !choice.words }),
-      "?": () => this.keys.showModal(),
-      "Escape": () => { this.hover = null; this.change({ rows: [], columns: [] }); },
-    }[event.key];
-    if (step && event.target === this.grid) {
-      this.change({ layer: kept(choice.layer + step[0], layers), head: kept(choice.head + step[1], heads) });
-    } else if (step && event.target === this.large) {
-      const { rows, columns } = this.arranged();
-      const { row = 0, column = 0 } = this.hover ?? {};
-      this.hover = this.hover === null ? { row, column }
-        : { row: kept(row + step[0], rows.length), column: kept(column + step[1], columns.length) };
-      this.draw();
-      this.say();
-    } else if (event.key === "Enter" && event.target === this.large) {
-      this.pin(this.hover, event.shiftKey);
-    } else if (event.key === "Enter" && event.target === this.grid && glance) {
-      this.open(choice);
-    } else if (act && !glance) {
-      act();
-    } else {
-      return;
-    }
-    event.preventDefault();
-    event.stopPropagation();
-  }
-}
-
-// One sentence about a cell, a row or a column of a head.
-function sentenceOf(arranged, at) {
-  const { rows, columns, values } = arranged;
-  const row = rows[at?.row];
-  const column = columns[at?.column];
-  if (row && column) {
-    const weight = shownWeight(arranged, at.row, at.column);
-    if (weight === "masked") return `“${row.label}” (row ${at.row + 1}) may not look at “${column.label}”: masked`;
-    return `“${row.label}” (row ${at.row + 1}) looks at “${column.label}” (column ${at.column + 1}) with ${weight}`;
-  }
-  const most = (count, valueAt, label) => Array.from({ length: count }, (_, i) => i)
-    .sort((a, b) => valueAt(b) - valueAt(a)).slice(0, 3).map((i) => `“${label(i)}” ${valueAt(i).toFixed(4)}`).join(", ");
-  if (row) {
-    return `“${row.label}” looks most at `
-      + most(columns.length, (c) => values[at.row * columns.length + c], (c) => columns[c].label);
-  }
-  if (column) {
-    return `“${column.label}” is looked at most by `
-      + most(rows.length, (r) => values[r * columns.length + at.column], (r) => rows[r].label);
-  }
-  return "Point at a cell to read it, click to pin it.";
 }
 
 const browsers = new WeakMap();
 
-// Called by Streamlit at the start, and again with new data or another theme.
-export default function attentionBrowser({ data, parentElement, setStateValue, setTriggerValue }) {
+// Called by Streamlit at the start, and again with new data or another theme; by a file with the choice that it shows.
+export default function attentionBrowser({ data, choice, parentElement, setStateValue, setTriggerValue }) {
   const browser = browsers.get(parentElement) ?? new AttentionBrowser(parentElement);
   browsers.set(parentElement, browser);
   browser.tell = setStateValue;
   browser.trigger = setTriggerValue;
-  browser.show(data);
+  browser.show(data, choice);
   return () => {
     browsers.delete(parentElement);
     browser.close();

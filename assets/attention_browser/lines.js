@@ -6,7 +6,7 @@ const THICKEST = 9;
 
 function linesGeometry(arranged, width) {
   const { rows, columns } = arranged;
-  const longest = (side) => Math.max(...side.map((label) => textWidth(label.label, LABEL_SIZE)));
+  const longest = (side) => Math.max(...side.map((label) => textWidth(label.label, LABEL_SIZE, true)));
   const left = Math.min(longest(rows), width * 0.36) + 34;
   const right = width - Math.min(longest(columns), width * 0.26) - 34;
   const most = Math.max(rows.length, columns.length);
@@ -39,11 +39,16 @@ function drawLines(surface, geometry, { arranged, heads, choice, theme, hover, s
     }
   }
   const ink = (marked) => ({ size: LABEL_SIZE, fill: marked ? theme.chosen : theme.text, bold: marked });
-  rows.forEach((row, index) => surface.text(left - 2, geometry.rowY(index), shortened(row.label, left - 12, LABEL_SIZE),
-    { ...ink(index === hover?.row || selected.rows.has(index)), anchor: "end" }));
-  columns.forEach((column, index) => surface.text(right + 2, geometry.columnY(index),
-    shortened(column.label, geometry.width - right - 8, LABEL_SIZE),
-    ink(index === hover?.column || selected.columns.has(index))));
+  rows.forEach((row, index) => {
+    const marked = index === hover?.row || selected.rows.has(index);
+    surface.text(left - 2, geometry.rowY(index), shortened(row.label, left - 12, LABEL_SIZE, marked),
+      { ...ink(marked), anchor: "end" });
+  });
+  columns.forEach((column, index) => {
+    const marked = index === hover?.column || selected.columns.has(index);
+    surface.text(right + 2, geometry.columnY(index),
+      shortened(column.label, geometry.width - right - 8, LABEL_SIZE, marked), ink(marked));
+  });
   const title = { size: TITLE_SIZE, fill: theme.text };
   surface.text(left, 14, axes.from, { ...title, anchor: left > geometry.width / 3 ? "end" : "middle" });
   surface.text(right, 14, axes.to, { ...title, anchor: "middle" });

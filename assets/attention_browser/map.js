@@ -4,29 +4,35 @@ const LABEL_SIZE = 13;
 const TITLE_SIZE = 14;
 const COLUMN_ANGLE = -Math.PI / 3;
 const LEGEND = 74;
-const PROFILE = 64;
+// The length of the bars, with what is around them, of the width of the figure.
+const PROFILE = 0.07;
+const SHORTEST_PROFILE = 30;
+const LONGEST_PROFILE = 60;
 
-// Where everything of the map is, for a figure so many pixels wide.
-function mapGeometry(arranged, width, profiles) {
+// Where everything of the map is, for a figure so many pixels wide. With room for the bars of what is pinned, whether or
+// not something is, so that nothing moves under the pointer that pins it.
+function mapGeometry(arranged, width, withProfiles) {
   const { rows, columns } = arranged;
   const narrow = width < 560;
-  const longestRow = Math.max(...rows.map((row) => textWidth(row.label, LABEL_SIZE)));
-  const longestColumn = Math.max(...columns.map((column) => textWidth(column.label, LABEL_SIZE)));
+  // Marked labels are bold.
+  const longestRow = Math.max(...rows.map((row) => textWidth(row.label, LABEL_SIZE, true)));
+  const longestColumn = Math.max(...columns.map((column) => textWidth(column.label, LABEL_SIZE, true)));
   // Whole pixels, so that edges are sharp and a picture twice as dense has twice the pixels.
   const left = Math.round(30 + Math.min(longestRow + 8, width * (narrow ? 0.34 : 0.3)));
   const columnBand = Math.min(longestColumn, 130);
   const top = Math.round(34 + columnBand * Math.sin(-COLUMN_ANGLE) + 8);
+  const profile = withProfiles
+    ? Math.round(Math.min(LONGEST_PROFILE, Math.max(SHORTEST_PROFILE, PROFILE * width))) : 0;
   // The last label leans over the right edge of the map.
-  const right = Math.max(narrow ? 8 : LEGEND, columnBand * Math.cos(COLUMN_ANGLE) + 4) + (profiles.columns ? PROFILE : 0);
-  const cellWidth = Math.max(Math.min((width - left - right) / columns.length, 84), 2);
+  const right = Math.max((narrow ? 8 : LEGEND) + profile, columnBand * Math.cos(COLUMN_ANGLE) + 4);
+  const cellWidth = Math.max(Math.min((width - left - right) / columns.length, 84), 1);
   // Nearly square, but never too low for a label where there is room for all of them.
   const cellHeight = Math.max(Math.floor(Math.min(600 / rows.length, Math.max(cellWidth, 22), 50)), 4);
-  const below = (profiles.rows ? PROFILE : 0) + 6;
   return {
-    left, top, cellWidth, cellHeight, columnBand, width, narrow,
+    left, top, cellWidth, cellHeight, columnBand, width, narrow, profile,
     right: left + cellWidth * columns.length,
     bottom: top + cellHeight * rows.length,
-    height: top + cellHeight * rows.length + below,
+    height: top + cellHeight * rows.length + profile + 6,
     // Every n-th label where there is no room for all.
     rowStep: Math.ceil((LABEL_SIZE + 2) / cellHeight),
     columnStep: Math.ceil((LABEL_SIZE + 3) / cellWidth),
@@ -113,13 +119,13 @@ function drawLabels(surface, geometry, { arranged, axes, theme, hover, selected 
   rows.forEach((row, index) => {
     const marked = index === hover?.row || selected.rows.has(index);
     if (index % geometry.rowStep && !marked) return;
-    surface.text(left - 6, top + (index + 0.5) * cellHeight, shortened(row.label, left - 36, LABEL_SIZE),
+    surface.text(left - 6, top + (index + 0.5) * cellHeight, shortened(row.label, left - 36, LABEL_SIZE, marked),
       { ...ink(marked), anchor: "end" });
   });
   columns.forEach((column, index) => {
     const marked = index === hover?.column || selected.columns.has(index);
     if (index % geometry.columnStep && !marked) return;
-    surface.text(left + (index + 0.5) * cellWidth + 2, top - 8, shortened(column.label, columnBand, LABEL_SIZE),
+    surface.text(left + (index + 0.5) * cellWidth + 2, top - 8, shortened(column.label, columnBand, LABEL_SIZE, marked),
       { ...ink(marked), angle: COLUMN_ANGLE });
   });
   surface.text((left + right) / 2, 12, axes.to, { size: TITLE_SIZE, fill: theme.text, anchor: "middle" });
@@ -130,7 +136,9 @@ function drawLabels(surface, geometry, { arranged, axes, theme, hover, selected 
 // What each colour stands for.
 function drawLegend(surface, geometry, { arranged, choice, shades, theme }) {
   const height = Math.min(180, Math.max(80, geometry.bottom - geometry.top));
-  const x = geometry.width - 54;
+  // Beside the map: past its bars, and past the last label, which leans over its edge.
+  const leaning = geometry.columnBand * Math.cos(COLUMN_ANGLE);
+  const x = Math.min(geometry.width - 54, geometry.right + Math.max(geometry.profile + 20, leaning + 10));
   surface.cells(x, geometry.top, 14, height / SHADES, SHADES, 1, (row) => shades[SHADES - 1 - row]);
   for (const place of [0, 0.25, 0.5, 0.75, 1]) {
     const weight = fromScale(place, choice.scale, arranged.largest);
@@ -139,41 +147,23 @@ function drawLegend(surface, geometry, { arranged, choice, shades, theme }) {
   surface.text(x, geometry.top - 14, "weight", { size: 12, fill: theme.text });
 }
 
-// Sums over the selected rows (below the map) and over the selected columns (at its right).
-function profileOf(arranged, selected) {
-  const { rows, columns, values } = arranged;
-  const sum = (count, at) => Float32Array.from({ length: count }, (_, i) => at(i));
-  return {
-    rows: selected.rows.size
-      ? sum(columns.length, (c) => [...selected.rows].reduce((total, r) => total + values[r * columns.length + c], 0))
-      : null,
-    columns: selected.columns.size
-      ? sum(rows.length, (r) => [...selected.columns].reduce((total, c) => total + values[r * columns.length + c], 0))
-      : null,
-  };
-}
-
-function drawProfiles(surface, geometry, { arranged, selected, theme }) {
-  const { left, top, right, bottom, cellWidth, cellHeight } = geometry;
-  const { rows, columns } = profileOf(arranged, selected);
+// Bars below the map for the pinned rows, at its right for the pinned columns.
+function drawProfiles(surface, { left, top, right, bottom, cellWidth, cellHeight, profile }, { arranged, selected, theme }) {
+  const { rows, columns } = sumsOf(arranged, selected);
+  const longest = profile - 14;
   if (rows) {
     const full = Math.max(1, ...rows);
-    rows.forEach((value, column) => {
-      const height = (value / full) * (PROFILE - 14);
-      surface.rect(left + column * cellWidth + 1, bottom + 8, Math.max(1, cellWidth - 2), height, theme.primary);
-    });
-    surface.text(left - 6, bottom + 16, summed(selected.rows.size, "row"), { size: 12, fill: theme.text, anchor: "end" });
+    rows.forEach((value, column) => surface.rect(
+      left + column * cellWidth + 1, bottom + 8, Math.max(1, cellWidth - 2), (value / full) * longest, theme.primary));
+    const said = selected.rows.size > 1 ? `sum of ${selected.rows.size} rows` : "this row";
+    surface.text(left - 6, bottom + 16, said, { size: 12, fill: theme.text, anchor: "end" });
   }
   if (columns) {
     const full = Math.max(1, ...columns);
-    columns.forEach((value, row) => {
-      const width = (value / full) * (PROFILE - 14);
-      surface.rect(right + 8, top + row * cellHeight + 1, width, Math.max(1, cellHeight - 2), theme.primary);
-    });
+    columns.forEach((value, row) => surface.rect(
+      right + 8, top + row * cellHeight + 1, (value / full) * longest, Math.max(1, cellHeight - 2), theme.primary));
   }
 }
-
-const summed = (count, side) => (count > 1 ? `sum of ${count} ${side}s` : `this ${side}`);
 
 // What is under the pointer: a cell { row, column }, a label { row } or { column }, or null.
 function hitMap({ left, top, right, bottom, cellWidth, cellHeight }, x, y) {

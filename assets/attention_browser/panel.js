@@ -1,22 +1,10 @@
 // The controls around the figures, as ordinary elements of the page.
 
 const SCALES = ["0 to 1", "each head its own", "square root"];
-const SAVES = ["SVG", "PNG", "PNG 2×", "PNG 4×", "CSV", "JSON"];
-const KEYS = [
-  ["arrows in the grid", "another head or layer"],
-  ["arrows in the large figure", "another cell"],
-  ["Enter", "pin or release the cell, or open the head"],
-  ["Shift and click", "add a piece to the sum"],
-  ["[ and ]", "the layer below or above, same head"],
-  [", and .", "the head before or after"],
-  ["m", "map or lines"],
-  ["w", "words or pieces"],
-  ["Esc", "release everything that is pinned"],
-  ["?", "this list"],
-];
-
-// All controls; `change` gets what the reader changed, as part of a choice, and `save` the name of a format.
-function panel(change, save, showKeys) {
+const SAVES = ["SVG", "PNG", "PNG 2×", "PNG 4×", "CSV", "JSON", HTML];
+// All controls; `change` gets what the reader changed, as part of a choice, and `save` the name of a format; `complete`
+// says whether there is enough to save everything.
+function panel(change, save, complete, showKeys) {
   const numbered = (count) => Array.from({ length: count }, (_, i) => [String(i), String(i + 1)]);
   const layer = select("Layer", null, (value) => change({ layer: Number(value) }));
   const head = select("Head", null, (value) => change({ head: Number(value) }));
@@ -31,9 +19,10 @@ function panel(change, save, showKeys) {
     oninput: () => change({ threshold: Number(slider.value) }) });
   const least = element("output");
   const threshold = element("label", { class: "field" }, element("span", {}, "Leave out below ", least), slider);
-  const menu = element("details", { class: "save" }, element("summary", {}, "Save as"),
-    element("div", {}, ...SAVES.map((name) =>
-      element("button", { type: "button", onclick: () => { menu.open = false; save(name); } }, name))));
+  const formats = SAVES.map((name) =>
+    element("button", { type: "button", onclick: () => { menu.open = false; save(name); } }, name));
+  const menu = element("details", { class: "save", ontoggle: () => { formats[SAVES.indexOf(HTML)].hidden = !complete(); } },
+    element("summary", {}, "Save as"), element("div", {}, ...formats));
   const help = element("button", { type: "button", class: "help", title: "Keys", "aria-label": "Keys",
     onclick: showKeys }, "?");
   const bar = element("div", { class: "bar" }, layer, head, look, scale, palette, threshold, metric,
@@ -68,12 +57,4 @@ function headChips(toggle) {
     }));
   };
   return row;
-}
-
-function keysDialog() {
-  const dialog = element("dialog", { class: "keys", "aria-label": "Keys" },
-    element("h3", {}, "Keys"),
-    element("dl", {}, ...KEYS.flatMap(([key, does]) => [element("dt", {}, key), element("dd", {}, does)])),
-    element("form", { method: "dialog" }, element("button", {}, "Close")));
-  return dialog;
 }

@@ -4,12 +4,20 @@
 const WEIGHT_STEPS = 60000;
 const MASKED_CODE = 65535;
 
+// A message of the server: a header, and the bytes after it.
+function opened(bytes) {
+  const message = new Uint8Array(bytes);
+  const length = new DataView(message.buffer).getUint32(0, true);
+  return { header: JSON.parse(new TextDecoder().decode(message.subarray(4, 4 + length))), body: message.subarray(4 + length) };
+}
+
+function inflated(bytes) {
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate")));
+}
+
 async function unpack(bytes) {
-  const packed = new Uint8Array(bytes);
-  const length = new DataView(packed.buffer).getUint32(0, true);
-  const header = JSON.parse(new TextDecoder().decode(packed.subarray(4, 4 + length)));
-  const stream = new Blob([packed.subarray(4 + length)]).stream().pipeThrough(new DecompressionStream("deflate"));
-  const planes = new Uint8Array(await new Response(stream).arrayBuffer());
+  const { header, body } = opened(bytes);
+  const planes = new Uint8Array(await inflated(body).arrayBuffer());
   const count = planes.length / 2;
   const codes = new Uint16Array(count);
   for (let i = 0; i < count; i++) codes[i] = planes[i] | (planes[count + i] << 8);
@@ -66,6 +74,11 @@ function arrange(data, choice, layer, head) {
   data.arranged.set(key, arranged);
   return arranged;
 }
+
+const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]/;
+
+// A label between quotation marks; one that runs from right to left keeps to itself, and does not turn the numbers round.
+const quote = (label) => (RIGHT_TO_LEFT.test(label) ? `“\u2068${label}\u2069”` : `“${label}”`);
 
 // What every place shows of a cell: readout, numbers in cells, CSV.
 function shownWeight(arranged, row, column, decimals = 4) {

@@ -135,19 +135,37 @@ function writable(string) {
 
 const ruler = new OffscreenCanvas(1, 1).getContext("2d");
 
-function textWidth(string, size) {
-  ruler.font = `${size}px ${FONT}`;
+function textWidth(string, size, bold = false) {
+  ruler.font = `${bold ? "600 " : ""}${size}px ${FONT}`;
   return ruler.measureText(string).width;
 }
 
 // The string, cut in the middle if it is wider than `width` pixels.
-function shortened(string, width, size) {
-  if (textWidth(string, size) <= width) return string;
+function shortened(string, width, size, bold = false) {
+  if (textWidth(string, size, bold) <= width) return string;
   const characters = Array.from(string);
   for (let kept = characters.length - 1; kept > 1; kept--) {
     const front = Math.ceil(kept / 2);
     const cut = characters.slice(0, front).join("") + "…" + characters.slice(characters.length - (kept - front)).join("");
-    if (textWidth(cut, size) <= width) return cut;
+    if (textWidth(cut, size, bold) <= width) return cut;
   }
   return "…";
+}
+
+// The string as lines of at most `width` pixels, broken between words, or within a word that is wider itself.
+function wrapped(string, width, size) {
+  const lines = [""];
+  for (const word of string.split(/\s+/)) {
+    const longer = `${lines.at(-1)} ${word}`.trim();
+    if (textWidth(longer, size) <= width) {
+      lines[lines.length - 1] = longer;
+      continue;
+    }
+    if (lines.at(-1)) lines.push("");
+    for (const character of word) {
+      if (textWidth(lines.at(-1) + character, size) > width) lines.push("");
+      lines[lines.length - 1] += character;
+    }
+  }
+  return lines;
 }

@@ -15,6 +15,8 @@ from pages.ui.plain import markdown, piece_label
 from transformer.analysis.alignment import alignment_rows, coverage, hard_alignment, special_columns, special_share
 from transformer.trace import Trace
 
+# Pixels that axis and legend take.
+ROUND = 160
 STEPS = {False: "the step that predicts it", True: "the step that reads it"}
 
 
@@ -81,7 +83,7 @@ def alignment_chart(rows: np.ndarray, special: np.ndarray, sources: list[str], t
     words = base.mark_text(fontSize=12).encode(
         text="source:N", color=alt.condition("datum.weight > 0.6", alt.value("#0b1020"), alt.value("#ffffff"))
     )
-    return (cells + words).properties(height=110 + 24 * len(targets))
+    return (cells + words).properties(height=ROUND + 24 * len(targets))
 
 
 def coverage_chart(covered: np.ndarray, sources: list[str]) -> alt.LayerChart:
@@ -105,6 +107,7 @@ def covered(rows: np.ndarray, special: np.ndarray, sources: list[str], layer: in
     rest = special_share(rows, special).mean()
     return (
         f"**Layer {layer + 1}, mean of its heads.** The bars add up to the {len(rows)} German pieces. Most looked at: "
-        f"**{markdown(sources[most])}** ({each[most]:.2f}); least: **{markdown(sources[least])}** ({each[least]:.2f}). "
+        f"**{markdown(sources[most])}** ({each[most]:.2f})"
+        + (f"; least: **{markdown(sources[least])}** ({each[least]:.2f}). " if least != most else ". ") +
         f"On average {rest:.0%} of a row rests on the end symbol."
     )

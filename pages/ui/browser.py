@@ -24,14 +24,16 @@ def script(*names: str) -> str:
     return "\n".join((SOURCES / f"{name}.js").read_text(encoding="utf-8") for name in names)
 
 
-SCRIPT = script("payload", "colours", "surface", "map", "grid", "lines", "controls", "panel", "saving", "browser")
-STYLE = (SOURCES / "style.css").read_text(encoding="utf-8")
+SCRIPT = script(
+    "payload", "colours", "surface", "sums", "map", "grid", "lines", "words", "controls", "saving", "panel", "keys",
+    "browser",
+)
+STYLE = "\n".join((SOURCES / f"{name}.css").read_text(encoding="utf-8") for name in ("controls", "style"))
 TITLES = {"encoder": "Encoder self-attention", "decoder": "Masked self-attention", "cross": "Cross-attention"}
 
 # The choice that the browser was last asked to show, and the one it holds; they differ once the reader used it.
 ASKED = "_asked"
 HELD = "_held"
-
 
 
 @dataclass(frozen=True)
@@ -53,10 +55,18 @@ def attention_browser(trace: Trace, metrics: HeadMetrics) -> Choice:
         metrics: of its heads, which say the kind.
     """
     kind = metrics.kind
-    layers, heads = trace.attention(kind).shape[:2]
-    chosen = state.choice().within(layers, heads)
+    layers, heads, queries, keys = trace.attention(kind).shape
+
+    def existing(choice: Choice) -> Choice:
+        return choice.within(layers, heads).pinned_within(queries, keys)
+
+    chosen = existing(state.choice())
+    if chosen != state.choice():
+        state.choose(chosen)
+        state.rewrite_address()
     key = f"{kind}_browser"
-    if state.was_drawn(key) and st.session_state.get(HELD) == chosen:
+    # The browser, too, lets go of what does not exist.
+    if state.was_drawn(key) and existing(st.session_state.get(HELD, FIRST)) == chosen:
         asked = st.session_state[ASKED]
     else:
         # Chosen elsewhere: by a link, the back button, or on another page. The number makes it a new request.
@@ -64,7 +74,7 @@ def attention_browser(trace: Trace, metrics: HeadMetrics) -> Choice:
     st.session_state[ASKED], st.session_state[HELD] = asked, chosen
 
     def told() -> None:
-        held = from_browser(st.session_state[key].get("choice")).within(layers, heads)
+        held = existing(from_browser(st.session_state[key].get("choice")))
         st.session_state[HELD] = held
         state.choose(held)
 
@@ -103,9 +113,14 @@ def browser_payload(
     kind = metrics.kind
     return payload(trace, kind, {
         "title": TITLES[kind], "asked": {"number": number, "choice": asdict(choice)}, "glance": glance,
-        "id": f"{zlib.crc32((trace.source_text + trace.target_text).encode('utf-8', 'surrogatepass')):08x}",
+        "id": sentence_id(trace), "texts": {"source": trace.source_text, "target": trace.target_text},
         "metrics": [_metric(metric, metrics.values[metric.name]) for metric in metrics_of(kind)],
     })
+
+
+def sentence_id(trace: Trace) -> str:
+    """Tells the data of one sentence from those of another."""
+    return f"{zlib.crc32((trace.source_text + trace.target_text).encode('utf-8', 'surrogatepass')):08x}"
 
 
 def _metric(metric: Metric, values: np.ndarray) -> dict[str, Any]:

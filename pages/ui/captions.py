@@ -40,7 +40,8 @@ def what_to_look_for(view: View, layer: int, head: int) -> str:
     if found.strongest is not None:
         link = found.strongest
         sentences.append(
-            f"Its strongest link: {_quoted(view, link.row, row=True)} looks at "
+            f"Its strongest link to {'a' if view.axes.kind == 'cross' else 'another'} "
+            f"{'word' if view.axes.words else 'piece'}: {_quoted(view, link.row, row=True)} looks at "
             f"{_quoted(view, link.column, row=False)} with {link.weight:.2f}."
         )
     if view.hidden is not None and view.hidden[layer, head].max() >= 0.005:

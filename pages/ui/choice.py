@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 SCALES = (FIXED, EACH_HEAD, SQUARE_ROOT) = ("0 to 1", "each head its own", "square root")
@@ -52,7 +52,14 @@ class Choice:
 
     def within(self, layers: int, heads: int) -> Choice:
         """The same, kept to what a model has."""
-        return Choice(**{**asdict(self), "layer": min(self.layer, layers - 1), "head": min(self.head, heads - 1)})
+        return replace(self, layer=min(self.layer, layers - 1), head=min(self.head, heads - 1))
+
+    def pinned_within(self, queries: int, keys: int) -> Choice:
+        """The same, with only those pieces pinned that there are."""
+        return replace(
+            self, rows=tuple(row for row in self.rows if row < queries),
+            columns=tuple(column for column in self.columns if column < keys),
+        )
 
     def to_address(self) -> dict[str, str]:
         """Parameters of an address; what is as at first is left out. People count layers and heads from 1."""

@@ -33,6 +33,34 @@ def cells(view: View, layer: int, head: int) -> pd.DataFrame:
     )
 
 
+def sums(view: View, layer: int, head: int, positions: Sequence[int], *, of_rows: bool) -> pd.DataFrame | None:
+    """What several pinned rows, or columns, of one head's map add up to: the sums of the numbers that `cells` shows.
+
+    Args:
+        positions: of the pinned pieces in the trace.
+        of_rows: pinned are rows, and the sums are those of each column; otherwise the other way round.
+
+    Returns:
+        Columns column (or row; a position, from 1), to (or from; a label), and one named after what is summed: four
+        decimals. None where fewer than two are pinned.
+    """
+    axes = view.axes
+    groups = axes.row_positions if of_rows else axes.column_positions
+    pinned = [index for index, group in enumerate(groups) if set(group) & set(positions)]
+    if len(pinned) < 2:
+        return None
+    shown = decimals(view.weights[layer, head])
+    totals = shown[pinned].sum(axis=0) if of_rows else shown[:, pinned].sum(axis=1)
+    side, others, labels = ("rows", ("column", "to"), column_labels) if of_rows else (
+        "columns", ("row", "from"), row_labels
+    )
+    numbers = ", ".join(str(index + 1) for index in pinned)
+    return pd.DataFrame({
+        others[0]: range(1, len(totals) + 1), others[1]: labels(axes),
+        f"sum of {side} {numbers}": [f"{total:.4f}" for total in totals],
+    })
+
+
 # The colour of the text around a chart, whatever the theme; the theme's own for charts is too faint for a hall.
 AXIS = {
     "labelFontSize": 12, "titleFontSize": 13, "labelOverlap": False, "labelFlush": False, "ticks": False,
@@ -51,7 +79,7 @@ PICK = "pick"
 def matrix(
     values: np.ndarray, rows: Sequence[str], columns: Sequence[str], *, name: str, scale: alt.Scale,
     titles: tuple[str | None, str | None] = (None, None), mask: np.ndarray | None = None, legend: bool = True,
-    picked: tuple[int, int] | None = None,
+    marks: tuple[str, np.ndarray] | None = None, picked: tuple[int, int] | None = None,
 ) -> alt.Chart | alt.LayerChart:
     """A matrix as a heatmap; row 0 is on top, and axes are positions that labels only name.
 
@@ -63,6 +91,7 @@ def matrix(
         titles: of the rows and of the columns.
         mask: bool [R, C], False = masked, which has its own look and is said instead of a number.
         legend: of the colours.
+        marks: what a short text in every cell says, and the texts, [R, C].
         picked: row and column of a cell that is framed; a click on another selects `PICK` with fields row and column,
             from 1.
     """
@@ -73,6 +102,10 @@ def matrix(
         "shown": [written(value) if there else "masked" for value, there in zip(values.ravel(), seen, strict=True)],
         "from": np.array(rows, dtype=object)[at_rows], "to": np.array(columns, dtype=object)[at_columns],
     })
+    tooltip = [alt.Tooltip("from:N"), alt.Tooltip("to:N"), alt.Tooltip("shown:N", title=name)]
+    if marks is not None:
+        table["mark"] = np.where(seen, marks[1].ravel(), "")
+        tooltip.append(alt.Tooltip("mark:N", title=marks[0]))
     row_title, column_title = titles
     colour = alt.Color("value:Q", scale=scale, legend=alt.Legend(title=name, **LEGEND) if legend else None)
     # Numbers stand upright.
@@ -83,10 +116,14 @@ def matrix(
     )
     cells = base.mark_rect().encode(
         color=colour if mask is None else alt.condition("datum.shown == 'masked'", alt.value(MASKED), colour),
-        tooltip=[alt.Tooltip("from:N"), alt.Tooltip("to:N"), alt.Tooltip("shown:N", title=name)],
+        tooltip=tooltip,
     )
     # What is around the cells takes its share: labels, and titles if there are any.
     height = (120 if row_title is None else 210 if legend else 130) + max(140, min(340, 22 * len(rows)))
+    if marks is not None and len(columns) <= MOST_LABELS:
+        # Dark or light, whichever the brightness under it leaves readable.
+        ink = alt.condition("datum.value > 0.6", alt.value("#0b1020"), alt.value("#ffffff"))
+        cells += base.mark_text(fontSize=11).encode(text="mark:N", color=ink, tooltip=tooltip)
     if picked is None:
         return cells.properties(height=height)
     framed = base.transform_filter(

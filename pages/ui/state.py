@@ -89,6 +89,16 @@ def follow_address(page: str) -> None:
     st.session_state[WAS_DRAWN] = st.session_state.pop(DRAWN, None)
     st.session_state[CHOICE] = seen.choice
     st.session_state[OWN] = seen.own
+    _write_address(seen, opened)
+
+
+def rewrite_address() -> None:
+    """Let the address say what is kept now; for pages that let go of what does not exist in what they have read."""
+    seen = replace(st.session_state[SEEN], choice=choice(), own=st.session_state[OWN])
+    _write_address(seen, st.session_state[ADDRESS])
+
+
+def _write_address(seen: Seen, opened: dict[str, str]) -> None:
     st.session_state[SEEN] = seen
     written = {
         TEXT: seen.text, **({TARGET: seen.target} if seen.target else {}), **seen.choice.to_address(),

@@ -5,10 +5,11 @@ from __future__ import annotations
 import base64
 import csv
 import io
+import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -16,9 +17,11 @@ import numpy as np
 from PIL import Image
 from playwright.sync_api import Browser, Locator, Page
 
+from pages.ui.archive import KEPT, TEMPLATE
+from pages.ui.browser import TITLES, browser_payload
 from pages.ui.choice import FIRST, Choice
-from pages.ui.document import document
 from pages.ui.labels import column_labels, row_labels
+from transformer.analysis.heads import head_metrics
 from transformer.analysis.view import axes_of
 from transformer.trace import KINDS, Kind, Trace
 from transformer.translator import Translator
@@ -132,6 +135,16 @@ class Component:
         return pixels[y.astype(int), x.astype(int), :3].astype(int)
 
 
+def document(trace: Trace, choice: Choice, scores: tuple[float, ...]) -> str:
+    """The file that the browser writes, of any trace."""
+    kinds = {kind: browser_payload(trace, head_metrics(trace, kind, scores), choice) for kind in KINDS}
+    kept = {
+        "choice": {"heads": [], **asdict(choice)}, "texts": {"source": trace.source_text, "target": trace.target_text},
+        "kinds": [{"title": TITLES[kind], "data": base64.b64encode(data).decode()} for kind, data in kinds.items()],
+    }
+    return TEMPLATE.replace(KEPT, json.dumps(kept).replace("<", r"\u003c"), 1)
+
+
 @contextmanager
 def opened_document(
     browser: Browser, folder: Path, translator: Translator, trace: Trace, kind: Kind, choice: Choice = FIRST,
@@ -140,6 +153,13 @@ def opened_document(
     """The one file with all attention, as somebody opens it who has nothing but the file."""
     file = folder / "attention.html"
     file.write_text(document(trace, choice, translator.tokenizer.scores), encoding="utf-8")
+    with opened_file(browser, file, **options) as page:
+        yield Component(page, page.locator(f".atlas[data-drawn^='{kind} ']"))
+
+
+@contextmanager
+def opened_file(browser: Browser, file: Path, **options: object) -> Iterator[Page]:
+    """A file of all three kinds, drawn, where nothing can be fetched; nothing may be asked for or go wrong."""
     context = browser.new_context(**{"viewport": {"width": 1440, "height": 900}, **options})
     problems = []
     context.route(re.compile("^(http|ws)"), lambda route: (problems.append(route.request.url), route.abort()))
@@ -150,7 +170,7 @@ def opened_document(
     try:
         page.goto(file.as_uri())
         page.locator(".atlas[data-drawn]").nth(len(KINDS) - 1).wait_for(timeout=60_000)
-        yield Component(page, page.locator(f".atlas[data-drawn^='{kind} ']"))
+        yield page
         assert problems == []
     finally:
         context.close()

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from PIL import Image
 
 from pages.ui.choice import Choice
 from pages.ui.payload import decimals
-from tests.browser.component import SVG, VIRIDIS, labels, middle, texts
+from tests.browser.component import VIRIDIS, labels, middle, texts
 from transformer.trace import Trace
 
 SAID = re.compile(r"\(row (\d+)\) (?:looks at “.*” \(column (\d+)\) with ([\d.]+)|may not look at “.*”: masked)", re.S)
@@ -171,35 +169,3 @@ def test_small_maps_say_and_show_the_same(browse, small_translator, known):
             assert float(told[3]) == weight == known.encoder[layer, head, row, column]
             seen.add((layer, head))
         assert len(seen) > 3
-
-
-def test_a_saved_drawing_holds_every_label(browse, small_translator, known):
-    for kind in ("encoder", "decoder", "cross"):
-        with browse(small_translator, known, kind) as shown:
-            rows, columns = labels(known, kind)
-            written = texts(shown.svg())
-        at = written.index(rows[0])
-        assert written[at : at + len(rows) + len(columns)] == [*rows, *columns]
-
-
-def test_a_saved_drawing_holds_labels_that_found_no_room(browse, small_translator):
-    trace = small_translator.read("The old man reads a book in the garden. " * 3, "Der Hund liest.")
-    with browse(small_translator, trace, "encoder") as shown:
-        svg = shown.svg()
-    rows, columns = labels(trace, "encoder")
-    assert len([text for text in texts(svg) if text in rows]) < len(rows + columns)
-    listed = svg.find(f"{SVG}desc").text.split("\n")
-    assert [one for one in listed if one in rows] == [*rows, *columns]
-
-
-def test_a_saved_picture_is_what_is_seen(browse, small_translator, known):
-    with browse(small_translator, known, "decoder") as shown:
-        once, twice = (Image.open(io.BytesIO(shown.save(name))).convert("RGB") for name in ("PNG", "PNG 2×"))
-        seen = shown.pixels(shown.large)
-        assert once.size == (seen.shape[1], seen.shape[0])
-        assert twice.size == (2 * once.width, 2 * once.height)
-        cells = shown.cells(*size(known, "decoder"))
-        x, y = (cells[..., 0] + cells[..., 2] / 4), (cells[..., 1] + cells[..., 3] / 4)
-        for picture, density in ((once, 1), (twice, 2)):
-            colours = np.asarray(picture)[(y * density).astype(int), (x * density).astype(int)]
-            assert np.array_equal(colours, shown.colours(cells))

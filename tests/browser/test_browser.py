@@ -70,7 +70,7 @@ def test_hovering_says_what_the_tensor_says(reader, model, kind, page):
         for down in (0.4, 0.5, 0.6, 0.7, 0.8, 0.9):
             reader.page.mouse.move(box["x"] + across * box["width"], box["y"] + down * box["height"])
             reader.page.wait_for_timeout(50)
-            told = READ.search(reader.page.locator(".readout").inner_text())
+            told = READ.search(reader.page.locator(".readout").first.inner_text())
             if told is None:
                 continue
             row = int(told[1]) - 1
@@ -121,6 +121,11 @@ def test_a_pinned_cell_names_the_head_that_looks_there_most(reader, model):
     reader.open(f"/encoder_attention?text={quote(sentence)}&rows={it}&columns={animal}")
     layer, head = np.unravel_index(trace.encoder[:, :, it, animal].argmax(), trace.encoder.shape[:2])
     reader.see(f"Of all heads, layer {layer + 1}, head {head + 1} looks there most: ")
+    there = reader.page.get_by_role("button", name="Show that head")
+    there.click()
+    reader.head(layer + 1, head + 1)
+    reader.page.wait_for_url(re.compile(f"layer={layer + 1}"))
+    assert not there.is_visible()
 
 
 def test_the_address_shows_the_same_to_somebody_else(reader, visit, server):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -32,8 +33,9 @@ def app(page: str = "pages/translate.py", **address: str) -> AppTest:
 
 def browsers(test: AppTest) -> list[dict]:
     """What every attention browser on the page was told: the headers of their bytes."""
-    sent = [node.proto.bytes for node in test.get("bidi_component")]
-    return [json.loads(data[4 : 4 + int.from_bytes(data[:4], "little")]) for data in sent]
+    sent = [node.proto.bytes for node in test.get("bidi_component") if node.proto.bytes]
+    headers = [json.loads(data[4 : 4 + int.from_bytes(data[:4], "little")]) for data in sent]
+    return [header for header in headers if "asked" in header]
 
 
 def test_characters_that_the_model_never_learned_are_named():
@@ -48,7 +50,7 @@ def test_every_page_opens_with_something_to_look_at(page):
     test = app(page)
     assert healthy(test) and not test.warning
     assert len(browsers(test)) == {"pages/translate.py": 3, "pages/about.py": 0, COMPARE: 0}.get(page, 1)
-    charts = {"pages/masked_attention.py": 3, "pages/cross_attention.py": 2, COMPARE: 3}
+    charts = {"pages/cross_attention.py": 2, COMPARE: 3}
     assert len(test.get("vega_lite_chart")) == charts.get(page, 0)
 
 
@@ -108,6 +110,26 @@ def test_every_setting_reaches_the_browser(name, value):
     assert asked == {"threshold": 25, "rows": [0, 2]}.get(name, value)
 
 
+def test_a_shorter_sentence_lets_go_of_pieces_in_the_address_too():
+    test = app("pages/encoder_attention.py", text="I have a dream of a red car.", rows="0.7", columns="8")
+    first = browsers(test)[0]["asked"]
+    assert test.query_params["rows"] == "0.7" and first["choice"]["columns"] == [8]
+    submit(test, "I see.")
+    assert healthy(test) and test.query_params["rows"] == "0" and "columns" not in test.query_params
+    assert browsers(test)[0]["asked"] == first, "the browser lets go by itself"
+    assert browsers(test.run())[0]["asked"] == first and test.query_params["rows"] == "0"
+    test = app("pages/encoder_attention.py", text="I see.", rows="0.7")
+    assert browsers(test)[0]["asked"]["choice"]["rows"] == [0] and test.query_params["rows"] == "0"
+
+
+def test_pinned_pieces_are_summed_in_the_table():
+    test = app("pages/cross_attention.py", text="I have a dream.", rows="1.3", columns="0", layer="2")
+    view = view_of(Translator.load(device="cpu").translate("I have a dream."), "cross")
+    assert len(test.dataframe) == 2, "one column is no sum"
+    told = test.dataframe[1].value["sum of rows 2, 4"]
+    assert list(told.astype(float)) == pytest.approx(list(decimals(view.weights[1, 0, [1, 3]]).sum(axis=0)), abs=1e-9)
+
+
 def test_choices_survive_a_change_of_page():
     test = app("pages/encoder_attention.py", text="Where is the dog?", layer="4", head="7", words="true")
     for page in ("pages/about.py", "pages/cross_attention.py", "pages/translate.py", "pages/masked_attention.py"):
@@ -160,25 +182,51 @@ def test_a_word_is_followed_through_the_layers():
     test.run()
     assert healthy(test) and "**Head 7 of every layer**" in texts(test)
     assert [test.query_params[name] for name in ("compare_row", "head", "words")] == ["3", "7", "true"]
+    table = test.dataframe[0].value
+    view = view_of(Translator.load(device="cpu").translate("I have a dream."), "encoder", words=True)
+    assert list(table["largest is head"]) == [str(head) for head in view.weights[:, :, 3].argmax(axis=1).ravel() + 1]
+    largest = view.weights[:, :, 3].max(axis=1).ravel()
+    assert list(table["Largest of all heads of a layer"]) == pytest.approx(list(largest))
     submit(test, "No.")
-    assert healthy(test), "a word that a shorter sentence does not have"
+    assert healthy(test) and test.query_params["compare_row"] == "1", "a word that a shorter sentence does not have"
 
 
-def versus(test: AppTest) -> list[dict]:
-    (node,) = test.get("bidi_component")
+def test_the_future_is_masked_through_the_layers():
+    test = app(COMPARE, text="I have a dream.", compare_part="layers", compare_kind="decoder", compare_row="1")
+    spec = json.loads(test.get("vega_lite_chart")[0].proto.spec)
+    assert "masked" in json.dumps(spec["encoding"]["color"])
+    assert set(test.dataframe[0].value["to"].str[:2]) == {"1:", "2:"}
+
+
+def maps(test: AppTest) -> list[dict]:
+    """The maps that are drawn side by side."""
+    (node,) = (node for node in test.get("bidi_component") if node.proto.json)
     return json.loads(node.proto.json)["sides"]
+
+
+def test_the_mask_makes_weights_of_scores():
+    test = app("pages/masked_attention.py", text="I have a dream.", layer="3", head="2")
+    scores, mask, weights = maps(test)
+    trace = Translator.load(device="cpu").translate("I have a dream.", details=True)
+    assert scores["values"] == pytest.approx(list(trace.details["decoder_scores"][2, 1].ravel()), abs=1e-4)
+    assert not any(scores["masked"]) and mask["masked"] == weights["masked"] == list((~trace.decoder_mask).ravel())
+    assert weights["values"] == pytest.approx(list(trace.decoder[2, 1].ravel()), abs=1e-4)
+    size = len(trace.decoder_mask)
+    kept = np.array(scores["values"]).reshape(size, size) + np.where(trace.decoder_mask, 0, -np.inf)
+    softmax = np.exp(kept) / np.exp(kept).sum(axis=1, keepdims=True)
+    assert weights["values"] == pytest.approx(list(softmax.ravel()), abs=2e-4)
 
 
 def test_tired_against_wide():
     test = app(COMPARE, compare_part="versus", text="x")
-    first, second, difference = versus(test)
+    first, second, difference = maps(test)
     assert healthy(test) and "differ most here" in texts(test)
     assert any("tired" in label for label in first["columns"]) and any("wide" in label for label in second["columns"])
     assert any("tired" in label and "wide" in label for label in difference["columns"])
     expected = [round(b - a, 4) for a, b in zip(first["values"], second["values"], strict=True)]
     assert difference["values"] == pytest.approx(expected, abs=1e-9)
     test.selectbox("compare_b_kind").set_value("cross").run()
-    assert healthy(test) and len(versus(test)) == 2 and "no difference to draw" in texts(test)
+    assert healthy(test) and len(maps(test)) == 2 and "no difference to draw" in texts(test)
     assert test.query_params["compare_b"].startswith("cross.")
     test.text_input("compare_a_text").set_value("  ").run()
     assert healthy(test) and ["nothing to read" in warning.value for warning in test.warning] == [True]

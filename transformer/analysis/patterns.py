@@ -27,7 +27,8 @@ class Pattern:
             only for self-attention, else 0. Rows that have no such position are left out of the mean.
         special: mean share on start and end symbols.
         entropy: mean entropy of the rows, nats (Shannon 1948); `limit` is what even attention would have.
-        strongest: the strongest link between two places that are not special and not the same; None without one.
+        strongest: the strongest link to a place that is not special, in self-attention between two places that are
+            neither special nor the same; None without one.
     """
 
     previous: float
@@ -73,9 +74,10 @@ def pattern(
     """
     special_columns = np.array([group[0].special for group in columns])
     special_rows = np.array([group[0].special for group in rows])
-    linkable = mask & ~special_columns[None, :] & ~special_rows[:, None]
+    linkable = mask & ~special_columns[None, :]
     if same_text:
-        linkable &= ~np.eye(len(rows), len(columns), dtype=bool)
+        # In cross-attention the start symbol's row is the step that writes the first word.
+        linkable &= ~special_rows[:, None] & ~np.eye(len(rows), len(columns), dtype=bool)
     strongest = None
     if linkable.any():
         row, column = np.unravel_index(np.argmax(np.where(linkable, weights, -1.0)), weights.shape)

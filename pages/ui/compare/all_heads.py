@@ -75,7 +75,10 @@ def _table(here: dict[Kind, HeadMetrics], many: Statistics) -> None:
         table = table[(table["name here"] != "") | (table[f"name {MANY.format(many.sentences)}"] != "")]
     picked = st.dataframe(
         table, key="compare_table", hide_index=True, height=420, on_select="rerun", selection_mode="single-row",
-        column_config={name: st.column_config.NumberColumn(format="%.3f") for name in table.columns[5:]},
+        column_config={
+            **{name: st.column_config.TextColumn(width=150) for name in table.columns[3:5]},
+            **{name: st.column_config.NumberColumn(format="%.3f") for name in table.columns[5:]},
+        },
     ).selection.rows
     if picked:
         row = table.iloc[picked[0]]

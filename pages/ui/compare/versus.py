@@ -9,9 +9,10 @@ import numpy as np
 import streamlit as st
 
 from pages.ui import inference, state
-from pages.ui.browser import STYLE, TITLES, script
+from pages.ui.browser import TITLES
 from pages.ui.compare.comparison import Comparison, Pin
-from pages.ui.labels import column_labels, row_labels, titles
+from pages.ui.labels import column_labels, row_labels
+from pages.ui.maps import DIFFERENCE, Map, side_by_side
 from pages.ui.payload import decimals
 from pages.ui.plain import markdown
 from transformer.analysis.similarity import jensen_shannon
@@ -20,11 +21,6 @@ from transformer.errors import AtlasError
 from transformer.translator import Translator
 
 SHORT = {"encoder": "Encoder", "decoder": "Masked", "cross": "Cross"}
-
-component = st.components.v2.component(
-    "versus", js=script("payload", "colours", "surface", "map", "controls", "versus"), css=STYLE
-)
-
 
 def show_versus(model: Translator) -> None:
     """The two pins with their controls, the maps, and what differs most."""
@@ -38,8 +34,8 @@ def show_versus(model: Translator) -> None:
     sides = [_side(f"{name.upper()}: {_title(pin)}", views[name], pin) for name, pin in pins.items()]
     agree = pins["a"].kind == pins["b"].kind and views["a"].mask.shape == views["b"].mask.shape
     if agree:
-        sides.append(_difference(sides, views))
-    component(key="versus", data={"sides": sides}, width="stretch")
+        sides.append(_difference(sides))
+    side_by_side(sides, "versus")
     if agree:
         st.markdown(_differs_most(sides[2]))
         _other_heads(pins["a"], pins["b"], views)
@@ -85,26 +81,21 @@ def _title(pin: Pin) -> str:
     return f"{TITLES[pin.kind]}, layer {pin.layer + 1}, head {pin.head + 1}"
 
 
-def _side(title: str, view: View, pin: Pin) -> dict[str, Any]:
+def _side(title: str, view: View, pin: Pin) -> Map:
     weights = decimals(view.weights[pin.layer, pin.head])
-    return {
-        "title": title, "rows": row_labels(view.axes), "columns": column_labels(view.axes), "scale": "0 to 1",
-        "axes": dict(zip(("from", "to"), titles(view.axes.words), strict=True)),
-        "values": weights.ravel().tolist(), "masked": (~view.mask).ravel().astype(int).tolist(),
-    }
+    return Map(title, row_labels(view.axes), column_labels(view.axes), weights, view.mask, words=view.axes.words)
 
 
-def _difference(sides: list[dict[str, Any]], views: dict[str, View]) -> dict[str, Any]:
+def _difference(sides: list[Map]) -> Map:
     """B minus A; where their pieces differ, both are named."""
     first, second = sides
-    both = {side: list(map(_both, first[side], second[side])) for side in ("rows", "columns")}
-    values = (np.array(second["values"]) - np.array(first["values"])).round(4)
+    values = (second.values - first.values).round(4)
     most = np.abs(values).max()
-    return {
-        **first, **both, "title": f"B minus A, colours from -{most:.2f} to {most:.2f}", "scale": "difference",
-        "values": values.tolist(),
-        "masked": (~(views["a"].mask | views["b"].mask)).ravel().astype(int).tolist(),
-    }
+    return Map(
+        f"B minus A, colours from -{most:.2f} to {most:.2f}", list(map(_both, first.rows, second.rows)),
+        list(map(_both, first.columns, second.columns)), values, first.mask | second.mask, words=first.words,
+        scale=DIFFERENCE,
+    )
 
 
 def _other_heads(a: Pin, b: Pin, views: dict[str, View]) -> None:
@@ -128,13 +119,12 @@ def _both(one: str, other: str) -> str:
     return one if one == other else f"{one} / {other}"
 
 
-def _differs_most(difference: dict[str, Any]) -> str:
+def _differs_most(difference: Map) -> str:
     """Markdown: the cell with the largest difference."""
-    values = np.array(difference["values"]).reshape(len(difference["rows"]), len(difference["columns"]))
-    row, column = np.unravel_index(np.abs(values).argmax(), values.shape)
-    value = values[row, column]
+    row, column = np.unravel_index(np.abs(difference.values).argmax(), difference.values.shape)
+    value = difference.values[row, column]
     if value == 0:
         return "The two maps are equal."
-    source, target = markdown(difference["rows"][row]), markdown(difference["columns"][column])
+    source, target = markdown(difference.rows[row]), markdown(difference.columns[column])
     more = "more" if value > 0 else "less"
     return f"They differ most here: in B, **{source}** looks at **{target}** {more} than in A, by {abs(value):.2f}."

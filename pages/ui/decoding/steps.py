@@ -25,7 +25,8 @@ SCRIPTS = (
     *(f"decoding_steps/{name}" for name in ("road", "strip", "what_if", "looks", "tree", "settings", "steps")),
 )
 SCRIPT = "\n".join((ASSETS / f"{name}.js").read_text(encoding="utf-8") for name in SCRIPTS)
-STYLE = (ASSETS / "decoding_steps" / "style.css").read_text(encoding="utf-8")
+STYLES = ("attention_browser/controls", "decoding_steps/style")
+STYLE = "\n".join((ASSETS / f"{name}.css").read_text(encoding="utf-8") for name in STYLES)
 
 KEY = "decoding_steps"
 # The course that the browser was last asked to show, and the one it holds; they differ once the reader used it.

@@ -44,8 +44,11 @@ def test_strongest_link_leaves_out_special_pieces_and_oneself():
     weights = np.array([[0.9, 0.1, 0.0], [0.3, 0.1, 0.6], [0.0, 1.0, 0.0]])
     found = pattern(weights, np.ones((3, 3), bool), groups(3), groups(3), same_text=True)
     assert found.strongest == Link(1, 0, 0.3)
-    found = pattern(weights, np.ones((3, 3), bool), groups(3), groups(3), same_text=False)
-    assert found.strongest == Link(0, 0, 0.9)
+    rows = ((Piece(1, "<s>", None, True),), *groups(2, end=False))
+    found = pattern(weights, np.ones((3, 3), bool), rows, groups(3), same_text=False)
+    assert found.strongest == Link(2, 1, 1.0)
+    found = pattern(weights[:2], np.ones((2, 3), bool), rows[:2], groups(3), same_text=False)
+    assert found.strongest == Link(0, 0, 0.9), "the step that reads the start symbol writes the first word"
 
 
 def test_no_link_where_there_is_only_the_end():

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import pytest
 
@@ -42,3 +42,9 @@ def test_rubbish_from_the_browser_is_as_at_first(value):
 
 def test_a_choice_is_kept_to_what_a_model_has():
     assert Choice(layer=9, head=2).within(6, 8) == Choice(layer=5, head=2)
+
+
+def test_only_what_there_is_stays_pinned():
+    choice = Choice(layer=3, rows=(0, 9, 4), columns=(7, 1), words=True)
+    assert choice.pinned_within(5, 7) == replace(choice, rows=(0, 4), columns=(1,))
+    assert choice.pinned_within(99, 99) == choice

@@ -1,10 +1,10 @@
-// Two heads side by side, and their difference where their axes agree; pointing at a cell points at it in all of them.
+// Maps side by side; pointing at a cell points at it in all of them.
 
 const DIFFERENCE = "difference";
 
-class Versus {
+class SideBySide {
   constructor(parent) {
-    this.maps = element("div", { class: "versus" });
+    this.maps = element("div", { class: "maps" });
     this.readout = element("p", { class: "readout" });
     this.spoken = element("p", { class: "spoken", "aria-live": "polite" });
     this.root = element("div", { class: "atlas" }, this.maps, this.readout, this.spoken);
@@ -60,12 +60,12 @@ class Versus {
       for (const side of this.sides) {
         const choice = { scale: side.scale, threshold: 0 };
         const shades = shadesOf(side.scale === DIFFERENCE ? DIFFERENCE : "viridis");
-        side.geometry = mapGeometry(side.arranged, side.box.clientWidth, { rows: 0, columns: 0 });
+        side.geometry = mapGeometry(side.arranged, side.box.clientWidth, false);
         const surface = new CanvasSurface(side.canvas, side.geometry.width, side.geometry.height, window.devicePixelRatio);
         drawMap(surface, side.geometry, { arranged: side.arranged, choice, shades, theme, hover: this.hover, selected, axes: side.axes });
       }
       this.readout.textContent = this.told();
-      this.root.dataset.drawn = "versus";
+      this.root.dataset.drawn = "maps";
     });
   }
 
@@ -76,7 +76,7 @@ class Versus {
     return this.sides.filter(({ arranged }) => !(row >= arranged.rows.length) && !(column >= arranged.columns.length))
       .map(({ title, arranged }) => {
         if (row === undefined || column === undefined) return `${title}: ${(arranged.rows[row] ?? arranged.columns[column]).label}`;
-        return `${title}: “${arranged.rows[row].label}” to “${arranged.columns[column].label}” ${shownWeight(arranged, row, column)}`;
+        return `${title}: ${quote(arranged.rows[row].label)} to ${quote(arranged.columns[column].label)} ${shownWeight(arranged, row, column)}`;
       }).join(" · ");
   }
 
@@ -96,14 +96,14 @@ class Versus {
   }
 }
 
-const shownVersus = new WeakMap();
+const shownMaps = new WeakMap();
 
-export default function versus({ data, parentElement }) {
-  const shown = shownVersus.get(parentElement) ?? new Versus(parentElement);
-  shownVersus.set(parentElement, shown);
+export default function sideBySide({ data, parentElement }) {
+  const shown = shownMaps.get(parentElement) ?? new SideBySide(parentElement);
+  shownMaps.set(parentElement, shown);
   shown.show(data);
   return () => {
-    shownVersus.delete(parentElement);
+    shownMaps.delete(parentElement);
     shown.close();
   };
 }

@@ -1,0 +1,36 @@
+// In every page that benchmarks/browser.py opens: tasks of more than 50 ms, and for each key or click the time until the
+// frame after it was presented.
+window.tasks = [];
+window.answers = [];
+new PerformanceObserver(list => tasks.push(...list.getEntries().map(task => task.duration)))
+  .observe({ type: "longtask", buffered: true });
+for (const kind of ["keydown", "click"]) {
+  addEventListener(kind, event => requestAnimationFrame(() => {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = () => answers.push(performance.now() - event.timeStamp);
+    port2.postMessage(0);
+  }), { capture: true });
+}
+window.atlas = () => {
+  for (const host of [document, ...document.querySelectorAll("[data-testid=stBidiComponentIsolated]")]) {
+    const found = (host.shadowRoot ?? host).querySelector(".atlas");
+    if (found) return found;
+  }
+};
+window.nodes = (root = document) => {
+  let count = 0;
+  for (const one of root.querySelectorAll("*")) count += 1 + (one.shadowRoot ? nodes(one.shadowRoot) : 0);
+  return count;
+};
+// Resolves with the seconds from Enter to the first frame that shows another sentence.
+window.submitted = () => {
+  const before = atlas().dataset.drawn;
+  window.shown = new Promise(done => addEventListener("keydown", event => {
+    const look = () => {
+      const drawn = atlas()?.dataset.drawn;
+      if (drawn && drawn !== before) done((performance.now() - event.timeStamp) / 1000);
+      else requestAnimationFrame(look);
+    };
+    look();
+  }, { once: true, capture: true }));
+};

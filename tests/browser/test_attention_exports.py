@@ -1,0 +1,194 @@
+"""What is saved of the attention browser: pictures, numbers, and one file with everything."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from pathlib import Path
+from urllib.parse import quote
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from pages.ui.browser import TITLES
+from pages.ui.choice import Choice
+from pages.ui.figures import sums
+from tests.browser.component import SVG, Component, labels, middle, opened_file, texts
+from transformer.analysis.view import view_of
+from transformer.trace import Trace
+
+EVERYTHING = "HTML, everything"
+
+
+@pytest.fixture(scope="module")
+def trace(small_translator) -> Trace:
+    return small_translator.read("The dog reads.", "Der Hund liest.")
+
+
+def test_a_saved_drawing_holds_every_label(browse, small_translator, trace):
+    for kind in ("encoder", "decoder", "cross"):
+        with browse(small_translator, trace, kind) as shown:
+            rows, columns = labels(trace, kind)
+            written = texts(shown.svg())
+        at = written.index(rows[0])
+        assert written[at : at + len(rows) + len(columns)] == [*rows, *columns]
+
+
+def test_a_saved_drawing_holds_labels_that_found_no_room(browse, small_translator):
+    trace = small_translator.read("The old man reads a book in the garden. " * 3, "Der Hund liest.")
+    with browse(small_translator, trace, "encoder") as shown:
+        svg = shown.svg()
+    rows, columns = labels(trace, "encoder")
+    assert len([text for text in texts(svg) if text in rows]) < len(rows + columns)
+    listed = svg.find(f"{SVG}desc").text.split("\n")
+    assert [one for one in listed if one in rows] == [*rows, *columns]
+
+
+def captions(svg: ElementTree.Element) -> list[str]:
+    """The lines under a saved figure: title, sentence, and what was done to the numbers."""
+    written = texts(svg)
+    return written[next(at for at, text in enumerate(written) if re.search(r", layer \d+, heads? \d", text)) :]
+
+
+@pytest.mark.parametrize(("kind", "title", "sentence"), [
+    ("encoder", "Encoder self-attention, layer 2, head 2", "The dog reads."),
+    ("decoder", "Masked self-attention, layer 2, head 2", "Der Hund liest."),
+    ("cross", "Cross-attention, layer 2, head 2", "The dog reads. → Der Hund liest."),
+])
+def test_a_saved_picture_says_what_it_is(browse, small_translator, trace, kind, title, sentence):
+    choice = Choice(layer=1, head=1, scale="each head its own", hide=True, threshold=3)
+    with browse(small_translator, trace, kind, choice) as shown:
+        named, read, *rest = captions(shown.svg())
+        assert (named, read) == (title, sentence)
+        notes = " ".join(rest)
+        largest = view_of(trace, kind, words=False, special=False).weights[1, 1].max()
+        told = float(re.search(r"Colour: weight, 0 to ([\d.]+), this head's largest\.", notes)[1])
+        assert told == pytest.approx(largest, abs=1.01e-4)
+        assert ("Grey, hatched: masked." in notes) == (kind == "decoder")
+        assert "hidden, and every row is scaled to 1." in notes and "Weights below 0.03 are left out." in notes
+        shown.choose("Show as", "lines")
+        shown.root.get_by_role("button", name="head 4", exact=True).click()
+        shown.settle()
+        assert captions(shown.svg())[0] == title.replace("head 2", "heads 2, 4")
+
+
+def test_a_long_sentence_is_broken_into_lines(browse, small_translator):
+    text = "The old man. " * 3 + "w" * 60
+    trace = small_translator.read(text, "Der Hund liest.")
+    with browse(small_translator, trace, "encoder", viewport={"width": 390, "height": 844}) as shown:
+        _, *lines = captions(shown.svg())
+    assert "".join(lines).replace(" ", "").startswith(text.replace(" ", ""))
+    assert len(lines) > 2 and max(map(len, lines)) < 80
+
+
+def test_a_saved_picture_is_what_is_seen(browse, small_translator, trace):
+    rows, columns = trace.decoder.shape[2:]
+    with browse(small_translator, trace, "decoder") as shown:
+        once, twice = (Image.open(io.BytesIO(shown.save(name))).convert("RGB") for name in ("PNG", "PNG 2×"))
+        seen = shown.pixels(shown.large)
+        svg = shown.svg()
+        assert once.size == (seen.shape[1], int(svg.get("height")))
+        assert twice.size == (2 * once.width, 2 * once.height)
+        cells = shown.cells(rows, columns)
+        x, y = (cells[..., 0] + cells[..., 2] / 4), (cells[..., 1] + cells[..., 3] / 4)
+        for picture, density in ((once, 1), (twice, 2)):
+            colours = np.asarray(picture)[(y * density).astype(int), (x * density).astype(int)]
+            assert np.array_equal(colours, shown.colours(cells))
+
+
+@pytest.mark.parametrize("kind", ["encoder", "decoder"])
+def test_sums_are_the_same_numbers_everywhere(browse, small_translator, trace, kind):
+    choice = Choice(layer=1, head=2, rows=(4, 2), columns=(1, 0, 3))
+    view = view_of(trace, kind)
+    rows, columns = labels(trace, kind)
+    down = sums(view, 1, 2, choice.rows, of_rows=True)
+    across = sums(view, 1, 2, choice.columns, of_rows=False)
+    assert list(down.columns) == ["column", "to", "sum of rows 3, 5"]
+    with browse(small_translator, trace, kind, choice) as shown:
+        added = [one for one in shown.table() if "+" in one["row"] + one["column"]]
+        assert [(one["row"], one["from"]) for one in added[: len(columns)]] == [
+            ("3+5", f"{rows[2]} + {rows[4]}")
+        ] * len(columns)
+        assert [one["weight"] for one in added[: len(columns)]] == list(down["sum of rows 3, 5"])
+        assert [one["to"] for one in added[: len(columns)]] == columns == list(down["to"])
+        assert [one["weight"] for one in added[len(columns) :]] == list(across["sum of columns 1, 2, 4"])
+        saved = json.loads(shown.save("JSON"))
+        assert saved["sums"]["rows"]["of"] == [3, 5] and saved["sums"]["columns"]["of"] == [1, 2, 4]
+        assert [f"{one:.4f}" for one in saved["sums"]["rows"]["weights"]] == list(down["sum of rows 3, 5"])
+        total = sum(float(down["sum of rows 3, 5"][at]) for at in (0, 1, 3))
+        shown.large.focus()
+        shown.press(".", ",")
+        for said in (shown.readout, shown.root.locator(".spoken").inner_text()):
+            assert f"“{rows[2]}” and “{rows[4]}” (rows 3, 5) look at" in said
+            assert "(columns 1, 2, 4)" in said and said.endswith(f"with {total:.4f} in all")
+
+
+def test_the_sum_of_rows_is_read_out(browse, small_translator, trace):
+    rows, columns = labels(trace, "encoder")
+    down = sums(view_of(trace, "encoder"), 0, 0, (0, 3), of_rows=True)["sum of rows 1, 4"]
+    best = sorted(down, key=float, reverse=True)[:3]
+    with browse(small_translator, trace, "encoder", Choice(rows=(0, 3))) as shown:
+        assert re.findall(r"\d\.\d{4}", shown.readout) == best
+        assert f"“{rows[0]}” and “{rows[3]}” (rows 1, 4) together look most at" in shown.readout
+        cells = shown.cells(len(rows), len(columns))
+        assert "(row 2) looks at" in shown.hover(*middle(cells[1, 1])), "what is pointed at is told first"
+
+
+@pytest.mark.parametrize("size", [(1440, 900), (390, 844)], ids=str)
+def test_pinning_moves_nothing(browse, small_translator, trace, size):
+    rows, columns = trace.encoder.shape[2:]
+    viewport = {"width": size[0], "height": size[1]}
+    with browse(small_translator, trace, "encoder", viewport=viewport) as shown:
+        before, box = shown.cells(rows, columns), shown.large.bounding_box()
+        shown.click(*middle(before[2, 1]))
+        assert "(row 3) looks at" in shown.readout
+        assert np.array_equal(shown.cells(rows, columns), before) and shown.large.bounding_box() == box
+
+
+def test_one_file_of_everything_needs_no_server_and_no_network(browser, visit, server, tmp_path: Path):
+    """64 pieces: saved without a message to the server, opened where nothing can be fetched."""
+    with visit(server) as reader:
+        sent = []
+        reader.page.on("websocket", lambda socket: socket.on("framesent", lambda frame: sent.append("frame")))
+        reader.page.on("request", lambda request: sent.append(request.url))
+        reader.open(f"/cross_attention?text={'dog cat ' * 31}dog&target={'Hund Katze ' * 31}&layer=2&head=7")
+        reader.maps(1)
+        reader.wait()
+        assert sent
+        sent.clear()
+        shown = Component(reader.page, reader.page.locator(".atlas"))
+        content, table = shown.save(EVERYTHING), shown.table()
+        assert [one for one in sent if not str(one).startswith("blob:")] == []
+    assert 500_000 < len(content) < 2_500_000
+    file = tmp_path / "attention.html"
+    file.write_bytes(content)
+    with opened_file(browser, file) as page:
+        assert page.title().startswith("dog cat ")
+        assert page.get_by_role("heading", level=2).all_inner_texts() == list(TITLES.values())
+        cross, encoder = (
+            Component(page, page.locator(f".atlas[data-drawn^='{kind} ']")) for kind in ("cross", "encoder")
+        )
+        assert cross.head == encoder.head == (2, 7), "what the reader looked at"
+        assert cross.table() == table
+        for label, option in (("Layer", "4"), ("Head", "1"), ("Scale", "square root"), ("Show as", "lines")):
+            encoder.choose(label, option)
+        assert encoder.head == (4, 1) and encoder.svg().findall(f"{SVG}line")
+        encoder.root.locator(".save summary").click()
+        assert not encoder.root.get_by_role("button", name=EVERYTHING).is_visible(), "it has only its own kind"
+
+
+def test_a_file_shows_any_text_as_itself(visit, browser, server, tmp_path: Path):
+    text = "</script><script>alert(1)</script> <!-- $& {{kept}} שלום 🙂"
+    with visit(server) as reader:
+        reader.open(f"/encoder_attention?text={quote(text)}")
+        reader.maps(1)
+        reader.wait()
+        content = Component(reader.page, reader.page.locator(".atlas")).save(EVERYTHING)
+    file = tmp_path / "attention.html"
+    file.write_bytes(content)
+    with opened_file(browser, file) as page:
+        assert page.get_by_role("heading", level=1).inner_text().startswith(text)
+        assert page.locator("script").count() == 2
