@@ -21,7 +21,7 @@ UNREADABLE = ["", "  ", "\x00", "word " * 1000]
 RUBBISH = ["", "0", "-1", "99999", "1e9", "nan", "²", "9" * 400, "<b>", "1.2.3", "٣"]
 
 
-def opened(page: str, **address: str) -> AppTest:
+def opened(page: str = "pages/translate.py", **address: str) -> AppTest:
     """The app, opened at a page with an address."""
     test = AppTest.from_file("../../app.py", default_timeout=240)
     for key, value in address.items():

@@ -26,11 +26,6 @@ COMPARE = "pages/compare_heads.py"
 PAGES = [*READING, COMPARE, "pages/about.py"]
 
 
-def app(page: str = "pages/translate.py", **address: str) -> AppTest:
-    """The app, opened at a page with an address."""
-    return opened(page, **address)
-
-
 def browsers(test: AppTest) -> list[dict]:
     """What every attention browser on the page was told: the headers of their bytes."""
     sent = [node.proto.bytes for node in test.get("bidi_component") if node.proto.bytes]
@@ -39,7 +34,7 @@ def browsers(test: AppTest) -> list[dict]:
 
 
 def test_characters_that_the_model_never_learned_are_named():
-    test = app()
+    test = opened()
     assert "no piece for" not in texts(test)
     submit(test, "I have a 🙂 and 漢 🙂.")
     assert "no piece for 🙂 漢:" in texts(test)
@@ -47,7 +42,7 @@ def test_characters_that_the_model_never_learned_are_named():
 
 @pytest.mark.parametrize("page", PAGES)
 def test_every_page_opens_with_something_to_look_at(page):
-    test = app(page)
+    test = opened(page)
     assert healthy(test) and not test.warning
     assert len(browsers(test)) == {"pages/translate.py": 3, "pages/about.py": 0, COMPARE: 0}.get(page, 1)
     charts = {"pages/cross_attention.py": 2, COMPARE: 3}
@@ -55,7 +50,7 @@ def test_every_page_opens_with_something_to_look_at(page):
 
 
 def test_a_sentence_is_translated():
-    test = app()
+    test = opened()
     submit(test, "I have a dream.")
     assert healthy(test)
     expected = Translator.load(device="cpu").translate("I have a dream.").target_text
@@ -65,7 +60,7 @@ def test_a_sentence_is_translated():
 
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_every_example_is_translated(example):
-    test = app("pages/cross_attention.py")
+    test = opened("pages/cross_attention.py")
     test.selectbox("example").set_value(example).run()
     assert healthy(test) and test.text_input("text").value == example
     assert test.selectbox("example").value is None
@@ -74,7 +69,7 @@ def test_every_example_is_translated(example):
 @pytest.mark.parametrize("page", ATTENTION)
 @pytest.mark.parametrize(("layer", "head"), [(1, 1), (6, 8), (3, 5)])
 def test_every_layer_and_head_can_be_chosen(page, layer, head):
-    test = app(page, text="I have a dream.", layer=str(layer), head=str(head))
+    test = opened(page, text="I have a dream.", layer=str(layer), head=str(head))
     assert healthy(test)
     (header,) = browsers(test)
     assert (header["asked"]["choice"]["layer"], header["asked"]["choice"]["head"]) == (layer - 1, head - 1)
@@ -92,7 +87,7 @@ def test_every_layer_and_head_can_be_chosen(page, layer, head):
 @pytest.mark.parametrize("words", ["false", "true"])
 @pytest.mark.parametrize("hide", ["false", "true"])
 def test_every_arrangement_is_explained(page, words, hide):
-    test = app(page, text="The old man is reading a newspaper.", layer="2", words=words, hide=hide)
+    test = opened(page, text="The old man is reading a newspaper.", layer="2", words=words, hide=hide)
     assert healthy(test) and not test.warning
     assert ("scaled up to 1" in texts(test)) == (hide == "true")
     assert ("sum over its pieces" in texts(test)) == (words == "true")
@@ -104,26 +99,26 @@ def test_every_arrangement_is_explained(page, words, hide):
     + [("look", look) for look in LOOKS] + [("threshold", "25"), ("metric", "entropy"), ("rows", "0.2")],
 )
 def test_every_setting_reaches_the_browser(name, value):
-    test = app("pages/cross_attention.py", text="Hello.", **{name: value})
+    test = opened("pages/cross_attention.py", text="Hello.", **{name: value})
     assert healthy(test)
     asked = browsers(test)[0]["asked"]["choice"][name]
     assert asked == {"threshold": 25, "rows": [0, 2]}.get(name, value)
 
 
 def test_a_shorter_sentence_lets_go_of_pieces_in_the_address_too():
-    test = app("pages/encoder_attention.py", text="I have a dream of a red car.", rows="0.7", columns="8")
+    test = opened("pages/encoder_attention.py", text="I have a dream of a red car.", rows="0.7", columns="8")
     first = browsers(test)[0]["asked"]
     assert test.query_params["rows"] == "0.7" and first["choice"]["columns"] == [8]
     submit(test, "I see.")
     assert healthy(test) and test.query_params["rows"] == "0" and "columns" not in test.query_params
     assert browsers(test)[0]["asked"] == first, "the browser lets go by itself"
     assert browsers(test.run())[0]["asked"] == first and test.query_params["rows"] == "0"
-    test = app("pages/encoder_attention.py", text="I see.", rows="0.7")
+    test = opened("pages/encoder_attention.py", text="I see.", rows="0.7")
     assert browsers(test)[0]["asked"]["choice"]["rows"] == [0] and test.query_params["rows"] == "0"
 
 
 def test_pinned_pieces_are_summed_in_the_table():
-    test = app("pages/cross_attention.py", text="I have a dream.", rows="1.3", columns="0", layer="2")
+    test = opened("pages/cross_attention.py", text="I have a dream.", rows="1.3", columns="0", layer="2")
     view = view_of(Translator.load(device="cpu").translate("I have a dream."), "cross")
     assert len(test.dataframe) == 2, "one column is no sum"
     told = test.dataframe[1].value["sum of rows 2, 4"]
@@ -131,7 +126,7 @@ def test_pinned_pieces_are_summed_in_the_table():
 
 
 def test_choices_survive_a_change_of_page():
-    test = app("pages/encoder_attention.py", text="Where is the dog?", layer="4", head="7", words="true")
+    test = opened("pages/encoder_attention.py", text="Where is the dog?", layer="4", head="7", words="true")
     for page in ("pages/about.py", "pages/cross_attention.py", "pages/translate.py", "pages/masked_attention.py"):
         test.switch_page(page).run()
         assert healthy(test)
@@ -143,7 +138,7 @@ def test_choices_survive_a_change_of_page():
 
 def test_the_browser_is_asked_again_only_for_something_new():
     """What the reader chose in the browser is not undone by what it was asked to show before."""
-    test = app("pages/encoder_attention.py", text="Hello.", layer="2")
+    test = opened("pages/encoder_attention.py", text="Hello.", layer="2")
     first = browsers(test)[0]["asked"]
     assert browsers(test.run())[0]["asked"] == first
     submit(test, "Hello again.")
@@ -157,7 +152,7 @@ def test_the_browser_is_asked_again_only_for_something_new():
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
 def test_every_comparison_works(part, kind):
     address = {"text": "I have a dream.", "compare_part": part, "compare_kind": kind}
-    test = app(COMPARE, **address)
+    test = opened(COMPARE, **address)
     assert healthy(test) and not test.warning
     drawn = {"heads": 3, "similarity": 2, "versus": 0, "layers": 3}
     assert len(test.get("vega_lite_chart")) == drawn[part]
@@ -166,7 +161,7 @@ def test_every_comparison_works(part, kind):
 
 
 def test_every_metric_can_be_mapped():
-    test = app(COMPARE, text="I have a dream.")
+    test = opened(COMPARE, text="I have a dream.")
     for name in ("entropy", "distance", "alignment_read", "strongest_rarest"):
         test.selectbox("compare_metric").set_value(name).run()
         assert healthy(test) and test.query_params["compare_metric"] == name
@@ -175,7 +170,7 @@ def test_every_metric_can_be_mapped():
 
 
 def test_a_word_is_followed_through_the_layers():
-    test = app(COMPARE, text="I have a dream.", compare_part="layers")
+    test = opened(COMPARE, text="I have a dream.", compare_part="layers")
     test.selectbox("compare_row").set_value(3)
     test.selectbox("compare_head").set_value(6)
     test.toggle("compare_words").set_value(True)
@@ -192,7 +187,7 @@ def test_a_word_is_followed_through_the_layers():
 
 
 def test_the_future_is_masked_through_the_layers():
-    test = app(COMPARE, text="I have a dream.", compare_part="layers", compare_kind="decoder", compare_row="1")
+    test = opened(COMPARE, text="I have a dream.", compare_part="layers", compare_kind="decoder", compare_row="1")
     spec = json.loads(test.get("vega_lite_chart")[0].proto.spec)
     assert "masked" in json.dumps(spec["encoding"]["color"])
     assert set(test.dataframe[0].value["to"].str[:2]) == {"1:", "2:"}
@@ -205,7 +200,7 @@ def maps(test: AppTest) -> list[dict]:
 
 
 def test_the_mask_makes_weights_of_scores():
-    test = app("pages/masked_attention.py", text="I have a dream.", layer="3", head="2")
+    test = opened("pages/masked_attention.py", text="I have a dream.", layer="3", head="2")
     scores, mask, weights = maps(test)
     trace = Translator.load(device="cpu").translate("I have a dream.", details=True)
     assert scores["values"] == pytest.approx(list(trace.details["decoder_scores"][2, 1].ravel()), abs=1e-4)
@@ -218,7 +213,7 @@ def test_the_mask_makes_weights_of_scores():
 
 
 def test_tired_against_wide():
-    test = app(COMPARE, compare_part="versus", text="x")
+    test = opened(COMPARE, compare_part="versus", text="x")
     first, second, difference = maps(test)
     assert healthy(test) and "differ most here" in texts(test)
     assert any("tired" in label for label in first["columns"]) and any("wide" in label for label in second["columns"])
@@ -233,7 +228,7 @@ def test_tired_against_wide():
 
 
 def test_the_head_that_differs_most_can_be_shown():
-    test = app(COMPARE, compare_part="versus", text="x", compare_a="encoder.1.1.words.I am tired.",
+    test = opened(COMPARE, compare_part="versus", text="x", compare_a="encoder.1.1.words.I am tired.",
                compare_b="encoder.1.1.words.I am wide.")
     buttons = [button for button in test.button if button.label == "Show that head"]
     assert buttons or "differs most between" not in texts(test)
@@ -244,13 +239,13 @@ def test_the_head_that_differs_most_can_be_shown():
 
 
 def test_alignment_can_be_read_off_either_step():
-    test = app("pages/cross_attention.py", text="I have a dream.")
+    test = opened("pages/cross_attention.py", text="I have a dream.")
     test.segmented_control("alignment_shift").set_value(True).run()
     assert healthy(test) and test.query_params["shift"] == "true"
 
 
 def test_another_translation_is_read_and_compared():
-    test = app("pages/cross_attention.py", text="I have a dream.")
+    test = opened("pages/cross_attention.py", text="I have a dream.")
     test.text_input("target").set_value("Ich habe einen Hund.")
     next(button for button in test.button if button.label == "Let the model read it").click()
     test.run()
@@ -264,14 +259,14 @@ def test_another_translation_is_read_and_compared():
 
 
 def test_another_translation_belongs_to_its_sentence():
-    test = app("pages/cross_attention.py", text="I have a dream.", target="Ich habe einen Hund.")
+    test = opened("pages/cross_attention.py", text="I have a dream.", target="Ich habe einen Hund.")
     assert "Read instead" in texts(test)
     submit(test, "Hello.")
     assert healthy(test) and "Read instead" not in texts(test) and "target" not in test.query_params
 
 
 def test_too_long_a_translation_is_answered():
-    test = app("pages/cross_attention.py", text="Hello.", target="Hund " * 200)
+    test = opened("pages/cross_attention.py", text="Hello.", target="Hund " * 200)
     assert healthy(test) and "at most" in test.warning[0].value and len(browsers(test)) == 1
 
 
@@ -281,7 +276,7 @@ RUBBISH = ["", "0", "-1", "7", "99", "1e9", "nan", "²", "9" * 400, "001" + "0" 
 @pytest.mark.parametrize("value", RUBBISH)
 def test_rubbish_in_an_address_falls_back(value):
     names = ("layer", "head", "words", "hide", "scale", "palette", "look", "threshold", "metric", "rows", "columns")
-    test = app("pages/cross_attention.py", text="Hello.", **dict.fromkeys(names, value))
+    test = opened("pages/cross_attention.py", text="Hello.", **dict.fromkeys(names, value))
     assert healthy(test) and not test.warning
     asked = browsers(test)[0]["asked"]["choice"]
     assert asked["layer"] in (0, 5) and asked["head"] in (0, 6, 7) and not asked["words"]
@@ -290,7 +285,7 @@ def test_rubbish_in_an_address_falls_back(value):
 @pytest.mark.parametrize("page", READING)
 @pytest.mark.parametrize("text", ["", "   ", "\t", "\x00", "\u200b"])
 def test_nothing_typed_is_answered(page, text):
-    test = app(page, text="x")
+    test = opened(page, text="x")
     submit(test, text)
     assert healthy(test)
     assert ["nothing to read" in warning.value for warning in test.warning] == [True]
@@ -298,7 +293,7 @@ def test_nothing_typed_is_answered(page, text):
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_text_is_shown_as_itself(text):
-    test = app("pages/encoder_attention.py", text=text, words="true")
+    test = opened("pages/encoder_attention.py", text=text, words="true")
     assert healthy(test) and not test.warning
     assert test.text_input("text").value == text
     assert not any(markup in texts(test) for markup in MARKUP)
@@ -307,7 +302,7 @@ def test_hostile_text_is_shown_as_itself(text):
 
 
 def test_too_long_a_text_is_answered_and_kept():
-    test = app(text="x")
+    test = opened(text="x")
     for text, reason in (("word " * 1000, "pieces"), ("a" * 50_000, "characters")):
         submit(test, text)
         assert healthy(test) and reason in test.warning[0].value
@@ -316,19 +311,19 @@ def test_too_long_a_text_is_answered_and_kept():
 
 
 def test_a_text_of_exactly_the_limit_is_accepted():
-    test = app("pages/masked_attention.py", text="1" * (MAX_PIECES - 1))
+    test = opened("pages/masked_attention.py", text="1" * (MAX_PIECES - 1))
     assert healthy(test) and not test.warning and browsers(test)[0]["keys"] == MAX_PIECES + 1
 
 
 def test_the_device_can_be_changed():
-    test = app("pages/about.py")
+    test = opened("pages/about.py")
     assert "cpu" in test.selectbox("device").options or "CPU" in test.selectbox("device").options
     test.selectbox("device").set_value("cpu").run()
     assert healthy(test)
 
 
 def test_about_shows_the_card_and_the_parameters():
-    test = app("pages/about.py")
+    test = opened("pages/about.py")
     assert "CC BY-SA 4.0" in texts(test)
     assert [metric.value for metric in test.metric] == ["13.1 M", "6 + 6", "8", "8,000"]
 
@@ -337,7 +332,7 @@ def test_another_head_costs_no_forward_pass(monkeypatch):
     runs = []
     translate = Translator.translate
     monkeypatch.setattr(Translator, "translate", lambda self, text: runs.append(text) or translate(self, text))
-    test = app("pages/encoder_attention.py", text="A sentence nobody has typed before.")
+    test = opened("pages/encoder_attention.py", text="A sentence nobody has typed before.")
     assert len(runs) <= 2, "the example of the first visit, and this one"
     before = len(runs)
     for name, value in (("layer", "2"), ("head", "3"), ("words", "true"), ("look", "lines"), ("threshold", "9")):
@@ -355,7 +350,7 @@ def test_a_damaged_model_is_one_message(monkeypatch, tmp_path):
     load = Translator.load
     monkeypatch.setattr(Translator, "load", lambda device=None: load(tmp_path, device))
     for page in PAGES:
-        test = app(page)
+        test = opened(page)
         assert not test.exception
         assert [("config" in error.value, "missing" in error.value) for error in test.error] == [(True, True)]
         assert test.selectbox("device").options, "another device can still be chosen"
