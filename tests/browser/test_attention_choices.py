@@ -335,3 +335,19 @@ def test_128_pieces_stay_few_nodes(browse):
         shown.choose("Show as", "map")
         shown.choose("Head", "7")
         assert shown.page.evaluate("document.querySelectorAll('*').length") < 3000
+
+
+def test_the_longest_sentence_is_whole_on_a_telephone(browse, small_translator):
+    trace = small_translator.read("a b " * 10, "c d " * 40)
+    rows, columns = trace.decoder.shape[2:]
+    with browse(small_translator, trace, "decoder", viewport={"width": 390, "height": 844}) as shown:
+        x, _, width, _ = shown.cells(rows, columns)[-1, -1]
+        assert columns > 100 and x + width <= shown.large.bounding_box()["width"]
+
+
+def test_a_word_from_right_to_left_leaves_the_numbers_in_their_place(browse, small_translator):
+    trace = small_translator.read("שלום עולם", "x")
+    rows, columns = labels(trace, "encoder", words=True)
+    with browse(small_translator, trace, "encoder", Choice(words=True)) as shown:
+        said = shown.hover(*place(shown, len(rows), len(columns), 0, 1))
+    assert f"“\u2068{rows[0]}\u2069” (row 1) looks at “\u2068{columns[1]}\u2069” (column 2)" in said
