@@ -32,7 +32,7 @@ NAMES = {
     OTHERS: "Other ways", MATTERS: "Does it matter?",
 }
 READS = {SUM: show_addition, MATTERS: show_matters}
-COMPUTES = {MATRIX: show_matrix, MEASURES: show_measures}
+COMPUTES = {CURVES: show_curves, MATRIX: show_matrix, MEASURES: show_measures}
 
 st.segmented_control(
     "Positional encoding", PARTS, format_func=NAMES.get, required=True, **state.held(Encoding, "part"),
@@ -42,8 +42,6 @@ if part in READS:
     reading = read_sentence()
     show_translation(reading)
     READS[part](reading)
-elif part == CURVES:
-    show_curves(translator().config)
 elif part == OTHERS:
     model = translator()
     show_others(model.config, inference.weights(model, model.version, model.device))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 import pytest
 
 from pages.ui.inside.inspection import PARTS as INSIDE
 from pages.ui.positions.encoding import PARTS as POSITIONS
+from transformer.analysis.positions import sinusoids
 from transformer.translator import Translator
 
 pytestmark = pytest.mark.thorough
@@ -58,24 +60,40 @@ def test_no_part_is_wider_than_the_screen(visit, server, scheme, size):
             assert not someone.page.evaluate(cut), path
 
 
-def test_from_a_typed_sentence_to_the_curves(reader):
-    """What a lecturer does: sentence, map of a head, the numbers of a cell, positions 2 and 3."""
+def test_from_a_typed_sentence_to_the_curves(visit, server):
+    """What a lecturer does: sentence, map of four words, the numbers of a cell, positions 2 and 3; five clicks."""
     trace = Translator.load(device="cpu").translate("i have a dream")
-    reader.open("/encoder_attention")
-    reader.maps(1)
-    reader.translate("i have a dream")
-    reader.page.wait_for_url(re.compile("text=i"))
-    reader.control("Layer").select_option("2")
-    reader.page.wait_for_url(re.compile("layer=2"))
-    reader.head(2, 1)
-    reader.page.get_by_role("button", name="How is this cell computed?").click()
-    reader.page.wait_for_url(re.compile("inside_a_layer.*inside_part=cell"))
-    reader.see("1. Query times key")
-    weights = trace.encoder[1, 0]
-    words = [not piece.special for piece in trace.source_pieces]
-    reader.see(f"{weights[:, words].max():.4f}")
-    reader.page.get_by_role("link", name="Positional encoding").first.click()
-    reader.see("positions 2 and 3 are")
+    with visit(server, viewport={"width": 1024, "height": 768}) as lecturer:
+        page = lecturer.page
+        lecturer.open("/encoder_attention")
+        lecturer.maps(1)
+        lecturer.translate("i have a dream")
+        page.wait_for_url(re.compile("text=i"))
+        lecturer.control("Hide start and end").check()
+        page.wait_for_url(re.compile("hide=true"))
+        lecturer.wait()
+        page.get_by_role("button", name="How is this cell computed?").click()
+        page.wait_for_url(re.compile("inside_a_layer.*inside_part=cell"))
+        lecturer.see("1. Query times key")
+        cells = page.locator("[data-testid=stVegaLiteChart]").first.locator("path[aria-roledescription='rect mark']")
+        cells.nth(2 * len(trace.source_pieces) + 3).click()
+        page.wait_for_url(re.compile(r"rows=2&columns=3"))
+        lecturer.see(f"{trace.encoder[0, 0, 2, 3]:.4f}")
+        page.get_by_role("button", name="What tells position 2 from position 3?").click()
+        page.wait_for_url(re.compile("positional_encoding.*positions_width=256"))
+        lecturer.see("positions 2 and 3 are")
+        lecturer.see("These are the curves of the model of this app")
+        table = sinusoids(4, 256)
+        lecturer.see(f"{np.linalg.norm(table[2] - table[3]):.4f}")
+
+
+def test_the_tools_of_the_map_cover_no_control(visit, server):
+    with visit(server, viewport={"width": 1024, "height": 768}) as someone:
+        someone.open(f"/inside_a_layer?{DREAM}&inside_part=cell")
+        drawn(someone)
+        someone.page.locator("[data-testid=stVegaLiteChart]").first.hover()
+        someone.page.get_by_role("radio", name="Cross-attention").click(timeout=5_000)
+        someone.page.wait_for_url(re.compile("inside_kind=cross"))
 
 
 def test_a_click_in_the_map_takes_the_cell_apart(reader):

@@ -40,7 +40,7 @@ def cell_map(
             state.change(rows=(int(picked[0]["row"]) - 1,), columns=(int(picked[0]["column"]) - 1,))
 
     # A line between the controls and the map: the tools that a chart shows above itself must not cover them.
-    st.markdown(f"**{TITLES[kind]}, layer {choice.layer + 1}, head {choice.head + 1}**")
+    st.markdown(f"**Layer {choice.layer + 1}, head {choice.head + 1}**")
     st.altair_chart(
         matrix(
             weights, rows, columns, name="weight", scale=alt.Scale(domain=[0, 1], scheme="viridis"),

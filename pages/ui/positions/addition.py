@@ -89,7 +89,7 @@ def norm_chart(norms: pd.DataFrame) -> alt.Chart:
         x=alt.X("at:O", title="position of the piece, from 1", axis=alt.Axis(labelAngle=0, **AXIS)),
         y=alt.Y("norm:Q", title="Euclidean norm", axis=alt.Axis(**AXIS)),
         color=alt.Color("vector:N", sort=names, scale=alt.Scale(range=["#94a3b8", "#3b82f6", "#f59e0b", "#10b981"]),
-                        legend=alt.Legend(title=None, **LEGEND)),
+                        legend=alt.Legend(title=None, columns=2, **LEGEND)),
         tooltip=["piece:N", "vector:N", alt.Tooltip("norm:Q", format=".4f")],
     ).properties(height=320)
 

@@ -11,16 +11,13 @@ from pages.ui import state
 from pages.ui.heatmap import TOOLS
 from pages.ui.numbers import show_numbers, show_table
 from pages.ui.positions.encoding import MOST_DIMENSIONS, Encoding
+from pages.ui.sentence import translator
 from transformer.analysis.positions import dropout, sinusoids, wavelengths
 from transformer.config import TransformerConfig
 
 
-def show_curves(ours: TransformerConfig) -> None:
-    """The controls, both plots, the two positions compared, and the wavelengths.
-
-    Args:
-        ours: the configuration of the app's model.
-    """
+def show_curves() -> None:
+    """The controls, both plots, the two positions compared, and the wavelengths."""
     encoding = state.own(Encoding)
     width = encoding.even_width
     length, size, dimensions, rate, seed = st.columns([2, 2, 5, 2, 2], vertical_alignment="bottom")
@@ -60,9 +57,12 @@ def show_curves(ours: TransformerConfig) -> None:
     numbers = pd.DataFrame(both, columns=[f"{each}{what}" for what in ("", ", with dropout") for each in chosen])
     numbers.insert(0, "position", range(len(table)))
     show_numbers(numbers, "positions_curve_numbers", label="The numbers of the curves, dimension by dimension")
-    _whose(ours, width)
+    whose = st.container()
     _two_positions(table, chosen, pair)
     _wavelengths(width, chosen)
+    # Last, because all the rest needs no model.
+    with whose:
+        _whose(translator().config, width)
 
 
 def _whose(ours: TransformerConfig, width: int) -> None:

@@ -7,6 +7,7 @@ from pages.ui.figures import matrix
 from pages.ui.heatmap import POSITIVE, SHARE, SIGNED, colours_of, heatmap
 from pages.ui.inside.picture import MASKED, picture
 from pages.ui.numbers import frame, numbered
+from pages.ui.written import written
 
 VALUES = np.array([[1.0, -2.0, 0.5], [0.0, -np.inf, 4.0]])
 HOSTILE = ["<b>x</b>", "&amp; a label that goes on and on and on", "dog"]
@@ -54,6 +55,14 @@ def test_the_table_says_the_same():
     assert list(table.iloc[1][1:]) == ["0.000000", "masked", "4.000000"]
     assert frame(VALUES[:1], None, HOSTILE, corner="row").iloc[0, 1:].tolist() == [1.0, -2.0, 0.5]
     assert numbered(["x", "x"]) == ["1: x", "2: x"]
+
+
+@pytest.mark.parametrize(("value", "digits", "text"), [
+    (0.85896, 4, "0.8590"), (0.0, 4, "0.0000"), (5e-5, 4, "0.0001"), (4.9e-5, 4, "4.9e-05"), (-1e-9, 6, "-1.0e-09"),
+    (-2.5, 1, "-2.5"),
+])
+def test_a_small_number_is_told_from_none(value, digits, text):
+    assert written(value, digits) == text
 
 
 def test_masked_cells_of_a_matrix_are_said_and_coloured():

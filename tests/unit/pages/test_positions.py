@@ -7,6 +7,7 @@ from pages.ui.positions.addition import norm_chart, norm_table
 from pages.ui.positions.curves import curves, wave_table
 from pages.ui.positions.matters import WITHOUT
 from pages.ui.positions.order import moved_pieces, shuffle
+from pages.ui.positions.others import learned_products
 from transformer.analysis.embedding import embedded_text
 from transformer.analysis.positions import sinusoids
 from transformer.analysis.words import word_groups
@@ -55,6 +56,18 @@ def test_without_positions_a_shuffled_sentence_has_shuffled_attention(small_tran
     np.testing.assert_allclose(before.encoder[:, :, moved][..., moved], after.encoder, atol=1e-5)
     other = moved_pieces(before.source_pieces[1:], after.source_pieces, word_groups(before.source_pieces), mixed.order)
     assert other is None
+
+
+def test_learned_positions_come_from_the_model(shaped_translator):
+    weights, config = shaped_translator.weights(), shaped_translator.config
+    found = learned_products(config, weights, 100)
+    if config.positions != "learned":
+        assert found is None
+        return
+    table = weights.arrays["source_positions.table"].astype(float)
+    assert found.shape == (64, 64), "as many as the model has"
+    np.testing.assert_allclose(found, table @ table.T)
+    np.testing.assert_allclose(learned_products(config, weights, 5), found[:5, :5])
 
 
 def test_norms_are_those_of_the_trace(small_translator):
