@@ -62,11 +62,14 @@ def sums(view: View, layer: int, head: int, positions: Sequence[int], *, of_rows
 
 
 # The colour of the text around a chart, whatever the theme; the theme's own for charts is too faint for a hall.
+INK = {"labelColor": "currentColor", "titleColor": "currentColor"}
 AXIS = {
     "labelFontSize": 12, "titleFontSize": 13, "labelOverlap": False, "labelFlush": False, "ticks": False,
-    "domain": False, "labelColor": "currentColor", "titleColor": "currentColor",
+    "domain": False, **INK,
 }
-LEGEND = {"orient": "bottom", "gradientThickness": 10, "labelColor": "currentColor", "titleColor": "currentColor"}
+LEGEND = {"orient": "bottom", "gradientThickness": 10, **INK}
+# Cells that are elements of the page; more are painted, and what is painted knows no current colour but the theme's.
+MOST_ELEMENTS = 2_000
 # Up to so many rows and columns every one is labelled.
 MOST_LABELS = 24
 
@@ -107,12 +110,20 @@ def matrix(
         table["mark"] = np.where(seen, marks[1].ravel(), "")
         tooltip.append(alt.Tooltip("mark:N", title=marks[0]))
     row_title, column_title = titles
-    colour = alt.Color("value:Q", scale=scale, legend=alt.Legend(title=name, **LEGEND) if legend else None)
-    # Numbers stand upright.
-    turned = {"labelAngle": 0} if max(map(len, columns)) <= 3 else {"labelAngle": -60, "labelAlign": "left"}
+    painted = values.size > MOST_ELEMENTS
+    ink = dict.fromkeys(INK, alt.Undefined) if painted else {}
+    drawn = {"usermeta": {"embedOptions": {"renderer": "canvas" if painted else "svg"}}}
+    colour = alt.Color("value:Q", scale=scale, legend=alt.Legend(title=name, **{**LEGEND, **ink}) if legend else None)
+    # Numbers stand upright; where there are many words, they are turned all the way, so that none covers another.
+    if max(map(len, columns)) <= 3:
+        turned = {"labelAngle": 0}
+    elif len(columns) <= MOST_LABELS // 2:
+        turned = {"labelAngle": -60, "labelAlign": "left"}
+    else:
+        turned = {"labelAngle": -90, "labelAlign": "left", "labelBaseline": "middle"}
     base = alt.Chart(table).encode(
-        x=alt.X("column:O", title=column_title, axis=_axis(columns, orient="top", **turned)),
-        y=alt.Y("row:O", title=row_title, axis=_axis(rows, labelLimit=90 if row_title is None else 170)),
+        x=alt.X("column:O", title=column_title, axis=_axis(columns, orient="top", **turned, **ink)),
+        y=alt.Y("row:O", title=row_title, axis=_axis(rows, labelLimit=90 if row_title is None else 170, **ink)),
     )
     cells = base.mark_rect().encode(
         color=colour if mask is None else alt.condition("datum.shown == 'masked'", alt.value(MASKED), colour),
@@ -125,16 +136,16 @@ def matrix(
         ink = alt.condition("datum.value > 0.6", alt.value("#0b1020"), alt.value("#ffffff"))
         cells += base.mark_text(fontSize=11).encode(text="mark:N", color=ink, tooltip=tooltip)
     if picked is None:
-        return cells.properties(height=height)
+        return cells.properties(height=height, **drawn)
     framed = base.transform_filter(
         f"datum.row == {picked[0] + 1} && datum.column == {picked[1] + 1}"
     ).mark_rect(fillOpacity=0, stroke="#ef4444", strokeWidth=3)
     clicked = alt.selection_point(name=PICK, fields=["row", "column"], toggle=False)
-    return (cells.add_params(clicked) + framed).properties(height=height)
+    return (cells.add_params(clicked) + framed).properties(height=height, **drawn)
 
 
 def _axis(labels: Sequence[str], **options: object) -> alt.Axis:
     shown = list(range(1, len(labels) + 1, -(-len(labels) // MOST_LABELS)))
     # JSON strings are string literals of Vega's expressions.
     named = f"{json.dumps(list(labels))}[datum.value - 1]"
-    return alt.Axis(labelExpr=named, values=shown, **{"labelLimit": 90, **options}, **AXIS)
+    return alt.Axis(labelExpr=named, values=shown, **{**AXIS, "labelLimit": 90, **options})

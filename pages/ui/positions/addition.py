@@ -86,7 +86,8 @@ def norm_chart(norms: pd.DataFrame) -> alt.Chart:
     names = [name for name in ("embedding", "scaled embedding", "position", "sum") if name in norms]
     table = norms.assign(at=range(1, len(norms) + 1)).melt(["at", "piece"], names, "vector", "norm")
     return alt.Chart(table).mark_line(point={"size": 60}).encode(
-        x=alt.X("at:O", title="position of the piece, from 1", axis=alt.Axis(labelAngle=0, **AXIS)),
+        x=alt.X("at:O", title="position of the piece, from 1",
+                axis=alt.Axis(labelAngle=0, **{**AXIS, "labelOverlap": True})),
         y=alt.Y("norm:Q", title="Euclidean norm", axis=alt.Axis(**AXIS)),
         color=alt.Color("vector:N", sort=names, scale=alt.Scale(range=["#94a3b8", "#3b82f6", "#f59e0b", "#10b981"]),
                         legend=alt.Legend(title=None, columns=2, **LEGEND)),

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
@@ -55,6 +57,20 @@ def test_the_table_says_the_same():
     assert list(table.iloc[1][1:]) == ["0.000000", "masked", "4.000000"]
     assert frame(VALUES[:1], None, HOSTILE, corner="row").iloc[0, 1:].tolist() == [1.0, -2.0, 0.5]
     assert numbered(["x", "x"]) == ["1: x", "2: x"]
+
+
+@pytest.mark.parametrize(("size", "renderer"), [(10, "svg"), (60, "canvas")])
+@pytest.mark.parametrize("picked", [None, (1, 2)])
+def test_the_words_of_a_painted_matrix_have_the_themes_colour(size, renderer, picked):
+    import altair as alt
+
+    labels = [f"piece {number}" for number in range(size)]
+    drawn = json.dumps(matrix(
+        np.zeros((size, size)), labels, labels, name="weight", scale=alt.Scale(domain=[0, 1]), picked=picked,
+    ).to_dict())
+    assert f'"renderer": "{renderer}"' in drawn
+    # A canvas has no current colour: it would paint black, in the dark as well.
+    assert ("currentColor" in drawn) == (renderer == "svg")
 
 
 @pytest.mark.parametrize(("value", "digits", "text"), [
