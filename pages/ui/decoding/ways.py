@@ -30,11 +30,11 @@ def compared(reading: Reading) -> None:
             for number in range(SAMPLES)
         },
     }
-    found = {
-        name: inference.found(model, model.version, model.device, reading.trace.source_text, way)
-        for name, way in ways.items()
-    }
     with part:
+        found = {
+            name: inference.found(model, model.version, model.device, reading.trace.source_text, way)
+            for name, way in ways.items()
+        }
         st.dataframe(
             comparison(found), hide_index=True,
             column_config={

@@ -135,6 +135,7 @@ def test_a_cache_is_the_earlier_positions_then_the_later(attention):
     torch.testing.assert_close(early.followed_by(late).values, whole.values)
 
 
+@torch.inference_mode()
 def test_a_cache_continued_in_several_ways_keeps_each(attention):
     """Positions are written behind the earlier ones in place; that must not be seen by who holds a cache already."""
     x = torch.randn(2, BLOCK + 6, 12)
