@@ -66,7 +66,8 @@ def scaled_dot_product_attention(
     return drop(weights, dropout) @ value, weights
 
 
-# Positions that a cache makes room for at once.
+# Positions that a cache makes room for at once. Tensors of few sizes are found among the freed ones; one that is
+# larger at every step would be fetched from the operating system each time.
 BLOCK = 16
 
 
@@ -86,7 +87,7 @@ class KeysAndValues:
         room = self._room
         # Other positions may stand behind these already: a cache can be continued in several ways.
         if room is None or room.filled != length or room.size < length + more:
-            room = Room(self.keys, len(self.keys), length + more + BLOCK)
+            room = Room(self.keys, len(self.keys), length + more)
             room.append(self)
         return room.append(other)
 
@@ -96,7 +97,7 @@ class KeysAndValues:
         if self._room is None:
             return KeysAndValues(self.keys.index_select(0, rows), self.values.index_select(0, rows))
         length = self.keys.shape[2]
-        room = Room(self.keys, len(rows), length + BLOCK)
+        room = Room(self.keys, len(rows), length + 1)
         torch.index_select(self.keys, 0, rows, out=room.keys[:, :, :length])
         torch.index_select(self.values, 0, rows, out=room.values[:, :, :length])
         room.filled = length
@@ -118,11 +119,11 @@ class Room:
 
     __slots__ = ("filled", "keys", "size", "values")
 
-    def __init__(self, like: Tensor, sentences: int, size: int) -> None:
-        """Empty, for keys and values such as `like` [., H, ., K]."""
-        shape = (sentences, like.shape[1], size, like.shape[3])
+    def __init__(self, like: Tensor, sentences: int, least: int) -> None:
+        """Empty, for at least so many keys and values such as `like` [., H, ., K]."""
+        self.size = math.ceil(least / BLOCK) * BLOCK
+        shape = (sentences, like.shape[1], self.size, like.shape[3])
         self.keys, self.values = like.new_empty(shape), like.new_empty(shape)
-        self.size = size
         self.filled = 0
 
     def append(self, more: KeysAndValues) -> KeysAndValues:
