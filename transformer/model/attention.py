@@ -193,7 +193,7 @@ class MultiHeadAttention(nn.Module):
         if record is not None:
             scores = attention_scores(query, key)
             weights = attention_weights(scores, allowed)
-            output = F.dropout(weights, dropout, training=dropout > 0) @ value
+            output = drop(weights, dropout) @ value
             record.attention(
                 self.kind, queries=query, keys=key, values=value, weights=weights, outputs=output, scores=scores,
             )
