@@ -30,7 +30,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from transformer.checkpoint import CONFIG
 from transformer.config import TransformerConfig
 from transformer.decoding import Constraints, beam_search, greedy, hypotheses
-from transformer.model import Transformer, build
+from transformer.model import Transformer, arrange_for_single_pieces, build
 from transformer.model.attention import MultiHeadAttention
 from transformer.model.layers import DecoderLayer, EncoderLayer
 from transformer.tokenizer import END, PAD, START
@@ -194,6 +194,7 @@ def main() -> None:
     torch.manual_seed(1)
     config = TransformerConfig.from_json((MODEL / CONFIG).read_text(encoding="utf-8"))
     model = build(config).eval()
+    arrange_for_single_pieces(model)
     figures: dict[str, dict[str, float | str]] = {}
     with tempfile.TemporaryDirectory() as folder:
         contenders = {

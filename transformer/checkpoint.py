@@ -15,7 +15,7 @@ from torch import Tensor
 
 from transformer.config import TransformerConfig
 from transformer.errors import CheckpointError
-from transformer.model import Transformer
+from transformer.model import Transformer, arrange_for_single_pieces
 from transformer.tokenizer import Tokenizer
 
 CONFIG = "config.json"
@@ -112,6 +112,7 @@ def load_checkpoint(folder: Path) -> Checkpoint:
     if metadata.get("contents") != _fingerprint(config, weights):
         raise CheckpointError(f"The weights or {CONFIG} in {folder} were altered after they were saved. {RESTORE}")
     copy_weights(weights, model)
+    arrange_for_single_pieces(model)
     card = folder / CARD
     return Checkpoint(
         model.eval().requires_grad_(False),

@@ -1,6 +1,7 @@
 // The beam's tree: a column a step, its expansions in the order of their scores, the best on top.
 
-const NODE = { width: 92, height: 24, across: 118, down: 29, top: 26 };
+// Wide enough for a German noun, so that few labels are shortened.
+const NODE = { width: 108, height: 24, across: 132, down: 29, top: 26 };
 const SVG = "http://www.w3.org/2000/svg";
 
 function drawn(name, attributes, text) {

@@ -38,16 +38,12 @@ class DecoderCache:
 
     def select(self, rows: Tensor) -> DecoderCache:
         """The cache of the sentences `rows` [B'] of this batch, in that order; one may be taken twice."""
-
-        def of(parts: tuple[KeysAndValues, ...]) -> tuple[KeysAndValues, ...]:
-            return tuple(KeysAndValues(part.keys[rows], part.values[rows]) for part in parts)
-
-        return replace(self, source=of(self.source), source_real=self.source_real[rows], past=of(self.past))
+        source = tuple(part.select(rows) for part in self.source)
+        return replace(self.select_past(rows), source=source, source_real=self.source_real[rows])
 
     def select_past(self, rows: Tensor) -> DecoderCache:
         """As `select`, for as many rows [B] as there are, each with the source of the row that it continues."""
-        past = tuple(KeysAndValues(part.keys[rows], part.values[rows]) for part in self.past)
-        return replace(self, past=past)
+        return replace(self, past=tuple(part.select(rows) for part in self.past))
 
 
 class Transformer(nn.Module):
@@ -121,7 +117,9 @@ class Transformer(nn.Module):
 
     def begin(self, memory: Tensor, source_real: Tensor, *, options: RunOptions = AS_TRAINED) -> DecoderCache:
         """A cache for decoding from the encoder's output [B, S, D], before the first piece is read."""
-        source = tuple(layer.cross_attention.project_keys_and_values(memory) for layer in self.decoder_layers)
+        source = tuple(
+            layer.cross_attention.project_keys_and_values(memory).contiguous() for layer in self.decoder_layers
+        )
         return DecoderCache(source, source_real, options)
 
     def decode_more(
@@ -138,9 +136,9 @@ class Transformer(nn.Module):
         if record is not None:
             record.residual("decoder", x)
         length = cache.length + target.shape[1]
-        allowed = causal_mask(length, device=target.device)[cache.length :]
-        if not cache.options.decoder_mask:
-            allowed = torch.ones_like(allowed)
+        allowed = None
+        if cache.options.decoder_mask and target.shape[1] > 1:
+            allowed = causal_mask(length, device=target.device)[cache.length :]
         source_allowed = padding_mask(cache.source_real)
         seen = []
         for layer, source, past in zip(

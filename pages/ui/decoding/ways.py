@@ -11,6 +11,8 @@ from pages.ui.sentence import Reading
 from transformer.road import Found, Way
 
 SAMPLES = 3
+# Pixels: from twice the usual height on a long translation wraps.
+ROW_HEIGHT = 72
 
 
 def compared(reading: Reading) -> None:
@@ -21,33 +23,35 @@ def compared(reading: Reading) -> None:
     course, model = state.own(Course), reading.translator
     ways = {
         "greedy": Way(),
-        f"beam {course.size}, length penalty {course.alpha:g}": Way("beam", size=course.size, alpha=course.alpha),
+        f"beam {course.size}": Way("beam", size=course.size, alpha=course.alpha),
         **{
-            f"sample {number + 1}, temperature {course.temperature:g}, seed {course.seed + number}": Way(
+            f"sample, seed {course.seed + number}": Way(
                 "sample", temperature=course.temperature, top_k=course.top_k, top_p=course.top_p,
                 seed=course.seed + number,
             )
             for number in range(SAMPLES)
         },
     }
-    found = {
-        name: inference.found(model, model.version, model.device, reading.trace.source_text, way)
-        for name, way in ways.items()
-    }
     with part:
+        found = {
+            name: inference.found(model, model.version, model.device, reading.trace.source_text, way)
+            for name, way in ways.items()
+        }
         st.dataframe(
-            comparison(found), hide_index=True,
+            comparison(found), hide_index=True, row_height=ROW_HEIGHT,
             column_config={
-                "German": st.column_config.TextColumn(width="large"),
+                "way": st.column_config.TextColumn(width=110),
+                "German": st.column_config.TextColumn(width=380),
                 "log-probability": st.column_config.NumberColumn(format="%.2f", help="nats"),
                 "a piece": st.column_config.NumberColumn(format="%.2f", help="log-probability over pieces, nats"),
                 "ms": st.column_config.NumberColumn(format="%.0f", help="time of the decoder's search, milliseconds"),
             },
         )
         st.caption(
-            "The settings are those above. Log-probability is what the model gives the whole translation, the end "
-            "symbol included; beam search looks for a high one, a sample does not. The time is of the search alone, "
-            "without its attention, as measured when it ran."
+            f"The settings are those above: length penalty {course.alpha:g}, temperature {course.temperature:g}. "
+            "Log-probability is what the model gives the whole translation, the end symbol included; beam search looks "
+            "for a high one, a sample does not. The time is of the search alone, without its attention, as measured "
+            "when it ran."
         )
 
 
