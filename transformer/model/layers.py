@@ -8,7 +8,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from transformer.config import TransformerConfig
-from transformer.model.attention import KeysAndValues, MultiHeadAttention
+from transformer.model.attention import MultiHeadAttention
+from transformer.model.cache import KeysAndValues
 from transformer.model.dropout import Dropout
 from transformer.model.recorder import Recorder
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from transformer.config import TransformerConfig
-from transformer.model.attention import KeysAndValues
+from transformer.model.cache import KeysAndValues
 from transformer.model.dropout import Dropout
 from transformer.model.layers import DecoderLayer, EncoderLayer
 from transformer.model.masks import causal_mask, padding_mask
