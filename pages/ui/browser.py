@@ -11,7 +11,7 @@ import numpy as np
 import streamlit as st
 
 from pages.ui import state
-from pages.ui.choice import FIRST, Choice, from_browser
+from pages.ui.choice import FIRST, Choice
 from pages.ui.payload import payload
 from transformer.analysis.heads import HeadMetrics, Metric, metrics_of
 from transformer.trace import Trace
@@ -74,7 +74,7 @@ def attention_browser(trace: Trace, metrics: HeadMetrics) -> Choice:
     st.session_state[ASKED], st.session_state[HELD] = asked, chosen
 
     def told() -> None:
-        held = existing(from_browser(st.session_state[key].get("choice")))
+        held = existing(Choice.from_browser(st.session_state[key].get("choice")))
         st.session_state[HELD] = held
         state.choose(held)
 
@@ -94,7 +94,7 @@ def glance(trace: Trace, metrics: HeadMetrics) -> bool:
     ).open
     if opened is None:
         return False
-    chosen = from_browser(opened).within(*trace.attention(kind).shape[:2])
+    chosen = Choice.from_browser(opened).within(*trace.attention(kind).shape[:2])
     state.choose(replace(state.choice(), layer=chosen.layer, head=chosen.head))
     return True
 

@@ -16,7 +16,7 @@ import streamlit as st
 
 from pages.ui.address import Addressed
 from pages.ui.architecture import Architecture
-from pages.ui.choice import FIRST, Choice, from_address
+from pages.ui.choice import FIRST, Choice
 from pages.ui.compare.comparison import Comparison
 from pages.ui.decoding.course import Course
 from pages.ui.inside.inspection import Inspection
@@ -69,7 +69,7 @@ def follow_address(page: str) -> None:
     opened = st.query_params.to_dict()
     if seen == before and opened != st.session_state.get(ADDRESS) and TEXT in opened:
         seen = Seen(
-            opened[TEXT], opened.get(TARGET, ""), from_address(opened),
+            opened[TEXT], opened.get(TARGET, ""), Choice.from_address(opened),
             tuple(kept.from_address(opened) for kept in KEPT),
         )
     else:

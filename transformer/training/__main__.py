@@ -27,6 +27,10 @@ def arguments() -> argparse.ArgumentParser:
     command.add_argument("--data", type=Path, nargs="+", required=True, help="files: source, tab, target (.gz or not)")
     command.add_argument("--validation", type=Path, required=True, help="such a file, to watch the loss on")
     command.add_argument("--vocabulary", type=int, default=8000, help="pieces of the joint vocabulary (%(default)s)")
+    command.add_argument(
+        "--sampled", type=int, default=0, metavar="N",
+        help="let every pair come N times more, split into pieces at random (%(default)s)",
+    )
     command.add_argument("--from", dest="start", type=Path, metavar="MODEL", help="take this model's vocabulary")
 
     command = commands.add_parser("train", help="train in a prepared folder, or continue there")

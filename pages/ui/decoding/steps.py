@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from pages.ui import state
-from pages.ui.choice import from_browser
+from pages.ui.choice import Choice
 from pages.ui.decoding.course import Course
 from pages.ui.decoding.message import message
 from pages.ui.decoding.roads import kept_roads
@@ -70,7 +70,7 @@ def decoding_steps(reading: Reading, road: Road, course: Course) -> None:
     def told() -> None:
         sent = st.session_state[KEY].get("course")
         course = Course.from_browser(sent).within(model.config.target_vocabulary)
-        seen = from_browser(sent).within(layers, heads)
+        seen = Choice.from_browser(sent).within(layers, heads)
         state.keep_all(course)
         state.choose(replace(state.choice(), layer=seen.layer, head=seen.head))
         st.session_state[HELD] = Sight(course, seen.layer, seen.head)

@@ -5,7 +5,7 @@ from dataclasses import fields, replace
 
 import pytest
 
-from pages.ui.address import Addressed
+from pages.ui.address import FROM_ONE, Addressed
 from pages.ui.architecture import Architecture
 from pages.ui.inside.inspection import Inspection
 from pages.ui.positions.encoding import Encoding
@@ -61,11 +61,12 @@ def test_numbers_outside_their_limits_are_as_at_first(kept):
         least, most = kept.limits(field.name)
         if least is None or isinstance(field.default, tuple):
             continue
+        counted_from = 1 if field.metadata[FROM_ONE] else 0
         for value in (least, most):
-            read = kept.from_address({kept.PREFIX + field.name: str(value)})
+            read = kept.from_address({kept.PREFIX + field.name: str(value + counted_from)})
             assert getattr(read, field.name) == value
         for value in (least - 1, most + 1):
-            assert kept.from_address({kept.PREFIX + field.name: str(value)}) == first
+            assert kept.from_address({kept.PREFIX + field.name: str(value + counted_from)}) == first
 
 
 def test_dimensions_that_a_width_does_not_have_are_left_out():
