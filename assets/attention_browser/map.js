@@ -5,9 +5,10 @@ const TITLE_SIZE = 14;
 const COLUMN_ANGLE = -Math.PI / 3;
 const LEGEND = 74;
 // The length of the bars, with what is around them, of the width of the figure.
-const PROFILE = 0.07;
+const PROFILE = 0.05;
 const SHORTEST_PROFILE = 30;
-const LONGEST_PROFILE = 60;
+const LONGEST_PROFILE = 40;
+const SMALLEST_NUMBER = 11;
 
 // Where everything of the map is, for a figure so many pixels wide. With room for the bars of what is pinned, whether or
 // not something is, so that nothing moves under the pointer that pins it.
@@ -55,7 +56,7 @@ function drawMap(surface, geometry, figure) {
       surface.line(left + column * cellWidth, top, left + column * cellWidth, bottom, theme.background, 1, 0.55);
     }
   }
-  if (cellWidth >= 29 && cellHeight >= 15) drawNumbers(surface, geometry, arranged, colour);
+  if (numbersFit(geometry, arranged)) drawNumbers(surface, geometry, arranged, colour);
   drawLabels(surface, geometry, figure);
   if (!geometry.narrow) drawLegend(surface, geometry, figure);
   drawProfiles(surface, geometry, figure);
@@ -98,8 +99,13 @@ function hatch(surface, { left, top, cellWidth, cellHeight }, arranged) {
   }
 }
 
+function numbersFit({ cellWidth, cellHeight }, { values }) {
+  const widest = values.some((value) => value < 0) ? "-0.00" : "0.00";
+  return cellWidth >= textWidth(widest, SMALLEST_NUMBER) + 4 && cellHeight >= SMALLEST_NUMBER + 4;
+}
+
 function drawNumbers(surface, { left, top, cellWidth, cellHeight }, arranged, colour) {
-  const size = Math.max(11, Math.min(16, cellWidth / 3, cellHeight / 2));
+  const size = Math.max(SMALLEST_NUMBER, Math.min(16, cellWidth / 3, cellHeight / 2));
   const { rows, columns } = arranged;
   for (let row = 0, at = 0; row < rows.length; row++) {
     for (let column = 0; column < columns.length; column++, at++) {
