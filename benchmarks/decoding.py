@@ -30,7 +30,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from transformer.checkpoint import CONFIG
 from transformer.config import TransformerConfig
 from transformer.decoding import Constraints, beam_search, greedy, hypotheses
-from transformer.model import Transformer, arrange_for_single_pieces, build
+from transformer.model import Transformer, build, pack_weights
 from transformer.model.attention import MultiHeadAttention
 from transformer.model.layers import DecoderLayer, EncoderLayer
 from transformer.tokenizer import END, PAD, START
@@ -49,13 +49,12 @@ def ours(model: Transformer) -> Search:
     endless = Constraints(never=frozenset({END}))
 
     def search(sources: torch.Tensor, size: int, length: int) -> list[list[int]]:
-        real = torch.ones_like(sources, dtype=torch.bool)
         with torch.inference_mode():
-            memory = model.encode(sources, real)
+            memory = model.encode(sources, None)
             if size == 1:
-                steps = list(greedy(model, memory, real, limit=length, constraints=endless))
+                steps = list(greedy(model, memory, None, limit=length, constraints=endless))
                 return torch.stack([step.predicted for step in steps], dim=1).tolist()
-            steps = beam_search(model, memory, real, size=size, limit=length, constraints=endless)
+            steps = beam_search(model, memory, None, size=size, limit=length, constraints=endless)
             return [list(best.pieces) for best, *_ in hypotheses(steps, len(sources))]
 
     return search
@@ -63,11 +62,10 @@ def ours(model: Transformer) -> Search:
 
 def captured(model: Transformer, sources: torch.Tensor, length: int, *, capture: bool) -> None:
     """Greedy decoding with or without the attention rows of all layers and heads."""
-    real = torch.ones_like(sources, dtype=torch.bool)
     with torch.inference_mode():
-        memory = model.encode(sources, real)
+        memory = model.encode(sources, None)
         endless = Constraints(never=frozenset({END}))
-        list(greedy(model, memory, real, limit=length, constraints=endless, capture=capture))
+        list(greedy(model, memory, None, limit=length, constraints=endless, capture=capture))
 
 
 def hugging_face(config: TransformerConfig) -> Search:
@@ -194,7 +192,11 @@ def main() -> None:
     torch.manual_seed(1)
     config = TransformerConfig.from_json((MODEL / CONFIG).read_text(encoding="utf-8"))
     model = build(config).eval()
-    arrange_for_single_pieces(model)
+    # The weights of a checkpoint are numbers of half precision.
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.copy_(parameter.half())
+    pack_weights(model)
     figures: dict[str, dict[str, float | str]] = {}
     with tempfile.TemporaryDirectory() as folder:
         contenders = {

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from transformer.config import TransformerConfig
 from transformer.errors import CheckpointError
-from transformer.model import Transformer, arrange_for_single_pieces
+from transformer.model import Transformer, pack_weights
 from transformer.tokenizer import Tokenizer
 
 CONFIG = "config.json"
@@ -38,6 +38,13 @@ class Checkpoint:
     model: Transformer
     tokenizer: Tokenizer
     card: str
+
+    def model_on(self, device: str | torch.device) -> Transformer:
+        """The model, moved to a device for good and made ready to be run there, not to be trained."""
+        model = self.model.to(device)
+        if torch.device(device).type == "cpu":
+            pack_weights(model)
+        return model
 
 
 def save_checkpoint(
@@ -112,7 +119,6 @@ def load_checkpoint(folder: Path) -> Checkpoint:
     if metadata.get("contents") != _fingerprint(config, weights):
         raise CheckpointError(f"The weights or {CONFIG} in {folder} were altered after they were saved. {RESTORE}")
     copy_weights(weights, model)
-    arrange_for_single_pieces(model)
     card = folder / CARD
     return Checkpoint(
         model.eval().requires_grad_(False),

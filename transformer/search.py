@@ -49,21 +49,20 @@ def search(
     Raises:
         ValueError: a setting is out of range, or the constraints cannot be followed.
     """
-    real = torch.ones(memory.shape[:2], dtype=torch.bool, device=memory.device)
     shared = {"limit": limit, "constraints": constraints}
     if way.method == "beam":
         tree = Tree.of(
-            beam_search(model, memory, real, size=way.size, alpha=way.alpha, capture=capture, **shared)
+            beam_search(model, memory, None, size=way.size, alpha=way.alpha, capture=capture, **shared)
         )
         found = tree.hypotheses[0]
         return Result(found.pieces, found.score, found.ended, _as_arrays(tree) if capture else None)
     if way.method == "sample":
         steps: list[Step] = list(sample(
-            model, memory, real, seed=way.seed, temperature=way.temperature, top_k=way.top_k or None, top_p=way.top_p,
+            model, memory, None, seed=way.seed, temperature=way.temperature, top_k=way.top_k or None, top_p=way.top_p,
             **shared,
         ))
     else:
-        steps = list(greedy(model, memory, real, **shared))
+        steps = list(greedy(model, memory, None, **shared))
     pieces = tuple(int(step.predicted) for step in steps)
     return Result(pieces, float(steps[-1].score), pieces[-1] == END, None)
 

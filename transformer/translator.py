@@ -56,7 +56,7 @@ class Translator:
         self.card = checkpoint.card
         self.device = device
         self.version = version
-        self._model = checkpoint.model.to(device)
+        self._model = checkpoint.model_on(device)
 
     @classmethod
     def load(cls, folder: Path = MODEL, device: str | None = None) -> Translator:
@@ -205,12 +205,10 @@ class Translator:
 
     def _read_source(self, pieces: Sequence[Piece], record: Recorder | None, options: RunOptions) -> Tensor:
         source = self._ids(pieces)
-        real = torch.ones_like(source, dtype=torch.bool)
-        return self._model.encode(source, real, options=options, record=record)
+        return self._model.encode(source, None, options=options, record=record)
 
     def _greedy(self, memory: Tensor, options: RunOptions, *, capture: bool = False) -> Iterator[Step]:
-        real = torch.ones(memory.shape[:2], dtype=torch.bool, device=memory.device)
-        return greedy(self._model, memory, real, limit=self._limit(memory), options=options, capture=capture)
+        return greedy(self._model, memory, None, limit=self._limit(memory), options=options, capture=capture)
 
     def _limit(self, memory: Tensor) -> int:
         """Most pieces of a translation. It is rarely half as long again as its source; the rest is room for short ones.
@@ -249,8 +247,7 @@ class Translator:
     ) -> Trace:
         """Let the decoder read the whole target at once, and put everything into a trace."""
         target = (*self.tokenizer.pieces([START]), *predicted[:-1])
-        real = torch.ones(memory.shape[:2], dtype=torch.bool, device=memory.device)
-        hidden = self._model.decode(self._ids(target), memory, real, options=options, record=record)
+        hidden = self._model.decode(self._ids(target), memory, None, options=options, record=record)
         log_probs = self._model.generator(hidden[0]).float().log_softmax(dim=-1)
         taken = log_probs.gather(-1, self._ids(predicted).T).squeeze(-1)
         candidate_ids, candidate_log_probs = best(log_probs, CANDIDATES)

@@ -62,7 +62,7 @@ class BeamStep(Step):
 def beam_search(
     model: Transformer,
     memory: Tensor,
-    source_real: Tensor,
+    source_real: Tensor | None,
     *,
     size: int,
     limit: int,
@@ -186,7 +186,7 @@ def _place(owner: np.ndarray) -> np.ndarray:
 
 def _continued(cache: DecoderCache, parent: np.ndarray, sentence: np.ndarray) -> DecoderCache:
     """The cache of hypotheses that continue the rows `parent`, which belonged to `sentence` row by row."""
-    rows = torch.from_numpy(parent).to(cache.source_real.device)
+    rows = torch.from_numpy(parent).to(cache.past[0].keys.device)
     if not np.array_equal(sentence[parent], sentence):
         return cache.select(rows)
     # The source's keys and values, the larger part, can stay; often everything can.

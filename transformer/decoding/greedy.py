@@ -16,7 +16,7 @@ from transformer.options import AS_TRAINED, RunOptions
 def greedy(
     model: Transformer,
     memory: Tensor,
-    source_real: Tensor,
+    source_real: Tensor | None,
     *,
     limit: int,
     constraints: Constraints = UNCONSTRAINED,

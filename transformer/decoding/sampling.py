@@ -18,7 +18,7 @@ MIN_TEMPERATURE, MAX_TEMPERATURE = 0.01, 100.0
 def sample(
     model: Transformer,
     memory: Tensor,
-    source_real: Tensor,
+    source_real: Tensor | None,
     *,
     limit: int,
     seed: int,

@@ -18,7 +18,7 @@ from transformer.tokenizer import END, PAD, START
 def walk(
     model: Transformer,
     memory: Tensor,
-    source_real: Tensor,
+    source_real: Tensor | None,
     choose: Callable[[Tensor], tuple[Tensor, Tensor]],
     *,
     limit: int,
@@ -31,7 +31,7 @@ def walk(
     Args:
         model: in evaluation mode.
         memory: the encoder's output [B, S, D].
-        source_real: bool [B, S], False on padding.
+        source_real: bool [B, S], False on padding; None when there is none.
         choose: from the logits [B, V] that the constraints leave, the logits that it chose from and the pieces
             chosen [B]. It is called once a step, forced or not.
         limit: most steps to take.

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from transformer.model.cache import KeysAndValues
 from transformer.model.dropout import dropout as drop
+from transformer.model.linear import Linear
 from transformer.model.recorder import Recorder
 
 
@@ -25,7 +26,7 @@ def attention_scores(query: Tensor, key: Tensor) -> Tensor:
     Returns:
         Scores [..., T, S]; rows are queries, columns are keys.
     """
-    return query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    return (query @ key.transpose(-2, -1)).div_(math.sqrt(query.shape[-1]))
 
 
 def attention_weights(scores: Tensor, allowed: Tensor | None = None) -> Tensor:
@@ -86,8 +87,8 @@ class MultiHeadAttention(nn.Module):
         self.dropout = dropout
         self.kind = kind
         # One matrix for queries, keys and values: self-attention then needs one product instead of three.
-        self.in_projection = nn.Linear(d_model, 3 * d_model)
-        self.out_projection = nn.Linear(d_model, d_model)
+        self.in_projection = Linear(d_model, 3 * d_model, cut=d_model)
+        self.out_projection = Linear(d_model, d_model)
 
     def project(self, x: Tensor) -> tuple[Tensor, KeysAndValues]:
         """Queries, and keys and values, of the same positions [B, T, D]; each is [B, H, T, K]."""
@@ -96,14 +97,11 @@ class MultiHeadAttention(nn.Module):
 
     def project_queries(self, x: Tensor) -> Tensor:
         """Queries [B, H, T, K] of x [B, T, D]."""
-        width = x.shape[-1]
-        return self._split(F.linear(x, self.in_projection.weight[:width], self.in_projection.bias[:width]))
+        return self._split(self.in_projection.before_cut(x))
 
     def project_keys_and_values(self, x: Tensor) -> KeysAndValues:
         """Keys and values [B, H, S, K] of x [B, S, D]."""
-        width = x.shape[-1]
-        both = F.linear(x, self.in_projection.weight[width:], self.in_projection.bias[width:])
-        key, value = both.chunk(2, dim=-1)
+        key, value = self.in_projection.behind_cut(x).chunk(2, dim=-1)
         return KeysAndValues(self._split(key), self._split(value))
 
     def forward(

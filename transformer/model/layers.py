@@ -11,6 +11,7 @@ from transformer.config import TransformerConfig
 from transformer.model.attention import MultiHeadAttention
 from transformer.model.cache import KeysAndValues
 from transformer.model.dropout import Dropout
+from transformer.model.linear import Linear
 from transformer.model.recorder import Recorder
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu, "silu": F.silu}
@@ -21,8 +22,8 @@ class FeedForward(nn.Module):
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
-        self.expand = nn.Linear(config.d_model, config.d_ff)
-        self.contract = nn.Linear(config.d_ff, config.d_model)
+        self.expand = Linear(config.d_model, config.d_ff)
+        self.contract = Linear(config.d_ff, config.d_model)
         self.activation = ACTIVATIONS[config.activation]
 
     def forward(self, x: Tensor) -> Tensor:

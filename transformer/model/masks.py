@@ -6,16 +6,16 @@ import torch
 from torch import Tensor
 
 
-def padding_mask(real: Tensor) -> Tensor:
+def padding_mask(real: Tensor | None) -> Tensor | None:
     """Let every query look at the real pieces and at no padding.
 
     Args:
-        real: bool [B, S], False on padding.
+        real: bool [B, S], False on padding; None when there is none.
 
     Returns:
-        bool [B, 1, 1, S], to be broadcast over heads and queries.
+        bool [B, 1, 1, S], to be broadcast over heads and queries; None when there is nothing to hide.
     """
-    return real[:, None, None, :]
+    return None if real is None else real[:, None, None, :]
 
 
 def causal_mask(length: int, *, device: torch.device | str | None = None) -> Tensor:

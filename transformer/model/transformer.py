@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-import torch
 from torch import Tensor, nn
 
 from transformer.config import TransformerConfig
 from transformer.model.cache import KeysAndValues
 from transformer.model.dropout import Dropout
 from transformer.model.layers import DecoderLayer, EncoderLayer
+from transformer.model.linear import Linear
 from transformer.model.masks import causal_mask, padding_mask
 from transformer.model.positions import PositionalEncoding
 from transformer.model.recorder import Recorder
@@ -24,14 +24,14 @@ class DecoderCache:
 
     Attributes:
         source: cross-attention keys and values of the source, [B, H, S, K].
-        source_real: bool [B, S], False on padding.
+        source_real: bool [B, S], False on padding; None when there is none.
         options: of the run, the same for all its steps.
         past: self-attention keys and values of the pieces read so far, [B, H, P, K]; empty before the first.
         length: number of pieces read so far, P.
     """
 
     source: tuple[KeysAndValues, ...]
-    source_real: Tensor
+    source_real: Tensor | None
     options: RunOptions
     past: tuple[KeysAndValues, ...] = ()
     length: int = 0
@@ -39,7 +39,8 @@ class DecoderCache:
     def select(self, rows: Tensor) -> DecoderCache:
         """The cache of the sentences `rows` [B'] of this batch, in that order; one may be taken twice."""
         source = tuple(part.select(rows) for part in self.source)
-        return replace(self.select_past(rows), source=source, source_real=self.source_real[rows])
+        real = None if self.source_real is None else self.source_real[rows]
+        return replace(self.select_past(rows), source=source, source_real=real)
 
     def select_past(self, rows: Tensor) -> DecoderCache:
         """As `select`, for as many rows [B] as there are, each with the source of the row that it continues."""
@@ -67,7 +68,7 @@ class Transformer(nn.Module):
         pre = config.norm == "pre"
         self.encoder_norm = nn.LayerNorm(config.d_model) if pre else nn.Identity()
         self.decoder_norm = nn.LayerNorm(config.d_model) if pre else nn.Identity()
-        self.generator = nn.Linear(config.d_model, config.target_vocabulary, bias=config.output_bias)
+        self.generator = Linear(config.d_model, config.target_vocabulary, bias=config.output_bias)
         if config.tied_embeddings == "all":
             self.source_embedding.weight = self.target_embedding.weight
         if config.tied_embeddings != "none":
@@ -82,19 +83,17 @@ class Transformer(nn.Module):
                 no mask: no earlier position looks at it.
             source_real: bool [B, S], False on padding; None when there is none.
         """
-        if source_real is None:
-            source_real = torch.ones_like(source, dtype=torch.bool)
         return self.generator(self.decode(target, self.encode(source, source_real), source_real))
 
     def encode(
         self,
         source: Tensor,
-        source_real: Tensor,
+        source_real: Tensor | None,
         *,
         options: RunOptions = AS_TRAINED,
         record: Recorder | None = None,
     ) -> Tensor:
-        """The encoder's output [B, S, D] for piece ids [B, S]; `source_real` [B, S] is False on padding."""
+        """The encoder's output [B, S, D] for piece ids [B, S]; `source_real` as in `forward`."""
         x = self._embed(source, self.source_embedding, self.source_positions if options.positions else None)
         if record is not None:
             record.residual("encoder", x)
@@ -107,7 +106,7 @@ class Transformer(nn.Module):
         self,
         target: Tensor,
         memory: Tensor,
-        source_real: Tensor,
+        source_real: Tensor | None,
         *,
         options: RunOptions = AS_TRAINED,
         record: Recorder | None = None,
@@ -115,7 +114,7 @@ class Transformer(nn.Module):
         """The decoder's output [B, T, D] when it reads all of `target` [B, T] at once (teacher forcing)."""
         return self.decode_more(target, self.begin(memory, source_real, options=options), record=record)[0]
 
-    def begin(self, memory: Tensor, source_real: Tensor, *, options: RunOptions = AS_TRAINED) -> DecoderCache:
+    def begin(self, memory: Tensor, source_real: Tensor | None, *, options: RunOptions = AS_TRAINED) -> DecoderCache:
         """A cache for decoding from the encoder's output [B, S, D], before the first piece is read."""
         source = tuple(
             layer.cross_attention.project_keys_and_values(memory).contiguous() for layer in self.decoder_layers

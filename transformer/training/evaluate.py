@@ -84,7 +84,7 @@ def evaluate(
     if careless:
         pairs = [typed_carelessly(pair) for pair in pairs]
     sources = [source for source, _ in pairs]
-    translations = translate_all(checkpoint.model.to(device), checkpoint.tokenizer, sources, device, beam=beam)
+    translations = translate_all(checkpoint.model_on(device), checkpoint.tokenizer, sources, device, beam=beam)
     return score(translations, pairs)
 
 
