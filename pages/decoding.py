@@ -14,7 +14,8 @@ from pages.ui.decoding.ways import compared  # noqa: E402
 from pages.ui.sentence import read_sentence, show_translation  # noqa: E402
 
 reading = read_sentence()
-show_translation(reading)
+# The boxes may show another way of choosing.
+show_translation(reading, label="Greedily, in German")
 road, course = road_taken(reading)
 if not road.found.complete:
     st.caption("The limit on length ended this translation before its end symbol.")

@@ -70,6 +70,8 @@ class AttentionBrowser {
 
   change(part) {
     Object.assign(this.choice, part);
+    // The text is about the head that was just chosen, wherever the pointer rests.
+    if ("layer" in part || "head" in part) this.hoveredHead = null;
     // Rows and columns are others now, and there may be fewer.
     if ("words" in part || "hide" in part) this.hover = null;
     this.draw();
@@ -185,8 +187,8 @@ class AttentionBrowser {
         draw: (surface) => drawLines(surface, geometry, { ...figure, heads }) };
     }
     const geometry = mapGeometry(arranged, width, true);
-    // The room for bars is kept free on the screen; a saved picture needs none.
-    return { arranged, geometry, theme, end: selected.rows.size ? geometry.height : geometry.bottom + 6,
+    // The room for bars is kept free on the screen; a saved picture with nothing below the map needs none.
+    return { arranged, geometry, theme, end: selected.rows.size || geometry.narrow ? geometry.height : geometry.bottom + 6,
       draw: (surface) => drawMap(surface, geometry, figure) };
   }
 
@@ -202,14 +204,19 @@ class AttentionBrowser {
     const head = element("strong", {}, `Layer ${place.layer + 1}, head ${place.head + 1}`);
     this.readout.replaceChildren(...(data.header.glance && !hoveredHead
       ? ["Point at a head to read it."] : [head, `${metric}. ${told(arranged, at, selected)}`]));
-    const best = strongest(data, choice, at ?? pinnedCell(selected));
+    const pinned = pinnedCell(selected);
+    const best = strongest(data, choice, at ?? pinned);
     this.note.textContent = [...notesOf(choice, selected),
       ...(best ? [`Of all heads, layer ${best.layer + 1}, head ${best.head + 1} looks there most: ${best.weight}.`] : []),
     ].join(" ");
     // The way there stays in reach: it belongs to what is pinned, not to what the pointer passes.
-    const goal = at ? null : best;
-    this.best.hidden = !goal || (goal.layer === choice.layer && goal.head === choice.head);
-    this.best.onclick = () => this.change({ layer: goal.layer, head: goal.head });
+    const elsewhere = Boolean(hoveredHead) || (at !== null && (at.row !== pinned.row || at.column !== pinned.column));
+    this.best.hidden = elsewhere || !best || (best.layer === choice.layer && best.head === choice.head);
+    this.best.onclick = () => {
+      this.change({ layer: best.layer, head: best.head });
+      // The button goes away; the arrow keys should go on from the head.
+      this.grid.focus({ preventScroll: true });
+    };
   }
 
   // For those who hear the page instead of seeing it.

@@ -3,7 +3,9 @@
 const LABEL_SIZE = 13;
 const TITLE_SIZE = 14;
 const COLUMN_ANGLE = -Math.PI / 3;
+// Room for the colours and what they stand for: beside the map, or below one with too little room beside it.
 const LEGEND = 74;
+const LEGEND_BELOW = 40;
 // The length of the bars, with what is around them, of the width of the figure.
 const PROFILE = 0.05;
 const SHORTEST_PROFILE = 30;
@@ -27,13 +29,15 @@ function mapGeometry(arranged, width, withProfiles) {
   // The last label leans over the right edge of the map.
   const right = Math.max((narrow ? 8 : LEGEND) + profile, columnBand * Math.cos(COLUMN_ANGLE) + 4);
   const cellWidth = Math.max(Math.min((width - left - right) / columns.length, 84), 1);
-  // Nearly square, but never too low for a label where there is room for all of them.
-  const cellHeight = Math.max(Math.floor(Math.min(600 / rows.length, Math.max(cellWidth, 22), 50)), 4);
+  // Nearly square, and all of the map on a screen with the controls above it, but not too low for a label as long as
+  // there is room for all of them.
+  const room = Math.max(480 / rows.length, Math.min(600 / rows.length, LABEL_SIZE + 2));
+  const cellHeight = Math.max(Math.floor(Math.min(room, Math.max(cellWidth, 22), 50)), 4);
   return {
     left, top, cellWidth, cellHeight, columnBand, width, narrow, profile,
     right: left + cellWidth * columns.length,
     bottom: top + cellHeight * rows.length,
-    height: top + cellHeight * rows.length + profile + 6,
+    height: top + cellHeight * rows.length + profile + 6 + (narrow ? LEGEND_BELOW : 0),
     // Every n-th label where there is no room for all.
     rowStep: Math.ceil((LABEL_SIZE + 2) / cellHeight),
     columnStep: Math.ceil((LABEL_SIZE + 3) / cellWidth),
@@ -58,7 +62,7 @@ function drawMap(surface, geometry, figure) {
   }
   if (numbersFit(geometry, arranged)) drawNumbers(surface, geometry, arranged, colour);
   drawLabels(surface, geometry, figure);
-  if (!geometry.narrow) drawLegend(surface, geometry, figure);
+  drawLegend(surface, geometry, figure);
   drawProfiles(surface, geometry, figure);
   for (const row of selected.rows) {
     surface.frame(left, top + row * cellHeight, right - left, cellHeight, CHOSEN_COLOUR, 2);
@@ -141,20 +145,33 @@ function drawLabels(surface, geometry, { arranged, axes, theme, hover, selected 
 
 // What each colour stands for.
 function drawLegend(surface, geometry, { arranged, choice, shades, theme }) {
+  const ink = { size: 12, fill: theme.text };
+  const marks = [0, 0.25, 0.5, 0.75, 1].map((place) => (
+    { place, weight: fromScale(place, choice.scale, arranged.largest).toFixed(2) }));
+  // In whole pixels: between the narrower ones of a shade each, the background would shine through in a saved SVG.
+  const shadeAt = (place) => shades[Math.round(place * (SHADES - 1))];
+  if (geometry.narrow) {
+    const length = Math.min(200, geometry.width - geometry.left - 20);
+    const top = geometry.height - LEGEND_BELOW + 6;
+    surface.cells(geometry.left, top, 1, 12, 1, length, (_, column) => shadeAt(column / (length - 1)));
+    for (const { place, weight } of marks) {
+      surface.text(geometry.left + place * length, top + 22, weight, { ...ink, anchor: "middle" });
+    }
+    surface.text(geometry.left - 8, top + 6, "weight", { ...ink, anchor: "end" });
+    return;
+  }
   const height = Math.min(180, Math.max(80, geometry.bottom - geometry.top));
   // Beside the map: past its bars, and past the last label, which leans over its edge.
   const leaning = geometry.columnBand * Math.cos(COLUMN_ANGLE);
-  const x = Math.min(geometry.width - 54, geometry.right + Math.max(geometry.profile + 20, leaning + 10));
-  surface.cells(x, geometry.top, 14, height / SHADES, SHADES, 1, (row) => shades[SHADES - 1 - row]);
-  for (const place of [0, 0.25, 0.5, 0.75, 1]) {
-    const weight = fromScale(place, choice.scale, arranged.largest);
-    surface.text(x + 19, geometry.top + (1 - place) * height, weight.toFixed(2), { size: 12, fill: theme.text });
-  }
-  surface.text(x, geometry.top - 14, "weight", { size: 12, fill: theme.text });
+  const x = Math.floor(Math.min(geometry.width - 54, geometry.right + Math.max(geometry.profile + 20, leaning + 10)));
+  surface.cells(x, geometry.top, 14, 1, height, 1, (row) => shadeAt(1 - row / (height - 1)));
+  for (const { place, weight } of marks) surface.text(x + 19, geometry.top + (1 - place) * height, weight, ink);
+  surface.text(x, geometry.top - 14, "weight", ink);
 }
 
 // Bars below the map for the pinned rows, at its right for the pinned columns.
-function drawProfiles(surface, { left, top, right, bottom, cellWidth, cellHeight, profile }, { arranged, selected, theme }) {
+function drawProfiles(surface, geometry, { arranged, selected, theme }) {
+  const { left, top, right, bottom, cellWidth, cellHeight, width, profile } = geometry;
   const { rows, columns } = sumsOf(arranged, selected);
   const longest = profile - 14;
   if (rows) {
@@ -168,6 +185,9 @@ function drawProfiles(surface, { left, top, right, bottom, cellWidth, cellHeight
     const full = Math.max(1, ...columns);
     columns.forEach((value, row) => surface.rect(
       right + 8, top + row * cellHeight + 1, (value / full) * longest, Math.max(1, cellHeight - 2), theme.primary));
+    const said = selected.columns.size > 1 ? `sum of ${selected.columns.size} columns` : "this column";
+    const end = Math.min(right + 8 + textWidth(said, 12), width - 2);
+    surface.text(end, bottom + 16, said, { size: 12, fill: theme.text, anchor: "end" });
   }
 }
 

@@ -19,7 +19,7 @@ function number(label, { min, max, step }, change) {
   return Object.assign(element("label", { class: "field" }, element("span", {}, label), box), { box });
 }
 
-function settings(decode, view, showKeys) {
+function settings(decode, view, { showKeys, showTree }) {
   const numbered = (count) => Array.from({ length: count }, (_, i) => [String(i), String(i + 1)]);
   const method = select("Way of choosing", METHODS, (value) => decode({ method: value }));
   const fields = {
@@ -36,7 +36,8 @@ function settings(decode, view, showKeys) {
   const head = select("Head", null, (value) => view({ head: Number(value) }));
   const help = element("button",
     { type: "button", class: "help", title: "Keys", "aria-label": "Keys", onclick: showKeys }, "?");
-  const bar = element("div", { class: "bar" }, method, ...Object.values(fields), show, layer, head, help);
+  const toTree = element("button", { type: "button", onclick: showTree }, "To the tree ↓");
+  const bar = element("div", { class: "bar" }, method, ...Object.values(fields), toTree, show, layer, head, help);
   bar.reflect = (course, road) => {
     method.querySelector("select").value = course.method;
     for (const [name, field] of Object.entries(fields)) {
@@ -44,6 +45,7 @@ function settings(decode, view, showKeys) {
       // What is being typed stays.
       if (field.box !== field.getRootNode().activeElement) field.box.value = course[name];
     }
+    toTree.hidden = course.method !== "beam";
     show.querySelector("select").value = course.show;
     layer.fill(numbered(road.layers), String(course.layer));
     head.fill(numbered(road.heads), String(course.head));

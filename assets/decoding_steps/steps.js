@@ -15,7 +15,9 @@ class DecodingSteps {
       pace: (speed) => { this.speed = speed; if (this.playing) this.play(); },
     });
     this.keys = stepKeys();
-    this.settings = settings((part) => this.decode(part), (part) => this.view(part), () => this.keys.showModal());
+    this.settings = settings((part) => this.decode(part), (part) => this.view(part), {
+      showKeys: () => this.keys.showModal(), showTree: () => this.tree.scrollIntoView({ block: "start" }),
+    });
     this.roads = roads((course, parts) => this.decode(course, parts ?? this.course.step),
       (piece) => this.decode({ never: this.course.never.filter((other) => other !== piece) }));
     this.heading = element("h3", { class: "in-out" });
@@ -80,7 +82,14 @@ class DecodingSteps {
   ban(piece) {
     const { never } = this.course;
     const others = never.filter((other) => other !== piece);
-    this.decode(others.length < never.length ? { never: others } : { forced: this.before(), never: [...never, piece] });
+    if (others.length < never.length) {
+      this.decode({ never: others });
+      return;
+    }
+    // What was forced from here on stays, up to the piece that is banned.
+    const forced = this.course.forced.slice(this.course.step);
+    const kept = forced.includes(piece) ? forced.slice(0, forced.indexOf(piece)) : forced;
+    this.decode({ forced: [...this.before(), ...kept], never: [...never, piece] });
   }
 
   // The server makes pieces of a typed word; it answers with the course that they lead along.

@@ -107,11 +107,17 @@ def read_sentence() -> Reading:
     return Reading(model, own, trace)
 
 
-def show_translation(reading: Reading, *, large: bool = False) -> None:
-    """The translation, how long both sentences are, and a way to have another translation read."""
+def show_translation(reading: Reading, *, large: bool = False, label: str = "German") -> None:
+    """The translation, how long both sentences are, and a way to have another translation read.
+
+    Args:
+        reading: of which the model's own translation is shown, and the given one if there is one.
+        large: as the page's headline, with what it took.
+        label: what the model's own is called where it is no headline.
+    """
     words, other = st.columns([7, 3], vertical_alignment="center")
     with words:
-        _show_words(reading.own, large=large)
+        _show_words(reading.own, large=large, label=label)
     another = other.popover("Another translation", icon=":material/compare_arrows:", width="stretch")
     with another, st.form("another", border=False):
         st.text_input(
@@ -160,9 +166,9 @@ def likelihood(trace: Trace) -> str:
     return f"log-probability {total:.2f} nats, {total / pieces:.2f} a piece"
 
 
-def _show_words(trace: Trace, *, large: bool) -> None:
+def _show_words(trace: Trace, *, large: bool, label: str) -> None:
     german = markdown(trace.target_text) or "*(nothing: the end symbol came first)*"
     if large:
         st.header(german, anchor=False)
     else:
-        st.markdown(f"**German:** {german}")
+        st.markdown(f"**{label}:** {german}")

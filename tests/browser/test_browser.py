@@ -126,6 +126,21 @@ def test_a_pinned_cell_names_the_head_that_looks_there_most(reader, model):
     reader.head(layer + 1, head + 1)
     reader.page.wait_for_url(re.compile(f"layer={layer + 1}"))
     assert not there.is_visible()
+    # The focus went on to the small maps.
+    key, beside = ("ArrowLeft", head - 1) if head else ("ArrowRight", 1)
+    reader.page.keyboard.press(key)
+    reader.head(layer + 1, beside + 1)
+
+
+def test_the_text_is_about_the_head_that_the_keys_chose(reader):
+    reader.open(f"/encoder_attention?{DREAM}")
+    reader.maps(1)
+    click_the_last_head(reader)
+    reader.head(6, 8)
+    # The pointer still rests on head 8.
+    reader.page.keyboard.press("ArrowLeft")
+    reader.head(6, 7)
+    assert reader.page.locator(".readout").first.inner_text().startswith("Layer 6, head 7")
 
 
 def test_the_address_shows_the_same_to_somebody_else(reader, visit, server):

@@ -156,6 +156,30 @@ def test_a_piece_is_banned_and_allowed_again(reader):
     expect(reader.page.locator(".strip .piece span")).to_have_text(own)
 
 
+def test_a_ban_leaves_what_was_forced(reader):
+    reader.open(f"/decoding?{DREAM}&step=3")
+    step(reader, 3)
+    first, other = candidate(reader, 1), candidate(reader, 2)
+    reader.page.locator(".candidates .take").nth(1).click()
+    chosen = reader.page.locator(".strip [aria-current=step] span")
+    expect(chosen).to_have_text(other, timeout=60_000)
+    reader.page.locator(".candidates .ban").first.click()
+    expect(reader.page.locator(".banned-pieces")).to_contain_text(first, timeout=60_000)
+    expect(chosen).to_have_text(other)
+    reader.page.locator(".candidates .ban").nth(1).click()
+    expect(reader.page.locator(".banned-pieces")).to_contain_text(other, timeout=60_000)
+    expect(chosen).not_to_have_text(other)
+    assert chosen.inner_text() != first
+
+
+def test_the_tree_is_one_click_below_the_settings(visit, server):
+    with visit(server, viewport=PROJECTOR) as lecturer:
+        lecturer.open(f"/decoding?{DREAM}&method=beam")
+        step(lecturer, 1)
+        lecturer.page.get_by_role("button", name="To the tree").click()
+        expect(lecturer.page.locator(".tree")).to_be_in_viewport()
+
+
 def test_the_tree_is_walked(reader, model):
     reader.open(f"/decoding?{DREAM}")
     step(reader, 1)

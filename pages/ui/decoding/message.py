@@ -46,7 +46,7 @@ def message(
         "read": [piece_label(piece, trace.target_text) for piece in trace.target_pieces],
         "never": [(piece, entry_label(tokenizer, piece)) for piece in course.never],
         "steps": [_step(road, step, tokenizer) for step in range(len(road.found.pieces))],
-        "roads": [_kept(other, kept[0], road, tokenizer) for other in kept],
+        "roads": [_kept(other, kept[0], road, course, tokenizer) for other in kept],
         "tree": road.found.tree and _tree(road, course, tokenizer, head),
     }
     numbers = [
@@ -78,16 +78,19 @@ def _step(road: Road, step: int, tokenizer: Tokenizer) -> dict[str, Any]:
     }
 
 
-def _kept(other: Kept, first: Kept, road: Road, tokenizer: Tokenizer) -> dict[str, Any]:
+def _kept(other: Kept, first: Kept, road: Road, course: Course, tokenizer: Tokenizer) -> dict[str, Any]:
     parts = other.parts_from(first)
     common = tokenizer.decode(other.pieces[:parts])
     # A character of several bytes may be cut by the parting of the roads; then all of the text is its own.
     common = common if other.text.startswith(common) else ""
+    current = other.pieces == tuple(piece.id for piece in road.found.pieces)
+    # Several ways of choosing may lead along one road; of the one that is shown, the reader's counts.
+    led = course if current else other.course
     return {
         "common": common, "own": other.text[len(common) :], "count": len(other.pieces),
-        "logProb": round(other.log_prob, 6), "how": HOW[other.course.method].format(**decoded(other.course)),
+        "logProb": round(other.log_prob, 6), "how": HOW[led.method].format(**decoded(led)),
         "parts": None if other is first else min(parts, len(other.pieces) - 1), "course": decoded(other.course),
-        "current": other.pieces == tuple(piece.id for piece in road.found.pieces),
+        "current": current,
     }
 
 
