@@ -68,12 +68,15 @@ def test_from_a_typed_sentence_to_the_other_road_in_four_clicks(visit, server):
 def test_the_other_road_by_keyboard_alone(reader):
     reader.open(f"/decoding?{DREAM}")
     step(reader, 1)
+    drawn = reader.page.locator(".steps").get_attribute("data-drawn")
     reader.page.get_by_label("English sentence").focus()
     keyboard = reader.page.keyboard
     keyboard.press("Control+a")
     keyboard.type(SENTENCE)
     keyboard.press("Enter")
     reader.page.wait_for_url(re.compile("text=The.old"))
+    # The other sentence was at step 1 too, and stays until this one is decoded.
+    expect(reader.page.locator(".steps")).not_to_have_attribute("data-drawn", drawn, timeout=60_000)
     step(reader, 1)
     for _ in range(12):
         keyboard.press("Tab")
