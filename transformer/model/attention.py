@@ -26,7 +26,7 @@ def attention_scores(query: Tensor, key: Tensor) -> Tensor:
     Returns:
         Scores [..., T, S]; rows are queries, columns are keys.
     """
-    return (query @ key.transpose(-2, -1)).div_(math.sqrt(query.shape[-1]))
+    return query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
 
 
 def attention_weights(scores: Tensor, allowed: Tensor | None = None) -> Tensor:
