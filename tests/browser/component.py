@@ -45,6 +45,11 @@ def texts(svg) -> list[str]:
     return [text.text for text in svg.iter(f"{SVG}text")]
 
 
+def settle(page: Page) -> None:
+    """Until the next frame is drawn."""
+    page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
 @dataclass
 class Component:
     """The attention browser of one kind, in a file that was opened without a server and without a network."""
@@ -78,8 +83,7 @@ class Component:
         return self.root.get_by_label(label, exact=True)
 
     def settle(self) -> None:
-        """Until the next frame is drawn."""
-        self.page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        settle(self.page)
 
     def choose(self, label: str, option: str) -> None:
         self.control(label).select_option(option)
@@ -169,7 +173,7 @@ def opened_file(browser: Browser, file: Path, **options: object) -> Iterator[Pag
     page.on("pageerror", lambda error: problems.append(str(error)))
     try:
         page.goto(file.as_uri())
-        page.locator(".atlas[data-drawn]").nth(len(KINDS) - 1).wait_for(timeout=60_000)
+        page.locator(".atlas[data-drawn]").nth(len(KINDS) - 1).wait_for()
         yield page
         assert problems == []
     finally:

@@ -18,7 +18,7 @@ from pathlib import Path
 from urllib.parse import urlparse
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, TimeoutError, expect, sync_playwright
 
 from tests.browser.component import Component, opened_document
 
@@ -29,6 +29,8 @@ PLACES = (
     "C:/Program Files/Google/Chrome/Application/chrome.exe",
 )
 HOW = "no Chrome or Chromium found: install one (Debian: apt-get install chromium) to run the browser tests"
+# Milliseconds until something that does not come is missed: a busy machine may take long.
+PATIENCE = 60_000
 # A deep link makes Streamlit look for its own addresses below the page's first.
 KNOWN = ("/_stcore/health", "/_stcore/host-config")
 
@@ -48,6 +50,7 @@ def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
         arguments = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
         browser = playwright.chromium.launch(executable_path=path, args=arguments)
+        expect.set_options(timeout=PATIENCE)
         yield browser
         browser.close()
 
@@ -97,20 +100,33 @@ class Visitor:
         self.wait()
 
     def wait(self) -> None:
-        """Until the script has run and what it sent is drawn."""
-        self.page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for(timeout=60_000)
+        """Until the script has run and sent something; the first run of a server may end before its page begins."""
+        ended = "[data-testid=stApp][data-test-script-state=notRunning]"
+        self.page.locator(f"{ended}:has([data-testid=stElementContainer])").wait_for()
 
     def see(self, text: str) -> None:
-        self.page.get_by_text(text, exact=False).first.wait_for(timeout=60_000)
+        self.page.get_by_text(text, exact=False).first.wait_for()
 
     def maps(self, count: int) -> None:
         """Until so many attention browsers have drawn."""
+        self.page.locator(".atlas[data-drawn]").nth(count - 1).wait_for()
+
+    def components(self, count: int) -> None:
+        """Until so many components of ours have drawn, whatever they show."""
         if count:
-            self.page.locator(".atlas[data-drawn]").nth(count - 1).wait_for(timeout=60_000)
+            self.page.locator(".atlas[data-drawn], .steps[data-drawn]").nth(count - 1).wait_for()
 
     def head(self, layer: int, head: int) -> None:
         """Until the attention browser shows this head."""
-        self.page.locator(f".atlas[data-drawn$=' {layer} {head}']").first.wait_for(timeout=60_000)
+        self.page.locator(f".atlas[data-drawn$=' {layer} {head}']").first.wait_for()
+
+    def fits(self, what: str) -> None:
+        """Until nothing is wider than the screen."""
+        for wide in ("document.documentElement", "document.querySelector('[data-testid=stMain]')"):
+            try:
+                self.page.wait_for_function(f"{wide}.scrollWidth <= {wide}.clientWidth + 1", timeout=PATIENCE / 6)
+            except TimeoutError:
+                pytest.fail(f"{what} is wider than the screen")
 
     def control(self, label: str) -> Locator:
         """A control of the attention browser."""
@@ -122,13 +138,14 @@ class Visitor:
 
     def has_typed(self, text: str) -> None:
         """Until the box holds the text."""
-        expect(self.page.get_by_label("English sentence")).to_have_value(text, timeout=30_000)
+        expect(self.page.get_by_label("English sentence")).to_have_value(text)
 
 
 @contextmanager
 def visitor(browser: Browser, address: str, **options: object) -> Iterator[Visitor]:
     """Somebody who opens the app; nothing outside this machine may be asked for, and nothing may go wrong."""
     context = browser.new_context(**{"viewport": {"width": 1440, "height": 900}, **options})
+    context.set_default_timeout(PATIENCE)
     someone = Visitor(context.new_page(), address)
 
     def finished(response):

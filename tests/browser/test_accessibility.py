@@ -14,11 +14,11 @@ from tests.browser.conftest import Visitor
 
 pytestmark = pytest.mark.thorough
 
-# The pages and their parts, and how many attention browsers each has.
+# The pages and their parts, and how many components of ours each has.
 PAGES = {
     "/?": 3, "/encoder_attention?": 1, "/masked_attention?": 1, "/cross_attention?": 1, "/about?": 0,
     "/compare_heads?compare_part=heads&": 0, "/compare_heads?compare_part=similarity&": 0,
-    "/compare_heads?compare_part=versus&": 1, "/compare_heads?compare_part=layers&": 0, "/decoding?": 0,
+    "/compare_heads?compare_part=versus&": 1, "/compare_heads?compare_part=layers&": 0, "/decoding?": 1,
     **{f"/positional_encoding?positions_part={part}&": 0 for part in POSITIONS},
     **{f"/inside_a_layer?inside_part={part}&": 0 for part in INSIDE},
 }
@@ -27,7 +27,15 @@ STREAMLITS_OWN = {"exclude": [[".katex-display"]]}
 
 
 def serious(page: Page) -> list[str]:
-    """What is seriously wrong, and where."""
+    """What is seriously wrong, and where; looked at again when something may still have been moving."""
+    for _ in range(3):
+        if not (found := seriously_wrong(page)):
+            break
+        page.wait_for_timeout(1_000)
+    return found
+
+
+def seriously_wrong(page: Page) -> list[str]:
     found = Axe().run(page, STREAMLITS_OWN, {"resultTypes": ["violations", "passes"]}).response
     # Our components are in shadow trees; axe writes a place in one as a list of its own.
     places = [part for rule in found["passes"] for node in rule["nodes"] for part in node["target"]]
@@ -53,7 +61,7 @@ def in_both_themes(reader: Visitor) -> Iterator[str]:
 def test_pages(visit, server, path):
     with visit(server) as reader:
         reader.open(f"{path}text=I+have+a+dream.")
-        reader.maps(PAGES[path])
+        reader.components(PAGES[path])
         for scheme in in_both_themes(reader):
             assert serious(reader.page) == [], scheme
 

@@ -8,6 +8,7 @@ from urllib.parse import quote
 import numpy as np
 import pytest
 
+from tests.browser.component import settle
 from transformer.translator import Translator
 
 PAGES = {
@@ -15,7 +16,7 @@ PAGES = {
     "/encoder_attention": ("Encoder self-attention", 1),
     "/masked_attention": ("Masked self-attention", 1),
     "/cross_attention": ("Cross-attention", 1),
-    "/decoding": ("What else it could have been", 0),
+    "/decoding": ("What else it could have been", 1),
     "/compare_heads": ("Similarity", 0),
     "/about": ("About the model", 0),
 }
@@ -31,15 +32,15 @@ def model():
 
 @pytest.mark.parametrize("path", PAGES)
 def test_a_cold_deep_link_shows_the_page_in_its_frame(serve, visit, path):
-    title, maps = PAGES[path]
+    title, components = PAGES[path]
     with serve() as address, visit(address) as someone:
         someone.open(f"{path}?{DREAM}")
         someone.see(title)
-        someone.maps(maps)
+        someone.components(components)
         assert [someone.page.get_by_role("link", name=name).count() > 0 for name in MENU] == [True] * len(MENU)
         assert someone.page.get_by_role("dialog").count() == 0
         assert someone.page.get_by_text("Page not found").count() == 0
-        if maps == 1:
+        if "attention" in path:
             someone.head(2, 5)
             someone.has_typed("I have a dream.")
 
@@ -69,7 +70,7 @@ def test_hovering_says_what_the_tensor_says(reader, model, kind, page):
     for across in (0.3, 0.4, 0.5, 0.6, 0.7, 0.8):
         for down in (0.4, 0.5, 0.6, 0.7, 0.8, 0.9):
             reader.page.mouse.move(box["x"] + across * box["width"], box["y"] + down * box["height"])
-            reader.page.wait_for_timeout(50)
+            settle(reader.page)
             told = READ.search(reader.page.locator(".readout").first.inner_text())
             if told is None:
                 continue
@@ -224,12 +225,10 @@ def test_nothing_typed_is_answered_and_nothing_is_lost(reader):
 def test_nothing_is_wider_than_the_screen(visit, server, scheme, size):
     viewport = {"width": size[0], "height": size[1]}
     with visit(server, color_scheme=scheme, viewport=viewport) as someone:
-        for path, (_, maps) in PAGES.items():
+        for path, (_, components) in PAGES.items():
             someone.open(f"{path}?{DREAM}")
-            someone.maps(maps)
-            assert someone.page.evaluate("document.documentElement.scrollWidth") <= size[0]
-            main = someone.page.get_by_test_id("stMain")
-            assert main.evaluate("e => e.scrollWidth <= e.clientWidth + 1"), path
+            someone.components(components)
+            someone.fits(path)
         background = someone.page.evaluate("getComputedStyle(document.querySelector('.stApp')).backgroundColor")
         brightness = sum(map(int, re.findall(r"\d+", background)[:3]))
         assert (brightness < 200) == (scheme == "dark")

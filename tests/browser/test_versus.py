@@ -10,6 +10,7 @@ from playwright.sync_api import Locator
 
 from pages.ui.labels import column_labels, row_labels
 from pages.ui.payload import decimals
+from tests.browser.component import settle
 from tests.browser.conftest import Visitor
 from transformer.analysis.view import View, view_of
 from transformer.translator import Translator
@@ -35,7 +36,7 @@ def opened(reader: Visitor, a: str, b: str) -> Locator:
 
 def told(reader: Visitor) -> list[tuple[str, str, str, str]]:
     """Title, row, column and number of every map in the readout."""
-    reader.page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    settle(reader.page)
     return [match.groups() for match in SAID.finditer(reader.page.locator(".readout").inner_text())]
 
 
