@@ -9,14 +9,12 @@ import streamlit as st
 
 from pages.ui import state
 from pages.ui.compare.comparison import Comparison
+from pages.ui.compare.plane import INK, PICK, head_plane
 from pages.ui.links import open_head
 from pages.ui.sentence import Reading
 from transformer.analysis.clusters import average_linkage, leaf_order
-from transformer.analysis.scaling import Plane, plane_of
+from transformer.analysis.scaling import plane_of
 from transformer.analysis.similarity import head_distances
-
-PICK = "pick"
-INK = {"labelColor": "currentColor", "titleColor": "currentColor"}
 
 
 def show_similar_heads(reading: Reading) -> None:
@@ -32,13 +30,13 @@ def show_similar_heads(reading: Reading) -> None:
         "close there may still be apart; the tree below has the distances themselves."
     )
     picked = st.altair_chart(
-        layout(plane, layers, heads), key=f"compare_plane_{kind}", width="stretch", on_select="rerun",
+        head_plane(plane, layers, heads), key=f"compare_plane_{kind}", width="stretch", on_select="rerun",
         selection_mode=PICK, alt="Every head as a point; heads that look alike are close together.",
     ).selection[PICK]
     if picked:
         open_head(kind, int(picked[0]["layer"]) - 1, int(picked[0]["head"]) - 1)
     else:
-        st.caption("Click a point to open its head.")
+        st.caption("Click a point to open its head. Where points crowd, the name is left out: point there to read it.")
     st.altair_chart(
         dendrogram(average_linkage(distances), heads), key=f"compare_tree_{kind}", width="stretch",
         alt="Heads merged into a tree, the most alike first.",
@@ -46,27 +44,6 @@ def show_similar_heads(reading: Reading) -> None:
     closest = np.unravel_index(np.argmin(distances + np.eye(len(distances))), distances.shape)
     first, second = (f"layer {index // heads + 1}, head {index % heads + 1}" for index in sorted(closest))
     st.markdown(f"The two heads most alike here: **{first}** and **{second}**, {distances[closest]:.3f} nats apart.")
-
-
-def layout(plane: Plane, layers: int, heads: int) -> alt.Chart:
-    """Heads as points, coloured by layer; a click selects `PICK` with fields layer and head, from 1."""
-    numbers = np.arange(layers * heads)
-    table = pd.DataFrame({
-        "x": plane.points[:, 0], "y": plane.points[:, 1], "layer": numbers // heads + 1, "head": numbers % heads + 1,
-        "name": [f"{number // heads + 1}.{number % heads + 1}" for number in numbers],
-    })
-    reach = float(np.abs(plane.points).max()) * 1.1 or 1.0
-    scale = alt.Scale(domain=[-reach, reach])
-    base = alt.Chart(table).encode(
-        x=alt.X("x:Q", title="nats", scale=scale, axis=alt.Axis(grid=False, **INK)),
-        y=alt.Y("y:Q", title="nats", scale=scale, axis=alt.Axis(grid=False, **INK)),
-    )
-    points = base.mark_circle(size=220, opacity=1, cursor="pointer").encode(
-        color=alt.Color("layer:O", scale=alt.Scale(scheme="viridis"), legend=alt.Legend(title="layer", **INK)),
-        tooltip=["layer:O", "head:O"],
-    ).add_params(alt.selection_point(name=PICK, fields=["layer", "head"], toggle=False))
-    names = base.mark_text(dy=-15, fontSize=11, color="currentColor").encode(text="name:N")
-    return (points + names).properties(height=440)
 
 
 def branches(linkage: np.ndarray) -> pd.DataFrame:

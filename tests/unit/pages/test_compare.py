@@ -8,7 +8,8 @@ import pytest
 from pages.ui.alignment import alignment_chart, coverage_chart, covered
 from pages.ui.compare.all_heads import head_table
 from pages.ui.compare.comparison import FIRST, Comparison, Pin
-from pages.ui.compare.similar_heads import branches, dendrogram, layout
+from pages.ui.compare.plane import NAME, PLACES, RADIUS, head_plane, name_places
+from pages.ui.compare.similar_heads import branches, dendrogram
 from transformer.analysis.alignment import alignment_rows, special_columns
 from transformer.analysis.clusters import average_linkage
 from transformer.analysis.heads import head_metrics
@@ -48,16 +49,33 @@ def test_the_branches_of_a_tree():
     assert sorted(line[0] for line in ends) == [0, 1, 2], "a leaf at every place"
 
 
-def test_layout_and_tree_name_every_head():
+def test_plane_and_tree_name_every_head():
     points = np.random.default_rng(3).random((6, 2))
     distances = np.linalg.norm(points[:, None] - points[None], axis=-1)
-    spec = layout(plane_of(distances), 2, 3).to_dict()
+    spec = head_plane(plane_of(distances), 2, 3).to_dict()
     table = next(iter(spec["datasets"].values()))
     assert [(row["layer"], row["head"]) for row in table] == [(1, 1), (1, 2), (1, 3), (2, 1), (2, 2), (2, 3)]
     tree = dendrogram(average_linkage(distances), 3).to_dict()
     assert sorted(ast.literal_eval(tree["encoding"]["x"]["axis"]["labelExpr"].removesuffix("[datum.value]"))) == [
         "1.1", "1.2", "1.3", "2.1", "2.2", "2.3",
     ]
+
+
+def test_names_cover_neither_points_nor_each_other():
+    points = np.random.default_rng(5).normal(scale=60, size=(48, 2))
+    places = name_places(points)
+    named = [(point, point + PLACES[place]) for point, place in zip(points, places, strict=True) if place]
+    assert 24 < len(named) < 48, "some crowd"
+    for number, (_, name) in enumerate(named):
+        assert not (np.abs(points - name) < NAME + RADIUS).all(axis=1).any()
+        others = [other for at, (_, other) in enumerate(named) if at != number]
+        assert not (np.abs(np.array(others) - name) < 2 * NAME).all(axis=1).any()
+    assert name_places(points[:1]) == ["above"]
+    assert name_places(np.zeros((6, 2))) == [*PLACES, "", ""]
+
+
+def test_heads_that_are_all_the_same_have_a_plane():
+    assert head_plane(plane_of(np.zeros((4, 4))), 2, 2).to_dict()
 
 
 def test_every_number_of_every_head_is_in_the_table(small_translator):

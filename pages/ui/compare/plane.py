@@ -1,0 +1,72 @@
+"""Heads as points of a plane, each with its name where there is room for it."""
+
+from __future__ import annotations
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from transformer.analysis.scaling import Plane
+
+PICK = "pick"
+INK = {"labelColor": "currentColor", "titleColor": "currentColor"}
+HEIGHT = 520
+# Width of the plane on the narrowest screen of a lecture; on a wider one the names stand no closer.
+NARROW = 640
+RADIUS = 8
+# Half the width and height of a name such as "3.7".
+NAME = np.array([11.0, 6.0])
+# Where a name may stand, from the middle of its point to its own, in pixels, y downwards; the first free one is taken.
+PLACES = {"above": (0, -16), "below": (0, 16), "right": (21, 0), "left": (-21, 0)}
+
+
+def head_plane(plane: Plane, layers: int, heads: int) -> alt.LayerChart:
+    """Heads as points, coloured by layer; a click selects `PICK` with fields layer and head, from 1.
+
+    A unit is as long to the right as it is upwards, so that what looks far away is.
+    """
+    numbers = np.arange(layers * heads)
+    half_width, half_height = np.abs(plane.points).max(axis=0) * 1.1
+    pixels = 0.5 * min(NARROW / (half_width or 1.0), HEIGHT / (half_height or 1.0))
+    table = pd.DataFrame({
+        "x": plane.points[:, 0], "y": plane.points[:, 1], "layer": numbers // heads + 1, "head": numbers % heads + 1,
+        "name": [f"{number // heads + 1}.{number % heads + 1}" for number in numbers],
+        "place": name_places(plane.points * (pixels, -pixels)),
+    })
+    pixel = f"max({2 * half_width} / width, {2 * half_height} / height, 1e-9)"
+    axes = {}
+    for axis, side in (("x", "width"), ("y", "height")):
+        end = f"{pixel} * {side} / 2"
+        scale = alt.Scale(domainMin=alt.expr(f"-{end}"), domainMax=alt.expr(end), nice=False)
+        axes[axis] = {"title": "nats", "scale": scale, "axis": alt.Axis(grid=False, **INK)}
+    base = alt.Chart(table).encode(x=alt.X("x:Q", **axes["x"]), y=alt.Y("y:Q", **axes["y"]))
+    points = base.mark_circle(size=np.pi * RADIUS**2, opacity=1, cursor="pointer").encode(
+        color=alt.Color("layer:O", scale=alt.Scale(scheme="viridis"), legend=alt.Legend(title="layer", **INK)),
+        tooltip=["layer:O", "head:O"],
+    ).add_params(alt.selection_point(name=PICK, fields=["layer", "head"], toggle=False))
+    names = [
+        base.mark_text(dx=right, dy=down, fontSize=11, color="currentColor").encode(text="name:N")
+        .transform_filter(f"datum.place === '{place}'")
+        for place, (right, down) in PLACES.items()
+    ]
+    return alt.layer(points, *names).properties(height=HEIGHT)
+
+
+def name_places(points: np.ndarray) -> list[str]:
+    """Which of PLACES each point's name stands at, covering no point and no other name; "" where none is free.
+
+    Args:
+        points: [N, 2], in pixels, y downwards.
+    """
+    places, names = [], np.empty((0, 2))
+    for point in points:
+        free = (
+            (place, point + step) for place, step in PLACES.items()
+            if not (np.abs(points - point - step) < NAME + RADIUS).all(axis=1).any()
+            and not (np.abs(names - point - step) < 2 * NAME).all(axis=1).any()
+        )
+        place, middle = next(free, ("", None))
+        places.append(place)
+        if place:
+            names = np.vstack([names, middle])
+    return places
