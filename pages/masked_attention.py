@@ -6,7 +6,6 @@ from pages.ui.router import ensure_router
 
 ensure_router()
 
-import numpy as np  # noqa: E402
 import streamlit as st  # noqa: E402
 
 from pages.ui import state  # noqa: E402
@@ -24,7 +23,7 @@ choice = state.choice()
 st.subheader("What the mask does", anchor=False)
 st.markdown(
     f"Layer {choice.layer + 1}, head {choice.head + 1}: every query is multiplied with every key, those of the future "
-    "too; the mask sets the future's scores to minus infinity, so that the softmax makes them exactly 0. Without it, a "
+    "too, and divided by the root of K; the mask sets the future's scores to minus infinity, so that the softmax makes them exactly 0. Without it, a "
     "step in training could simply read the piece that it should predict."
 )
 trace = reading.detailed()
@@ -32,9 +31,8 @@ scores = trace.details["decoder_scores"][choice.layer, choice.head]
 axes = axes_of(trace, "decoder")
 labels = row_labels(axes), column_labels(axes)
 mask = trace.decoder_mask
-most = float(np.abs(scores).max())
 side_by_side([
-    Map(f"1. Scores, before the mask: {-most:.1f} to {most:.1f}", *labels, scores, mask | True, scale=DIFFERENCE),
-    Map("2. The mask: 1 where it lets look", *labels, mask, mask),
-    Map("3. Weights, after the softmax: 0 to 1", *labels, decimals(trace.decoder[choice.layer, choice.head]), mask),
+    Map("1. Scores, before the mask", *labels, scores, mask | True, scale=DIFFERENCE, measure="score"),
+    Map("2. The mask: 1 where it lets look", *labels, mask, mask, measure="mask"),
+    Map("3. Weights, after the softmax", *labels, decimals(trace.decoder[choice.layer, choice.head]), mask),
 ], "mask")

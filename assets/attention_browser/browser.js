@@ -177,7 +177,7 @@ class AttentionBrowser {
     const selected = this.selected(arranged);
     const width = this.figure.clientWidth;
     const figure = { arranged, choice, shades, theme, hover: this.hover, selected,
-      axes: data.header.axes[choice.words ? "words" : "pieces"] };
+      axes: data.header.axes[choice.words ? "words" : "pieces"], measure: "weight" };
     if (choice.look === "lines") {
       const geometry = linesGeometry(arranged, width);
       const drawn = [choice.head, ...choice.heads.filter((head) => head !== choice.head && head < data.header.heads)];

@@ -44,7 +44,8 @@ function mapGeometry(arranged, width, withProfiles) {
   };
 }
 
-// figure: { arranged, choice, shades, theme, hover, selected: { rows, columns } as sets of indices, axes }
+// figure: { arranged, choice, shades, theme, hover, selected: { rows, columns } as sets of indices, axes, measure: what
+// the numbers are }
 function drawMap(surface, geometry, figure) {
   const { arranged, choice, theme, hover, selected } = figure;
   const { rows, columns } = arranged;
@@ -144,20 +145,20 @@ function drawLabels(surface, geometry, { arranged, axes, theme, hover, selected 
 }
 
 // What each colour stands for.
-function drawLegend(surface, geometry, { arranged, choice, shades, theme }) {
+function drawLegend(surface, geometry, { arranged, choice, shades, theme, measure }) {
   const ink = { size: 12, fill: theme.text };
   const marks = [0, 0.25, 0.5, 0.75, 1].map((place) => (
-    { place, weight: fromScale(place, choice.scale, arranged.largest).toFixed(2) }));
+    { place, number: fromScale(place, choice.scale, arranged.largest).toFixed(2) }));
   // In whole pixels: between the narrower ones of a shade each, the background would shine through in a saved SVG.
   const shadeAt = (place) => shades[Math.round(place * (SHADES - 1))];
   if (geometry.narrow) {
     const length = Math.min(200, geometry.width - geometry.left - 20);
     const top = geometry.height - LEGEND_BELOW + 6;
     surface.cells(geometry.left, top, 1, 12, 1, length, (_, column) => shadeAt(column / (length - 1)));
-    for (const { place, weight } of marks) {
-      surface.text(geometry.left + place * length, top + 22, weight, { ...ink, anchor: "middle" });
+    for (const { place, number } of marks) {
+      surface.text(geometry.left + place * length, top + 22, number, { ...ink, anchor: "middle" });
     }
-    surface.text(geometry.left - 8, top + 6, "weight", { ...ink, anchor: "end" });
+    surface.text(geometry.left - 8, top + 6, measure, { ...ink, anchor: "end" });
     return;
   }
   const height = Math.min(180, Math.max(80, geometry.bottom - geometry.top));
@@ -165,8 +166,8 @@ function drawLegend(surface, geometry, { arranged, choice, shades, theme }) {
   const leaning = geometry.columnBand * Math.cos(COLUMN_ANGLE);
   const x = Math.floor(Math.min(geometry.width - 54, geometry.right + Math.max(geometry.profile + 20, leaning + 10)));
   surface.cells(x, geometry.top, 14, 1, height, 1, (row) => shadeAt(1 - row / (height - 1)));
-  for (const { place, weight } of marks) surface.text(x + 19, geometry.top + (1 - place) * height, weight, ink);
-  surface.text(x, geometry.top - 14, "weight", ink);
+  for (const { place, number } of marks) surface.text(x + 19, geometry.top + (1 - place) * height, number, ink);
+  surface.text(x, geometry.top - 14, measure, ink);
 }
 
 // Bars below the map for the pinned rows, at its right for the pinned columns.

@@ -19,7 +19,7 @@ class SideBySide {
     this.root.remove();
   }
 
-  // sides: [{ title, axes, rows: [label], columns: [label], values, masked, scale }]
+  // sides: [{ title, axes, rows: [label], columns: [label], values, masked, scale, measure }]
   show({ sides }) {
     this.hover = null;
     this.sides = sides.map((side) => {
@@ -28,6 +28,7 @@ class SideBySide {
         title: side.title,
         axes: side.axes,
         scale: side.scale,
+        measure: side.measure,
         arranged: {
           rows: side.rows.map((label) => ({ label })), columns: side.columns.map((label) => ({ label })),
           values, masked: Uint8Array.from(side.masked), largest: values.reduce((most, value) => Math.max(most, Math.abs(value)), 0),
@@ -62,7 +63,8 @@ class SideBySide {
         const shades = shadesOf(side.scale === DIFFERENCE ? DIFFERENCE : "viridis");
         side.geometry = mapGeometry(side.arranged, side.box.clientWidth, false);
         const surface = new CanvasSurface(side.canvas, side.geometry.width, side.geometry.height, window.devicePixelRatio);
-        drawMap(surface, side.geometry, { arranged: side.arranged, choice, shades, theme, hover: this.hover, selected, axes: side.axes });
+        const { arranged, axes, measure } = side;
+        drawMap(surface, side.geometry, { arranged, choice, shades, theme, hover: this.hover, selected, axes, measure });
       }
       this.readout.textContent = this.told();
       this.root.dataset.drawn = "maps";

@@ -24,12 +24,13 @@ class Map:
     """One of them.
 
     Attributes:
-        title: says what the colours are, where they are not weights from 0 to 1.
+        title: stands above it.
         rows, columns: labels.
         values: [R, C], shown with four decimals.
         mask: bool [R, C]; False is drawn and told as masked.
         words: whether rows and columns are words, not pieces.
-        scale: of the colours: FIXED, or DIFFERENCE with 0 in the middle.
+        scale: of the colours: FIXED, 0 to 1, or DIFFERENCE with 0 in the middle.
+        measure: what the values are, for the colour bar.
     """
 
     title: str
@@ -39,6 +40,7 @@ class Map:
     mask: np.ndarray
     words: bool = False
     scale: str = FIXED
+    measure: str = "weight"
 
 
 def side_by_side(maps: Sequence[Map], key: str) -> None:
@@ -53,6 +55,7 @@ def side_by_side(maps: Sequence[Map], key: str) -> None:
 def _message(one: Map) -> dict[str, object]:
     return {
         "title": one.title, "rows": one.rows, "columns": one.columns, "scale": one.scale,
+        "measure": one.measure,
         "axes": dict(zip(("from", "to"), titles(one.words), strict=True)),
         "values": one.values.astype(float).round(4).ravel().tolist(),
         "masked": (~one.mask).ravel().astype(int).tolist(),

@@ -90,11 +90,9 @@ def _difference(sides: list[Map]) -> Map:
     """B minus A; where their pieces differ, both are named."""
     first, second = sides
     values = (second.values - first.values).round(4)
-    most = np.abs(values).max()
     return Map(
-        f"B minus A, colours from -{most:.2f} to {most:.2f}", list(map(_both, first.rows, second.rows)),
-        list(map(_both, first.columns, second.columns)), values, first.mask | second.mask, words=first.words,
-        scale=DIFFERENCE,
+        "B minus A", list(map(_both, first.rows, second.rows)), list(map(_both, first.columns, second.columns)), values,
+        first.mask | second.mask, words=first.words, scale=DIFFERENCE, measure="difference",
     )
 
 
