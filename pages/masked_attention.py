@@ -23,8 +23,8 @@ choice = state.choice()
 st.subheader("What the mask does", anchor=False)
 st.markdown(
     f"Layer {choice.layer + 1}, head {choice.head + 1}: every query is multiplied with every key, those of the future "
-    "too, and divided by the root of K; the mask sets the future's scores to minus infinity, so that the softmax makes them exactly 0. Without it, a "
-    "step in training could simply read the piece that it should predict."
+    "too, and divided by the root of K; the mask sets the future's scores to minus infinity, so that the softmax makes "
+    "them exactly 0. Without it, a step in training could simply read the piece that it should predict."
 )
 trace = reading.detailed()
 scores = trace.details["decoder_scores"][choice.layer, choice.head]
