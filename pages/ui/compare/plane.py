@@ -6,10 +6,10 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
+from pages.ui.figures import INK
 from transformer.analysis.scaling import Plane
 
 PICK = "pick"
-INK = {"labelColor": "currentColor", "titleColor": "currentColor"}
 HEIGHT = 520
 # Width of the plane on the narrowest screen of a lecture; on a wider one the names stand no closer.
 NARROW = 640
@@ -26,20 +26,23 @@ def head_plane(plane: Plane, layers: int, heads: int) -> alt.LayerChart:
     A unit is as long to the right as it is upwards, so that what looks far away is.
     """
     numbers = np.arange(layers * heads)
-    half_width, half_height = np.abs(plane.points).max(axis=0) * 1.1
-    pixels = 0.5 * min(NARROW / (half_width or 1.0), HEIGHT / (half_height or 1.0))
+    # With a margin, and never nothing: heads may all be the same.
+    across, upwards = np.maximum(2.2 * np.abs(plane.points).max(axis=0), 1e-9)
+    scale = min(NARROW / across, HEIGHT / upwards)
     table = pd.DataFrame({
         "x": plane.points[:, 0], "y": plane.points[:, 1], "layer": numbers // heads + 1, "head": numbers % heads + 1,
         "name": [f"{number // heads + 1}.{number % heads + 1}" for number in numbers],
-        "place": name_places(plane.points * (pixels, -pixels)),
+        "place": name_places(plane.points * (scale, -scale)),
     })
-    pixel = f"max({2 * half_width} / width, {2 * half_height} / height, 1e-9)"
-    axes = {}
-    for axis, side in (("x", "width"), ("y", "height")):
+    # Only the browser knows how wide the page is.
+    pixel = f"max({across} / width, {upwards} / height)"
+
+    def axis(side: str) -> dict[str, object]:
         end = f"{pixel} * {side} / 2"
-        scale = alt.Scale(domainMin=alt.expr(f"-{end}"), domainMax=alt.expr(end), nice=False)
-        axes[axis] = {"title": "nats", "scale": scale, "axis": alt.Axis(grid=False, **INK)}
-    base = alt.Chart(table).encode(x=alt.X("x:Q", **axes["x"]), y=alt.Y("y:Q", **axes["y"]))
+        domain = alt.Scale(domainMin=alt.expr(f"-{end}"), domainMax=alt.expr(end), nice=False)
+        return {"title": "nats", "scale": domain, "axis": alt.Axis(grid=False, **INK)}
+
+    base = alt.Chart(table).encode(x=alt.X("x:Q", **axis("width")), y=alt.Y("y:Q", **axis("height")))
     points = base.mark_circle(size=np.pi * RADIUS**2, opacity=1, cursor="pointer").encode(
         color=alt.Color("layer:O", scale=alt.Scale(scheme="viridis"), legend=alt.Legend(title="layer", **INK)),
         tooltip=["layer:O", "head:O"],
