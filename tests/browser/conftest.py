@@ -18,7 +18,7 @@ from pathlib import Path
 from urllib.parse import urlparse
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, TimeoutError, expect, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
 from tests.browser.component import Component, opened_document
 
@@ -121,12 +121,9 @@ class Visitor:
         self.page.locator(f".atlas[data-drawn$=' {layer} {head}']").first.wait_for()
 
     def fits(self, what: str) -> None:
-        """Until nothing is wider than the screen."""
-        for wide in ("document.documentElement", "document.querySelector('[data-testid=stMain]')"):
-            try:
-                self.page.wait_for_function(f"{wide}.scrollWidth <= {wide}.clientWidth + 1", timeout=PATIENCE / 6)
-            except TimeoutError:
-                pytest.fail(f"{what} is wider than the screen")
+        """Nothing is wider than the screen."""
+        assert self.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), what
+        assert self.page.get_by_test_id("stMain").evaluate("e => e.scrollWidth <= e.clientWidth + 1"), what
 
     def control(self, label: str) -> Locator:
         """A control of the attention browser."""

@@ -27,15 +27,7 @@ STREAMLITS_OWN = {"exclude": [[".katex-display"]]}
 
 
 def serious(page: Page) -> list[str]:
-    """What is seriously wrong, and where; looked at again when something may still have been moving."""
-    for _ in range(3):
-        if not (found := seriously_wrong(page)):
-            break
-        page.wait_for_timeout(1_000)
-    return found
-
-
-def seriously_wrong(page: Page) -> list[str]:
+    """What is seriously wrong, and where."""
     found = Axe().run(page, STREAMLITS_OWN, {"resultTypes": ["violations", "passes"]}).response
     # Our components are in shadow trees; axe writes a place in one as a list of its own.
     places = [part for rule in found["passes"] for node in rule["nodes"] for part in node["target"]]
