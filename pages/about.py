@@ -9,6 +9,7 @@ ensure_router()
 import pandas as pd  # noqa: E402
 import streamlit as st  # noqa: E402
 
+from pages.ui.learning import show_learning  # noqa: E402
 from pages.ui.parameters import parameter_chart  # noqa: E402
 from pages.ui.sentence import device_choice, translator  # noqa: E402
 from transformer.parameters import parameter_table  # noqa: E402
@@ -32,6 +33,8 @@ with numbers:
         "embeddings tied": config.tied_embeddings, "dropout in training": config.dropout,
     }
     st.table(pd.DataFrame({"setting": settings.keys(), "value": map(str, settings.values())}).set_index("setting"))
+    if model.curve:
+        show_learning(model.curve)
 st.markdown("**Where the parameters are**")
 st.plotly_chart(
     parameter_chart(parameter_table(config)), key="parameters", config={"displayModeBar": False},

@@ -1,4 +1,4 @@
-"""A model folder: configuration, weights, vocabulary and model card, which belong together."""
+"""A model folder: configuration, weights, vocabulary, model card and learning curve, which belong together."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ CONFIG = "config.json"
 WEIGHTS = "model.safetensors"
 VOCABULARY = "tokenizer.model"
 CARD = "README.md"
+CURVE = "learning_curve.csv"
 RESTORE = "Fetch the model folder again, or make one with `python -m transformer.training`."
 
 
@@ -33,11 +34,13 @@ class Checkpoint:
         model: on the CPU, in float32, in evaluation mode.
         tokenizer: the one it was trained with.
         card: the model card, Markdown; empty if the folder has none.
+        curve: how it learned, a CSV of `transformer.training.curve.FIELDS`; empty if the folder has none.
     """
 
     model: Transformer
     tokenizer: Tokenizer
     card: str
+    curve: str
 
     def model_on(self, device: str | torch.device) -> Transformer:
         """The model, moved to a device for good and made ready to be run there, not to be trained."""
@@ -119,12 +122,13 @@ def load_checkpoint(folder: Path) -> Checkpoint:
     if metadata.get("contents") != _fingerprint(config, weights):
         raise CheckpointError(f"The weights or {CONFIG} in {folder} were altered after they were saved. {RESTORE}")
     copy_weights(weights, model)
-    card = folder / CARD
     return Checkpoint(
-        model.eval().requires_grad_(False),
-        tokenizer,
-        card.read_text(encoding="utf-8") if card.exists() else "",
+        model.eval().requires_grad_(False), tokenizer, card=_text(folder / CARD), curve=_text(folder / CURVE)
     )
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8") if path.exists() else ""
 
 
 def _fingerprint(config: TransformerConfig, weights: Mapping[str, Tensor]) -> str:

@@ -47,6 +47,7 @@ class Translator:
         tokenizer: its vocabulary.
         device: "cuda", "mps" or "cpu".
         card: the model card, Markdown.
+        curve: how the model learned, as in `transformer.checkpoint.Checkpoint`.
         version: changes whenever configuration, weights or vocabulary do.
     """
 
@@ -54,6 +55,7 @@ class Translator:
         self.config: TransformerConfig = checkpoint.model.config
         self.tokenizer: Tokenizer = checkpoint.tokenizer
         self.card = checkpoint.card
+        self.curve = checkpoint.curve
         self.device = device
         self.version = version
         self._model = checkpoint.model_on(device)
@@ -63,7 +65,7 @@ class Translator:
         """Load a model folder.
 
         Args:
-            folder: config.json, model.safetensors, tokenizer.model, README.md.
+            folder: config.json, model.safetensors, tokenizer.model, README.md, learning_curve.csv.
             device: "cuda", "mps" or "cpu"; None takes the fastest there is.
 
         Raises:

@@ -322,9 +322,12 @@ def test_the_device_can_be_changed():
     assert healthy(test)
 
 
-def test_about_shows_the_card_and_the_parameters():
+def test_about_shows_the_card_the_curve_and_the_parameters():
     test = opened("pages/about.py")
-    assert "CC BY-SA 4.0" in texts(test)
+    assert "CC BY-SA 4.0" in texts(test) and "How it learned" in texts(test)
+    (curve,) = [table.value for table in test.dataframe]
+    assert list(curve.columns) == ["step", "epoch", "loss, training", "loss, held out", "chrF"]
+    assert curve["step"].is_monotonic_increasing and curve["chrF"].iloc[-1] > 50
     assert [metric.value for metric in test.metric] == ["13.1 M", "6 + 6", "8", "8,000"]
 
 

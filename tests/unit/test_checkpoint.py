@@ -23,7 +23,7 @@ def test_loads_what_was_saved_in_half_precision(tmp_path, small_config, tokenize
     save_checkpoint(tmp_path, small_config, dict(model.named_parameters()), tokenizer)
     loaded = load_checkpoint(tmp_path)
     assert loaded.model.config == small_config and loaded.tokenizer.fingerprint == tokenizer.fingerprint
-    assert not loaded.model.training and loaded.card == ""
+    assert not loaded.model.training and loaded.card == loaded.curve == ""
     for (name, ours), theirs in zip(model.named_parameters(), loaded.model.parameters(), strict=True):
         assert torch.equal(ours.half().float(), theirs), name
     assert read_tensors(tmp_path / "model.safetensors")[0]["generator.bias"].dtype == torch.float16

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from transformer.checkpoint import (
+    CURVE,
     VOCABULARY,
     copy_weights,
     load_checkpoint,
@@ -37,7 +38,7 @@ from transformer.training.recipe import Recipe
 from transformer.training.schedule import trapezoid
 
 STATE = "state.safetensors"
-LOG = "log.csv"
+MODEL = "model"
 LOG_STEPS = 25
 # So many validation pairs are translated with every checkpoint; all of them would take as long as the steps between.
 TRANSLATED = 200
@@ -51,7 +52,7 @@ class Trainer:
     """Trains one model in a run folder.
 
     The folder holds what `prepare` wrote (tokenizer.model, train.npz, validation.npz) and gets `state.safetensors`
-    (to continue from), the last weights, `log.csv`, and `model/`, the model so far.
+    (to continue from), the last weights, and `model/`, the model so far with its learning curve.
 
     Every random choice of a step follows from the seed and the step's number, so a run that was interrupted and
     resumed computes what an uninterrupted one does.
@@ -75,6 +76,7 @@ class Trainer:
         self.run = run
         self.recipe = recipe
         self.process = process
+        self.curve = Curve(run / MODEL / CURVE)
         self.tokenizer = Tokenizer.load(run / VOCABULARY)
         data = PieceData.load(run / "train.npz")
         self.batches = Batches(data, pieces=recipe.batch_pieces, seed=recipe.seed)
@@ -183,7 +185,7 @@ class Trainer:
         for old in kept[: -self.recipe.average]:
             old.unlink()
         averaged = average([read_tensors(path)[0] for path in kept[-self.recipe.average :]])
-        save_checkpoint(self.run / "model", self.model.config, averaged, self.tokenizer)
+        save_checkpoint(self.run / MODEL, self.model.config, averaged, self.tokenizer)
         state = {f"weights.{name}": weight for name, weight in weights.items()}
         state |= {f"optimizer.{name}": value.cpu() for name, value in self.optimizer.state().items()}
         progress = {"step": self.step, "seconds": self.seconds, "recipe": asdict(self.recipe)}
@@ -210,6 +212,7 @@ class Trainer:
         self.step, self.seconds = progress["step"], progress["seconds"]
         copy_weights(strip(state, "weights."), self.model)
         self.optimizer.load_state(strip(state, "optimizer."))
+        self.curve.go_back(self.step)
         log.info("continuing at step %d", self.step)
 
     def _report(self, training: float, validation: Validation | None, norm: float, speed: float) -> None:
@@ -231,7 +234,7 @@ class Trainer:
             "training_loss": f"{training:.4f}", "gradient_norm": f"{norm:.3f}", "learning_rate": f"{rate:.3e}",
             "pieces_per_second": f"{speed:.0f}",
         }
-        Curve(self.run / LOG).add(row, validation)
+        self.curve.add(row, validation)
 
 
 def strip(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:

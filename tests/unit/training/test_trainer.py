@@ -107,14 +107,24 @@ def test_a_run_does_not_start_with_a_model_of_another_vocabulary(run):
 def test_a_finished_run_leaves_model_log_and_state(run):
     trainer(run, steps=4).train()
     assert load_checkpoint(run / "model").model.config.d_model == 32
-    with (run / "log.csv").open(encoding="utf-8") as file:
-        (row,) = csv.DictReader(file)
+    curve = load_checkpoint(run / "model").curve
+    (row,) = csv.DictReader(curve.splitlines())
     assert row["step"] == "4" and float(row["validation_loss"]) > 0 and float(row["pieces_per_second"]) > 0
     assert 0 <= float(row["validation_chrf"]) <= 100
     assert read_tensors(run / STATE)[1]["progress"]
-    before = (run / "log.csv").read_text()
     trainer(run, steps=4).train()
-    assert (run / "log.csv").read_text() == before, "nothing is left to do"
+    assert load_checkpoint(run / "model").curve == curve, "nothing is left to do"
+
+
+def test_steps_taken_again_are_noted_once(run):
+    trainer(run, steps=25).train()
+    checkpoint = (run / STATE).read_bytes()
+    trainer(run, steps=50).train()
+    # As after an interruption between two checkpoints: the curve is ahead of what the run continues from.
+    (run / STATE).write_bytes(checkpoint)
+    trainer(run, steps=60).train()
+    curve = load_checkpoint(run / "model").curve
+    assert [row["step"] for row in csv.DictReader(curve.splitlines())] == ["25", "50", "60"]
 
 
 def test_the_model_is_the_average_of_the_last_checkpoints(run):

@@ -1,0 +1,62 @@
+"""How the model learned: its loss and its translations, over the steps of its training."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from io import StringIO
+
+import altair as alt
+import pandas as pd
+import streamlit as st
+
+from pages.ui.figures import AXIS, LEGEND
+from pages.ui.numbers import show_numbers
+
+LOSS = {"training_loss": "training", "validation_loss": "held out"}
+QUALITY = {"validation_chrf": "held out"}
+COLOURS = {"training": "#d97706", "held out": "#3b6fe0"}
+
+
+def show_learning(curve: str) -> None:
+    """Both charts, what they are of, and the numbers where all were measured.
+
+    Args:
+        curve: of `transformer.checkpoint.Checkpoint`.
+    """
+    table = pd.read_csv(StringIO(curve))
+    st.markdown("**How it learned**")
+    st.altair_chart(
+        learning_chart(table, LOSS, "loss, nats a piece"), key="about_loss", width="stretch",
+        alt="Loss over the steps of training; the table has its numbers.",
+    )
+    st.altair_chart(
+        learning_chart(table, QUALITY, "chrF"), key="about_chrf", width="stretch",
+        alt="chrF of translations of held-out sentences over the steps of training; the table has its numbers.",
+    )
+    st.caption(
+        "Loss: cross-entropy with label smoothing; while training, with dropout and as the mean of a few batches. "
+        "chrF: of greedy translations of some held-out sentences. Both are of the weights at that step, not of the "
+        "average that was kept."
+    )
+    names = {"step": "step", "epoch": "epoch", **{column: f"loss, {name}" for column, name in LOSS.items()},
+             "validation_chrf": "chrF"}
+    show_numbers(table.dropna()[list(names)].rename(columns=names), "about_curve", digits=2)
+
+
+def learning_chart(table: pd.DataFrame, lines: Mapping[str, str], unit: str) -> alt.Chart:
+    """Lines over the steps.
+
+    Args:
+        table: a learning curve (`transformer.training.curve.FIELDS`).
+        lines: the columns that are drawn, and what each is of: keys of COLOURS.
+        unit: of their numbers.
+    """
+    long = table.rename(columns=lines).melt("step", list(lines.values()), "of", "value").dropna()
+    scale = alt.Scale(domain=list(lines.values()), range=[COLOURS[name] for name in lines.values()])
+    legend = alt.Legend(title=None, **LEGEND) if len(lines) > 1 else None
+    return alt.Chart(long).mark_line().encode(
+        x=alt.X("step:Q", axis=alt.Axis(tickCount=5, **AXIS)),
+        y=alt.Y("value:Q", title=unit, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=5, **AXIS)),
+        color=alt.Color("of:N", scale=scale, legend=legend),
+        tooltip=["of:N", "step:Q", alt.Tooltip("value:Q", title=unit, format=".2f")],
+    ).properties(height=320 if legend else 230)
