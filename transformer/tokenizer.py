@@ -14,6 +14,8 @@ import sentencepiece
 from transformer.normalisation import normalise, normalise_with_spans
 
 PAD, UNKNOWN, START, END = 0, 1, 2, 3
+# Pieces that stand for no text.
+CONTROLS = frozenset({PAD, START, END})
 
 SPACE_MARK = "▁"
 # Exponent on the probability of a split when one is drawn: 1 is the unigram model's own, 0 takes all as likely.
@@ -109,51 +111,48 @@ class Tokenizer:
         """The pieces of a text; their spans refer to `text` as it was typed."""
         plain, spans = normalise_with_spans(text)
         ids = self._processor.encode(plain) + [END] * end
-        return self._located(ids, plain, spans, len(text))
+        return self._located(ids, spans, len(text))
 
     def pieces(self, ids: Sequence[int]) -> tuple[Piece, ...]:
         """The pieces with these ids; their spans refer to `decode(ids)`."""
-        text = self.decode(ids)
-        return self._located(ids, text, [(at, at + 1) for at in range(len(text))], len(text))
+        length = len(self.decode(ids))
+        return self._located(ids, [(at, at + 1) for at in range(length)], length)
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of the pieces: special ones left out, bytes joined, broken bytes as U+FFFD."""
-        return self._processor.decode([piece for piece in ids if piece not in (PAD, START, END)])
+        return "".join(self._surfaces(ids))
 
-    def _located(
-        self, ids: Sequence[int], plain: str, spans: Sequence[tuple[int, int]], length: int
-    ) -> tuple[Piece, ...]:
-        """Walk along the normalised text with the pieces, which spell it out one after the other.
+    def _surfaces(self, ids: Sequence[int]) -> list[str]:
+        """What each piece that is not special writes; of the bytes of a character the last one writes it."""
+        written = [piece for piece in ids if piece not in CONTROLS]
+        return [piece.surface for piece in self._processor.decode(written, return_type="proto").pieces]
+
+    def _located(self, ids: Sequence[int], spans: Sequence[tuple[int, int]], length: int) -> tuple[Piece, ...]:
+        """Walk along what the pieces write, one after the other.
 
         Args:
             ids: of the pieces.
-            plain: the text that they spell.
-            spans: of each character of `plain` in the reader's text.
+            spans: of each character that they write in the reader's text.
             length: of the reader's text.
         """
         pieces = []
         at = 0
-        bytes_left = 0
+        surfaces = iter(self._surfaces(ids))
         for piece in ids:
-            text = self.texts[piece]
-            if piece in (PAD, START, END):
-                pieces.append(Piece(piece, text, None, True))
+            if piece in CONTROLS:
+                pieces.append(Piece(piece, self.texts[piece], None, True))
                 continue
+            surface = next(surfaces)
             if self._processor.is_byte(piece):
-                if not bytes_left:
-                    bytes_left = len(plain[at].encode()) if at < len(plain) else 1
-                bytes_left -= 1
                 first, last = at, at + 1
-                at += not bytes_left
             else:
-                # The mark of the first word stands for no character; any other one for a space.
-                marks = len(text) - len(text.lstrip(SPACE_MARK))
-                at += marks if at else max(0, marks - 1)
-                first, last = at, at + len(text) - marks
-                at = last
+                first = at + len(surface) - len(surface.lstrip(" "))
+                last = max(first, at + len(surface.rstrip(" ")))
+            at += len(surface)
             covered = spans[first:last]
             here = spans[first][0] if first < len(spans) else length
-            pieces.append(Piece(piece, text, (covered[0][0], covered[-1][1]) if covered else (here, here), False))
+            span = (covered[0][0], covered[-1][1]) if covered else (here, here)
+            pieces.append(Piece(piece, self.texts[piece], span, False))
         return tuple(pieces)
 
 

@@ -90,11 +90,23 @@ def test_pieces_of_ids_are_located_in_the_decoded_text(tokenizer):
     assert words.startswith("Ich"[: len(words)]) and "🙂" in words
 
 
-def test_broken_bytes_are_decoded_without_an_exception(tokenizer):
-    first_byte = tokenizer.texts.index("<0xF0>")
-    ids = [first_byte, tokenizer.encode_ids("a", end=False)[-1]]
-    assert "\ufffd" in tokenizer.decode(ids)
-    assert len(tokenizer.pieces(ids)) == 2
+def test_pieces_after_broken_ones_are_located_too(tokenizer):
+    mark, first, second = map(tokenizer.texts.index, ("▁", "<0xF0>", "<0x9F>"))
+    rest = tokenizer.encode_ids("Hund 🙂 Hund", end=False)
+    for broken, spelt in (
+        ([mark], " "), ([mark, mark], "  "), ([first], "\ufffd "), ([mark, first, second], "\ufffd\ufffd "),
+        ([UNKNOWN], " ⁇  "),
+    ):
+        text = tokenizer.decode([*broken, *rest])
+        assert text == spelt + "Hund 🙂 Hund"
+        located = tokenizer.pieces([*broken, *rest])[len(broken) :]
+        alone = tokenizer.pieces(rest)
+        assert [text[slice(*piece.span)] for piece in located] == ["Hund 🙂 Hund"[slice(*piece.span)] for piece in alone]
+
+
+def test_bytes_that_end_too_early_write_a_replacement_each(tokenizer):
+    first = tokenizer.texts.index("<0xF0>")
+    assert [piece.span for piece in tokenizer.pieces([first, first])] == [(0, 1), (1, 2)]
 
 
 def test_digits_are_pieces_of_their_own(tokenizer):
