@@ -33,9 +33,12 @@ class Curve:
 
     def go_back(self, step: int) -> None:
         """Forget what was noted after that step: an interrupted run takes those steps again."""
-        if self.path.exists():
-            with self.path.open(newline="", encoding="utf-8") as file:
-                kept = [row for row in csv.DictReader(file) if int(row["step"]) <= step]
+        if not self.path.exists():
+            return
+        with self.path.open(newline="", encoding="utf-8") as file:
+            kept = [row for row in csv.DictReader(file) if int(row["step"]) <= step]
+        self.path.unlink()
+        if kept:
             self._write(kept, "w")
 
     def add(self, row: Mapping[str, str], validation: Validation | None) -> None:

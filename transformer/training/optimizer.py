@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import torch
 from torch import Tensor, nn
 
@@ -53,7 +51,12 @@ class Optimizer:
 
     def state(self) -> dict[str, Tensor]:
         """Everything it remembers, as named tensors."""
-        return {name: value for name, _, _, value in self._entries()}
+        return {
+            f"{part}.{position}.{key}": value
+            for part, optimizer in enumerate(self.parts)
+            for position, parameter in enumerate(optimizer.param_groups[0]["params"])
+            for key, value in optimizer.state[parameter].items()
+        }
 
     def load_state(self, tensors: dict[str, Tensor]) -> None:
         """Continue from what `state` gave."""
@@ -62,9 +65,3 @@ class Optimizer:
             optimizer = self.parts[int(part)]
             parameter = optimizer.param_groups[0]["params"][int(position)]
             optimizer.state[parameter][key] = tensor.to(parameter.device)
-
-    def _entries(self) -> Iterator[tuple[str, nn.Parameter, str, Tensor]]:
-        for part, optimizer in enumerate(self.parts):
-            for position, parameter in enumerate(optimizer.param_groups[0]["params"]):
-                for key, value in optimizer.state[parameter].items():
-                    yield f"{part}.{position}.{key}", parameter, key, value

@@ -19,6 +19,14 @@ class Process:
     count: int
     device: torch.device
 
+    def sum(self, number: float) -> float:
+        """The sum of what each process gives."""
+        if self.count == 1:
+            return number
+        total = torch.tensor(number, device=self.device)
+        distributed.all_reduce(total)
+        return total.item()
+
 
 @contextmanager
 def joined_processes(device: str | None = None) -> Iterator[Process]:

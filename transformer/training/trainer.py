@@ -65,7 +65,7 @@ class Trainer:
 
     Raises:
         ValueError: the micro-batches cannot be shared out among the processes, the run was started with another
-            recipe, or the model to start with has another vocabulary or shape.
+            recipe or has gone further, or the model to start with has another vocabulary or shape.
     """
 
     def __init__(self, run: Path, recipe: Recipe, process: Process, start: Path | None = None) -> None:
@@ -95,6 +95,8 @@ class Trainer:
             self._resume()
         elif start:
             self._start_with(start)
+        if process.rank == 0:
+            self._forget_what_comes_later()
         self.objective: nn.Module = self.loss
         if process.count > 1:
             self.objective = DistributedDataParallel(self.loss)
@@ -111,11 +113,13 @@ class Trainer:
             now = time.monotonic()
             self.seconds = now - started
             finished = self.step == recipe.steps
+            if not (finished or self.step % LOG_STEPS == 0):
+                continue
+            # Checkpoints only where a loss is noted, so that each stands beside the mean of as many steps.
             save = self.process.rank == 0 and (finished or now - saved > 60 * recipe.save_minutes)
-            if self.step % LOG_STEPS == 0 or save:
-                validation = self.validate() if save else None
-                self._report(losses / pieces, validation, norm, pieces / (now - logged))
-                losses, pieces, logged = 0.0, 0, time.monotonic()
+            validation = self.validate() if save else None
+            self._report(losses / pieces, validation, norm, pieces / (now - logged))
+            losses, pieces, logged = 0.0, 0, time.monotonic()
             if save:
                 self._save()
                 saved = time.monotonic()
@@ -124,7 +128,7 @@ class Trainer:
         """One step of the optimiser.
 
         Returns:
-            This process's summed loss in nats, its number of target pieces, and the norm of the gradient.
+            The summed loss in nats and the number of target pieces, of all processes, and the norm of the gradient.
         """
         recipe, process = self.recipe, self.process
         self.objective.train()
@@ -132,12 +136,12 @@ class Trainer:
         members = [self._members(self.step * recipe.micro_batches + i) for i in range(recipe.micro_batches)]
         # The mean over all pieces of the step, whoever computes them; DistributedDataParallel divides by the
         # number of processes, hence the factor.
-        scale = process.count / sum(int(self.batches.data.target.lengths[m].sum()) for m in members)
+        pieces = sum(int(self.batches.data.target.lengths[m].sum()) for m in members)
+        scale = process.count / pieces
         own = members[process.rank :: process.count]
-        total, pieces = 0.0, 0
+        total = 0.0
         for number, indices in enumerate(own, start=1):
             batch = self.batches.load(indices)
-            pieces += batch.pieces
             # Processes exchange their gradients once a step, with the last micro-batch.
             waits = isinstance(self.objective, DistributedDataParallel) and number < len(own)
             with self.objective.no_sync() if waits else nullcontext():
@@ -148,7 +152,7 @@ class Trainer:
         factor = trapezoid(self.step, steps=recipe.steps, warmup=recipe.warmup, cooldown=recipe.cooldown)
         norm = self.optimizer.step(factor)
         self.step += 1
-        return total, pieces, norm
+        return process.sum(total), pieces, norm
 
     @torch.no_grad()
     def validate(self) -> Validation:
@@ -191,6 +195,13 @@ class Trainer:
         progress = {"step": self.step, "seconds": self.seconds, "recipe": asdict(self.recipe)}
         write_tensors(self.run / STATE, state, {"progress": json.dumps(progress)})
 
+    def _forget_what_comes_later(self) -> None:
+        """Drop what an interrupted run noted and saved after the step it continues from: it takes those steps again."""
+        self.curve.go_back(self.step)
+        for path in self.run.glob("weights-*.safetensors"):
+            if int(path.stem.removeprefix("weights-")) > self.step:
+                path.unlink()
+
     def _start_with(self, folder: Path) -> None:
         given = load_checkpoint(folder)
         if given.tokenizer.fingerprint != self.tokenizer.fingerprint:
@@ -210,9 +221,13 @@ class Trainer:
                     "give it that again, or take another folder"
                 )
         self.step, self.seconds = progress["step"], progress["seconds"]
+        if self.step > self.recipe.steps:
+            raise ValueError(
+                f"the run in {self.run} has taken {self.step} steps already, more than {self.recipe.steps}: give it "
+                "more, or take another folder"
+            )
         copy_weights(strip(state, "weights."), self.model)
         self.optimizer.load_state(strip(state, "optimizer."))
-        self.curve.go_back(self.step)
         log.info("continuing at step %d", self.step)
 
     def _report(self, training: float, validation: Validation | None, norm: float, speed: float) -> None:

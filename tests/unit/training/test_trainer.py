@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from transformer.checkpoint import load_checkpoint, read_tensors
+from transformer.checkpoint import CURVE, load_checkpoint, read_tensors
 from transformer.training.evaluate import evaluate
 from transformer.training.prepare import prepare
 from transformer.training.processes import Process
@@ -116,15 +116,30 @@ def test_a_finished_run_leaves_model_log_and_state(run):
     assert load_checkpoint(run / "model").curve == curve, "nothing is left to do"
 
 
-def test_steps_taken_again_are_noted_once(run):
+def test_what_came_after_the_step_a_run_continues_from_is_forgotten(run):
+    """Else steps would be noted twice, and a model would be averaged from another run's weights."""
     trainer(run, steps=25).train()
     checkpoint = (run / STATE).read_bytes()
     trainer(run, steps=50).train()
-    # As after an interruption between two checkpoints: the curve is ahead of what the run continues from.
     (run / STATE).write_bytes(checkpoint)
-    trainer(run, steps=60).train()
+    trainer(run, steps=30).train()
     curve = load_checkpoint(run / "model").curve
-    assert [row["step"] for row in csv.DictReader(curve.splitlines())] == ["25", "50", "60"]
+    assert [row["step"] for row in csv.DictReader(curve.splitlines())] == ["25", "30"]
+    assert [path.stem for path in sorted(run.glob("weights-*"))] == ["weights-0000025", "weights-0000030"]
+    (run / STATE).unlink()
+    assert trainer(run).step == 0 and not (run / "model" / CURVE).exists(), "a new run begins a new curve"
+
+
+def test_a_run_that_went_further_is_not_cut_short(run):
+    trainer(run, steps=3).train()
+    with pytest.raises(ValueError, match="has taken 3 steps already, more than 2"):
+        trainer(run, steps=2)
+
+
+def test_checkpoints_stand_beside_the_mean_loss_of_equally_many_steps(run):
+    trainer(run, steps=75, save_minutes=0.0).train()
+    rows = list(csv.DictReader(load_checkpoint(run / "model").curve.splitlines()))
+    assert [row["step"] for row in rows] == ["25", "50", "75"] and all(row["validation_loss"] for row in rows)
 
 
 def test_the_model_is_the_average_of_the_last_checkpoints(run):
@@ -179,7 +194,8 @@ with joined_processes("cpu") as process:
         kept.update({name: p.grad.clone() for name, p in training.model.named_parameters()})
         return 0.0
     training.optimizer.step = keep
-    training.take_step()
+    loss, pieces, _ = training.take_step()
+    kept["summed"] = torch.tensor([loss, pieces])
     if process.rank == 0:
         save_file(kept, sys.argv[2])
 """
