@@ -83,7 +83,7 @@ def shaped_translator(request: pytest.FixtureRequest, tokenizer: Tokenizer) -> T
             parameter += 0.3 * torch.randn_like(parameter)
         elif "in_projection" in name:
             parameter *= 2
-    return Translator(Checkpoint(model, tokenizer, ""), device="cpu", version=request.param)
+    return Translator(Checkpoint(model, tokenizer), device="cpu", version=request.param)
 
 
 @pytest.fixture(scope="session")

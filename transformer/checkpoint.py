@@ -39,8 +39,8 @@ class Checkpoint:
 
     model: Transformer
     tokenizer: Tokenizer
-    card: str
-    curve: str
+    card: str = ""
+    curve: str = ""
 
     def model_on(self, device: str | torch.device) -> Transformer:
         """The model, moved to a device for good and made ready to be run there, not to be trained."""

@@ -26,9 +26,10 @@ def normalise(text: str) -> str:
 def normalise_with_spans(text: str) -> tuple[str, list[tuple[int, int]]]:
     """The spelling that the model reads, and where each of its characters comes from.
 
-    Compatibility forms become plain ones and marks join their letters (Unicode NFKC); typographic quotes, apostrophes
-    and dashes become the keyboard's; any white space becomes one space, none at the ends; control characters and
-    invisible ones go; half of a surrogate pair becomes U+FFFD. Every other character stays as it is.
+    Compatibility forms become plain ones and marks join their letters (Unicode NFKC); typographic quotes and
+    apostrophes become the keyboard's, and dashes a hyphen or "–"; any white space becomes one space, none at the ends;
+    control characters and invisible ones go; half of a surrogate pair becomes U+FFFD. Every other character stays as
+    it is.
 
     Args:
         text: as typed.

@@ -67,6 +67,9 @@ class SearchTree:
     decoder: tuple[np.ndarray, ...]
     cross: tuple[np.ndarray, ...]
 
+    def __post_init__(self) -> None:
+        _lock(*self.decoder, *self.cross)
+
     def rows(self, index: int) -> tuple[np.ndarray, np.ndarray]:
         """Where the model looked when it considered this node's piece: [L, H, P] and [L, H, S]."""
         node = self.nodes[index]
@@ -117,6 +120,9 @@ class LayerPredictions:
     candidate_log_probs: np.ndarray
     taken: np.ndarray
 
+    def __post_init__(self) -> None:
+        _lock(self.candidate_ids, self.candidate_log_probs, self.taken)
+
 
 @dataclass(frozen=True, eq=False)
 class Road:
@@ -133,3 +139,12 @@ class Road:
     trace: Trace
     ranks: np.ndarray
     layers: LayerPredictions
+
+    def __post_init__(self) -> None:
+        _lock(self.ranks)
+
+
+def _lock(*arrays: np.ndarray) -> None:
+    """Make arrays read-only: readers share them."""
+    for array in arrays:
+        array.setflags(write=False)

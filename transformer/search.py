@@ -10,7 +10,7 @@ from torch import Tensor
 from transformer.decoding import Constraints, Step, Tree, beam_search, best, greedy, sample
 from transformer.decoding.step import rank
 from transformer.model import Transformer
-from transformer.road import LayerPredictions, SearchTree, Way
+from transformer.road import METHODS, LayerPredictions, SearchTree, Way
 from transformer.tokenizer import END
 
 LAYER_CANDIDATES = 3
@@ -61,8 +61,10 @@ def search(
             model, memory, None, seed=way.seed, temperature=way.temperature, top_k=way.top_k or None, top_p=way.top_p,
             **shared,
         ))
-    else:
+    elif way.method == "greedy":
         steps = list(greedy(model, memory, None, **shared))
+    else:
+        raise ValueError(f"there is no method {way.method!r}: choose one of {', '.join(METHODS)}")
     pieces = tuple(int(step.predicted) for step in steps)
     return Result(pieces, float(steps[-1].score), pieces[-1] == END, None)
 

@@ -15,6 +15,7 @@ from torch import Tensor
 from transformer.checkpoint import CONFIG, VOCABULARY, WEIGHTS, Checkpoint, load_checkpoint
 from transformer.config import TransformerConfig
 from transformer.decoding import Constraints, Step, best, entropy, greedy
+from transformer.devices import chosen_device
 from transformer.errors import DeviceError, TextError
 from transformer.model import Recorder
 from transformer.model.masks import causal_mask
@@ -31,12 +32,6 @@ MAX_PIECES = 128
 MAX_CHARACTERS = 10_000
 CANDIDATES = 10
 DETAILS = ("scores", "queries", "keys", "values", "outputs")
-
-
-def available_devices() -> tuple[str, ...]:
-    """The devices of this machine that can run a model, the fastest first."""
-    found = [("cuda", torch.cuda.is_available()), ("mps", torch.backends.mps.is_available()), ("cpu", True)]
-    return tuple(name for name, there in found if there)
 
 
 class Translator:
@@ -72,10 +67,7 @@ class Translator:
             CheckpointError: the folder is missing, damaged, or its files do not belong together.
             DeviceError: the device is not there, or has no room for the model.
         """
-        devices = available_devices()
-        device = device or devices[0]
-        if device not in devices:
-            raise DeviceError(f"This machine has no device {device!r}. Choose one of: {', '.join(devices)}.")
+        device = chosen_device(device)
         checkpoint = load_checkpoint(folder)
         digest = hashlib.sha256()
         for name in (CONFIG, VOCABULARY, WEIGHTS):
@@ -87,10 +79,6 @@ class Translator:
     def parameters(self) -> int:
         """Number of parameters, shared ones counted once."""
         return sum(parameter.numel() for parameter in self._model.parameters())
-
-    def parameter_shapes(self) -> dict[str, tuple[int, ...]]:
-        """Shape of every parameter by name, shared ones once."""
-        return {name: tuple(parameter.shape) for name, parameter in self._model.named_parameters()}
 
     def weights(self) -> Weights:
         """The model's parameters as arrays; on the CPU they are the model's own memory, read-only."""
@@ -220,7 +208,7 @@ class Translator:
     def _search(
         self, memory: Tensor, way: Way, forced: Sequence[int], never: Set[int], *, capture: bool
     ) -> Found:
-        forced = tuple(forced)
+        forced, never = tuple(forced), frozenset(never)
         room = MAX_PIECES + 1 - len(forced)
         if room < (not forced or forced[-1] != END):
             raise TextError(

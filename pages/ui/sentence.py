@@ -9,10 +9,11 @@ import streamlit as st
 from pages.ui import inference, state
 from pages.ui.plain import BYTE, markdown
 from transformer.analysis.heads import HeadMetrics, head_metrics
+from transformer.devices import available_devices
 from transformer.errors import AtlasError
 from transformer.options import AS_TRAINED, RunOptions
 from transformer.trace import Kind, Trace
-from transformer.translator import MAX_PIECES, Translator, available_devices
+from transformer.translator import MAX_PIECES, Translator
 from transformer.weights import Weights
 
 

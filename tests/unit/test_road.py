@@ -105,6 +105,11 @@ def test_too_much_forced_is_answered(small_translator):
         small_translator.search(TEXT, Way(), forced=[10**6])
 
 
+def test_an_unknown_method_is_answered(small_translator):
+    with pytest.raises(ValueError, match="no method 'Beam': choose one of greedy, beam, sample"):
+        small_translator.search("I have a dream.", Way("Beam"))
+
+
 def test_a_road_that_never_ends_stops_at_the_limit(shipped):
     road = shipped.road("Hello.", Way(), never=frozenset({END}))
     assert not road.found.complete and END not in ids(road)

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from transformer.analysis.heads import head_metrics
+from transformer.analysis.statistics import Statistics
 from transformer.trace import KINDS
-from transformer.translator import Translator
+from transformer.translator import MODEL, Translator
 
 TRANSLATIONS = json.loads(Path(__file__).with_name("shipped_translations.json").read_text(encoding="utf-8"))
 
@@ -24,6 +25,11 @@ def shipped():
 def test_it_writes_what_its_card_says(shipped, english):
     assert shipped.translate(english).target_text == TRANSLATIONS[english]
     assert f"- {english} → *{TRANSLATIONS[english]}*" in shipped.card
+
+
+def test_the_numbers_over_many_sentences_are_of_this_model(shipped):
+    statistics = Statistics.from_json((MODEL.parents[1] / "head_statistics.json").read_text(encoding="utf-8"))
+    assert statistics.model == shipped.version
 
 
 @pytest.mark.parametrize("kind", KINDS)

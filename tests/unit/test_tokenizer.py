@@ -97,11 +97,12 @@ def test_pieces_after_broken_ones_are_located_too(tokenizer):
         ([mark], " "), ([mark, mark], "  "), ([first], "\ufffd "), ([mark, first, second], "\ufffd\ufffd "),
         ([UNKNOWN], " ⁇  "),
     ):
-        text = tokenizer.decode([*broken, *rest])
-        assert text == spelt + "Hund 🙂 Hund"
+        text, alone = tokenizer.decode([*broken, *rest]), tokenizer.decode(rest)
+        assert text == spelt + alone
         located = tokenizer.pieces([*broken, *rest])[len(broken) :]
-        alone = tokenizer.pieces(rest)
-        assert [text[slice(*piece.span)] for piece in located] == ["Hund 🙂 Hund"[slice(*piece.span)] for piece in alone]
+        assert [text[slice(*piece.span)] for piece in located] == [
+            alone[slice(*piece.span)] for piece in tokenizer.pieces(rest)
+        ]
 
 
 def test_bytes_that_end_too_early_write_a_replacement_each(tokenizer):

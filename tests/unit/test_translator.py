@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 import torch
 
+from transformer import devices
 from transformer.checkpoint import load_checkpoint, save_checkpoint
+from transformer.devices import available_devices
 from transformer.errors import DeviceError, TextError
 from transformer.options import AS_TRAINED, RunOptions
 from transformer.tokenizer import END, START
 from transformer.trace import KINDS
-from transformer.translator import DETAILS, MAX_PIECES, Translator, available_devices
+from transformer.translator import DETAILS, MAX_PIECES, Translator
 
 TEXT = "The old man reads a book."
 
@@ -203,6 +205,15 @@ def test_devices(model_folder):
     missing = next(name for name in ("mps", "cuda") if name not in available_devices())
     with pytest.raises(DeviceError, match="Choose one of: .*cpu"):
         Translator.load(model_folder, missing)
+
+
+def test_a_device_that_computes_nothing_is_not_offered(monkeypatch):
+    if torch.cuda.is_available():
+        pytest.skip("this machine has one that does")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    devices._works.cache_clear()
+    assert "cuda" not in available_devices()
+    devices._works.cache_clear()
 
 
 def test_a_device_out_of_memory_is_explained(model_folder, monkeypatch):

@@ -48,6 +48,8 @@ def describe(statistics: Statistics) -> str:
 def main() -> None:
     options = arguments().parse_args()
     sentences = read_sentences(options.sentences)
+    if not options.output.parent.is_dir():
+        raise ValueError(f"there is no folder {options.output.parent} to write {options.output.name} into")
     translator = Translator.load(options.model, options.device)
     traces = (translator.translate(sentence) for sentence in sentences)
     statistics = statistics_of(traces, translator.tokenizer.scores, translator.version)

@@ -33,7 +33,7 @@ def sample(
     Args:
         model, memory, source_real, limit, constraints, capture: as in `walk`.
         seed: row b of the batch draws with seed + b, one number a step whether the step is forced or not. So a sample
-            depends neither on its batch nor on the device, and forcing what was drawn anyway changes nothing.
+            depends neither on the other rows nor on the device, and forcing what was drawn anyway changes nothing.
         temperature: MIN_TEMPERATURE to MAX_TEMPERATURE; below 1 sharpens, above 1 flattens.
         top_k: draw from this many of the likeliest pieces; None from all.
         top_p: draw from the likeliest pieces that together have this probability; 1 from all.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,18 +23,23 @@ def read_pairs(path: Path) -> list[Pair]:
     Further columns are ignored; rows with an empty side are left out.
 
     Raises:
-        ValueError: a row has no tab; the message names it.
+        ValueError: a row has no tab, there is no pair, or the file is damaged; the message names it.
     """
     open_file = gzip.open if path.suffix == ".gz" else open
     pairs = []
-    with open_file(path, "rt", encoding="utf-8", newline="\n") as lines:
-        for number, line in enumerate(lines, start=1):
-            columns = line.rstrip("\r\n").split("\t")
-            if len(columns) < 2:
-                raise ValueError(f"{path}, line {number}: expected source, tab, target; there is no tab")
-            source, target = normalise(columns[0]), normalise(columns[1])
-            if source and target:
-                pairs.append((source, target))
+    try:
+        with open_file(path, "rt", encoding="utf-8", newline="\n") as lines:
+            for number, line in enumerate(lines, start=1):
+                columns = line.rstrip("\r\n").split("\t")
+                if len(columns) < 2:
+                    raise ValueError(f"{path}, line {number}: expected source, tab, target; there is no tab")
+                source, target = normalise(columns[0]), normalise(columns[1])
+                if source and target:
+                    pairs.append((source, target))
+    except (EOFError, zlib.error, gzip.BadGzipFile, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} is damaged, or no UTF-8 text ({error}): fetch it again") from error
+    if not pairs:
+        raise ValueError(f"{path} has no pair of sentences")
     return pairs
 
 

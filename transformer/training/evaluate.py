@@ -13,10 +13,10 @@ from torch import Tensor
 
 from transformer.checkpoint import load_checkpoint
 from transformer.decoding import beam_search, greedy, hypotheses
+from transformer.devices import chosen_device
 from transformer.model import Transformer
 from transformer.tokenizer import PAD, Tokenizer
 from transformer.training.data import Pair, read_pairs, typed_carelessly
-from transformer.translator import available_devices
 
 BATCH = 64
 # Words of the source, from and to.
@@ -76,10 +76,10 @@ def evaluate(
         careless: put the sources into lower case first, without final punctuation.
 
     Raises:
-        ValueError: the beam's size is out of range.
+        ValueError: the beam's size is out of range, this machine has no such device, or the file cannot be read.
     """
     checkpoint = load_checkpoint(folder)
-    device = device or available_devices()[0]
+    device = chosen_device(device)
     pairs = read_pairs(data)
     if careless:
         pairs = [typed_carelessly(pair) for pair in pairs]

@@ -44,7 +44,7 @@ def prepare(
         start: model folder whose vocabulary is taken, for a run that is to start with its weights.
 
     Raises:
-        ValueError: a file has a row without a tab, or there are no pairs.
+        ValueError: a file cannot be read (see `read_pairs`), or no vocabulary can be made of so little text.
     """
     run.mkdir(parents=True, exist_ok=True)
     pairs = [pair for path in data for pair in read_pairs(path)]

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 import torch
 from torch import distributed
 
+from transformer.devices import available_devices, chosen_device
+
 
 @dataclass(frozen=True)
 class Process:
@@ -34,8 +36,11 @@ def joined_processes(device: str | None = None) -> Iterator[Process]:
 
     Args:
         device: "cpu", "cuda" or "mps"; None takes CUDA if it is there, else the CPU.
+
+    Raises:
+        DeviceError: this machine has no such device.
     """
-    name = device or ("cuda" if torch.cuda.is_available() else "cpu")
+    name = chosen_device(device or ("cuda" if "cuda" in available_devices() else "cpu"))
     count = int(os.environ.get("WORLD_SIZE", "1"))
     if count == 1:
         yield Process(0, 1, torch.device(name))

@@ -9,7 +9,7 @@ from transformer.config import TransformerConfig
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """How a model is trained; the defaults are those of the model that ships.
+    """How a model is trained; the defaults are how the model that ships was trained.
 
     Attributes:
         d_model, heads, layers, d_ff, dropout: of the model; `layers` on each side.

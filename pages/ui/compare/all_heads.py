@@ -22,17 +22,23 @@ from transformer.trace import KINDS, Kind
 
 STATISTICS = Path(__file__).parents[3] / "assets" / "head_statistics.json"
 MANY = "over {} sentences"
+COMMAND = "python -m transformer.analysis --sentences assets/sentences.txt --output assets/head_statistics.json"
 
 
 @st.cache_resource
-def shipped_statistics() -> Statistics:
-    """The metrics of the shipped model over the sentences of assets/sentences.txt."""
-    return Statistics.from_json(STATISTICS.read_text(encoding="utf-8"))
+def statistics_over_many(version: str) -> Statistics | None:
+    """The metrics of a model over the sentences of assets/sentences.txt; None if another model was measured.
+
+    Args:
+        version: of the translator.
+    """
+    measured = Statistics.from_json(STATISTICS.read_text(encoding="utf-8"))
+    return measured if measured.model == version else None
 
 
 def show_all_heads(reading: Reading) -> None:
     """Maps of one metric, and the table of all."""
-    many = shipped_statistics()
+    many = statistics_over_many(reading.translator.version)
     here = {kind: reading.metrics(kind) for kind in KINDS}
     comparison = state.own(Comparison)
     titles = {metric.name: metric.title for metric in METRICS}
@@ -67,19 +73,23 @@ def _map(metrics: HeadMetrics, name: str) -> alt.Chart:
     )
 
 
-def _table(here: dict[Kind, HeadMetrics], many: Statistics) -> None:
+def _table(here: dict[Kind, HeadMetrics], many: Statistics | None) -> None:
     named_only = st.toggle("Only heads with a name", key="compare_named")
     st.markdown("**Every number of every head.** Click a column's head to sort, a row to open the head.")
     table = head_table(here, many)
     if named_only:
-        table = table[(table["name here"] != "") | (table[f"name {MANY.format(many.sentences)}"] != "")]
+        table = table[(table.filter(regex="^name ") != "").any(axis=1)]
     picked = st.dataframe(
         table, key="compare_table", hide_index=True, height=420, on_select="rerun", selection_mode="single-row",
         column_config={
-            **{name: st.column_config.TextColumn(width=150) for name in table.columns[3:5]},
-            **{name: st.column_config.NumberColumn(format="%.3f") for name in table.columns[5:]},
+            name: st.column_config.TextColumn(width=150) if name.startswith("name ")
+            else st.column_config.NumberColumn(format="%.3f")
+            for name in table.columns[3:]
         },
     ).selection.rows
+    if not many:
+        st.caption(f"The numbers over many sentences in assets/head_statistics.json are of another model: `{COMMAND}` "
+                   "computes those of this one.")
     if picked:
         row = table.iloc[picked[0]]
         kind = next(kind for kind, title in TITLES.items() if title == row["kind"])
@@ -90,27 +100,26 @@ def _table(here: dict[Kind, HeadMetrics], many: Statistics) -> None:
             "count for any name but “end symbol”.\n\n"
             + "\n".join(f"- **{rule.name}** ({', '.join(rule.kinds)}): {rule.threshold}" for rule in RULES)
         )
-        st.caption(
-            f"The numbers over {many.sentences} sentences (assets/sentences.txt) were computed once, by "
-            "`python -m transformer.analysis --sentences assets/sentences.txt --output assets/head_statistics.json`."
-        )
+        if many:
+            over = MANY.format(many.sentences)
+            st.caption(f"The numbers {over} (assets/sentences.txt) were computed once, by `{COMMAND}`.")
 
 
-def head_table(here: dict[Kind, HeadMetrics], many: Statistics) -> pd.DataFrame:
-    """A row a head: kind, layer, head, its names, and every metric on this sentence and over many."""
-    over = MANY.format(many.sentences)
+def head_table(here: dict[Kind, HeadMetrics], many: Statistics | None) -> pd.DataFrame:
+    """A row a head: kind, layer, head, its names, and every metric, on this sentence and, if there are any, over many.
+    """
     rows = []
     for kind, metrics in here.items():
+        measured = {"here": metrics} | ({MANY.format(many.sentences): many.heads[kind]} if many else {})
+        names = {where: head_names(each) for where, each in measured.items()}
         layers, heads = next(iter(metrics.values.values())).shape
-        names, names_over = head_names(metrics), head_names(many.heads[kind])
         for layer in range(layers):
             for head in range(heads):
-                row = {
-                    "kind": TITLES[kind], "layer": layer + 1, "head": head + 1,
-                    "name here": ", ".join(names[layer][head]), f"name {over}": ", ".join(names_over[layer][head]),
-                }
+                row = {"kind": TITLES[kind], "layer": layer + 1, "head": head + 1}
+                row |= {f"name {where}": ", ".join(each[layer][head]) for where, each in names.items()}
                 for metric in metrics_of(kind):
-                    row[metric.title] = metrics.values[metric.name][layer, head]
-                    row[f"{metric.title} {over}"] = many.heads[kind].values[metric.name][layer, head]
+                    for where, each in measured.items():
+                        title = metric.title if where == "here" else f"{metric.title} {where}"
+                        row[title] = each.values[metric.name][layer, head]
                 rows.append(row)
     return pd.DataFrame(rows)

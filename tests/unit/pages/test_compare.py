@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pages.ui.alignment import alignment_chart, coverage_chart, covered
-from pages.ui.compare.all_heads import head_table
+from pages.ui.compare.all_heads import STATISTICS, head_table, statistics_over_many
 from pages.ui.compare.comparison import FIRST, Comparison, Pin
 from pages.ui.compare.plane import NAME, PLACES, RADIUS, head_plane, name_places
 from pages.ui.compare.similar_heads import branches, dendrogram
@@ -14,7 +14,7 @@ from transformer.analysis.alignment import alignment_rows, special_columns
 from transformer.analysis.clusters import average_linkage
 from transformer.analysis.heads import head_metrics
 from transformer.analysis.scaling import plane_of
-from transformer.analysis.statistics import statistics_of
+from transformer.analysis.statistics import Statistics, statistics_of
 from transformer.trace import KINDS
 
 
@@ -87,6 +87,14 @@ def test_every_number_of_every_head_is_in_the_table(small_translator):
     assert len(table) == sum(next(iter(metrics.values.values())).size for metrics in here.values())
     row = table[(table["kind"] == "Cross-attention") & (table["layer"] == 3) & (table["head"] == 2)].iloc[0]
     assert row["entropy"] == here["cross"].values["entropy"][2, 1] == pytest.approx(row["entropy over 1 sentences"])
+    without = head_table(here, None)
+    assert without.equals(table[[name for name in table.columns if "over" not in name]])
+
+
+def test_numbers_of_another_model_are_not_shown():
+    measured = Statistics.from_json(STATISTICS.read_text(encoding="utf-8"))
+    assert statistics_over_many(measured.model).sentences == measured.sentences
+    assert statistics_over_many("another") is None
 
 
 def test_alignment_says_what_the_trace_says(copying_translator):

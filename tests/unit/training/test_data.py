@@ -25,6 +25,17 @@ def test_a_row_without_a_tab_is_named(tmp_path):
         read_pairs(tmp_path / "a.tsv")
 
 
+def test_a_file_that_has_no_pairs_is_named(tmp_path):
+    compressed = gzip.compress(b"one\teins\n" * 99)
+    for name, content in (
+        ("a.tsv", b""), ("b.tsv", b"\t\n \teins\n"), ("c.tsv.gz", compressed[:-20]), ("d.tsv.gz", b"one\teins\n"),
+        ("e.tsv", b"\xff\teins\n"),
+    ):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(ValueError, match=name):
+            read_pairs(tmp_path / name)
+
+
 def test_careless_typing():
     assert typed_carelessly(("Is it Tom?", "Ist es Tom?")) == ("is it tom", "Ist es Tom?")
     assert typed_carelessly(("...", "...")) == ("...", "...")
