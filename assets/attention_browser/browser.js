@@ -40,14 +40,15 @@ class AttentionBrowser {
     if (fresh) {
       const data = await unpack(bytes);
       if (bytes !== this.bytes) return; // overtaken by newer data
+      const { header } = data;
+      const before = this.data?.header;
       this.data = data;
       // The server asks for a choice when a link was opened; otherwise the reader's own stays.
-      if (!this.choice || data.header.asked.number !== this.asked) {
-        this.choice = { heads: [], ...(choice ?? data.header.asked.choice) };
-      }
-      this.asked = data.header.asked.number;
-      this.hover = null;
-      this.hoveredHead = null;
+      const asks = !this.choice || header.asked.number !== this.asked;
+      if (asks) this.choice = { heads: [], ...(choice ?? header.asked.choice) };
+      this.asked = header.asked.number;
+      // So does the cell that the keyboard is at, which is told again with every pin.
+      if (asks || header.id !== before.id || header.kind !== before.kind) this.hover = this.hoveredHead = null;
     }
     if (!this.data) return;
     this.root.classList.toggle("glance", this.data.header.glance);
@@ -154,7 +155,7 @@ class AttentionBrowser {
     }
     const surface = new CanvasSurface(this.grid, geometry.width, geometry.height, density);
     surface.context.drawImage(this.maps, 0, 0, geometry.width, geometry.height);
-    markGrid(surface, geometry, header.glance ? null : choice, this.hoveredHead, theme);
+    markGrid(surface, geometry, this.chooses() ? choice : null, this.hoveredHead, theme);
     this.gridGeometry = geometry;
     this.grid.setAttribute("aria-label", `${header.title}: all ${header.layers} layers by ${header.heads} heads. `
       + `Layer ${choice.layer + 1}, head ${choice.head + 1} is chosen; arrow keys choose another.`);
@@ -192,6 +193,11 @@ class AttentionBrowser {
       draw: (surface) => drawMap(surface, geometry, figure) };
   }
 
+  // Where there is only the grid, a head is chosen by the keyboard alone, and only while that is in the grid.
+  chooses() {
+    return !this.data.header.glance || this.grid.matches(":focus-visible");
+  }
+
   // The text below: what the pointer or what is pinned says, and what was done to the numbers.
   describe() {
     const { choice, hoveredHead, data } = this;
@@ -202,8 +208,9 @@ class AttentionBrowser {
     const value = this.metric?.values[place.layer * data.header.heads + place.head] ?? null;
     const metric = value === null ? "" : `, ${this.metric.name}: ${value.toFixed(2)} (${this.metric.unit})`;
     const head = element("strong", {}, `Layer ${place.layer + 1}, head ${place.head + 1}`);
-    this.readout.replaceChildren(...(data.header.glance && !hoveredHead
-      ? ["Point at a head to read it."] : [head, `${metric}. ${told(arranged, at, selected)}`]));
+    const says = hoveredHead || !data.header.glance ? [head, `${metric}. ${told(arranged, at, selected)}`]
+      : this.chooses() ? [head, ". Enter opens it."] : ["Point at a head to read it."];
+    this.readout.replaceChildren(...says);
     const pinned = pinnedCell(selected);
     const best = strongest(data, choice, at ?? pinned);
     this.note.textContent = [...notesOf(choice, selected),
@@ -238,6 +245,7 @@ class AttentionBrowser {
       const hit = hitGrid(this.gridGeometry, ...place(event));
       if (hit) this.open(hit);
     };
+    this.grid.onfocus = this.grid.onblur = () => this.draw();
     this.root.onkeydown = (event) => press(this, event);
   }
 

@@ -26,3 +26,13 @@ function checkbox(label, change) {
   const box = element("input", { type: "checkbox", onchange: () => change(box.checked) });
   return Object.assign(element("label", { class: "check" }, box, label), { box });
 }
+
+// Runs `refill`, and puts the focus back on the child with the same number.
+function keepingFocus(parent, selector, refill) {
+  const root = parent.getRootNode();
+  const at = [...parent.querySelectorAll(selector)].indexOf(root.activeElement);
+  refill();
+  if (at < 0) return;
+  const now = parent.querySelectorAll(selector);
+  now[Math.min(at, now.length - 1)]?.focus();
+}

@@ -48,13 +48,13 @@ function headChips(toggle) {
   const row = element("div", { class: "chips", role: "group", "aria-label": "Heads drawn as lines" });
   row.reflect = (choice, heads) => {
     row.hidden = choice.look !== "lines";
-    row.replaceChildren(...Array.from({ length: heads }, (_, head) => {
+    keepingFocus(row, "button", () => row.replaceChildren(...Array.from({ length: heads }, (_, head) => {
       const on = head === choice.head || choice.heads.includes(head);
       const chip = element("button", { type: "button", "aria-pressed": String(on), onclick: () => toggle(head) },
         `head ${head + 1}`);
       chip.style.setProperty("--chip", HEAD_COLOURS[head % HEAD_COLOURS.length]);
       return chip;
-    }));
+    })));
   };
   return row;
 }

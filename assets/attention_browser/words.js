@@ -21,9 +21,11 @@ function sentenceOf(arranged, at) {
     if (weight === "masked") return `${quote(row.label)} (row ${at.row + 1}) may not look at ${quote(column.label)}: masked`;
     return `${quote(row.label)} (row ${at.row + 1}) looks at ${quote(column.label)} (column ${at.column + 1}) with ${weight}`;
   }
-  if (row) return `${quote(row.label)} looks most at ${most(columns, (c) => values[at.row * columns.length + c])}`;
+  // What is masked has no weight to be named.
+  const seen = (cell) => (arranged.masked[cell] ? null : values[cell]);
+  if (row) return `${quote(row.label)} looks most at ${most(columns, (c) => seen(at.row * columns.length + c))}`;
   if (column) {
-    return `${quote(column.label)} is looked at most by ${most(rows, (r) => values[r * columns.length + at.column])}`;
+    return `${quote(column.label)} is looked at most by ${most(rows, (r) => seen(r * columns.length + at.column))}`;
   }
   return "Point at a cell to read it, click to pin it.";
 }
@@ -44,9 +46,9 @@ function sentenceOfSum(arranged, selected) {
     + `${many(columns, selected.columns, "column")} with ${sums.all.toFixed(4)} in all`;
 }
 
-// The three pieces of a side with the largest values.
+// The three pieces of a side with the largest values; null is none.
 function most(side, valueAt) {
-  return side.map((_, index) => index).sort((a, b) => valueAt(b) - valueAt(a)).slice(0, 3)
+  return [...side.keys()].filter((index) => valueAt(index) !== null).sort((a, b) => valueAt(b) - valueAt(a)).slice(0, 3)
     .map((index) => `${quote(side[index].label)} ${valueAt(index).toFixed(4)}`).join(", ");
 }
 

@@ -13,10 +13,17 @@ const STEP_KEYS = [
   ["?", "this list"],
 ];
 
+// Whole numbers where a step is 1; otherwise a step is only what the arrows do, and what is typed may lie between.
 function number(label, { min, max, step }, change) {
-  const box = element("input", { type: "number", "aria-label": label, min, max, step,
-    onchange: () => { if (box.value !== "" && box.checkValidity()) change(Number(box.value)); } });
-  return Object.assign(element("label", { class: "field" }, element("span", {}, label), box), { box });
+  const box = element("input", { type: "number", "aria-label": label, min, max, step, onchange: () => {
+    const typed = Number(box.value);
+    const possible = box.value !== "" && typed >= min && typed <= max && (step < 1 || Number.isInteger(typed));
+    // As many digits as the address keeps; what cannot be is put back.
+    box.value = possible ? Math.round(1e6 * typed) / 1e6 : field.shown;
+    if (possible) change(Number(box.value));
+  } });
+  const field = Object.assign(element("label", { class: "field" }, element("span", {}, label), box), { box });
+  return field;
 }
 
 function settings(decode, view, { showKeys, showTree }) {
@@ -42,6 +49,7 @@ function settings(decode, view, { showKeys, showTree }) {
     method.querySelector("select").value = course.method;
     for (const [name, field] of Object.entries(fields)) {
       field.hidden = !used[course.method].includes(name);
+      field.shown = course[name];
       // What is being typed stays.
       if (field.box !== field.getRootNode().activeElement) field.box.value = course[name];
     }

@@ -89,7 +89,7 @@ class DecodingSteps {
     // What was forced from here on stays, up to the piece that is banned.
     const forced = this.course.forced.slice(this.course.step);
     const kept = forced.includes(piece) ? forced.slice(0, forced.indexOf(piece)) : forced;
-    this.decode({ forced: [...this.before(), ...kept], never: [...never, piece] });
+    this.decode({ forced: [...this.before(), ...kept], never: [...never, piece].sort((a, b) => a - b) });
   }
 
   // The server makes pieces of a typed word; it answers with the course that they lead along.
@@ -179,7 +179,8 @@ class DecodingSteps {
   }
 
   press(event) {
-    if (event.target.matches("select, input") || event.ctrlKey || event.metaKey || event.altKey || !this.road) return;
+    const elsewhere = this.keys.open || event.target.matches("select, input");
+    if (elsewhere || event.ctrlKey || event.metaKey || event.altKey || !this.road) return;
     const { course, road } = this;
     const kept = (value, count) => Math.min(count - 1, Math.max(0, value));
     const act = {

@@ -13,16 +13,6 @@ function tinted(name, attributes, shades, value, ...children) {
   return made;
 }
 
-// Runs `refill`, and puts the focus back on the child with the same number.
-function keepingFocus(parent, selector, refill) {
-  const root = parent.getRootNode();
-  const at = [...parent.querySelectorAll(selector)].indexOf(root.activeElement);
-  refill();
-  if (at < 0) return;
-  const now = parent.querySelectorAll(selector);
-  now[Math.min(at, now.length - 1)]?.focus();
-}
-
 function strip(go) {
   const row = element("div", { class: "strip", role: "toolbar", "aria-label": "The pieces written, one a step" });
   row.fill = (road, shades) => keepingFocus(row, "button", () => row.replaceChildren(

@@ -66,7 +66,7 @@ def attention_browser(trace: Trace, metrics: HeadMetrics) -> Choice:
         state.rewrite_address()
     key = f"{kind}_browser"
     # The browser, too, lets go of what does not exist.
-    if state.was_drawn(key) and existing(st.session_state.get(HELD, FIRST)) == chosen:
+    if state.was_drawn(key) and existing(replace(st.session_state.get(HELD, FIRST), shift=chosen.shift)) == chosen:
         asked = st.session_state[ASKED]
     else:
         # Chosen elsewhere: by a link, the back button, or on another page. The number makes it a new request.
@@ -74,7 +74,9 @@ def attention_browser(trace: Trace, metrics: HeadMetrics) -> Choice:
     st.session_state[ASKED], st.session_state[HELD] = asked, chosen
 
     def told() -> None:
-        held = existing(Choice.from_browser(st.session_state[key].get("choice")))
+        # How alignments are read is chosen outside the browser.
+        told = Choice.from_browser(st.session_state[key].get("choice"))
+        held = existing(replace(told, shift=state.choice().shift))
         st.session_state[HELD] = held
         state.choose(held)
 

@@ -11,15 +11,16 @@ VISIBLE_SPACE = "␣"
 BYTE = re.compile("<0x[0-9A-F]{2}>")
 NAMES = {PAD: "<pad> padding", START: "<s> start", END: "</s> end"}
 PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
-# Addresses become links even when their punctuation is escaped; a word joiner, which has no width, prevents it.
-ADDRESS = re.compile(r"(://|@|www)")
+# What becomes something else even when its punctuation is escaped: links, arrows, dashes, signs and icons. A word
+# joiner, which has no width, after the first character prevents it.
+REPLACED = re.compile(r"(?=://|@|www|<-|->|--|<=|>=|~=|:material|:streamlit).", re.IGNORECASE)
 WORD_JOINER = "\u2060"
 
 
 def markdown(text: str) -> str:
-    """Markdown that shows `text` itself: no emphasis, links, formulas, emoji codes, colours or HTML."""
-    unlinked = ADDRESS.sub(lambda match: match[0][0] + WORD_JOINER + match[0][1:], " ".join(text.split()))
-    return PUNCTUATION.sub(r"\\\1", unlinked)
+    """Markdown that shows `text` itself: no emphasis, links, formulas, emoji codes, arrows, colours or HTML."""
+    kept = REPLACED.sub(lambda match: match[0] + WORD_JOINER, " ".join(text.split()))
+    return PUNCTUATION.sub(r"\\\1", kept)
 
 
 def piece_label(piece: Piece, text: str) -> str:

@@ -267,6 +267,16 @@ def test_another_head_changes_no_line_of_the_first(browse, small_translator, cro
         assert lines(shown, SECOND_HEAD) == [] and lines(shown, FIRST_HEAD) == alone
 
 
+def test_the_keyboard_stays_on_the_head_that_it_added(browse, small_translator, crossing):
+    with browse(small_translator, crossing, "encoder", Choice(look="lines")) as shown:
+        chip = shown.root.get_by_role("button", name="head 2", exact=True)
+        chip.focus()
+        for pressed in ("true", "false"):
+            shown.press("Enter")
+            assert chip.get_attribute("aria-pressed") == pressed
+        expect(chip).to_be_focused()
+
+
 def test_pieces_added_with_shift_are_summed_and_it_says_so(browse, small_translator, crossing):
     rows, columns = crossing.encoder.shape[2:]
     with browse(small_translator, crossing, "encoder") as shown:

@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 import numpy as np
 import pytest
+from playwright.sync_api import expect
 
 from tests.browser.component import settle
 from transformer.translator import Translator
@@ -142,6 +143,30 @@ def test_the_text_is_about_the_head_that_the_keys_chose(reader):
     reader.page.keyboard.press("ArrowLeft")
     reader.head(6, 7)
     assert reader.page.locator(".readout").first.inner_text().startswith("Layer 6, head 7")
+
+
+def test_the_keyboard_reads_on_where_it_pinned(reader):
+    reader.open(f"/encoder_attention?{DREAM}")
+    reader.maps(1)
+    reader.page.locator("canvas.large").focus()
+    for key in ("ArrowDown", "ArrowDown", "ArrowRight", "Enter"):
+        reader.page.keyboard.press(key)
+    reader.page.wait_for_url(re.compile("rows=1"))
+    reader.wait()
+    reader.page.keyboard.press("ArrowRight")
+    expect(reader.page.locator(".readout")).to_contain_text("(column 3)")
+
+
+def test_the_way_in_shows_the_head_that_the_keys_are_at(reader):
+    reader.open(f"/?{DREAM}")
+    reader.maps(3)
+    readout = reader.page.locator(".readout").first
+    expect(readout).to_have_text("Point at a head to read it.")
+    reader.page.locator("canvas.grid").first.focus()
+    reader.page.keyboard.press("ArrowRight")
+    expect(readout).to_have_text("Layer 1, head 2. Enter opens it.")
+    reader.page.keyboard.press("Enter")
+    reader.head(1, 2)
 
 
 def test_the_address_shows_the_same_to_somebody_else(reader, visit, server):

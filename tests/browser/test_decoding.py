@@ -175,6 +175,41 @@ def test_a_ban_leaves_what_was_forced(reader):
     assert chosen.inner_text() != first
 
 
+def test_pieces_may_be_banned_in_any_order(reader):
+    reader.open(f"/decoding?{DREAM}")
+    for banned in range(1, 4):
+        step(reader, 1)
+        reader.page.locator(".candidates .ban").nth(banned - 1).click()
+        expect(reader.page.locator(".banned-pieces button")).to_have_count(banned)
+    # Not while something is being decoded.
+    step(reader, 1)
+
+
+def test_a_setting_between_the_steps_of_its_arrows_is_taken(reader):
+    reader.open(f"/decoding?{DREAM}&method=sample")
+    step(reader, 1)
+    box = reader.page.get_by_label("Temperature", exact=True)
+    for typed, used in (("0.75", "0.75"), ("99", "0.75"), ("", "0.75"), ("1.2345678", "1.234568")):
+        box.fill(typed)
+        box.press("Enter")
+        reader.page.wait_for_url(re.compile(f"temperature={used}"))
+        expect(box).to_have_value(used)
+        step(reader, 1)
+
+
+def test_keys_are_for_the_list_of_keys_while_it_is_open(reader):
+    reader.open(f"/decoding?{DREAM}")
+    step(reader, 1)
+    reader.page.locator(".strip button").first.press("?")
+    expect(reader.page.locator("dialog.keys")).to_be_visible()
+    reader.page.keyboard.press("ArrowRight")
+    reader.page.keyboard.press("2")
+    reader.page.keyboard.press("Escape")
+    expect(reader.page.locator("dialog.keys")).not_to_be_visible()
+    step(reader, 1)
+    roads(reader, 1)
+
+
 def test_the_tree_is_one_click_below_the_settings(visit, server):
     with visit(server, viewport=PROJECTOR) as lecturer:
         lecturer.open(f"/decoding?{DREAM}&method=beam")

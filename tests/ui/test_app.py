@@ -165,7 +165,7 @@ def test_every_metric_can_be_mapped():
     for name in ("entropy", "distance", "alignment_read", "strongest_rarest"):
         test.selectbox("compare_metric").set_value(name).run()
         assert healthy(test) and test.query_params["compare_metric"] == name
-        missing = sum("has no such number" in caption.value for caption in test.caption)
+        missing = sum("There is no such number" in caption.value for caption in test.caption)
         assert len(test.get("vega_lite_chart")) == 3 - missing
 
 

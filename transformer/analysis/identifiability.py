@@ -10,6 +10,9 @@ import numpy as np
 from transformer.trace import Kind, Trace
 from transformer.weights import Weights
 
+# Relative to their length, vectors that are less apart are the same.
+SAME = 1e-6
+
 
 @dataclass(frozen=True, eq=False)
 class Identifiability:
@@ -23,6 +26,8 @@ class Identifiability:
         visible: number of columns that each row may look at, the paper's sequence length, [R].
         width: d_v = K, which bounds the rank of T.
         rank: of T, as far as each row sees it, [R].
+        sum_keeping: in how many directions of its null space a row's weights keep their sum, as those of a softmax
+            must, [R].
         effective: A less its part in the left null space of T, [R, C]; effective @ T = A @ T. Masked cells are 0.
         null: that part, [R, C].
     """
@@ -30,6 +35,7 @@ class Identifiability:
     visible: np.ndarray
     width: int
     rank: np.ndarray
+    sum_keeping: np.ndarray
     effective: np.ndarray
     null: np.ndarray
 
@@ -53,7 +59,7 @@ def identifiability(weights: np.ndarray, transformed: np.ndarray, mask: np.ndarr
         mask: bool [R, C], True = may look.
         width: d_v.
     """
-    effective, rank = np.zeros(weights.shape), np.zeros(len(weights), dtype=int)
+    effective, (rank, sum_keeping) = np.zeros(weights.shape), np.zeros((2, len(weights)), dtype=int)
     # Rows that see the same columns share a null space: one decomposition for them all.
     patterns, pattern_of = np.unique(mask, axis=0, return_inverse=True)
     for number, columns in enumerate(patterns):
@@ -61,7 +67,11 @@ def identifiability(weights: np.ndarray, transformed: np.ndarray, mask: np.ndarr
         seen = _column_space(transformed[columns])
         effective[np.ix_(rows, columns)] = weights[np.ix_(rows, columns)] @ seen @ seen.T
         rank[rows] = seen.shape[1]
-    return Identifiability(mask.sum(axis=1), width, rank, effective, weights - effective)
+        # Ones beside the columns of T add the sum to what must stay; they bind one direction more, unless T has them.
+        ones = np.ones(len(seen))
+        new = np.linalg.norm(ones - seen @ (ones @ seen)) > SAME * np.sqrt(len(seen))
+        sum_keeping[rows] = len(seen) - seen.shape[1] - new
+    return Identifiability(mask.sum(axis=1), width, rank, sum_keeping, effective, weights - effective)
 
 
 def head_identifiability(trace: Trace, weights: Weights, kind: Kind, layer: int, head: int) -> Identifiability:

@@ -51,13 +51,13 @@ def show_all_heads(reading: Reading) -> None:
     for column, kind in zip(st.columns(3, gap="medium"), KINDS, strict=True):
         with column:
             st.markdown(f"**{TITLES[kind]}**")
-            if metric in here[kind].values:
+            if metric in here[kind].values and not np.isnan(here[kind].values[metric]).all():
                 st.altair_chart(
                     _map(here[kind], metric), key=f"compare_map_{kind}", width="stretch",
                     alt=f"{titles[metric]} of every head; the table below has the same numbers.",
                 )
             else:
-                st.caption("This kind of attention has no such number.")
+                st.caption("There is no such number for this kind of attention and this sentence.")
     _table(here, many)
 
 
@@ -79,8 +79,11 @@ def _table(here: dict[Kind, HeadMetrics], many: Statistics | None) -> None:
     table = head_table(here, many)
     if named_only:
         table = table[(table.filter(regex="^name ") != "").any(axis=1)]
+    # Streamlit keeps the number of the row that was clicked; where other heads are listed, it would mean another one.
+    listed = "_".join(map(str, table.index)) if named_only else "all"
     picked = st.dataframe(
-        table, key="compare_table", hide_index=True, height=420, on_select="rerun", selection_mode="single-row",
+        table, key=f"compare_table_{listed}", hide_index=True, height=420, on_select="rerun",
+        selection_mode="single-row",
         column_config={
             name: st.column_config.TextColumn(width=150) if name.startswith("name ")
             else st.column_config.NumberColumn(format="%.3f")

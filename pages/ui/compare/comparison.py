@@ -36,7 +36,7 @@ class Pin:
         kind, *numbers, words, text = (*value.split(SEPARATOR, 4), "", "", "", "")[:5]
         if kind not in KINDS or not all(number.isascii() and number.isdigit() for number in numbers):
             return otherwise
-        if not all(len(number) <= 2 and number != "0" for number in numbers) or not text.strip():
+        if not all(len(number) <= 2 and int(number) > 0 for number in numbers) or not text.strip():
             return otherwise
         layer, head = map(int, numbers)
         return cls(kind, layer - 1, head - 1, words == "words", text)

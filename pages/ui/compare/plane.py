@@ -6,10 +6,9 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from pages.ui.figures import INK
+from pages.ui.figures import INK, PICK
 from transformer.analysis.scaling import Plane
 
-PICK = "pick"
 HEIGHT = 520
 # Width of the plane on the narrowest screen of a lecture; on a wider one the names stand no closer.
 NARROW = 640

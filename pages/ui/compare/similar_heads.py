@@ -9,8 +9,8 @@ import streamlit as st
 
 from pages.ui import state
 from pages.ui.compare.comparison import Comparison
-from pages.ui.compare.plane import PICK, head_plane
-from pages.ui.figures import INK
+from pages.ui.compare.plane import head_plane
+from pages.ui.figures import INK, PICK
 from pages.ui.links import open_head
 from pages.ui.sentence import Reading
 from transformer.analysis.clusters import average_linkage, leaf_order

@@ -88,7 +88,8 @@ def _kept(other: Kept, first: Kept, road: Road, course: Course, tokenizer: Token
     led = course if current else other.course
     return {
         "common": common, "own": other.text[len(common) :], "count": len(other.pieces),
-        "logProb": round(other.log_prob, 6), "how": HOW[led.method].format(**decoded(led)),
+        "logProb": round(other.log_prob, 6),
+        "how": "given" if other.given and led.free else HOW[led.method].format(**decoded(led)),
         "parts": None if other is first else min(parts, len(other.pieces) - 1), "course": decoded(other.course),
         "current": current,
     }

@@ -28,12 +28,14 @@ class Kept:
         text: what they spell.
         log_prob: nats.
         course: leads there again.
+        given: by the reader, as a translation to be read.
     """
 
     pieces: tuple[int, ...]
     text: str
     log_prob: float
     course: Course
+    given: bool = False
 
     def parts_from(self, other: Kept) -> int:
         """The step at which it parts from another road; its length if it never does."""
@@ -74,7 +76,7 @@ def kept_roads(reading: Reading, road: Road, course: Course) -> tuple[Kept, ...]
     others = others if before == sentence else ()
     taken = Kept(
         tuple(piece.id for piece in road.found.pieces), road.found.text, float(road.trace.log_probs.sum()),
-        replace(course, step=0, node=0),
+        replace(course, step=0, node=0), given=reading.given and course.free,
     )
     if taken.pieces not in (first.pieces, *(other.pieces for other in others)):
         others = (*others, taken)[1 - MOST_ROADS :]

@@ -21,6 +21,8 @@ from transformer.config import TransformerConfig
 from transformer.trace import Kind, Trace
 
 MAP = "inside_map"
+# How often a cell was chosen in the boxes.
+BOXES_USED = "_inside_boxes_used"
 
 
 def cell_map(
@@ -33,9 +35,11 @@ def cell_map(
         picked: row and column of the cell that is chosen.
     """
     weights = trace.attention(kind)[choice.layer, choice.head]
+    # The chart remembers what was clicked last, and would not tell a click on it after the boxes chose another cell.
+    key = f"{MAP}_{kind}_{st.session_state.get(BOXES_USED, 0)}"
 
     def clicked() -> None:
-        picked = st.session_state[f"{MAP}_{kind}"].selection[PICK]
+        picked = st.session_state[key].selection[PICK]
         if picked:
             state.change(rows=(int(picked[0]["row"]) - 1,), columns=(int(picked[0]["column"]) - 1,))
 
@@ -46,7 +50,7 @@ def cell_map(
             weights, rows, columns, name="weight", scale=alt.Scale(domain=[0, 1], scheme="viridis"),
             titles=titles(False), mask=trace.mask(kind), picked=picked,
         ),
-        key=f"{MAP}_{kind}", width="stretch", on_select=clicked, selection_mode=PICK,
+        key=key, width="stretch", on_select=clicked, selection_mode=PICK,
         alt=f"{TITLES[kind]}, layer {choice.layer + 1}, head {choice.head + 1}; the two boxes choose a cell as well.",
     )
     show_numbers(
@@ -65,6 +69,7 @@ def cell_boxes(rows: list[str], columns: list[str], row: int, column: int) -> No
 
         def told(key: str = key, name: str = name, other: tuple[str, int] = other) -> None:
             state.change(**{name: (st.session_state[key],), other[0]: (other[1],)})
+            st.session_state[BOXES_USED] = st.session_state.get(BOXES_USED, 0) + 1
 
         place.selectbox(
             dict(zip(("rows", "columns"), titles(False), strict=True))[name].capitalize(), range(len(labels)),
@@ -129,6 +134,9 @@ def open_positions(config: TransformerConfig, row: int, column: int) -> None:
         help="Opens the curves of the positional encoding of this model. Positions count from 0: piece 1 has "
         "position 0.",
         on_click=state.keep, args=(Encoding,),
-        kwargs={"part": CURVES, "width": config.d_model, "first": row, "second": column},
+        kwargs={
+            "part": CURVES, "width": config.d_model, "first": row, "second": column,
+            "length": max(state.own(Encoding).length, row + 1, column + 1),
+        },
     ):
         st.switch_page("pages/positional_encoding.py")

@@ -202,8 +202,9 @@ def _unique(
     if visible > found.width:
         st.warning(
             f"Yes: this row sees {visible} columns, and a value has only K = {found.width} numbers. The weights are "
-            f"not unique (n > K): they can change in {int(found.null_dimensions[row])} directions and nobody notices. "
-            "Read them as one of many explanations of this output (Brunner et al. 2020).", icon=":material/warning:",
+            f"not unique (n > K): they can change in {int(found.null_dimensions[row])} directions and nobody notices, "
+            f"and in {int(found.sum_keeping[row]) or 'none'} of them their sum stays 1. Read them as one of many "
+            "explanations of this output (Brunner et al. 2020).", icon=":material/warning:",
         )
     else:
         st.markdown(
@@ -211,7 +212,7 @@ def _unique(
             f"it sees is {rank}"
             + (", so these weights are the only ones that give this output." if rank == visible else
                f", so they can still change in {visible - rank} directions: values repeat.")
-            + " Where n > K, weights are never unique, and this page warns."
+            + " Where n > K, other weights always give the same output, and this page warns."
         )
     table = pd.DataFrame({
         "column": numbered(columns), "weight": trace.attention(kind)[layer, head, row].astype(float),

@@ -47,9 +47,10 @@ def show_curves() -> None:
             curves(thinned[:, chosen], chosen, pair, gain), key="positions_dropped",
             alt=f"The same curves after dropout: {(thinned == 0).mean():.1%} of all values are 0.",
         )
+    hit = (thinned == 0)[table != 0].mean()
     st.caption(
         "Each dimension is a sine or a cosine; drag over a plot to zoom, double-click to go back. Dropout sets "
-        f"{encoding.drop}% of the values to 0 at random ({(thinned == 0).mean():.1%} here) and multiplies the others "
+        f"{encoding.drop}% of the values to 0 at random ({hit:.1%} here) and multiplies the others "
         f"by 1 / (1 − {encoding.drop / 100:g}) = {gain:.4f}, so that the mean stays. In training it falls on the "
         "sum of embedding and position; when translating there is none."
     )

@@ -37,6 +37,7 @@ def test_the_warning_is_about_length_and_width_only(columns, warning):
     found = identifiability(attention, transformed, np.ones(attention.shape, dtype=bool), width=64)
     assert found.warning is warning
     assert (found.rank == min(columns, 64)).all() and (found.null_dimensions == max(columns - 64, 0)).all()
+    assert (found.sum_keeping == max(columns - 65, 0)).all(), "that the sum stays 1 is one condition more"
     np.testing.assert_allclose(found.effective @ transformed, attention @ transformed, atol=1e-5)
     assert np.allclose(found.null, 0, atol=1e-9) is not warning
     np.testing.assert_allclose((found.effective * found.null).sum(axis=1), 0, atol=1e-9)
@@ -47,6 +48,7 @@ def test_equal_values_share_their_weight():
     found = identifiability(np.array([[0.6, 0.2, 0.2]]), np.array([[1.0, 2], [1, 2], [0, 3]]), ALL, width=2)
     np.testing.assert_allclose(found.effective, [[0.4, 0.4, 0.2]], atol=1e-12)
     assert found.rank == 2 and found.null_dimensions == 1 and found.warning
+    assert found.sum_keeping == 1, "what one loses the other gains"
 
 
 def test_a_row_has_the_null_space_of_what_it_may_look_at():

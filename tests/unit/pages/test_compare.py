@@ -28,7 +28,8 @@ def test_an_address_gives_a_comparison_back():
 
 
 @pytest.mark.parametrize("value", ["", ".", "....", "encoder.0.1.words.x", "encoder.1.1.words. ", "x.1.1.words.a",
-                                   "encoder.1.1.words", "encoder.-1.1.words.a", "encoder.²,1.words.a", "a" * 500])
+                                   "encoder.1.1.words", "encoder.-1.1.words.a", "encoder.00.1.words.a",
+                                   "encoder.²,1.words.a", "a" * 500])
 def test_rubbish_is_as_at_first(value):
     names = ("part", "kind", "row", "a", "b")
     assert Comparison.from_address({f"compare_{name}": value for name in names}) == FIRST

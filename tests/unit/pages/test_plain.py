@@ -15,6 +15,9 @@ from transformer.tokenizer import END, PAD, START, Piece
         ("a\n\n# b", r"a \# b"),
         ("Straße 🙂", "Straße 🙂"),
         ("http://a.b", "http\\:\u2060\\/\\/a\\.b"),
+        ("WWW.a.b", "W\u2060WW\\.a\\.b"),
+        ("a -> b --- c >= d", "a \\-\u2060\\> b \\-\u2060\\-\u2060\\- c \\>\u2060\\= d"),
+        (":material_home: :streamlit:", "\\:\u2060material\\_home\\: \\:\u2060streamlit\\:"),
     ],
 )
 def test_markdown_shows_text_as_itself(text, shown):
