@@ -1,6 +1,7 @@
 // What the server sends about one kind of attention, unpacked: a header, and every weight of every layer and head.
 
-// A weight is a whole number of 1/60,000, placed so that its first four decimals are the tensor's (pages/ui/payload.py).
+// A weight is a whole number of 1/60,000, placed so that its first four decimals are the tensor's; those on pieces that are
+// not special are doubled as often as the header says of their row (pages/ui/payload.py).
 const WEIGHT_STEPS = 60000;
 const MASKED_CODE = 65535;
 
@@ -40,9 +41,9 @@ function arrange(data, choice, layer, head) {
   const name = arrangementName(choice);
   const key = `${name}/${layer}/${head}`;
   if (data.arranged.has(key)) return data.arranged.get(key);
-  const { heads, queries, keys, arrangements } = data.header;
+  const { heads, queries, keys, arrangements, special, doublings } = data.header;
   const { rows, columns, scaled } = arrangements[name];
-  const start = (layer * heads + head) * queries * keys;
+  const first = (layer * heads + head) * queries;
   const values = new Float32Array(rows.length * columns.length);
   const masked = new Uint8Array(values.length);
   let largest = 0;
@@ -52,10 +53,11 @@ function arrange(data, choice, layer, head) {
       let sum = 0;
       let visible = false;
       for (const i of row.positions) {
+        const doubled = 2 ** parseInt(doublings[first + i], 16);
         for (const j of column.positions) {
-          const code = data.codes[start + i * keys + j];
+          const code = data.codes[(first + i) * keys + j];
           if (code !== MASKED_CODE) visible = true;
-          sum += weightOf(code);
+          sum += weightOf(code) / (special.includes(j) ? 1 : doubled);
         }
       }
       const value = sum / row.positions.length;

@@ -18,6 +18,9 @@ from transformer.trace import Kind, Trace
 STEPS = 60_000
 PER_DECIMAL = 6
 MASKED = 65_535
+# Where start and end symbols are hidden, what a row leaves for the other pieces is scaled up to 1, and may have been
+# very little. So its weights there are sent as often doubled as they can be, at most so often.
+MOST_DOUBLINGS = 15
 
 
 def codes(weights: np.ndarray, mask: np.ndarray) -> np.ndarray:
@@ -39,6 +42,20 @@ def decimals(weights: np.ndarray) -> np.ndarray:
     return np.floor(weights.astype(np.float64) * STEPS + PER_DECIMAL / 2) // PER_DECIMAL / (STEPS // PER_DECIMAL)
 
 
+def doublings(weights: np.ndarray, special: np.ndarray) -> np.ndarray:
+    """How often the weights of each row on pieces that are not special can be doubled, and their sum stays at most 1.
+
+    Args:
+        weights: [..., R, C].
+        special: bool [C].
+
+    Returns:
+        uint8 [..., R], 0 to MOST_DOUBLINGS.
+    """
+    left = np.maximum(weights[..., ~special].sum(axis=-1), 2.0**-MOST_DOUBLINGS)
+    return np.maximum(np.floor(-np.log2(left)), 0).astype(np.uint8)
+
+
 def payload(trace: Trace, kind: Kind, header: Mapping[str, Any]) -> bytes:
     """A little-endian length, a JSON header of that many bytes, and the compressed codes, low bytes before high ones.
 
@@ -49,6 +66,8 @@ def payload(trace: Trace, kind: Kind, header: Mapping[str, Any]) -> bytes:
     """
     weights, mask = trace.attention(kind), trace.mask(kind)
     layers, heads, queries, keys = weights.shape
+    special = np.array([piece.special for piece in trace.keys(kind)])
+    doubled = doublings(weights, special)
     head = json.dumps({
         **header,
         "kind": kind, "layers": layers, "heads": heads, "queries": queries, "keys": keys,
@@ -58,9 +77,10 @@ def payload(trace: Trace, kind: Kind, header: Mapping[str, Any]) -> bytes:
             )
             for words in (False, True) for special in (False, True)
         },
+        "special": np.flatnonzero(special).tolist(), "doublings": "".join(f"{number:x}" for number in doubled.ravel()),
         "axes": {"pieces": _titles(words=False), "words": _titles(words=True)},
     }).encode("ascii")
-    return packed(head, codes(weights, mask))
+    return packed(head, codes(np.where(special, weights, np.ldexp(weights, doubled[..., None])), mask))
 
 
 def packed(head: bytes, numbers: np.ndarray) -> bytes:

@@ -171,6 +171,14 @@ def test_words_and_hidden_symbols_are_those_of_the_analysis(browse, small_transl
     assert np.allclose(np.nansum(seen, axis=1), 1, atol=1e-4 * len(columns))
 
 
+def test_what_a_row_that_rests_on_the_end_symbol_leaves_is_scaled_exactly(browse, small_translator, trace):
+    left = 0.01 * trace.encoder[..., :-1] / trace.encoder[..., :-1].sum(-1, keepdims=True)
+    resting = replace(trace, encoder=np.concatenate([left, np.full_like(trace.encoder[..., :1], 0.99)], axis=-1))
+    view = view_of(resting, "encoder", special=False)
+    with browse(small_translator, resting, "encoder", Choice(layer=1, head=3, hide=True)) as shown:
+        assert np.allclose(weights(shown), view.weights[1, 3], rtol=0, atol=LAST_DECIMAL)
+
+
 def test_a_threshold_leaves_out_and_says_so(browse, small_translator, trace):
     spread = np.zeros_like(trace.decoder)
     spread[..., 0] = 0.4

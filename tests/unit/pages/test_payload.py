@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import zlib
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -41,7 +42,29 @@ def test_the_payload_is_the_trace(trace, kind):
     assert header["kind"] == kind and header["title"] == "a title"
     mask = trace.mask(kind)
     assert ((sent == MASKED) == ~mask).all()
-    np.testing.assert_allclose((sent[..., mask] - 2.5) / STEPS, trace.attention(kind)[..., mask], atol=1.7e-5)
+    received = undoubled(header, (sent - 2.5) / STEPS)
+    np.testing.assert_allclose(received[..., mask], trace.attention(kind)[..., mask], atol=1.7e-5)
+
+
+def undoubled(header, received):
+    """As the browser does it."""
+    doubled = 2.0 ** np.array([int(number, 16) for number in header["doublings"]]).reshape(received.shape[:-1])
+    special = np.isin(np.arange(received.shape[-1]), header["special"])
+    return np.where(special, received, received / doubled[..., None])
+
+
+@pytest.mark.parametrize("left", [1.0, 0.5, 0.3, 0.01, 3e-5, 1e-6, 0.0])
+def test_rows_that_rest_on_the_end_symbol_are_as_exact_as_others(trace, left):
+    """The four decimals of their weights, and what is left and scaled up to 1 where that symbol is hidden."""
+    weights = np.random.default_rng(2).dirichlet(np.ones(trace.encoder.shape[-1] - 1), size=trace.encoder.shape[:-1])
+    weights = np.concatenate([left * weights, np.full((*weights.shape[:-1], 1), 1 - left)], axis=-1)
+    resting = replace(trace, encoder=weights.astype(np.float32))
+    header, sent = unpacked(payload(resting, "encoder", {}))
+    received = undoubled(header, np.where(sent <= PER_DECIMAL // 2, 0.0, np.minimum(1.0, (sent - 2.5) / STEPS)))
+    np.testing.assert_array_equal(np.round(received, 4), np.round(decimals(resting.encoder), 4))
+    shown = received[..., :-1, :-1] / np.maximum(received[..., :-1, :-1].sum(-1, keepdims=True), 1e-12)
+    view = view_of(resting, "encoder", special=False)
+    np.testing.assert_allclose(shown, view.weights, atol=5e-5 if left > 2e-5 else 1e-3)
 
 
 @pytest.mark.parametrize("kind", KINDS)
