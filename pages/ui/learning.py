@@ -35,8 +35,8 @@ def show_learning(curve: str) -> None:
     )
     st.caption(
         "Loss: cross-entropy with label smoothing; while training, with dropout and as the mean of a few batches. "
-        "chrF: of greedy translations of some held-out sentences. Both are of the weights at that step, not of the "
-        "average that was kept."
+        "chrF: of greedy translations of some held-out sentences. Both are of the weights at that step, before any "
+        "averaging."
     )
     names = {"step": "step", "epoch": "epoch", **{column: f"loss, {name}" for column, name in LOSS.items()},
              "validation_chrf": "chrF"}

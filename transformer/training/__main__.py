@@ -28,7 +28,7 @@ def arguments() -> argparse.ArgumentParser:
     command.add_argument("--validation", type=Path, required=True, help="such a file, to watch the loss on")
     command.add_argument("--vocabulary", type=int, default=8000, help="pieces of the joint vocabulary (%(default)s)")
     command.add_argument(
-        "--sampled", type=int, default=0, metavar="N",
+        "--sampled", type=int, default=1, metavar="N",
         help="let every pair come N times more, split into pieces at random (%(default)s)",
     )
     command.add_argument("--from", dest="start", type=Path, metavar="MODEL", help="take this model's vocabulary")

@@ -25,7 +25,7 @@ def prepare(
     vocabulary: int = 8000,
     careless: float = 0.15,
     joined: float = 0.1,
-    sampled: int = 0,
+    sampled: int = 1,
     seed: int = 1,
     start: Path | None = None,
 ) -> None:

@@ -34,15 +34,15 @@ class Recipe:
     dropout: float = 0.1
     batch_pieces: int = 4096
     micro_batches: int = 1
-    steps: int = 4_200
+    steps: int = 7_800
     warmup: int = 200
-    cooldown: float = 0.4
+    cooldown: float = 0.47
     learning_rate: float = 2e-3
     weight_decay: float = 0.01
     clip: float = 1.0
     label_smoothing: float = 0.1
-    average: int = 5
-    save_minutes: float = 4.0
+    average: int = 3
+    save_minutes: float = 10.0
     seed: int = 1
 
     def __post_init__(self) -> None:

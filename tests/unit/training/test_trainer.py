@@ -40,7 +40,9 @@ def prepared(tmp_path_factory, tokenizer):
         (folder / name).write_text("".join(f"{a}\t{b}\n" for a, b in pairs(count, seed)), encoding="utf-8")
     (folder / "given").mkdir()
     (folder / "given" / "tokenizer.model").write_bytes(tokenizer.serialized)
-    prepare(folder / "run", data=[folder / "train.tsv"], validation=folder / "dev.tsv", start=folder / "given")
+    prepare(
+        folder / "run", data=[folder / "train.tsv"], validation=folder / "dev.tsv", start=folder / "given", sampled=0
+    )
     return folder
 
 
