@@ -62,8 +62,8 @@ class Comparison:
     kind: Kind = "encoder"
     metric: str = "confidence"
     row: int = 0
-    a: Pin = Pin("encoder", 3, 0, True, "The animal didn't cross the street because it was too tired.")
-    b: Pin = Pin("encoder", 3, 0, True, "The animal didn't cross the street because it was too wide.")
+    a: Pin = Pin("encoder", 5, 0, True, "The animal didn't cross the street because it was too tired.")
+    b: Pin = Pin("encoder", 5, 0, True, "The animal didn't cross the street because it was too wide.")
 
     def to_address(self) -> dict[str, str]:
         """Parameters of an address; what is as at first is left out."""
