@@ -45,7 +45,7 @@ def test_every_page_opens_with_something_to_look_at(page):
     test = opened(page)
     assert healthy(test) and not test.warning
     assert len(browsers(test)) == {"pages/translate.py": 3, "pages/about.py": 0, COMPARE: 0}.get(page, 1)
-    charts = {"pages/cross_attention.py": 2, COMPARE: 3}
+    charts = {"pages/cross_attention.py": 2, COMPARE: 3, "pages/about.py": 2}
     assert len(test.get("vega_lite_chart")) == charts.get(page, 0)
 
 
