@@ -192,5 +192,7 @@ def train_tokenizer(sentences: Iterable[str], *, size: int = 8000, seed: int = 1
             minloglevel=2,
         )
     except RuntimeError as error:
-        raise ValueError(f"no vocabulary of {size} pieces could be made of this text: {error}") from error
+        raise ValueError(
+            f"no vocabulary of {size} pieces could be made of this text, try another size (--vocabulary): {error}"
+        ) from error
     return Tokenizer(model.getvalue())

@@ -143,8 +143,8 @@ def _effort(reading: Reading) -> str:
     source, target = len(own.source_pieces) - 1, len(own.predicted_pieces) - own.complete
     return (
         f"{source} {'piece' if source == 1 else 'pieces'} read, {target} written, by "
-        f"{model.parameters / 1e6:.0f} million parameters on {model.device.upper()}. So small a model is good for "
-        "plain everyday sentences; rare words, names and numbers often go wrong."
+        f"{model.parameters / 1e6:.1f} million parameters on {model.device.upper()}. So small a model is good for "
+        "plain everyday sentences at best; rare words, names and numbers often go wrong."
     )
 
 

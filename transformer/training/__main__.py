@@ -83,3 +83,5 @@ if __name__ == "__main__":
         main()
     except (ValueError, OSError) as error:
         sys.exit(f"error: {error}")
+    except KeyboardInterrupt:
+        sys.exit("interrupted; `train` with the same options continues from the last checkpoint, if one was written")
