@@ -75,8 +75,8 @@ def attention_browser(trace: Trace, metrics: HeadMetrics) -> Choice:
 
     def told() -> None:
         # How alignments are read is chosen outside the browser.
-        told = Choice.from_browser(st.session_state[key].get("choice"))
-        held = existing(replace(told, shift=state.choice().shift))
+        sent = Choice.from_browser(st.session_state[key].get("choice"))
+        held = existing(replace(sent, shift=state.choice().shift))
         st.session_state[HELD] = held
         state.choose(held)
 

@@ -106,6 +106,20 @@ def test_a_click_in_the_map_takes_the_cell_apart(reader):
     reader.see(f"{trace.encoder[1, 4, 2, 3]:.4f}")
 
 
+def test_a_cell_can_be_clicked_again_after_another_was_chosen_in_the_boxes(reader):
+    columns = len(Translator.load(device="cpu").translate("I have a dream.").source_pieces)
+    reader.open(f"/inside_a_layer?{DREAM}&inside_part=cell&rows=0&columns=0")
+    cells = reader.page.locator("[data-testid=stVegaLiteChart]").first.locator("path[aria-roledescription='rect mark']")
+    cells.nth(2 * columns + 3).click()
+    reader.page.wait_for_url(re.compile(r"rows=2&columns=3"))
+    reader.page.get_by_role("combobox", name=re.compile("the piece that looks")).click()
+    reader.page.get_by_role("option").nth(1).click()
+    reader.page.wait_for_url(re.compile(r"rows=1&columns=3"))
+    reader.wait()
+    cells.nth(2 * columns + 3).click()
+    reader.page.wait_for_url(re.compile(r"rows=2&columns=3"))
+
+
 def test_the_way_is_gone_by_its_buttons_and_kept_in_the_address(reader, visit, server):
     reader.open(f"/inside_a_layer?{DREAM}")
     reader.see("1 of 61: pieces")

@@ -67,7 +67,11 @@ def main() -> None:
         keep_freed_memory()
         run, device, start = options.pop("run"), options.pop("device"), options.pop("start")
         with joined_processes(device) as process:
-            Trainer(run, Recipe(**options), process, start).train()
+            training = Trainer(run, Recipe(**options), process, start)
+            try:
+                training.train()
+            except KeyboardInterrupt:
+                sys.exit("interrupted: called again with the same options, it continues from its last checkpoint")
     elif command == "evaluate":
         as_json = options.pop("json")
         scores = evaluate(options.pop("model"), options.pop("data"), **options)
@@ -83,5 +87,3 @@ if __name__ == "__main__":
         main()
     except (ValueError, OSError) as error:
         sys.exit(f"error: {error}")
-    except KeyboardInterrupt:
-        sys.exit("interrupted; `train` with the same options continues from the last checkpoint, if one was written")

@@ -55,7 +55,7 @@ class Trainer:
     (to continue from), the last weights, and `model/`, the model so far with its learning curve.
 
     Every random choice of a step follows from the seed and the step's number, so a run that was interrupted and
-    resumed computes what an uninterrupted one does.
+    resumed takes the steps of an uninterrupted one. Checkpoints, and so what is averaged, go by the clock.
 
     Args:
         run: the run folder.

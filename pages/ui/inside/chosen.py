@@ -21,8 +21,8 @@ from transformer.config import TransformerConfig
 from transformer.trace import Kind, Trace
 
 MAP = "inside_map"
-# How often a cell was chosen in the boxes.
-BOXES_USED = "_inside_boxes_used"
+# Number of the chart that is drawn, and the cell last clicked in it.
+CLICKED = "_inside_clicked"
 
 
 def cell_map(
@@ -35,13 +35,20 @@ def cell_map(
         picked: row and column of the cell that is chosen.
     """
     weights = trace.attention(kind)[choice.layer, choice.head]
-    # The chart remembers what was clicked last, and would not tell a click on it after the boxes chose another cell.
-    key = f"{MAP}_{kind}_{st.session_state.get(BOXES_USED, 0)}"
+    # A chart remembers the cell last clicked in it, and would not tell another click on that one. So a cell that was
+    # chosen elsewhere, in the boxes or by a link, gets a chart without memory.
+    number, last = st.session_state.get(CLICKED, (0, None))
+    if last not in (None, picked):
+        number, last = number + 1, None
+    st.session_state[CLICKED] = number, last
+    key = f"{MAP}_{kind}_{number}"
 
     def clicked() -> None:
-        picked = st.session_state[key].selection[PICK]
-        if picked:
-            state.change(rows=(int(picked[0]["row"]) - 1,), columns=(int(picked[0]["column"]) - 1,))
+        points = st.session_state[key].selection[PICK]
+        if points:
+            cell = int(points[0]["row"]) - 1, int(points[0]["column"]) - 1
+            st.session_state[CLICKED] = number, cell
+            state.change(rows=cell[:1], columns=cell[1:])
 
     # A line between the controls and the map: the tools that a chart shows above itself must not cover them.
     st.markdown(f"**Layer {choice.layer + 1}, head {choice.head + 1}**")
@@ -69,7 +76,6 @@ def cell_boxes(rows: list[str], columns: list[str], row: int, column: int) -> No
 
         def told(key: str = key, name: str = name, other: tuple[str, int] = other) -> None:
             state.change(**{name: (st.session_state[key],), other[0]: (other[1],)})
-            st.session_state[BOXES_USED] = st.session_state.get(BOXES_USED, 0) + 1
 
         place.selectbox(
             dict(zip(("rows", "columns"), titles(False), strict=True))[name].capitalize(), range(len(labels)),
