@@ -14,14 +14,10 @@ import argparse
 import json
 import re
 import shutil
-import socket
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -34,12 +30,13 @@ from bertviz import model_view
 from playwright.sync_api import Browser, Page, Route, sync_playwright
 from playwright.sync_api import Error as BrowserError
 
-ROOT = Path(__file__).parents[1]
 # Started as a file, Python would look for the app beside this one.
-sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from transformer.trace import Trace  # noqa: E402
-from transformer.translator import Translator  # noqa: E402
+from benchmarks.server import server
+from benchmarks.timing import percentile
+from transformer.trace import Trace
+from transformer.translator import Translator
 
 PEER = "BertViz 1.4.1 model_view"
 SIZES = (12, 40, 128)
@@ -64,29 +61,6 @@ def sentences(words: int) -> Iterator[str]:
     every = TEXT.split()
     for first in range(len(every)):
         yield " ".join(islice(cycle(every), first, first + words))
-
-
-@contextmanager
-def app() -> Iterator[str]:
-    """A fresh server; gives its address."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    address = f"http://127.0.0.1:{port}"
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", f"--server.port={port}",
-               "--server.address=127.0.0.1"]
-    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        while process.poll() is None:
-            try:
-                urllib.request.urlopen(f"{address}/_stcore/health", timeout=5).close()
-                break
-            except (urllib.error.URLError, ConnectionError):
-                time.sleep(0.1)
-        yield address
-    finally:
-        process.terminate()
-        process.wait(timeout=30)
 
 
 @contextmanager
@@ -156,11 +130,6 @@ def measure_app(browser: Browser, address: str, words: int) -> dict[str, float]:
 
 def settled(page: Page) -> None:
     page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for(timeout=60_000)
-
-
-def percentile(values: list[float]) -> float:
-    """The 95th, or the largest of fewer than 20."""
-    return sorted(values)[-(-95 * len(values) // 100) - 1]
 
 
 def measure_file(browser: Browser, address: str, folder: Path, text: str) -> dict[str, float]:
@@ -253,10 +222,11 @@ def main() -> None:
     translator = Translator.load(device="cpu")
     figures: dict[str, dict[str, object]] = {}
     print(f"{'figure':54}{'ours':>14}{'peer':>14}{'ratio':>9}")
-    with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder, app() as address:
+    with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder, server() as (host, _):
+        address = f"http://{host}"
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
         for words in SIZES:
-            trace = translator.translate(next(sentences(words)))
+            trace = translator.trace(next(sentences(words)))
             ours = measure_app(browser, address, words)
             ours |= measure_file(browser, address, Path(folder), trace.source_text)
             peer = measure_peer(browser, Path(folder), trace)

@@ -12,12 +12,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import statistics
 import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from time import perf_counter
 
 import ctranslate2
 import torch
@@ -27,12 +25,17 @@ from ctranslate2.specs import TransformerSpec
 # Called by its path, Python knows only this file's folder.
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from transformer.checkpoint import CONFIG
+from benchmarks.timing import Figure, figure, medians, show
 from transformer.config import TransformerConfig
-from transformer.decoding import Constraints, beam_search, greedy, hypotheses
-from transformer.model import Transformer, build, pack_weights
+from transformer.decoding.beam import beam_search
+from transformer.decoding.constraints import Constraints
+from transformer.decoding.greedy import greedy
+from transformer.decoding.hypotheses import hypotheses
 from transformer.model.attention import MultiHeadAttention
 from transformer.model.layers import DecoderLayer, EncoderLayer
+from transformer.model.linear import pack_weights
+from transformer.model.transformer import Transformer, build
+from transformer.model_files import CONFIG
 from transformer.tokenizer import END, PAD, START
 from transformer.translator import MODEL
 
@@ -46,15 +49,15 @@ Search = Callable[[torch.Tensor, int, int], list[list[int]]]
 
 def ours(model: Transformer) -> Search:
     """This repository's decoding; a beam of 1 is greedy."""
-    endless = Constraints(never=frozenset({END}))
+    endless = Constraints(suppressed=frozenset({END}))
 
     def search(sources: torch.Tensor, size: int, length: int) -> list[list[int]]:
         with torch.inference_mode():
-            memory = model.encode(sources, None)
+            cache = model.start_cache(model.encode(sources, None), None)
             if size == 1:
-                steps = list(greedy(model, memory, None, limit=length, constraints=endless))
+                steps = list(greedy(model, cache, limit=length, constraints=endless))
                 return torch.stack([step.predicted for step in steps], dim=1).tolist()
-            steps = beam_search(model, memory, None, size=size, limit=length, constraints=endless)
+            steps = beam_search(model, cache, beam_size=size, limit=length, constraints=endless)
             return [list(best.pieces) for best, *_ in hypotheses(steps, len(sources))]
 
     return search
@@ -63,9 +66,9 @@ def ours(model: Transformer) -> Search:
 def captured(model: Transformer, sources: torch.Tensor, length: int, *, capture: bool) -> None:
     """Greedy decoding with or without the attention rows of all layers and heads."""
     with torch.inference_mode():
-        memory = model.encode(sources, None)
-        endless = Constraints(never=frozenset({END}))
-        list(greedy(model, memory, None, limit=length, constraints=endless, capture=capture))
+        cache = model.start_cache(model.encode(sources, None), None)
+        endless = Constraints(suppressed=frozenset({END}))
+        list(greedy(model, cache, limit=length, constraints=endless, capture=capture))
 
 
 def hugging_face(config: TransformerConfig) -> Search:
@@ -169,19 +172,6 @@ def _norm(spec, norm: torch.nn.LayerNorm) -> None:
     spec.gamma, spec.beta = norm.weight.detach(), norm.bias.detach()
 
 
-def medians(runs: dict[str, Callable[[], object]], repeats: int) -> dict[str, float]:
-    """Median seconds of each; they take turns, so that a busy moment of the machine hits all alike."""
-    for run in runs.values():
-        run()
-    seconds: dict[str, list[float]] = {name: [] for name in runs}
-    for _ in range(repeats):
-        for name, run in runs.items():
-            began = perf_counter()
-            run()
-            seconds[name].append(perf_counter() - began)
-    return {name: statistics.median(times) for name, times in seconds.items()}
-
-
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("--json", type=Path, help="write the figures to this file")
@@ -197,7 +187,7 @@ def main() -> None:
         for parameter in model.parameters():
             parameter.copy_(parameter.half())
     pack_weights(model)
-    figures: dict[str, dict[str, float | str]] = {}
+    figures: dict[str, Figure] = {}
     with tempfile.TemporaryDirectory() as folder:
         contenders = {
             "ours": ours(model), f"Hugging Face {transformers.__version__}": hugging_face(config),
@@ -221,24 +211,18 @@ def main() -> None:
                     print(f"{name:26}", *(f"{who} {time:8.4f}" for who, time in seconds.items()),
                           f"(CTranslate2 wrote the same: {equal:.0%})", sep="   ")
                     for who, time in list(seconds.items())[1:]:
-                        figures[f"{name}, {who.split()[0]}"] = _figure(seconds["ours"], time, who)
+                        figures[f"{name}, {who.split()[0]}"] = figure(seconds["ours"], time, who)
         for length in LENGTHS:
             sources = torch.randint(len(SPECIAL), config.source_vocabulary, (1, length))
             seconds = medians(
                 {str(capture): lambda capture=capture: captured(model, sources, length, capture=capture)  # noqa: B023
                  for capture in (True, False)}, options.repeats,
             )
-            figures[f"capture, 1 x {length} pieces"] = _figure(seconds["True"], seconds["False"], "without capture")
+            figures[f"capture, 1 x {length} pieces"] = figure(seconds["True"], seconds["False"], "without capture")
     print()
-    for name, figure in figures.items():
-        print(f"{name:40} {figure['ours']:9.4f} s   {figure['peer']:9.4f} s   ratio {figure['ratio']:.2f}"
-              f"   {figure['peer_name']}")
+    show(figures, "s")
     if options.json:
         options.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
-
-
-def _figure(own: float, peer: float, name: str) -> dict[str, float | str]:
-    return {"ours": own, "peer": peer, "ratio": own / peer, "peer_name": name}
 
 
 if __name__ == "__main__":

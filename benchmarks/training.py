@@ -24,15 +24,16 @@ from torch import Tensor, nn
 # Called by its path, Python knows only this file's folder.
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from transformer.model.positions import sinusoidal_positions  # noqa: E402
-from transformer.tokenizer import PAD, Tokenizer  # noqa: E402
-from transformer.training.batching import Batch  # noqa: E402
-from transformer.training.data import PieceData, Side  # noqa: E402
-from transformer.training.memory import keep_freed_memory  # noqa: E402
-from transformer.training.processes import Process, has_bfloat16  # noqa: E402
-from transformer.training.recipe import Recipe  # noqa: E402
-from transformer.training.trainer import Trainer  # noqa: E402
-from transformer.translator import MODEL  # noqa: E402
+from transformer.malloc import keep_freed_memory
+from transformer.model.positions import sinusoidal_positions
+from transformer.tokenizer import PAD, Tokenizer
+from transformer.training.batching import Batch
+from transformer.training.config import TrainConfig
+from transformer.training.data import PieceData, Side
+from transformer.training.distributed import Process, has_bfloat16
+from transformer.training.run_folder import RunFolder
+from transformer.training.trainer import Trainer
+from transformer.translator import MODEL
 
 ROUNDS = 4
 STEPS = 6
@@ -42,23 +43,23 @@ PEER = "torch.nn.Transformer, bf16 autocast, AdamW fused"
 class Peer(nn.Module):
     """The same sizes, from torch's own layers."""
 
-    def __init__(self, vocabulary: int, recipe: Recipe) -> None:
+    def __init__(self, vocabulary: int, config: TrainConfig) -> None:
         super().__init__()
-        self.embedding = nn.Embedding(vocabulary, recipe.d_model)
+        self.embedding = nn.Embedding(vocabulary, config.d_model)
         layer = nn.TransformerEncoderLayer(
-            recipe.d_model, recipe.heads, recipe.d_ff, recipe.dropout, batch_first=True, norm_first=True
+            config.d_model, config.heads, config.d_ff, config.dropout, batch_first=True, norm_first=True
         )
         # Its own encoder would warn that nested tensors, which are for inference, do not go with norm_first.
         encoder = nn.TransformerEncoder(
-            layer, recipe.layers, nn.LayerNorm(recipe.d_model), enable_nested_tensor=False
+            layer, config.layers, nn.LayerNorm(config.d_model), enable_nested_tensor=False
         )
         self.transformer = nn.Transformer(
-            recipe.d_model, recipe.heads, recipe.layers, recipe.layers, recipe.d_ff, recipe.dropout,
+            config.d_model, config.heads, config.layers, config.layers, config.d_ff, config.dropout,
             custom_encoder=encoder, batch_first=True, norm_first=True,
         )
-        self.generator = nn.Linear(recipe.d_model, vocabulary)
+        self.generator = nn.Linear(config.d_model, vocabulary)
         self.generator.weight = self.embedding.weight
-        self.register_buffer("positions", sinusoidal_positions(512, recipe.d_model))
+        self.register_buffer("positions", sinusoidal_positions(512, config.d_model))
 
     def forward(self, batch: Batch) -> Tensor:
         source, target = (
@@ -88,16 +89,17 @@ def random_pairs(count: int, vocabulary: int, rng: np.random.Generator) -> Piece
 def trainer(folder: Path, device: torch.device) -> Trainer:
     """Ours, in a folder of random data."""
     tokenizer = Tokenizer.load(MODEL / "tokenizer.model")
-    (folder / "tokenizer.model").write_bytes(tokenizer.serialized)
+    run = RunFolder(folder)
+    run.save_tokenizer(tokenizer)
     rng = np.random.default_rng(1)
     for name, count in (("train", 20_000), ("validation", 100)):
-        random_pairs(count, tokenizer.size, rng).save(folder / f"{name}.npz")
-    return Trainer(folder, Recipe(), Process(0, 1, device))
+        run.save_data(name, random_pairs(count, tokenizer.size, rng), tokenizer)
+    return Trainer(folder, TrainConfig(), Process(0, 1, device))
 
 
 def peer_step(training: Trainer, device: torch.device) -> Callable[[int], int]:
     """A step of the peer on the batch of that number; returns its target pieces."""
-    model = Peer(training.tokenizer.size, training.recipe).to(device).train()
+    model = Peer(training.tokenizer.size, training.config).to(device).train()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
 
     def step(number: int) -> int:

@@ -6,26 +6,56 @@ from pages.ui.router import ensure_router
 
 ensure_router()
 
-import pandas as pd  # noqa: E402
-import streamlit as st  # noqa: E402
+import pandas as pd
+import streamlit as st
 
-from pages.ui.learning import show_learning  # noqa: E402
-from pages.ui.parameters import parameter_chart  # noqa: E402
-from pages.ui.sentence import device_choice, translator  # noqa: E402
-from transformer.parameters import parameter_table  # noqa: E402
+from pages.ui.charts.parameter_bars import parameter_bars
+from pages.ui.components.save_as import show_plotly
+from pages.ui.model.learning_curve import show_learning
+from pages.ui.model_picker import device_choice, model_choice, several_models, ships, translator
+from pages.ui.text.glossary import explain
+from pages.ui.text.markup import markdown
+from transformer.available_models import model_folders
+from transformer.cards import without_media
+from transformer.parameter_counts import parameter_table
 
 st.subheader("About the model", anchor=False)
+introduction = st.container()
 with st.container(horizontal=True, vertical_alignment="bottom"):
+    if several_models():
+        with st.container(width=320):
+            model_choice()
     device_choice()
     model = translator()
     config = model.config
-    st.metric("Parameters", f"{model.parameters / 1e6:.1f} M")
-    st.metric("Layers", f"{config.encoder_layers} + {config.decoder_layers}")
-    st.metric("Heads", config.heads)
-    st.metric("Pieces", f"{config.target_vocabulary:,}")
+    source, target = (markdown(each.name) for each in model.languages)
+    introduction.markdown(
+        "Attention Atlas shows what a Transformer's attention does while it translates a sentence. " + (
+            "The model behind it is a real one, written from scratch and trained for this app: it reads "
+            f"{source} and writes {target} with {model.parameters:,} learned numbers. Below: how it is built, what it "
+            "learned from, how well it translates, and where it fails." if ships(model) else
+            f"This is the model of the folder {markdown(str(model.folder))}: it reads {source} and writes {target} "
+            f"with {model.parameters:,} learned numbers. Below: how it is built, and what its own card says."
+        )
+    )
+    pieces = f"{config.target_vocabulary:,}"
+    if config.source_vocabulary != config.target_vocabulary:
+        pieces = f"{config.source_vocabulary:,} → {pieces}"
+    count = model.parameters
+    st.metric("Parameters", f"{count / 1e6:.1f} M" if count >= 100_000 else f"{count:,}", help=explain("parameter"))
+    st.metric(
+        "Layers", f"{config.encoder_layers} + {config.decoder_layers}", help=explain("layer", "encoder", "decoder")
+    )
+    st.metric("Heads", config.heads, help=explain("head"))
+    st.metric("Pieces", pieces, help=explain("piece", "vocabulary"))
 card, numbers = st.columns([5, 3], gap="large")
-with card:
-    st.markdown(model.card)
+with card, st.container(key="card"):
+    # A table that is wider than a phone scrolls by itself.
+    st.html("<style>.st-key-card table { display: block; overflow-x: auto; }</style>")
+    st.markdown(without_media(model.card))
+    for folder in model_folders().values():
+        if folder.problem:
+            st.caption(markdown(folder.problem))
 with numbers:
     settings = {
         "model width D": config.d_model, "head width K": config.d_head, "feed-forward width F": config.d_ff,
@@ -36,7 +66,7 @@ with numbers:
     if model.curve:
         show_learning(model.curve)
 st.markdown("**Where the parameters are**")
-st.plotly_chart(
-    parameter_chart(parameter_table(config)), key="parameters", config={"displayModeBar": False},
-    alt="Parameters of each part of the model.",
+show_plotly(
+    parameter_bars(parameter_table(config)), key="parameters", config={"displayModeBar": False},
+    alt="The parameters of each part of the model.", sentence="",
 )

@@ -1,4 +1,4 @@
-"""Heads held against each other: by numbers, by likeness, two by two, and through the layers."""
+"""Heads compared: by their metrics, by similarity, two by two, and through the layers."""
 
 from __future__ import annotations
 
@@ -6,34 +6,39 @@ from pages.ui.router import ensure_router
 
 ensure_router()
 
-import streamlit as st  # noqa: E402
+import streamlit as st
 
-from pages.ui import state  # noqa: E402
-from pages.ui.browser import TITLES  # noqa: E402
-from pages.ui.compare.across_layers import show_across_layers  # noqa: E402
-from pages.ui.compare.all_heads import show_all_heads  # noqa: E402
-from pages.ui.compare.comparison import HEADS, LAYERS, PARTS, SIMILARITY, VERSUS, Comparison  # noqa: E402
-from pages.ui.compare.similar_heads import show_similar_heads  # noqa: E402
-from pages.ui.compare.versus import show_versus  # noqa: E402
-from pages.ui.sentence import read_sentence, show_translation, translator  # noqa: E402
+from pages.ui import session
+from pages.ui.bind import bind
+from pages.ui.compare.across_layers import show_across_layers
+from pages.ui.compare.all_heads import show_all_heads
+from pages.ui.compare.similar_heads import show_similar_heads
+from pages.ui.compare.two_heads import show_two_heads
+from pages.ui.model_picker import translator
+from pages.ui.params.compare import HEADS, LAYERS, PARTS, SIMILARITY, TWO_HEADS, CompareParams
+from pages.ui.sentence import read_sentence, show_translation
+from pages.ui.text.labels import SHORT_TITLES
 
-NAMES = {HEADS: "All heads", SIMILARITY: "Similarity", VERSUS: "A against B", LAYERS: "Across layers"}
+NAMES = {HEADS: "All heads", SIMILARITY: "Similarity", TWO_HEADS: "A against B", LAYERS: "Across layers"}
 
-part = st.segmented_control(
-    "Compare", PARTS, key=state.hold("compare_part", state.own(Comparison).part), format_func=NAMES.get, required=True,
-    on_change=lambda: state.keep(Comparison, part=st.session_state.compare_part),
-)
-if part == VERSUS:
-    show_versus(translator())
-else:
-    reading = read_sentence()
-    show_translation(reading)
-    if part == HEADS:
-        show_all_heads(reading)
+# In one line, and close together: on a projector, every line above a figure pushes it off the screen.
+with st.container(gap="xsmall"):
+    controls = st.container(horizontal=True, vertical_alignment="center")
+    controls.segmented_control(
+        "Compare", PARTS, format_func=NAMES.__getitem__, required=True, label_visibility="collapsed", wrap=True,
+        **bind(CompareParams, "part"),
+    )
+    part = session.params(CompareParams).part
+    if part == TWO_HEADS:
+        show_two_heads(translator(), controls)
     else:
-        st.segmented_control(
-            "Kind of attention", TITLES, key=state.hold("compare_kind", state.own(Comparison).kind),
-            format_func=TITLES.get, required=True,
-            on_change=lambda: state.keep(Comparison, kind=st.session_state.compare_kind),
-        )
-        {SIMILARITY: show_similar_heads, LAYERS: show_across_layers}[part](reading)
+        reading = read_sentence()
+        show_translation(reading)
+        if part == HEADS:
+            show_all_heads(reading, controls)
+        else:
+            controls.segmented_control(
+                "Kind of attention", SHORT_TITLES, format_func=SHORT_TITLES.__getitem__, required=True,
+                label_visibility="collapsed", wrap=True, **bind(CompareParams, "kind"),
+            )
+            {SIMILARITY: show_similar_heads, LAYERS: show_across_layers}[part](reading)

@@ -6,8 +6,8 @@ from pages.ui.router import ensure_router
 
 ensure_router()
 
-from pages.ui.alignment import show_alignment  # noqa: E402
-from pages.ui.attention import attention_page  # noqa: E402
+from pages.ui.attention.alignment import show_alignment
+from pages.ui.attention.page import attention_page
 
-reading = attention_page("cross", "Every step of the German sentence looks at the English one.")
-show_alignment(reading.trace)
+reading = attention_page("cross", "Every step of the {target} sentence looks at the {source} one.")
+show_alignment(reading.trace, reading.languages, reading.choice("cross").layer)

@@ -6,23 +6,28 @@ from pages.ui.router import ensure_router
 
 ensure_router()
 
-import streamlit as st  # noqa: E402
+import streamlit as st
 
-from pages.ui.decoding.roads import road_taken  # noqa: E402
-from pages.ui.decoding.steps import decoding_steps  # noqa: E402
-from pages.ui.decoding.ways import compared  # noqa: E402
-from pages.ui.sentence import read_sentence, show_translation  # noqa: E402
+from pages.ui.decoding.component import decoding_steps
+from pages.ui.decoding.methods_compared import show_methods_compared
+from pages.ui.decoding.visited import traced_decoding
+from pages.ui.lecture.figure import main_figure
+from pages.ui.sentence import read_sentence, show_translation
+from pages.ui.text.markup import markdown
 
 reading = read_sentence()
-# The boxes may show another way of choosing.
-show_translation(reading, label="Greedily, in German")
-road, course = road_taken(reading)
-if not road.found.complete:
-    st.caption("The limit on length ended this translation before its end symbol.")
-decoding_steps(reading, road, course)
+# The steps may show another method.
+show_translation(reading, label="The model's own translation")
+traced, params = traced_decoding(reading)
+# The line above is about the model's own.
+if not traced.translation.complete and reading.own.complete:
+    st.caption("This translation reached the limit on length before it was finished.")
+with main_figure(f"**Step by step:** {markdown(reading.trace.source_text)}"):
+    decoding_steps(reading, traced, params)
 st.caption(
-    "A box is one step: the piece it wrote, coloured by its probability, 0 dark to 1 bright; a hollow one is not yet "
-    "written, an underlined one was forced. Rows of attention have the same colours and sum to 1. The probabilities "
-    "are the model's own: neither temperature nor truncation nor a ban changes them, only what is taken."
+    "Each box is one step: the piece that it wrote, coloured by its probability from 0 (dark) to 1 (bright). A hollow "
+    "box is not written yet; an underlined piece was forced. Rows of attention have the same colours, and each sums to "
+    "1. The probabilities are always the model's own: temperature, top-k, top-p and banned pieces change which piece "
+    "is taken, not these numbers."
 )
-compared(reading)
+show_methods_compared(reading)

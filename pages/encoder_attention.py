@@ -6,6 +6,6 @@ from pages.ui.router import ensure_router
 
 ensure_router()
 
-from pages.ui.attention import attention_page  # noqa: E402
+from pages.ui.attention.page import attention_page
 
-attention_page("encoder", "Every piece of the English sentence looks at every other one.")
+attention_page("encoder", "Every word of the {source} sentence looks at every other one.")

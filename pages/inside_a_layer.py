@@ -1,4 +1,4 @@
-"""Inside a layer: the way of one sentence through the model, and one cell of it, number by number."""
+"""Inside a layer: one sentence through every stage of the model, and one cell of it, number by number."""
 
 from __future__ import annotations
 
@@ -6,40 +6,46 @@ from pages.ui.router import ensure_router
 
 ensure_router()
 
-import streamlit as st  # noqa: E402
+import streamlit as st
 
-from pages.ui import state  # noqa: E402
-from pages.ui.inside.counts import show_parameters  # noqa: E402
-from pages.ui.inside.dissection import show_cell  # noqa: E402
-from pages.ui.inside.example import show_example  # noqa: E402
-from pages.ui.inside.inspection import (  # noqa: E402
+from pages.ui import session
+from pages.ui.bind import bind
+from pages.ui.inside.cell import show_cell
+from pages.ui.inside.mask import show_mask
+from pages.ui.inside.norm_and_residual import show_norm
+from pages.ui.inside.parameters import show_parameters
+from pages.ui.inside.stages import show_stages
+from pages.ui.inside.worked_example import show_example
+from pages.ui.model_picker import translator
+from pages.ui.params.inside import (
     CELL,
     EXAMPLE,
     MASK,
     NORM,
     PARAMETERS,
     PARTS,
-    WAY,
-    Inspection,
+    STAGES,
+    InsideParams,
 )
-from pages.ui.inside.norms import show_norm  # noqa: E402
-from pages.ui.inside.triangle import show_mask  # noqa: E402
-from pages.ui.inside.way import show_way  # noqa: E402
-from pages.ui.sentence import read_sentence, show_translation, translator  # noqa: E402
+from pages.ui.sentence import read_sentence, show_translation
 
 NAMES = {
-    WAY: "The way", CELL: "One cell", EXAMPLE: "Worked example", MASK: "The mask", NORM: "Norm and residual",
+    STAGES: "Stage by stage", CELL: "One cell", EXAMPLE: "Worked example", MASK: "The mask", NORM: "Norm and residual",
     PARAMETERS: "Parameters",
 }
-READS = {WAY: show_way, CELL: show_cell, MASK: show_mask, NORM: show_norm}
+READS = {STAGES: show_stages, CELL: show_cell, MASK: show_mask, NORM: show_norm}
 
-st.segmented_control(
-    "Inside a layer", PARTS, format_func=NAMES.get, required=True, **state.held(Inspection, "part"),
-)
-part = state.own(Inspection).part
+# Close together: on a projector, every line above a figure pushes it off the screen.
+with st.container(gap="xsmall"):
+    st.segmented_control(
+        "Inside a layer", PARTS, format_func=NAMES.__getitem__, required=True, label_visibility="collapsed",
+        **bind(InsideParams, "part"),
+    )
+    part = session.params(InsideParams).part
+    if part in READS:
+        reading = read_sentence()
+        show_translation(reading)
 if part in READS:
-    reading = read_sentence()
-    show_translation(reading)
     READS[part](reading)
 elif part == EXAMPLE:
     show_example()

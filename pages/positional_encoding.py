@@ -1,4 +1,4 @@
-"""Positional encoding: what tells a Transformer which piece comes first, what it measures, and whether it matters."""
+"""Positional encoding: how the order of the pieces is known, what its vectors measure, and whether they matter."""
 
 from __future__ import annotations
 
@@ -6,44 +6,47 @@ from pages.ui.router import ensure_router
 
 ensure_router()
 
-import streamlit as st  # noqa: E402
+import streamlit as st
 
-from pages.ui import inference, state  # noqa: E402
-from pages.ui.positions.addition import show_addition  # noqa: E402
-from pages.ui.positions.curves import show_curves  # noqa: E402
-from pages.ui.positions.encoding import (  # noqa: E402
+from pages.ui import inference, session
+from pages.ui.bind import bind
+from pages.ui.model_picker import translator
+from pages.ui.params.positions import (
+    ALTERNATIVES,
     CURVES,
+    DISTANCES,
     MATRIX,
-    MATTERS,
-    MEASURES,
-    OTHERS,
     PARTS,
+    SHUFFLED,
     SUM,
-    Encoding,
+    PositionsParams,
 )
-from pages.ui.positions.matters import show_matters  # noqa: E402
-from pages.ui.positions.measures import show_measures  # noqa: E402
-from pages.ui.positions.others import show_others  # noqa: E402
-from pages.ui.positions.table import show_matrix  # noqa: E402
-from pages.ui.sentence import read_sentence, show_translation, translator  # noqa: E402
+from pages.ui.positions.addition import show_addition
+from pages.ui.positions.alternatives import show_alternatives
+from pages.ui.positions.curves import show_curves
+from pages.ui.positions.distances import show_distances
+from pages.ui.positions.matrix import show_matrix
+from pages.ui.positions.shuffled import show_shuffled
+from pages.ui.sentence import read_sentence, show_translation
 
 NAMES = {
-    CURVES: "Curves", MATRIX: "Matrix", MEASURES: "What it measures", SUM: "Added or concatenated",
-    OTHERS: "Other ways", MATTERS: "Does it matter?",
+    SHUFFLED: "What if the order were lost?", CURVES: "Curves", MATRIX: "Matrix", DISTANCES: "What it measures",
+    SUM: "Added or concatenated", ALTERNATIVES: "Alternatives",
 }
-READS = {SUM: show_addition, MATTERS: show_matters}
-COMPUTES = {CURVES: show_curves, MATRIX: show_matrix, MEASURES: show_measures}
+READS = {SUM: show_addition, SHUFFLED: show_shuffled}
+COMPUTES = {CURVES: show_curves, MATRIX: show_matrix, DISTANCES: show_distances}
 
 st.segmented_control(
-    "Positional encoding", PARTS, format_func=NAMES.get, required=True, **state.held(Encoding, "part"),
+    "Positional encoding", PARTS, format_func=NAMES.__getitem__, required=True, label_visibility="collapsed",
+    **bind(PositionsParams, "part"),
 )
-part = state.own(Encoding).part
+part = session.params(PositionsParams).part
 if part in READS:
     reading = read_sentence()
     show_translation(reading)
     READS[part](reading)
-elif part == OTHERS:
+elif part == ALTERNATIVES:
     model = translator()
-    show_others(model.config, inference.weights(model, model.version, model.device))
+    show_alternatives(model.config, inference.weights(model))
 else:
     COMPUTES[part]()

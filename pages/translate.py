@@ -1,4 +1,4 @@
-"""The way in: a sentence, its translation, and all of its attention at a glance."""
+"""The first page: a sentence, its translation, and the Transformer as a drawing that leads to all other pages."""
 
 from __future__ import annotations
 
@@ -6,24 +6,40 @@ from pages.ui.router import ensure_router
 
 ensure_router()
 
-import streamlit as st  # noqa: E402
+import streamlit as st
 
-from pages.ui.browser import glance  # noqa: E402
-from pages.ui.captions import sharpest  # noqa: E402
-from pages.ui.links import PAGES  # noqa: E402
-from pages.ui.sentence import read_sentence, show_translation  # noqa: E402
+from pages.ui.components.attention_browser import glance
+from pages.ui.components.diagram import drawing
+from pages.ui.kinds import PAGES
+from pages.ui.lecture.figure import main_figure, presented
+from pages.ui.overview import attention_box
+from pages.ui.prose import prose
+from pages.ui.router import open_page
+from pages.ui.sentence import read_sentence, show_translation
+from pages.ui.text.captions import sharpest
+from pages.ui.text.markup import markdown
 
-reading = read_sentence()
+reading = read_sentence(introduced=True)
 show_translation(reading, large=True)
+config = reading.translator.config
+with main_figure(f"**{markdown(reading.trace.source_text)}**", f"→ **{markdown(reading.trace.target_text)}**"):
+    chosen = drawing(
+        reading.trace.source_text, reading.trace.target_text, reading.languages,
+        {kind: attention_box(reading, kind) for kind in PAGES},
+        {"encoder": config.encoder_layers, "decoder": config.decoder_layers}, large=presented(),
+    )
+open_page(chosen)
+st.subheader("All heads at a glance", anchor=False)
 for column, (kind, page) in zip(st.columns(3, gap="medium"), PAGES.items(), strict=True):
     with column:
         st.page_link(page.path, label=f"**{page.title}**", icon=":material/open_in_full:")
-        st.caption(f"{page.subtitle}. Click a head to enlarge it.")
+        st.caption(f"{markdown(page.subtitle(reading.languages))}. Click a head to enlarge it.")
         metrics = reading.metrics(kind)
         if glance(reading.trace, metrics):
             st.switch_page(page.path)
-        st.markdown(sharpest(metrics))
+        prose(f"{kind}_sharpest", sharpest(metrics))
 st.caption(
-    "Each small picture is one attention head: rows are the pieces that look, columns the pieces looked at, the first "
-    "on top; the brighter, the more attention, from 0 to 1. Grey cells are masked: the decoder may not look ahead."
+    "Each small picture is one attention head. Rows are the pieces that look, columns the pieces looked at, the first "
+    "at the top left; the brighter a cell, the more attention, from 0 to 1. Grey cells are masked: the decoder may not "
+    "look ahead."
 )

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 import torch
 
-from transformer.checkpoint import Checkpoint, save_checkpoint
-from transformer.config import TransformerConfig
-from transformer.model import build
-from transformer.tokenizer import Tokenizer, train_tokenizer
+from transformer.checkpoint import Checkpoint
+from transformer.config import LanguageModelConfig, TransformerConfig
+from transformer.model.language_model import build_language_model
+from transformer.model.transformer import build
+from transformer.model_files import save_model
+from transformer.paths import MODEL
+from transformer.tokenizer import VOCABULARY, Tokenizer, train_tokenizer
 from transformer.trace import Trace
 from transformer.translator import Translator
 
@@ -25,6 +30,34 @@ SENTENCES = [
     "Wo hast du so gut Deutsch sprechen gelernt?", "It was too tired to cross the street.",
     "Es war zu müde, um die Straße zu überqueren.",
 ]
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command line ended, with what `subprocess.CompletedProcess` calls its parts."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+@pytest.fixture
+def run_main(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ended]:
+    """run_main(main, *arguments): a command line in this process, which has torch loaded already."""
+
+    def run(main: Callable[[Sequence[str]], None], *arguments: object) -> Ended:
+        message: object = None
+        try:
+            main([str(argument) for argument in arguments])
+        except SystemExit as ended:
+            message = ended.code
+        written = capsys.readouterr()
+        if isinstance(message, str):
+            # As the interpreter does with it.
+            return Ended(1, written.out, f"{written.err}{message}\n")
+        return Ended(int(message or 0), written.out, written.err)
+
+    return run
 
 
 @pytest.fixture(scope="session")
@@ -47,7 +80,7 @@ def model_folder(tmp_path_factory: pytest.TempPathFactory, tokenizer: Tokenizer,
     torch.manual_seed(11)
     folder = tmp_path_factory.mktemp("model")
     model = build(small_config)
-    save_checkpoint(folder, small_config, dict(model.named_parameters()), tokenizer)
+    save_model(folder, small_config, dict(model.named_parameters()), tokenizer)
     (folder / "README.md").write_text("# A card", encoding="utf-8")
     return folder
 
@@ -55,6 +88,31 @@ def model_folder(tmp_path_factory: pytest.TempPathFactory, tokenizer: Tokenizer,
 @pytest.fixture(scope="session")
 def small_translator(model_folder: Path) -> Translator:
     return Translator.load(model_folder, "cpu")
+
+
+@pytest.fixture(scope="session")
+def shipped() -> Translator:
+    """The model that ships, loaded once for all tests of a process."""
+    return Translator.load(device="cpu")
+
+
+# Of the language model below, so that a text soon is too long for it.
+POSITIONS = 64
+
+
+@pytest.fixture(scope="session")
+def tiny_language_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder "tiny" of a language model, whose attention and predictions are not those of a fresh one."""
+    torch.manual_seed(4)
+    tokenizer = Tokenizer.load(MODEL / VOCABULARY)
+    config = LanguageModelConfig(
+        vocabulary=tokenizer.size, d_model=32, heads=4, layers=3, d_ff=64, max_positions=POSITIONS
+    )
+    model = build_language_model(config)
+    weights = {name: weight.detach() + 0.1 * torch.randn_like(weight) for name, weight in model.named_parameters()}
+    folder = tmp_path_factory.mktemp("models") / "tiny"
+    save_model(folder, config, weights, tokenizer)
+    return folder
 
 
 # Together they have every choice of a configuration that changes what happens inside a layer.
@@ -72,7 +130,7 @@ SHAPES = {
 @pytest.fixture(scope="session", params=SHAPES)
 def shaped_translator(request: pytest.FixtureRequest, tokenizer: Tokenizer) -> Translator:
     """A translator of each shape, whose gains, biases and attention are not those of a fresh model."""
-    torch.manual_seed(7)
+    torch.manual_seed(8)
     config = TransformerConfig(
         source_vocabulary=tokenizer.size, target_vocabulary=tokenizer.size, d_model=24, heads=3, encoder_layers=2,
         decoder_layers=2, d_ff=40, max_positions=64, **SHAPES[request.param],
@@ -89,7 +147,7 @@ def shaped_translator(request: pytest.FixtureRequest, tokenizer: Tokenizer) -> T
 @pytest.fixture(scope="session")
 def shaped_trace(shaped_translator: Translator) -> Trace:
     """With details, of a translation that was given; its source has more pieces than a head has numbers."""
-    return shaped_translator.read("The old man reads a book.", "Der alte Mann liest ein Buch.", details=True)
+    return shaped_translator.trace("The old man reads a book.", "Der alte Mann liest ein Buch.", details=True)
 
 
 def copying_weights(config: TransformerConfig) -> dict[str, torch.Tensor]:
@@ -134,5 +192,5 @@ def copying_translator(tmp_path_factory: pytest.TempPathFactory, tokenizer: Toke
         scale_embedding=False,
     )
     folder = tmp_path_factory.mktemp("copying")
-    save_checkpoint(folder, config, copying_weights(config), tokenizer)
+    save_model(folder, config, copying_weights(config), tokenizer)
     return Translator.load(folder, "cpu")

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, fields
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 Activation = Literal["relu", "gelu", "silu"]
 NormPlacement = Literal["pre", "post"]
+# GPT-2 computes the Gaussian error linear unit by its approximation with tanh.
+LanguageModelActivation = Literal["relu", "gelu", "gelu_tanh", "silu"]
+LanguageModelAttention = Literal["full", "local", "compressed"]
 Positions = Literal["sinusoidal", "sinusoidal_halves", "learned", "none"]
 TiedEmbeddings = Literal["none", "target", "all"]
 
@@ -67,22 +70,7 @@ class TransformerConfig:
     output_bias: bool = True
 
     def __post_init__(self) -> None:
-        for name in COUNTS:
-            value = getattr(self, name)
-            if type(value) is not int or value < 1:
-                raise ValueError(f"{name} must be a whole number of at least 1, not {value!r}")
-        for name, choices in CHOICES.items():
-            if getattr(self, name) not in choices:
-                raise ValueError(f"{name} must be one of {', '.join(choices)}, not {getattr(self, name)!r}")
-        for name in ("scale_embedding", "output_bias"):
-            if type(getattr(self, name)) is not bool:
-                raise ValueError(f"{name} must be true or false, not {getattr(self, name)!r}")
-        if type(self.dropout) not in (int, float) or not 0 <= self.dropout < 1:
-            raise ValueError(f"dropout must be at least 0 and below 1, not {self.dropout!r}")
-        if self.d_model % self.heads:
-            raise ValueError(f"d_model must be a multiple of heads: {self.d_model} is no multiple of {self.heads}")
-        if self.d_model % 2 and self.positions.startswith("sinusoidal"):
-            raise ValueError(f"sinusoidal positions need an even d_model, not {self.d_model}")
+        _check(self, COUNTS, CHOICES, ("scale_embedding", "output_bias"))
         if self.tied_embeddings == "all" and self.source_vocabulary != self.target_vocabulary:
             raise ValueError(
                 "tied_embeddings='all' needs one joint vocabulary: source_vocabulary is "
@@ -104,13 +92,112 @@ class TransformerConfig:
         Raises:
             ValueError: the text is no JSON object, or has a field too many, too few, or out of range.
         """
+        return cls(**_fields(cls, text, {"source_vocabulary", "target_vocabulary"}))
+
+
+@dataclass(frozen=True, kw_only=True)
+class LanguageModelConfig:
+    """Sizes and choices of a decoder-only Transformer (Radford et al. 2019, "Language Models are Unsupervised
+    Multitask Learners", section 2.3).
+
+    The defaults are GPT-2's smallest model.
+
+    Attributes:
+        vocabulary: number of pieces V.
+        d_model, heads, layers, d_ff, dropout, norm, positions, max_positions, scale_embedding: as in
+            `TransformerConfig`; every layer has masked self-attention and a feed-forward network.
+        activation: of the feed-forward network; "gelu_tanh" is GPT-2's.
+        attention: what a position may look at: "full", everything up to itself; "local", that of its own block;
+            "compressed", keys and values of several positions that a convolution has made one (Liu et al. 2018,
+            "Generating Wikipedia by Summarizing Long Sequences", section 4.2.3).
+        block: positions of a block of local attention.
+        stride: positions that compressed attention makes one; the width of its kernel too.
+
+    Raises:
+        ValueError: a value is out of range or two values do not fit together; the message names both.
+    """
+
+    vocabulary: int
+    d_model: int = 768
+    heads: int = 12
+    layers: int = 12
+    d_ff: int = 3072
+    dropout: float = 0.1
+    activation: LanguageModelActivation = "gelu_tanh"
+    norm: NormPlacement = "pre"
+    positions: Positions = "learned"
+    max_positions: int = 1024
+    scale_embedding: bool = False
+    attention: LanguageModelAttention = "full"
+    block: int = 256
+    stride: int = 3
+
+    def __post_init__(self) -> None:
+        choices = {name: CHOICES[name] for name in ("norm", "positions")}
+        choices["activation"] = get_args(LanguageModelActivation)
+        choices["attention"] = get_args(LanguageModelAttention)
+        counts = ("vocabulary", "d_model", "heads", "layers", "d_ff", "max_positions", "block", "stride")
+        _check(self, counts, choices, ("scale_embedding",))
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self), indent=2) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> LanguageModelConfig:
+        """Read what `to_json` wrote, as `TransformerConfig.from_json` does."""
+        return cls(**_fields(cls, text, {"vocabulary"}))
+
+
+def _fields(
+    config: type[TransformerConfig] | type[LanguageModelConfig], text: str, required: set[str]
+) -> dict[str, Any]:
+    """The fields of a configuration that was written as JSON.
+
+    Raises:
+        ValueError: the text is no JSON object, or has a field too many or too few.
+    """
+    try:
         values = json.loads(text)
-        if not isinstance(values, dict):
-            raise ValueError(f"a configuration is a JSON object, not {type(values).__name__}")
-        unknown = values.keys() - {field.name for field in fields(cls)}
-        if unknown:
-            raise ValueError(f"unknown field in the configuration: {', '.join(sorted(unknown))}")
-        missing = {"source_vocabulary", "target_vocabulary"} - values.keys()
-        if missing:
-            raise ValueError(f"missing field in the configuration: {', '.join(sorted(missing))}")
-        return cls(**values)
+    except RecursionError:
+        raise ValueError("the configuration is nested too deeply") from None
+    if not isinstance(values, dict):
+        raise ValueError(f"a configuration is a JSON object, not {type(values).__name__}")
+    unknown = values.keys() - {field.name for field in fields(config)}
+    if unknown:
+        raise ValueError(f"unknown field in the configuration: {', '.join(sorted(unknown))}")
+    missing = required - values.keys()
+    if missing:
+        raise ValueError(f"missing field in the configuration: {', '.join(sorted(missing))}")
+    return values
+
+
+def _check(
+    config: TransformerConfig | LanguageModelConfig, counts: tuple[str, ...], choices: dict[str, tuple[str, ...]],
+    flags: tuple[str, ...],
+) -> None:
+    """What every configuration is held to.
+
+    Args:
+        config: to be checked.
+        counts, choices, flags: names of its whole numbers, of its choices with their values, and of what is true or
+            false.
+
+    Raises:
+        ValueError: a value is out of range or two values do not fit together.
+    """
+    for name in counts:
+        value = getattr(config, name)
+        if type(value) is not int or value < 1:
+            raise ValueError(f"{name} must be a whole number of at least 1, not {value!r}")
+    for name, values in choices.items():
+        if getattr(config, name) not in values:
+            raise ValueError(f"{name} must be one of {', '.join(values)}, not {getattr(config, name)!r}")
+    for name in flags:
+        if type(getattr(config, name)) is not bool:
+            raise ValueError(f"{name} must be true or false, not {getattr(config, name)!r}")
+    if type(config.dropout) not in (int, float) or not 0 <= config.dropout < 1:
+        raise ValueError(f"dropout must be at least 0 and below 1, not {config.dropout!r}")
+    if config.d_model % config.heads:
+        raise ValueError(f"d_model must be a multiple of heads: {config.d_model} is no multiple of {config.heads}")
+    if config.d_model % 2 and config.positions.startswith("sinusoidal"):
+        raise ValueError(f"sinusoidal positions need an even d_model, not {config.d_model}")

@@ -1,7 +1,9 @@
-"""What a model can run on, on this machine."""
+"""The devices of this machine that a model can run on."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 
 import torch
@@ -11,15 +13,15 @@ from transformer.errors import DeviceError
 
 def available_devices() -> tuple[str, ...]:
     """The devices of this machine that can run a model, the fastest first; "cpu" is always there."""
-    found = [("cuda", torch.cuda.is_available()), ("mps", torch.backends.mps.is_available()), ("cpu", True)]
-    return tuple(name for name, there in found if there and _works(name))
+    candidates = [("cuda", torch.cuda.is_available()), ("mps", torch.backends.mps.is_available()), ("cpu", True)]
+    return tuple(name for name, available in candidates if available and _works(name))
 
 
 def chosen_device(name: str | None) -> str:
     """The device of that name, or the fastest if there is no name.
 
     Raises:
-        DeviceError: this machine has no such device.
+        DeviceError: this machine does not have the device.
     """
     devices = available_devices()
     if name is not None and name not in devices:
@@ -29,9 +31,42 @@ def chosen_device(name: str | None) -> str:
 
 @cache
 def _works(device: str) -> bool:
-    """Whether it computes: there are GPUs that PyTorch finds, and has no kernels for because they are too old."""
+    """Whether it computes: PyTorch lists GPUs that are too old for its kernels."""
     try:
         return torch.ones(1, device=device).add(1).item() == 2
     except (RuntimeError, AssertionError) as error:
-        # Full is not broken: that is said when the model finds no room.
+        # A full device works; loading the model says what is missing.
         return "out of memory" in str(error).lower()
+
+
+def use_one_thread() -> None:
+    """Let this process compute on the CPU without helping threads, for a server whose other work needs the cores.
+
+    Threads that share an operation wait for the slowest of them: on two busy cores a sentence takes twenty times as
+    long on two threads as on one.
+    """
+    torch.set_num_threads(1)
+
+
+@contextmanager
+def device_errors_explained(device: str) -> Iterator[None]:
+    """Say what to do when a device fails while it computes.
+
+    Raises:
+        DeviceError: the device ran out of memory, or does not answer.
+    """
+    try:
+        yield
+    except RuntimeError as error:
+        # CUDA has a class of its own for this, Apple's MPS only these words.
+        if "out of memory" in str(error).lower():
+            raise DeviceError(
+                f"The device {device} has too little free memory. Shorten the text, or choose the device cpu."
+            ) from error
+        # A GPU that was unplugged, reset or taken by its driver; older kernels have only the words.
+        if isinstance(error, torch.AcceleratorError) or "cuda error" in str(error).lower():
+            raise DeviceError(
+                f"The device {device} does not answer any more ({str(error).splitlines()[0]}). Choose the device cpu, "
+                "or start the app again."
+            ) from error
+        raise

@@ -1,10 +1,10 @@
-"""What can go wrong for a person who uses the atlas; the text of each error says what to do about it."""
+"""Errors that a user of the atlas can fix; the message of each says how."""
 
 from __future__ import annotations
 
 
 class AtlasError(ValueError):
-    """Something a reader of the message can mend."""
+    """An error whose message says how to fix it."""
 
 
 class TextError(AtlasError):
@@ -16,4 +16,16 @@ class CheckpointError(AtlasError):
 
 
 class DeviceError(AtlasError):
-    """A device that is not there or ran out of memory."""
+    """A device that is missing or ran out of memory."""
+
+
+class InterventionError(AtlasError):
+    """A change of a run that the model, or the sentence, does not allow."""
+
+
+class LessonError(AtlasError):
+    """A lesson that is not written as it should be, or that asks for what its sentence does not have."""
+
+
+class TaskError(AtlasError):
+    """An item of a task, or a recorded run, that is not what it should be; or a training that cannot go on."""

@@ -15,6 +15,11 @@ SPACE_MARK = {"▁": "_"}
 REPLACED = QUOTES | DASHES | INVISIBLE | SPACE_MARK
 
 
+def valid(text: str) -> str:
+    """The same with U+FFFD for every half of a surrogate pair, which JSON can hold and no file or page."""
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
 def normalise(text: str) -> str:
     """The spelling that the model reads; see `normalise_with_spans`."""
     if text.isascii() and text.isprintable():
@@ -52,7 +57,7 @@ def normalise_with_spans(text: str) -> tuple[str, list[tuple[int, int]]]:
 
 
 def _clusters(text: str) -> Iterator[tuple[int, int]]:
-    """Spans of a character with the marks behind it, which must be normalised together."""
+    """Spans of a character with the marks after it, which must be normalised together."""
     start = 0
     for position in range(1, len(text) + 1):
         if position == len(text) or not _joins(text[position]):
@@ -68,10 +73,10 @@ def _joins(character: str) -> bool:
 def _spelling(cluster: str) -> str:
     replaced = "".join(REPLACED.get(character, character) for character in cluster)
     plain = unicodedata.normalize("NFKC", replaced)
-    return "".join(_kept(REPLACED.get(character, character)) for character in plain)
+    return "".join(_cleaned(REPLACED.get(character, character)) for character in plain)
 
 
-def _kept(character: str) -> str:
+def _cleaned(character: str) -> str:
     if character.isspace():
         return " "
     category = unicodedata.category(character) if character else ""

@@ -5,64 +5,61 @@ from __future__ import annotations
 import hashlib
 import io
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import sentencepiece
 
+from transformer.kinds import Kind
 from transformer.normalisation import normalise, normalise_with_spans
+from transformer.vocabulary import OWN, SPACE_MARK, Piece
 
-PAD, UNKNOWN, START, END = 0, 1, 2, 3
+# In the vocabularies made here; of any vocabulary, `Vocabulary.symbols` has them.
+PAD, UNKNOWN, START, END = OWN.pad, OWN.unknown, OWN.start, OWN.end
 # Pieces that stand for no text.
 CONTROLS = frozenset({PAD, START, END})
-
-SPACE_MARK = "▁"
-# Exponent on the probability of a split when one is drawn: 1 is the unigram model's own, 0 takes all as likely.
-SMOOTHNESS = 0.3
+# Its file in a model folder.
+VOCABULARY = "tokenizer.model"
+# Share of the merges that are left out when a split is drawn.
+MERGE_DROPOUT = 0.1
 # Letters of both languages that must be pieces even if a small corpus lacks them.
 REQUIRED = "".join(map(chr, range(0x21, 0x7F))) + "äöüÄÖÜßéèàçñ€–§°"
-
-
-@dataclass(frozen=True)
-class Piece:
-    """One entry of the vocabulary at one place of a text.
-
-    Attributes:
-        id: in the vocabulary.
-        text: as the vocabulary spells it: "▁Hund" (▁ is the space before it), "<0xF0>" (one byte), "</s>".
-        span: the characters [start, end) of the reader's text that it covers, spaces left out; None for special
-            pieces. The bytes of one character share its span; a lone space mark covers nothing, start = end.
-        special: a control piece: padding, start or end symbol.
-    """
-
-    id: int
-    text: str
-    span: tuple[int, int] | None
-    special: bool
+# A character that no vocabulary has: for private use.
+FENCE = "\ue000"
+# An opening quote is a piece of its own, or the "'s" of "it's" would be taken out of "'some".
+OPENING_QUOTE = SPACE_MARK + "'"
+# Stands between two units in the text that the vocabulary is learned from; normalised text has no control characters.
+UNIT_BORDER = "\x1f"
+UNIT = re.compile(r" ?(?:[^\W\d_]+(?:'[^\W\d_]+)*|\d|([^\w\s]|_)\1*|\w)| ")
+CONTRACTION = re.compile(r"(?<=\w)(?='(?:s|t|m|d|re|ve|ll)\b)", re.IGNORECASE)
 
 
 class Tokenizer:
-    """A sentencepiece model. Threads may share one.
+    """A sentencepiece model for both languages, as `train_tokenizer` makes it: a `Vocabulary`. Threads may share one.
 
     Args:
         model: the serialised model.
 
     Attributes:
-        size: number of pieces, V.
-        texts: how the vocabulary spells each piece, V.
-        scores: log-probability of each piece in the vocabulary's unigram model, nats, V; -inf for a byte, 0 for
-            special pieces. What is rare in the texts that the vocabulary was made from has a low one.
+        symbols, size, source_size, texts, codes, files: as in `Vocabulary`.
+        scores: how common each piece is in the texts that the vocabulary was made from, V: minus the number of its
+            merge, or its log-probability in a unigram vocabulary; -inf for a byte, 0 for special pieces.
 
     Raises:
         ValueError: it is none, or its special pieces have other ids than PAD, UNKNOWN, START and END.
     """
 
+    symbols = OWN
+    codes: tuple[str, ...] = ()
+
     def __init__(self, model: bytes) -> None:
         self.serialized = model
+        self.files: Mapping[str, bytes] = {VOCABULARY: model}
         try:
             self._processor = sentencepiece.SentencePieceProcessor(model_proto=model)
             self.size: int = self._processor.get_piece_size()
+            self.source_size = self.size
         except (RuntimeError, ValueError, TypeError) as error:
             raise ValueError("the vocabulary is no sentencepiece model, or a damaged one") from error
         processor = self._processor
@@ -72,7 +69,7 @@ class Tokenizer:
                 f"the vocabulary numbers <pad>, <unk>, <s>, </s> as {ids} instead of {(PAD, UNKNOWN, START, END)}: "
                 "train it with `python -m transformer.training prepare`"
             )
-        everything = range(self.size)
+        everything = list(range(self.size))
         self.texts = tuple(processor.id_to_piece(everything))
         # Bytes have the score 0 of a certain event, and spell what no other piece can: nothing is rarer.
         self.scores = tuple(
@@ -99,16 +96,30 @@ class Tokenizer:
         return self._processor.encode(normalise(text)) + [END] * end
 
     def sample_ids(self, text: str) -> list[int]:
-        """As `encode_ids`, but split in one of the other possible ways, the likelier ones more often.
+        """As `encode_ids`, but with some merges left out at random, so that a word comes in other pieces.
 
-        Subword regularisation (Kudo 2018, "Subword Regularization", section 3.2), over all splits. About four texts in
-        five are split in another way than by `encode_ids`, and the pieces are a fifth more.
+        BPE-dropout (Provilkov et al. 2020, "BPE-Dropout: Simple and Effective Subword Regularization", section 3).
         """
-        ids = self._processor.encode(normalise(text), enable_sampling=True, nbest_size=-1, alpha=SMOOTHNESS)
+        ids = self._processor.encode(normalise(text), enable_sampling=True, nbest_size=-1, alpha=MERGE_DROPOUT)
         return ids + [END]
 
+    def spell(self, piece: str) -> list[int]:
+        """Ids of the pieces that spell a piece of another vocabulary, which is written as in `texts`."""
+        # Its bytes separate the piece from the space that sentencepiece puts before a text.
+        fence = self._processor.encode(FENCE)
+        return self._processor.encode(FENCE + piece.replace(SPACE_MARK, " "))[len(fence) :]
+
+    def encode_source(self, text: str) -> tuple[Piece, ...]:
+        return self.encode(text)
+
+    def encode_target(self, text: str) -> tuple[Piece, ...]:
+        return self.encode(text)
+
+    def key_scores(self, kind: Kind) -> tuple[float, ...]:
+        return self.scores
+
     def encode(self, text: str, *, end: bool = True) -> tuple[Piece, ...]:
-        """The pieces of a text; their spans refer to `text` as it was typed."""
+        """The pieces of a text; their spans refer to `text` as typed."""
         plain, spans = normalise_with_spans(text)
         ids = self._processor.encode(plain) + [END] * end
         return self._located(ids, spans, len(text))
@@ -123,24 +134,24 @@ class Tokenizer:
         return "".join(self._surfaces(ids))
 
     def _surfaces(self, ids: Sequence[int]) -> list[str]:
-        """What each piece that is not special writes; of the bytes of a character the last one writes it."""
-        written = [piece for piece in ids if piece not in CONTROLS]
-        return [piece.surface for piece in self._processor.decode(written, return_type="proto").pieces]
+        """What each piece that is not special spells; of the bytes of a character the last one spells it."""
+        spelled = [piece for piece in ids if piece not in CONTROLS]
+        return [piece.surface for piece in self._processor.decode(spelled, return_type="proto").pieces]
 
     def _located(self, ids: Sequence[int], spans: Sequence[tuple[int, int]], length: int) -> tuple[Piece, ...]:
-        """Walk along what the pieces write, one after the other.
+        """Pieces with the spans that they cover.
 
         Args:
             ids: of the pieces.
-            spans: of each character that they write in the reader's text.
-            length: of the reader's text.
+            spans: in the text, of each character of the pieces' surfaces.
+            length: of the text.
         """
         pieces = []
         at = 0
         surfaces = iter(self._surfaces(ids))
         for piece in ids:
             if piece in CONTROLS:
-                pieces.append(Piece(piece, self.texts[piece], None, True))
+                pieces.append(Piece(piece, self.texts[piece], None, OWN.role(piece)))
                 continue
             surface = next(surfaces)
             if self._processor.is_byte(piece):
@@ -148,39 +159,54 @@ class Tokenizer:
             else:
                 first = at + len(surface) - len(surface.lstrip(" "))
                 last = max(first, at + len(surface.rstrip(" ")))
-            at += len(surface)
             covered = spans[first:last]
+            if not covered and surface and 0 < at < len(spans) and spans[at] == spans[at - 1]:
+                # A space in the middle of what one typed character became, as ﷺ does: it belongs to that character.
+                covered = spans[at : at + 1]
+            at += len(surface)
             here = spans[first][0] if first < len(spans) else length
             span = (covered[0][0], covered[-1][1]) if covered else (here, here)
-            pieces.append(Piece(piece, self.texts[piece], span, False))
+            pieces.append(Piece(piece, self.texts[piece], span, OWN.role(piece)))
         return tuple(pieces)
 
 
-def train_tokenizer(sentences: Iterable[str], *, size: int = 8000, seed: int = 1) -> Tokenizer:
-    """One unigram vocabulary for both languages (Kudo 2018, "Subword Regularization", section 3.2).
+def units(text: str) -> list[str]:
+    """The parts of a normalised text that pieces may not cross: words, digits and punctuation.
+
+    "it's" and its like are two units, as in GPT-2's tokenizer (Radford et al. 2019): "it" and "'s". A space belongs to
+    the unit after it.
+    """
+    return [part for unit in UNIT.finditer(text) for part in CONTRACTION.split(unit[0])]
+
+
+def train_tokenizer(sentences: Iterable[str], *, size: int = 24_000) -> Tokenizer:
+    """One vocabulary of byte-pair merges for both languages (Sennrich et al. 2016, "Neural Machine Translation of Rare
+    Words with Subword Units", section 3.2): frequent words stay whole.
 
     Characters outside it are spelt in UTF-8 bytes, so none is ever lost. Digits are pieces of their own.
 
     Args:
         sentences: of both languages, as they come.
         size: number of pieces, special ones and 256 bytes included.
-        seed: of sentencepiece's random numbers.
 
     Raises:
         ValueError: there is too little text for so many pieces.
     """
     model = io.BytesIO()
-    sentencepiece.set_random_generator_seed(seed)
     try:
         sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=(normalise(sentence) for sentence in sentences),
+            sentence_iterator=(UNIT_BORDER.join(units(normalise(sentence))) for sentence in sentences),
             model_writer=model,
-            model_type="unigram",
+            model_type="bpe",
             vocab_size=size,
             character_coverage=0.9999,
             required_chars=REQUIRED,
+            user_defined_symbols=[OPENING_QUOTE],
             byte_fallback=True,
             split_digits=True,
+            # `units` draws the borders; the apostrophe of a contraction is of another script than its letters.
+            split_by_unicode_script=False,
+            pretokenization_delimiter=UNIT_BORDER,
             # The text is normalised already, by rules that know where each character came from.
             normalization_rule_name="identity",
             remove_extra_whitespaces=False,
@@ -192,7 +218,14 @@ def train_tokenizer(sentences: Iterable[str], *, size: int = 8000, seed: int = 1
             minloglevel=2,
         )
     except RuntimeError as error:
-        raise ValueError(
-            f"no vocabulary of {size} pieces could be made of this text, try another size (--vocabulary): {error}"
-        ) from error
+        raise ValueError(f"no vocabulary of {size} pieces can be made of this text{_possible(str(error))}") from error
     return Tokenizer(model.getvalue())
+
+
+def _possible(error: str) -> str:
+    """What sentencepiece's message says about the sizes that are possible, if anything."""
+    if most := re.search(r"value <= (\d+)", error):
+        return f", at most {most[1]}: give another --vocabulary, or more text"
+    if least := re.search(r"\d+ vs (\d+)", error):
+        return f", only one of at least {least[1]}, bytes and letters included: give another --vocabulary"
+    return ""

@@ -17,14 +17,14 @@ candidate_ids          [T, C]          the likeliest next pieces, best first
 candidate_log_probs    [T, C]          their log-probabilities, nats
 =====================  ==============  =====================================================================
 
-With details, for each kind (`encoder`, `decoder`, `cross`):
+With details, for each kind (`encoder`, `decoder`, `cross`); `Trace.detail` and `Trace.residual` find them:
 
 =====================  ==============  =====================================================================
 KIND_scores            [L, H, T, S]    queries times keys over sqrt(K), before the mask
 KIND_queries           [L, H, T, K]
 KIND_keys              [L, H, S, K]
 KIND_values            [L, H, S, K]
-KIND_outputs           [L, H, T, K]    each head's weighted sum of values, before the output projection
+KIND_outputs           [L, H, T, K]    each head's weighted sum of values, times its gate, before the output projection
 encoder_residual       [2L + 1, S, D]  the residual stream: embeddings, then after every sub-layer
 decoder_residual       [3L + 1, T, D]  "
 =====================  ==============  =====================================================================
@@ -34,36 +34,62 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, BinaryIO, Literal
 
 import numpy as np
 
-from transformer.options import RunOptions
-from transformer.tokenizer import Piece
+from transformer.interventions import Interventions
+from transformer.kinds import KINDS as KINDS
+from transformer.kinds import Kind
+from transformer.vocabulary import Piece
 
-Kind = Literal["encoder", "decoder", "cross"]
 Stack = Literal["encoder", "decoder"]
-KINDS: tuple[Kind, ...] = ("encoder", "decoder", "cross")
+Part = Literal["self_attention", "cross_attention", "feed_forward"]
+Detail = Literal["scores", "queries", "keys", "values", "outputs"]
+
+STACKS: tuple[Stack, ...] = ("encoder", "decoder")
+DETAILS: tuple[Detail, ...] = ("scores", "queries", "keys", "values", "outputs")
+# The sub-layers of a layer, in the order in which they run.
+PARTS: Mapping[Stack, tuple[Part, ...]] = {
+    "encoder": ("self_attention", "feed_forward"),
+    "decoder": ("self_attention", "cross_attention", "feed_forward"),
+}
 PIECES = ("source_pieces", "target_pieces", "predicted_pieces")
-TEXTS = ("source_text", "target_text", "complete")
+TEXTS = ("source_text", "target_text", "complete", "model")
 
 
 @dataclass(frozen=True, eq=False)
 class Trace:
     """One sentence, its translation, and all attention between them; the module's table has the arrays.
 
+    >>> from transformer import Translator
+    >>> trace = Translator.load().trace("I have a dream.", details=True)
+    >>> trace.target_text
+    'Ich habe einen Traum.'
+    >>> trace.cross.shape  # layers, heads, target pieces, source pieces
+    (6, 8, 6, 6)
+    >>> bool(abs(trace.cross.sum(axis=-1) - 1).max() < 1e-5)
+    True
+    >>> trace.detail("cross", "scores").shape
+    (6, 8, 6, 6)
+    >>> before, after = trace.residual("decoder", 0, "cross_attention")
+    >>> after.shape  # target pieces, model width
+    (6, 256)
+
     Attributes:
-        source_text: as it was typed.
-        target_text: the translation, or the one that was given.
+        source_text: as typed; empty for a language model, which has none.
+        target_text: the model's translation, or the one passed in; the text that a language model reads.
         source_pieces: S pieces that the encoder reads; the end symbol is the last.
         target_pieces: T pieces that the decoder reads, the start symbol first: its rows and keys.
         predicted_pieces: T pieces; each decoder row reads target_pieces[t] and predicts predicted_pieces[t].
         complete: False if the limit on length ended the translation before the end symbol.
-        details: arrays by name, float32; empty unless they were asked for.
-        options: parts of the model that this run left out.
+        details: arrays by name, float32; empty unless requested. See `detail`, `residual` and `residual_stream`.
+        interventions: of the run.
+        model: `Translator.version` of the model that ran; empty if that is not known, as in files of older versions.
     """
 
     source_text: str
@@ -83,12 +109,18 @@ class Trace:
     candidate_ids: np.ndarray
     candidate_log_probs: np.ndarray
     details: Mapping[str, np.ndarray]
-    options: RunOptions
+    interventions: Interventions
+    model: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "details", MappingProxyType(dict(self.details)))
         for array in self._arrays().values():
             array.setflags(write=False)
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """The kinds of attention that the model has: without a source there is only the decoder's."""
+        return KINDS if self.source_pieces else ("decoder",)
 
     def attention(self, kind: Kind) -> np.ndarray:
         """Weights [L, H, rows, columns] of a kind."""
@@ -98,13 +130,50 @@ class Trace:
         """Mask [rows, columns] of a kind; True = may look."""
         return {"encoder": self.encoder_mask, "decoder": self.decoder_mask, "cross": self.cross_mask}[kind]
 
-    def queries(self, kind: Kind) -> tuple[Piece, ...]:
+    def query_pieces(self, kind: Kind) -> tuple[Piece, ...]:
         """The pieces that look: the rows."""
         return self.source_pieces if kind == "encoder" else self.target_pieces
 
-    def keys(self, kind: Kind) -> tuple[Piece, ...]:
+    def key_pieces(self, kind: Kind) -> tuple[Piece, ...]:
         """The pieces looked at: the columns."""
         return self.target_pieces if kind == "decoder" else self.source_pieces
+
+    def detail(self, kind: Kind, name: Detail) -> np.ndarray:
+        """Scores [L, H, rows, columns], or queries, keys, values or outputs [L, H, ., K] of a kind.
+
+        Raises:
+            ValueError: the trace has no details.
+        """
+        return self._requested(f"{kind}_{name}")
+
+    def residual(self, stack: Stack, layer: int, part: Part) -> tuple[np.ndarray, np.ndarray]:
+        """The residual stream before and after a sub-layer, [N, D] each.
+
+        Args:
+            stack: "encoder" or "decoder".
+            layer: of the stack, from 0.
+            part: one of `PARTS[stack]`.
+
+        Raises:
+            ValueError: the trace has no details, or the stack has no such part.
+        """
+        parts = PARTS[stack]
+        before = layer * len(parts) + parts.index(part)
+        stream = self.residual_stream(stack)
+        return stream[before], stream[before + 1]
+
+    def residual_stream(self, stack: Stack) -> np.ndarray:
+        """The residual stream before the first sub-layer of a stack and after each, [2L + 1 or 3L + 1, N, D].
+
+        Raises:
+            ValueError: the trace has no details.
+        """
+        return self._requested(f"{stack}_residual")
+
+    def _requested(self, name: str) -> np.ndarray:
+        if name not in self.details:
+            raise ValueError(f"this trace has no {name}: make it with details=True")
+        return self.details[name]
 
     def equals(self, other: Trace) -> bool:
         """Whether every text, piece and number is the same."""
@@ -115,24 +184,76 @@ class Trace:
             and all(np.array_equal(array, theirs[name]) for name, array in mine.items())
         )
 
-    def to_npz(self, path: Path) -> None:
-        """Write a compressed .npz archive of all arrays.
+    def to_npz(self, file: Path | BinaryIO) -> None:
+        """Write a compressed .npz archive of all arrays, to a path or an open file.
 
         `source_pieces`, `target_pieces` and `predicted_pieces` are arrays of strings beside them; `words` is a JSON
-        document, as bytes, with the texts, the run's options and everything known of the pieces.
+        document, as bytes, with the texts, the model's version, the run's interventions and everything known of the
+        pieces.
         """
         words = np.frombuffer(json.dumps(self._words()).encode("ascii"), dtype=np.uint8)
         pieces = {name: np.array([piece.text for piece in getattr(self, name)]) for name in PIECES}
         # Opened here, because numpy appends .npz to names that end otherwise.
-        with Path(path).open("wb") as file:
-            np.savez_compressed(file, allow_pickle=False, words=words, **pieces, **self._arrays())
+        with Path(file).open("wb") if isinstance(file, str | Path) else nullcontext(file) as opened:
+            np.savez_compressed(opened, allow_pickle=False, words=words, **pieces, **self._arrays())
 
     @classmethod
-    def from_npz(cls, path: Path) -> Trace:
+    def from_npz(cls, file: Path | BinaryIO) -> Trace:
         """Read what `to_npz` wrote."""
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files if name not in PIECES and name != "words"}
-            return cls._of(json.loads(file["words"].tobytes()), arrays)
+        with np.load(file, allow_pickle=False) as saved:
+            arrays = {name: saved[name] for name in saved.files if name not in PIECES and name != "words"}
+            return cls._of(json.loads(saved["words"].tobytes()), arrays)
+
+    def to_bertviz(self) -> dict[str, Any]:
+        """The arguments of BertViz's `model_view` and `head_view` (Vig 2019) for an encoder-decoder model.
+
+        Each attention is a list of one float32 tensor [1, H, rows, columns] a layer, as Hugging Face's models return
+        it; the tokens are pieces as the vocabulary spells them.
+        """
+        # So that a trace can be read where there is no torch.
+        import torch
+
+        def layers(weights: np.ndarray) -> list[torch.Tensor]:
+            return [torch.tensor(layer)[None] for layer in weights]
+
+        return {
+            "encoder_attention": layers(self.encoder),
+            "decoder_attention": layers(self.decoder),
+            "cross_attention": layers(self.cross),
+            "encoder_tokens": [piece.text for piece in self.source_pieces],
+            "decoder_tokens": [piece.text for piece in self.target_pieces],
+        }
+
+    def to_inseq(self) -> Any:
+        """The same attention as Inseq's method "attention" returns it (Sarti et al. 2023), to be shown or aggregated.
+
+        A column is a predicted piece: cross-attention as source attributions [S, T, L, H], masked attention as target
+        attributions [T + 1, T, L, H], NaN for the last piece, which nobody reads, and the encoder's among the scores.
+
+        Raises:
+            ImportError: inseq is not installed.
+        """
+        import torch
+        from inseq.data.attribution import (  # pyright: ignore[reportMissingImports]
+            MultiDimensionalFeatureAttributionSequenceOutput,
+        )
+        from inseq.utils.typing import TokenWithId  # pyright: ignore[reportMissingImports]
+
+        def by_column(weights: np.ndarray) -> torch.Tensor:
+            """[L, H, rows, columns] -> [columns, rows, L, H]"""
+            return torch.tensor(weights.transpose(3, 2, 0, 1).copy())
+
+        source, target = (
+            [TokenWithId(piece.text, piece.id) for piece in pieces]
+            for pieces in (self.source_pieces, (self.target_pieces[0], *self.predicted_pieces))
+        )
+        read = by_column(self.decoder)
+        return MultiDimensionalFeatureAttributionSequenceOutput(
+            source=source, target=target, source_attributions=by_column(self.cross),
+            target_attributions=torch.cat([read, torch.full_like(read[:1], torch.nan)]),
+            sequence_scores={"encoder_self_attentions": by_column(self.encoder)},
+            attr_pos_start=1, attr_pos_end=len(target), _num_dimensions=2,
+        )
 
     def to_json(self) -> str:
         """All of it as one JSON object; arrays are nested lists, with every digit."""
@@ -156,9 +277,10 @@ class Trace:
         own = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: value for name, value in own.items() if isinstance(value, np.ndarray)} | dict(self.details)
 
-    def _words(self) -> dict[str, object]:
-        """Everything but the arrays, as JSON knows it."""
-        words: dict[str, object] = {name: getattr(self, name) for name in TEXTS} | {"options": asdict(self.options)}
+    def _words(self) -> dict[str, Any]:
+        """Everything but the arrays, for JSON."""
+        words: dict[str, Any] = {name: getattr(self, name) for name in TEXTS}
+        words["interventions"] = asdict(self.interventions)
         for name in PIECES:
             words[name] = [
                 {**asdict(piece), "span": None if piece.span is None else list(piece.span)}
@@ -167,7 +289,7 @@ class Trace:
         return words
 
     @classmethod
-    def _of(cls, words: dict, arrays: dict[str, np.ndarray]) -> Trace:
+    def _of(cls, words: dict[str, Any], arrays: dict[str, np.ndarray]) -> Trace:
         pieces = {
             name: tuple(
                 Piece(**{**piece, "span": None if piece["span"] is None else tuple(piece["span"])})
@@ -176,10 +298,10 @@ class Trace:
             for name in PIECES
         }
         own = {field.name for field in fields(cls)}
+        values: dict[str, Any] = {name: array for name, array in arrays.items() if name in own}
+        values |= {name: words[name] for name in TEXTS if name in words} | pieces
         return cls(
-            **{name: words[name] for name in TEXTS},
-            **pieces,
-            **{name: array for name, array in arrays.items() if name in own},
+            **values,
             details={name: array for name, array in arrays.items() if name not in own},
-            options=RunOptions(**words["options"]),
+            interventions=Interventions(**words["interventions"]),
         )

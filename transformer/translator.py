@@ -1,58 +1,84 @@
-"""The one object that pages use: text in, trace out."""
+"""A model with its vocabulary on a device: text in; translation and trace out."""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from time import perf_counter
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from transformer.checkpoint import CONFIG, VOCABULARY, WEIGHTS, Checkpoint, load_checkpoint
+from transformer.ablation.scoring import Scores, gate_gradients, score
+from transformer.attribution.attribution import Attribution, Method, Target, every_position
+from transformer.attribution.deletion import DeletionCurves, deletion_curves
+from transformer.attribution.erasure import erased_log_probs
+from transformer.attribution.methods import attribute
+from transformer.checkpoint import Checkpoint, load_checkpoint
 from transformer.config import TransformerConfig
-from transformer.decoding import Constraints, Step, best, entropy, greedy
-from transformer.devices import chosen_device
-from transformer.errors import DeviceError, TextError
-from transformer.model import Recorder
-from transformer.model.masks import causal_mask
-from transformer.options import AS_TRAINED, RunOptions
-from transformer.road import Found, Road, Way
-from transformer.search import layer_predictions, search
-from transformer.tokenizer import END, START, Piece, Tokenizer, normalise
-from transformer.trace import KINDS, Trace
+from transformer.decoding.settings import DecodingSettings
+from transformer.devices import chosen_device, device_errors_explained
+from transformer.encoded_source import EncodedSource, decode_together, decode_variants, encode, piece_ids
+from transformer.errors import AtlasError, TextError
+from transformer.head_means import HeadMeans
+from transformer.interventions import AS_TRAINED, Interventions
+from transformer.kinds import Kind
+from transformer.model.recorder import Recorder
+from transformer.model_files import folder_version
+from transformer.normalisation import valid
+from transformer.paths import MODEL
+from transformer.texts import given_target, shifted_right, text_pieces
+from transformer.trace import Trace
+from transformer.translation import TracedTranslation, Translation
+from transformer.vocabulary import Piece, Vocabulary
 from transformer.weights import Weights
 
-MODEL = Path(__file__).parents[1] / "assets" / "models" / "en-de"
-# The longest text on either side, in pieces, the end symbol not counted.
-MAX_PIECES = 128
-MAX_CHARACTERS = 10_000
-CANDIDATES = 10
-DETAILS = ("scores", "queries", "keys", "values", "outputs")
+GREEDY = DecodingSettings()
+# A translation to read: its text, the ids of its pieces, or the model's own.
+ReadTarget = str | Sequence[int] | None
 
 
 class Translator:
-    """Translates, and shows how. Threads may share one: nothing of a run is kept on it.
+    """Translates, and shows how. Threads may share one: nothing of a run is stored on it.
+
+    >>> from transformer import DecodingSettings, Translator
+    >>> translator = Translator.load()
+    >>> translator.translate("I have a dream.").text
+    'Ich habe einen Traum.'
+    >>> translator.translate("I have a dream.", DecodingSettings("beam", beam_size=4)).complete
+    True
+    >>> translator.trace("I have a dream.", target="Ich habe einen Hund.").log_probs.shape
+    (6,)
 
     Attributes:
         config: shape of the model.
         tokenizer: its vocabulary.
         device: "cuda", "mps" or "cpu".
         card: the model card, Markdown.
-        curve: how the model learned, as in `transformer.checkpoint.Checkpoint`.
+        languages: of the source and of the target.
+        curve: its learning curve, as in `transformer.checkpoint.Checkpoint`.
         version: changes whenever configuration, weights or vocabulary do.
+        folder: that it was loaded from; None if it was made in memory.
+        means: the heads' mean outputs, for interventions of the modes "mean" and "resample"; None if they were not made
+            for it.
     """
 
-    def __init__(self, checkpoint: Checkpoint, *, device: str, version: str) -> None:
+    def __init__(
+        self, checkpoint: Checkpoint, *, device: str, version: str, means: HeadMeans | None = None,
+        folder: Path | None = None,
+    ) -> None:
         self.config: TransformerConfig = checkpoint.model.config
-        self.tokenizer: Tokenizer = checkpoint.tokenizer
+        self.tokenizer: Vocabulary = checkpoint.tokenizer
         self.card = checkpoint.card
+        self.languages = checkpoint.languages
         self.curve = checkpoint.curve
         self.device = device
         self.version = version
+        self.folder = folder
+        # Those of another model say nothing about this one.
+        self.means = means if means is not None and means.model == version else None
         self._model = checkpoint.model_on(device)
 
     @classmethod
@@ -60,20 +86,18 @@ class Translator:
         """Load a model folder.
 
         Args:
-            folder: config.json, model.safetensors, tokenizer.model, README.md, learning_curve.csv.
-            device: "cuda", "mps" or "cpu"; None takes the fastest there is.
+            folder: as `transformer.checkpoint.load_checkpoint` reads it; head_means.safetensors may be missing.
+            device: "cuda", "mps" or "cpu"; None takes the fastest available.
 
         Raises:
             CheckpointError: the folder is missing, damaged, or its files do not belong together.
-            DeviceError: the device is not there, or has no room for the model.
+            DeviceError: the device is missing, or has too little memory for the model.
         """
         device = chosen_device(device)
         checkpoint = load_checkpoint(folder)
-        digest = hashlib.sha256()
-        for name in (CONFIG, VOCABULARY, WEIGHTS):
-            digest.update((folder / name).read_bytes())
-        with _out_of_memory_explained(device):
-            return cls(checkpoint, device=device, version=digest.hexdigest()[:16])
+        version = folder_version(folder, checkpoint.tokenizer)
+        with device_errors_explained(device):
+            return cls(checkpoint, device=device, version=version, means=HeadMeans.load(folder), folder=folder)
 
     @property
     def parameters(self) -> int:
@@ -83,207 +107,212 @@ class Translator:
     def weights(self) -> Weights:
         """The model's parameters as arrays; on the CPU they are the model's own memory, read-only."""
         named = self._model.named_parameters(remove_duplicate=False)
-        return Weights(self.config, {name: value.detach().float().cpu().numpy() for name, value in named})
+        with device_errors_explained(self.device):
+            return Weights(self.config, {name: value.detach().float().cpu().numpy() for name, value in named})
 
-    def count_pieces(self, text: str) -> int:
-        """Pieces of a text, the end symbol not counted."""
-        return len(self.tokenizer.encode_ids(text, end=False))
-
-    def translate(self, text: str, *, details: bool = False, options: RunOptions = AS_TRAINED) -> Trace:
-        """Translate greedily, and keep what was computed on the way.
+    def translate(
+        self,
+        text: str,
+        settings: DecodingSettings = GREEDY,
+        *,
+        prefix: Sequence[int] = (),
+        suppressed: Set[int] = frozenset(),
+        interventions: Interventions = AS_TRAINED,
+    ) -> Translation:
+        """Translate, without storing anything that was computed for it.
 
         Args:
             text: a sentence in the source language.
-            details: keep scores, queries, keys, values, head outputs and the residual stream as well.
-            options: parts of the model to leave out, in this run only.
+            settings: how pieces are chosen.
+            prefix: ids that the translation begins with; the whole translation, if the end symbol is the last of them.
+            suppressed: ids not to take after the prefix.
+            interventions: what to change, in this run only.
 
         Raises:
-            TextError: there is nothing to translate, or too much.
+            TextError: there is nothing to translate, or too much, or the prefix is too long.
             DeviceError: the device ran out of memory.
+            InterventionError: the model or the sentence has no part that the interventions change.
+            ValueError: a setting is out of range, or the vocabulary has no such piece.
         """
-        source = self._encode(text, "Type a sentence to translate")
-        with torch.inference_mode(), _out_of_memory_explained(self.device):
-            record = Recorder(details=details)
-            memory = self._read_source(source, record, options)
-            predicted = [int(step.predicted) for step in self._greedy(memory, options)]
-            text_out = self.tokenizer.decode(predicted)
-            return self._trace(text, source, text_out, self.tokenizer.pieces(predicted), memory, record, options)
+        with self._computing():
+            return self._encode(text, interventions).decode(settings, prefix, suppressed)
 
-    def read(
-        self, source: str, target: str, *, details: bool = False, options: RunOptions = AS_TRAINED
+    def translate_variants(self, text: str, variants: Sequence[Interventions]) -> list[tuple[Piece, ...]]:
+        """What the model, changed in many ways, writes greedily: the pieces of each translation; one batch.
+
+        Args and Raises: those of `score`.
+        """
+        with self._computing():
+            source = piece_ids(text_pieces(self.tokenizer, valid(text), "source"), self.device)
+            self._check(variants, source)
+            return decode_variants(self._model, self.tokenizer, source, variants, self.means)
+
+    def trace(
+        self, text: str, target: ReadTarget = None, *, details: bool = False, interventions: Interventions = AS_TRAINED
     ) -> Trace:
-        """Read a given translation (teacher forcing), and keep what was computed on the way.
+        """Everything computed while the model translates greedily, or reads a given translation (teacher forcing).
 
         Args:
-            source: a sentence in the source language.
-            target: its translation, by whomever.
-            details, options: as in `translate`.
+            text: a sentence in the source language.
+            target: its translation, or the ids of its pieces; None takes the model's own.
+            details: include scores, queries, keys, values, head outputs and the residual stream.
+            interventions: what to change, in this run only.
 
         Raises:
             TextError: one of the texts is empty or too long.
             DeviceError: the device ran out of memory.
+            InterventionError: the model or the sentence has no part that the interventions change.
         """
-        source_pieces = self._encode(source, "Type a sentence to translate")
-        target_pieces = self._encode(target, "Type the translation that the model should read")
-        with torch.inference_mode(), _out_of_memory_explained(self.device):
-            record = Recorder(details=details)
-            memory = self._read_source(source_pieces, record, options)
-            return self._trace(source, source_pieces, target, target_pieces, memory, record, options)
+        given = None if target is None else given_target(self.tokenizer, target)
+        with self._computing():
+            source = self._encode(text, interventions, Recorder(details=details))
+            if given is None:
+                translation = source.decode(GREEDY)
+                given = translation.text, translation.pieces
+            return source.read(*given)
 
-    def search(self, text: str, way: Way, *, forced: Sequence[int] = (), never: Set[int] = frozenset()) -> Found:
-        """Translate in a way of choice, and keep only the translation.
+    def trace_together(self, texts: Sequence[str], done: Callable[[int, Trace | AtlasError], object]) -> None:
+        """`trace` several texts, whose translations are written side by side: in a fraction of the time.
+
+        The numbers are those of one at a time, bit for bit, because encoder and decoder read each text alone.
+
+        Args:
+            texts: sentences in the source language.
+            done: receives the number of a text, from 0, and its trace, or what is wrong with it, as soon as that is
+                known; shorter ones do not wait for longer ones.
+
+        Raises:
+            AtlasError: the device ran out of memory, or a translation does not fit into the model; a text without a
+                result can be traced alone.
+        """
+        with self._computing():
+            sources: dict[int, EncodedSource] = {}
+            for number, text in enumerate(texts):
+                try:
+                    sources[number] = self._encode(text, AS_TRAINED, Recorder(details=False))
+                except TextError as error:
+                    done(number, error)
+            numbers = list(sources)
+            for place, written, pieces in decode_together(list(sources.values())) if sources else ():
+                done(numbers[place], sources[numbers[place]].read(written, pieces))
+
+    def trace_decoding(
+        self,
+        text: str,
+        settings: DecodingSettings = GREEDY,
+        *,
+        prefix: Sequence[int] = (),
+        suppressed: Set[int] = frozenset(),
+        interventions: Interventions = AS_TRAINED,
+    ) -> TracedTranslation:
+        """Translate as `translate` does, and return everything computed for the translation.
+
+        Args and Raises: those of `translate`.
+        """
+        with self._computing():
+            # The logit lens needs the residual stream.
+            source = self._encode(text, interventions, Recorder(details=True))
+            translation = source.decode(settings, prefix, suppressed, capture=True)
+            trace = source.read(translation.text, translation.pieces)
+            lens, ranks = source.logit_lens(translation.pieces)
+            return TracedTranslation(translation, replace(trace, details={}), ranks, lens)
+
+    def attribute(
+        self, trace: Trace, method: Method, targets: Sequence[Target] | None = None, *, words: bool = False
+    ) -> Attribution:
+        """What mattered for pieces that the model predicted, by one method.
+
+        Args:
+            trace: of this model, with details.
+            method: one of `transformer.attribution.attribution.METHODS`.
+            targets: what to explain; None explains every predicted piece.
+            words: score words instead of pieces.
+
+        Raises:
+            DeviceError: the device ran out of memory.
+            ValueError: the trace has no details or no such position, or the method cannot explain it.
+        """
+        with device_errors_explained(self.device):
+            chosen = every_position(trace) if targets is None else targets
+            return attribute(self._model, self.weights(), trace, method, chosen, words=words)
+
+    def deletion_curves(
+        self, trace: Trace, attribution: Attribution, columns: Sequence[int], *, target: int = 0
+    ) -> DeletionCurves:
+        """How fast a target's log-probability falls when the source goes in the order of a method.
+
+        Args:
+            trace: of this model.
+            attribution: of the method.
+            columns: of its source to make invisible one after the other; the others stay.
+            target: which of its targets.
+
+        Raises:
+            DeviceError: the device ran out of memory.
+        """
+        chosen = attribution.targets[target]
+
+        def log_probs(left: np.ndarray) -> np.ndarray:
+            groups = attribution.source_groups
+            variants = [
+                Interventions(hidden_source=[
+                    position for column, group in enumerate(groups) if not row[column] for position in group
+                ])
+                for row in left
+            ]
+            return erased_log_probs(self._model, trace, [chosen], variants)[:, 0]
+
+        with device_errors_explained(self.device):
+            return deletion_curves(log_probs, attribution.source[target], columns)
+
+    def score(self, text: str, target: ReadTarget, variants: Sequence[Interventions]) -> Scores:
+        """How the model, changed in many ways, reads one translation; computed as one batch.
+
+        >>> from transformer import Interventions, Translator
+        >>> off = [Interventions(gates={("cross", 0, head): 0.0}) for head in range(8)]
+        >>> Translator.load().score("I have a dream.", "Ich habe einen Traum.", off).change.shape
+        (8,)
 
         Args:
             text: a sentence in the source language.
-            way: how pieces are chosen.
-            forced: ids that the translation begins with; whole, if the end symbol is the last of them.
-            never: ids not to take, unless they are forced.
+            target: its translation, or the ids of its pieces; None takes the model's own, as trained.
+            variants: N interventions, which all add positions or all leave them out.
 
-        Raises:
-            TextError: there is nothing to translate, or too much, or too much is forced.
-            DeviceError: the device ran out of memory.
-            ValueError: a setting is out of range, or the vocabulary has no such piece.
+        Raises: those of `trace`.
         """
-        source = self._encode(text, "Type a sentence to translate")
-        with torch.inference_mode(), _out_of_memory_explained(self.device):
-            return self._search(self._read_source(source, None, AS_TRAINED), way, forced, never, capture=False)
+        with self._computing():
+            source, read, predicted = self._given(text, target)
+            self._check(variants, source)
+            return score(self._model, source, read, predicted, variants, self.means)
 
-    def road(self, text: str, way: Way, *, forced: Sequence[int] = (), never: Set[int] = frozenset()) -> Road:
-        """Translate as `search` does, and keep everything that was computed along the way.
+    def gate_gradients(self, text: str, target: ReadTarget) -> dict[Kind, np.ndarray]:
+        """`transformer.ablation.scoring.gate_gradients` of a text and its translation, float32 [L, H] by kind.
 
-        Args and Raises: those of `search`.
+        Args and Raises: those of `score`.
         """
-        source = self._encode(text, "Type a sentence to translate")
-        with torch.inference_mode(), _out_of_memory_explained(self.device):
-            record = Recorder(details=True)
-            memory = self._read_source(source, record, AS_TRAINED)
-            found = self._search(memory, way, forced, never, capture=True)
-            trace = self._trace(text, source, found.text, found.pieces, memory, record, AS_TRAINED)
-            # The residual stream before the first layer, and after each of a layer's three sub-layers.
-            outputs = record.tensors["decoder.residual"][3::3]
-            layers, ranks = layer_predictions(self._model, outputs, self._ids(found.pieces)[0])
-            return Road(found, replace(trace, details={}), ranks.cpu().numpy(), layers)
+        with self._computing():
+            return {kind: part.cpu().numpy() for kind, part in gate_gradients(
+                self._model, *self._given(text, target)
+            ).items()}
 
-    def steps(self, text: str) -> Iterator[Step]:
-        """The steps of translating `text` greedily, each with the attention rows of all layers and heads.
+    def _given(self, text: str, target: ReadTarget) -> tuple[Tensor, Tensor, Tensor]:
+        """Ids of the source [1, S], of what the decoder reads [1, T], and of what it is to predict [T]."""
+        predicted = self.translate(text).pieces if target is None else given_target(self.tokenizer, target)[1]
+        source, read = text_pieces(self.tokenizer, text, "source"), shifted_right(self.tokenizer, predicted)
+        return piece_ids(source, self.device), piece_ids(read, self.device), piece_ids(predicted, self.device)[0]
 
-        Raises:
-            TextError: there is nothing to translate, or too much.
-            DeviceError: the device ran out of memory.
-        """
-        source = self._encode(text, "Type a sentence to translate")
-        with torch.inference_mode(), _out_of_memory_explained(self.device):
-            # All at once: inference mode belongs to a thread, and must not stay on while a caller holds a step.
-            steps = list(self._greedy(self._read_source(source, None, AS_TRAINED), AS_TRAINED, capture=True))
-        yield from steps
+    def _check(self, variants: Sequence[Interventions], source: Tensor) -> None:
+        """See that variants fit the model and a source [1, S]."""
+        for variant in variants:
+            variant.check(self.config, source.shape[1])
 
-    def _encode(self, text: str, wish: str) -> tuple[Piece, ...]:
-        if len(text) > MAX_CHARACTERS:
-            raise TextError(
-                f"The text has {len(text):,} characters, far more than fit into the {MAX_PIECES} pieces that "
-                "can be read at once: shorten it to a sentence or two."
-            )
-        if not normalise(text):
-            raise TextError(f"{wish}: there is nothing to read yet.")
-        pieces = self.tokenizer.encode(text)
-        if len(pieces) - 1 > MAX_PIECES:
-            raise TextError(
-                f"The text has {len(pieces) - 1} pieces, and at most {MAX_PIECES} can be read at once: "
-                "shorten it to a sentence or two."
-            )
-        return pieces
-
-    def _read_source(self, pieces: Sequence[Piece], record: Recorder | None, options: RunOptions) -> Tensor:
-        source = self._ids(pieces)
-        return self._model.encode(source, None, options=options, record=record)
-
-    def _greedy(self, memory: Tensor, options: RunOptions, *, capture: bool = False) -> Iterator[Step]:
-        return greedy(self._model, memory, None, limit=self._limit(memory), options=options, capture=capture)
-
-    def _limit(self, memory: Tensor) -> int:
-        """Most pieces of a translation. It is rarely half as long again as its source; the rest is room for short ones.
-        """
-        return min(MAX_PIECES + 1, 2 * memory.shape[1] + 10)
-
-    def _search(
-        self, memory: Tensor, way: Way, forced: Sequence[int], never: Set[int], *, capture: bool
-    ) -> Found:
-        forced, never = tuple(forced), frozenset(never)
-        room = MAX_PIECES + 1 - len(forced)
-        if room < (not forced or forced[-1] != END):
-            raise TextError(
-                f"The translation should begin with {len(forced)} pieces, and at most {MAX_PIECES} can be written: "
-                "take fewer."
-            )
-        limit = min(MAX_PIECES + 1, max(self._limit(memory), len(forced) + memory.shape[1]))
-        constraints = replace(Constraints.prefix(forced), never=never)
-        began = perf_counter()
-        result = search(self._model, memory, way, constraints, limit=limit, capture=capture)
-        seconds = perf_counter() - began
-        return Found(
-            way, forced, never, self.tokenizer.pieces(result.pieces), self.tokenizer.decode(result.pieces),
-            result.log_prob, result.complete, seconds, result.tree,
+    def _encode(self, text: str, interventions: Interventions, record: Recorder | None = None) -> EncodedSource:
+        return encode(
+            self._model, self.tokenizer, text, interventions, means=self.means, device=self.device,
+            version=self.version, record=record,
         )
 
-    def _trace(
-        self,
-        source_text: str,
-        source: tuple[Piece, ...],
-        target_text: str,
-        predicted: tuple[Piece, ...],
-        memory: Tensor,
-        record: Recorder,
-        options: RunOptions,
-    ) -> Trace:
-        """Let the decoder read the whole target at once, and put everything into a trace."""
-        target = (*self.tokenizer.pieces([START]), *predicted[:-1])
-        hidden = self._model.decode(self._ids(target), memory, None, options=options, record=record)
-        log_probs = self._model.generator(hidden[0]).float().log_softmax(dim=-1)
-        taken = log_probs.gather(-1, self._ids(predicted).T).squeeze(-1)
-        candidate_ids, candidate_log_probs = best(log_probs, CANDIDATES)
-        rows, columns = len(target), len(source)
-        weights = {kind: _stacked(record, f"{kind}.weights") for kind in KINDS}
-        details = {}
-        if record.details:
-            details = {f"{kind}_{name}": _stacked(record, f"{kind}.{name}") for kind in KINDS for name in DETAILS}
-            details |= {f"{stack}_residual": _stacked(record, f"{stack}.residual") for stack in KINDS[:2]}
-        return Trace(
-            source_text=source_text,
-            target_text=target_text,
-            source_pieces=source,
-            target_pieces=target,
-            predicted_pieces=predicted,
-            complete=predicted[-1].id == END,
-            **weights,
-            encoder_mask=torch.ones(columns, columns, dtype=torch.bool).numpy(),
-            decoder_mask=(causal_mask(rows) | (not options.decoder_mask)).numpy(),
-            cross_mask=torch.ones(rows, columns, dtype=torch.bool).numpy(),
-            log_probs=taken.cpu().numpy(),
-            entropy=entropy(log_probs).cpu().numpy(),
-            candidate_ids=candidate_ids.cpu().numpy(),
-            candidate_log_probs=candidate_log_probs.cpu().numpy(),
-            details=details,
-            options=options,
-        )
-
-    def _ids(self, pieces: Sequence[Piece]) -> Tensor:
-        """[1, N]."""
-        return torch.tensor([[piece.id for piece in pieces]], device=self.device)
-
-
-def _stacked(record: Recorder, name: str):
-    """What all layers reported under a name, for the one sentence of the batch."""
-    return torch.cat(record.tensors[name]).float().cpu().numpy()
-
-
-@contextmanager
-def _out_of_memory_explained(device: str) -> Iterator[None]:
-    try:
-        yield
-    except RuntimeError as error:
-        # CUDA has a class of its own for this, Apple's MPS only these words.
-        if "out of memory" not in str(error).lower():
-            raise
-        raise DeviceError(
-            f"The device {device} has too little free memory. Shorten the text, or choose the device cpu."
-        ) from error
+    @contextmanager
+    def _computing(self) -> Iterator[None]:
+        with torch.inference_mode(), device_errors_explained(self.device):
+            yield

@@ -1,6 +1,6 @@
-"""A model's parameters as numpy arrays, cut the way the field speaks of them.
+"""A model's parameters as numpy arrays, split by head as in the literature.
 
-What reads numbers off a trace needs them and no tensor. Letters: H heads, D model width, K head width, F feed-forward
+Letters: H heads, D model width, K head width, F feed-forward
 width, V vocabulary.
 """
 
@@ -23,7 +23,7 @@ ATTENTION: Mapping[Kind, str] = {
 
 
 @dataclass(frozen=True, eq=False)
-class Linear:
+class LinearWeights:
     """x @ matrix + bias.
 
     Attributes:
@@ -62,7 +62,7 @@ class Weights:
 
     Attributes:
         config: shape of the model.
-        arrays: float32, read-only, by the names in the checkpoint; a shared one stands under all of its names.
+        arrays: float32, read-only, by the names in the checkpoint; a shared one is listed under all of its names.
     """
 
     config: TransformerConfig
@@ -76,22 +76,25 @@ class Weights:
     def attention(self, kind: Kind, layer: int) -> Projections:
         """The projections of an attention layer, the first being 0."""
         name, heads = ATTENTION[kind].format(layer), self.config.heads
-        # [3D, D] to [3, H, K, D]: queries, keys, values, each the heads below each other.
-        parts = self._double(f"{name}.in_projection.weight").reshape(3, heads, -1, self.config.d_model)
-        biases = self._double(f"{name}.in_projection.bias").reshape(3, heads, -1)
+        d_model = self.config.d_model
+        parts = self._double(f"{name}.in_projection.weight").reshape(3, heads, -1, d_model)  # [3D, D] -> [3, H, K, D]
+        query, key, value = parts.swapaxes(-1, -2)  # [3, H, K, D] -> 3 x [H, D, K]
+        query_bias, key_bias, value_bias = self._double(f"{name}.in_projection.bias").reshape(3, heads, -1)
         output = self.linear(f"{name}.out_projection")
         return Projections(
-            *parts.swapaxes(-1, -2), *biases, output.matrix.reshape(heads, -1, self.config.d_model), output.bias
+            query=query, key=key, value=value, query_bias=query_bias, key_bias=key_bias, value_bias=value_bias,
+            output=output.matrix.reshape(heads, -1, d_model),  # [D, D] -> [H, K, D]
+            output_bias=output.bias,
         )
 
-    def linear(self, name: str) -> Linear:
+    def linear(self, name: str) -> LinearWeights:
         """A linear map with a bias by its name in the checkpoint."""
-        return Linear(self._double(f"{name}.weight").T, self._double(f"{name}.bias"))
+        return LinearWeights(self._double(f"{name}.weight").T, self._double(f"{name}.bias"))
 
     def gain_and_bias(self, name: str) -> tuple[np.ndarray, np.ndarray]:
         """Of a layer normalisation by its name in the checkpoint, float64 [D] each."""
         return self._double(f"{name}.weight"), self._double(f"{name}.bias")
 
     def _double(self, name: str) -> np.ndarray:
-        # Sums that are carried out in front of a reader should not be off in the last digit shown.
+        # So that sums shown on a page are exact to the last digit shown.
         return self.arrays[name].astype(np.float64)

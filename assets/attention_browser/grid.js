@@ -4,8 +4,23 @@ const GRID_LEFT = 44;
 const GRID_TOP = 44;
 const GRID_GAP = 4;
 const STRIP = 6;
+// What stands in the corner of a head that has a name, where there is room for it: the right one, because the diagonal,
+// which most names are about, begins in the left one.
+/** @type {Record<string, string>} */
+const BADGES = { "previous piece": "p", "next piece": "n", "same piece": "s", "end symbol": "e", "punctuation": "!",
+  "rare word": "r", "alignment": "a", "induction": "i" };
+const BADGE = 13;
+const NARROWEST_BADGED = 24;
 
-// Where the small maps are; in proportion to the map, within limits.
+/** @typedef {{ layer: number, head: number }} Head */
+/** @typedef {ReturnType<typeof gridGeometry>} GridGeometry */
+
+/**
+ * Where the small maps are; in proportion to the map, within limits.
+ * @param {KindHeader} header
+ * @param {number} width in CSS pixels
+ * @param {boolean} withStrip a bar below each head
+ */
 function gridGeometry({ layers, heads, queries, keys }, width, withStrip) {
   const cellWidth = Math.floor((width - GRID_LEFT) / heads);
   const shape = Math.min(1.25, Math.max(0.6, queries / keys));
@@ -17,9 +32,14 @@ function gridGeometry({ layers, heads, queries, keys }, width, withStrip) {
   };
 }
 
-// figure: { data, choice, shades, theme, metric or null }
+/**
+ * @param {Surface} surface
+ * @param {GridGeometry} geometry
+ * @param {{ data: KindData, choice: Choice, shades: Colour[], theme: Theme, metric: Metric | null }} figure
+ */
 function drawGrid(surface, geometry, { data, choice, shades, theme, metric }) {
   const { left, top, cellWidth, cellHeight, layers, heads, strip } = geometry;
+  /** @type {TextStyle} */
   const label = { size: LABEL_SIZE, fill: theme.text, anchor: "middle" };
   surface.text(left + (cellWidth * heads) / 2, 10, "head", label);
   surface.text(9, top + (cellHeight * layers) / 2, "layer", { ...label, angle: -Math.PI / 2 });
@@ -36,6 +56,12 @@ function drawGrid(surface, geometry, { data, choice, shades, theme, metric }) {
       const arranged = arrange(data, choice, layer, head);
       surface.cells(x, y, width / arranged.columns.length, height / arranged.rows.length, arranged.rows.length,
         arranged.columns.length, mapColour({ arranged, choice, shades, theme }));
+      const badges = badgesOf(data.header.names[layer * heads + head]);
+      if (badges && cellWidth >= NARROWEST_BADGED) {
+        const wide = Math.max(BADGE, textWidth(badges, 11, true) + 5);
+        surface.rect(x + width - wide, y, wide, BADGE, theme.background);
+        surface.text(x + width - wide / 2, y + BADGE / 2 + 0.5, badges, { size: 11, fill: theme.text, anchor: "middle", bold: true });
+      }
       if (metric) {
         const value = metric.values[layer * heads + head];
         surface.rect(x, y + height + 1, width, strip - 2, theme.border);
@@ -46,8 +72,31 @@ function drawGrid(surface, geometry, { data, choice, shades, theme, metric }) {
   }
 }
 
-// Frames around the chosen head and the one under the pointer; either may be null.
+/**
+ * The letters of a head's names.
+ * @param {string} names
+ */
+const badgesOf = (names) => names.split(", ").map((name) => BADGES[name] ?? "").join("");
+
+/**
+ * What the letters in the grid mean, where it has any.
+ * @param {KindHeader} header
+ */
+function legendOf({ names }) {
+  const present = Object.entries(BADGES).filter(([name]) => names.some((one) => one.split(", ").includes(name)));
+  return present.map(([name, letter]) => `${letter} ${name}`).join(" · ");
+}
+
+/**
+ * Frames around the chosen head and the one under the pointer.
+ * @param {Surface} surface
+ * @param {GridGeometry} geometry
+ * @param {Head | null} chosen
+ * @param {Head | null} hover
+ * @param {Theme} theme
+ */
 function markGrid(surface, { left, top, cellWidth, cellHeight, strip }, chosen, hover, theme) {
+  /** @type {(head: Head, colour: string, thickness: number) => void} */
   const frame = ({ layer, head }, colour, thickness) => surface.frame(
     left + head * cellWidth + GRID_GAP / 2 - 1, top + layer * cellHeight + GRID_GAP / 2 - 1,
     cellWidth - GRID_GAP + 2, cellHeight - GRID_GAP - strip + 2, colour, thickness,
@@ -56,7 +105,12 @@ function markGrid(surface, { left, top, cellWidth, cellHeight, strip }, chosen, 
   if (chosen) frame(chosen, CHOSEN_COLOUR, 3);
 }
 
-// The head under the pointer, and how far across and down its map, from 0 to 1: { layer, head, across, down }.
+/**
+ * The head under the pointer, and how far across and down its map, from 0 to 1.
+ * @param {GridGeometry} geometry
+ * @param {number} x
+ * @param {number} y
+ */
 function hitGrid({ left, top, cellWidth, cellHeight, layers, heads, strip }, x, y) {
   const head = Math.floor((x - left) / cellWidth);
   const layer = Math.floor((y - top) / cellHeight);

@@ -1,6 +1,6 @@
-// The keyboard: what each key does, and the list that says so.
+// The keyboard of the attention browser: the list of keys, and what each does.
 
-const KEYS = [
+const ATTENTION_KEYS = [
   ["arrows in the grid", "another head or layer"],
   ["arrows in the large figure", "another cell"],
   ["Enter", "pin or release the cell, or open the head"],
@@ -12,42 +12,37 @@ const KEYS = [
   ["Esc", "release everything that is pinned"],
   ["?", "this list"],
 ];
-const STEPS = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
 
-function keysDialog() {
-  return element("dialog", { class: "keys", "aria-label": "Keys" },
-    element("h3", {}, "Keys"),
-    element("dl", {}, ...KEYS.flatMap(([key, does]) => [element("dt", {}, key), element("dd", {}, does)])),
-    element("form", { method: "dialog" }, element("button", {}, "Close")));
-}
-
-const within = (value, count) => Math.min(count - 1, Math.max(0, value));
-
-// Does what a key means to an AttentionBrowser.
+/**
+ * Does what a key means to an attention browser.
+ * @param {AttentionBrowser} browser
+ * @param {KeyboardEvent} event
+ */
 function press(browser, event) {
-  const elsewhere = browser.keys.open || event.target.matches("select, input");
-  if (elsewhere || event.ctrlKey || event.metaKey || event.altKey || !browser.data) return;
+  if (!browser.data || !isShortcut(event, browser.keys)) return;
   const { choice, data: { header: { layers, heads, glance } } } = browser;
-  const step = STEPS[event.key];
-  const act = {
-    "[": () => browser.change({ layer: within(choice.layer - 1, layers) }),
-    "]": () => browser.change({ layer: within(choice.layer + 1, layers) }),
-    ",": () => browser.change({ head: within(choice.head - 1, heads) }),
-    ".": () => browser.change({ head: within(choice.head + 1, heads) }),
+  const step = ARROWS[event.key];
+  /** @type {Record<string, () => void>} */
+  const actions = {
+    "[": () => browser.change({ layer: clamped(choice.layer - 1, layers) }),
+    "]": () => browser.change({ layer: clamped(choice.layer + 1, layers) }),
+    ",": () => browser.change({ head: clamped(choice.head - 1, heads) }),
+    ".": () => browser.change({ head: clamped(choice.head + 1, heads) }),
     "m": () => browser.change({ look: choice.look === "map" ? "lines" : "map" }),
     "w": () => browser.change({ words: !choice.words }),
     "?": () => browser.keys.showModal(),
     "Escape": () => { browser.hover = null; browser.change({ rows: [], columns: [] }); },
-  }[event.key];
+  };
+  const act = actions[event.key];
   if (step && event.target === browser.grid) {
-    browser.change({ layer: within(choice.layer + step[0], layers), head: within(choice.head + step[1], heads) });
+    browser.change({ layer: clamped(choice.layer + step[0], layers), head: clamped(choice.head + step[1], heads) });
   } else if (step && event.target === browser.large) {
     const { rows, columns } = browser.arranged();
     const { row = 0, column = 0 } = browser.hover ?? {};
     browser.hover = browser.hover === null ? { row, column }
-      : { row: within(row + step[0], rows.length), column: within(column + step[1], columns.length) };
+      : { row: clamped(row + step[0], rows.length), column: clamped(column + step[1], columns.length) };
     browser.draw();
-    browser.say();
+    browser.description.say();
   } else if (event.key === "Enter" && event.target === browser.large) {
     browser.pin(browser.hover, event.shiftKey);
   } else if (event.key === "Enter" && event.target === browser.grid && glance) {

@@ -1,27 +1,44 @@
-// The same weights as lines: pieces that look at the left, pieces looked at at the right.
+// One head as lines: the pieces that look are at the left, those looked at are at the right.
 
 // Lines of less than this are too many and too faint to see; the figure says so.
 const FAINTEST = 0.02;
 const THICKEST = 9;
 
-function linesGeometry(arranged, width) {
+/** @typedef {ReturnType<typeof linesGeometry>} LinesGeometry */
+
+// CSS pixels that the line view takes at most, unless its pieces are too many.
+const LINES_HEIGHT = 668;
+
+/**
+ * Where everything of the line view is.
+ * @param {Arranged} arranged
+ * @param {number} width in CSS pixels
+ * @param {number} height at most, if there is room for the labels
+ */
+function linesGeometry(arranged, width, height = LINES_HEIGHT) {
   const { rows, columns } = arranged;
-  const longest = (side) => Math.max(...side.map((label) => textWidth(label.label, LABEL_SIZE, true)));
-  const left = Math.min(longest(rows), width * 0.36) + 34;
-  const right = width - Math.min(longest(columns), width * 0.26) - 34;
+  const left = Math.min(longestLabel(rows), width * 0.36) + 34;
+  const right = width - Math.min(longestLabel(columns), width * 0.26) - 34;
   const most = Math.max(rows.length, columns.length);
-  const pitch = Math.max(LABEL_SIZE + 3, Math.min(30, 620 / most));
+  const pitch = Math.max(LABEL_SIZE + 3, Math.min(30, (height - 48) / most));
   const top = 40;
   // The shorter side is centred beside the longer one.
+  /** @type {(count: number) => number} */
   const start = (count) => top + ((most - count) * pitch) / 2;
   return {
     left, right, pitch, top, width, height: Math.ceil(top + most * pitch + 8),
+    /** @type {(row: number) => number} */
     rowY: (row) => start(rows.length) + (row + 0.5) * pitch,
+    /** @type {(column: number) => number} */
     columnY: (column) => start(columns.length) + (column + 0.5) * pitch,
   };
 }
 
-// figure: as for the map, and heads: [{ head, arranged, colour }], whose lines are drawn.
+/**
+ * @param {Surface} surface
+ * @param {LinesGeometry} geometry
+ * @param {Figure & { heads: { arranged: Arranged, colour: string }[] }} figure the heads are those whose lines are drawn
+ */
 function drawLines(surface, geometry, { arranged, heads, choice, theme, hover, selected, axes }) {
   const { rows, columns } = arranged;
   const { left, right } = geometry;
@@ -38,6 +55,7 @@ function drawLines(surface, geometry, { arranged, heads, choice, theme, hover, s
       }
     }
   }
+  /** @type {(marked: boolean) => TextStyle} */
   const ink = (marked) => ({ size: LABEL_SIZE, fill: marked ? theme.chosen : theme.text, bold: marked });
   rows.forEach((row, index) => {
     const marked = index === hover?.row || selected.rows.has(index);
@@ -54,7 +72,12 @@ function drawLines(surface, geometry, { arranged, heads, choice, theme, hover, s
   surface.text(right, 14, axes.to, { ...title, anchor: "middle" });
 }
 
-// Which lines are drawn: those of the piece under the pointer, else of the selected pieces, else all.
+/**
+ * Which lines are drawn: those of the piece under the pointer, else of the selected pieces, else all.
+ * @param {Place | null} hover
+ * @param {Pinned} selected
+ * @returns {(row: number, column: number) => boolean}
+ */
 function shownLines(hover, selected) {
   if (hover?.row !== undefined) return (row) => row === hover.row;
   if (hover?.column !== undefined) return (_, column) => column === hover.column;
@@ -62,8 +85,16 @@ function shownLines(hover, selected) {
   return (row, column) => selected.rows.has(row) || selected.columns.has(column);
 }
 
-// The piece under the pointer: { row } at the left, { column } at the right, or null.
+/**
+ * The piece under the pointer: a row at the left, a column at the right.
+ * @param {LinesGeometry} geometry
+ * @param {Arranged} arranged
+ * @param {number} x
+ * @param {number} y
+ * @returns {Place | null}
+ */
 function hitLines(geometry, arranged, x, y) {
+  /** @type {(count: number, yOf: (index: number) => number) => number | undefined} */
   const nearest = (count, yOf) => {
     const index = Math.floor((y - yOf(0)) / geometry.pitch + 0.5);
     return index >= 0 && index < count ? index : undefined;

@@ -1,13 +1,46 @@
 // Maps side by side; pointing at a cell points at it in all of them.
 
 const DIFFERENCE = "difference";
+// Of a saved picture, in CSS pixels: narrower maps stand below each other.
+const SMALLEST_SIDE = 320;
+const SIDE_GAP = 16;
+const SIDE_TITLE = 24;
+
+/**
+ * One of the maps, as the server sends it (pages/ui/components/side_by_side.py).
+ * @typedef {{
+ *   title: string, axes: AxisTitles, rows: string[], columns: string[], values: ArrayLike<number>,
+ *   masked: ArrayLike<number>, scale: string, measure: string,
+ * }} SideMessage
+ */
+/**
+ * One of the maps, as it is drawn.
+ * @typedef {{
+ *   title: string, axes: AxisTitles, scale: string, measure: string, arranged: Arranged, canvas: HTMLCanvasElement,
+ *   box: HTMLElement, geometry?: MapGeometry,
+ * }} Side
+ */
 
 class SideBySide {
+  /** @type {Server} */
+  server;
+  /** @type {Side[]} */
+  sides;
+  lecture = false;
+  // What tells them from others that only differ in their numbers.
+  names = "";
+  /** @type {Place | null} what is pointed at, in all of them */
+  hover = null;
+  /** @type {number | null} the next frame, if it is waited for */
+  waiting = null;
+
+  /** @param {HTMLElement | ShadowRoot} parent */
   constructor(parent) {
     this.maps = element("div", { class: "maps" });
     this.readout = element("p", { class: "readout" });
     this.spoken = element("p", { class: "spoken", "aria-live": "polite" });
-    this.root = element("div", { class: "atlas" }, this.maps, this.readout, this.spoken);
+    this.root = Object.assign(element("div", { class: "atlas", "data-figure": "" }, this.maps, this.readout, this.spoken),
+      { picture: (/** @type {number | null} */ width, /** @type {Theme | null} */ theme) => this.picture(width, theme) });
     parent.append(this.root);
     this.root.onkeydown = (event) => this.press(event);
     this.resizing = new ResizeObserver(() => this.draw());
@@ -19,32 +52,46 @@ class SideBySide {
     this.root.remove();
   }
 
-  // sides: [{ title, axes, rows: [label], columns: [label], values, masked, scale, measure }]
-  show({ sides }) {
-    this.hover = null;
-    this.sides = sides.map((side) => {
-      const values = Float32Array.from(side.values);
-      return {
-        title: side.title,
-        axes: side.axes,
-        scale: side.scale,
-        measure: side.measure,
-        arranged: {
-          rows: side.rows.map((label) => ({ label })), columns: side.columns.map((label) => ({ label })),
-          values, masked: Uint8Array.from(side.masked), largest: values.reduce((most, value) => Math.max(most, Math.abs(value)), 0),
-        },
-      };
-    });
-    this.maps.replaceChildren(...this.sides.map((side) => {
-      side.canvas = element("canvas", { tabindex: 0, role: "application", "aria-label": `${side.title}. Arrow keys read the cells.` });
-      side.canvas.onmousemove = (event) => this.point(side.geometry ? hitMap(side.geometry, event.offsetX, event.offsetY) : null);
-      side.canvas.onmouseleave = () => this.point(null);
-      side.box = element("div", {}, element("strong", {}, side.title), side.canvas);
-      return side.box;
-    }));
+  /** @param {{ sides: SideMessage[], lecture: boolean }} message */
+  show({ sides, lecture }) {
+    this.lecture = lecture;
+    this.root.classList.toggle("lecture-sides", lecture);
+    const names = JSON.stringify(sides.map(({ values, masked, ...named }) => named));
+    if (names === this.names) {
+      // Other numbers in the same maps: what is pointed at stays, and nothing flickers.
+      sides.forEach((message, index) => { this.sides[index].arranged = arrangedSide(message); });
+    } else {
+      this.names = names;
+      this.hover = null;
+      this.sides = sides.map((message) => this.side(message));
+      this.maps.replaceChildren(...this.sides.map(({ box }) => box));
+    }
     this.draw();
   }
 
+  /**
+   * @param {SideMessage} message
+   * @returns {Side}
+   */
+  side(message) {
+    const { title, axes, scale, measure } = message;
+    const canvas = element("canvas", { tabindex: 0, role: "application", "aria-label": `${title}. Arrow keys read the cells.` });
+    /** @type {Side} */
+    const side = {
+      title, axes, scale, measure, arranged: arrangedSide(message), canvas,
+      box: element("div", {}, element("strong", {}, title), canvas),
+    };
+    canvas.onmousemove = (event) => this.point(side.geometry
+      ? hitMap(side.geometry, event.offsetX / this.zoom(), event.offsetY / this.zoom()) : null);
+    canvas.onmouseleave = () => this.point(null);
+    return side;
+  }
+
+  zoom() {
+    return this.lecture ? lectureZoom() : 1;
+  }
+
+  /** @param {Place | null} hit */
   point(hit) {
     if (hit?.row === this.hover?.row && hit?.column === this.hover?.column) return;
     this.hover = hit;
@@ -57,55 +104,121 @@ class SideBySide {
       this.waiting = null;
       if (!this.root.isConnected || !this.root.clientWidth) return;
       const theme = themeOf(this.root);
-      const selected = { rows: new Set(), columns: new Set() };
       for (const side of this.sides) {
-        const choice = { scale: side.scale, threshold: 0 };
-        const shades = shadesOf(side.scale === DIFFERENCE ? DIFFERENCE : "viridis");
-        side.geometry = mapGeometry(side.arranged, side.box.clientWidth, false);
-        const surface = new CanvasSurface(side.canvas, side.geometry.width, side.geometry.height, window.devicePixelRatio);
-        const { arranged, axes, measure } = side;
-        drawMap(surface, side.geometry, { arranged, choice, shades, theme, hover: this.hover, selected, axes, measure });
+        // Where a screen is not wide enough, a lecture leaves out the third.
+        if (!side.box.clientWidth) continue;
+        side.geometry = this.lecture
+          ? lectureGeometry(side.arranged, this.roomOf(side))
+          : this.geometryOf(side, side.box.clientWidth);
+        const shown = this.lecture ? { ...side, axes: { from: "", to: "" } } : side;
+        this.drawSide(zoomedSurface(side.canvas, side.geometry, this.zoom()), shown, side.geometry, theme);
       }
-      this.readout.textContent = this.told();
+      this.readout.textContent = this.described();
       this.root.dataset.drawn = "maps";
     });
   }
 
-  // What all of them say of the cell, row or column that is pointed at.
-  told() {
-    if (!this.hover) return "Point at a cell to read it in all maps.";
-    const { row, column } = this.hover;
-    return this.sides.filter(({ arranged }) => !(row >= arranged.rows.length) && !(column >= arranged.columns.length))
-      .map(({ title, arranged }) => {
-        if (row === undefined || column === undefined) return `${title}: ${(arranged.rows[row] ?? arranged.columns[column]).label}`;
-        return `${title}: ${quote(arranged.rows[row].label)} to ${quote(arranged.columns[column].label)} ${shownWeight(arranged, row, column)}`;
-      }).join(" · ");
+  /**
+   * What a lecture has room for: the rest of the screen, which maps below each other share; a phone scrolls.
+   * @param {Side} side
+   * @returns {{ width: number, height: number }}
+   */
+  roomOf(side) {
+    const room = lectureRoom(side.box.clientWidth, side.canvas.getBoundingClientRect().top);
+    const boxes = this.sides.map(({ box }) => box).filter(({ clientWidth }) => clientWidth);
+    if (innerWidth <= WIDEST_PHONE || boxes.every(({ offsetTop }) => offsetTop === boxes[0].offsetTop)) return room;
+    const share = (innerHeight - FOOT - this.maps.getBoundingClientRect().top) / boxes.length;
+    const title = side.canvas.offsetTop - side.box.offsetTop;
+    return { ...room, height: (share - title - FOOT) / this.zoom() };
   }
 
+  /**
+   * @param {Side} side
+   * @param {number} width
+   */
+  geometryOf(side, width) {
+    return mapGeometry(side.arranged, width, false, this.sides.map(({ arranged }) => arranged));
+  }
+
+  /**
+   * @param {Surface} surface
+   * @param {Side} side
+   * @param {MapGeometry} geometry
+   * @param {Theme} theme
+   */
+  drawSide(surface, { arranged, axes, measure, scale }, geometry, theme) {
+    const shades = shadesOf(scale === DIFFERENCE ? DIFFERENCE : "viridis");
+    const selected = { rows: new Set(), columns: new Set() };
+    const choice = { scale, threshold: 0 };
+    drawMap(surface, geometry, { arranged, choice, shades, theme, hover: this.hover, selected, axes, measure });
+  }
+
+  /**
+   * All maps as one picture: side by side where there is room, else below each other.
+   * @param {number | null} width
+   * @param {Theme | null} theme
+   * @returns {Picture}
+   */
+  picture(width, theme) {
+    const room = width ?? this.maps.clientWidth;
+    const across = Math.max(1, Math.min(this.sides.length, Math.floor(room / SMALLEST_SIDE)));
+    const each = Math.floor((room - (across - 1) * SIDE_GAP) / across);
+    const geometries = this.sides.map((side) => this.geometryOf(side, each));
+    const high = Math.max(...geometries.map(({ height }) => height)) + SIDE_TITLE;
+    const colours = theme ?? themeOf(this.root);
+    return {
+      geometry: { width: Math.round(room) }, theme: colours, end: high * Math.ceil(this.sides.length / across),
+      draw: (surface) => this.sides.forEach((side, index) => {
+        const [x, y] = [(index % across) * (each + SIDE_GAP), Math.floor(index / across) * high];
+        surface.text(x, y + SIDE_TITLE / 2, shortened(side.title, each, TITLE_SIZE, true),
+          { size: TITLE_SIZE, fill: colours.text, bold: true });
+        surface.moved(x, y + SIDE_TITLE, () => this.drawSide(surface, side, geometries[index], colours));
+      }),
+    };
+  }
+
+  // For each map, the cell, row or column that is pointed at.
+  described() {
+    if (!this.hover) return "Point at a cell to read it in all maps.";
+    const { row, column } = this.hover;
+    return this.sides.flatMap(({ title, arranged }) => {
+      const from = row === undefined ? null : arranged.rows[row];
+      const to = column === undefined ? null : arranged.columns[column];
+      // This map may have fewer rows or columns.
+      if (from === undefined || to === undefined) return [];
+      if (row !== undefined && column !== undefined && from && to) {
+        return [`${title}: ${quote(from.label)} to ${quote(to.label)} ${shownWeight(arranged, row, column)}`];
+      }
+      return [`${title}: ${(from ?? to)?.label}`];
+    }).join(" · ");
+  }
+
+  /** @param {KeyboardEvent} event */
   press(event) {
-    const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
+    const step = ARROWS[event.key];
     const side = this.sides.find(({ canvas }) => canvas === event.target);
     if (!step || !side) return;
     const { row = 0, column = 0 } = this.hover ?? {};
-    const kept = (value, count) => Math.min(count - 1, Math.max(0, value));
     this.hover = {
-      row: kept(row + (this.hover ? step[0] : 0), side.arranged.rows.length),
-      column: kept(column + (this.hover ? step[1] : 0), side.arranged.columns.length),
+      row: clamped(row + (this.hover ? step[0] : 0), side.arranged.rows.length),
+      column: clamped(column + (this.hover ? step[1] : 0), side.arranged.columns.length),
     };
-    this.spoken.textContent = this.told();
+    this.spoken.textContent = this.described();
     this.draw();
     event.preventDefault();
   }
 }
 
-const shownMaps = new WeakMap();
-
-export default function sideBySide({ data, parentElement }) {
-  const shown = shownMaps.get(parentElement) ?? new SideBySide(parentElement);
-  shownMaps.set(parentElement, shown);
-  shown.show(data);
-  return () => {
-    shownMaps.delete(parentElement);
-    shown.close();
+/**
+ * @param {SideMessage} message
+ * @returns {Arranged}
+ */
+function arrangedSide({ rows, columns, values, masked }) {
+  /** @type {(labels: string[]) => Label[]} */
+  const labelled = (labels) => labels.map((label, position) => ({ label, positions: [position] }));
+  const weights = Float32Array.from(values);
+  return {
+    rows: labelled(rows), columns: labelled(columns), values: weights, masked: Uint8Array.from(masked),
+    largest: weights.reduce((most, value) => Math.max(most, Math.abs(value)), 0),
   };
 }

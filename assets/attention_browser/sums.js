@@ -1,10 +1,16 @@
 // Sums over the rows and the columns that are pinned: of the four decimals that are shown, so that they can be added up.
 
-// selected: { rows, columns }, sets of indices. Returns rows, a sum for every column, and columns, a sum for every row,
-// each null where nothing is pinned; and all, the sum of the cells where pinned rows and columns meet.
+/**
+ * `rows` is a sum for every column, `columns` a sum for every row, each null where nothing is pinned; `all` is the sum of
+ * the cells where pinned rows and columns meet.
+ * @param {Arranged} arranged
+ * @param {Pinned} selected
+ */
 function sumsOf(arranged, selected) {
   const { rows, columns } = arranged;
+  /** @type {(row: number, column: number) => number} */
   const shown = (row, column) => Math.round(Number(arranged.values[row * columns.length + column].toFixed(4)) * 1e4);
+  /** @type {(side: Set<number>, at: (index: number) => number) => number} */
   const sum = (side, at) => [...side].reduce((total, index) => total + at(index), 0) / 1e4;
   return {
     rows: selected.rows.size ? columns.map((_, column) => sum(selected.rows, (row) => shown(row, column))) : null,
@@ -13,7 +19,11 @@ function sumsOf(arranged, selected) {
   };
 }
 
-// The pinned pieces of a side: their numbers from 1, in order, and their labels.
+/**
+ * The pinned pieces of a side: their numbers from 1, in order, and their labels.
+ * @param {Label[]} side
+ * @param {Set<number>} indices
+ */
 function summed(side, indices) {
   const ordered = [...indices].sort((a, b) => a - b);
   return { numbers: ordered.map((index) => index + 1), labels: ordered.map((index) => side[index].label) };

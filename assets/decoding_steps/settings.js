@@ -9,61 +9,74 @@ const STEP_KEYS = [
   ["h", "where it hesitates"],
   ["1 to 9, 0", "take that candidate instead"],
   ["[ and ], comma and full stop", "another layer, another head"],
-  ["in the tree: arrows, Enter", "walk along it, take a road"],
+  ["in the tree: arrows, Enter", "walk along it, go on from a box"],
   ["?", "this list"],
 ];
 
-// Whole numbers where a step is 1; otherwise a step is only what the arrows do, and what is typed may lie between.
+/** @typedef {"beam_size" | "length_penalty" | "temperature" | "top_k" | "top_p" | "seed"} NumberName */
+
+/**
+ * A labelled box for a number; `show` shows another. A step of 1 takes whole numbers only; otherwise a step is only what
+ * the arrows do, and what is typed may lie between.
+ * @param {string} label
+ * @param {{ min: number, max: number, step: number }} limits
+ * @param {(value: number) => void} change
+ */
 function number(label, { min, max, step }, change) {
   const box = element("input", { type: "number", "aria-label": label, min, max, step, onchange: () => {
     const typed = Number(box.value);
     const possible = box.value !== "" && typed >= min && typed <= max && (step < 1 || Number.isInteger(typed));
-    // As many digits as the address keeps; what cannot be is put back.
-    box.value = possible ? Math.round(1e6 * typed) / 1e6 : field.shown;
+    // As many digits as the URL keeps; what is out of range is put back.
+    box.value = String(possible ? Math.round(1e6 * typed) / 1e6 : shown);
     if (possible) change(Number(box.value));
   } });
-  const field = Object.assign(element("label", { class: "field" }, element("span", {}, label), box), { box });
-  return field;
+  let shown = min;
+  /** @param {number} value */
+  const show = (value) => {
+    shown = value;
+    // What is being typed stays.
+    if (box !== focused(box)) box.value = String(value);
+  };
+  return Object.assign(element("label", { class: "field" }, element("span", {}, label), box), { show });
 }
 
+/**
+ * How the next piece is chosen, and whose attention is shown.
+ * @param {(part: Partial<StepsParams>) => void} decode called with what the server must decode again for
+ * @param {(part: Partial<StepsParams>) => void} view called with what is only looked at
+ * @param {{ showKeys: () => void, showTree: () => void }} open
+ */
 function settings(decode, view, { showKeys, showTree }) {
-  const numbered = (count) => Array.from({ length: count }, (_, i) => [String(i), String(i + 1)]);
-  const method = select("Way of choosing", METHODS, (value) => decode({ method: value }));
+  const method = explained(select("Method", METHODS, (value) => decode({ method: value })), "greedy");
+  /** @type {Record<NumberName, ReturnType<typeof number>>} */
   const fields = {
-    size: number("Beam size", { min: 1, max: 10, step: 1 }, (size) => decode({ size })),
-    alpha: number("Length penalty", { min: 0, max: 3, step: 0.1 }, (alpha) => decode({ alpha })),
-    temperature: number("Temperature", { min: 0.1, max: 10, step: 0.1 }, (temperature) => decode({ temperature })),
-    top_k: number("Top-k, 0: all", { min: 0, max: 10000, step: 1 }, (top_k) => decode({ top_k })),
-    top_p: number("Top-p", { min: 0.05, max: 1, step: 0.05 }, (top_p) => decode({ top_p })),
-    seed: number("Seed", { min: 0, max: 999999, step: 1 }, (seed) => decode({ seed })),
+    beam_size: explained(number("Beam size", { min: 1, max: 10, step: 1 }, (beam_size) => decode({ beam_size })), "beam"),
+    length_penalty: explained(number("Length penalty", { min: 0, max: 3, step: 0.1 }, (length_penalty) => decode({ length_penalty })), "length penalty"),
+    temperature: explained(number("Temperature", { min: 0.1, max: 10, step: 0.1 }, (temperature) => decode({ temperature })), "temperature"),
+    top_k: explained(number("Top-k, 0: all", { min: 0, max: 10000, step: 1 }, (top_k) => decode({ top_k })), "top-k"),
+    top_p: explained(number("Top-p", { min: 0.05, max: 1, step: 0.05 }, (top_p) => decode({ top_p })), "top-p"),
+    seed: explained(number("Seed", { min: 0, max: 999999, step: 1 }, (seed) => decode({ seed })), "seed"),
   };
-  const used = { greedy: [], beam: ["size", "alpha"], sample: ["temperature", "top_k", "top_p", "seed"] };
-  const show = select("Attention", SHOWS, (value) => view({ show: value }));
-  const layer = select("Layer", null, (value) => view({ layer: Number(value) }));
-  const head = select("Head", null, (value) => view({ head: Number(value) }));
-  const help = element("button",
-    { type: "button", class: "help", title: "Keys", "aria-label": "Keys", onclick: showKeys }, "?");
+  /** @type {Record<string, string[]>} */
+  const used = { greedy: [], beam: ["beam_size", "length_penalty"], sample: ["temperature", "top_k", "top_p", "seed"] };
+  const show = explained(select("Attention", SHOWS, (value) => view({ show: value })), "attention");
+  const layer = explained(select("Layer", null, (value) => view({ layer: Number(value) })), "layer");
+  const head = explained(select("Head", null, (value) => view({ head: Number(value) })), "head");
   const toTree = element("button", { type: "button", onclick: showTree }, "To the tree ↓");
-  const bar = element("div", { class: "bar" }, method, ...Object.values(fields), toTree, show, layer, head, help);
-  bar.reflect = (course, road) => {
-    method.querySelector("select").value = course.method;
-    for (const [name, field] of Object.entries(fields)) {
-      field.hidden = !used[course.method].includes(name);
-      field.shown = course[name];
-      // What is being typed stays.
-      if (field.box !== field.getRootNode().activeElement) field.box.value = course[name];
+  const bar = element("div", { class: "bar" }, method, ...Object.values(fields), toTree, show, layer, head,
+    keysButton(showKeys));
+  /** @type {(params: StepsParams, translation: Translation) => void} */
+  const reflect = (params, translation) => {
+    method.box.value = params.method;
+    for (const name of /** @type {NumberName[]} */ (Object.keys(fields))) {
+      fields[name].hidden = !used[params.method].includes(name);
+      fields[name].show(params[name]);
     }
-    toTree.hidden = course.method !== "beam";
-    show.querySelector("select").value = course.show;
-    layer.fill(numbered(road.layers), String(course.layer));
-    head.fill(numbered(road.heads), String(course.head));
-    layer.hidden = head.hidden = course.show !== "head";
+    toTree.hidden = params.method !== "beam";
+    show.box.value = params.show;
+    layer.fill(numbered(translation.layers), String(params.layer));
+    head.fill(numbered(translation.heads), String(params.head));
+    layer.hidden = head.hidden = params.show !== "head";
   };
-  return bar;
-}
-
-function stepKeys() {
-  return element("dialog", { class: "keys", "aria-label": "Keys" }, element("h3", {}, "Keys"),
-    element("dl", {}, ...STEP_KEYS.flatMap(([key, does]) => [element("dt", {}, key), element("dd", {}, does)])),
-    element("form", { method: "dialog" }, element("button", {}, "Close")));
+  return Object.assign(bar, { reflect });
 }

@@ -1,18 +1,30 @@
-// The beam's tree: a column a step, its expansions in the order of their scores, the best on top.
+// The search tree of the beam: a column a step, its expansions in the order of their scores, the best on top.
 
-// Wide enough for a German noun, so that few labels are shortened.
-const NODE = { width: 108, height: 24, across: 132, down: 29, top: 26 };
+// Wide enough for a long noun, so that few labels are shortened.
+const NODE = { width: 100, height: 40, across: 124, down: 45, top: 38 };
 const SVG = "http://www.w3.org/2000/svg";
 
+/**
+ * An element of an SVG document.
+ * @param {string} name
+ * @param {Record<string, string | number>} attributes
+ * @param {string} [text]
+ */
 function drawn(name, attributes, text) {
-  const made = document.createElementNS(SVG, name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  const made = /** @type {SVGElement} */ (document.createElementNS(SVG, name));
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, String(value));
   if (text !== undefined) made.textContent = text;
   return made;
 }
 
-// Where every node stands: its column is its step, its place the one among those of its step that are shown.
+/**
+ * Where every node stands: its column is its step, its place the one among those of its step that are shown; null where
+ * it is not shown.
+ * @param {Pick<TreeNode, "step" | "fate">[]} nodes
+ * @param {boolean} pruned whether those are shown
+ */
 function treePlaces(nodes, pruned) {
+  /** @type {number[]} */
   const filled = [];
   return nodes.map(({ step, fate }) => {
     if (fate === "pruned" && !pruned) return null;
@@ -22,56 +34,127 @@ function treePlaces(nodes, pruned) {
   });
 }
 
+/**
+ * The nodes from the first step to this one.
+ * @param {TreeNode[]} nodes
+ * @param {number} index
+ * @returns {TreeNode[]}
+ */
+function pathTo(nodes, index) {
+  const { parent } = nodes[index];
+  return parent === null ? [nodes[index]] : [...pathTo(nodes, parent), nodes[index]];
+}
+
+/**
+ * The node that an arrow key leads to. Nodes count from 1 here, 0 is none.
+ * @param {SearchTree} tree
+ * @param {number} chosen
+ * @param {string} key
+ * @param {boolean} pruned whether those are shown
+ */
+function nextNode({ nodes, best }, chosen, key, pruned) {
+  if (!chosen) return best[0] + 1;
+  const index = chosen - 1;
+  /** @type {(at: number) => boolean} */
+  const shown = (at) => pruned || nodes[at].fate !== "pruned";
+  if (key === "ArrowLeft") return (nodes[index].parent ?? index) + 1;
+  if (key === "ArrowRight") {
+    const children = nodes.flatMap(({ parent }, at) => (parent === index && shown(at) ? [at] : []));
+    return (children.find((at) => best.includes(at)) ?? children[0] ?? index) + 1;
+  }
+  const beside = nodes.flatMap(({ step }, at) => (step === nodes[index].step && shown(at) ? [at] : []));
+  const at = beside.indexOf(index) + (key === "ArrowUp" ? -1 : 1);
+  return (beside[at] ?? index) + 1;
+}
+
+/**
+ * The tree as a picture; clicks and arrow keys choose a node.
+ * @param {{ look: (node: number) => void, follow: (forced: number[], step: number) => void }} act
+ */
 function tree({ look, follow }) {
-  const pruned = checkbox("Show what was pruned", () => part.again());
+  const pruned = checkbox("Show what was pruned", () => again());
   const more = element("span");
   const readout = element("div", { class: "node-text", "aria-live": "polite" });
-  const picture = drawn("svg", { tabindex: 0, role: "application" });
-  const scroll = element("div", { class: "tree-scroll" }, picture);
-  const part = element("section", { class: "tree" }, element("h4", {}, "The tree of the beam"),
-    element("div", { class: "checks" }, pruned, more), scroll, readout,
-    element("p", { class: "note" }, "A column a step, the best score on top; a box says the piece and its probability. "
-      + "Thick: the translation. Dashed: pruned. Filled: ended. Click a box, or walk with the arrow keys."));
+  const picture = drawn("svg", { tabindex: 0, role: "application", "data-figure": "beam-tree" });
+  const span = element("span", { class: "span" });
+  /** @type {(text: string, label: string, way: 1 | -1) => HTMLButtonElement} */
+  const turn = (text, label, way) => element("button", { type: "button", "aria-label": label, title: label,
+    onclick: () => { scroll.scrollLeft = (Math.round(scroll.scrollLeft / NODE.across) + way * fitting()) * NODE.across; },
+  }, text);
+  const [earlier, later] = [turn("◀", "Earlier steps", -1), turn("▶", "Later steps", 1)];
+  const turning = element("div", { class: "turning" }, earlier, span, later);
+  const scroll = element("div", { class: "tree-scroll", onscroll: () => place() }, picture);
+  const part = element("section", { class: "tree" }, element("h4", {}, "The tree of the ", term("beam", "hypothesis")),
+    element("p", { class: "note" }, "A column a step. A box says the piece, its probability (left) and its score "
+      + "(right): the log-probabilities from the start up to it, added up, in nats. The best score stands on top. "
+      + "Thick: what was written. Dashed: pruned. Filled: ended. Click a box, or walk with the arrow keys."),
+    element("div", { class: "checks" }, pruned, more), turning, scroll, readout);
   pruned.box.checked = true;
-  let road = null;
+  /** @type {Translation} */
+  let translation;
+  /** @type {SearchTree} */
+  let shown;
   let chosen = 0;
-  let shades = null;
+  /** @type {Colour[]} */
+  let shades;
 
-  part.reflect = (newRoad, course, newShades) => {
-    part.hidden = !newRoad.tree;
-    if (!newRoad.tree) return;
-    const fresh = newRoad !== road;
-    [road, chosen, shades] = [newRoad, Math.min(course.node, newRoad.tree.nodes.length), newShades];
-    if (fresh) part.again();
+  /** @type {(newTranslation: Translation, params: StepsParams, newShades: Colour[]) => void} */
+  const reflect = (newTranslation, params, newShades) => {
+    part.hidden = !newTranslation.tree;
+    if (!newTranslation.tree) return;
+    const fresh = newTranslation !== translation;
+    [translation, shown, shades] = [newTranslation, newTranslation.tree, newShades];
+    chosen = Math.min(params.node, shown.nodes.length);
+    if (fresh) again();
     else mark();
-    part.show(course.step);
+    show(params.step);
+    place();
   };
 
-  // Bring a step into sight.
-  part.show = (step) => {
+  // Columns that the screen has room for, at least one.
+  const fitting = () => Math.max(1, Math.floor((scroll.clientWidth + NODE.across - NODE.width) / NODE.across));
+
+  // Which steps are seen.
+  function place() {
+    const count = shown.cutoffs.length;
+    const { scrollLeft, scrollWidth, clientWidth } = scroll;
+    turning.hidden = scrollWidth <= clientWidth;
+    const atEnd = scrollLeft + clientWidth >= scrollWidth - 1;
+    const first = Math.min(count, Math.ceil((scrollLeft - 1) / NODE.across) + 1);
+    const last = atEnd ? count : Math.min(count, Math.floor((scrollLeft + clientWidth - NODE.width) / NODE.across) + 1);
+    span.textContent = `steps ${Math.min(first, last)} to ${last} of ${count}`;
+    earlier.disabled = scrollLeft < 1;
+    later.disabled = atEnd;
+  }
+
+  /** @param {number} step that is brought into sight */
+  function show(step) {
     if (!chosen) scroll.scrollLeft = Math.max(0, (step - 2) * NODE.across);
-  };
+  }
 
-  part.again = () => {
-    const { nodes, best } = road.tree;
+  function again() {
+    const { nodes, best, left: unsent } = shown;
     const places = treePlaces(nodes, pruned.box.checked);
     const most = Math.max(...places.map((place) => place?.y ?? 0));
     const steps = Math.max(...nodes.map(({ step }) => step)) + 1;
-    picture.setAttribute("width", steps * NODE.across);
-    picture.setAttribute("height", most + NODE.height + 4);
+    picture.setAttribute("width", String((steps - 1) * NODE.across + NODE.width + 4));
+    picture.setAttribute("height", String(most + NODE.height + 4));
     picture.setAttribute("aria-label", `The tree of the beam: ${steps} steps, ${nodes.length} expansions. `
-      + "Arrow left and right follow a hypothesis, up and down compare within a step; Enter takes the road.");
-    more.textContent = road.tree.left ? ` (the best of it; ${road.tree.left} further expansions stood lower)` : "";
+      + "Arrow left and right follow a hypothesis, up and down compare within a step; Enter goes on from there.");
+    more.textContent = unsent ? ` (the best of it; ${unsent} further expansions stood lower)` : "";
     const onBest = new Set(best);
     const edges = drawn("g", { class: "edges" });
     const boxes = drawn("g", {});
     for (let step = 0; step < steps; step++) {
-      boxes.append(drawn("text", { x: step * NODE.across + 2, y: 12, class: "column" }, `step ${step + 1}`));
+      const [left, right] = [step * NODE.across, step * NODE.across + NODE.width];
+      boxes.append(drawn("text", { x: left, y: 13, class: "column" }, `step ${step + 1}`),
+        drawn("text", { x: left + 6, y: 30, class: "legend" }, "prob."),
+        drawn("text", { x: right - 6, y: 30, class: "legend", "text-anchor": "end" }, "score"));
     }
-    nodes.forEach(({ parent, label, logProb, fate }, index) => {
+    nodes.forEach(({ parent, label, logProb, score, fate }, index) => {
       const place = places[index];
       if (!place) return;
-      const from = places[parent];
+      const from = parent === null ? null : places[parent];
       const line = `${onBest.has(index) ? "best " : ""}${fate}`;
       if (from) {
         const [x, y, to] = [from.x + NODE.width, from.y + NODE.height / 2, place.y + NODE.height / 2];
@@ -81,20 +164,22 @@ function tree({ look, follow }) {
       const box = drawn("g",
         { class: `node ${line}`, transform: `translate(${place.x} ${place.y})`, "data-node": index + 1 });
       box.append(drawn("rect", { width: NODE.width, height: NODE.height, rx: 5 }),
-        drawn("text", { x: 6, y: 16 }, shortened(label, NODE.width - 44, 13)),
-        drawn("text", { x: NODE.width - 6, y: 16, "text-anchor": "end" }, Math.exp(logProb).toFixed(2)));
+        drawn("text", { x: 6, y: 16 }, shortened(label, NODE.width - 12, 13)),
+        drawn("text", { x: 6, y: 33, class: "figure" }, Math.exp(logProb).toFixed(2)),
+        drawn("text", { x: NODE.width - 6, y: 33, class: "figure score", "text-anchor": "end" }, NATS(score)));
       box.onclick = () => look(index + 1);
       boxes.append(box);
     });
     picture.replaceChildren(edges, boxes);
     mark();
-  };
+  }
 
   function mark() {
-    for (const box of picture.querySelectorAll(".node")) {
+    for (const box of /** @type {NodeListOf<SVGElement>} */ (picture.querySelectorAll(".node"))) {
       box.classList.toggle("chosen", Number(box.dataset.node) === chosen);
     }
-    const { nodes, cutoffs, rows } = road.tree;
+    const { nodes, cutoffs, rows } = shown;
+    const { source, target } = translation.languages;
     if (!chosen) {
       readout.replaceChildren();
       return;
@@ -102,59 +187,40 @@ function tree({ look, follow }) {
     const node = nodes[chosen - 1];
     const why = {
       pruned: node.score < cutoffs[node.step]
-        ? `pruned: its score is below ${NATS(cutoffs[node.step])}, the last that was kept`
+        ? `pruned: its score is below ${NATS(cutoffs[node.step])}, the last that survived`
         : "pruned: it ends the sentence, but stood too low to do so",
-      kept: "kept", ended: "ended here", unfinished: "good enough to go on, but the search was over",
+      alive: "survived", ended: "ended here", unfinished: "good enough to go on, but the search was over",
     }[node.fate];
-    const labels = path(chosen - 1).map((index) => nodes[index].label);
+    const labels = pathTo(nodes, chosen - 1).map(({ label }) => label);
     readout.replaceChildren(
       element("p", {}, element("strong", {}, labels.join(" "))),
       element("p", {},
-        `Step ${node.step + 1}: “${node.label}” with probability ${probabilityOf(node.logProb)}, rank ${node.rank}. `
+        `Step ${node.step + 1}: ${quote(node.label)} with probability ${probabilityOf(node.logProb)}, rank ${node.rank}. `
         + `Score ${NATS(node.score)} nats, ${NATS(node.penalised)} with the length penalty; ${why}. `,
-        element("button", { type: "button", onclick: take }, "Take this road")),
+        element("button", { type: "button", onclick: take }, "Go on from here")),
       ...(rows?.node === chosen ? [
-        tintedPieces(`Looked at the source: ${rows.whose}`, road.source, rows.cross, shades),
-        tintedPieces(`Looked back at what it read: ${rows.whose}`, [road.read[0], ...labels], rows.decoder, shades),
+        ...(translation.source.length
+          ? [tintedPieces(`Looked at the source: ${rows.whose}`, translation.source, rows.cross, shades, source.direction)] : []),
+        tintedPieces(`Looked back at what it read: ${rows.whose}`, [...translation.readUpTo(0), ...labels], rows.decoder, shades,
+          target.direction),
       ] : []));
     const x = node.step * NODE.across;
     const { scrollLeft, clientWidth } = scroll;
     if (x < scrollLeft || x + NODE.width > scrollLeft + clientWidth) scroll.scrollLeft = x - clientWidth / 2;
   }
 
-  // Go on from the chosen node as if its pieces had been forced.
+  // Continue from the chosen node as if its pieces had been forced.
   function take() {
-    const { nodes } = road.tree;
-    follow(path(chosen - 1).map((index) => nodes[index].id), nodes[chosen - 1].step);
-  }
-
-  function path(index) {
-    const { parent } = road.tree.nodes[index];
-    return parent === null ? [index] : [...path(parent), index];
-  }
-
-  // The node that an arrow key leads to.
-  function next(key) {
-    const { nodes, best } = road.tree;
-    if (!chosen) return best[0] + 1;
-    const index = chosen - 1;
-    const shown = (at) => nodes[at].fate !== "pruned" || pruned.box.checked;
-    if (key === "ArrowLeft") return (nodes[index].parent ?? index) + 1;
-    if (key === "ArrowRight") {
-      const children = nodes.flatMap(({ parent }, at) => (parent === index && shown(at) ? [at] : []));
-      return (children.find((at) => best.includes(at)) ?? children[0] ?? index) + 1;
-    }
-    const beside = nodes.flatMap(({ step }, at) => (step === nodes[index].step && shown(at) ? [at] : []));
-    const at = beside.indexOf(index) + (key === "ArrowUp" ? -1 : 1);
-    return (beside[at] ?? index) + 1;
+    const { nodes } = shown;
+    follow(pathTo(nodes, chosen - 1).map(({ id }) => id), nodes[chosen - 1].step);
   }
 
   picture.onkeydown = (event) => {
-    if (event.key.startsWith("Arrow")) look(next(event.key));
+    if (event.key.startsWith("Arrow")) look(nextNode(shown, chosen, event.key, pruned.box.checked));
     else if (event.key === "Enter" && chosen) take();
     else return;
     event.preventDefault();
     event.stopPropagation();
   };
-  return part;
+  return Object.assign(part, { reflect });
 }

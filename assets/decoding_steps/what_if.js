@@ -1,10 +1,16 @@
-// What else it could have been: the candidates of a step, to be taken or banned, one to be typed, and the roads taken.
+// What else it could have been: the candidates of a step, to be taken or banned, one to be typed, and the translations
+// visited.
 
+/**
+ * The candidates of a step.
+ * @param {{ take: (piece: number) => void, ban: (piece: number) => void, type: (text: string) => void }} act
+ */
 function candidates({ take, ban, type }) {
   const list = element("ol", { class: "candidates" });
   const covered = element("p", { class: "note" });
   const typed = element("input",
     { type: "text", "aria-label": "Another piece or word", placeholder: "or type a word …" });
+  /** @param {Event} event */
   const submit = (event) => {
     event.preventDefault();
     if (typed.value.trim()) type(typed.value);
@@ -14,6 +20,11 @@ function candidates({ take, ban, type }) {
   const part = element("section", { class: "what-if" },
     element("h4", {}, "What else it could have been"), list, covered, form);
 
+  /**
+   * @param {Candidate} candidate
+   * @param {number} index
+   * @param {{ id: number, banned: Set<number> }} step
+   */
   function candidate([piece, label, logProb], index, { id, banned }) {
     const bar = element("span", { class: "amount" });
     bar.style.width = `${100 * Math.exp(logProb)}%`;
@@ -21,8 +32,8 @@ function candidates({ take, ban, type }) {
     const row = element("li", {},
       element("button", {
         type: "button", class: "take", "aria-pressed": String(piece === id), onclick: () => take(piece),
-        title: `log-probability ${logProb.toFixed(4)} nats; go on with this piece${key}`,
-      }, element("span", { class: "name" }, label), element("span", { class: "scale" }, bar),
+        title: `log-probability ${logProb.toFixed(4).replace("-", "−")} nats; go on with this piece${key}`,
+      }, element("span", { class: "name", dir: "auto" }, label), element("span", { class: "scale" }, bar),
       element("span", { class: "number" }, probabilityOf(logProb))),
       element("button", {
         type: "button", class: "ban", "aria-pressed": String(banned.has(piece)), onclick: () => ban(piece),
@@ -32,41 +43,82 @@ function candidates({ take, ban, type }) {
     return row;
   }
 
-  part.reflect = (road, step) => keepingFocus(list, "button", () => {
-    const { candidates: found, id, out, logProb, rank, entropy } = road.steps[step];
-    const banned = new Set(road.never.map(([piece]) => piece));
-    // A piece that was drawn or forced may stand far below.
-    const beyond = found.some(([piece]) => piece === id) ? [] : [[id, out, logProb]];
-    list.replaceChildren(...[...found, ...beyond].map((each, index) => candidate(each, index, { id, banned })));
-    const sum = found.reduce((total, each) => total + Math.exp(each[2]), 0);
-    const these = beyond.length ? `The last one has rank ${rank}; the ${found.length} above it` : "These";
-    covered.textContent = `${these} cover ${(100 * sum).toFixed(1)} % of the probability; `
-      + `the entropy of all is ${entropy.toFixed(2)} nats.`;
+  /** @type {(translation: Translation, step: number) => void} */
+  const reflect = (translation, step) => keepingFocus(list, "button", () => {
+    const { candidates: likeliest, id, rank, entropy } = translation.steps[step];
+    const banned = new Set(translation.suppressed.map(([piece]) => piece));
+    const listed = candidatesOf(translation.steps[step]);
+    list.replaceChildren(...listed.map((each, index) => candidate(each, index, { id, banned })));
+    const sum = likeliest.reduce((total, each) => total + Math.exp(each[2]), 0);
+    const these = listed.length > likeliest.length ? `The last one has rank ${rank}; the ${likeliest.length} above it` : "These";
+    covered.replaceChildren(`${these} cover ${(100 * sum).toFixed(1)}% of the probability; the `,
+      term("entropy", "entropy"), ` of all is ${entropy.toFixed(2)} `, term("nats", "nats"), ".");
   });
-  return part;
+  return Object.assign(part, { reflect });
 }
 
-// All roads taken, the first one on top; each shows from where it parts from the first.
-function roads(follow, allow) {
-  const list = element("ol", { class: "roads", "aria-label": "Roads" });
+/**
+ * All translations visited, the first one on top; each shows from where it differs from the first. Below, what is forced
+ * and what is suppressed.
+ * @param {{
+ *   follow: (params: Decoded, parts: number | null) => void, readElsewhere: () => void, release: () => void,
+ *   allow: (piece: number) => void,
+ * }} act
+ */
+function translations({ follow, readElsewhere, release, allow }) {
+  const title = element("h4");
+  const elsewhere = element("button", { type: "button", onclick: readElsewhere,
+    title: "Masked attention, cross attention and all other pages then read this translation" },
+  "Look at this one on the other pages");
+  const head = element("div", { class: "translations-head" }, title, elsewhere);
+  const list = element("ol", { class: "translations", "aria-label": "Translations tried" });
+  const forcedWords = element("span");
+  const forced = element("p", { class: "forced-pieces" }, forcedWords, " ", term("?", "teacher forcing"), " ",
+    element("button", { type: "button", onclick: release }, "Let the model choose"));
   const banned = element("p", { class: "banned-pieces" });
-  const part = element("div", {}, list, banned);
+  const part = element("div", {}, head, list, forced, banned);
 
-  function road({ common, own, current, how, logProb, count, course, parts }) {
+  /** @param {Visited} visited */
+  function translation({ common, own, current, read, how, logProb, count, params, parts }) {
     return element("li", {}, element("button", {
-      type: "button", "aria-pressed": String(current), onclick: () => follow(course, parts),
-      title: parts === null ? "the first road" : `parts from the first road at step ${parts + 1}`,
-    }, element("span", { class: "words" }, common, element("mark", {}, own)),
-    element("span", { class: "number" }, `${how} · ${NATS(logProb)} nats · ${count} pieces`)));
+      type: "button", "aria-pressed": String(current), onclick: () => follow(params, parts),
+      title: parts === null ? "the first one" : `differs from the first one from step ${parts + 1} on`,
+    }, element("span", { class: "words", dir: "auto" }, common, element("mark", {}, own)),
+    element("span", { class: "number" }, `${how} · ${NATS(logProb)} nats · ${count} pieces`,
+      ...(read ? [element("span", { class: "read" }, " · on the other pages")] : []))));
   }
 
-  part.reflect = ({ roads: taken, never }) => {
-    list.hidden = taken.length < 2;
-    keepingFocus(list, "button", () => list.replaceChildren(...taken.map(road)));
-    banned.hidden = !never.length;
-    banned.replaceChildren("Banned: ", ...never.flatMap(([piece, label]) => [element("button", {
+  // The one that is shown may be below what the list has room for.
+  function reveal() {
+    const shown = list.querySelector("[aria-pressed=true]");
+    if (!shown) return;
+    const [own, room] = [shown, list].map((each) => each.getBoundingClientRect());
+    if (own.bottom > room.bottom) list.scrollTop += own.bottom - room.bottom + 4;
+    if (own.top < room.top) list.scrollTop -= room.top - own.top + 4;
+  }
+
+  /** @type {(busy: boolean) => void} while another translation is on its way, this one cannot be passed on */
+  const wait = (busy) => { elsewhere.disabled = busy; };
+
+  /** @type {(translation: Translation) => void} */
+  const reflect = ({ translations: taken, suppressed, forced: beginning, readable, count, noun }) => {
+    list.hidden = head.hidden = taken.length < 2;
+    title.textContent = `${noun === "translation" ? "Translations" : "Continuations"} tried: ${taken.length}`;
+    elsewhere.hidden = !readable || taken.some(({ current, read }) => current && read);
+    keepingFocus(list, "button", () => list.replaceChildren(...taken.map(translation)));
+    reveal();
+    forced.hidden = !beginning;
+    if (beginning) {
+      const all = beginning.count === count;
+      const pieces = beginning.count === 1 ? "first piece" : `first ${beginning.count} pieces`;
+      forcedWords.textContent = beginning.given
+        ? "Forced from beginning to end: this translation was given, and the model only reads it."
+        : `Forced, whatever the method: ${all ? "all of it" : `the ${pieces}`}, ${quote(beginning.text)}.`;
+    }
+    banned.hidden = !suppressed.length;
+    banned.replaceChildren("Banned: ", ...suppressed.flatMap(([piece, label]) => [element("button", {
       type: "button", "aria-label": `Allow ${label} again`, title: "Allow it again", onclick: () => allow(piece),
     }, `${label} ×`), " "]));
   };
-  return part;
+  return Object.assign(part, { reflect, wait });
 }

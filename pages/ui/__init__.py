@@ -1,1 +1,1 @@
-"""What the pages share."""
+"""Everything of the pages but their scripts; tests/unit/test_borders.py lists the floors."""

@@ -2,88 +2,385 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+import gc
+import threading
+from collections.abc import Callable, Set
+from functools import wraps
+from pathlib import Path
+from typing import ParamSpec, TypeVar
+from weakref import WeakKeyDictionary
 
-import streamlit as st
-
-from transformer.options import RunOptions
-from transformer.road import Found, Road, Way
-from transformer.trace import Trace
+from pages.ui.script_runs import SCRIPT_RUNS
+from pages.ui.shared import SharedResults, place_shown
+from pages.ui.turns import Turns
+from transformer.ablation.continuation import Continuation, continue_from
+from transformer.ablation.continuation import reread as read_again
+from transformer.ablation.effect import Effect, effect_of
+from transformer.ablation.importance import MeasuredImportance, head_importance
+from transformer.ablation.removal import RemovalCurve, least_important_first, random_order, removal_curve
+from transformer.ablation.scoring import Scores
+from transformer.analysis.heads.metrics import HeadMetrics, head_metrics
+from transformer.attribution.attribution import Attribution, Method, Target
+from transformer.attribution.deletion import DeletionCurves
+from transformer.attribution.direct_logits import DirectLogits
+from transformer.attribution.direct_logits import direct_logits as components_of_logits
+from transformer.decoding.settings import DecodingSettings
+from transformer.devices import use_one_thread
+from transformer.interventions import AS_TRAINED, Interventions, Mode
+from transformer.language_modelling.checkpoint import LoadedLanguageModel, load_language_model
+from transformer.language_modelling.head_scores import HeadScores, head_scores
+from transformer.language_modelling.scoring import TextScore
+from transformer.language_modelling.tracing import TracedContinuation
+from transformer.language_modelling.tracing import trace_continuation as continue_and_trace
+from transformer.language_modelling.tracing import trace_text as score_and_trace
+from transformer.malloc import return_freed_memory
+from transformer.paths import MODEL
+from transformer.trace import Kind, Trace
+from transformer.translation import TracedTranslation, Translation
 from transformer.translator import Translator
 from transformer.weights import Weights
 
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+MODEL_LOCK = Turns(told=place_shown, meanwhile=SCRIPT_RUNS)
+# What takes seconds for a long sentence has turns of its own, so that nobody waits for it who wants a translation.
+LONG_RUNS = Turns(told=place_shown, meanwhile=SCRIPT_RUNS)
+# Whoever waits for a model keeps nobody from running another.
+LOADING_LOCK = threading.Lock()
+# A model computes the same as another one with the same weights on the same device.
+IDENTITY = {kind: lambda model: (model.version, model.device) for kind in (Translator, LoadedLanguageModel)}
+# Hundreds of usual sentences, or five at the limit on length with all that is recorded of them.
+RUNS = SharedResults(limit=160 * 2**20, identity=IDENTITY, waiting=SCRIPT_RUNS.given_up)
+# Each takes as long to load as everything else together, and much of the machine's memory.
+MODELS = SharedResults(limit=2, size=lambda model: 1, waiting=SCRIPT_RUNS.given_up)
+# On the CPU they are the model's own memory, so they go when it goes.
+WEIGHTS: WeakKeyDictionary[Translator, Weights] = WeakKeyDictionary()
 
-@st.cache_resource(show_spinner="Loading the model …", max_entries=3)
-def load_translator(device: str) -> Translator:
-    """The shipped model on a device.
+
+def one_at_a_time(run: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """Make a function that runs the model wait until nobody else does."""
+
+    @wraps(run)
+    def queued(*args: Arguments.args, **settings: Arguments.kwargs) -> Result:
+        with MODEL_LOCK:
+            return run(*args, **settings)
+
+    return queued
+
+
+@MODELS.remember("Loading the model …")
+def load_translator(device: str, folder: Path = MODEL) -> Translator:
+    """A model on a device.
+
+    Args:
+        folder: of the model.
 
     Raises:
         AtlasError: the model or the device cannot be used; the message says what to do.
     """
-    return Translator.load(device=device)
+    with SCRIPT_RUNS.given_up(), LOADING_LOCK:
+        # First: three may be more than the machine has room for.
+        MODELS.make_room(1)
+        translator = Translator.load(folder, device)
+        settle()
+    return translator
 
 
-@st.cache_resource(show_spinner="Translating …", max_entries=32)
-def translate(_translator: Translator, version: str, device: str, text: str) -> Trace:
-    """The trace of translating `text`, which nobody can change, so that all sessions may share it.
+@MODELS.remember("Loading the language model …")
+def load_language(device: str, folder: Path) -> LoadedLanguageModel:
+    """A language model on a device; otherwise as `load_translator`."""
+    with LOADING_LOCK:
+        MODELS.make_room(1)
+        loaded = load_language_model(folder, device)
+        settle()
+    return loaded
 
-    At the limit on length a trace takes 30 MB, hence the few entries.
+
+def settle() -> None:
+    """Prepare this process for a server's work; called when what stays in memory has been loaded."""
+    use_one_thread()
+    return_freed_memory()
+    # A search for garbage takes 90 ms while it looks through torch's modules, and nobody is answered meanwhile; what is
+    # frozen is not looked at again. What was frozen with a model that is gone is not kept for it.
+    gc.unfreeze()
+    gc.collect()
+    gc.freeze()
+
+
+def trace(translator: Translator, text: str, target: str = "", interventions: Interventions = AS_TRAINED) -> Trace:
+    """The trace of reading a translation of `text`, or of writing one.
+
+    Nobody can change a trace, so that all sessions share it.
 
     Args:
-        version, device: of the translator; they tell its traces from others in the cache.
+        target: the translation; empty for the one that this run writes.
+        interventions: what the run changes.
 
     Raises:
-        AtlasError: the text cannot be translated; the message says what to do.
+        AtlasError: a text cannot be read; the message says what to do.
     """
-    return _translator.translate(text)
+    return _trace(translator, text, target, interventions)
 
 
-@st.cache_resource(show_spinner="Reading …", max_entries=32)
-def read(_translator: Translator, version: str, device: str, text: str, target: str) -> Trace:
-    """The trace of reading a given translation; otherwise as `translate`."""
-    return _translator.read(text, target)
+@RUNS.remember("Translating …")
+def _trace(translator: Translator, text: str, target: str, interventions: Interventions) -> Trace:
+    if not target and interventions == AS_TRAINED:
+        # What a hall full of people asks for.
+        return MODEL_LOCK.together((translator.version, translator.device), text, translator.trace_together)
+    with MODEL_LOCK:
+        return translator.trace(text, target or None, interventions=interventions)
 
 
-@st.cache_resource(show_spinner="Computing the scores …", max_entries=8)
-def detailed(
-    _translator: Translator, version: str, device: str, text: str, target: str, options: RunOptions
-) -> Trace:
-    """As `read`, or as `translate` if `target` is empty, with scores, queries, keys, values, head outputs and the
-    residual stream.
+@RUNS.remember("Computing the scores …")
+@one_at_a_time
+def detailed_trace(translator: Translator, text: str, target: str, interventions: Interventions) -> Trace:
+    """As `trace`, with scores, queries, keys, values, head outputs and the residual stream."""
+    return translator.trace(text, target or None, details=True, interventions=interventions)
+
+
+@RUNS.remember()
+def metrics(translator: Translator, text: str, target: str, kind: Kind) -> HeadMetrics:
+    """What every head of a kind does in a trace.
 
     Args:
-        options: parts of the model to leave out; they tell a run from the one of the whole model in the cache.
+        text, target: of `trace`.
+        kind: of attention.
     """
-    if target:
-        return _translator.read(text, target, details=True, options=options)
-    return _translator.translate(text, details=True, options=options)
+    return head_metrics(trace(translator, text, target), kind, translator.tokenizer.key_scores(kind))
 
 
-@st.cache_resource(show_spinner="Reading …", max_entries=32)
-def varied(
-    _translator: Translator, version: str, device: str, text: str, target: str, options: RunOptions
-) -> Trace:
-    """As `detailed`, without the details."""
-    if target:
-        return _translator.read(text, target, options=options)
-    return _translator.translate(text, options=options)
-
-
-@st.cache_resource(show_spinner="Reading the weights …", max_entries=3)
-def weights(_translator: Translator, version: str, device: str) -> Weights:
+def weights(translator: Translator) -> Weights:
     """The model's parameters, which nobody can change."""
-    return _translator.weights()
+    found = WEIGHTS.get(translator)
+    if found is None:
+        # Of two that are made at once one stays.
+        found = WEIGHTS.setdefault(translator, translator.weights())
+    return found
 
 
-@st.cache_resource(show_spinner="Decoding …", max_entries=16)
-def road(
-    _translator: Translator, version: str, device: str, text: str, way: Way, forced: tuple[int, ...], never: Set[int]
-) -> Road:
-    """A translation and all that was computed along it; otherwise as `translate`."""
-    return _translator.road(text, way, forced=forced, never=never)
+@RUNS.remember("Decoding …")
+@one_at_a_time
+def trace_decoding(
+    translator: Translator, text: str, settings: DecodingSettings, forced: tuple[int, ...], suppressed: Set[int]
+) -> TracedTranslation:
+    """A translation that was decoded, and all that was computed for it.
+
+    Args:
+        settings: how it is decoded.
+        forced: ids of the pieces that it begins with.
+        suppressed: ids that are never taken.
+
+    Raises:
+        AtlasError: there is no such translation; the message says what to do.
+    """
+    return translator.trace_decoding(text, settings, prefix=forced, suppressed=suppressed)
 
 
-@st.cache_resource(show_spinner="Decoding …", max_entries=64)
-def found(_translator: Translator, version: str, device: str, text: str, way: Way) -> Found:
-    """A translation alone; otherwise as `translate`."""
-    return _translator.search(text, way)
+@RUNS.remember("Decoding …")
+@one_at_a_time
+def translate(translator: Translator, text: str, settings: DecodingSettings) -> Translation:
+    """A translation alone; otherwise as `trace_decoding`."""
+    return translator.translate(text, settings)
+
+
+@RUNS.remember("Asking what mattered …")
+def attribution(
+    translator: Translator, text: str, target: str, method: Method, targets: tuple[Target, ...], words: bool
+) -> Attribution:
+    """What mattered for pieces that a trace predicts, by one method.
+
+    Args:
+        text, target: of `trace`.
+        method, targets, words: of `Translator.attribute`; no targets are all pieces.
+    """
+    detailed = detailed_trace(translator, text, target, AS_TRAINED)
+    with LONG_RUNS:
+        return translator.attribute(detailed, method, targets or None, words=words)
+
+
+@RUNS.remember("Deleting words …")
+def deletion_curves(
+    translator: Translator, text: str, target: str, method: Method, explained: Target, words: bool,
+    columns: tuple[int, ...],
+) -> DeletionCurves:
+    """How fast the prediction falls when words go in the order of a method.
+
+    Args:
+        text, target: of `trace`.
+        method, explained, words: of `attribution`.
+        columns: of the source, to be deleted.
+    """
+    scores = attribution(translator, text, target, method, (explained,), words)
+    detailed = detailed_trace(translator, text, target, AS_TRAINED)
+    with LONG_RUNS:
+        return translator.deletion_curves(detailed, scores, columns)
+
+
+@RUNS.remember("Taking the logit apart …")
+def direct_logits(translator: Translator, text: str, target: str, explained: Target) -> DirectLogits:
+    """What every component of the decoder adds to a logit.
+
+    Args:
+        text, target: of `trace`.
+        explained: which logit.
+
+    Raises:
+        ValueError: the model is post-norm.
+    """
+    detailed, arrays = detailed_trace(translator, text, target, AS_TRAINED), weights(translator)
+    with LONG_RUNS:
+        return components_of_logits(detailed, arrays, [explained])
+
+
+@RUNS.remember("Translating without them …")
+@one_at_a_time
+def effect(translator: Translator, text: str, target: str, interventions: Interventions, draws: int) -> Effect:
+    """A sentence with and without interventions.
+
+    Args:
+        text, target: of `trace`.
+        draws: of the mode "resample".
+
+    Raises:
+        AtlasError: the model has no such part; the message says what to do.
+    """
+    return effect_of(translator, text, interventions, target or None, draws=draws)
+
+
+@RUNS.remember("Running the changed model …")
+def reread(translator: Translator, text: str, target: str, interventions: Interventions) -> Trace:
+    """What a changed model computes when it reads the translation that `trace` has.
+
+    Raises:
+        AtlasError: the model or the sentence has no such part; the message says what to do.
+    """
+    before = trace(translator, text, target)
+    with MODEL_LOCK:
+        return read_again(translator, before, interventions)
+
+
+@RUNS.remember()
+def changed_metrics(
+    translator: Translator, text: str, target: str, interventions: Interventions, kind: Kind
+) -> HeadMetrics:
+    """What every head of a kind does in a trace of `reread`."""
+    return head_metrics(reread(translator, text, target, interventions), kind, translator.tokenizer.key_scores(kind))
+
+
+@RUNS.remember("Writing on from there …")
+def continuation(
+    translator: Translator, text: str, target: str, interventions: Interventions, step: int | None
+) -> Continuation:
+    """How a changed model writes the translation on.
+
+    Args:
+        text, target, interventions: of `reread`.
+        step: of `transformer.ablation.continuation.continue_from`.
+
+    Raises: those of `reread`.
+    """
+    before, after = trace(translator, text, target), reread(translator, text, target, interventions)
+    with MODEL_LOCK:
+        return continue_from(translator, before, after, step)
+
+
+@RUNS.remember("Switching every head off …")
+def importance(
+    translator: Translator, text: str, target: str, mode: Mode, seed: int, draws: int
+) -> MeasuredImportance:
+    """What every head is worth to a translation.
+
+    Args:
+        text, target: of `trace`.
+        mode: what is put in the place of a head.
+        seed, draws: of the mode "resample".
+    """
+    with LONG_RUNS:
+        return head_importance(translator, text, target or None, mode=mode, seed=seed, draws=draws)
+
+
+@RUNS.remember("Switching heads off …")
+def score(translator: Translator, text: str, target: str, variants: tuple[Interventions, ...]) -> Scores:
+    """How the model, changed in many ways, reads one translation.
+
+    Args:
+        text, target: of `trace`.
+        variants: the changes.
+    """
+    with LONG_RUNS:
+        return translator.score(text, target or None, variants)
+
+
+@RUNS.remember("Removing the heads one after the other …")
+def removal_curves(
+    translator: Translator, text: str, target: str, mode: Mode, seed: int, draws: int, orders: int
+) -> tuple[RemovalCurve, ...]:
+    """The log-probability of a translation while heads are removed: first those of which `importance` measures the
+    least, then those of which its gradient does, then so many random orders.
+
+    Args:
+        text, target, mode, seed, draws: of `importance`; of the draws the curves take the first.
+        orders: how many random ones.
+    """
+    found, config = importance(translator, text, target, mode, seed, draws), translator.config
+    ranked = [least_important_first(config, found.measured), least_important_first(config, found.estimated)]
+    ranked += [random_order(config, number) for number in range(orders)]
+    written = target or [piece.id for piece in trace(translator, text).predicted_pieces]
+    curves = []
+    for order in ranked:
+        # Others have their turn between two orders.
+        with LONG_RUNS:
+            curves.append(removal_curve(translator, text, written, order, mode=mode, seed=seed))
+    return tuple(curves)
+
+
+@RUNS.remember("Writing …")
+@one_at_a_time
+def trace_continuation(
+    loaded: LoadedLanguageModel, text: str, settings: DecodingSettings, limit: int, forced: tuple[int, ...],
+    suppressed: Set[int],
+) -> TracedContinuation:
+    """How a language model goes on from a beginning, and all that was computed for it.
+
+    Args:
+        text, settings, limit, forced, suppressed: of `transformer.language_modelling.tracing.trace_continuation`.
+
+    Raises:
+        AtlasError: the beginning is too long; the message says what to do.
+    """
+    return continue_and_trace(loaded, text, settings, limit=limit, forced=forced, suppressed=suppressed)
+
+
+@RUNS.remember()
+def continuation_metrics(
+    loaded: LoadedLanguageModel, text: str, settings: DecodingSettings, limit: int, forced: tuple[int, ...],
+    suppressed: Set[int],
+) -> HeadMetrics:
+    """What every head does in a trace of `trace_continuation`."""
+    # Pieces are numbered as they were merged, the most frequent first.
+    scores = [-float(number) for number in range(loaded.tokenizer.size)]
+    traced = trace_continuation(loaded, text, settings, limit, forced, suppressed)
+    return head_metrics(traced.trace, "decoder", scores)
+
+
+@RUNS.remember("Reading …")
+@one_at_a_time
+def trace_text(loaded: LoadedLanguageModel, text: str) -> tuple[TextScore, Trace]:
+    """The probability of a text, and what was computed for it.
+
+    Raises:
+        AtlasError: the text is empty or too long; the message says what to do.
+    """
+    return score_and_trace(loaded, text)
+
+
+@RUNS.remember("Reading random patterns …")
+def copying_scores(loaded: LoadedLanguageModel) -> HeadScores:
+    """How much every head looks at the previous piece, and how much it continues a pattern.
+
+    Raises:
+        ValueError: the vocabulary is too small for a pattern.
+        AtlasError: the model has learned too few positions for one.
+    """
+    with LONG_RUNS:
+        return head_scores(loaded.model)

@@ -1,45 +1,105 @@
-"""Which pages there are, and how each finds its frame."""
+"""The pages, and how each of them runs within app.py."""
 
 from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Mapping
 
 import streamlit as st
 
-from pages.ui.state import follow_address
+from pages.ui.components.diagram import where_you_are
+from pages.ui.lecture.bar import lecture_bar, opened_page
+from pages.ui.lecture.figure import lecture_style
+from pages.ui.session import address, follow_address
 
 ROUTED = "_routed"
 MODEL = "transformer.translator"
+FIRST = "translate"
+# Titles by file, and so by address, in menus by what a page is for: all titles in one row do not fit a projector.
+SECTIONS = {
+    "Look": {
+        "translate": "Translate",
+        "encoder_attention": "Encoder attention",
+        "masked_attention": "Masked attention",
+        "cross_attention": "Cross attention",
+        "decoding": "Decoding step by step",
+        "language_model": "Language model",
+        "compare_heads": "Compare heads",
+        "gallery": "Gallery of heads",
+    },
+    "Ask": {
+        "switch_heads_off": "Switch heads off",
+        "change_attention": "Change what it looks at",
+        "what_mattered": "What mattered",
+    },
+    "Understand": {
+        "positional_encoding": "Positional encoding",
+        "inside_a_layer": "Inside a layer",
+        "backpropagation": "Backpropagation",
+    },
+    "Build": {
+        "training_lab": "Training lab",
+        "long_texts": "Long texts",
+    },
+    "Learn": {
+        "lessons": "Lessons",
+        "about": "About the model",
+    },
+}
 
 
 def pages() -> dict[str, list[st.Page]]:
-    """All pages by section, in the order of the menu."""
+    """All pages by section."""
     return {
-        "": [
-            st.Page("pages/translate.py", title="Translate", default=True),
-            st.Page("pages/encoder_attention.py", title="Encoder attention"),
-            st.Page("pages/masked_attention.py", title="Masked attention"),
-            st.Page("pages/cross_attention.py", title="Cross attention"),
-            st.Page("pages/decoding.py", title="Decoding step by step"),
-            st.Page("pages/compare_heads.py", title="Compare heads"),
-            st.Page("pages/positional_encoding.py", title="Positional encoding"),
-            st.Page("pages/inside_a_layer.py", title="Inside a layer"),
-            st.Page("pages/about.py", title="About the model"),
+        section: [
+            st.Page(f"pages/{name}.py", title=title, default=name == FIRST) for name, title in listed.items()
         ]
+        for section, listed in SECTIONS.items()
     }
 
 
 def navigate() -> None:
     """Run the chosen page; called by app.py alone."""
-    page = st.navigation(pages(), position="top")
-    follow_address(page.url_path)
+    sections = pages()
+    page = st.navigation(sections, position="top")
+    name = page.url_path or FIRST
+    slide = opened_page(name)
+    _mark_open(page, sections)
+    # A slide's address belongs to its own page: on the page that is left, the back button would find it.
+    follow_address(page.url_path, write=slide is None)
+    lecture_style()
+    lecture_bar(name, {name: title for listed in SECTIONS.values() for name, title in listed.items()}, FIRST)
+    # With its address, which would otherwise be one more stop of the back button.
+    open_page(slide, address())
+    with st.container(key="where_you_are"):
+        open_page(where_you_are(name))
     if MODEL not in sys.modules:
         # Torch takes seconds to import; the first visitor of a server should see that something happens.
         with st.spinner("Starting the Transformer …"):
             importlib.import_module(MODEL)
     st.session_state[ROUTED] = True
     page.run()
+
+
+def open_page(name: str | None, address: Mapping[str, str] | None = None) -> None:
+    """Go to the page of a file, as a box of the drawing asks for; stay where it names none.
+
+    Args:
+        address: parameters that the page is opened with.
+    """
+    if any(name in listed for listed in SECTIONS.values()):
+        st.switch_page(f"pages/{name}.py", query_params=address)
+
+
+def _mark_open(page: st.Page, sections: dict[str, list[st.Page]]) -> None:
+    """Let the menu that holds the open page name it: Streamlit marks it only inside, where it shows once opened."""
+    at = next(number for number, listed in enumerate(sections.values(), 1) if page in listed)
+    menu = f"[data-testid=stTopNav] > :nth-child({at}) [data-testid=stTopNavSection]"
+    st.html(f"""<style>
+    {menu} {{ box-shadow: inset 0 -2px currentColor; border-radius: 0; }}
+    {menu} p::after {{ content: ": {page.title}"; font-weight: 600; }}
+    </style>""")
 
 
 def ensure_router() -> None:

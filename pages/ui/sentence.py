@@ -2,19 +2,59 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import streamlit as st
 
-from pages.ui import inference, state
-from pages.ui.plain import BYTE, markdown
-from transformer.analysis.heads import HeadMetrics, head_metrics
-from transformer.devices import available_devices
+from pages.ui import inference, session
+from pages.ui.components.attention_browser import at_telling_head
+from pages.ui.components.text_box import text_box
+from pages.ui.model_picker import (
+    chosen_languages,
+    chosen_model,
+    device_choice,
+    examples,
+    model_choice,
+    several_models,
+    ships,
+    translator,
+)
+from pages.ui.params.attention import AttentionParams
+from pages.ui.target_language import kept_code, language_choice, text_of_box
+from pages.ui.text.glossary import explain
+from pages.ui.text.hints import hints
+from pages.ui.text.markup import BYTE, markdown
+from pages.ui.text.number_format import parameter_count, typeset
+from transformer.ablation.continuation import Continuation
+from transformer.ablation.effect import Effect
+from transformer.ablation.importance import MeasuredImportance
+from transformer.ablation.removal import RemovalCurve
+from transformer.analysis.heads.metrics import HeadMetrics
+from transformer.attribution.attribution import Attribution, Method, Target
+from transformer.attribution.deletion import DeletionCurves
+from transformer.attribution.direct_logits import DirectLogits
 from transformer.errors import AtlasError
-from transformer.options import AS_TRAINED, RunOptions
+from transformer.interventions import AS_TRAINED, DEFAULT_DRAWS, Interventions, Mode
+from transformer.languages import Languages
+from transformer.texts import MAX_PIECES
 from transformer.trace import Kind, Trace
-from transformer.translator import MAX_PIECES, Translator
+from transformer.translator import Translator
+from transformer.vocabulary import split_code
 from transformer.weights import Weights
+
+# How many translations were given: so many boxes for one were open, and are closed.
+ANOTHER = "another_translation"
+# A translation without a piece.
+NOTHING = "*(nothing: the end symbol came first)*"
+# Sentences that are offered where nothing can be read.
+OFFERED = 3
+LESSONS = "pages/lessons.py"
+# What the model that ships is known for.
+LIMITS = (
+    " A model this small copes with plain everyday sentences at best; it often gets rare words, names and numbers "
+    "wrong."
+)
 
 
 @dataclass(frozen=True)
@@ -36,106 +76,233 @@ class Reading:
         """Whether the reader gave the translation."""
         return self.trace is not self.own
 
+    @property
+    def languages(self) -> Languages:
+        """What the model reads, and what it writes, here."""
+        code, _ = split_code(self.trace.source_text, self.translator.tokenizer.codes)
+        return self.translator.languages.asked_for(code)
+
+    @property
+    def _target(self) -> str:
+        """The translation that the reader gave; empty if there is none."""
+        return self.trace.target_text if self.given else ""
+
     def metrics(self, kind: Kind) -> HeadMetrics:
         """What every head of a kind does with the sentence."""
-        return head_metrics(self.trace, kind, self.translator.tokenizer.scores)
+        return inference.metrics(self.translator, self.trace.source_text, self._target, kind)
 
-    def detailed(self, options: RunOptions = AS_TRAINED) -> Trace:
+    def choice(self, kind: Kind) -> AttentionParams:
+        """The head that is shown of a kind: the one that somebody chose, else the telling one of the sentence."""
+        shape = self.trace.attention(kind).shape[:2]
+        return at_telling_head(session.attention(kind), self.metrics(kind)).within(*shape)
+
+    def detailed(self, interventions: Interventions = AS_TRAINED) -> Trace:
         """The trace with everything that was computed, by a run that may leave parts of the model out.
 
         A run without parts writes its own translation, unless the reader gave one.
         """
-        model, target = self.translator, self.trace.target_text if self.given else ""
-        return inference.detailed(model, model.version, model.device, self.trace.source_text, target, options)
+        return inference.detailed_trace(self.translator, self.trace.source_text, self._target, interventions)
 
     def weights(self) -> Weights:
         """The model's parameters."""
-        model = self.translator
-        return inference.weights(model, model.version, model.device)
+        return inference.weights(self.translator)
+
+    def attribution(self, method: Method, *targets: Target, words: bool) -> Attribution:
+        """What mattered for some targets, by one method; without targets, for every predicted piece."""
+        return inference.attribution(
+            self.translator, self.trace.source_text, self._target, method, targets, words
+        )
+
+    def deletion_curves(
+        self, method: Method, explained: Target, columns: tuple[int, ...], *, words: bool
+    ) -> DeletionCurves:
+        """How fast a prediction falls when columns of the source go in the order of a method."""
+        return inference.deletion_curves(
+            self.translator, self.trace.source_text, self._target, method, explained, words, columns
+        )
+
+    def direct_logits(self, explained: Target) -> DirectLogits:
+        """What every component of the decoder adds to a logit; for pre-norm models."""
+        return inference.direct_logits(self.translator, self.trace.source_text, self._target, explained)
+
+    def effect(self, interventions: Interventions, draws: int = DEFAULT_DRAWS) -> Effect:
+        """The sentence with and without interventions."""
+        return inference.effect(self.translator, self.trace.source_text, self._target, interventions, draws)
+
+    def reread(self, interventions: Interventions) -> Trace:
+        """The same translation, read by a changed model.
+
+        Raises:
+            AtlasError: the model or the sentence has no such part; the message says what to do.
+        """
+        return inference.reread(self.translator, self.trace.source_text, self._target, interventions)
+
+    def changed_metrics(self, kind: Kind, interventions: Interventions) -> HeadMetrics:
+        """What every head of a kind does in `reread`."""
+        return inference.changed_metrics(self.translator, self.trace.source_text, self._target, interventions, kind)
+
+    def continuation(self, interventions: Interventions, step: int | None) -> Continuation:
+        """How a changed model writes the translation on from a step, or from the telling one.
+
+        Raises: those of `reread`.
+        """
+        return inference.continuation(self.translator, self.trace.source_text, self._target, interventions, step)
+
+    def importance(self, mode: Mode, seed: int = 0, draws: int = DEFAULT_DRAWS) -> MeasuredImportance:
+        """What every head is worth to the translation."""
+        return inference.importance(self.translator, self.trace.source_text, self._target, mode, seed, draws)
+
+    def removal_curves(
+        self, mode: Mode, orders: int, seed: int = 0, draws: int = DEFAULT_DRAWS
+    ) -> tuple[RemovalCurve, ...]:
+        """The translation while heads are removed: in the measured order, in the gradient's, and in random ones."""
+        return inference.removal_curves(
+            self.translator, self.trace.source_text, self._target, mode, seed, draws, orders
+        )
 
 
-def translator() -> Translator:
-    """The model on the chosen device; stops the page with one message if there is none."""
-    devices = available_devices()
-    device = st.session_state.get(state.DEVICE)
-    try:
-        return inference.load_translator(device if device in devices else devices[0])
-    except AtlasError as error:
-        st.error(markdown(str(error)), icon=":material/error:")
-        st.stop()
+def read_sentence(*, introduced: bool = False) -> Reading:
+    """Draw the box and translate what was sent; stops the page with one message if that cannot be done.
 
+    Args:
+        introduced: say first what this is.
+    """
+    introduction = st.container() if introduced else None
+    source = chosen_languages().source.name
+    folder = chosen_model()
+    offered, codes = examples(folder), folder.codes if folder else ()
 
-def device_choice() -> None:
-    """Where the model runs: chosen by itself, and open to another choice."""
-    devices = available_devices()
-    st.selectbox(
-        "Device", devices, key=state.DEVICE, persist_state="session", format_func=str.upper,
-        help="The fastest one of this machine is chosen by itself.",
+    def read(typed: str) -> None:
+        session.read_text(kept_code(typed, codes))
+
+    def write_in() -> None:
+        language_choice(codes)
+
+    def pick() -> None:
+        _example_choice(offered, codes)
+
+    beside: dict[Callable[[], None], float] = {}
+    if codes:
+        beside[write_in] = 3.4
+    if offered:
+        beside[pick] = 2.8 if several_models() else 4
+    if several_models():
+        beside[model_choice] = 4.9
+    typed_width = 8 if codes else 8.6 if several_models() else 10
+    form_place, *places, device_place = st.columns(
+        [typed_width, *beside.values(), 2.4 if codes else 2], vertical_alignment="bottom"
     )
-
-
-def read_sentence() -> Reading:
-    """Draw the form and translate what it holds; stops the page with one message if that cannot be done."""
-    form_place, example_place, device_place = st.columns([10, 4, 2], vertical_alignment="bottom")
-    with form_place, st.form("sentence", border=False):
-        text_place, button_place = st.columns([6, 2], vertical_alignment="bottom")
-        text = text_place.text_input(
-            f"English sentence, up to {MAX_PIECES} pieces", key=state.TEXT,
-            placeholder="Type an English sentence …",
+    with form_place:
+        text_box(
+            "sentence", text_of_box(codes), read, label=f"{source} sentence, up to {MAX_PIECES} pieces",
+            placeholder=f"Type a sentence in {source} …", button="Translate", primary=True,
+            asked=session.box_request(), help=f"Piece: {explain('piece')}",
         )
-        button_place.form_submit_button("Translate", type="primary", width="stretch")
-    with example_place:
-        st.selectbox(
-            "or an example", state.EXAMPLES, index=None, key="example", on_change=state.use_example,
-            placeholder="Choose one …",
-        )
+    for place, draw in zip(places, beside, strict=True):
+        with place:
+            draw()
     with device_place:
         device_choice()
     # Only now: whoever has chosen a device that fails needs the box to choose another.
-    model = translator()
+    model, text, target = translator(), session.text(), session.target()
+    if introduction is not None:
+        with introduction, st.container(horizontal=True, vertical_alignment="center", key="introduction"):
+            with st.container(width="stretch"):
+                st.markdown(
+                    f"**See how a Transformer translates {source} into {chosen_languages().target.name}.** *Attention* "
+                    "is how each word takes in what it needs from the others, some more than others. Type a sentence, "
+                    "press *Translate*, then open any box of the drawing."
+                )
+            st.page_link(LESSONS, label="New to this? Take the lessons", icon=":material/school:")
     try:
-        own = inference.translate(model, model.version, model.device, text or "")
+        own = inference.trace(model, text)
     except AtlasError as error:
         st.warning(markdown(str(error)), icon=":material/edit:")
+        _offer_sentences(offered, codes)
         st.stop()
-    target = st.session_state[state.TARGET]
     trace = own
     if target.strip():
         try:
-            trace = inference.read(model, model.version, model.device, text, target)
+            trace = inference.trace(model, text, target)
         except AtlasError as error:
             st.warning(markdown(str(error)), icon=":material/edit:")
     return Reading(model, own, trace)
 
 
-def show_translation(reading: Reading, *, large: bool = False, label: str = "German") -> None:
+def _example_choice(offered: Sequence[str], codes: Sequence[str]) -> None:
+
+    def use() -> None:
+        if st.session_state.example in offered:
+            session.try_sentence(kept_code(st.session_state.example, codes))
+        st.session_state.example = None
+
+    st.selectbox(
+        "or an example", offered, index=None, key="example", on_change=use, placeholder="Choose …",
+    )
+
+
+def _offer_sentences(offered: Sequence[str], codes: Sequence[str]) -> None:
+    """Something to read, for whoever has nothing that can be read."""
+    if not offered:
+        return
+    st.markdown("Or try one of these:")
+    with st.container(horizontal=True):
+        for number, sentence in enumerate(offered[:OFFERED]):
+            st.button(
+                sentence, key=f"try_{number}", on_click=session.try_sentence, args=(kept_code(sentence, codes),)
+            )
+
+
+def show_translation(
+    reading: Reading, *, large: bool = False, label: str = "", beside: Callable[[], None] | None = None
+) -> None:
     """The translation, how long both sentences are, and a way to have another translation read.
 
     Args:
         reading: of which the model's own translation is shown, and the given one if there is one.
         large: as the page's headline, with what it took.
-        label: what the model's own is called where it is no headline.
+        label: what the model's own is called where it is no headline; empty for its language.
+        beside: draws another button of the page.
     """
-    words, other = st.columns([7, 3], vertical_alignment="center")
-    with words:
-        _show_words(reading.own, large=large, label=label)
-    another = other.popover("Another translation", icon=":material/compare_arrows:", width="stretch")
-    with another, st.form("another", border=False):
-        st.text_input(
-            "Why not this one?", key=state.TARGET, placeholder="Type a German translation …",
-            help="The model reads it piece by piece as if it had written it itself (teacher forcing).",
+    target = markdown(reading.languages.target.name)
+    with st.container(horizontal=True, vertical_alignment="center", key="translation"):
+        with st.container(width="stretch"):
+            _show_words(reading.own, large=large, label=label or target)
+        if beside is not None:
+            beside()
+        another = st.popover(
+            "Let it read my translation", icon=":material/compare_arrows:", on_change="rerun",
+            key=f"{ANOTHER}_{st.session_state.get(ANOTHER, 0)}",
         )
-        st.form_submit_button("Let the model read it")
+    with another:
+        text_box(
+            "another", session.target(), _read_another, label=f"Your {target} translation",
+            placeholder=f"Type a translation into {target} …", button="Let the model read it",
+            asked=session.box_request(), belongs=reading.own.source_text,
+            help=f"Teacher forcing: {explain('teacher forcing')}",
+        )
     if reading.given:
         read, back = st.columns([7, 3], vertical_alignment="center")
+        origin = session.origin(reading.trace.target_text)
+        whose = f"from {markdown(origin)}" if origin else "given, not the model's own"
         read.markdown(
-            f"**Read instead:** {markdown(reading.trace.target_text)}  \n{likelihood(reading.trace)}; "
-            f"the model's own: {likelihood(reading.own)}."
+            f"**The model now reads:** {markdown(reading.trace.target_text)} ({whose})  \n{likelihood(reading.trace)}; "
+            f"the model's own: {likelihood(reading.own)}.", help=explain("log-probability", "nats", "piece"),
         )
-        back.button("Back to the model's own", on_click=state.read_own, width="stretch")
-    remarks = [*([_effort(reading)] if large else []), *_warnings(reading.own)]
+        back.button("Back to the model's own", on_click=session.read_own_translation, width="stretch")
+    remarks = [*([_effort(reading)] if large else []), *_warnings(reading)]
     if remarks:
         st.caption(" ".join(remarks))
+
+
+def _read_another(typed: str) -> None:
+    """Callback: read the translation and close its box, which would lie over the button back to the model's own.
+
+    Another box is drawn, which is closed: a message that the browser sends meanwhile still says that the one before is
+    open.
+    """
+    session.read_target(typed)
+    st.session_state[ANOTHER] = st.session_state.get(ANOTHER, 0) + 1
 
 
 def _effort(reading: Reading) -> str:
@@ -143,33 +310,34 @@ def _effort(reading: Reading) -> str:
     source, target = len(own.source_pieces) - 1, len(own.predicted_pieces) - own.complete
     return (
         f"{source} {'piece' if source == 1 else 'pieces'} read, {target} written, by "
-        f"{model.parameters / 1e6:.1f} million parameters on {model.device.upper()}. So small a model is good for "
-        "plain everyday sentences at best; rare words, names and numbers often go wrong."
-    )
+        f"{parameter_count(model.parameters)} on {model.device.upper()}."
+    ) + (LIMITS if ships(model) else "")
 
 
-def _warnings(own: Trace) -> list[str]:
+def _warnings(reading: Reading) -> list[str]:
     """What a reader should know of this translation."""
-    warnings = []
+    own, warnings = reading.own, []
     if not own.complete:
-        warnings.append("The limit on length ended the translation before its end symbol.")
-    strange = dict.fromkeys(
-        own.source_text[slice(*piece.span)] for piece in own.source_pieces if piece.span and BYTE.fullmatch(piece.text)
-    )
-    if strange:
-        warnings.append(f"It has no piece for {markdown(' '.join(strange))}: it reads the bytes, and guesses.")
-    return warnings
+        warnings.append("The translation reached the limit on length before it was finished.")
+    if reading.translator.tokenizer.codes and own.source_pieces[0].role != "language":
+        warnings.append("This model writes several languages: choose one beside the sentence, or it guesses.")
+    spelt = [(own.source_text[slice(*piece.span)], piece) for piece in own.source_pieces if piece.span]
+    if strange := dict.fromkeys(text for text, piece in spelt if BYTE.fullmatch(piece.text)):
+        warnings.append(f"The model has no piece for {markdown(' '.join(strange))}: it reads the bytes and guesses.")
+    if strange := dict.fromkeys(text for text, piece in spelt if piece.role == "unknown"):
+        warnings.append(f"The model has no piece for {markdown(' '.join(strange))}: it reads “unknown” and guesses.")
+    return [*warnings, *(hints(own.source_text) if ships(reading.translator) else [])]
 
 
 def likelihood(trace: Trace) -> str:
     """How likely the model finds a translation."""
     total, pieces = float(trace.log_probs.sum()), len(trace.log_probs)
-    return f"log-probability {total:.2f} nats, {total / pieces:.2f} a piece"
+    return f"log-probability {typeset(total)} nats, {typeset(total / pieces)} a piece"
 
 
 def _show_words(trace: Trace, *, large: bool, label: str) -> None:
-    german = markdown(trace.target_text) or "*(nothing: the end symbol came first)*"
+    german = markdown(trace.target_text) or NOTHING
     if large:
-        st.header(german, anchor=False)
+        st.subheader(german, anchor=False)
     else:
         st.markdown(f"**{label}:** {german}")

@@ -11,24 +11,32 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Literal
 from xml.etree import ElementTree
 
 import numpy as np
 from PIL import Image
-from playwright.sync_api import Browser, Locator, Page
+from playwright.sync_api import Browser, Locator, Page, ViewportSize
 
-from pages.ui.archive import KEPT, TEMPLATE
-from pages.ui.browser import TITLES, browser_payload
-from pages.ui.choice import FIRST, Choice
-from pages.ui.labels import column_labels, row_labels
-from transformer.analysis.heads import head_metrics
+from pages.ui.components.attention_browser import browser_payload
+from pages.ui.components.html_export import PLACEHOLDER, TEMPLATE
+from pages.ui.params.attention import AttentionParams
+from pages.ui.text.labels import TITLES, column_labels, row_labels
+from transformer.analysis.heads.metrics import head_metrics
 from transformer.analysis.view import axes_of
 from transformer.trace import KINDS, Kind, Trace
 from transformer.translator import Translator
+from transformer.vocabulary import Vocabulary
 
+VIEWPORT: ViewportSize = {"width": 1440, "height": 900}
 SVG = "{http://www.w3.org/2000/svg}"
 # Of the published scale, at a weight of 0, a quarter, a half, three quarters and 1.
 VIRIDIS = {0.0: (68, 1, 84), 0.25: (59, 82, 139), 0.5: (33, 145, 140), 0.75: (94, 201, 98), 1.0: (253, 231, 37)}
+
+
+def in_pieces(**shown: object) -> AttentionParams:
+    """A choice: the first head, its pieces not merged into words, unless something else is asked for."""
+    return AttentionParams(**{"layer": 0, "head": 0, "words": False, **shown})
 
 
 def labels(trace: Trace, kind: str, **options: bool) -> tuple[list[str], list[str]]:
@@ -139,42 +147,61 @@ class Component:
         return pixels[y.astype(int), x.astype(int), :3].astype(int)
 
 
-def document(trace: Trace, choice: Choice, scores: tuple[float, ...]) -> str:
-    """The file that the browser writes, of any trace."""
-    kinds = {kind: browser_payload(trace, head_metrics(trace, kind, scores), choice) for kind in KINDS}
-    kept = {
-        "choice": {"heads": [], **asdict(choice)}, "texts": {"source": trace.source_text, "target": trace.target_text},
-        "kinds": [{"title": TITLES[kind], "data": base64.b64encode(data).decode()} for kind, data in kinds.items()],
+def document(trace: Trace, kind: Kind, choice: AttentionParams, vocabulary: Vocabulary) -> str:
+    """The file that the browser writes, of any trace, where a kind is shown."""
+    metrics = {each: head_metrics(trace, each, vocabulary.key_scores(each)) for each in KINDS}
+    kinds = {each: browser_payload(trace, metrics[each], choice) for each in KINDS}
+    content = {
+        "choice": {"heads": [], **asdict(choice)}, "kind": kind,
+        "texts": {"source": trace.source_text, "target": trace.target_text},
+        "kinds": [
+            {"kind": each, "title": TITLES[each], "data": base64.b64encode(data).decode()}
+            for each, data in kinds.items()
+        ],
     }
-    return TEMPLATE.replace(KEPT, json.dumps(kept).replace("<", r"\u003c"), 1)
+    return TEMPLATE.replace(PLACEHOLDER, json.dumps(content).replace("<", r"\u003c"), 1)
 
 
 @contextmanager
-def opened_document(
-    browser: Browser, folder: Path, translator: Translator, trace: Trace, kind: Kind, choice: Choice = FIRST,
-    **options: object,
-) -> Iterator[Component]:
-    """The one file with all attention, as somebody opens it who has nothing but the file."""
-    file = folder / "attention.html"
-    file.write_text(document(trace, choice, translator.tokenizer.scores), encoding="utf-8")
-    with opened_file(browser, file, **options) as page:
-        yield Component(page, page.locator(f".atlas[data-drawn^='{kind} ']"))
-
-
-@contextmanager
-def opened_file(browser: Browser, file: Path, **options: object) -> Iterator[Page]:
-    """A file of all three kinds, drawn, where nothing can be fetched; nothing may be asked for or go wrong."""
-    context = browser.new_context(**{"viewport": {"width": 1440, "height": 900}, **options})
-    problems = []
+def offline_page(browser: Browser) -> Iterator[tuple[Page, list[str]]]:
+    """A page where nothing can be fetched, and everything that was asked for or went wrong on it."""
+    context = browser.new_context()
+    problems: list[str] = []
     context.route(re.compile("^(http|ws)"), lambda route: (problems.append(route.request.url), route.abort()))
     context.set_offline(True)
     page = context.new_page()
     page.on("console", lambda message: problems.append(message.text))
     page.on("pageerror", lambda error: problems.append(str(error)))
     try:
-        page.goto(file.as_uri())
-        page.locator(".atlas[data-drawn]").nth(len(KINDS) - 1).wait_for()
-        yield page
-        assert problems == []
+        yield page, problems
     finally:
         context.close()
+
+
+@contextmanager
+def opened_document(
+    offline: tuple[Page, list[str]], folder: Path, translator: Translator, trace: Trace, kind: Kind,
+    choice: AttentionParams | None = None, **look: object,
+) -> Iterator[Component]:
+    """The one file with all attention, as somebody opens it who has nothing but the file."""
+    file = folder / "attention.html"
+    file.write_text(document(trace, kind, choice or in_pieces(), translator.tokenizer), encoding="utf-8")
+    with opened_file(offline, file, **look) as page:
+        yield Component(page, page.locator(f".atlas[data-drawn^='{kind} ']"))
+
+
+@contextmanager
+def opened_file(
+    offline: tuple[Page, list[str]], file: Path, *, viewport: ViewportSize = VIEWPORT,
+    color_scheme: Literal["light", "dark"] = "light",
+) -> Iterator[Page]:
+    """A file of all three kinds, drawn on an `offline_page`; nothing may be asked for or go wrong."""
+    page, problems = offline
+    problems.clear()
+    page.set_viewport_size(viewport)
+    page.emulate_media(color_scheme=color_scheme)
+    page.mouse.move(0, 0)
+    page.goto(file.as_uri())
+    page.locator(".atlas[data-drawn]").nth(len(KINDS) - 1).wait_for()
+    yield page
+    assert problems == []

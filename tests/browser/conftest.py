@@ -10,17 +10,20 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Literal
 from urllib.parse import urlparse
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, ViewportSize, expect, sync_playwright
 
-from tests.browser.component import Component, opened_document
+from pages.ui.router import FIRST, SECTIONS
+from tests.browser.component import VIEWPORT, Component, offline_page, opened_document
+from tests.browser.runs import RUNS, SETTLED
 
 ROOT = Path(__file__).parents[2]
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")
@@ -30,7 +33,12 @@ PLACES = (
 )
 HOW = "no Chrome or Chromium found: install one (Debian: apt-get install chromium) to run the browser tests"
 # Milliseconds until something that does not come is missed: a busy machine may take long.
-PATIENCE = 60_000
+PATIENCE = 180_000
+# Whether nothing lies over the middle of an element, in the page or in a component.
+FREE = """element => {
+    const box = element.getBoundingClientRect();
+    return element.contains(element.getRootNode().elementFromPoint(box.x + box.width / 2, box.y + box.height / 2));
+}"""
 # A deep link makes Streamlit look for its own addresses below the page's first.
 KNOWN = ("/_stcore/health", "/_stcore/host-config")
 
@@ -56,17 +64,21 @@ def browser() -> Iterator[Browser]:
 
 
 @contextmanager
-def running_server() -> Iterator[str]:
-    """A fresh server of the app; its log must stay free of tracebacks and warnings."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", f"--server.port={port}",
-               "--server.address=127.0.0.1"]
-    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+def running_server(
+    start: Sequence[str | Path] = (sys.executable, "-m", "streamlit", "run", "app.py"), folder: Path = ROOT,
+    port: int = 0,
+) -> Iterator[str]:
+    """A fresh server of the app, at a free port unless one is given; its log must stay free of tracebacks and warnings.
+    """
+    if not port:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+    command = [*start, f"--server.port={port}", "--server.address=127.0.0.1"]
+    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     address = f"http://127.0.0.1:{port}"
     try:
-        for _ in range(600):
+        for _ in range(PATIENCE // 100):
             try:
                 urllib.request.urlopen(f"{address}/_stcore/health", timeout=5).close()
                 break
@@ -95,17 +107,49 @@ class Visitor:
     address: str
     problems: list[str] = field(default_factory=list)
 
+    def resize(self, width: int, height: int) -> None:
+        """Give the window another size."""
+        self.page.set_viewport_size({"width": width, "height": height})
+
     def open(self, path: str) -> None:
         self.page.goto(self.address + path)
         self.wait()
 
     def wait(self) -> None:
-        """Until the script has run and sent something; the first run of a server may end before its page begins."""
-        ended = "[data-testid=stApp][data-test-script-state=notRunning]"
-        self.page.locator(f"{ended}:has([data-testid=stElementContainer])").wait_for()
+        """Until whatever was asked for is answered and on the page, and nothing of the page before is left."""
+        self.page.evaluate("runs.quiet = 0")
+        self.page.wait_for_function(SETTLED)
+
+    def reload(self) -> None:
+        self.page.reload()
+        self.wait()
+
+    def until(self, target: Locator, condition: str, what: str) -> None:
+        """Until a page that is being laid out is as it should be; it may draw the target anew meanwhile.
+
+        Args:
+            condition: a function of JavaScript, of the element.
+            what: is wrong where this never is so.
+        """
+        end = time.monotonic() + PATIENCE / 1000
+        while not target.evaluate(condition):
+            assert time.monotonic() < end, what
+            self.page.wait_for_timeout(50)
+
+    def free(self, target: Locator, what: str) -> None:
+        """Until nothing lies over the middle of an element."""
+        self.until(target, FREE, what)
 
     def see(self, text: str) -> None:
         self.page.get_by_text(text, exact=False).first.wait_for()
+
+    def drawn(self, mark: Locator) -> None:
+        """Until Vega has drawn a chart for good: it begins anew when the width of its place is known."""
+        while True:
+            found = mark.element_handle()
+            self.page.wait_for_timeout(700)
+            if found.evaluate("mark => mark.isConnected"):
+                return
 
     def maps(self, count: int) -> None:
         """Until so many attention browsers have drawn."""
@@ -121,13 +165,26 @@ class Visitor:
         self.page.locator(f".atlas[data-drawn$=' {layer} {head}']").first.wait_for()
 
     def fits(self, what: str) -> None:
-        """Nothing is wider than the screen."""
-        assert self.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), what
-        assert self.page.get_by_test_id("stMain").evaluate("e => e.scrollWidth <= e.clientWidth + 1"), what
+        """Until nothing is wider than the screen."""
+        self.until(self.page.locator("html"), "html => html.scrollWidth <= innerWidth", what)
+        self.until(self.page.get_by_test_id("stMain"), "main => main.scrollWidth <= main.clientWidth + 1", what)
 
     def control(self, label: str) -> Locator:
         """A control of the attention browser."""
         return self.page.locator(".atlas").get_by_label(label, exact=True)
+
+    def choose(self, title: str) -> None:
+        """Go to a page by the menu of its section."""
+        menu = next(name for name, listed in SECTIONS.items() if title in listed.values())
+        self.page.get_by_test_id("stTopNavSection").filter(has_text=menu).click()
+        self.page.get_by_role("menuitem", name=title, exact=True).click()
+        self.arrived(next(name for name, each in SECTIONS[menu].items() if each == title))
+
+    def arrived(self, name: str) -> None:
+        """Until this page is shown, and nothing of the one before."""
+        path = "/" if name == FIRST else f"/{name}"
+        self.page.wait_for_url(lambda url: urlparse(url).path == path)
+        self.wait()
 
     def translate(self, text: str) -> None:
         self.page.get_by_label("English sentence").fill(text)
@@ -139,11 +196,9 @@ class Visitor:
 
 
 @contextmanager
-def visitor(browser: Browser, address: str, **options: object) -> Iterator[Visitor]:
+def watched(page: Page, address: str) -> Iterator[Visitor]:
     """Somebody who opens the app; nothing outside this machine may be asked for, and nothing may go wrong."""
-    context = browser.new_context(**{"viewport": {"width": 1440, "height": 900}, **options})
-    context.set_default_timeout(PATIENCE)
-    someone = Visitor(context.new_page(), address)
+    someone = Visitor(page, address)
 
     def finished(response):
         if response.status >= 400 and not response.url.endswith(KNOWN):
@@ -153,41 +208,100 @@ def visitor(browser: Browser, address: str, **options: object) -> Iterator[Visit
         if urlparse(request.url).hostname not in ("127.0.0.1", None):
             someone.problems.append(f"asked for {request.url}")
 
-    def told(message):
+    def reported(message):
         if message.type in ("error", "warning") and "the server responded with a status of 404" not in message.text:
             someone.problems.append(f"{message.type}: {message.text}")
 
-    someone.page.on("response", finished)
-    someone.page.on("request", requested)
-    someone.page.on("console", told)
-    someone.page.on("pageerror", lambda error: someone.problems.append(str(error)))
+    def failed(error):
+        someone.problems.append(str(error))
+
+    listeners = {"response": finished, "request": requested, "console": reported, "pageerror": failed}
+    for event, listener in listeners.items():
+        page.on(event, listener)
     try:
         yield someone
         assert someone.problems == []
-        assert someone.page.locator("[data-testid=stException]").count() == 0
+        assert page.locator("[data-testid=stException]").count() == 0
+    finally:
+        for event, listener in listeners.items():
+            page.remove_listener(event, listener)
+
+
+@contextmanager
+def window(browser: Browser, **options: object) -> Iterator[Page]:
+    """A page of a browser that remembers nothing."""
+    context = browser.new_context(**{"viewport": VIEWPORT, **options})
+    context.add_init_script(RUNS)
+    context.set_default_timeout(PATIENCE)
+    try:
+        yield context.new_page()
     finally:
         context.close()
 
 
+class Desks:
+    """Pages that visitors use one after the other: a new one takes seconds to read Streamlit's JavaScript."""
+
+    def __init__(self, browser: Browser) -> None:
+        self.browser = browser
+        self.pages = ExitStack()
+        self.free: list[Page] = []
+
+    @contextmanager
+    def visitor(
+        self, address: str, *, viewport: ViewportSize = VIEWPORT, color_scheme: Literal["light", "dark"] = "light",
+    ) -> Iterator[Visitor]:
+        """Somebody to whom the app is new, at a page that nobody has left anything in and that nobody else uses."""
+        page = self.free.pop() if self.free else self.pages.enter_context(window(self.browser))
+        page.set_viewport_size(viewport)
+        page.emulate_media(color_scheme=color_scheme)
+        page.mouse.move(0, 0)
+        try:
+            with watched(page, address) as someone:
+                yield someone
+        finally:
+            if page.url.startswith(address):
+                page.evaluate("sessionStorage.clear(), localStorage.clear()")
+            page.context.clear_cookies()
+            page.context.clear_permissions()
+            page.goto("about:blank")
+            self.free.append(page)
+
+
+@pytest.fixture(scope="session")
+def desks(browser: Browser) -> Iterator[Desks]:
+    desks = Desks(browser)
+    with desks.pages:
+        yield desks
+
+
 @pytest.fixture
-def serve() -> Callable[[], AbstractContextManager[str]]:
+def serve() -> Callable[..., AbstractContextManager[str]]:
     """Starts a server that nobody has visited."""
     return running_server
 
 
 @pytest.fixture
-def visit(browser: Browser) -> Callable[..., AbstractContextManager[Visitor]]:
+def visit(desks: Desks) -> Callable[..., AbstractContextManager[Visitor]]:
     """Brings somebody with a browser of their own to an address."""
-    return partial(visitor, browser)
+    return desks.visitor
 
 
 @pytest.fixture
-def reader(browser: Browser, server: str) -> Iterator[Visitor]:
-    with visitor(browser, server) as someone:
+def reader(desks: Desks, server: str) -> Iterator[Visitor]:
+    """Somebody to whom the app is new."""
+    with desks.visitor(server) as someone:
         yield someone
 
 
+@pytest.fixture(scope="session")
+def offline(browser: Browser) -> Iterator[tuple[Page, list[str]]]:
+    """The page without a network that files are opened on, one after the other."""
+    with offline_page(browser) as opened:
+        yield opened
+
+
 @pytest.fixture
-def browse(browser: Browser, tmp_path: Path) -> Callable[..., AbstractContextManager[Component]]:
+def browse(offline: tuple[Page, list[str]], tmp_path: Path) -> Callable[..., AbstractContextManager[Component]]:
     """Opens the attention browser of one kind, without a server."""
-    return partial(opened_document, browser, tmp_path)
+    return partial(opened_document, offline, tmp_path)

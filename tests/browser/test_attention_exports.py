@@ -13,10 +13,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from pages.ui.browser import TITLES
-from pages.ui.choice import Choice
-from pages.ui.figures import sums
-from tests.browser.component import SVG, Component, labels, middle, opened_file, texts
+from pages.ui.charts.matrix import sums
+from pages.ui.text.labels import TITLES
+from tests.browser.component import SVG, Component, in_pieces, labels, middle, opened_file, texts
 from transformer.analysis.view import view_of
 from transformer.trace import Trace
 
@@ -25,7 +24,7 @@ EVERYTHING = "HTML, everything"
 
 @pytest.fixture(scope="module")
 def trace(small_translator) -> Trace:
-    return small_translator.read("The dog reads.", "Der Hund liest.")
+    return small_translator.trace("The dog reads.", "Der Hund liest.")
 
 
 def test_a_saved_drawing_holds_every_label(browse, small_translator, trace):
@@ -38,7 +37,7 @@ def test_a_saved_drawing_holds_every_label(browse, small_translator, trace):
 
 
 def test_a_saved_drawing_holds_labels_that_found_no_room(browse, small_translator):
-    trace = small_translator.read("The old man reads a book in the garden. " * 3, "Der Hund liest.")
+    trace = small_translator.trace("The old man reads a book in the garden. " * 3, "Der Hund liest.")
     with browse(small_translator, trace, "encoder") as shown:
         svg = shown.svg()
     rows, columns = labels(trace, "encoder")
@@ -50,23 +49,25 @@ def test_a_saved_drawing_holds_labels_that_found_no_room(browse, small_translato
 def captions(svg: ElementTree.Element) -> list[str]:
     """The lines under a saved figure: title, sentence, and what was done to the numbers."""
     written = texts(svg)
-    return written[next(at for at, text in enumerate(written) if re.search(r", layer \d+, heads? \d", text)) :]
+    return written[next(at for at, text in enumerate(written) if re.search(r"-attention, ", text)) :]
 
 
 @pytest.mark.parametrize(("kind", "title", "sentence"), [
-    ("encoder", "Encoder self-attention, layer 2, head 2", "The dog reads."),
+    pytest.param("encoder", "Encoder self-attention, layer 2, head 2", "The dog reads.", marks=pytest.mark.thorough),
     ("decoder", "Masked self-attention, layer 2, head 2", "Der Hund liest."),
-    ("cross", "Cross-attention, layer 2, head 2", "The dog reads. → Der Hund liest."),
+    pytest.param(
+        "cross", "Cross-attention, layer 2, head 2", "The dog reads. → Der Hund liest.", marks=pytest.mark.thorough,
+    ),
 ])
 def test_a_saved_picture_says_what_it_is(browse, small_translator, trace, kind, title, sentence):
-    choice = Choice(layer=1, head=1, scale="each head its own", hide=True, threshold=3)
+    choice = in_pieces(layer=1, head=1, scale="each head its own", hide=True, threshold=3)
     with browse(small_translator, trace, kind, choice) as shown:
         named, read, *rest = captions(shown.svg())
         assert (named, read) == (title, sentence)
         notes = " ".join(rest)
         largest = view_of(trace, kind, words=False, special=False).weights[1, 1].max()
-        told = float(re.search(r"Colour: weight, 0 to ([\d.]+), this head's largest\.", notes)[1])
-        assert told == pytest.approx(largest, abs=1.01e-4)
+        reported = float(re.search(r"Colour: weight, 0 to ([\d.]+), this head's largest\.", notes)[1])
+        assert reported == pytest.approx(largest, abs=1.01e-4)
         assert ("Grey, hatched: masked." in notes) == (kind == "decoder")
         assert "hidden, and every row is scaled to 1." in notes and "Weights below 0.03 are left out." in notes
         shown.choose("Show as", "lines")
@@ -77,10 +78,10 @@ def test_a_saved_picture_says_what_it_is(browse, small_translator, trace, kind, 
 
 def test_a_long_sentence_is_broken_into_lines(browse, small_translator):
     text = "The old man. " * 3 + "w" * 60
-    trace = small_translator.read(text, "Der Hund liest.")
+    trace = small_translator.trace(text, "Der Hund liest.")
     with browse(small_translator, trace, "encoder", viewport={"width": 390, "height": 844}) as shown:
-        _, *lines = captions(shown.svg())
-    assert "".join(lines).replace(" ", "").startswith(text.replace(" ", ""))
+        lines = captions(shown.svg())
+    assert "".join(lines).replace(" ", "").startswith("Encoderself-attention,layer1,head1" + text.replace(" ", ""))
     assert len(lines) > 2 and max(map(len, lines)) < 80
 
 
@@ -99,9 +100,9 @@ def test_a_saved_picture_is_what_is_seen(browse, small_translator, trace):
             assert np.array_equal(colours, shown.colours(cells))
 
 
-@pytest.mark.parametrize("kind", ["encoder", "decoder"])
+@pytest.mark.parametrize("kind", ["decoder", pytest.param("encoder", marks=pytest.mark.thorough)])
 def test_sums_are_the_same_numbers_everywhere(browse, small_translator, trace, kind):
-    choice = Choice(layer=1, head=2, rows=(4, 2), columns=(1, 0, 3))
+    choice = in_pieces(layer=1, head=2, rows=(4, 2), columns=(1, 0, 3))
     view = view_of(trace, kind)
     rows, columns = labels(trace, kind)
     down = sums(view, 1, 2, choice.rows, of_rows=True)
@@ -130,25 +131,34 @@ def test_the_sum_of_rows_is_read_out(browse, small_translator, trace):
     rows, columns = labels(trace, "encoder")
     down = sums(view_of(trace, "encoder"), 0, 0, (0, 3), of_rows=True)["sum of rows 1, 4"]
     best = sorted(down, key=float, reverse=True)[:3]
-    with browse(small_translator, trace, "encoder", Choice(rows=(0, 3))) as shown:
+    with browse(small_translator, trace, "encoder", in_pieces(rows=(0, 3))) as shown:
         assert re.findall(r"\d\.\d{4}", shown.readout) == best
         assert f"“{rows[0]}” and “{rows[3]}” (rows 1, 4) together look most at" in shown.readout
         cells = shown.cells(len(rows), len(columns))
-        assert "(row 2) looks at" in shown.hover(*middle(cells[1, 1])), "what is pointed at is told first"
+        assert "(row 2) looks at" in shown.hover(*middle(cells[1, 1])), "what is pointed at comes first"
 
 
-@pytest.mark.parametrize("size", [(1440, 900), (390, 844)], ids=str)
+def places_in_document(shown: Component) -> list[list[float]]:
+    """x, y, width and height of the figures, what they say and the controls, however far the page is scrolled."""
+    return shown.root.evaluate("""root => ["large", "grid", "readout", "note", "bar"].map(name => {
+        const { x, y, width, height } = root.querySelector(`.${name}`).getBoundingClientRect();
+        return [x + scrollX, y + scrollY, width, height];
+    })""")
+
+
+@pytest.mark.parametrize("size", [pytest.param((1440, 900), marks=pytest.mark.thorough), (390, 844)], ids=str)
 def test_pinning_moves_nothing(browse, small_translator, trace, size):
     rows, columns = trace.encoder.shape[2:]
     viewport = {"width": size[0], "height": size[1]}
     with browse(small_translator, trace, "encoder", viewport=viewport) as shown:
-        before, box = shown.cells(rows, columns), shown.large.bounding_box()
+        before, places = shown.cells(rows, columns), places_in_document(shown)
         shown.click(*middle(before[2, 1]))
-        assert "(row 3) looks at" in shown.readout
-        assert np.array_equal(shown.cells(rows, columns), before) and shown.large.bounding_box() == box
+        assert "(row 3) looks at" in shown.readout and shown.root.locator(".ranking").is_visible()
+        assert np.array_equal(shown.cells(rows, columns), before) and places_in_document(shown) == places
 
 
-def test_one_file_of_everything_needs_no_server_and_no_network(browser, visit, server, tmp_path: Path):
+@pytest.mark.thorough
+def test_one_file_of_everything_needs_no_server_and_no_network(offline, visit, server, tmp_path: Path):
     """64 pieces: saved without a message to the server, opened where nothing can be fetched."""
     with visit(server) as reader:
         sent = []
@@ -165,7 +175,7 @@ def test_one_file_of_everything_needs_no_server_and_no_network(browser, visit, s
     assert 500_000 < len(content) < 2_500_000
     file = tmp_path / "attention.html"
     file.write_bytes(content)
-    with opened_file(browser, file) as page:
+    with opened_file(offline, file) as page:
         assert page.title().startswith("dog cat ")
         assert page.get_by_role("heading", level=2).all_inner_texts() == list(TITLES.values())
         cross, encoder = (
@@ -180,15 +190,14 @@ def test_one_file_of_everything_needs_no_server_and_no_network(browser, visit, s
         assert not encoder.root.get_by_role("button", name=EVERYTHING).is_visible(), "it has only its own kind"
 
 
-def test_a_file_shows_any_text_as_itself(visit, browser, server, tmp_path: Path):
-    text = "</script><script>alert(1)</script> <!-- $& {{kept}} שלום 🙂"
-    with visit(server) as reader:
-        reader.open(f"/encoder_attention?text={quote(text)}")
-        reader.maps(1)
-        reader.wait()
-        content = Component(reader.page, reader.page.locator(".atlas")).save(EVERYTHING)
+def test_a_file_shows_any_text_as_itself(offline, reader, tmp_path: Path):
+    text = "</script><script>alert(1)</script> <!-- $& {{content}} שלום 🙂"
+    reader.open(f"/encoder_attention?text={quote(text)}")
+    reader.maps(1)
+    reader.wait()
+    content = Component(reader.page, reader.page.locator(".atlas")).save(EVERYTHING)
     file = tmp_path / "attention.html"
     file.write_bytes(content)
-    with opened_file(browser, file) as page:
+    with opened_file(offline, file) as page:
         assert page.get_by_role("heading", level=1).inner_text().startswith(text)
         assert page.locator("script").count() == 2

@@ -9,8 +9,11 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
+from pages.ui.router import SECTIONS
 from tests.browser.component import settle
-from transformer.translator import Translator
+from transformer.analysis.heads.metrics import head_metrics
+from transformer.analysis.heads.names import head_names
+from transformer.analysis.heads.telling import telling_head
 
 PAGES = {
     "/": ("English looks at English", 3),
@@ -21,38 +24,32 @@ PAGES = {
     "/compare_heads": ("Similarity", 0),
     "/about": ("About the model", 0),
 }
-MENU = ["Translate", "Encoder attention", "Masked attention", "Cross attention", "Decoding step by step",
-        "Compare heads", "About the model"]
 DREAM = "text=I+have+a+dream.&layer=2&head=5"
 
 
-@pytest.fixture(scope="module")
-def model():
-    return Translator.load(device="cpu")
-
-
-@pytest.mark.parametrize("path", PAGES)
+# Every page goes through the router first (tests/unit/test_borders.py); test_frame.py has the first page and a map.
+@pytest.mark.thorough
+@pytest.mark.parametrize("path", ["/decoding", "/compare_heads", "/about"])
 def test_a_cold_deep_link_shows_the_page_in_its_frame(serve, visit, path):
     title, components = PAGES[path]
     with serve() as address, visit(address) as someone:
         someone.open(f"{path}?{DREAM}")
         someone.see(title)
         someone.components(components)
-        assert [someone.page.get_by_role("link", name=name).count() > 0 for name in MENU] == [True] * len(MENU)
+        expect(someone.page.get_by_test_id("stTopNavSection")).to_have_text(list(SECTIONS))
         assert someone.page.get_by_role("dialog").count() == 0
         assert someone.page.get_by_text("Page not found").count() == 0
-        if "attention" in path:
-            someone.head(2, 5)
-            someone.has_typed("I have a dream.")
 
 
-def test_from_a_typed_sentence_to_its_heatmap(reader, model):
+def test_from_a_typed_sentence_to_its_heatmap(reader, shipped):
     reader.open("/")
     reader.maps(3)
     reader.translate("The cat sleeps on the sofa.")
-    reader.see(model.translate("The cat sleeps on the sofa.").target_text)
-    reader.page.get_by_role("link", name="Cross attention").first.click()
-    reader.head(1, 1)
+    reader.see(shipped.trace("The cat sleeps on the sofa.").target_text)
+    reader.choose("Cross attention")
+    metrics = head_metrics(shipped.trace("The cat sleeps on the sofa."), "cross", shipped.tokenizer.scores)
+    telling = telling_head(metrics)
+    reader.head(telling.layer + 1, telling.head + 1)
     reader.see("Its strongest link")
     reader.has_typed("The cat sleeps on the sofa.")
 
@@ -60,30 +57,33 @@ def test_from_a_typed_sentence_to_its_heatmap(reader, model):
 READ = re.compile(r"\(row (\d+)\).*(?:looks at|may not look at) “(.+)”(?: \(column (\d+)\) with ([\d.]+)|: masked)")
 
 
-@pytest.mark.parametrize(("kind", "page"), [("encoder", "encoder"), ("decoder", "masked"), ("cross", "cross")])
-def test_hovering_says_what_the_tensor_says(reader, model, kind, page):
-    reader.open(f"/{page}_attention?{DREAM}")
+# What is said of every kind is compared in test_attention_browser.py, and what every page sends in tests/ui.
+@pytest.mark.parametrize(("kind", "page"), [
+    ("decoder", "masked"), *(pytest.param(kind, kind, marks=pytest.mark.thorough) for kind in ("encoder", "cross")),
+])
+def test_hovering_says_what_the_tensor_says(reader, shipped, kind, page):
+    reader.open(f"/{page}_attention?{DREAM}&words=false")
     reader.maps(1)
-    trace = model.translate("I have a dream.")
+    trace = shipped.trace("I have a dream.")
     canvas = reader.page.locator("canvas.large")
     box = canvas.bounding_box()
     seen = []
-    for across in (0.3, 0.4, 0.5, 0.6, 0.7, 0.8):
-        for down in (0.4, 0.5, 0.6, 0.7, 0.8, 0.9):
+    for across in (0.3, 0.45, 0.6, 0.75):
+        for down in (0.4, 0.55, 0.7, 0.85):
             reader.page.mouse.move(box["x"] + across * box["width"], box["y"] + down * box["height"])
             settle(reader.page)
-            told = READ.search(reader.page.locator(".readout").first.inner_text())
-            if told is None:
+            reported = READ.search(reader.page.locator(".readout").first.inner_text())
+            if reported is None:
                 continue
-            row = int(told[1]) - 1
-            if told[4] is None:
-                assert not trace.mask(kind)[row].all() and "masked" in told[0]
+            row = int(reported[1]) - 1
+            if reported[4] is None:
+                assert not trace.mask(kind)[row].all() and "masked" in reported[0]
                 continue
-            column = int(told[3]) - 1
+            column = int(reported[3]) - 1
             # The server's sums may differ from these in the last bit, and a weight may lie between two roundings.
-            assert float(told[4]) == pytest.approx(trace.attention(kind)[1, 4, row, column], abs=0.51e-4)
-            assert trace.keys(kind)[column].text.strip("▁") in told[2]
-            assert trace.queries(kind)[row].text.strip("▁") in told.string
+            assert float(reported[4]) == pytest.approx(trace.attention(kind)[1, 4, row, column], abs=0.51e-4)
+            assert trace.key_pieces(kind)[column].text.strip("▁") in reported[2]
+            assert trace.query_pieces(kind)[row].text.strip("▁") in reported.string
             seen.append((down, row, column))
     assert len({row for _, row, _ in seen}) > 2 and len({column for _, _, column in seen}) > 2
     heights = {row: down for down, row, _ in seen}
@@ -106,28 +106,29 @@ def test_a_click_on_a_small_map_opens_it(reader):
     reader.see("The numbers of layer 6, head 8")
 
 
+@pytest.mark.thorough
 def test_a_click_on_the_way_in_leads_to_the_head(reader):
     reader.open(f"/?{DREAM}")
     reader.maps(3)
     click_the_last_head(reader, 2)
-    reader.see("Cross-attention")
+    reader.arrived("cross_attention")
     reader.head(6, 8)
     reader.has_typed("I have a dream.")
 
 
-def test_a_pinned_cell_names_the_head_that_looks_there_most(reader, model):
+def test_a_pinned_cell_names_the_head_that_looks_there_most(reader, shipped):
     sentence = "The animal didn't cross the street because it was too tired."
-    trace = model.translate(sentence)
+    trace = shipped.trace(sentence)
     pieces = [piece.text for piece in trace.source_pieces]
     it, animal = pieces.index("▁it"), pieces.index("▁animal")
-    reader.open(f"/encoder_attention?text={quote(sentence)}&rows={it}&columns={animal}")
+    reader.open(f"/encoder_attention?text={quote(sentence)}&layer=1&head=1&words=false&rows={it}&columns={animal}")
     layer, head = np.unravel_index(trace.encoder[:, :, it, animal].argmax(), trace.encoder.shape[:2])
     reader.see(f"Of all heads, layer {layer + 1}, head {head + 1} looks there most: ")
     there = reader.page.get_by_role("button", name="Show that head")
     there.click()
     reader.head(layer + 1, head + 1)
     reader.page.wait_for_url(re.compile(f"layer={layer + 1}"))
-    assert not there.is_visible()
+    expect(there).to_be_hidden()
     # The focus went on to the small maps.
     key, beside = ("ArrowLeft", head - 1) if head else ("ArrowRight", 1)
     reader.page.keyboard.press(key)
@@ -142,7 +143,7 @@ def test_the_text_is_about_the_head_that_the_keys_chose(reader):
     # The pointer still rests on head 8.
     reader.page.keyboard.press("ArrowLeft")
     reader.head(6, 7)
-    assert reader.page.locator(".readout").first.inner_text().startswith("Layer 6, head 7")
+    expect(reader.page.locator(".readout").first).to_have_text(re.compile("^Layer 6, head 7"))
 
 
 def test_the_keyboard_reads_on_where_it_pinned(reader):
@@ -157,14 +158,16 @@ def test_the_keyboard_reads_on_where_it_pinned(reader):
     expect(reader.page.locator(".readout")).to_contain_text("(column 3)")
 
 
-def test_the_way_in_shows_the_head_that_the_keys_are_at(reader):
+def test_the_way_in_shows_the_head_that_the_keys_are_at(reader, shipped):
+    metrics = head_metrics(shipped.trace("I have a dream."), "encoder", shipped.tokenizer.scores)
+    name = ", ".join(head_names(metrics)[0][1])
     reader.open(f"/?{DREAM}")
     reader.maps(3)
     readout = reader.page.locator(".readout").first
     expect(readout).to_have_text("Point at a head to read it.")
     reader.page.locator("canvas.grid").first.focus()
     reader.page.keyboard.press("ArrowRight")
-    expect(readout).to_have_text("Layer 1, head 2. Enter opens it.")
+    expect(readout).to_have_text(f"Layer 1, head 2{name and f': {name}'}. Enter opens it.")
     reader.page.keyboard.press("Enter")
     reader.head(1, 2)
 
@@ -174,28 +177,36 @@ def test_the_address_shows_the_same_to_somebody_else(reader, visit, server):
     reader.maps(1)
     reader.translate("Where is my hat?")
     reader.page.wait_for_url(re.compile(r"text=Where"))
-    reader.control("Layer").select_option("4")
-    reader.page.wait_for_url(re.compile("layer=4"))
-    reader.control("Words").check()
-    reader.page.wait_for_url(re.compile("words=true"))
+    # The page opens at another head, 2.5: what is chosen already is no choice.
+    reader.head(2, 5)
+    reader.control("Layer").select_option("5")
+    reader.page.wait_for_url(re.compile("layer=5"))
+    reader.control("Head").select_option("1")
+    reader.control("Words").uncheck()
+    reader.page.wait_for_url(re.compile("words=false"))
     with visit(server) as other:
         other.open(reader.page.url.removeprefix(server))
         other.maps(1)
-        other.head(4, 1)
+        other.head(5, 1)
         other.has_typed("Where is my hat?")
-        other.see("sum over its pieces")
+        expect(other.control("Words")).not_to_be_checked()
+        other.see("the piece that is read")
 
 
 def test_reload_and_the_back_button_keep_the_choices(reader):
     reader.open(f"/encoder_attention?{DREAM}")
     reader.maps(1)
-    reader.page.get_by_role("link", name="Cross attention").first.click()
-    reader.see("Cross-attention")
+    reader.choose("Cross attention")
     reader.page.wait_for_url(re.compile("cross_attention.*layer=2"))
-    reader.control("Head").select_option("8")
-    reader.head(2, 8)
-    reader.page.wait_for_url(re.compile("head=8"))
-    reader.page.reload()
+    for taken_back in (True, False):
+        # What was chosen before the back button can be chosen again.
+        reader.control("Head").select_option("8")
+        reader.head(2, 8)
+        reader.page.wait_for_url(re.compile("head=8"))
+        if taken_back:
+            reader.page.go_back()
+            reader.head(2, 5)
+    reader.reload()
     reader.head(2, 8)
     reader.has_typed("I have a dream.")
     reader.page.go_back()
@@ -203,7 +214,8 @@ def test_reload_and_the_back_button_keep_the_choices(reader):
     reader.has_typed("I have a dream.")
 
 
-def test_two_people_at_once_do_not_meet(visit, server, model):
+@pytest.mark.thorough
+def test_two_people_at_once_do_not_meet(visit, server, shipped):
     sentences = ["My brother has a red car.", "We are learning German."]
     with visit(server) as one, visit(server) as two:
         people = (one, two)
@@ -212,25 +224,24 @@ def test_two_people_at_once_do_not_meet(visit, server, model):
         for someone, sentence in zip(people, sentences, strict=True):
             someone.translate(sentence)
         for someone, sentence in zip(people, sentences, strict=True):
-            someone.see(model.translate(sentence).target_text)
+            someone.see(shipped.trace(sentence).target_text)
             someone.has_typed(sentence)
 
 
-@pytest.mark.parametrize(
-    "text", ["<b>x</b> <img src=x onerror=alert(1)>", "**b** :smile: $x^2$ [a](http://b.c)", "</s> 🙂 שלום"]
-)
-def test_hostile_text_is_shown_as_itself(reader, text):
+def test_hostile_text_is_shown_as_itself(reader):
     reader.open("/encoder_attention")
     reader.maps(1)
-    reader.control("Words").check()
-    reader.translate(text)
-    reader.page.wait_for_url(re.compile("text=(?!The)"))
-    reader.wait()
-    reader.maps(1)
-    reader.has_typed(text)
-    main = reader.page.get_by_test_id("stMain")
-    assert main.locator("img:not([src^='data:']), .katex, [data-testid=stMarkdown] a").count() == 0
-    assert main.locator("[data-testid=stMarkdown] b").count() == 0
+    expect(reader.control("Words")).to_be_checked()
+    drawn = reader.page.locator(".atlas[data-drawn]")
+    for text in ("<b>x</b> <img src=x onerror=alert(1)>", "**b** :smile: $x^2$ [a](http://b.c)", "</s> 🙂 שלום"):
+        before = drawn.get_attribute("data-drawn")
+        reader.translate(text)
+        expect(drawn).not_to_have_attribute("data-drawn", before)
+        reader.wait()
+        reader.has_typed(text)
+        main = reader.page.get_by_test_id("stMain")
+        assert main.locator("img:not([src^='data:']), .katex, [data-testid=stMarkdown] a").count() == 0, text
+        assert main.locator("[data-testid=stMarkdown] b").count() == 0, text
 
 
 def test_nothing_typed_is_answered_and_nothing_is_lost(reader):
@@ -244,29 +255,39 @@ def test_nothing_typed_is_answered_and_nothing_is_lost(reader):
     reader.has_typed(long)
 
 
-@pytest.mark.parametrize(
-    ("size", "scheme"), [((1440, 900), "light"), ((1024, 768), "dark"), ((390, 844), "light")], ids=str
-)
-def test_nothing_is_wider_than_the_screen(visit, server, scheme, size):
-    viewport = {"width": size[0], "height": size[1]}
-    with visit(server, color_scheme=scheme, viewport=viewport) as someone:
-        for path, (_, components) in PAGES.items():
-            someone.open(f"{path}?{DREAM}")
-            someone.components(components)
-            someone.fits(path)
-        background = someone.page.evaluate("getComputedStyle(document.querySelector('.stApp')).backgroundColor")
-        brightness = sum(map(int, re.findall(r"\d+", background)[:3]))
-        assert (brightness < 200) == (scheme == "dark")
+@pytest.mark.thorough
+def test_nothing_is_wider_than_the_screen(reader):
+    for path, (title, components) in PAGES.items():
+        reader.resize(1440, 900)
+        reader.open(f"{path}?{DREAM}")
+        reader.see(title)
+        reader.components(components)
+        for width, height in ((1440, 900), (1024, 768), (390, 844)):
+            reader.resize(width, height)
+            # What is laid out anew takes a moment.
+            reader.page.wait_for_function("document.documentElement.scrollWidth <= innerWidth")
+            main = "document.querySelector('[data-testid=stMain]')"
+            reader.page.wait_for_function(f"{main}.scrollWidth <= {main}.clientWidth + 1")
 
 
-def test_the_sentence_can_be_translated_by_keyboard_alone(reader, model):
+@pytest.mark.parametrize("scheme", [pytest.param("light", marks=pytest.mark.thorough), "dark"])
+def test_the_page_is_as_bright_as_the_reader_has_it(reader, scheme):
+    """On the page that has the least to draw; accessibility is checked on all of them in both."""
+    reader.page.emulate_media(color_scheme=scheme)
+    reader.open("/encoder_attention?text=+")
+    background = reader.page.evaluate("getComputedStyle(document.querySelector('.stApp')).backgroundColor")
+    brightness = sum(map(int, re.findall(r"\d+", background)[:3]))
+    assert (brightness < 200) == (scheme == "dark")
+
+
+def test_the_sentence_can_be_translated_by_keyboard_alone(reader, shipped):
     reader.open("/")
     reader.maps(3)
     reader.page.get_by_label("English sentence").focus()
     reader.page.keyboard.press("Control+a")
     reader.page.keyboard.type("It is cold today.")
     reader.page.keyboard.press("Enter")
-    reader.see(model.translate("It is cold today.").target_text)
+    reader.see(shipped.trace("It is cold today.").target_text)
 
 
 def test_what_is_being_typed_is_not_taken_away(reader):
@@ -274,6 +295,6 @@ def test_what_is_being_typed_is_not_taken_away(reader):
     reader.maps(1)
     box = reader.page.get_by_label("English sentence")
     box.fill("Half a sent")
-    reader.control("Words").check()
-    reader.see("sum over its pieces")
+    reader.control("Words").uncheck()
+    reader.page.wait_for_url(re.compile("words=false"))
     reader.has_typed("Half a sent")

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from transformer.road import Way
-from transformer.translator import Translator
+from transformer.decoding.settings import DecodingSettings
 
 pytestmark = pytest.mark.thorough
 
@@ -18,18 +17,13 @@ PROJECTOR = {"width": 1024, "height": 768}
 SENTENCE = "The old man was reading a newspaper."
 
 
-@pytest.fixture(scope="module")
-def model():
-    return Translator.load(device="cpu")
-
-
 def step(someone, number):
     """Until this step is shown, and nothing is being decoded."""
     someone.page.locator(f".steps[data-drawn$=' {number}']").wait_for()
 
 
 def strip(someone):
-    return someone.page.locator(".strip .piece span").all_inner_texts()
+    return someone.page.locator(".timeline .piece span").all_inner_texts()
 
 
 def candidate(someone, number):
@@ -37,29 +31,29 @@ def candidate(someone, number):
     return someone.page.locator(".candidates .name").nth(number - 1).inner_text()
 
 
-def roads(someone, count):
-    expect(someone.page.locator(".roads li")).to_have_count(count)
+def translations(someone, count):
+    expect(someone.page.locator(".translations li")).to_have_count(count)
 
 
-def test_from_a_typed_sentence_to_the_other_road_in_four_clicks(visit, server):
+def test_from_a_typed_sentence_to_the_other_road_in_five_clicks(visit, server):
     with visit(server, viewport=PROJECTOR) as lecturer:
         lecturer.open("/")
         lecturer.maps(3)
         lecturer.translate(SENTENCE)
         lecturer.page.wait_for_url(re.compile("text=The.old"))
-        lecturer.page.get_by_role("link", name="Decoding step by step").first.click()
+        lecturer.choose("Decoding step by step")
         step(lecturer, 1)
         lecturer.page.get_by_role("button", name="Where it hesitates").click()
         expect(lecturer.page.locator(".says")).to_contain_text("hesitates between")
         first, other = candidate(lecturer, 1), candidate(lecturer, 2)
-        hesitating = lecturer.page.locator(".strip [aria-current=step] span")
+        hesitating = lecturer.page.locator(".timeline [aria-current=step] span")
         assert hesitating.inner_text() == first
         before = strip(lecturer)
         button = lecturer.page.locator(".candidates .take").nth(1)
         box = button.bounding_box()
         assert box["y"] > 0 and box["y"] + box["height"] < PROJECTOR["height"], "without scrolling"
         button.click()
-        roads(lecturer, 2)
+        translations(lecturer, 2)
         expect(hesitating).to_have_text(other)
         assert strip(lecturer) != before
         lecturer.page.wait_for_url(re.compile("forced="))
@@ -90,32 +84,32 @@ def test_the_other_road_by_keyboard_alone(reader):
     expect(reader.page.locator(".says")).to_contain_text("hesitates between")
     other = candidate(reader, 2)
     keyboard.press("2")
-    roads(reader, 2)
-    expect(reader.page.locator(".strip [aria-current=step] span")).to_have_text(other)
+    translations(reader, 2)
+    expect(reader.page.locator(".timeline [aria-current=step] span")).to_have_text(other)
     keyboard.press("Home")
     step(reader, 1)
 
 
-def test_the_link_to_a_forced_piece_shows_the_same_to_somebody_else(reader, visit, server, model):
+def test_the_link_to_a_forced_piece_shows_the_same_to_somebody_else(reader, visit, server, shipped):
     reader.open(f"/decoding?{DREAM}&step=3&layer=2&head=5")
     step(reader, 3)
     reader.page.locator(".candidates .take").nth(1).click()
-    roads(reader, 2)
+    translations(reader, 2)
     reader.page.wait_for_url(re.compile("forced="))
     step(reader, 3)
     with visit(server) as other:
         other.open(reader.page.url.removeprefix(server))
         step(other, 3)
-        roads(other, 2)
+        translations(other, 2)
         assert strip(other) == strip(reader)
         for part in (".in-out", ".numbers", ".says", ".row"):
             assert other.page.locator(part).all_inner_texts() == reader.page.locator(part).all_inner_texts()
         forced = [int(piece) for piece in re.search(r"forced=([\d.]+)", other.page.url)[1].split(".")]
-        road = model.road("I have a dream.", Way(), forced=forced)
+        traced = shipped.trace_decoding("I have a dream.", DecodingSettings(), prefix=forced)
         assert [name.replace("␣", "▁") for name in strip(other)[:-1]] == [
-            piece.text for piece in road.found.pieces[:-1]
+            piece.text for piece in traced.translation.pieces[:-1]
         ]
-        expect(other.page.locator(".numbers")).to_contain_text(f"probability {np.exp(road.trace.log_probs[2]):.4f}")
+        expect(other.page.locator(".numbers")).to_contain_text(f"probability {np.exp(traced.trace.log_probs[2]):.4f}")
 
 
 def test_it_plays_without_the_server_and_keeps_what_is_typed(reader):
@@ -140,11 +134,11 @@ def test_a_typed_word_is_taken(reader):
     step(reader, 3)
     reader.page.get_by_label("Another piece or word").fill("keinen")
     reader.page.keyboard.press("Enter")
-    roads(reader, 2)
-    expect(reader.page.locator(".roads [aria-pressed=true] mark")).to_contain_text("keinen")
-    reader.page.locator(".roads button").first.click()
-    expect(reader.page.locator(".roads [aria-pressed=true] mark")).to_be_empty()
-    roads(reader, 2)
+    translations(reader, 2)
+    expect(reader.page.locator(".translations [aria-pressed=true] mark")).to_contain_text("keinen")
+    reader.page.locator(".translations button").first.click()
+    expect(reader.page.locator(".translations [aria-pressed=true] mark")).to_be_empty()
+    translations(reader, 2)
 
 
 def test_a_piece_is_banned_and_allowed_again(reader):
@@ -156,7 +150,7 @@ def test_a_piece_is_banned_and_allowed_again(reader):
     assert own[2] not in strip(reader)[2:]
     reader.page.locator(".banned-pieces button").click()
     expect(reader.page.locator(".banned-pieces")).to_be_hidden()
-    expect(reader.page.locator(".strip .piece span")).to_have_text(own)
+    expect(reader.page.locator(".timeline .piece span")).to_have_text(own)
 
 
 def test_a_ban_leaves_what_was_forced(reader):
@@ -164,7 +158,7 @@ def test_a_ban_leaves_what_was_forced(reader):
     step(reader, 3)
     first, other = candidate(reader, 1), candidate(reader, 2)
     reader.page.locator(".candidates .take").nth(1).click()
-    chosen = reader.page.locator(".strip [aria-current=step] span")
+    chosen = reader.page.locator(".timeline [aria-current=step] span")
     expect(chosen).to_have_text(other)
     reader.page.locator(".candidates .ban").first.click()
     expect(reader.page.locator(".banned-pieces")).to_contain_text(first)
@@ -200,14 +194,14 @@ def test_a_setting_between_the_steps_of_its_arrows_is_taken(reader):
 def test_keys_are_for_the_list_of_keys_while_it_is_open(reader):
     reader.open(f"/decoding?{DREAM}")
     step(reader, 1)
-    reader.page.locator(".strip button").first.press("?")
+    reader.page.locator(".timeline button").first.press("?")
     expect(reader.page.locator("dialog.keys")).to_be_visible()
     reader.page.keyboard.press("ArrowRight")
     reader.page.keyboard.press("2")
     reader.page.keyboard.press("Escape")
     expect(reader.page.locator("dialog.keys")).not_to_be_visible()
     step(reader, 1)
-    roads(reader, 1)
+    translations(reader, 1)
 
 
 def test_the_tree_is_one_click_below_the_settings(visit, server):
@@ -218,12 +212,12 @@ def test_the_tree_is_one_click_below_the_settings(visit, server):
         expect(lecturer.page.locator(".tree")).to_be_in_viewport()
 
 
-def test_the_tree_is_walked(reader, model):
+def test_the_tree_is_walked(reader, shipped):
     reader.open(f"/decoding?{DREAM}")
     step(reader, 1)
-    reader.page.get_by_label("Way of choosing").select_option("beam")
+    reader.page.get_by_label("Method", exact=True).select_option("beam")
     expect(reader.page.locator(".node.best")).to_have_count(
-        len(model.search("I have a dream.", Way("beam")).pieces)
+        len(shipped.translate("I have a dream.", DecodingSettings("beam")).pieces)
     )
     reader.page.locator(".node.best").nth(2).click()
     expect(reader.page.locator(".node-text")).to_contain_text("Step 3")
@@ -233,7 +227,139 @@ def test_the_tree_is_walked(reader, model):
     expect(reader.page.locator(".node.chosen.best")).to_have_count(0)
     reader.page.keyboard.press("Enter")
     reader.page.wait_for_url(re.compile("method=beam.*forced="))
-    roads(reader, 2)
+    translations(reader, 2)
+
+
+def test_the_tree_shows_the_score_that_sorts_it(reader, shipped):
+    reader.open(f"/decoding?{DREAM}&method=beam&beam_size=3")
+    step(reader, 1)
+    shown = reader.page.locator(".node").evaluate_all(
+        "nodes => nodes.map(node => [node.getAttribute('transform'), node.querySelector('.score')?.textContent])"
+    )
+    columns = {}
+    for place, score in shown:
+        x, y = map(int, re.findall(r"\d+", place))
+        columns.setdefault(x, []).append((y, float((score or "nan").replace("−", "-"))))
+    scores = [[score for _, score in sorted(column)] for _, column in sorted(columns.items())]
+    assert all(column == sorted(column, reverse=True) for column in scores)
+    best = shipped.trace_decoding("I have a dream.", DecodingSettings("beam", beam_size=3)).translation.tree.nodes
+    assert [column[0] for column in scores] == [
+        round(next(node.score for node in best if node.step == number), 2) + 0.0 for number in range(len(scores))
+    ]
+
+
+@pytest.mark.parametrize("width", [1024, 390])
+def test_a_tree_wider_than_the_screen_says_so_and_is_walked_by_buttons(visit, server, shipped, width):
+    text = "The old man is reading a newspaper in the garden of his house."
+    steps = len(shipped.trace_decoding(text, DecodingSettings("beam")).translation.tree.cutoffs)
+    with visit(server, viewport={"width": width, "height": 768}) as lecturer:
+        lecturer.open(f"/decoding?text={text.replace(' ', '+')}&method=beam")
+        step(lecturer, 1)
+        later = lecturer.page.get_by_role("button", name="Later steps")
+        last = lecturer.page.locator(".tree svg .column").filter(has_text=re.compile(f"step {steps}$"))
+        part = lecturer.page.locator(".tree .span")
+        expect(part).to_have_text(re.compile(rf"^steps 1 to \d+ of {steps}$"))
+        expect(last).not_to_be_in_viewport()
+        for _ in range(steps):
+            if later.is_disabled():
+                break
+            later.click()
+            lecturer.wait()
+        expect(part).to_have_text(re.compile(rf"to {steps} of {steps}$"))
+        last.scroll_into_view_if_needed()
+        expect(last).to_be_in_viewport()
+        expect(later).to_be_disabled()
+        expect(lecturer.page.get_by_role("button", name="Earlier steps")).to_be_enabled()
+
+
+def test_a_tree_that_fits_has_nothing_to_scroll(reader):
+    reader.open("/decoding?text=Yes.&method=beam")
+    step(reader, 1)
+    expect(reader.page.locator(".tree svg")).to_be_visible()
+    expect(reader.page.get_by_role("button", name="Later steps")).to_have_count(0)
+
+
+@pytest.mark.parametrize("size", [(1024, 768), (390, 844)], ids=str)
+def test_the_translation_just_taken_is_seen_in_the_list(visit, server, size):
+    with visit(server, viewport={"width": size[0], "height": size[1]}) as lecturer:
+        lecturer.open(f"/decoding?text={SENTENCE.replace(' ', '+')}&step=5")
+        step(lecturer, 5)
+        taken = lecturer.page.locator(".translations [aria-pressed=true]")
+        for count, number in enumerate(range(2, 8), start=2):
+            lecturer.page.locator(".candidates .take").nth(number - 1).click()
+            translations(lecturer, count)
+            step(lecturer, 5)
+            inside = taken.evaluate("""button => {
+                const list = button.closest(".translations").getBoundingClientRect();
+                const own = button.getBoundingClientRect();
+                return own.top >= list.top && own.bottom <= list.bottom;
+            }""")
+            assert inside, count
+
+
+def test_a_forced_beginning_is_told_and_let_go(reader):
+    reader.open(f"/decoding?{DREAM}&step=3")
+    step(reader, 3)
+    reader.page.locator(".candidates .take").nth(1).click()
+    translations(reader, 2)
+    reported = reader.page.locator(".forced-pieces")
+    forced = reader.page.locator(".timeline .forced span").all_inner_texts()
+    expect(reported).to_contain_text("".join(forced).replace("␣", " ").strip())
+    reader.page.get_by_label("Method", exact=True).select_option("beam")
+    reader.page.wait_for_url(re.compile("method=beam"))
+    step(reader, 3)
+    expect(reported).to_contain_text("Forced")
+    reported.get_by_role("button", name="Let the model choose").click()
+    expect(reader.page.locator(".timeline .forced")).to_have_count(0)
+    expect(reported).to_be_hidden()
+    expect(reader.page).to_have_url(re.compile(r"^(?!.*forced).*method=beam"))
+
+
+def test_start_over_is_the_models_own_translation_and_nothing_else(reader, shipped):
+    reader.open(f"/decoding?{DREAM}&step=3")
+    step(reader, 3)
+    own = strip(reader)
+    reader.page.locator(".candidates .take").nth(1).click()
+    translations(reader, 2)
+    reader.page.get_by_label("Method", exact=True).select_option("sample")
+    reader.page.wait_for_url(re.compile("method=sample"))
+    step(reader, 3)
+    reader.page.locator(".candidates .ban").first.click()
+    expect(reader.page.locator(".banned-pieces")).to_be_visible()
+    reader.page.get_by_role("button", name="Start over").click()
+    expect(reader.page.locator(".timeline .piece span")).to_have_text(own)
+    step(reader, 1)
+    expect(reader.page.get_by_label("Method", exact=True)).to_have_value("greedy")
+    for gone in (".translations", ".banned-pieces", ".forced-pieces"):
+        expect(reader.page.locator(gone)).to_be_hidden()
+    expect(reader.page).to_have_url(re.compile(re.escape(f"/decoding?{DREAM}") + "$"))
+
+
+def test_what_was_sampled_is_looked_at_on_the_other_pages_and_back(reader, shipped):
+    reader.open(f"/decoding?{DREAM}&layer=1&head=1&method=sample&seed=2&temperature=2")
+    step(reader, 1)
+    sampled = shipped.translate("I have a dream.", DecodingSettings("sample", temperature=2.0, seed=2)).text
+    pieces = strip(reader)
+    reader.page.get_by_role("button", name="Look at this one on the other pages").click()
+    reader.see("The model now reads")
+    # Here it stays what was sampled: nothing of it is forced.
+    step(reader, 1)
+    assert strip(reader) == pieces
+    expect(reader.page.locator(".timeline .forced")).to_have_count(0)
+    translations(reader, 2)
+    reader.choose("Cross attention")
+    reader.head(1, 1)
+    shown = reader.page.get_by_test_id("stMarkdown").filter(has_text="The model now reads")
+    expect(shown).to_contain_text(sampled)
+    expect(shown).to_contain_text("sampling at temperature 2, seed 2")
+    reader.choose("Decoding step by step")
+    step(reader, 1)
+    assert strip(reader) == pieces
+    expect(reader.page.locator(".translations [aria-pressed=true]")).to_contain_text("on the other pages")
+    reader.page.locator(".translations button").first.click()
+    reader.page.get_by_role("button", name="Look at this one on the other pages").click()
+    expect(shown).to_have_count(0)
+    expect(reader.page).not_to_have_url(re.compile("target"))
 
 
 def test_hostile_text_is_shown_as_itself(reader):
@@ -245,7 +371,7 @@ def test_hostile_text_is_shown_as_itself(reader):
     step(reader, 1)
     reader.page.get_by_label("Another piece or word").fill('"><img src=x onerror=alert(1)>')
     reader.page.keyboard.press("Enter")
-    roads(reader, 2)
+    translations(reader, 2)
     assert reader.page.locator(".steps img, .steps .words b").count() == 0
     assert "<" in "".join(reader.page.locator(".row").first.all_inner_texts())
 
@@ -256,7 +382,7 @@ def test_hostile_text_is_shown_as_itself(reader):
 def test_every_way_of_showing_fits_the_screen(visit, server, scheme, size):
     viewport = {"width": size[0], "height": size[1]}
     with visit(server, color_scheme=scheme, viewport=viewport) as someone:
-        for settings in ("method=beam&size=5&node=3", "method=sample&show=all", "show=mean&step=2"):
+        for settings in ("method=beam&beam_size=5&node=3", "method=sample&show=all", "show=mean&step=2"):
             someone.open(f"/decoding?{DREAM}&{settings}")
             someone.components(1)
             someone.fits(settings)

@@ -6,27 +6,40 @@ import re
 
 import numpy as np
 import pytest
+from playwright.sync_api import expect
 
-from pages.ui.inside.inspection import PARTS as INSIDE
-from pages.ui.positions.encoding import PARTS as POSITIONS
-from transformer.analysis.positions import sinusoids
-from transformer.translator import Translator
+from pages.ui.params.backpropagation import PARTS as BACKWARD
+from pages.ui.params.inside import PARTS as INSIDE
+from pages.ui.params.positions import PARTS as POSITIONS
+from pages.ui.router import SECTIONS
+from transformer.sinusoids import sinusoids
 
 pytestmark = pytest.mark.thorough
 
 DREAM = "text=I+have+a+dream.&layer=2&head=5"
-PATHS = {
-    "/positional_encoding": "What tells two positions apart?",
-    "/inside_a_layer": "1 of 61: pieces",
-}
 PARTS = [f"/positional_encoding?{DREAM}&positions_part={part}" for part in POSITIONS] + [
     f"/inside_a_layer?{DREAM}&inside_part={part}" for part in INSIDE
+] + [
+    f"/backpropagation?{DREAM}&backward_part={part}" for part in BACKWARD
+] + [
+    f"/backpropagation?{DREAM}&backward_stage={stage}" for stage in (
+        "decoder.output.norm", "decoder.cross_attention.scores", "encoder.memory", "encoder.self_attention.read",
+        "encoder.table",
+    )
 ] + [
     f"/inside_a_layer?{DREAM}&inside_stage={stage}" for stage in (
         "encoder.positions", "encoder.self_attention.weights", "decoder.cross_attention.written",
         "decoder.feed_forward.written", "generator.probabilities",
     )
 ]
+
+
+# Nothing is wider than the screen. A formula that does not fit is scrolled inside its box, and its end is not seen.
+FITS = """() => {
+    const main = document.querySelector("[data-testid=stMain]");
+    return document.documentElement.scrollWidth <= innerWidth && main.scrollWidth <= main.clientWidth + 1 &&
+        ![...document.querySelectorAll(".katex-display")].some(e => e.scrollWidth > e.clientWidth + 2);
+}"""
 
 
 def drawn(reader, count=1):
@@ -36,38 +49,39 @@ def drawn(reader, count=1):
     figures.nth(count - 1).wait_for()
 
 
-@pytest.mark.parametrize("path", PATHS)
-def test_a_cold_deep_link_shows_the_page_in_its_frame(serve, visit, path):
+def test_a_cold_deep_link_shows_the_page_in_its_frame(serve, visit):
     with serve() as address, visit(address) as someone:
-        someone.open(f"{path}?{DREAM}")
-        someone.see(PATHS[path])
+        someone.open(f"/backpropagation?{DREAM}")
+        someone.see("The sum carried out")
         drawn(someone)
-        assert someone.page.get_by_role("link", name="Translate").count() > 0
+        expect(someone.page.get_by_test_id("stTopNavSection")).to_have_text(list(SECTIONS))
         assert someone.page.get_by_role("dialog").count() == 0
 
 
-@pytest.mark.parametrize(("size", "scheme"), [((1440, 900), "light"), ((1024, 768), "dark")], ids=str)
-def test_no_part_is_wider_than_the_screen(visit, server, scheme, size):
-    viewport = {"width": size[0], "height": size[1]}
-    with visit(server, color_scheme=scheme, viewport=viewport) as someone:
-        for path in PARTS:
-            someone.open(path)
-            drawn(someone)
-            someone.fits(path)
-            # A formula that does not fit is scrolled inside its box, and its end is not seen.
-            cut = "[...document.querySelectorAll('.katex-display')].some(e => e.scrollWidth > e.clientWidth + 2)"
-            assert not someone.page.evaluate(cut), path
+@pytest.mark.parametrize("path", PARTS)
+def test_no_part_is_wider_than_the_screen(reader, path):
+    reader.open(path)
+    drawn(reader)
+    for (width, height), scheme in (((1440, 900), "light"), ((1024, 768), "dark")):
+        reader.resize(width, height)
+        reader.page.emulate_media(color_scheme=scheme)
+        reader.wait()
+        # What is laid out anew takes a moment.
+        reader.page.wait_for_function(FITS)
+        drawn(reader)
 
 
-def test_from_a_typed_sentence_to_the_curves(visit, server):
+def test_from_a_typed_sentence_to_the_curves(shipped, visit, server):
     """What a lecturer does: sentence, map of four words, the numbers of a cell, positions 2 and 3; five clicks."""
-    trace = Translator.load(device="cpu").translate("i have a dream")
+    trace = shipped.trace("i have a dream")
     with visit(server, viewport={"width": 1024, "height": 768}) as lecturer:
         page = lecturer.page
         lecturer.open("/encoder_attention")
         lecturer.maps(1)
         lecturer.translate("i have a dream")
         page.wait_for_url(re.compile("text=i"))
+        # A new sentence opens with the choice that the server asks for.
+        lecturer.wait()
         lecturer.control("Hide start and end").check()
         page.wait_for_url(re.compile("hide=true"))
         lecturer.wait()
@@ -75,12 +89,16 @@ def test_from_a_typed_sentence_to_the_curves(visit, server):
         page.wait_for_url(re.compile("inside_a_layer.*inside_part=cell"))
         lecturer.see("1. Query times key")
         cells = page.locator("[data-testid=stVegaLiteChart]").first.locator("path[aria-roledescription='rect mark']")
+        lecturer.drawn(cells.nth(2 * len(trace.source_pieces) + 3))
         cells.nth(2 * len(trace.source_pieces) + 3).click()
-        page.wait_for_url(re.compile(r"rows=2&columns=3"))
-        lecturer.see(f"{trace.encoder[0, 0, 2, 3]:.4f}")
-        page.get_by_role("button", name="What tells position 2 from position 3?").click()
+        page.wait_for_url(re.compile(r"encoder_rows=2&encoder_columns=3"))
+        # The telling head of this sentence, which the page opens with.
+        shown = re.search(r"Layer (\d+), head (\d+)", page.get_by_test_id("stMain").inner_text())
+        layer, head = (int(number) - 1 for number in shown.groups())
+        lecturer.see(f"{trace.encoder[layer, head, 2, 3]:.4f}")
+        page.get_by_role("button", name="What tells position 3 from position 4?").click()
         page.wait_for_url(re.compile("positional_encoding.*positions_width=256"))
-        lecturer.see("positions 2 and 3 are")
+        lecturer.see("positions 3 and 4 are")
         lecturer.see("These are the curves of the model of this app")
         table = sinusoids(4, 256)
         lecturer.see(f"{np.linalg.norm(table[2] - table[3]):.4f}")
@@ -95,29 +113,46 @@ def test_the_tools_of_the_map_cover_no_control(visit, server):
         someone.page.wait_for_url(re.compile("inside_kind=cross"))
 
 
-def test_a_click_in_the_map_takes_the_cell_apart(reader):
-    trace = Translator.load(device="cpu").translate("I have a dream.")
+def test_a_click_in_the_map_takes_the_cell_apart(shipped, reader):
+    trace = shipped.trace("I have a dream.")
     reader.open(f"/inside_a_layer?{DREAM}&inside_part=cell&rows=0&columns=0")
     reader.see(f"{trace.encoder[1, 4, 0, 0]:.4f}")
     cells = reader.page.locator("[data-testid=stVegaLiteChart]").first.locator("path[aria-roledescription='rect mark']")
     columns = len(trace.source_pieces)
+    reader.drawn(cells.nth(2 * columns + 3))
     cells.nth(2 * columns + 3).click()
-    reader.page.wait_for_url(re.compile(r"rows=2&columns=3"))
+    reader.page.wait_for_url(re.compile(r"encoder_rows=2&encoder_columns=3"))
     reader.see(f"{trace.encoder[1, 4, 2, 3]:.4f}")
 
 
-def test_a_cell_can_be_clicked_again_after_another_was_chosen_in_the_boxes(reader):
-    columns = len(Translator.load(device="cpu").translate("I have a dream.").source_pieces)
+def test_a_click_in_the_map_of_a_gradient_carries_its_sum_out(shipped, reader):
+    """Twice: a map that was clicked lets itself be clicked again."""
+    columns = len(shipped.trace("I have a dream.").source_pieces)
+    reader.open(f"/backpropagation?{DREAM}&backward_stage=decoder.cross_attention.scores")
+    for row, column in ((2, 3), (2, 3), (4, 1)):
+        cells = reader.page.locator("[data-testid=stVegaLiteChart] path[aria-roledescription='rect mark']")
+        reader.drawn(cells.nth(row * columns + column))
+        cells.nth(row * columns + column).click()
+        reader.page.wait_for_url(re.compile(rf"backward_row={row + 1}&backward_column={column + 1}"))
+        reader.wait()
+        reader.see("The 2 terms add up to")
+
+
+def test_a_cell_can_be_clicked_again_after_another_was_chosen_in_the_boxes(shipped, reader):
+    columns = len(shipped.trace("I have a dream.").source_pieces)
     reader.open(f"/inside_a_layer?{DREAM}&inside_part=cell&rows=0&columns=0")
     cells = reader.page.locator("[data-testid=stVegaLiteChart]").first.locator("path[aria-roledescription='rect mark']")
+    reader.drawn(cells.nth(2 * columns + 3))
     cells.nth(2 * columns + 3).click()
-    reader.page.wait_for_url(re.compile(r"rows=2&columns=3"))
+    reader.page.wait_for_url(re.compile(r"encoder_rows=2&encoder_columns=3"))
+    reader.wait()
     reader.page.get_by_role("combobox", name=re.compile("the piece that looks")).click()
     reader.page.get_by_role("option").nth(1).click()
-    reader.page.wait_for_url(re.compile(r"rows=1&columns=3"))
+    reader.page.wait_for_url(re.compile(r"encoder_rows=1&encoder_columns=3"))
     reader.wait()
+    reader.drawn(cells.nth(2 * columns + 3))
     cells.nth(2 * columns + 3).click()
-    reader.page.wait_for_url(re.compile(r"rows=2&columns=3"))
+    reader.page.wait_for_url(re.compile(r"encoder_rows=2&encoder_columns=3"))
 
 
 def test_the_way_is_gone_by_its_buttons_and_kept_in_the_address(reader, visit, server):

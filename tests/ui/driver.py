@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import re
+from typing import Any
+
 import pandas as pd
+import pytest
+from streamlit.components.v2.bidi_component.main import _make_trigger_id
 from streamlit.testing.v1 import AppTest
 
+from pages.ui.components.wire import unframe
+
+FIRST = "pages/translate.py"
 DREAM = "I have a dream."
+# A translation of it for the narrow model, whose own is long and means nothing.
+GIVEN = {"target": "Ich habe einen Traum."}
 # Section 7 of the design: what can be read, and must be shown as itself.
 HOSTILE = [
     "x", "🙂", "👩‍👩‍👧 🇩🇪", "שלום עולם", "مرحبا بالعالم",
@@ -14,36 +25,98 @@ HOSTILE = [
     "# **md** [x](http://y) `c` :smile: :red[x]",
     "https://example.org/?a=b&c=d", "a\tb\nc", "dog " * 50, "'); DROP TABLE", "{{x}} ${y} %s", "\ufeffbom", "ﬁ… “q”",
 ]
+# Every page is tried with these of them: one for each kind of markup, one without a word, one of special pieces. One
+# page is tried with all, and with pytest -m thorough every page.
+SOME = ["?!...,;", "<b>x</b>", '"><script>alert(1)</script>', r"$\frac{a}{b}$", "</s> <s>", HOSTILE[15]]
+EACH_HOSTILE = [text if text in SOME else pytest.param(text, marks=pytest.mark.thorough) for text in HOSTILE]
 MARKUP = ("<b>", "<script", "](http", ":smile:", "$\\frac", ":red[")
+# Words that mean something in JavaScript or in the expressions of Vega.
+RESERVED = [
+    "abstract", "arguments", "async", "await", "boolean", "break", "byte", "case", "catch", "char", "class",
+    "const", "continue", "debugger", "default", "delete", "do", "double", "else", "enum", "eval", "export",
+    "extends", "false", "final", "finally", "float", "for", "function", "get", "goto", "if", "implements", "import",
+    "in", "instanceof", "int", "interface", "let", "long", "native", "new", "null", "of", "package", "private",
+    "protected", "public", "return", "set", "short", "static", "super", "switch", "synchronized", "this", "throw",
+    "throws", "transient", "true", "try", "typeof", "undefined", "var", "void", "volatile", "while", "with",
+    "yield", "NaN", "Infinity", "datum", "event", "item", "parent", "scale", "data", "window", "document",
+]
 # And what cannot.
 UNREADABLE = ["", "  ", "\x00", "word " * 1000]
 # Values of an address that stand for nothing.
 RUBBISH = ["", "0", "-1", "99999", "1e9", "nan", "²", "9" * 400, "<b>", "1.2.3", "٣"]
 
 
-def opened(page: str = "pages/translate.py", **address: str) -> AppTest:
+def opened(page: str = FIRST, **address: str) -> AppTest:
     """The app, opened at a page with an address."""
     test = AppTest.from_file("../../app.py", default_timeout=240)
     for key, value in address.items():
         test.query_params[key] = value
-    return test.run().switch_page(page).run()
+    # The page without a name is the first; AppTest knows the others by their files.
+    return (test if page == FIRST else test.switch_page(page)).run()
 
 
-def submit(test: AppTest, text: str) -> None:
-    """Type a sentence and press the button of the form."""
-    test.text_input("text").set_value(text)
-    next(button for button in test.button if button.label == "Translate").click()
-    test.run()
+def submit(test: AppTest, text: str, name: str = "sentence") -> None:
+    """Type a text into a box, and press Enter.
+
+    Args:
+        name: "sentence", or "another" for another translation.
+    """
+    sent = [node for node in test.get("bidi_component") if node.proto.json]
+    (node,) = (node for node in sent if json.loads(node.proto.json).get("name") == name)
+    send(test, node, "submitted", text)
 
 
-def healthy(test: AppTest) -> bool:
-    return not test.exception and not test.error
+def send(test: AppTest, node: Any, event: str, value: Any) -> None:
+    """What a component's JavaScript sends once, as the browser would send it."""
+    states = test._tree.get_widget_states()
+    sent = json.dumps([{"event": event, "value": value}])
+    states.widgets.add(id=_make_trigger_id(node.proto.id, "events"), json_trigger_value=sent)
+    test._run(states)
+
+
+def tell(test: AppTest, node: Any, state: dict[str, Any]) -> None:
+    """What a component's JavaScript holds, as the browser would send it."""
+    states = test._tree.get_widget_states()
+    states.widgets.add(id=node.proto.id, json_value=json.dumps(state))
+    test._run(states)
+
+
+def headers(test: AppTest) -> list[dict[str, Any]]:
+    """What every attention browser on the page received: the headers of their bytes."""
+    sent = [node.proto.bytes for node in test.get("bidi_component") if node.proto.bytes]
+    found = [unframe(data)[0] for data in sent]
+    return [header for header in found if "asked" in header]
+
+
+def typed(test: AppTest, name: str = "sentence") -> str | None:
+    """The text that a box shows; None where there is no such box."""
+    return box(test, name).get("text")
+
+
+def box(test: AppTest, name: str = "sentence") -> dict[str, Any]:
+    """What a box was asked to show; nothing where there is no such box."""
+    reported = [json.loads(node.proto.json) for node in test.get("bidi_component") if node.proto.json]
+    return next((data for data in reported if data.get("name") == name), {})
+
+
+def healthy(test: AppTest, *, warned: bool = False) -> bool:
+    """Nothing went wrong.
+
+    Args:
+        warned: whether a message says that something cannot be done.
+    """
+    return not test.exception and not test.error and bool(test.warning) == warned
 
 
 def texts(test: AppTest) -> str:
     """All text that may hold markup."""
     kinds = ("markdown", "caption", "header", "subheader", "info")
     return "\n".join(element.value for kind in kinds for element in getattr(test, kind))
+
+
+def unescaped(test: AppTest) -> str:
+    """The same without what a backslash makes a character of a text."""
+    return re.sub(r"\\[!-/:-@[-`{-~]", "", texts(test))
 
 
 def table(test: AppTest, *columns: str) -> pd.DataFrame:

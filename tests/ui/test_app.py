@@ -8,13 +8,20 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.ui.choice import LOOKS, PALETTES, SCALES
-from pages.ui.compare.comparison import PARTS
-from pages.ui.payload import decimals
-from pages.ui.state import EXAMPLES
-from tests.ui.driver import HOSTILE, MARKUP, healthy, opened, submit, texts
+from pages.ui import inference
+from pages.ui.compare.pairs import PAIRS
+from pages.ui.components.wire import unframe
+from pages.ui.params.attention import LOOKS, PALETTES, SCALES, AttentionParams
+from pages.ui.params.compare import PARTS
+from pages.ui.router import SECTIONS
+from pages.ui.session import EXAMPLES
+from pages.ui.text.number_format import rounded, typeset
+from tests.ui.driver import HOSTILE, MARKUP, box, headers, healthy, opened, send, submit, tell, texts, typed
+from transformer.analysis.heads.metrics import head_metrics
+from transformer.analysis.heads.telling import telling_head
 from transformer.analysis.view import view_of
-from transformer.translator import MAX_PIECES, Translator
+from transformer.texts import MAX_PIECES
+from transformer.translator import Translator
 
 ATTENTION = {
     "pages/encoder_attention.py": "encoder",
@@ -24,13 +31,6 @@ ATTENTION = {
 READING = ["pages/translate.py", *ATTENTION, "pages/decoding.py"]
 COMPARE = "pages/compare_heads.py"
 PAGES = [*READING, COMPARE, "pages/about.py"]
-
-
-def browsers(test: AppTest) -> list[dict]:
-    """What every attention browser on the page was told: the headers of their bytes."""
-    sent = [node.proto.bytes for node in test.get("bidi_component") if node.proto.bytes]
-    headers = [json.loads(data[4 : 4 + int.from_bytes(data[:4], "little")]) for data in sent]
-    return [header for header in headers if "asked" in header]
 
 
 def test_characters_that_the_model_never_learned_are_named():
@@ -43,17 +43,26 @@ def test_characters_that_the_model_never_learned_are_named():
 @pytest.mark.parametrize("page", PAGES)
 def test_every_page_opens_with_something_to_look_at(page):
     test = opened(page)
-    assert healthy(test) and not test.warning
-    assert len(browsers(test)) == {"pages/translate.py": 3, "pages/about.py": 0, COMPARE: 0}.get(page, 1)
+    assert healthy(test)
+    assert len(headers(test)) == {"pages/translate.py": 3, "pages/about.py": 0, COMPARE: 0}.get(page, 1)
     charts = {"pages/cross_attention.py": 2, COMPARE: 3, "pages/about.py": 2}
     assert len(test.get("vega_lite_chart")) == charts.get(page, 0)
 
 
-def test_a_sentence_is_translated():
+@pytest.mark.parametrize(("menu", "page", "title"), [
+    (number, page, title) for number, listed in enumerate(SECTIONS.values(), 1) for page, title in listed.items()
+])
+def test_the_menu_of_a_page_names_it(menu, page, title):
+    test = opened(f"pages/{page}.py", text=" ")
+    styles = [node.proto.body for node in test.get("html") if "stTopNavSection" in node.proto.body]
+    assert sum(f"> :nth-child({menu}) " in style and f'content: ": {title}"' in style for style in styles) == 1
+
+
+def test_a_sentence_is_translated(shipped):
     test = opened()
     submit(test, "I have a dream.")
     assert healthy(test)
-    expected = Translator.load(device="cpu").translate("I have a dream.").target_text
+    expected = shipped.trace("I have a dream.").target_text
     assert expected in texts(test).replace("\\", "")
     assert test.query_params["text"] == "I have a dream."
 
@@ -62,22 +71,22 @@ def test_a_sentence_is_translated():
 def test_every_example_is_translated(example):
     test = opened("pages/cross_attention.py")
     test.selectbox("example").set_value(example).run()
-    assert healthy(test) and test.text_input("text").value == example
+    assert healthy(test) and typed(test) == example
     assert test.selectbox("example").value is None
 
 
 @pytest.mark.parametrize("page", ATTENTION)
 @pytest.mark.parametrize(("layer", "head"), [(1, 1), (6, 8), (3, 5)])
-def test_every_layer_and_head_can_be_chosen(page, layer, head):
-    test = opened(page, text="I have a dream.", layer=str(layer), head=str(head))
+def test_every_layer_and_head_can_be_chosen(shipped, page, layer, head):
+    test = opened(page, text="I have a dream.", layer=str(layer), head=str(head), words="false")
     assert healthy(test)
-    (header,) = browsers(test)
+    (header,) = headers(test)
     assert (header["asked"]["choice"]["layer"], header["asked"]["choice"]["head"]) == (layer - 1, head - 1)
     assert f"The numbers of layer {layer}, head {head}" in [expander.label for expander in test.expander]
     table = test.dataframe[0].value
-    view = view_of(Translator.load(device="cpu").translate("I have a dream."), ATTENTION[page])
+    view = view_of(shipped.trace("I have a dream."), ATTENTION[page])
     expected = [
-        f"{decimals(weight):.4f}" if seen else "masked"
+        f"{rounded(weight):.4f}" if seen else "masked"
         for weight, seen in zip(view.weights[layer - 1, head - 1].ravel(), view.mask.ravel(), strict=True)
     ]
     assert list(table["weight"]) == expected
@@ -88,9 +97,9 @@ def test_every_layer_and_head_can_be_chosen(page, layer, head):
 @pytest.mark.parametrize("hide", ["false", "true"])
 def test_every_arrangement_is_explained(page, words, hide):
     test = opened(page, text="The old man is reading a newspaper.", layer="2", words=words, hide=hide)
-    assert healthy(test) and not test.warning
+    assert healthy(test)
     assert ("scaled up to 1" in texts(test)) == (hide == "true")
-    assert ("sum over its pieces" in texts(test)) == (words == "true")
+    assert ("attention to it is their sum" in texts(test)) == (words == "true")
 
 
 @pytest.mark.parametrize(
@@ -101,51 +110,45 @@ def test_every_arrangement_is_explained(page, words, hide):
 def test_every_setting_reaches_the_browser(name, value):
     test = opened("pages/cross_attention.py", text="Hello.", **{name: value})
     assert healthy(test)
-    asked = browsers(test)[0]["asked"]["choice"][name]
+    asked = headers(test)[0]["asked"]["choice"][name]
     assert asked == {"threshold": 25, "rows": [0, 2]}.get(name, value)
 
 
-def test_a_shorter_sentence_lets_go_of_pieces_in_the_address_too():
-    test = opened("pages/encoder_attention.py", text="I have a dream of a red car.", rows="0.7", columns="8")
-    first = browsers(test)[0]["asked"]
-    assert test.query_params["rows"] == "0.7" and first["choice"]["columns"] == [8]
-    submit(test, "I see.")
-    assert healthy(test) and test.query_params["rows"] == "0" and "columns" not in test.query_params
-    assert browsers(test)[0]["asked"] == first, "the browser lets go by itself"
-    assert browsers(test.run())[0]["asked"] == first and test.query_params["rows"] == "0"
-    test = opened("pages/encoder_attention.py", text="I see.", rows="0.7")
-    assert browsers(test)[0]["asked"]["choice"]["rows"] == [0] and test.query_params["rows"] == "0"
+def test_only_pieces_that_there_are_stay_pinned():
+    test = opened("pages/encoder_attention.py", text="I see.", encoder_rows="0.7")
+    assert headers(test)[0]["asked"]["choice"]["rows"] == [0] and test.query_params["encoder_rows"] == "0"
 
 
-def test_pinned_pieces_are_summed_in_the_table():
-    test = opened("pages/cross_attention.py", text="I have a dream.", rows="1.3", columns="0", layer="2")
-    view = view_of(Translator.load(device="cpu").translate("I have a dream."), "cross")
+def test_pinned_pieces_are_summed_in_the_table(shipped):
+    test = opened("pages/cross_attention.py", text="I have a dream.", rows="1.3", columns="0", layer="2", words="false")
+    view = view_of(shipped.trace("I have a dream."), "cross")
     assert len(test.dataframe) == 2, "one column is no sum"
-    told = test.dataframe[1].value["sum of rows 2, 4"]
-    assert list(told.astype(float)) == pytest.approx(list(decimals(view.weights[1, 0, [1, 3]]).sum(axis=0)), abs=1e-9)
+    reported = test.dataframe[1].value["sum of rows 2, 4"]
+    expected = rounded(view.weights[1, 0, [1, 3]]).sum(axis=0)
+    assert list(reported.astype(float)) == pytest.approx(list(expected), abs=1e-9)
 
 
 def test_choices_survive_a_change_of_page():
-    test = opened("pages/encoder_attention.py", text="Where is the dog?", layer="4", head="7", words="true")
+    test = opened("pages/encoder_attention.py", text="Where is the dog?", layer="4", head="7", words="false")
     for page in ("pages/about.py", "pages/cross_attention.py", "pages/translate.py", "pages/masked_attention.py"):
         test.switch_page(page).run()
         assert healthy(test)
-    assert test.text_input("text").value == "Where is the dog?"
-    asked = browsers(test)[0]["asked"]["choice"]
-    assert (asked["layer"], asked["head"], asked["words"]) == (3, 6, True)
+    assert typed(test) == "Where is the dog?"
+    asked = headers(test)[0]["asked"]["choice"]
+    assert (asked["layer"], asked["head"], asked["words"]) == (3, 6, False)
     assert test.query_params["layer"] == "4" and test.query_params["head"] == "7"
 
 
 def test_the_browser_is_asked_again_only_for_something_new():
     """What the reader chose in the browser is not undone by what it was asked to show before."""
     test = opened("pages/encoder_attention.py", text="Hello.", layer="2")
-    first = browsers(test)[0]["asked"]
-    assert browsers(test.run())[0]["asked"] == first
+    first = headers(test)[0]["asked"]
+    assert headers(test.run())[0]["asked"] == first
     submit(test, "Hello again.")
-    assert browsers(test)[0]["asked"] == first, "another sentence keeps the choice"
+    assert headers(test)[0]["asked"] == first, "another sentence keeps the choice"
     test.switch_page("pages/about.py").run()
     test.switch_page("pages/encoder_attention.py").run()
-    assert browsers(test)[0]["asked"]["number"] > first["number"], "a new browser on the page knows nothing"
+    assert headers(test)[0]["asked"]["number"] > first["number"], "a new browser on the page knows nothing"
 
 
 @pytest.mark.parametrize("part", PARTS)
@@ -153,67 +156,100 @@ def test_the_browser_is_asked_again_only_for_something_new():
 def test_every_comparison_works(part, kind):
     address = {"text": "I have a dream.", "compare_part": part, "compare_kind": kind}
     test = opened(COMPARE, **address)
-    assert healthy(test) and not test.warning
-    drawn = {"heads": 3, "similarity": 2, "versus": 0, "layers": 3}
+    assert healthy(test)
+    drawn = {"heads": 3, "similarity": 2, "two_heads": 0, "layers": 3}
     assert len(test.get("vega_lite_chart")) == drawn[part]
     assert test.segmented_control("compare_part").value == part
     assert test.query_params.get("compare_kind", "encoder") == kind
 
 
-def test_every_metric_can_be_mapped():
+@pytest.mark.parametrize(("name", "maps"), [
+    ("entropy", 3), ("distance", 2), ("alignment_read", 1), ("strongest_rarest", 3),
+    ("worth", 3),
+])
+def test_every_metric_can_be_mapped(name, maps):
+    """The distance to a piece and the alignment apply to some kinds of attention only."""
     test = opened(COMPARE, text="I have a dream.")
-    for name in ("entropy", "distance", "alignment_read", "strongest_rarest"):
-        test.selectbox("compare_metric").set_value(name).run()
-        assert healthy(test) and test.query_params["compare_metric"] == name
-        missing = sum("There is no such number" in caption.value for caption in test.caption)
-        assert len(test.get("vega_lite_chart")) == 3 - missing
+    test.selectbox("compare_metric").set_value(name).run()
+    assert healthy(test) and test.query_params["compare_metric"] == name
+    missing = sum("This number does not exist" in caption.value for caption in test.caption)
+    assert (len(test.get("vega_lite_chart")), missing) == (maps, 3 - maps)
 
 
-def test_a_word_is_followed_through_the_layers():
+def test_a_word_is_followed_through_the_layers(shipped):
     test = opened(COMPARE, text="I have a dream.", compare_part="layers")
     test.selectbox("compare_row").set_value(3)
     test.selectbox("compare_head").set_value(6)
-    test.toggle("compare_words").set_value(True)
+    test.toggle("compare_words").set_value(False)
     test.run()
     assert healthy(test) and "**Head 7 of every layer**" in texts(test)
-    assert [test.query_params[name] for name in ("compare_row", "head", "words")] == ["3", "7", "true"]
+    assert [test.query_params[name] for name in ("compare_row", "head", "words")] == ["4", "7", "false"]
     table = test.dataframe[0].value
-    view = view_of(Translator.load(device="cpu").translate("I have a dream."), "encoder", words=True)
+    view = view_of(shipped.trace("I have a dream."), "encoder")
     assert list(table["largest is head"]) == [str(head) for head in view.weights[:, :, 3].argmax(axis=1).ravel() + 1]
     largest = view.weights[:, :, 3].max(axis=1).ravel()
     assert list(table["Largest of all heads of a layer"]) == pytest.approx(list(largest))
     submit(test, "No.")
-    assert healthy(test) and test.query_params["compare_row"] == "1", "a word that a shorter sentence does not have"
+    assert healthy(test) and test.query_params["compare_row"] == "3", "a piece that a shorter sentence does not have"
+
+
+def test_heads_across_the_layers_are_links(shipped):
+    """It opens at the row that the telling head links most, and names the strongest head of every layer."""
+    test = opened(COMPARE, text="I have a dream.", compare_part="layers")
+    view = view_of(shipped.trace("I have a dream."), "encoder", words=True)
+    row = test.selectbox("compare_row").value
+    (parts,) = paragraphs(test)
+    heads = [part for part in parts if isinstance(part, dict)]
+    assert [(one["layer"], one["head"]) for one in heads] == [
+        (layer, int(weights.max(axis=1).argmax())) for layer, weights in enumerate(view.weights[:, :, row])
+    ]
+    spec = json.loads(test.get("vega_lite_chart")[2].proto.spec)
+    assert "pick" in json.dumps(spec.get("params") or spec["layer"][0]["params"])
 
 
 def test_the_future_is_masked_through_the_layers():
-    test = opened(COMPARE, text="I have a dream.", compare_part="layers", compare_kind="decoder", compare_row="1")
+    test = opened(COMPARE, text="I have a dream.", compare_part="layers", compare_kind="decoder", compare_row="2")
     spec = json.loads(test.get("vega_lite_chart")[0].proto.spec)
     assert "masked" in json.dumps(spec["encoding"]["color"])
     assert set(test.dataframe[0].value["to"].str[:2]) == {"1:", "2:"}
 
 
+def paragraphs(test: AppTest) -> list[list]:
+    """The parts of every text that names heads."""
+    sent = [json.loads(node.proto.json) for node in test.get("bidi_component") if node.proto.json]
+    return [data["parts"] for data in sent if "parts" in data]
+
+
 def maps(test: AppTest) -> list[dict]:
     """The maps that are drawn side by side."""
-    (node,) = (node for node in test.get("bidi_component") if node.proto.json)
-    return json.loads(node.proto.json)["sides"]
+    sent = [json.loads(node.proto.json) for node in test.get("bidi_component") if node.proto.json]
+    return next(data["sides"] for data in sent if "sides" in data)
 
 
-def test_the_mask_makes_weights_of_scores():
+def test_the_mask_makes_weights_of_scores(shipped):
     test = opened("pages/masked_attention.py", text="I have a dream.", layer="3", head="2")
     scores, mask, weights = maps(test)
-    trace = Translator.load(device="cpu").translate("I have a dream.", details=True)
-    assert scores["values"] == pytest.approx(list(trace.details["decoder_scores"][2, 1].ravel()), abs=1e-4)
+    trace = shipped.trace("I have a dream.", details=True)
+    assert scores["values"] == pytest.approx(list(trace.detail("decoder", "scores")[2, 1].ravel()), abs=1e-4)
     assert not any(scores["masked"]) and mask["masked"] == weights["masked"] == list((~trace.decoder_mask).ravel())
     assert weights["values"] == pytest.approx(list(trace.decoder[2, 1].ravel()), abs=1e-4)
     size = len(trace.decoder_mask)
-    kept = np.array(scores["values"]).reshape(size, size) + np.where(trace.decoder_mask, 0, -np.inf)
-    softmax = np.exp(kept) / np.exp(kept).sum(axis=1, keepdims=True)
+    remaining = np.array(scores["values"]).reshape(size, size) + np.where(trace.decoder_mask, 0, -np.inf)
+    softmax = np.exp(remaining) / np.exp(remaining).sum(axis=1, keepdims=True)
     assert weights["values"] == pytest.approx(list(softmax.ravel()), abs=2e-4)
 
 
+def test_only_heads_with_a_name_is_remembered_on_other_pages():
+    test = opened(COMPARE, text="I have a dream.")
+    test.toggle("compare_named").set_value(True).run()
+    assert test.query_params["compare_named"] == "true"
+    test.switch_page("pages/about.py").run()
+    test.switch_page(COMPARE).run()
+    assert healthy(test) and test.toggle("compare_named").value
+
+
 def test_tired_against_wide():
-    test = opened(COMPARE, compare_part="versus", text="x")
+    test = opened(COMPARE, compare_part="two_heads", text="x")
     first, second, difference = maps(test)
     assert healthy(test) and "differ most here" in texts(test)
     assert any("tired" in label for label in first["columns"]) and any("wide" in label for label in second["columns"])
@@ -221,21 +257,38 @@ def test_tired_against_wide():
     expected = [round(b - a, 4) for a, b in zip(first["values"], second["values"], strict=True)]
     assert difference["values"] == pytest.approx(expected, abs=1e-9)
     test.selectbox("compare_b_kind").set_value("cross").run()
-    assert healthy(test) and len(maps(test)) == 2 and "no difference to draw" in texts(test)
+    assert healthy(test) and len(maps(test)) == 2 and "No difference can be drawn" in texts(test)
     assert test.query_params["compare_b"].startswith("cross.")
     test.text_input("compare_a_text").set_value("  ").run()
-    assert healthy(test) and ["nothing to read" in warning.value for warning in test.warning] == [True]
+    assert healthy(test, warned=True) and ["nothing to read" in warning.value for warning in test.warning] == [True]
 
 
-def test_the_head_that_differs_most_can_be_shown():
-    test = opened(COMPARE, compare_part="versus", text="x", compare_a="encoder.1.1.words.I am tired.",
+def test_the_heads_that_differ_most_can_be_shown():
+    test = opened(COMPARE, compare_part="two_heads", text="x", compare_a="encoder.1.1.words.I am tired.",
                compare_b="encoder.1.1.words.I am wide.")
-    buttons = [button for button in test.button if button.label == "Show that head"]
-    assert buttons or "differs most between" not in texts(test)
-    for button in buttons:
-        button.click()
-        test.run()
-        assert healthy(test) and "differs most between" not in texts(test)
+    listed = [button for button in test.button if button.key.startswith("compare_open_")]
+    numbers = [float(button.label.rpartition(": ")[2]) for button in listed]
+    assert len(listed) == 5 and numbers == sorted(numbers, reverse=True)
+    key = listed[0].key
+    listed[0].click()
+    test.run()
+    assert healthy(test) and test.button(key).disabled, "it is the one that is shown"
+    kind, layer, head = key.removeprefix("compare_open_").split("_")
+    for name in "ab":
+        assert test.query_params[f"compare_{name}"].startswith(f"{kind}.{int(layer) + 1}.{int(head) + 1}.words.I am")
+
+
+def test_pairs_and_the_own_sentence_are_compared():
+    test = opened(COMPARE, compare_part="two_heads", text="I have a dream.")
+    for number, pair in enumerate(PAIRS):
+        test.button(f"compare_pair_{number}").click().run()
+        assert healthy(test) and [test.text_input(f"compare_{name}_text").value for name in "ab"] == [pair.a, pair.b]
+        assert f"*{pair.word}* becomes **" in texts(test) and texts(test).count("**German:**") == 2
+    test.button("compare_mine").click().run()
+    assert healthy(test) and "becomes **" not in texts(test)
+    assert {test.text_input(f"compare_{name}_text").value for name in "ab"} == {"I have a dream."}
+    test.text_input("compare_b_text").set_value("I have a dog.").run()
+    assert healthy(test) and "The translations differ here" in texts(test)
 
 
 def test_alignment_can_be_read_off_either_step():
@@ -244,42 +297,43 @@ def test_alignment_can_be_read_off_either_step():
     assert healthy(test) and test.query_params["shift"] == "true"
 
 
-def test_another_translation_is_read_and_compared():
+def test_another_translation_is_read_and_compared(shipped):
     test = opened("pages/cross_attention.py", text="I have a dream.")
-    test.text_input("target").set_value("Ich habe einen Hund.")
-    next(button for button in test.button if button.label == "Let the model read it").click()
-    test.run()
+    submit(test, "Ich habe einen Hund.", "another")
     assert healthy(test) and test.query_params["target"] == "Ich habe einen Hund."
-    given = Translator.load(device="cpu").read("I have a dream.", "Ich habe einen Hund.")
-    assert f"log-probability {given.log_probs.sum():.2f} nats" in texts(test)
-    assert browsers(test)[0]["queries"] == len(given.target_pieces)
+    given = shipped.trace("I have a dream.", "Ich habe einen Hund.")
+    assert f"log-probability {typeset(given.log_probs.sum())} nats" in texts(test)
+    assert headers(test)[0]["queries"] == len(given.target_pieces)
     next(button for button in test.button if button.label == "Back to the model's own").click()
     test.run()
-    assert "Read instead" not in texts(test) and not test.text_input("target").value
+    assert "The model now reads" not in texts(test) and typed(test, "another") == ""
 
 
 def test_another_translation_belongs_to_its_sentence():
     test = opened("pages/cross_attention.py", text="I have a dream.", target="Ich habe einen Hund.")
-    assert "Read instead" in texts(test)
+    assert "The model now reads" in texts(test)
     submit(test, "Hello.")
-    assert healthy(test) and "Read instead" not in texts(test) and "target" not in test.query_params
+    assert healthy(test) and "The model now reads" not in texts(test) and "target" not in test.query_params
 
 
 def test_too_long_a_translation_is_answered():
     test = opened("pages/cross_attention.py", text="Hello.", target="Hund " * 200)
-    assert healthy(test) and "at most" in test.warning[0].value and len(browsers(test)) == 1
+    assert healthy(test, warned=True) and "at most" in test.warning[0].value and len(headers(test)) == 1
 
 
 RUBBISH = ["", "0", "-1", "7", "99", "1e9", "nan", "²", "9" * 400, "001" + "0" * 5000, "<b>", "١"]
 
 
 @pytest.mark.parametrize("value", RUBBISH)
-def test_rubbish_in_an_address_falls_back(value):
+def test_rubbish_in_an_address_falls_back(shipped, value):
     names = ("layer", "head", "words", "hide", "scale", "palette", "look", "threshold", "metric", "rows", "columns")
     test = opened("pages/cross_attention.py", text="Hello.", **dict.fromkeys(names, value))
-    assert healthy(test) and not test.warning
-    asked = browsers(test)[0]["asked"]["choice"]
-    assert asked["layer"] in (0, 5) and asked["head"] in (0, 6, 7) and not asked["words"]
+    assert healthy(test)
+    asked = headers(test)[0]["asked"]["choice"]
+    chosen = (asked["layer"] in (0, 5), asked["head"] in (0, 6, 7))
+    telling = telling_head(head_metrics(shipped.trace("Hello."), "cross", shipped.tokenizer.scores))
+    assert chosen == (True, True) or (asked["layer"], asked["head"]) == (telling.layer, telling.head)
+    assert asked["words"] is AttentionParams().words
 
 
 @pytest.mark.parametrize("page", READING)
@@ -287,15 +341,87 @@ def test_rubbish_in_an_address_falls_back(value):
 def test_nothing_typed_is_answered(page, text):
     test = opened(page, text="x")
     submit(test, text)
-    assert healthy(test)
+    assert healthy(test, warned=True)
     assert ["nothing to read" in warning.value for warning in test.warning] == [True]
+
+
+def test_an_empty_box_offers_three_sentences(shipped):
+    test = opened("pages/cross_attention.py", text=" ")
+    offered = [button for button in test.button if button.label in EXAMPLES]
+    assert [button.label for button in offered] == list(EXAMPLES[:3])
+    offered[2].click()
+    test.run()
+    assert healthy(test) and typed(test) == EXAMPLES[2] == test.query_params["text"]
+
+
+@pytest.mark.parametrize(("text", "hint"), [
+    ("Der Hund ist nicht im Garten.", "not look like English"), ("WHERE IS MY HAT?", "capitals"),
+    ("She met Obama in 1987.", "names and numbers"), ("I have a dream.", None),
+])
+def test_an_unusual_sentence_is_answered_by_a_hint(text, hint):
+    test = opened("pages/encoder_attention.py", text=text)
+    said = [one for one in ("not look like English", "capitals", "names and numbers") if one in texts(test)]
+    assert healthy(test) and said == ([hint] if hint else [])
+
+
+@pytest.mark.parametrize("page", ATTENTION)
+def test_a_page_opens_at_the_telling_head_and_says_so(shipped, page):
+    text = "She gave the book to her brother yesterday."
+    test = opened(page, text=text)
+    metrics = head_metrics(shipped.trace(text), ATTENTION[page], shipped.tokenizer.scores)
+    telling = telling_head(metrics)
+    asked = headers(test)[0]["asked"]["choice"]
+    assert (asked["layer"], asked["head"]) == (telling.layer, telling.head)
+    assert {"layer", "head"}.isdisjoint(test.query_params), "nobody chose it"
+    said = next(parts for parts in paragraphs(test) if parts[0] == "You see ")
+    assert said[1]["text"] == f"layer {telling.layer + 1}, head {telling.head + 1}" and telling.name in said[2]
+    chosen = opened(page, text=text, layer="1", head="1")
+    assert headers(chosen)[0]["asked"]["choice"]["layer"] == 0 == headers(chosen)[0]["asked"]["choice"]["head"]
+    assert any(parts[0].startswith("The most telling head") for parts in paragraphs(chosen))
+
+
+def test_a_colour_is_no_choice_of_a_head():
+    test = opened("pages/encoder_attention.py", text="I have a dream.")
+    (header,) = headers(test)
+    sent = [node for node in test.get("bidi_component") if node.proto.bytes]
+    (node,) = (node for node in sent if "asked" in unframe(node.proto.bytes)[0])
+    tell(test, node, {"choice": {**header["asked"]["choice"], "palette": "magma", "id": header["id"]}})
+    assert test.query_params["palette"] == "magma" and "layer" not in test.query_params
+    tell(test, node, {"choice": {**header["asked"]["choice"], "layer": 0, "head": 0, "id": header["id"]}})
+    assert [test.query_params[name] for name in ("layer", "head")] == ["1", "1"]
+
+
+def test_a_head_that_a_text_names_is_a_link_to_it():
+    test = opened(text="I have a dream.")
+    named = [node for node in test.get("bidi_component") if '"parts"' in node.proto.json]
+    assert len(named) == 3
+    link = next(part for part in json.loads(named[2].proto.json)["parts"] if isinstance(part, dict))
+    send(test, named[2], "open", {"kind": link["kind"], "layer": link["layer"], "head": link["head"]})
+    assert healthy(test) and headers(test)[0]["kind"] == "cross"
+    assert [test.query_params[name] for name in ("layer", "head")] == [str(link["layer"] + 1), str(link["head"] + 1)]
+
+
+def test_a_box_of_the_drawing_leads_to_its_page():
+    test = opened(text="I have a dream.", layer="3", head="5")
+    drawn = [node for node in test.get("bidi_component") if '"here"' in node.proto.json]
+    small, large = (json.loads(node.proto.json) for node in drawn)
+    assert small == {"here": "translate"} and large["source"] == "I have a dream."
+    assert large["layers"] == {"encoder": 6, "decoder": 6}
+    for shown in large["kinds"].values():
+        assert shown["head"].startswith("layer 3, head 5") and shown["map"].startswith("data:image/png;base64,")
+    for node in drawn:
+        send(test, node, "open", "<b>")
+        assert healthy(test) and len(headers(test)) == 3, "there is no such page"
+    send(test, drawn[0], "open", "cross_attention")
+    assert healthy(test) and len(headers(test)) == 1 and typed(test) == "I have a dream."
+    assert [test.query_params[name] for name in ("text", "layer", "head")] == ["I have a dream.", "3", "5"]
 
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_text_is_shown_as_itself(text):
     test = opened("pages/encoder_attention.py", text=text, words="true")
-    assert healthy(test) and not test.warning
-    assert test.text_input("text").value == text
+    assert healthy(test)
+    assert typed(test) == text
     assert not any(markup in texts(test) for markup in MARKUP)
     test.switch_page("pages/translate.py").run()
     assert healthy(test)
@@ -305,14 +431,13 @@ def test_too_long_a_text_is_answered_and_kept():
     test = opened(text="x")
     for text, reason in (("word " * 1000, "pieces"), ("a" * 50_000, "characters")):
         submit(test, text)
-        assert healthy(test) and reason in test.warning[0].value
-        assert test.text_input("text").value == text
-        assert f"{MAX_PIECES} pieces" in test.text_input("text").label
+        assert healthy(test, warned=True) and reason in test.warning[0].value
+        assert typed(test) == text and f"{MAX_PIECES} pieces" in box(test)["label"]
 
 
 def test_a_text_of_exactly_the_limit_is_accepted():
     test = opened("pages/masked_attention.py", text="1" * (MAX_PIECES - 1))
-    assert healthy(test) and not test.warning and browsers(test)[0]["keys"] == MAX_PIECES + 1
+    assert healthy(test) and headers(test)[0]["keys"] == MAX_PIECES + 1
 
 
 def test_the_device_can_be_changed():
@@ -328,7 +453,7 @@ def test_about_shows_the_card_the_curve_and_the_parameters():
     (curve,) = [table.value for table in test.dataframe]
     assert list(curve.columns) == ["step", "epoch", "loss, training", "loss, held out", "chrF"]
     assert curve["step"].is_monotonic_increasing and curve["chrF"].iloc[-1] > 50
-    assert [metric.value for metric in test.metric] == ["13.1 M", "6 + 6", "8", "8,000"]
+    assert [metric.value for metric in test.metric] == ["17.2 M", "6 + 6", "8", "24,000"]
 
 
 def test_another_head_costs_no_forward_pass(monkeypatch):
@@ -341,21 +466,19 @@ def test_another_head_costs_no_forward_pass(monkeypatch):
     for name, value in (("layer", "2"), ("head", "3"), ("words", "true"), ("look", "lines"), ("threshold", "9")):
         test.query_params[name] = value
         test.run()
-        assert browsers(test)[0]["asked"]["choice"] != {}
+        assert headers(test)[0]["asked"]["choice"] != {}
     test.switch_page("pages/cross_attention.py").run()
     assert len(runs) == before
 
 
 def test_a_damaged_model_is_one_message(monkeypatch, tmp_path):
-    import streamlit as st
-
-    st.cache_resource.clear()
+    inference.MODELS.clear()
     load = Translator.load
-    monkeypatch.setattr(Translator, "load", lambda device=None: load(tmp_path, device))
+    monkeypatch.setattr(Translator, "load", lambda folder, device=None: load(tmp_path, device))
     for page in PAGES:
         test = opened(page)
         assert not test.exception
         assert [("config" in error.value, "missing" in error.value) for error in test.error] == [(True, True)]
         assert test.selectbox("device").options, "another device can still be chosen"
     monkeypatch.undo()
-    st.cache_resource.clear()
+    inference.MODELS.clear()

@@ -2,37 +2,30 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.ui.decoding.course import SHOWS
-from transformer.road import METHODS, Way
+from pages.ui.components.wire import unframe
+from pages.ui.params.decoding import SHOWS
+from tests.ui import driver
+from tests.ui.driver import submit
+from transformer.decoding.settings import METHODS, DecodingSettings
 from transformer.translator import Translator
 
 PAGE = "pages/decoding.py"
 TEXT = "I have a dream."
 
 
-@pytest.fixture(scope="module")
-def model():
-    return Translator.load(device="cpu")
-
-
 def opened(**address: str) -> AppTest:
     """The page, opened with an address."""
-    test = AppTest.from_file("../../app.py", default_timeout=120)
-    for key, value in {"text": TEXT, **address}.items():
-        test.query_params[key] = value
-    return test.run().switch_page(PAGE).run()
+    return driver.opened(PAGE, **{"text": TEXT, **address})
 
 
-def told(test: AppTest) -> dict:
-    """What the browser was told: the header of its bytes."""
+def reported(test: AppTest) -> dict:
+    """What the browser received: the header of its bytes."""
     assert not test.exception and not test.error
-    (node,) = test.get("bidi_component")
-    return json.loads(node.proto.bytes[4 : 4 + int.from_bytes(node.proto.bytes[:4], "little")])
+    (node,) = (node for node in test.get("bidi_component") if node.proto.bytes)
+    return unframe(node.proto.bytes)[0]
 
 
 def ids(header: dict) -> list[int]:
@@ -40,111 +33,141 @@ def ids(header: dict) -> list[int]:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_every_method_shows_its_own_road(model, method):
-    header = told(opened(method=method, size="3", seed="4", temperature="1.5", step="2"))
-    settings = {"beam": {"size": 3}, "sample": {"seed": 4, "temperature": 1.5}}.get(method, {})
-    found = model.search(TEXT, Way(method, **settings))
+def test_every_method_shows_its_own_road(shipped, method):
+    header = reported(opened(method=method, beam_size="3", seed="4", temperature="1.5", step="2"))
+    settings = {"beam": {"beam_size": 3}, "sample": {"seed": 4, "temperature": 1.5}}.get(method, {})
+    found = shipped.translate(TEXT, DecodingSettings(method, **settings))
     assert ids(header) == [piece.id for piece in found.pieces]
     assert (header["tree"] is not None) == (method == "beam")
-    assert header["asked"]["course"]["step"] == 1
+    assert header["asked"]["params"]["step"] == 1
 
 
 @pytest.mark.parametrize("show", SHOWS)
 def test_the_head_is_that_of_the_other_pages(show):
     test = opened(show=show, layer="3", head="5")
-    course = told(test)["asked"]["course"]
-    assert (course["layer"], course["head"], course["show"]) == (2, 4, show)
+    params = reported(test)["asked"]["params"]
+    assert (params["layer"], params["head"], params["show"]) == (2, 4, show)
     test.switch_page("pages/cross_attention.py").run()
     assert not test.exception and test.query_params["layer"] == "3"
 
 
-def test_a_forced_piece_in_the_address_is_taken(model):
-    own = told(opened())
+def test_a_forced_piece_in_the_address_is_taken(shipped):
+    own = reported(opened())
     second = own["steps"][2]["candidates"][1][0]
     forced = ".".join(map(str, [*ids(own)[:2], second]))
     test = opened(forced=forced, step="3")
-    header = told(test)
+    header = reported(test)
     assert ids(header)[:3] == [*ids(own)[:2], second] and ids(header) != ids(own)
-    assert [road["current"] for road in header["roads"]] == [False, True]
-    assert header["roads"][1]["parts"] == 2 and test.query_params["forced"] == forced
-    again = told(test.run())
-    assert again["asked"] == header["asked"] and again["roads"] == header["roads"]
+    assert [traced["current"] for traced in header["translations"]] == [False, True]
+    assert header["translations"][1]["parts"] == 2 and test.query_params["forced"] == forced
+    again = reported(test.run())
+    assert again["asked"] == header["asked"] and again["translations"] == header["translations"]
 
 
-def test_a_banned_piece_is_not_said(model):
-    own = told(opened())
-    header = told(opened(never=str(ids(own)[2])))
-    assert ids(own)[2] not in ids(header) and header["never"][0][0] == ids(own)[2]
+def test_a_banned_piece_is_not_said(shipped):
+    own = reported(opened())
+    header = reported(opened(suppressed=str(ids(own)[2])))
+    assert ids(own)[2] not in ids(header) and header["suppressed"][0][0] == ids(own)[2]
 
 
-def test_a_translation_of_the_readers_is_walked_along(model):
+def test_a_translation_of_the_readers_is_walked_along(shipped):
     test = opened(target="Ich habe einen Hund.")
-    header = told(test)
-    assert ids(header) == model.tokenizer.encode_ids("Ich habe einen Hund.")
+    header = reported(test)
+    assert ids(header) == shipped.tokenizer.encode_ids("Ich habe einen Hund.")
     assert all(step["forced"] for step in header["steps"])
-    first, current = header["roads"]
-    assert current["current"] and first["course"]["forced"] == list(
-        piece.id for piece in model.search(TEXT, Way()).pieces
-    )
-    other = told(opened(target="Ich habe einen Hund.", forced=str(header["steps"][0]["candidates"][1][0])))
-    assert ids(other) != ids(header), "another road may be taken from there"
+    first, current = header["translations"]
+    assert current["current"] and current["how"] == "given" and first["params"]["forced"] == []
+    back = reported(opened(target="Ich habe einen Hund.", search="true"))
+    assert ids(back) == [piece.id for piece in shipped.translate(TEXT, DecodingSettings()).pieces]
+    assert back["translations"][0]["current"]
+    other = reported(opened(target="Ich habe einen Hund.", forced=str(header["steps"][0]["candidates"][1][0])))
+    assert ids(other) != ids(header), "another translation may begin there"
+
+
+def test_a_forced_beginning_is_told_whatever_the_way(shipped):
+    own = reported(opened())
+    forced = [*ids(own)[:2], own["steps"][2]["candidates"][1][0]]
+    for method in METHODS:
+        header = reported(opened(forced=".".join(map(str, forced)), method=method))
+        assert header["forced"] == {"text": shipped.tokenizer.decode(forced), "count": 3, "given": False}
+    assert own["forced"] is None
+    assert reported(opened(target="Ich habe einen Hund."))["forced"]["given"]
+
+
+def test_a_given_translation_does_not_bind_a_search_of_its_own(shipped):
+    sampled = shipped.translate(TEXT, DecodingSettings("sample", temperature=2.0, seed=2))
+    settings = {"target": sampled.text, "method": "sample", "temperature": "2", "seed": "2"}
+    header = reported(opened(**settings, search="true"))
+    assert ids(header) == [piece.id for piece in sampled.pieces]
+    assert not any(step["forced"] for step in header["steps"]) and header["forced"] is None
+    assert [traced["read"] for traced in header["translations"]] == [False, True]
+    walked = reported(opened(**settings))
+    assert all(step["forced"] for step in walked["steps"]), "a link to a translation walks along it"
+
+
+def test_sampling_opens_sharper_than_the_model_itself(shipped):
+    header = reported(opened(method="sample", seed="4"))
+    assert header["params"]["temperature"] == 0.7
+    settings = DecodingSettings("sample", temperature=0.7, seed=4)
+    assert ids(header) == [piece.id for piece in shipped.translate(TEXT, settings).pieces]
 
 
 def test_a_forced_piece_belongs_to_its_sentence():
     test = opened(forced="362", step="2", method="beam")
-    test.text_input("text").set_value("Hello.")
-    next(button for button in test.button if button.label == "Translate").click()
-    header = told(test.run())
-    assert header["course"]["forced"] == [] and header["course"]["method"] == "beam"
+    submit(test, "Hello.")
+    header = reported(test)
+    assert header["params"]["forced"] == [] and header["params"]["method"] == "beam"
     assert "forced" not in test.query_params and test.query_params["method"] == "beam"
-    assert len(header["roads"]) <= 2, "roads of another sentence are gone"
+    assert len(header["translations"]) <= 2, "translations of another sentence are gone"
 
 
 def test_the_course_survives_a_change_of_page():
     test = opened(forced="362", step="2")
-    before = told(test)
+    before = reported(test)
     test.switch_page("pages/about.py").run()
     test.switch_page(PAGE).run()
-    after = told(test)
-    assert after["course"] == before["course"] and after["asked"]["number"] > before["asked"]["number"]
+    after = reported(test)
+    assert after["params"] == before["params"] and after["asked"]["number"] > before["asked"]["number"]
 
 
 @pytest.mark.parametrize("value", ["", "0", "-1", "9999", "1e9", "nan", "²", "9" * 400, "<b>", "1.2.x", "3.3", "0.1"])
 def test_rubbish_in_an_address_falls_back(value):
-    names = ("step", "show", "method", "size", "alpha", "temperature", "top_k", "top_p", "seed", "forced", "never",
-             "node")
+    names = ("step", "show", "method", "beam_size", "length_penalty", "temperature", "top_k", "top_p", "seed", "forced",
+             "suppressed", "node")
     test = opened(**dict.fromkeys(names, value))
-    header = told(test)
-    assert not test.warning and 0 <= header["asked"]["course"]["step"] < len(header["steps"])
+    header = reported(test)
+    assert not test.warning and 0 <= header["asked"]["params"]["step"] < len(header["steps"])
 
 
 def test_too_much_forced_is_answered():
     test = opened(forced=".".join(["362"] * 200))
     assert "at most 128" in test.warning[0].value
-    assert told(test)["course"]["forced"] == []
+    assert reported(test)["params"]["forced"] == []
 
 
 def test_another_step_makes_no_forward_pass(monkeypatch):
     test = opened(text="A sentence for walking along.")
-    count = len(told(test)["steps"])
+    count = len(reported(test)["steps"])
 
     def fail(*args, **kwargs):
         raise AssertionError("the model ran again")
 
-    for name in ("translate", "read", "road", "search"):
+    for name in ("translate", "trace", "trace_decoding"):
         monkeypatch.setattr(Translator, name, fail)
     for step in range(count):
         test.query_params["step"] = str(step + 1)
-        assert told(test.run())["asked"]["course"]["step"] == step
+        assert reported(test.run())["asked"]["params"]["step"] == step
 
 
-def test_ways_are_compared_once_opened(model, monkeypatch):
+def test_ways_are_compared_once_opened(shipped, monkeypatch):
     test = opened()
     assert not test.dataframe
     test.session_state["ways"] = True
     test.run()
     assert not test.exception
     (table,) = test.dataframe
-    assert list(table.value["German"])[0] == model.search(TEXT, Way()).text and len(table.value) == 5
+    assert list(table.value["German"])[0] == shipped.translate(TEXT, DecodingSettings()).text and len(table.value) == 5
     assert (table.value["log-probability"] < 0).all()
-
+    # One run of so short a search measures what ran before it.
+    assert "ms" not in table.value and "Times are not shown" in "".join(caption.value for caption in test.caption)
+    assert list(table.value["hypotheses"]) == [1, 4, 1, 1, 1]

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.ui.positions.encoding import PARTS, Encoding
+from pages.ui.params.positions import PARTS, PositionsParams
 from tests.ui.driver import (
     DREAM,
-    HOSTILE,
+    EACH_HOSTILE,
+    GIVEN,
     MARKUP,
     RUBBISH,
     UNREADABLE,
@@ -22,24 +23,28 @@ from tests.ui.driver import (
     table,
     texts,
 )
-from transformer.analysis.positions import dropout, sinusoids
-from transformer.options import RunOptions
+from transformer.analysis.positions import dropout
+from transformer.interventions import Interventions
+from transformer.sinusoids import sinusoids
 from transformer.translator import Translator
 
 PAGE = "pages/positional_encoding.py"
 # Figures of each part: Plotly's, then Altair's.
-FIGURES = {"curves": (2, 0), "matrix": (2, 0), "measures": (3, 4), "sum": (0, 1), "others": (3, 2), "matters": (0, 4)}
+FIGURES = {
+    "curves": (2, 0), "matrix": (2, 0), "distances": (3, 4), "sum": (0, 1),
+    "alternatives": (3, 2), "shuffled": (0, 4),
+}
 
 
 def app(**address: str) -> AppTest:
     """The app, opened at the page with a sentence."""
-    return opened(PAGE, **{"text": DREAM, **address})
+    return opened(PAGE, **{"text": DREAM, "positions_part": "curves", **address})
 
 
 @pytest.mark.parametrize("part", PARTS)
 def test_every_part_opens_with_its_figures(part):
     test = app(positions_part=part)
-    assert healthy(test) and not test.warning
+    assert healthy(test)
     assert test.segmented_control("positions_part").value == part
     assert figures(test) == FIGURES[part]
 
@@ -48,7 +53,7 @@ def test_parts_are_chosen_and_stand_in_the_address():
     test = app()
     for part in reversed(PARTS):
         test.segmented_control("positions_part").set_value(part).run()
-        assert healthy(test) and test.query_params.get("positions_part", "curves") == part
+        assert healthy(test) and test.query_params.get("positions_part", PARTS[0]) == part
     assert "positions_part" not in test.query_params, "the first part needs no name"
 
 
@@ -83,20 +88,20 @@ def test_the_models_own_curves():
 
 
 def test_two_positions_are_told_apart():
-    test = app(positions_first="2", positions_second="3")
+    test = app(positions_first="3", positions_second="4")
     one, other = sinusoids(100, 20)[[2, 3]]
     assert f"**{np.linalg.norm(one - other):.4f}** apart" in texts(test)
     test.number_input("positions_length").set_value(2).run()
-    assert healthy(test) and test.number_input("positions_second").value == 1
+    assert healthy(test) and test.number_input("positions_second").value == 2
 
 
 @pytest.mark.parametrize(("field", "value"), [(name, edge) for name in (
     "length", "width", "drop", "seed", "first", "rows", "columns", "reach", "across", "offset", "start", "bits", "span",
-) for edge in Encoding.limits(name)])
+) for edge in PositionsParams.limits(name)])
 def test_every_number_works_at_its_limits(field, value):
     part = {
-        "rows": "matrix", "columns": "matrix", "reach": "measures", "across": "measures", "offset": "measures",
-        "start": "measures", "bits": "measures", "span": "others",
+        "rows": "matrix", "columns": "matrix", "reach": "distances", "across": "distances", "offset": "distances",
+        "start": "distances", "bits": "distances", "span": "alternatives",
     }.get(field, "curves")
     test = app(**{"positions_part": part, f"positions_{field}": str(value)})
     assert healthy(test), (field, value)
@@ -111,75 +116,74 @@ def test_halves_are_a_permutation():
 
 def test_the_rotation_is_checked_for_any_k():
     for offset in ("-100", "0", "17"):
-        test = app(positions_part="measures", positions_across="6", positions_offset=offset)
+        test = app(positions_part="distances", positions_across="6", positions_offset=offset)
         assert healthy(test) and "nothing in M knows the position" in texts(test)
-        turned = next(each.value for each in test.dataframe if "M · PE(3)" in each.value.columns)
-        np.testing.assert_allclose(turned["M · PE(3)"], turned[f"PE({3 + int(offset)})"], atol=1e-9)
+        turned = next(each.value for each in test.dataframe if "M · PE(4)" in each.value.columns)
+        np.testing.assert_allclose(turned["M · PE(4)"], turned[f"PE({4 + int(offset)})"], atol=1e-9)
 
 
 def test_concatenation_is_costed_and_a_configuration_typed():
     test = app(positions_part="sum")
     assert [metric.value for metric in test.metric] == ["63,082,496", "182,833,152"]
     test.button("architecture_preset_The model of this app").click().run()
-    assert test.metric[0].value == "13,116,224" and test.query_params["architecture_d_model"] == "256"
+    assert test.metric[0].value == "17,228,224" and test.query_params["architecture_d_model"] == "256"
     test.number_input("architecture_heads").set_value(7).run()
-    assert healthy(test) and "256 is no multiple of 7" in test.warning[0].value.replace("\\", "")
+    assert healthy(test, warned=True) and "256 is no multiple of 7" in test.warning[0].value.replace("\\", "")
     test.number_input("architecture_heads").set_value(8)
     test.selectbox("architecture_positions").set_value("none").run()
     assert healthy(test) and "nothing to put beside" in texts(test)
 
 
 def test_there_are_no_learned_positions_to_show():
-    assert "There are none to show" in texts(app(positions_part="others"))
+    assert "This model has none to show" in texts(app(positions_part="alternatives"))
 
 
-def test_does_it_matter():
-    test = app(positions_part="matters")
-    runs = table(test, "read")
-    assert runs["read"].tolist()[0] == "as typed, with positions" and len(runs) == 4
-    model = Translator.load(device="cpu")
-    off = model.translate(DREAM, options=RunOptions(positions=False))
-    row = runs[runs["read"] == "as typed, positions switched off"].iloc[0]
+def test_does_it_matter(shipped):
+    test = app(positions_part="shuffled")
+    runs = table(test, "what was read")
+    assert runs["what was read"].tolist()[0] == "as typed, with positions" and len(runs) == 4
+    off = shipped.trace(DREAM, interventions=Interventions(positions=False))
+    row = runs[runs["what was read"] == "as typed, positions switched off"].iloc[0]
     assert row["translation"] == off.target_text
-    assert row["its log-prob., nats"] == pytest.approx(float(off.log_probs.sum()), abs=1e-6)
+    assert row["log-probability"] == pytest.approx(float(off.log_probs.sum()), abs=1e-6)
     before = runs["sentence"].iloc[1]
     test.number_input("positions_shuffle").set_value(2).run()
-    assert healthy(test) and sorted(table(test, "read")["sentence"].iloc[1].split()) == sorted(before.split())
+    assert healthy(test) and sorted(table(test, "what was read")["sentence"].iloc[1].split()) == sorted(before.split())
     test.segmented_control("positions_kind").set_value("decoder").run()
     test.selectbox("positions_layer").set_value(5).run()
     test.selectbox("positions_head").set_value(7).run()
     assert healthy(test)
     assert [test.query_params[name] for name in ("positions_kind", "layer", "head")] == ["decoder", "6", "8"]
-    assert Translator.load(device="cpu").translate(DREAM).equals(model.translate(DREAM)), "the model is as before"
+    assert Translator.load(device="cpu").trace(DREAM).equals(shipped.trace(DREAM)), "the model is as before"
 
 
 @pytest.mark.parametrize("text", ["x", "dog " * 50, "1" * 127])
 def test_one_word_cannot_be_shuffled(text):
-    test = app(positions_part="matters", text=text)
-    assert healthy(test) and "only one order" in texts(test) and len(table(test, "read")) == 2
+    test = app(positions_part="shuffled", text=text)
+    assert healthy(test) and "only one order" in texts(test) and len(table(test, "what was read")) == 2
 
 
-@pytest.mark.parametrize("part", ["sum", "matters"])
-@pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.parametrize("part", ["sum", "shuffled"])
+@pytest.mark.parametrize("text", EACH_HOSTILE)
 def test_hostile_text_is_shown_as_itself(part, text):
     test = app(positions_part=part, text=text)
-    assert healthy(test) and not test.warning
+    assert healthy(test)
     assert not any(markup in texts(test) for markup in MARKUP)
 
 
 @pytest.mark.parametrize("text", UNREADABLE)
 def test_what_cannot_be_read_is_answered(text):
-    for part in ("sum", "matters"):
+    for part in ("sum", "shuffled"):
         test = app(positions_part=part)
         submit(test, text)
-        assert healthy(test) and len(test.warning) == 1
+        assert healthy(test, warned=True) and len(test.warning) == 1
 
 
 @pytest.mark.parametrize("value", RUBBISH)
-def test_rubbish_in_an_address_falls_back(value):
-    names = Encoding.__dataclass_fields__
-    test = app(**{f"positions_{name}": value for name in names if name != "part"}, layer=value, head=value)
-    assert healthy(test) and not test.warning
-    for part in ("measures", "matters"):
+def test_rubbish_in_an_address_falls_back(narrow_app, value):
+    names = PositionsParams.__dataclass_fields__
+    test = app(**GIVEN, **{f"positions_{name}": value for name in names if name != "part"}, layer=value, head=value)
+    assert healthy(test)
+    for part in ("distances", "shuffled"):
         test.segmented_control("positions_part").set_value(part).run()
-        assert healthy(test) and not test.warning
+        assert healthy(test)

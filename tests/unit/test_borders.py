@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -32,12 +34,46 @@ def test_computing_knows_nothing_of_the_screen(path):
 def test_the_screen_touches_no_tensor(path):
     names = set(imported(path))
     assert not {name for name in names if name.split(".")[0] == "torch"}
-    assert not {name for name in names if name.startswith(("transformer.model", "transformer.decoding"))}
+    tensors = {name for name in names if name.startswith(("transformer.model", "transformer.decoding"))}
+    assert tensors <= {"transformer.decoding.settings"}, "which is plain numbers"
 
 
 @pytest.mark.parametrize("path", files("transformer/analysis"), ids=lambda path: path.name)
 def test_analysis_needs_no_torch(path):
     assert "torch" not in {name.split(".")[0] for name in imported(path)}
+
+
+NO_TORCH = (
+    "transformer", "transformer.attribution.agreement", "transformer.attribution.alti",
+    "transformer.attribution.attribution", "transformer.attribution.deletion",
+    "transformer.attribution.direct_logits", "transformer.attribution.norms", "transformer.attribution.rollout",
+    "transformer.attribution.weights",
+    *(f"transformer.backpropagation.{path.stem}" for path in files("transformer/backpropagation")
+      if path.stem not in ("__init__", "autograd", "norm_placement", "sentence", "stage", "stages", "sublayer_stages")),
+    "transformer.config", "transformer.decoding.settings", "transformer.errors",
+    "transformer.head_means", "transformer.interventions", "transformer.kinds", "transformer.language_modelling.cost",
+    "transformer.sinusoids", *(
+        f"transformer.tasks.{name}"
+        for name in ("archive", "arithmetic", "config", "events", "registry", "run", "scores", "sequences", "task")
+    ), "transformer.tokenizer", "transformer.trace", "transformer.translation",
+    "transformer.weights", *(
+        ".".join(path.relative_to(ROOT).with_suffix("").parts) for path in files("transformer/analysis")
+        if path.stem not in ("__main__", "__init__")
+    ),
+)
+
+
+def test_what_needs_no_torch_does_not_load_it():
+    """Imports followed to their end, in one fresh interpreter."""
+    code = f"import sys\nfor name in {NO_TORCH!r}:\n    __import__(name)\n    assert 'torch' not in sys.modules, name"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_importing_the_library_costs_nothing():
+    code = "import sys, transformer; assert not {'torch', 'numpy', 'sentencepiece'} & set(sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_every_page_goes_through_the_router_first():
@@ -52,8 +88,83 @@ def test_every_page_goes_through_the_router_first():
         assert ast.unparse(first) == "ensure_router()", path.name
 
 
+# Of models that somebody else made: they read files which the rest never meets.
+INTEROP = ROOT / "transformer" / "interop"
+COMMAND = ROOT / "transformer" / "__main__.py"
+# A GPT-2 folder is read as it is, within the limits of `transformer.interop.files`.
+LANGUAGE_MODEL_FOLDER = ROOT / "transformer" / "language_modelling" / "checkpoint.py"
+
+
 def test_nothing_is_ever_unpickled():
+    """But for weights alone, in one file, by a command that somebody typed and with a flag."""
     for path in [*files("transformer"), *files("pages"), ROOT / "app.py"]:
         text = path.read_text(encoding="utf-8")
-        assert "pickle" not in text.replace("allow_pickle=False", ""), path.name
+        assert not {"pickle", "marshal", "shelve", "joblib", "dill"} & {name.split(".")[0] for name in imported(path)}
+        if path == INTEROP / "files.py":
+            assert text.count("torch.load(") == text.count('torch.load(path, map_location="cpu", weights_only=True)')
+            continue
         assert "torch.load(" not in text, path.name
+        if path.parent != INTEROP and path != COMMAND:
+            assert "pickle" not in text.replace("allow_pickle=False", ""), path.name
+
+
+def test_only_the_command_reads_models_of_others():
+    """A page loads what the command has written, or a GPT-2, and uses no network."""
+    for path in [*files("transformer"), *files("pages"), ROOT / "app.py"]:
+        if path.parent != INTEROP and path != COMMAND:
+            read = {name for name in imported(path) if name.startswith("transformer.interop")}
+            if path == LANGUAGE_MODEL_FOLDER:
+                read -= {"transformer.interop.files", "transformer.interop.gpt2"}
+            assert not read, path.name
+        if path != INTEROP / "hub.py":
+            assert "huggingface_hub" not in {name.split(".")[0] for name in imported(path)}, path.name
+
+
+# What is below pages/ui, from the ground up. An import goes to a lower floor, or stays in its own folder or file.
+FLOORS = [
+    {"params", "shared", "text", "turns"},
+    {"script_runs"},
+    {"session", "inference", "charts", "recorded"},
+    {"components"},
+    {"bind", "kinds"},
+    {"lecture", "model_picker", "target_language"},
+    {"router", "prose", "sentence", "measuring"},
+    {"head_picker", "architecture_form"},
+    {"ablation", "attention", "attribution", "backpropagation", "decoding", "compare", "editing", "gallery", "inside",
+     "lab", "long_texts", "positions", "model", "overview"},
+    {"lessons", "language_model"},
+    {"pages", "app"},
+]
+
+
+def module_name(path):
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+def place(module):
+    """The folder or file of pages/ui that a module is in; pages and app for those above."""
+    parts = module.split(".")
+    return parts[2] if parts[:2] == ["pages", "ui"] and len(parts) > 2 else parts[0]
+
+
+def test_every_import_of_the_pages_goes_down():
+    modules = {module_name(path): path for path in [*files("pages"), ROOT / "app.py"]}
+    floor = {name: number for number, names in enumerate(FLOORS) for name in names}
+    upward = []
+    for importer, path in modules.items():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith("pages"):
+                continue
+            for alias in node.names:
+                imported = f"{node.module}.{alias.name}"
+                imported = place(imported if imported in modules else node.module)
+                if imported != place(importer) and floor[imported] >= floor[place(importer)]:
+                    upward.append((importer, node.module, alias.name))
+    assert not upward
+
+
+def test_what_is_imported_before_the_first_page_needs_no_torch():
+    """Torch takes seconds to import; until then "Starting the Transformer" is on the screen."""
+    code = "import sys, pages.ui.router; print('torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"

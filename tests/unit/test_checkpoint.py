@@ -5,10 +5,11 @@ import shutil
 import pytest
 import torch
 
-from transformer.checkpoint import load_checkpoint, read_tensors, save_checkpoint, write_tensors
+from transformer.checkpoint import load_checkpoint
 from transformer.config import TransformerConfig
 from transformer.errors import CheckpointError
-from transformer.model import build
+from transformer.model.transformer import build
+from transformer.model_files import read_tensors, save_model, write_tensors
 from transformer.tokenizer import train_tokenizer
 from transformer.translator import Translator
 
@@ -20,7 +21,7 @@ def folder(model_folder, tmp_path):
 
 def test_loads_what_was_saved_in_half_precision(tmp_path, small_config, tokenizer):
     model = build(small_config)
-    save_checkpoint(tmp_path, small_config, dict(model.named_parameters()), tokenizer)
+    save_model(tmp_path, small_config, dict(model.named_parameters()), tokenizer)
     loaded = load_checkpoint(tmp_path)
     assert loaded.model.config == small_config and loaded.tokenizer.fingerprint == tokenizer.fingerprint
     assert not loaded.model.training and loaded.card == loaded.curve == ""
@@ -31,7 +32,7 @@ def test_loads_what_was_saved_in_half_precision(tmp_path, small_config, tokenize
 
 def test_the_card_is_read_and_survives_saving(folder, small_config, tokenizer):
     assert load_checkpoint(folder).card == "# A card"
-    save_checkpoint(folder, small_config, dict(build(small_config).named_parameters()), tokenizer)
+    save_model(folder, small_config, dict(build(small_config).named_parameters()), tokenizer)
     assert load_checkpoint(folder).card == "# A card"
 
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from transformer.config import CHOICES, TransformerConfig
-from transformer.model import build
+from transformer.model.transformer import build
 
 SMALL = {
     "source_vocabulary": 11, "target_vocabulary": 11, "d_model": 8, "heads": 2, "encoder_layers": 2,

@@ -8,23 +8,26 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from transformer.analysis.heads import head_metrics
-from transformer.analysis.statistics import Statistics
+from transformer.analysis.heads.gallery import Gallery
+from transformer.analysis.heads.metrics import head_metrics
+from transformer.analysis.heads.statistics import Statistics
+from transformer.analysis.view import view_of
 from transformer.trace import KINDS
-from transformer.translator import MODEL, Translator
+from transformer.translator import MODEL
 
 TRANSLATIONS = json.loads(Path(__file__).with_name("shipped_translations.json").read_text(encoding="utf-8"))
 
 
-@pytest.fixture(scope="module")
-def shipped():
-    return Translator.load(device="cpu")
-
-
 @pytest.mark.parametrize("english", TRANSLATIONS)
 def test_it_writes_what_its_card_says(shipped, english):
-    assert shipped.translate(english).target_text == TRANSLATIONS[english]
+    assert shipped.trace(english).target_text == TRANSLATIONS[english]
     assert f"- {english} → *{TRANSLATIONS[english]}*" in shipped.card
+
+
+def test_it_writes_the_same_for_many_at_once(shipped):
+    written = {}
+    shipped.trace_together(list(TRANSLATIONS), written.setdefault)
+    assert [written[number].target_text for number in range(len(written))] == list(TRANSLATIONS.values())
 
 
 def test_the_numbers_over_many_sentences_are_of_this_model(shipped):
@@ -32,10 +35,26 @@ def test_the_numbers_over_many_sentences_are_of_this_model(shipped):
     assert statistics.model == shipped.version
 
 
+def test_the_gallery_is_of_this_model(shipped):
+    """Made again by `python -m transformer.analysis gallery` whenever the model or the sentences change."""
+    gallery = Gallery.from_json((MODEL.parents[1] / "head_gallery.json").read_text(encoding="utf-8"))
+    assert gallery.model == shipped.version and gallery.sentences == 200
+    assert sum(exhibit.does_it for exhibit in gallery.exhibits) >= 6, "heads of a trained model do something"
+    for exhibit in gallery.exhibits:
+        assert exhibit.share > exhibit.everyone and len(exhibit.examples) == 3, exhibit.task
+        example = exhibit.examples[0]
+        trace = shipped.trace(example.text)
+        assert trace.target_text == example.target
+        view = view_of(trace, exhibit.kind, words=example.words)
+        row = view.axes.row_positions.index(example.rows)
+        weights = view.weights[exhibit.layer, exhibit.head, row][view.mask[row]]
+        np.testing.assert_allclose(weights, example.weights, atol=1e-3, err_msg=exhibit.task)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_its_heads_differ(shipped, kind):
     """No kind has all of its heads within 0.1 nats of even attention."""
-    trace = shipped.translate("The old man is reading a newspaper in the garden.")
+    trace = shipped.trace("The old man is reading a newspaper in the garden.")
     entropy = head_metrics(trace, kind, shipped.tokenizer.scores).values["entropy"]
     even = np.log(trace.mask(kind).sum(axis=1)).mean()
     assert (even - entropy > 0.1).sum() > entropy.size / 2

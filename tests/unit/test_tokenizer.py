@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from transformer.normalisation import normalise
-from transformer.tokenizer import END, PAD, START, UNKNOWN, Tokenizer, train_tokenizer
+from transformer.tokenizer import END, PAD, START, UNKNOWN, Tokenizer, train_tokenizer, units
 
 HOSTILE = [
     "", " ", "\t\n", "a", "🙂", "👩‍👩‍👧🇩🇪", "שלום עולם", "مرحبا", "日本語の文", "e\u0301\u0323x", "a" * 5000, "?!..,;",
@@ -141,8 +141,44 @@ def test_training_is_repeatable():
 
 
 def test_too_little_text_for_a_vocabulary_is_said():
-    with pytest.raises(ValueError, match="no vocabulary of 5000 pieces"):
+    with pytest.raises(ValueError, match="no vocabulary of 5000 pieces can be made of this text, at most 375"):
         train_tokenizer(["a b c"], size=5000)
+    with pytest.raises(ValueError, match="only one of at least 372"):
+        train_tokenizer(["a b c"], size=100)
+
+
+@pytest.mark.parametrize("text", [*HOSTILE, "He said 'some' o'clock, didn't he? It's 1984 a_b geht's …"])
+def test_units_leave_nothing_out(text):
+    assert "".join(units(normalise(text))) == normalise(text)
+
+
+def test_words_digits_punctuation_and_contractions_are_units():
+    assert units("I didn't see 'some' at 12 o'clock!! Geht's?") == [
+        "I", " didn", "'t", " see", " '", "some", "'", " at", " 1", "2", " o'clock", "!!", " Geht", "'s", "?"
+    ]
+
+
+def test_frequent_words_and_contractions_stay_whole():
+    sentences = ["I didn't say that because it's 'some' of Tom's."] * 20
+    vocabulary = train_tokenizer(sentences, size=420)
+    pieces = [piece.text for piece in vocabulary.encode(sentences[0], end=False)]
+    assert pieces[:8] == ["▁I", "▁didn", "'t", "▁say", "▁that", "▁because", "▁it", "'s"]
+    assert pieces[8:10] == ["▁'", "some"], "not the 's of it's"
+    assert vocabulary.decode(vocabulary.encode_ids(sentences[0])) == sentences[0]
+
+
+def test_sampled_pieces_spell_the_same_text():
+    text = "I didn't say that because of the garden."
+    vocabulary = train_tokenizer([text] * 20, size=420)
+    sampled = [tuple(vocabulary.sample_ids(text)) for _ in range(50)]
+    assert len(set(sampled)) > 10 and all(vocabulary.decode(ids) == text and ids[-1] == END for ids in sampled)
+
+
+def test_a_piece_of_another_vocabulary_is_spelt(tokenizer):
+    for piece in ("▁unbekannt", "unbekannt", "'t", "▁'", "é", "▁🙂"):
+        ids = tokenizer.spell(piece)
+        spelt = "".join(tokenizer.texts[i] for i in ids if not tokenizer.texts[i].startswith("<0x"))
+        assert spelt == piece.rstrip("🙂")
 
 
 def test_threads_share_one_tokenizer(tokenizer):
@@ -150,3 +186,11 @@ def test_threads_share_one_tokenizer(tokenizer):
     alone = [tokenizer.encode(text) for text in texts]
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(tokenizer.encode, texts)) == alone
+
+
+@pytest.mark.parametrize("text", ["a ﷺ b", "ﷺﷺ", "½ cup", "㍿x", "¨ ´ a", "e\u0301\ufdfa", "\u1160\ufdfa \u0301"])
+def test_spans_of_a_character_that_becomes_several_never_run_backwards(tokenizer, text):
+    spans = [piece.span for piece in tokenizer.encode(text, end=False)]
+    assert all(0 <= start <= end <= len(text) for start, end in spans)
+    assert spans == sorted(spans), "neither their starts nor their ends"
+    assert [end for _, end in spans] == sorted(end for _, end in spans)

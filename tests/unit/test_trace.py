@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import json
+from io import BytesIO
 
 import numpy as np
 import pytest
 
-from transformer.options import RunOptions
+from transformer.interventions import Interventions
 from transformer.trace import Trace
 
 TEXTS = ["The dog.", "a\x00b \ud83d </s> ▁", "日本 🙂"]
@@ -13,7 +14,7 @@ TEXTS = ["The dog.", "a\x00b \ud83d </s> ▁", "日本 🙂"]
 
 @pytest.fixture(params=TEXTS)
 def trace(request, small_translator):
-    return small_translator.translate(request.param, details=request.param == TEXTS[0])
+    return small_translator.trace(request.param, details=request.param == TEXTS[0])
 
 
 def test_survives_the_way_through_npz(trace, tmp_path):
@@ -29,10 +30,32 @@ def test_survives_the_way_through_json(trace):
 
 
 def test_the_files_say_what_the_run_left_out(small_translator, tmp_path):
-    options = RunOptions(positions=False)
-    trace = small_translator.translate("The dog.", options=options)
+    interventions = Interventions(
+        gates={("cross", 0, 1): 0.5}, mode="uniform", attention={("encoder", 1, 2, 0): {2: 0.25}}, hidden_source=[1],
+        hidden_target=[0], positions=False,
+    )
+    trace = small_translator.trace("The dog.", interventions=interventions)
     trace.to_npz(tmp_path / "trace.npz")
-    assert Trace.from_npz(tmp_path / "trace.npz").options == Trace.from_json(trace.to_json()).options == options
+    for again in (Trace.from_npz(tmp_path / "trace.npz"), Trace.from_json(trace.to_json())):
+        assert again.interventions == interventions
+
+
+def test_a_file_says_which_model_ran_and_what_was_changed(small_translator, tmp_path):
+    off = Interventions(gates={("cross", 0, 1): 0.5}, mode="uniform")
+    small_translator.trace("The dog sleeps.", interventions=off).to_npz(tmp_path / "trace.npz")
+    again = Trace.from_npz(tmp_path / "trace.npz")
+    assert again.model == small_translator.version and again.interventions == off
+    older = json.loads(again.to_json())
+    del older["model"]
+    assert Trace.from_json(json.dumps(older)).model == ""
+    assert small_translator.trace_decoding("The dog sleeps.").trace.model == small_translator.version
+
+
+def test_an_open_file_gets_the_same_archive(trace):
+    file = BytesIO()
+    trace.to_npz(file)
+    file.seek(0)
+    assert Trace.from_npz(file).equals(trace)
 
 
 def test_npz_is_plain_numpy(trace, tmp_path):
@@ -50,4 +73,4 @@ def test_a_loaded_trace_cannot_be_changed_either(trace, tmp_path):
 
 
 def test_another_trace_is_not_equal(small_translator, trace):
-    assert not small_translator.translate("Another one").equals(trace)
+    assert not small_translator.trace("Another one").equals(trace)

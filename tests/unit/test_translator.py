@@ -1,25 +1,32 @@
 from __future__ import annotations
 
+import re
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 import torch
 
+from pages.ui.charts.matrix import cells
 from transformer import devices
-from transformer.checkpoint import load_checkpoint, save_checkpoint
+from transformer.analysis.view import view_of
+from transformer.checkpoint import load_checkpoint
+from transformer.decoding.greedy import greedy
+from transformer.decoding.step import entropy, top_candidates
 from transformer.devices import available_devices
 from transformer.errors import DeviceError, TextError
-from transformer.options import AS_TRAINED, RunOptions
+from transformer.interventions import AS_TRAINED, Interventions
+from transformer.model_files import save_model
+from transformer.texts import MAX_PIECES
 from transformer.tokenizer import END, START
-from transformer.trace import KINDS
-from transformer.translator import DETAILS, MAX_PIECES, Translator
+from transformer.trace import DETAILS, KINDS, PARTS
+from transformer.translator import Translator
 
 TEXT = "The old man reads a book."
 
 
 def test_shapes_of_a_trace(small_translator):
-    trace = small_translator.translate(TEXT)
+    trace = small_translator.trace(TEXT)
     source, target = len(trace.source_pieces), len(trace.target_pieces)
     assert trace.encoder.shape == (2, 4, source, source)
     assert trace.decoder.shape == (3, 4, target, target)
@@ -30,7 +37,7 @@ def test_shapes_of_a_trace(small_translator):
 
 
 def test_rows_sum_to_one_and_the_future_is_exactly_zero(small_translator):
-    trace = small_translator.translate(TEXT)
+    trace = small_translator.trace(TEXT)
     for kind in KINDS:
         weights = trace.attention(kind)
         np.testing.assert_allclose(weights.sum(-1), 1, atol=1e-5)
@@ -39,8 +46,29 @@ def test_rows_sum_to_one_and_the_future_is_exactly_zero(small_translator):
     assert trace.encoder_mask.all() and trace.cross_mask.all()
 
 
+def test_texts_traced_together_are_traced_as_alone(shaped_translator):
+    """Of all lengths, one of them empty and one too long; whatever the shape of the model."""
+    texts = [TEXT, "A", " ", "The dog and the cat and the dog.", "word " * (MAX_PIECES + 1), "Hello!"]
+    found = {}
+    shaped_translator.trace_together(texts, found.setdefault)
+    assert set(found) == set(range(len(texts)))
+    for number, text in enumerate(texts):
+        if number in (2, 4):
+            assert isinstance(found[number], TextError)
+            with pytest.raises(TextError, match=re.escape(str(found[number]))):
+                shaped_translator.trace(text)
+            continue
+        alone = shaped_translator.trace(text)
+        assert found[number].predicted_pieces == alone.predicted_pieces
+        assert found[number].complete == alone.complete and found[number].target_text == alone.target_text
+        assert found[number].model == alone.model == shaped_translator.version
+        for kind in KINDS:
+            assert np.array_equal(found[number].attention(kind), alone.attention(kind))
+        assert np.array_equal(found[number].log_probs, alone.log_probs)
+
+
 def test_each_row_reads_one_piece_and_predicts_the_next(small_translator):
-    trace = small_translator.read(TEXT, "Der alte Mann liest.")
+    trace = small_translator.trace(TEXT, "Der alte Mann liest.")
     assert trace.target_pieces[0].id == START and trace.predicted_pieces[-1].id == END
     assert trace.target_pieces[1:] == trace.predicted_pieces[:-1]
     assert trace.source_pieces[-1].id == END
@@ -48,7 +76,7 @@ def test_each_row_reads_one_piece_and_predicts_the_next(small_translator):
 
 def test_attention_of_a_model_that_is_known(copying_translator):
     """Fails if axes are swapped, or a row or a column is shifted by one."""
-    trace = copying_translator.translate("The dog and the cat")
+    trace = copying_translator.trace("The dog and the cat")
     assert trace.target_text == "The dog and the cat" and trace.complete
     assert [p.id for p in trace.predicted_pieces] == [p.id for p in trace.source_pieces]
     size = len(trace.source_pieces)
@@ -58,7 +86,7 @@ def test_attention_of_a_model_that_is_known(copying_translator):
 
 
 def test_teacher_forcing_reads_what_it_is_given(copying_translator):
-    trace = copying_translator.read("The dog and the cat", "The cat and the dog")
+    trace = copying_translator.trace("The dog and the cat", "The cat and the dog")
     assert trace.target_text == "The cat and the dog"
     np.testing.assert_allclose(trace.cross[0, 0], np.eye(*trace.cross.shape[2:]), atol=1e-3)
     surprised = [p.id != q.id for p, q in zip(trace.predicted_pieces, trace.source_pieces, strict=True)]
@@ -66,27 +94,32 @@ def test_teacher_forcing_reads_what_it_is_given(copying_translator):
 
 
 def test_reading_its_own_translation_changes_nothing(copying_translator):
-    own = copying_translator.translate("The old dog")
-    read = copying_translator.read("The old dog", own.target_text)
+    own = copying_translator.trace("The old dog")
+    read = copying_translator.trace("The old dog", own.target_text)
     assert read.equals(own)
 
 
-def test_steps_are_the_rows_of_the_trace(small_translator):
-    trace = small_translator.translate(TEXT)
-    steps = list(small_translator.steps(TEXT))
+def test_cached_steps_are_the_rows_of_the_trace(small_translator):
+    trace = small_translator.trace(TEXT)
+    model = small_translator._model
+    source, limit = torch.tensor([[piece.id for piece in trace.source_pieces]]), len(trace.target_pieces)
+    with torch.inference_mode():
+        cache = model.start_cache(model.encode(source, None), None)
+        steps = list(greedy(model, cache, limit=limit, capture=True))
     assert [int(step.predicted) for step in steps] == [piece.id for piece in trace.predicted_pieces]
     for row, step in enumerate(steps):
         assert int(step.read) == trace.target_pieces[row].id
-        rows = step.distribution.rows
+        rows, log_probs = step.distribution.rows, step.distribution.log_probs
         np.testing.assert_allclose(rows.decoder[0].numpy(), trace.decoder[:, :, row, : row + 1], atol=1e-5)
         np.testing.assert_allclose(rows.cross[0].numpy(), trace.cross[:, :, row], atol=1e-5)
         np.testing.assert_allclose(float(step.log_prob), trace.log_probs[row], atol=1e-5)
-        np.testing.assert_allclose(float(step.distribution.entropy), trace.entropy[row], atol=1e-4)
-        np.testing.assert_allclose(step.candidates(10)[1][0].numpy(), trace.candidate_log_probs[row], atol=1e-5)
+        np.testing.assert_allclose(float(entropy(log_probs)), trace.entropy[row], atol=1e-4)
+        candidates = top_candidates(log_probs, 10)
+        np.testing.assert_allclose(candidates.log_probs[0].numpy(), trace.candidate_log_probs[row], atol=1e-5)
 
 
 def test_details_agree_with_the_weights(small_translator):
-    trace = small_translator.translate(TEXT, details=True)
+    trace = small_translator.trace(TEXT, details=True)
     assert set(trace.details) == {f"{kind}_{name}" for kind in KINDS for name in DETAILS} | {
         "encoder_residual", "decoder_residual"
     }
@@ -97,30 +130,53 @@ def test_details_agree_with_the_weights(small_translator):
         exponents = np.where(trace.mask(kind), np.exp(d["scores"]), 0)
         np.testing.assert_allclose(exponents / exponents.sum(-1, keepdims=True), trace.attention(kind), atol=1e-5)
         np.testing.assert_allclose(trace.attention(kind) @ d["values"], d["outputs"], atol=1e-4)
-    assert trace.details["encoder_residual"].shape == (1 + 2 * 2, len(trace.source_pieces), 32)
-    assert trace.details["decoder_residual"].shape == (1 + 3 * 3, len(trace.target_pieces), 32)
+    assert trace.residual_stream("encoder").shape == (1 + 2 * 2, len(trace.source_pieces), 32)
+    assert trace.residual_stream("decoder").shape == (1 + 3 * 3, len(trace.target_pieces), 32)
+
+
+def test_the_residual_stream_by_sub_layer(small_translator):
+    trace = small_translator.trace(TEXT, details=True)
+    for stack, layers in (("encoder", 2), ("decoder", 3)):
+        stream = trace.residual_stream(stack)
+        pairs = [trace.residual(stack, layer, part) for layer in range(layers) for part in PARTS[stack]]
+        np.testing.assert_array_equal([before for before, _ in pairs], stream[:-1])
+        np.testing.assert_array_equal([after for _, after in pairs], stream[1:])
+    for name in DETAILS:
+        np.testing.assert_array_equal(trace.detail("cross", name), trace.details[f"cross_{name}"])
+
+
+def test_details_that_were_not_requested_are_an_error(small_translator):
+    trace = small_translator.trace(TEXT)
+    with pytest.raises(ValueError, match="no cross_scores: make it with details=True"):
+        trace.detail("cross", "scores")
+    with pytest.raises(ValueError, match="details=True"):
+        trace.residual("decoder", 0, "feed_forward")
 
 
 @pytest.mark.parametrize(
-    "options",
-    [RunOptions(decoder_mask=False), RunOptions(positions=False), RunOptions(decoder_mask=False, positions=False)],
+    "interventions",
+    [
+        Interventions(decoder_mask=False), Interventions(positions=False),
+        Interventions(decoder_mask=False, positions=False),
+    ],
 )
-def test_a_run_that_leaves_something_out_changes_no_later_run(small_translator, options):
-    translated = small_translator.translate(TEXT, details=True)
-    read = small_translator.read(TEXT, "Der alte Mann liest.", details=True)
+def test_a_run_that_leaves_something_out_changes_no_later_run(small_translator, interventions):
+    translated = small_translator.trace(TEXT, details=True)
+    read = small_translator.trace(TEXT, "Der alte Mann liest.", details=True)
     weights = {name: value.clone() for name, value in small_translator._model.state_dict().items()}
-    trace = small_translator.read(TEXT, "Der alte Mann liest.", details=True, options=options)
-    assert small_translator.translate(TEXT, details=True, options=options).options == trace.options == options
+    trace = small_translator.trace(TEXT, "Der alte Mann liest.", details=True, interventions=interventions)
+    assert trace.interventions == interventions
+    assert small_translator.trace(TEXT, details=True, interventions=interventions).interventions == interventions
     assert not np.array_equal(trace.decoder, read.decoder)
     assert all(torch.equal(value, weights[name]) for name, value in small_translator._model.state_dict().items())
-    assert small_translator.translate(TEXT, details=True).equals(translated)
-    assert small_translator.read(TEXT, "Der alte Mann liest.", details=True).equals(read)
-    assert read.options == AS_TRAINED
+    assert small_translator.trace(TEXT, details=True).equals(translated)
+    assert small_translator.trace(TEXT, "Der alte Mann liest.", details=True).equals(read)
+    assert read.interventions == AS_TRAINED
 
 
 def test_without_the_decoder_mask_the_translation_stays_and_its_reading_changes(small_translator):
-    normal = small_translator.translate(TEXT)
-    trace = small_translator.translate(TEXT, options=RunOptions(decoder_mask=False))
+    normal = small_translator.trace(TEXT)
+    trace = small_translator.trace(TEXT, interventions=Interventions(decoder_mask=False))
     assert trace.predicted_pieces == normal.predicted_pieces
     assert np.array_equal(trace.encoder, normal.encoder)
     assert trace.decoder_mask.all() and (trace.decoder > 0).all()
@@ -129,27 +185,27 @@ def test_without_the_decoder_mask_the_translation_stays_and_its_reading_changes(
 
 
 def test_a_translation_without_positions_is_written_without_them(shaped_translator):
-    options = RunOptions(positions=False)
-    trace = shaped_translator.translate(TEXT, options=options)
+    interventions = Interventions(positions=False)
+    trace = shaped_translator.trace(TEXT, interventions=interventions)
     assert [piece.id for piece in trace.predicted_pieces] == trace.candidate_ids[:, 0].tolist()
     if shaped_translator.config.positions != "none":
-        assert trace.predicted_pieces != shaped_translator.translate(TEXT).predicted_pieces
+        assert trace.predicted_pieces != shaped_translator.trace(TEXT).predicted_pieces
 
 
 def test_without_positions_the_stream_begins_with_the_embeddings(small_translator):
-    normal = small_translator.read("a a", "b b", details=True)
-    trace = small_translator.read("a a", "b b", details=True, options=RunOptions(positions=False))
+    normal = small_translator.trace("a a", "b b", details=True)
+    trace = small_translator.trace("a a", "b b", details=True, interventions=Interventions(positions=False))
     assert trace.source_pieces[0].id == trace.source_pieces[1].id and trace.decoder_mask.sum() == 3 * 4 / 2
     for stack in ("encoder", "decoder"):
-        positions = normal.details[f"{stack}_residual"][0] - trace.details[f"{stack}_residual"][0]
+        positions = normal.residual_stream(stack)[0] - trace.residual_stream(stack)[0]
         expected = small_translator._model.source_positions.table[: len(positions)].numpy()
         np.testing.assert_allclose(positions, expected, atol=1e-5)
     assert np.array_equal(trace.encoder[0, :, 0], trace.encoder[0, :, 1]), "equal pieces are the same to every head"
 
 
 def test_a_trace_cannot_be_changed(small_translator):
-    trace = small_translator.translate(TEXT, details=True)
-    for array in (trace.encoder, trace.decoder_mask, trace.log_probs, trace.details["cross_scores"]):
+    trace = small_translator.trace(TEXT, details=True)
+    for array in (trace.encoder, trace.decoder_mask, trace.log_probs, trace.detail("cross", "scores")):
         with pytest.raises(ValueError, match="read-only"):
             array[...] = 0
     with pytest.raises(TypeError):
@@ -157,33 +213,33 @@ def test_a_trace_cannot_be_changed(small_translator):
 
 
 def test_eight_threads_get_what_one_gets(small_translator):
-    texts = [f"The {'old ' * i}man reads book number {i}." for i in range(24)]
-    alone = [small_translator.translate(text, details=True) for text in texts]
+    texts = [f"The {'old ' * i}man reads book number {i}." for i in range(12)]
+    alone = [small_translator.trace(text, details=True) for text in texts]
     with ThreadPoolExecutor(8) as pool:
-        together = list(pool.map(lambda text: small_translator.translate(text, details=True), texts))
+        together = list(pool.map(lambda text: small_translator.trace(text, details=True), texts))
     assert all(a.equals(b) for a, b in zip(alone, together, strict=True))
 
 
 @pytest.mark.parametrize("text", ["", "   ", "\n\t", "\x00", "\u200b"])
 def test_nothing_to_read_is_said(small_translator, text):
     with pytest.raises(TextError, match="nothing to read"):
-        small_translator.translate(text)
+        small_translator.trace(text)
     with pytest.raises(TextError, match="nothing to read"):
-        small_translator.read(TEXT, text)
+        small_translator.trace(TEXT, text)
 
 
 def test_a_text_of_exactly_the_limit_is_read_and_one_piece_more_is_not(small_translator):
     text = "1" * (MAX_PIECES - 1)
-    assert small_translator.count_pieces(text) == MAX_PIECES, "a space mark and a piece a digit"
-    assert len(small_translator.translate(text).source_pieces) == MAX_PIECES + 1
+    assert len(small_translator.tokenizer.encode_ids(text, end=False)) == MAX_PIECES, "a space mark and a piece a digit"
+    assert len(small_translator.trace(text).source_pieces) == MAX_PIECES + 1
     with pytest.raises(TextError, match=f"{MAX_PIECES + 1} pieces, and at most {MAX_PIECES}"):
-        small_translator.translate(text + "1")
+        small_translator.trace(text + "1")
     with pytest.raises(TextError, match="23,000 characters"):
-        small_translator.translate("x" * 23_000)
+        small_translator.trace("x" * 23_000)
 
 
-def test_the_limit_on_length_is_told(small_translator):
-    trace = small_translator.translate("a")
+def test_the_limit_on_length_is_reported(small_translator):
+    trace = small_translator.trace("a")
     assert trace.complete == (trace.predicted_pieces[-1].id == END)
     assert len(trace.predicted_pieces) <= MAX_PIECES + 1
 
@@ -195,7 +251,7 @@ def test_the_limit_on_length_is_told(small_translator):
      "**bold** [x](y)", "https://example.org/?a=b", "a\tb\nc", "a " * 50],
 )
 def test_hostile_text_is_read(small_translator, text):
-    trace = small_translator.translate(text)
+    trace = small_translator.trace(text)
     assert trace.source_text == text
     assert np.isfinite(trace.encoder).all() and np.isfinite(trace.log_probs).all()
 
@@ -227,10 +283,10 @@ def test_a_device_out_of_memory_is_explained(model_folder, monkeypatch):
     for error in (torch.OutOfMemoryError("CUDA out of memory"), RuntimeError("MPS backend out of memory (...)")):
         monkeypatch.setattr(translator._model, "encode", failing(error))
         with pytest.raises(DeviceError, match="choose the device cpu"):
-            translator.translate(TEXT)
+            translator.trace(TEXT)
     monkeypatch.setattr(translator._model, "encode", failing(RuntimeError("a bug")))
     with pytest.raises(RuntimeError, match="a bug"):
-        translator.translate(TEXT)
+        translator.trace(TEXT)
 
 
 def test_version_follows_the_files(model_folder, small_translator, tmp_path):
@@ -238,5 +294,16 @@ def test_version_follows_the_files(model_folder, small_translator, tmp_path):
     checkpoint = load_checkpoint(model_folder)
     weights = dict(checkpoint.model.named_parameters())
     weights["generator.bias"] = weights["generator.bias"] + 1
-    save_checkpoint(tmp_path, checkpoint.model.config, weights, checkpoint.tokenizer)
+    save_model(tmp_path, checkpoint.model.config, weights, checkpoint.tokenizer)
     assert Translator.load(tmp_path, "cpu").version != small_translator.version
+
+
+@pytest.mark.parametrize("text", ["\ud800 dog", "dog\udfff.", "a \udfff\ud800 b"])
+def test_half_a_surrogate_pair_is_read_as_a_replacement_character(small_translator, text):
+    """JSON can hold one, and so can a string of Python; no page, file or chart can."""
+    trace = small_translator.trace(text, text)
+    shown = [trace.source_text, trace.target_text, small_translator.trace(text).source_text]
+    assert shown == [re.sub("[\ud800-\udfff]", "\ufffd", text)] * 3
+    table = cells(view_of(trace, "cross"), 0, 0)
+    assert "\ufffd" in "".join(table["to"]) and table.to_csv().encode("utf-8")
+    assert small_translator.trace("🙂 dog").source_text == "🙂 dog"

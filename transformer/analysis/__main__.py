@@ -1,25 +1,68 @@
-"""python -m transformer.analysis --sentences FILE --output FILE.json"""
+"""python -m transformer.analysis measure | gallery | means | importance | removal | agreement"""
 
 from __future__ import annotations
 
 import argparse
 import sys
+import time
+from collections.abc import Sequence
+from datetime import timedelta
 from pathlib import Path
 
-from transformer.analysis.names import head_names
-from transformer.analysis.statistics import Statistics, statistics_of
+from transformer.ablation.quality import RemovalQuality, pairs_digest, quality_curves
+from transformer.ablation.removal import least_important_first, random_order
+from transformer.ablation.statistics import ImportanceStatistics, importance_statistics
+from transformer.analysis.heads.gallery import Gallery, gallery_of
+from transformer.analysis.heads.names import head_names
+from transformer.analysis.heads.statistics import Statistics
+from transformer.analysis.heads.tasks import TASK
+from transformer.attribution.statistics import AgreementStatistics, agreement_statistics
+from transformer.corpus import Part, measure_corpus, sentences_of
 from transformer.errors import AtlasError
+from transformer.head_means import FILE, HeadMeans, sentences_digest
+from transformer.interventions import DEFAULT_DRAWS, MODES
+from transformer.languages import Languages
+from transformer.paths import ASSETS
+from transformer.training.data import read_pairs
 from transformer.translator import MODEL, Translator
 
+SENTENCES = ASSETS / "sentences.txt"
+# Random orders of removal.
+SEEDS = 3
 
-def arguments() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m transformer.analysis", description="Measure every head of a model over many sentences."
+
+def parser(prog: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog=prog, description="Measure every head of a model over many sentences.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    measure = commands.add_parser("measure", help="measure what every head looks at")
+    gallery = commands.add_parser("gallery", help="find heads that do something telling, and sentences that show it")
+    means = commands.add_parser("means", help=f"write every head's mean output into the model folder, as {FILE}")
+    measure.add_argument(
+        "--processes", type=int, default=1, metavar="N",
+        help="measure in so many, each with a model of its own (%(default)s)",
     )
-    parser.add_argument("--sentences", type=Path, required=True, metavar="FILE", help="text, one sentence a line")
-    parser.add_argument("--output", type=Path, required=True, metavar="FILE.json", help="write the averages there")
-    parser.add_argument("--model", type=Path, default=MODEL, metavar="DIR", help="model folder (%(default)s)")
-    parser.add_argument("--device", choices=("cpu", "cuda", "mps"), help="the fastest there is")
+    importance = commands.add_parser("importance", help="switch every head off by itself")
+    importance.add_argument("--mode", choices=MODES, default="zero", help="what a head that is off does (%(default)s)")
+    importance.add_argument(
+        "--draws", type=int, default=DEFAULT_DRAWS, metavar="N",
+        help="other sentences that a head's output is taken from in the mode resample (%(default)s)",
+    )
+    importance.add_argument("--seed", type=int, default=0, metavar="N", help="which ones (%(default)s)")
+    removal = commands.add_parser("removal", help="BLEU and chrF while heads are removed, least important first")
+    removal.add_argument("--data", type=Path, required=True, help="file: source, tab, target (.gz or not)")
+    removal.add_argument("--importance", type=Path, required=True, metavar="FILE.json", help="what `importance` wrote")
+    removal.add_argument("--pairs", type=int, default=500, metavar="N", help="take the first N (%(default)s)")
+    removal.add_argument("--every", type=int, default=8, metavar="N", help="heads between two scores (%(default)s)")
+    agreement = commands.add_parser("agreement", help="compare what methods say mattered for a translated word")
+    for command in (measure, gallery, means, importance, agreement):
+        command.add_argument(
+            "--sentences", type=Path, default=SENTENCES, metavar="FILE", help="text, one sentence a line (%(default)s)"
+        )
+    for command in (measure, gallery, importance, removal, agreement):
+        command.add_argument("--output", type=Path, required=True, metavar="FILE.json", help="write the figures there")
+    for command in (measure, gallery, means, importance, removal, agreement):
+        command.add_argument("--model", type=Path, default=MODEL, metavar="DIR", help="model folder (%(default)s)")
+        command.add_argument("--device", choices=("cpu", "cuda", "mps"), help="the fastest there is")
     return parser
 
 
@@ -27,38 +70,183 @@ def read_sentences(path: Path) -> list[str]:
     """The lines of a file that are not blank.
 
     Raises:
-        ValueError: there is none, or the file is no UTF-8 text.
+        ValueError: there is none, or a line is no UTF-8 text.
     """
-    sentences = [line for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    sentences = list(sentences_of(path))
     if not sentences:
         raise ValueError(f"{path} has no sentence: write one a line")
     return sentences
 
 
+class Clock:
+    """Says on the terminal how far a long measurement is, when it has taken a while."""
+
+    EVERY = 10.0
+
+    def __init__(self, sentences: Path) -> None:
+        self._sentences = sentences
+        self._began = self._said = time.monotonic()
+        self._first: int | None = None
+        self._total = 0
+
+    def report(self, read: int, part: Part) -> None:
+        now = time.monotonic()
+        if self._first is None:
+            # What an earlier call had read took no time of this one; nor do the first sentences say how fast it is.
+            self._first, self._began, self._total = read, now, sum(1 for _ in sentences_of(self._sentences))
+        elif now - self._said > self.EVERY:
+            rate = (read - self._first) / (now - self._began)
+            left = timedelta(seconds=round((self._total - read) / rate))
+            print(f"{read:,} of {self._total:,} sentences, {rate:.0f} a second, {left} left", file=sys.stderr)
+            self._said = now
+
+
 def describe(statistics: Statistics) -> str:
-    """Which heads have a name, for a terminal."""
+    """Which heads have a name, and which align words, for a terminal."""
     lines = [f"{statistics.sentences} sentences"]
     for kind, metrics in statistics.heads.items():
         for layer, heads in enumerate(head_names(metrics), start=1):
             for head, names in enumerate(heads, start=1):
                 lines += [f"{kind} layer {layer} head {head}: {', '.join(names)}"] if names else []
+    if aligner := statistics.aligner:
+        heads = " and ".join(str(head + 1) for head in aligner.heads)
+        lines.append(
+            f"words are aligned by cross layer {aligner.layer + 1} head {heads}, at the step where the target piece is "
+            f"{aligner.step}: {100 * aligner.agreement:.0f} % of {aligner.pieces} pieces as by all heads together"
+        )
     return "\n".join(lines)
 
 
-def main() -> None:
-    options = arguments().parse_args()
-    sentences = read_sentences(options.sentences)
-    if not options.output.parent.is_dir():
-        raise ValueError(f"there is no folder {options.output.parent} to write {options.output.name} into")
-    translator = Translator.load(options.model, options.device)
-    traces = (translator.translate(sentence) for sentence in sentences)
-    statistics = statistics_of(traces, translator.tokenizer.scores, translator.version)
+def describe_gallery(found: Gallery, languages: Languages) -> str:
+    """Every exhibit in a line, for a terminal."""
+    return "\n".join([
+        f"{found.sentences} sentences",
+        *(
+            f"{TASK[each.task].told(languages)[0]}: {each.kind} layer {each.layer + 1} head {each.head + 1}, "
+            f"{each.share:.0%} (all heads: {each.everyone:.0%}; {each.rows} rows of {each.sentences} sentences)"
+            for each in found.exhibits
+        ),
+    ])
+
+
+def describe_importance(statistics: ImportanceStatistics) -> str:
+    """The five heads without which translations are least likely, for a terminal."""
+    changes = [
+        (float(change), f"{kind} layer {layer} head {head}") for kind, estimate in statistics.measured.items()
+        for layer, heads in enumerate(estimate.mean, start=1) for head, change in enumerate(heads, start=1)
+    ]
+    agreement = statistics.agreement
+    return "\n".join([
+        f"{statistics.sentences} sentences, mode {statistics.mode}",
+        *(f"{name}: {change:+.3f} nats a sentence" for change, name in sorted(changes)[:5]),
+        f"rank correlation with the gradient: {agreement.mean:.3f} ({agreement.low:.3f} to {agreement.high:.3f})",
+    ])
+
+
+def measure(options: argparse.Namespace, translator: Translator) -> None:
+    state = options.output.with_name(f"{options.output.name}.partial")
+    clock = Clock(options.sentences)
+    try:
+        found = measure_corpus(
+            translator, options.sentences, state, processes=options.processes, report=clock.report
+        )
+    except KeyboardInterrupt:
+        sys.exit(f"stopped; {state} has what was measured, and the same command goes on there")
+    if found.skipped:
+        print(f"{found.skipped} sentences were left out, because they are too long for the model", file=sys.stderr)
+    statistics = Statistics(translator.version, found.sentences, found.heads)
     options.output.write_text(statistics.to_json() + "\n", encoding="utf-8")
     print(describe(statistics))
 
 
-if __name__ == "__main__":
+def gallery(options: argparse.Namespace, translator: Translator) -> None:
+    traces = (translator.trace(sentence) for sentence in read_sentences(options.sentences))
+    found = gallery_of(traces, translator.version, translator.languages)
+    options.output.write_text(found.to_json() + "\n", encoding="utf-8")
+    print(describe_gallery(found, translator.languages))
+
+
+def means(options: argparse.Namespace, translator: Translator) -> None:
+    sentences = read_sentences(options.sentences)
+    traces = (translator.trace(sentence, details=True) for sentence in sentences)
+    HeadMeans.over(traces, translator.version, sentences_digest(sentences)).save(options.model)
+    print(f"mean outputs over {len(sentences)} sentences: {options.model / FILE}")
+
+
+def importance(options: argparse.Namespace, translator: Translator) -> None:
+    statistics = importance_statistics(
+        translator, read_sentences(options.sentences), mode=options.mode, seed=options.seed, draws=options.draws
+    )
+    options.output.write_text(statistics.to_json() + "\n", encoding="utf-8")
+    print(describe_importance(statistics))
+
+
+def describe_agreement(statistics: AgreementStatistics) -> str:
+    """Kendall's tau of every method with erasure, for a terminal."""
+    tau, measured = statistics.tau, statistics.methods.index("erasure")
+    return "\n".join([
+        f"{statistics.sentences} sentences, {statistics.words:.1f} words ranked in each; Kendall's tau with erasure:",
+        *(
+            f"{method}: {tau.mean[row, measured]:.3f} ({tau.low[row, measured]:.3f} to {tau.high[row, measured]:.3f})"
+            for row, method in enumerate(statistics.methods) if row != measured
+        ),
+    ])
+
+
+def agreement(options: argparse.Namespace, translator: Translator) -> None:
+    statistics = agreement_statistics(translator, read_sentences(options.sentences))
+    options.output.write_text(statistics.to_json() + "\n", encoding="utf-8")
+    print(describe_agreement(statistics))
+
+
+def removal(options: argparse.Namespace, translator: Translator) -> None:
+    if options.pairs < 1 or options.every < 1:
+        raise ValueError("--pairs and --every are at least 1")
+    pairs = read_pairs(options.data)[: options.pairs]
+    statistics = ImportanceStatistics.from_json(options.importance.read_text(encoding="utf-8"))
+    if statistics.model != translator.version:
+        raise ValueError(f"{options.importance} was measured on another model: run `importance` on this one")
+    orders = {
+        name: least_important_first(translator.config, {kind: each.mean for kind, each in estimates.items()})
+        for name, estimates in (("measured", statistics.measured), ("gradient", statistics.estimated))
+    }
+    orders |= {f"random {seed}": random_order(translator.config, seed) for seed in range(SEEDS)}
+    points = []
+    for point in quality_curves(options.model, translator.device, pairs, orders, every=options.every):
+        print(f"{point.order}, {point.removed} removed: BLEU {point.bleu:.2f}, chrF {point.chrf:.2f}", flush=True)
+        points.append(point)
+    found = RemovalQuality(
+        translator.version, "zero", options.data.name, len(pairs), pairs_digest(pairs), tuple(points)
+    )
+    options.output.write_text(found.to_json() + "\n", encoding="utf-8")
+
+
+COMMANDS = {
+    "measure": measure, "gallery": gallery, "means": means, "importance": importance, "removal": removal,
+    "agreement": agreement,
+}
+
+
+def execute(options: argparse.Namespace) -> None:
+    if options.command != "means" and not options.output.parent.is_dir():
+        raise ValueError(f"there is no folder {options.output.parent} to write {options.output.name} into")
+    # Before the model is loaded, which takes a while.
+    if options.command == "measure":
+        if options.processes < 1:
+            raise ValueError("--processes is at least 1")
+        next(sentences_of(options.sentences), None)
+    elif options.command != "removal":
+        read_sentences(options.sentences)
+    COMMANDS[options.command](options, Translator.load(options.model, options.device))
+
+
+def main(arguments: Sequence[str] | None = None, prog: str = "python -m transformer.analysis") -> None:
+    options = parser(prog).parse_args(arguments)
     try:
-        main()
+        execute(options)
     except (AtlasError, ValueError, OSError) as error:
         sys.exit(f"error: {error}")
+
+
+if __name__ == "__main__":
+    main()

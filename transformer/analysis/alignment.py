@@ -46,9 +46,9 @@ def hard_alignment(weights: np.ndarray, special: np.ndarray) -> np.ndarray:
 
 
 def consensus(trace: Trace) -> np.ndarray:
-    """The alignment that all heads of all layers agree on, int [N]: that of their mean, where a piece is predicted.
+    """The alignment of the mean of all heads of all layers, int [N], at the step that predicts the piece.
 
-    It stands in for an alignment made by people, which a typed sentence does not have. All heads, because it differs
+    It stands in for a human alignment, which a typed sentence does not have. All heads, because it differs
     between models which layer aligns best, and at which step: Chen et al. read the third of six layers with `shift`.
     """
     weights = alignment_rows(trace, shift=False).mean(axis=(0, 1))
@@ -63,7 +63,7 @@ def special_columns(trace: Trace) -> np.ndarray:
 def coverage(weights: np.ndarray) -> np.ndarray:
     """How much attention each source position got in all, [..., N, S] to [..., S].
 
-    Their sum is N. A source piece far below 1 was hardly looked at, one far above 1 again and again (Tu et al. 2016,
+    Their sum is N. A source piece far below 1 got hardly any attention, one far above 1 a lot (Tu et al. 2016,
     "Modeling Coverage for Neural Machine Translation").
     """
     return weights.sum(axis=-2)
@@ -83,12 +83,12 @@ def links(alignment: np.ndarray) -> frozenset[Link]:
     return frozenset((target, int(source)) for target, source in enumerate(alignment))
 
 
-def alignment_error_rate(found: Collection[Link], sure: Collection[Link], possible: Collection[Link] = ()) -> float:
-    """AER, 0 to 1, of an alignment against one made by people (Och and Ney 2003, "A Systematic Comparison of
+def alignment_error_rate(proposed: Collection[Link], sure: Collection[Link], possible: Collection[Link] = ()) -> float:
+    """AER, 0 to 1, of an alignment against a human one (Och and Ney 2003, "A Systematic Comparison of
     Various Statistical Alignment Models").
 
     Args:
-        found: the links A to judge.
+        proposed: the links A to judge.
         sure: links S that must be there.
         possible: links that may be there; with the sure ones they are P.
 
@@ -96,10 +96,10 @@ def alignment_error_rate(found: Collection[Link], sure: Collection[Link], possib
         1 - (|A and S| + |A and P|) / (|A| + |S|).
 
     Raises:
-        ValueError: neither `found` nor `sure` has a link.
+        ValueError: neither `proposed` nor `sure` has a link.
     """
-    found, sure = set(found), set(sure)
-    if not found and not sure:
+    own, sure = set(proposed), set(sure)
+    if not own and not sure:
         raise ValueError("the error rate of no links against no sure links is not defined")
     allowed = sure | set(possible)
-    return 1.0 - (len(found & sure) + len(found & allowed)) / (len(found) + len(sure))
+    return 1.0 - (len(own & sure) + len(own & allowed)) / (len(own) + len(sure))

@@ -1,7 +1,7 @@
 """What sinusoidal positional encodings are made of, and what they measure.
 
-"Attention Is All You Need", section 3.5. All in float64: these are the numbers to show and to prove things with; the
-model adds the same table in float32 (`transformer.model.positions`). P positions, D dimensions.
+"Attention Is All You Need", section 3.5; the encodings themselves are in `transformer.sinusoids`. All in float64.
+P positions, D dimensions.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from transformer.sinusoids import frequencies, sine_and_cosine_dimensions
+
 
 @dataclass(frozen=True, eq=False)
 class Offsets:
@@ -17,7 +19,7 @@ class Offsets:
 
     Attributes:
         offsets: 0 to P - 1.
-        mean: over all pairs of positions that far apart, [P].
+        mean: over all pairs of positions at that offset, [P].
         spread: largest value minus smallest among those pairs, [P]; 0 where only the offset counts.
     """
 
@@ -26,43 +28,17 @@ class Offsets:
     spread: np.ndarray
 
 
-def frequencies(d_model: int) -> np.ndarray:
-    """Radians that each pair of dimensions turns from one position to the next, 10000^(-2i / D), [D / 2].
-
-    Raises:
-        ValueError: D is odd, or below 2: sines and cosines come in pairs.
-    """
-    if d_model < 2 or d_model % 2:
-        raise ValueError(f"sinusoidal positions need an even width of at least 2, not {d_model}")
-    return 10_000.0 ** (-np.arange(0, d_model, 2) / d_model)
-
-
 def wavelengths(d_model: int) -> np.ndarray:
     """Positions until each pair of dimensions has turned once, [D / 2]: from 2 pi towards 10000 * 2 pi."""
     return 2 * np.pi / frequencies(d_model)
 
 
-def sinusoids(length: int, d_model: int, *, halves: bool = False) -> np.ndarray:
-    """The encoding of positions 0 to P - 1, [P, D].
-
-    Args:
-        length: number of positions P.
-        d_model: even width D.
-        halves: all sines, then all cosines, instead of sin, cos, sin, cos.
-    """
-    angles = np.arange(length)[:, None] * frequencies(d_model)
-    table = np.empty((length, d_model))
-    sines, cosines = _columns(d_model, halves=halves)
-    table[:, sines], table[:, cosines] = np.sin(angles), np.cos(angles)
-    return table
-
-
 def halves_order(d_model: int) -> np.ndarray:
     """The interleaved dimension that each dimension in halves is, [D]: `interleaved[:, order]` is in halves.
 
-    `order.argsort()` leads back.
+    `order.argsort()` is the inverse.
     """
-    return np.concatenate(_columns(d_model, halves=False))
+    return np.concatenate(sine_and_cosine_dimensions(d_model, halves=False))
 
 
 def dropout(table: np.ndarray, *, rate: float, seed: int) -> np.ndarray:
@@ -75,8 +51,8 @@ def dropout(table: np.ndarray, *, rate: float, seed: int) -> np.ndarray:
     """
     if not 0 <= rate < 1:
         raise ValueError(f"the rate of dropout must be at least 0 and below 1, not {rate}")
-    kept = np.random.default_rng(seed).random(table.shape) >= rate
-    return np.where(kept, table / (1 - rate), 0.0)
+    keep = np.random.default_rng(seed).random(table.shape) >= rate
+    return np.where(keep, table / (1 - rate), 0.0)
 
 
 def dot_products(table: np.ndarray) -> np.ndarray:
@@ -86,7 +62,7 @@ def dot_products(table: np.ndarray) -> np.ndarray:
 
 def distances(table: np.ndarray) -> np.ndarray:
     """Euclidean, of every position from every other, [P, D] to [P, P]."""
-    # From the differences: the short way over dot products loses half of the digits of a small distance.
+    # From the differences: computed from dot products, a small distance loses half of its digits.
     return np.stack([np.linalg.norm(table - position, axis=1) for position in table])
 
 
@@ -103,16 +79,16 @@ def by_offset(matrix: np.ndarray) -> Offsets:
 def rotation(offset: int, d_model: int, *, halves: bool = False) -> np.ndarray:
     """The linear map M [D, D] that takes any position to the one `offset` further: M @ PE[p] = PE[p + offset].
 
-    Each pair (sin, cos) is turned by offset times its frequency, so M is orthogonal: its transpose leads back.
-    Section 3.5 of the paper claims that there is such a map; this is it.
+    Each pair (sin, cos) is turned by offset times its frequency, so M is orthogonal: its transpose is the inverse.
+    Section 3.5 of the paper states that there is such a map.
 
     Args:
-        offset: positions to go; negative ones go back.
+        offset: in positions; may be negative.
         d_model: even width D.
         halves: for the encoding in halves.
     """
     angles = offset * frequencies(d_model)
-    sines, cosines = _columns(d_model, halves=halves)
+    sines, cosines = sine_and_cosine_dimensions(d_model, halves=halves)
     matrix = np.zeros((d_model, d_model))
     matrix[sines, sines] = matrix[cosines, cosines] = np.cos(angles)
     matrix[sines, cosines] = np.sin(angles)
@@ -121,16 +97,8 @@ def rotation(offset: int, d_model: int, *, halves: bool = False) -> np.ndarray:
 
 
 def binary_counter(length: int, bits: int) -> np.ndarray:
-    """The digits of 0 to P - 1 in base two, uint8 [P, bits], the fastest first as in the encoding.
+    """The binary digits of 0 to P - 1, uint8 [P, bits], the fastest first as in the encoding.
 
     Bit b has a wavelength of 2^(b + 1) positions.
     """
     return (np.arange(length)[:, None] >> np.arange(bits) & 1).astype(np.uint8)
-
-
-def _columns(d_model: int, *, halves: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Dimensions of the sines and of the cosines, [D / 2] each, the shortest wavelength first."""
-    dimensions = np.arange(d_model)
-    if halves:
-        return dimensions[: d_model // 2], dimensions[d_model // 2 :]
-    return dimensions[0::2], dimensions[1::2]

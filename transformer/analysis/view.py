@@ -1,4 +1,4 @@
-"""One kind of attention as a reader asked to see it: pieces or words, with or without special pieces."""
+"""One kind of attention as it is shown: of pieces or words, with or without special pieces."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class View:
         axes: what rows and columns are.
         weights: [L, H, R, C]; rows are queries and sum to 1, columns are keys.
         mask: bool [R, C], True = may look; the weight is 0 elsewhere.
-        hidden: share of each row, [L, H, R], that lay on columns now hidden; the rest was scaled up to 1. None if
+        hidden: share of each row, [L, H, R], on the columns that are hidden; the rest was scaled up to 1. None if
             nothing is hidden.
     """
 
@@ -64,28 +64,28 @@ class View:
 
 
 def axes_of(trace: Trace, kind: Kind, *, words: bool = False, special: bool = True) -> Axes:
-    """The rows and columns that a reader asked to see.
+    """The rows and columns to show.
 
     Args:
         trace: of a run.
         kind: of attention.
         words: merge pieces into words.
-        special: keep start and end symbols. Without them their columns go, and in self-attention their rows too, as
-            do rows that may look at nothing else. A text of nothing but such symbols keeps them.
+        special: include start and end symbols. Without them their columns go, and in self-attention their rows too, as
+            do rows that may look at nothing else. A text of nothing but such symbols always includes them.
     """
-    row_pieces, column_pieces = trace.queries(kind), trace.keys(kind)
+    row_pieces, column_pieces = trace.query_pieces(kind), trace.key_pieces(kind)
     rows = word_groups(row_pieces) if words else tuple((i,) for i in range(len(row_pieces)))
     columns = word_groups(column_pieces) if words else tuple((j,) for j in range(len(column_pieces)))
-    kept = tuple(group for group in columns if special or not column_pieces[group[0]].special)
-    if len(kept) in (0, len(columns)):
+    remaining = tuple(group for group in columns if special or not column_pieces[group[0]].special)
+    if len(remaining) in (0, len(columns)):
         special = True
     else:
-        mask = merge_mask(trace.mask(kind), rows, kept)
+        mask = merge_mask(trace.mask(kind), rows, remaining)
         rows = tuple(
-            group for group, sees in zip(rows, mask.any(axis=1), strict=True)
+            group for group, sees in zip(rows, mask.sum(axis=1), strict=True)
             if sees and (kind == "cross" or not row_pieces[group[0]].special)
         )
-        columns = kept
+        columns = remaining
     return Axes(
         kind=kind,
         row_positions=rows,
@@ -101,7 +101,7 @@ def axes_of(trace: Trace, kind: Kind, *, words: bool = False, special: bool = Tr
 
 
 def view_of(trace: Trace, kind: Kind, *, words: bool = False, special: bool = True) -> View:
-    """What a reader asked to see of a trace; the arguments are those of `axes_of`.
+    """The attention to show; the arguments are those of `axes_of`.
 
     Words are merged as `merge_words` says. Where symbols are hidden, what is left of each row is scaled to sum to 1.
     """
@@ -117,13 +117,13 @@ def view_of(trace: Trace, kind: Kind, *, words: bool = False, special: bool = Tr
 
 
 def scaled_rows(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Scale each row back to a sum of 1 after some columns were taken away.
+    """Scale each row to a sum of 1 after columns were removed.
 
     Args:
         weights: [..., R, C].
 
     Returns:
-        The weights, and the share of each row that is missing, [..., R]. A row of which nothing is left stays 0.
+        The weights, and the share of each row that is missing, [..., R]. A row of zeros stays 0.
     """
     total = weights.sum(axis=-1, keepdims=True)
     scaled = np.divide(weights, total, out=np.zeros_like(weights), where=total > 0)

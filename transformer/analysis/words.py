@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -9,13 +10,21 @@ import numpy as np
 from transformer.tokenizer import SPACE_MARK, Piece
 
 Group = tuple[int, ...]
+# Thai, Lao, Burmese, Khmer, Japanese and Chinese letters.
+WITHOUT_SPACES = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 
 
 def word_groups(pieces: Sequence[Piece]) -> tuple[Group, ...]:
-    """Which positions form a word: a piece that begins with a space begins one; special pieces stand alone."""
+    """Which positions form a word: a piece that begins with a space begins one; special pieces stand alone.
+
+    In scripts without spaces between words, every piece is a word.
+    """
     groups: list[list[int]] = []
     for position, piece in enumerate(pieces):
         begins = piece.special or piece.text.startswith(SPACE_MARK)
+        if WITHOUT_SPACES.match(piece.text) and position:
+            # The mark that every text begins with is no word.
+            begins = pieces[position - 1].text != SPACE_MARK
         if begins or not groups or pieces[groups[-1][-1]].special:
             groups.append([position])
         else:

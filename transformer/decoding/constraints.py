@@ -1,76 +1,65 @@
-"""What a reader forbids or demands of a search, step by step."""
+"""Pieces that a search must take or must not take."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from collections.abc import Set
+from dataclasses import dataclass
 
 from torch import Tensor
 
-from transformer.tokenizer import END, PAD, START
-
-# Symbols of the batch and of the decoder's input. No training example has them as the next piece, so what
-# probability a model gives them means nothing, and padding taken for a piece would look like the end of a sentence.
-NEVER_PREDICTED = frozenset({PAD, START})
+from transformer.vocabulary import OWN, Symbols
 
 
 @dataclass(frozen=True)
 class Constraints:
-    """Pieces that must or must not be taken; the same for every sentence and hypothesis of a search.
+    """Pieces to take or not to take; the same for every sentence and hypothesis of a search.
 
-    Steps count from 0. A step that is forced takes its piece even if that is banned, and no sentence ends before the
-    last forced step, but for a forced end symbol. What the model says of a piece, and so its log-probability and a
-    hypothesis' score, stays what it is without constraints.
+    The log-probability of a piece, and so the score of a hypothesis, is what the model gives it without constraints.
 
     Attributes:
-        forced: the piece to take, by step.
-        banned: pieces not to take, by step.
-        never: pieces not to take at any step.
+        prefix: ids of the pieces that the translation begins with, suppressed or not; what follows an end symbol has no
+            effect.
+        suppressed: ids not to take at any step after the prefix.
     """
 
-    forced: Mapping[int, int] = field(default_factory=dict)
-    banned: Mapping[int, Set[int]] = field(default_factory=dict)
-    never: Set[int] = frozenset()
+    prefix: tuple[int, ...] = ()
+    suppressed: Set[int] = frozenset()
 
-    @classmethod
-    def prefix(cls, pieces: Sequence[int]) -> Constraints:
-        """Begin with these pieces."""
-        return cls(forced=dict(enumerate(pieces)))
+    def check(self, vocabulary: int, limit: int, symbols: Symbols = OWN) -> None:
+        """See that a search can follow the constraints.
 
-    def check(self, vocabulary: int, limit: int) -> None:
-        """See that a search over this many pieces can follow the constraints for `limit` steps.
+        Args:
+            vocabulary: number of pieces V.
+            limit: maximum number of steps.
+            symbols: of the vocabulary.
 
         Raises:
-            ValueError: a piece is not in the vocabulary, or a step has no piece left to take.
+            ValueError: a piece is not in the vocabulary, or none is left to take after the prefix.
         """
-        for piece in {*self.forced.values(), *self.never}.union(*self.banned.values()):
+        for piece in {*self.prefix, *self.suppressed}:
             if not 0 <= piece < vocabulary:
                 raise ValueError(f"piece {piece} is not in the vocabulary, which has 0 to {vocabulary - 1}")
-        for step in range(limit):
-            if step not in self.forced and len(self._excluded(step)) == vocabulary:
-                raise ValueError(f"every piece of the vocabulary is banned at step {step}")
+        if len(self.prefix) < limit and len(symbols.never_predicted | self.suppressed) == vocabulary:
+            raise ValueError("every piece of the vocabulary is suppressed: leave at least one to take")
 
-    def apply(self, log_probs: Tensor, step: int) -> Tensor:
-        """What is left to choose from.
+    def apply(self, log_probs: Tensor, step: int, symbols: Symbols = OWN) -> Tensor:
+        """Exclude the pieces that must not be taken.
 
         Args:
             log_probs: [N, V].
             step: from 0.
+            symbols: of the vocabulary.
 
         Returns:
-            Logits [N, V]: the same numbers, and minus infinity for what must not be taken.
+            Logits [N, V]: the same numbers, and minus infinity for excluded pieces.
         """
-        if step in self.forced:
-            only = log_probs.new_full(log_probs.shape, float("-inf"))
-            only[:, self.forced[step]] = log_probs[:, self.forced[step]]
-            return only
-        left = log_probs.clone()
-        left[:, sorted(self._excluded(step))] = float("-inf")
-        return left
-
-    def _excluded(self, step: int) -> Set[int]:
-        too_early = {END} if step < max(self.forced, default=0) else frozenset()
-        return NEVER_PREDICTED | self.never | self.banned.get(step, frozenset()) | too_early
+        if step < len(self.prefix):
+            logits = log_probs.new_full(log_probs.shape, float("-inf"))
+            logits[:, self.prefix[step]] = log_probs[:, self.prefix[step]]
+            return logits
+        logits = log_probs.clone()
+        logits[:, sorted(symbols.never_predicted | self.suppressed)] = float("-inf")
+        return logits
 
 
 UNCONSTRAINED = Constraints()

@@ -2,29 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from torch import Tensor
+import torch
 
 from transformer.decoding.constraints import UNCONSTRAINED, Constraints
-from transformer.decoding.step import Step
-from transformer.decoding.walk import walk
-from transformer.model import Transformer
-from transformer.options import AS_TRAINED, RunOptions
+from transformer.decoding.loop import decode_loop
+from transformer.decoding.step import Decoder, Step, predict
+from transformer.model.kv_cache import DecoderCache
 
 
 def greedy(
-    model: Transformer,
-    memory: Tensor,
-    source_real: Tensor | None,
+    model: Decoder,
+    cache: DecoderCache,
     *,
     limit: int,
     constraints: Constraints = UNCONSTRAINED,
-    options: RunOptions = AS_TRAINED,
     capture: bool = False,
 ) -> Iterator[Step]:
-    """Take the likeliest piece at every step; arguments, steps and errors are those of `walk`."""
-    return walk(
-        model, memory, source_real, lambda logits: (logits, logits.argmax(dim=-1)),
-        limit=limit, constraints=constraints, options=options, capture=capture,
+    """Take the likeliest piece at every step; arguments, steps and errors are those of `decode_loop`."""
+    return decode_loop(
+        model, cache, lambda logits: logits.argmax(dim=-1), limit=limit, constraints=constraints, capture=capture
     )
+
+
+def greedy_batch(model: Decoder, cache: DecoderCache, limits: Sequence[int]) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """Take the likeliest piece of B sentences side by side; each leaves as soon as it is complete.
+
+    What one of them takes is what `greedy` takes for it alone, and none waits for a longer one.
+
+    Args:
+        model, cache: as in `decode_loop`.
+        limits: maximum number of steps of each sentence, B.
+
+    Yields:
+        The number of a sentence, from 0, and the ids that it took, the end symbol included if it came to that.
+    """
+    symbols = model.symbols
+    read = cache.first_read(symbols.start)
+    # The sentence of each row, and what every sentence took.
+    sentences = list(range(cache.sentences))
+    taken: list[list[int]] = [[] for _ in sentences]
+    for number in range(max(limits)):
+        distribution, cache = predict(model, read, cache, capture=False)
+        read = UNCONSTRAINED.apply(distribution.log_probs, number, symbols).argmax(dim=-1)
+        going_on = []
+        for row, (sentence, piece) in enumerate(zip(sentences, read.tolist(), strict=True)):
+            taken[sentence].append(piece)
+            if piece == symbols.end or len(taken[sentence]) == limits[sentence]:
+                yield sentence, tuple(taken[sentence])
+            else:
+                going_on.append(row)
+        if not going_on:
+            return
+        if len(going_on) < len(sentences):
+            rows = torch.tensor(going_on, device=cache.device)
+            cache, read, sentences = cache.select(rows), read[rows], [sentences[row] for row in going_on]

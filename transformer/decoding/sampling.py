@@ -8,22 +8,20 @@ import torch
 from torch import Tensor
 
 from transformer.decoding.constraints import UNCONSTRAINED, Constraints
-from transformer.decoding.step import Step
-from transformer.decoding.walk import walk
-from transformer.model import Transformer
-
-MIN_TEMPERATURE, MAX_TEMPERATURE = 0.01, 100.0
+from transformer.decoding.loop import decode_loop
+from transformer.decoding.settings import MAX_TEMPERATURE, MIN_TEMPERATURE
+from transformer.decoding.step import Decoder, Step
+from transformer.model.kv_cache import DecoderCache
 
 
 def sample(
-    model: Transformer,
-    memory: Tensor,
-    source_real: Tensor | None,
+    model: Decoder,
+    cache: DecoderCache,
     *,
     limit: int,
     seed: int,
     temperature: float = 1.0,
-    top_k: int | None = None,
+    top_k: int = 0,
     top_p: float = 1.0,
     constraints: Constraints = UNCONSTRAINED,
     capture: bool = False,
@@ -31,37 +29,32 @@ def sample(
     """Draw the piece of every step, after temperature, top-k and top-p, in this order.
 
     Args:
-        model, memory, source_real, limit, constraints, capture: as in `walk`.
-        seed: row b of the batch draws with seed + b, one number a step whether the step is forced or not. So a sample
-            depends neither on the other rows nor on the device, and forcing what was drawn anyway changes nothing.
-        temperature: MIN_TEMPERATURE to MAX_TEMPERATURE; below 1 sharpens, above 1 flattens.
-        top_k: draw from this many of the likeliest pieces; None from all.
-        top_p: draw from the likeliest pieces that together have this probability; 1 from all.
-
-    Yields:
-        As `walk`.
+        model, cache, limit, constraints, capture: as in `decode_loop`.
+        seed: row b of the batch draws with seed + b, one number a step, in the prefix too. So a sample depends neither
+            on the other rows nor on the device, and a prefix of what was drawn anyway changes nothing.
+        temperature, top_k, top_p: as in `DecodingSettings`.
 
     Raises:
         ValueError: a setting is out of range, or the constraints cannot be followed.
     """
     if not MIN_TEMPERATURE <= temperature <= MAX_TEMPERATURE:
         raise ValueError(f"temperature must be {MIN_TEMPERATURE} to {MAX_TEMPERATURE}, not {temperature}")
-    if top_k is not None and top_k < 1:
-        raise ValueError(f"top_k must be at least 1, not {top_k}")
+    if top_k < 0:
+        raise ValueError(f"top_k must be at least 0, not {top_k}")
     if not 0 < top_p <= 1:
         raise ValueError(f"top_p must be above 0 and at most 1, not {top_p}")
-    generators = [torch.Generator().manual_seed(seed + row) for row in range(len(memory))]
+    generators = [torch.Generator().manual_seed(seed + row) for row in range(cache.sentences)]
 
-    def choose(logits: Tensor) -> tuple[Tensor, Tensor]:
+    def choose(logits: Tensor) -> Tensor:
         logits = tempered(logits, temperature)
-        if top_k is not None:
+        if top_k:
             logits = truncated_to_count(logits, top_k)
         if top_p < 1:
             logits = truncated_to_mass(logits, top_p)
         uniform = torch.stack([torch.rand((), generator=generator) for generator in generators])
-        return logits, drawn(logits, uniform)
+        return drawn(logits, uniform)
 
-    return walk(model, memory, source_real, choose, limit=limit, constraints=constraints, capture=capture)
+    return decode_loop(model, cache, choose, limit=limit, constraints=constraints, capture=capture)
 
 
 def tempered(logits: Tensor, temperature: float) -> Tensor:

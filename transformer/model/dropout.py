@@ -28,8 +28,8 @@ def dropout(x: Tensor, rate: float) -> Tensor:
     if x.device.type != "cpu":
         return F.dropout(x, rate)
     bits = torch.empty(-(-x.numel() // 4), dtype=torch.int64).random_(-(1 << 63), None).view(torch.int16)
-    kept = bits[: x.numel()].view(x.shape) >= round(rate * LEVELS) - LEVELS // 2
-    return x * kept.to(x.dtype).div_(1 - rate)
+    keep = bits[: x.numel()].view(x.shape) >= round(rate * LEVELS) - LEVELS // 2
+    return x * keep.to(x.dtype).div_(1 - rate)
 
 
 class Dropout(nn.Module):

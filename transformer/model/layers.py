@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from transformer.config import TransformerConfig
+from transformer.config import LanguageModelConfig, TransformerConfig
 from transformer.model.attention import MultiHeadAttention
-from transformer.model.cache import KeysAndValues
+from transformer.model.blocks import Blocks
+from transformer.model.compression import Compression
 from transformer.model.dropout import Dropout
+from transformer.model.edits import AttentionEdit
+from transformer.model.kv_cache import KeysAndValues
 from transformer.model.linear import Linear
 from transformer.model.recorder import Recorder
 
-ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu, "silu": F.silu}
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "relu": F.relu, "gelu": F.gelu, "gelu_tanh": partial(F.gelu, approximate="tanh"), "silu": F.silu,
+}
 
 
 class FeedForward(nn.Module):
     """Two linear maps with an activation between, the same at every position (section 3.3)."""
 
-    def __init__(self, config: TransformerConfig) -> None:
+    def __init__(self, config: TransformerConfig | LanguageModelConfig) -> None:
         super().__init__()
         self.expand = Linear(config.d_model, config.d_ff)
         self.contract = Linear(config.d_ff, config.d_model)
@@ -32,22 +38,35 @@ class FeedForward(nn.Module):
 
 
 class Residual(nn.Module):
-    """Residual connection and layer norm around a sub-layer, in the order of the configuration.
+    """Residual connection and layer norm around a sub-layer f, in the order of the configuration.
 
-    Post-norm is norm(x + f(x)) (section 3.1); pre-norm is x + f(norm(x)).
+    Post-norm is norm(x + f(x)) (section 3.1); pre-norm is x + f(norm(x)). `read` gives the input of f, `write` adds its
+    output.
+
+    Args:
+        config: norm placement, width and dropout.
+        stack: "encoder" or "decoder"; the name under which a recorder stores the residual stream.
     """
 
-    def __init__(self, config: TransformerConfig) -> None:
+    def __init__(self, config: TransformerConfig | LanguageModelConfig, stack: str) -> None:
         super().__init__()
         self.pre = config.norm == "pre"
         self.norm = nn.LayerNorm(config.d_model)
         self.dropout = Dropout(config.dropout)
+        self.stack = stack
 
-    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
-        """[B, T, D] to [B, T, D]."""
-        if self.pre:
-            return x + self.dropout(sublayer(self.norm(x)))
-        return self.norm(x + self.dropout(sublayer(x)))
+    def read(self, x: Tensor) -> Tensor:
+        """What the sub-layer reads from the stream x [B, T, D]."""
+        return self.norm(x) if self.pre else x
+
+    def write(self, x: Tensor, y: Tensor, record: Recorder | None = None) -> Tensor:
+        """The stream x [B, T, D] after the sub-layer wrote y [B, T, D] to it."""
+        x = x + self.dropout(y)
+        if not self.pre:
+            x = self.norm(x)
+        if record is not None:
+            record.residual(self.stack, x)
+        return x
 
 
 class EncoderLayer(nn.Module):
@@ -59,26 +78,25 @@ class EncoderLayer(nn.Module):
             config.d_model, config.heads, dropout=config.dropout, kind="encoder"
         )
         self.feed_forward = FeedForward(config)
-        self.self_attention_residual = Residual(config)
-        self.feed_forward_residual = Residual(config)
+        self.self_attention_residual = Residual(config, "encoder")
+        self.feed_forward_residual = Residual(config, "encoder")
 
-    def forward(self, x: Tensor, allowed: Tensor | None, record: Recorder | None = None) -> Tensor:
+    def forward(
+        self, x: Tensor, allowed: Tensor | None, record: Recorder | None = None, edit: AttentionEdit | None = None
+    ) -> Tensor:
         """[B, S, D] to [B, S, D]; `allowed` is broadcastable to [B, H, S, S]."""
+        # 1. self-attention
+        query, keys_and_values = self.self_attention.project(self.self_attention_residual.read(x))
+        y = self.self_attention(query, keys_and_values, allowed, record, edit)
+        x = self.self_attention_residual.write(x, y, record)
 
-        def look_around(x: Tensor) -> Tensor:
-            return self.self_attention(*self.self_attention.project(x), allowed, record)
-
-        x = self.self_attention_residual(x, look_around)
-        if record is not None:
-            record.residual("encoder", x)
-        x = self.feed_forward_residual(x, self.feed_forward)
-        if record is not None:
-            record.residual("encoder", x)
-        return x
+        # 2. feed-forward
+        y = self.feed_forward(self.feed_forward_residual.read(x))
+        return self.feed_forward_residual.write(x, y, record)
 
 
 class DecoderLayer(nn.Module):
-    """Masked self-attention, cross-attention to the source, then the feed-forward network (section 3.1)."""
+    """Masked self-attention, cross-attention to the source, then the feed-forward network (section 3.1, "Decoder")."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
@@ -89,9 +107,9 @@ class DecoderLayer(nn.Module):
             config.d_model, config.heads, dropout=config.dropout, kind="cross"
         )
         self.feed_forward = FeedForward(config)
-        self.self_attention_residual = Residual(config)
-        self.cross_attention_residual = Residual(config)
-        self.feed_forward_residual = Residual(config)
+        self.self_attention_residual = Residual(config, "decoder")
+        self.cross_attention_residual = Residual(config, "decoder")
+        self.feed_forward_residual = Residual(config, "decoder")
 
     def forward(
         self,
@@ -102,8 +120,10 @@ class DecoderLayer(nn.Module):
         *,
         past: KeysAndValues | None = None,
         record: Recorder | None = None,
+        edit: AttentionEdit | None = None,
+        source_edit: AttentionEdit | None = None,
     ) -> tuple[Tensor, KeysAndValues]:
-        """Run the layer on new positions, behind those that `past` holds.
+        """Run the layer on new positions that follow those in `past`.
 
         Args:
             x: [B, T, D].
@@ -112,29 +132,71 @@ class DecoderLayer(nn.Module):
             source_allowed: broadcastable to [B, H, T, S].
             past: self-attention keys and values of the positions before x, [B, H, P, K].
             record: receives this layer's tensors.
+            edit, source_edit: what self-attention and cross-attention do differently.
 
         Returns:
             The output [B, T, D], and the self-attention keys and values of all positions so far.
         """
-        seen: KeysAndValues
+        # 1. masked self-attention
+        query, target = self.self_attention.project(self.self_attention_residual.read(x))
+        if past is not None:
+            target = past.append(target)  # [B, H, P, K] and [B, H, T, K] -> [B, H, P + T, K]
+        y = self.self_attention(query, target, allowed, record, edit)
+        x = self.self_attention_residual.write(x, y, record)
 
-        def look_back(x: Tensor) -> Tensor:
-            nonlocal seen
-            query, seen = self.self_attention.project(x)
-            if past is not None:
-                seen = past.followed_by(seen)
-            return self.self_attention(query, seen, allowed, record)
+        # 2. cross-attention
+        query = self.cross_attention.project_queries(self.cross_attention_residual.read(x))
+        y = self.cross_attention(query, source, source_allowed, record, source_edit)
+        x = self.cross_attention_residual.write(x, y, record)
 
-        def look_at_source(x: Tensor) -> Tensor:
-            query = self.cross_attention.project_queries(x)
-            return self.cross_attention(query, source, source_allowed, record)
+        # 3. feed-forward
+        y = self.feed_forward(self.feed_forward_residual.read(x))
+        return self.feed_forward_residual.write(x, y, record), target
 
-        for residual, sublayer in (
-            (self.self_attention_residual, look_back),
-            (self.cross_attention_residual, look_at_source),
-            (self.feed_forward_residual, self.feed_forward),
-        ):
-            x = residual(x, sublayer)
-            if record is not None:
-                record.residual("decoder", x)
-        return x, seen
+
+class LanguageModelLayer(nn.Module):
+    """Masked self-attention, then the feed-forward network: a decoder layer without a source to look at.
+
+    With compressed attention, keys and values are cached as they are and shortened at every step.
+    """
+
+    def __init__(self, config: LanguageModelConfig) -> None:
+        super().__init__()
+        self.self_attention = MultiHeadAttention(
+            config.d_model, config.heads, dropout=config.dropout, kind="decoder"
+        )
+        compressed = config.attention == "compressed"
+        self.compression = Compression(config.d_model, config.heads, config.stride) if compressed else None
+        self.feed_forward = FeedForward(config)
+        self.self_attention_residual = Residual(config, "decoder")
+        self.feed_forward_residual = Residual(config, "decoder")
+
+    def forward(
+        self,
+        x: Tensor,
+        allowed: Tensor | None,
+        *,
+        blocks: Blocks | None = None,
+        past: KeysAndValues | None = None,
+        record: Recorder | None = None,
+    ) -> tuple[Tensor, KeysAndValues]:
+        """Run the layer on new positions that follow those in `past`, as `DecoderLayer.forward` does.
+
+        Args:
+            blocks: those of local attention; `allowed` is then of a block.
+        """
+        # 1. masked self-attention
+        query, read = self.self_attention.project(self.self_attention_residual.read(x))
+        if past is not None:
+            read = past.append(read)  # [B, H, P, K] and [B, H, T, K] -> [B, H, P + T, K]
+        if blocks is not None:
+            memory = blocks.split_memory(read)
+            y = blocks.join(self.self_attention(blocks.split_queries(query), memory, allowed, record))
+        else:
+            memory = read if self.compression is None else self.compression(read)
+            y = self.self_attention(query, memory, allowed, record)
+        x = self.self_attention_residual.write(x, y, record)
+
+        # 2. feed-forward
+        y = self.feed_forward(self.feed_forward_residual.read(x))
+        return self.feed_forward_residual.write(x, y, record), read

@@ -1,4 +1,4 @@
-"""The linear map of every projection, with a second form of its weights for a model that only reads."""
+"""The linear map of every projection, with a half-precision copy of its weights for inference on a CPU."""
 
 from __future__ import annotations
 
@@ -10,36 +10,37 @@ from torch import Tensor, nn
 class Linear(nn.Linear):
     """x W^T + b, from [..., inputs] to [..., outputs].
 
-    A decoding step multiplies one or a few vectors with every matrix, which takes as long as fetching the matrices from
-    memory. The weights of a checkpoint are numbers of half precision; a CPU that fetches them as such, and computes in
-    float32 as before, is up to ten times as fast and comes to the same result but for the order of summation.
+    A decoding step multiplies one or a few vectors by every matrix, which takes as long as reading the matrices from
+    memory. The weights of a checkpoint are half-precision numbers; a CPU that reads them as such, and computes in
+    float32 as before, is up to ten times as fast, and the result differs only by the order of summation.
 
     Args:
         inputs, outputs, bias: as in torch's.
-        cut: outputs before and behind it can be had by themselves; None for maps that are only used whole.
+        split: index at which the outputs can be computed in two parts; None for maps that are only used whole.
     """
 
-    def __init__(self, inputs: int, outputs: int, *, bias: bool = True, cut: int | None = None) -> None:
+    def __init__(self, inputs: int, outputs: int, *, bias: bool = True, split: int | None = None) -> None:
         super().__init__(inputs, outputs, bias=bias)
-        self._parts = (slice(None),) if cut is None else (slice(None), slice(cut), slice(cut, None))
+        self._parts = (slice(None),) if split is None else (slice(None), slice(split), slice(split, None))
         self._packed: tuple[torch.ScriptObject, ...] = ()
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, input: Tensor) -> Tensor:
         """All outputs."""
-        return self._part(0, x)
+        return self._part(0, input)
 
-    def before_cut(self, x: Tensor) -> Tensor:
-        """The first `cut` outputs."""
+    def before_split(self, x: Tensor) -> Tensor:
+        """The outputs before `split`."""
         return self._part(1, x)
 
-    def behind_cut(self, x: Tensor) -> Tensor:
-        """The outputs from `cut` on."""
+    def after_split(self, x: Tensor) -> Tensor:
+        """The outputs from `split` on."""
         return self._part(2, x)
 
     def pack(self) -> None:
-        """Keep the weights in half precision as well, if it holds them exactly and this machine's CPU can use it.
+        """Add a half-precision copy of the weights, if it is exact and this machine's CPU supports it.
 
-        From then on the map is for the CPU, without gradients, and its weights must not change.
+        From then on the map runs on the CPU only, and its weights must not change. A run that needs gradients takes
+        the weights themselves.
         """
         if "fbgemm" not in torch.backends.quantized.supported_engines:
             return
@@ -51,7 +52,7 @@ class Linear(nn.Linear):
         )
 
     def _part(self, number: int, x: Tensor) -> Tensor:
-        if self._packed:
+        if self._packed and not x.requires_grad:
             return torch.ops.quantized.linear_dynamic_fp16.default(x, self._packed[number])
         return F.linear(x, *self._weights(self._parts[number]))
 

@@ -6,16 +6,16 @@ import torch
 from torch import Tensor
 
 
-def padding_mask(real: Tensor | None) -> Tensor | None:
-    """Let every query look at the real pieces and at no padding.
+def padding_mask(source_mask: Tensor | None) -> Tensor | None:
+    """Let every query look at the pieces and at no padding.
 
     Args:
-        real: bool [B, S], False on padding; None when there is none.
+        source_mask: bool [B, S], False on padding; None when there is none.
 
     Returns:
-        bool [B, 1, 1, S], to be broadcast over heads and queries; None when there is nothing to hide.
+        bool [B, 1, 1, S], broadcast over heads and queries; None when there is nothing to hide.
     """
-    return None if real is None else real[:, None, None, :]
+    return None if source_mask is None else source_mask[:, None, None, :]  # [B, S] -> [B, 1, 1, S]
 
 
 def causal_mask(length: int, *, device: torch.device | str | None = None) -> Tensor:
@@ -25,3 +25,33 @@ def causal_mask(length: int, *, device: torch.device | str | None = None) -> Ten
         bool [T, T], the lower triangle with its diagonal.
     """
     return torch.ones(length, length, dtype=torch.bool, device=device).tril()
+
+
+def local_mask(length: int, block: int, *, device: torch.device | str | None = None) -> Tensor:
+    """Let every position look at itself and at earlier ones of its own block (Liu et al. 2018, "Generating Wikipedia by
+    Summarizing Long Sequences", section 4.2.3).
+
+    Returns:
+        bool [T, T].
+    """
+    number = torch.arange(length, device=device) // block
+    return causal_mask(length, device=device) & (number[:, None] == number)
+
+
+def compressed_mask(length: int, stride: int, *, device: torch.device | str | None = None) -> Tensor:
+    """Let every position look at the compressed keys that hold no later one.
+
+    The first positions, before a compressed key is complete, look at nothing.
+
+    Returns:
+        bool [T, ceil(T / stride)].
+    """
+    last = torch.arange(stride - 1, length + stride - 1, stride, device=device)
+    return last <= torch.arange(length, device=device)[:, None]
+
+
+def intersect(one: Tensor | None, other: Tensor | None) -> Tensor | None:
+    """What both masks allow; None allows everything."""
+    if one is None or other is None:
+        return other if one is None else one
+    return one & other

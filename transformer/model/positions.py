@@ -5,47 +5,34 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from transformer.config import TransformerConfig
+from transformer.config import LanguageModelConfig, TransformerConfig
+from transformer.errors import TextError
+from transformer.sinusoids import sinusoids
 
 
 def sinusoidal_positions(length: int, d_model: int, *, halves: bool = False) -> Tensor:
-    """Sines and cosines whose wavelengths grow from 2 pi towards 10000 * 2 pi.
-
-    Dimension pair i of position p is sin and cos of p * 10000^(-2i / D) ("Attention Is All You Need",
-    section 3.5).
-
-    Args:
-        length: number of positions, from 0.
-        d_model: even width D.
-        halves: all sines, then all cosines, instead of sin, cos, sin, cos.
-
-    Returns:
-        float32 [length, D].
-    """
-    # In float64: at position 500, float32 angles would be off in the fifth decimal.
-    frequencies = 10_000.0 ** (-torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)
-    angles = torch.arange(length, dtype=torch.float64)[:, None] * frequencies
-    pair = torch.cat if halves else lambda both, dim: torch.stack(both, dim).flatten(-2)
-    return pair([angles.sin(), angles.cos()], -1).float()
+    """`transformer.sinusoids.sinusoids` as the model adds it, float32 [length, D]."""
+    return torch.from_numpy(sinusoids(length, d_model, halves=halves)).float()
 
 
 class PositionalEncoding(nn.Module):
     """Adds to each embedding the encoding of its position.
 
     Raises:
-        ValueError: learned positions are asked for a position that they do not have.
+        TextError: a position is asked for that the model has not learned.
     """
 
-    def __init__(self, config: TransformerConfig) -> None:
+    table: Tensor
+
+    def __init__(self, config: TransformerConfig | LanguageModelConfig) -> None:
         super().__init__()
         self.kind = config.positions
         self.max_positions = config.max_positions
         if self.kind == "learned":
             self.table = nn.Parameter(torch.empty(config.max_positions, config.d_model))
         elif self.kind != "none":
-            # Computed, so it has no place in a checkpoint.
-            table = self._sinusoids(config.max_positions, config.d_model)
-            self.register_buffer("table", table, persistent=False)
+            # Computed, so it is not part of a checkpoint.
+            self.register_buffer("table", self._sinusoids(config.max_positions, config.d_model), persistent=False)
 
     def forward(self, x: Tensor, *, start: int = 0) -> Tensor:
         """Add the positions start, start + 1, ... to x [B, T, D]."""
@@ -55,7 +42,7 @@ class PositionalEncoding(nn.Module):
         table = self.table
         if end > len(table):
             if self.kind == "learned":
-                raise ValueError(
+                raise TextError(
                     f"this model has learned {self.max_positions} positions and was asked for {end}: "
                     "shorten the text"
                 )

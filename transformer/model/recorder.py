@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections import defaultdict
 
+import numpy as np
+import torch
 from torch import Tensor
 
 
 class Recorder:
-    """Made for one run and passed down through it as an argument: nothing is ever kept on a module, so runs of
-    different people on one model cannot see each other's numbers.
+    """Created for one run and passed to every layer as an argument. Nothing is stored on a module, so runs of different
+    people on one model cannot see each other's numbers.
 
-    Layers report in the order in which they run, so the position in each list is the layer.
+    Layers report in the order in which they run, so the index in each list is the layer.
 
     Attributes:
-        tensors: lists by name: "encoder.weights", "decoder.weights", "cross.weights", [B, H, T, S] a layer; with
+        tensors: lists by name: "encoder.weights", "decoder.weights", "cross.weights", [B, H, T, S] a layer, each block
+            of local attention as a text of its own (`Blocks.whole_map` joins them); with
             `details` also "*.scores" [B, H, T, S], "*.queries", "*.keys", "*.values", "*.outputs" [B, H, ., K],
             and "encoder.residual", "decoder.residual" [B, ., D], before the first layer and after each sub-layer.
     """
@@ -24,13 +27,17 @@ class Recorder:
         self.tensors: dict[str, list[Tensor]] = defaultdict(list)
 
     def attention(self, kind: str, *, weights: Tensor, **parts: Tensor) -> None:
-        """Keep what one attention layer computed."""
+        """Store what one attention layer computed."""
         self.tensors[f"{kind}.weights"].append(weights)
         if self.details:
             for name, tensor in parts.items():
                 self.tensors[f"{kind}.{name}"].append(tensor)
 
     def residual(self, stack: str, x: Tensor) -> None:
-        """Keep the residual stream [B, T, D] as it stands now."""
+        """Store the residual stream [B, T, D] at this point."""
         if self.details:
             self.tensors[f"{stack}.residual"].append(x)
+
+    def stacked(self, name: str) -> np.ndarray:
+        """What all layers reported under a name, for the one text of the batch: L x [1, ...] -> [L, ...], float32."""
+        return torch.cat(self.tensors[name]).float().cpu().numpy()

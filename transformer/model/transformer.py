@@ -3,60 +3,39 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import cast
 
 from torch import Tensor, nn
 
 from transformer.config import TransformerConfig
-from transformer.model.cache import KeysAndValues
 from transformer.model.dropout import Dropout
+from transformer.model.edits import UNEDITED, Edits
+from transformer.model.kv_cache import DecoderCache
 from transformer.model.layers import DecoderLayer, EncoderLayer
 from transformer.model.linear import Linear
-from transformer.model.masks import causal_mask, padding_mask
+from transformer.model.masks import intersect, padding_mask
 from transformer.model.positions import PositionalEncoding
 from transformer.model.recorder import Recorder
-from transformer.options import AS_TRAINED, RunOptions
-
-
-@dataclass(frozen=True)
-class DecoderCache:
-    """What the decoder keeps between two steps, one entry a layer.
-
-    Attributes:
-        source: cross-attention keys and values of the source, [B, H, S, K].
-        source_real: bool [B, S], False on padding; None when there is none.
-        options: of the run, the same for all its steps.
-        past: self-attention keys and values of the pieces read so far, [B, H, P, K]; empty before the first.
-        length: number of pieces read so far, P.
-    """
-
-    source: tuple[KeysAndValues, ...]
-    source_real: Tensor | None
-    options: RunOptions
-    past: tuple[KeysAndValues, ...] = ()
-    length: int = 0
-
-    def select(self, rows: Tensor) -> DecoderCache:
-        """The cache of the sentences `rows` [B'] of this batch, in that order; one may be taken twice."""
-        source = tuple(part.select(rows) for part in self.source)
-        real = None if self.source_real is None else self.source_real[rows]
-        return replace(self.select_past(rows), source=source, source_real=real)
-
-    def select_past(self, rows: Tensor) -> DecoderCache:
-        """As `select`, for as many rows [B] as there are, each with the source of the row that it continues."""
-        return replace(self, past=tuple(part.select(rows) for part in self.past))
+from transformer.vocabulary import OWN, Symbols
 
 
 class Transformer(nn.Module):
     """The model of "Attention Is All You Need" (Vaswani et al. 2017, section 3, figure 1).
 
-    Holds parameters only. Every run gets its masks, options, cache and recorder as arguments, so threads can share one
+    Holds parameters only. Every run gets its masks, edits, cache and recorder as arguments, so threads can share one
     model.
+
+    Args:
+        config: its shape.
+        symbols: ids of the pieces that decoding starts with, ends with and leaves out.
     """
 
-    def __init__(self, config: TransformerConfig) -> None:
+    def __init__(self, config: TransformerConfig, symbols: Symbols = OWN) -> None:
         super().__init__()
         self.config = config
+        self.symbols = symbols
         self.source_embedding = nn.Embedding(config.source_vocabulary, config.d_model)
         self.target_embedding = nn.Embedding(config.target_vocabulary, config.d_model)
         self.source_positions = PositionalEncoding(config)
@@ -74,78 +53,92 @@ class Transformer(nn.Module):
         if config.tied_embeddings != "none":
             self.generator.weight = self.target_embedding.weight
 
-    def forward(self, source: Tensor, target: Tensor, *, source_real: Tensor | None = None) -> Tensor:
+    def forward(self, source: Tensor, target: Tensor, *, source_mask: Tensor | None = None) -> Tensor:
         """Logits [B, T, V] of the piece after each target piece.
 
         Args:
             source: piece ids [B, S].
             target: ids of the pieces the decoder reads [B, T], the start symbol first. Padding at their end needs
-                no mask: no earlier position looks at it.
-            source_real: bool [B, S], False on padding; None when there is none.
+                no mask: no earlier position attends to it.
+            source_mask: bool [B, S], False on padding; None when there is none.
         """
-        return self.generator(self.decode(target, self.encode(source, source_real), source_real))
+        return self.generator(self.decode(target, self.encode(source, source_mask), source_mask))
 
     def encode(
         self,
         source: Tensor,
-        source_real: Tensor | None,
+        source_mask: Tensor | None,
         *,
-        options: RunOptions = AS_TRAINED,
+        edits: Edits = UNEDITED,
         record: Recorder | None = None,
     ) -> Tensor:
-        """The encoder's output [B, S, D] for piece ids [B, S]; `source_real` as in `forward`."""
-        x = self._embed(source, self.source_embedding, self.source_positions if options.positions else None)
+        """The encoder's output [B, S, D] for piece ids [B, S]; `source_mask` as in `forward`.
+
+        `edits` are what the rows do differently, see `edits_of`.
+        """
+        x = self._embed(source, self.source_embedding, self.source_positions if edits.positions else None)
         if record is not None:
             record.residual("encoder", x)
-        allowed = padding_mask(source_real)
-        for layer in self.encoder_layers:
-            x = layer(x, allowed, record)
+        length = source.shape[1]
+        allowed = intersect(padding_mask(source_mask), edits.allowed("encoder", length, length, source.device))
+        for number, layer in enumerate(self.encoder_layers):
+            x = layer(x, allowed, record, edits.of_layer("encoder", number))
         return self.encoder_norm(x)
 
     def decode(
         self,
         target: Tensor,
         memory: Tensor,
-        source_real: Tensor | None,
+        source_mask: Tensor | None,
         *,
-        options: RunOptions = AS_TRAINED,
+        edits: Edits = UNEDITED,
         record: Recorder | None = None,
     ) -> Tensor:
         """The decoder's output [B, T, D] when it reads all of `target` [B, T] at once (teacher forcing)."""
-        return self.decode_more(target, self.begin(memory, source_real, options=options), record=record)[0]
+        return self.decode_step(target, self.start_cache(memory, source_mask, edits=edits), record=record)[0]
 
-    def begin(self, memory: Tensor, source_real: Tensor | None, *, options: RunOptions = AS_TRAINED) -> DecoderCache:
-        """A cache for decoding from the encoder's output [B, S, D], before the first piece is read."""
-        source = tuple(
-            layer.cross_attention.project_keys_and_values(memory).contiguous() for layer in self.decoder_layers
-        )
-        return DecoderCache(source, source_real, options)
+    def start_cache(
+        self, memory: Tensor, source_mask: Tensor | None, *, edits: Edits = UNEDITED
+    ) -> DecoderCache:
+        """The cache that decoding starts from, given the encoder's output [B, S, D]; no piece is read yet.
 
-    def decode_more(
+        `edits` are those of `encode`; every later step takes them from the cache.
+        """
+        layers = cast("Iterable[DecoderLayer]", self.decoder_layers)
+        source = tuple(layer.cross_attention.project_keys_and_values(memory).contiguous() for layer in layers)
+        return DecoderCache(source, source_mask, edits)
+
+    def decode_step(
         self, target: Tensor, cache: DecoderCache, *, record: Recorder | None = None
     ) -> tuple[Tensor, DecoderCache]:
-        """Read further target pieces [B, T], behind those the cache knows.
+        """Read further target pieces [B, T], which follow those in the cache.
 
         Returns:
             The decoder's output [B, T, D] for the new pieces (`generator` turns it into logits), and the cache
-            with them. The cache given stays as it was.
+            extended by them. The cache passed in does not change.
         """
-        positions = self.target_positions if cache.options.positions else None
+        edits = cache.edits
+        positions = self.target_positions if edits.positions else None
         x = self._embed(target, self.target_embedding, positions, start=cache.length)
         if record is not None:
             record.residual("decoder", x)
-        length = cache.length + target.shape[1]
-        allowed = None
-        if cache.options.decoder_mask and target.shape[1] > 1:
-            allowed = causal_mask(length, device=target.device)[cache.length :]
-        source_allowed = padding_mask(cache.source_real)
-        seen = []
-        for layer, source, past in zip(
+        rows, start = target.shape[1], cache.length
+        allowed = edits.allowed("decoder", rows, start + rows, target.device, start=start)
+        source_allowed = intersect(
+            padding_mask(cache.source_mask),
+            edits.allowed("cross", rows, cache.source[0].keys.shape[2], target.device, start=start),
+        )
+        read = []
+        for number, (layer, source, past) in enumerate(zip(
             self.decoder_layers, cache.source, cache.past or [None] * len(cache.source), strict=True
-        ):
-            x, keys_and_values = layer(x, source, allowed, source_allowed, past=past, record=record)
-            seen.append(keys_and_values)
-        return self.decoder_norm(x), replace(cache, past=tuple(seen), length=length)
+        )):
+            x, keys_and_values = layer(
+                x, source, allowed, source_allowed, past=past, record=record,
+                edit=edits.of_layer("decoder", number, start=start),
+                source_edit=edits.of_layer("cross", number, start=start),
+            )
+            read.append(keys_and_values)
+        return self.decoder_norm(x), replace(cache, past=tuple(read), length=start + rows)
 
     def _embed(
         self, pieces: Tensor, embedding: nn.Embedding, positions: PositionalEncoding | None, *, start: int = 0
@@ -164,9 +157,15 @@ def build(config: TransformerConfig) -> Transformer:
     has unit variance, and so have the logits of a tied output layer.
     """
     model = Transformer(config)
+    initialise(model, config.d_model)
+    return model
+
+
+def initialise(model: nn.Module, d_model: int) -> None:
+    """Draw the weights of a model of width D as `build` says, which also makes its decoder-only sibling."""
     for name, parameter in model.named_parameters():
         if name.endswith(("embedding.weight", "positions.table")):
-            nn.init.normal_(parameter, std=config.d_model**-0.5)
+            nn.init.normal_(parameter, std=d_model**-0.5)
         elif name.endswith("in_projection.weight"):
             for part in parameter.detach().chunk(3):
                 nn.init.xavier_uniform_(part)
@@ -174,4 +173,3 @@ def build(config: TransformerConfig) -> Transformer:
             nn.init.zeros_(parameter)
         elif parameter.ndim == 2:
             nn.init.xavier_uniform_(parameter)
-    return model

@@ -72,6 +72,10 @@ class Batches:
             batches += [members[start : start + rows] for start in range(0, len(members), rows)]
         return [batches[index] for index in rng.permutation(len(batches))]
 
+    def count(self, members: np.ndarray) -> int:
+        """Target pieces to predict of the pairs `members`."""
+        return int(self.data.target.lengths[members].sum())
+
     def load(self, members: np.ndarray) -> Batch:
         """The pairs `members` as one padded batch."""
         source = np.full((len(members), self.source_widths[members].max()), PAD, dtype=np.int64)

@@ -1,10 +1,10 @@
-"""Sentence pairs: read from tab-separated files, varied, turned into pieces, kept in one flat file."""
+"""Sentence pairs: read from tab-separated files, augmented, split into pieces, stored in one flat file."""
 
 from __future__ import annotations
 
 import gzip
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,21 +23,25 @@ def read_pairs(path: Path) -> list[Pair]:
     Further columns are ignored; rows with an empty side are left out.
 
     Raises:
-        ValueError: a row has no tab, there is no pair, or the file is damaged; the message names it.
+        ValueError: a row has no tab or is no UTF-8, there is no pair, or the file is damaged; the message names file
+            and line.
     """
     open_file = gzip.open if path.suffix == ".gz" else open
     pairs = []
     try:
-        with open_file(path, "rt", encoding="utf-8", newline="\n") as lines:
+        with open_file(path, "rb") as lines:
             for number, line in enumerate(lines, start=1):
-                columns = line.rstrip("\r\n").split("\t")
+                try:
+                    columns = line.decode("utf-8").rstrip("\r\n").split("\t")
+                except UnicodeDecodeError as error:
+                    raise ValueError(f"{path}, line {number}: this is no UTF-8 text ({error})") from None
                 if len(columns) < 2:
                     raise ValueError(f"{path}, line {number}: expected source, tab, target; there is no tab")
                 source, target = normalise(columns[0]), normalise(columns[1])
                 if source and target:
                     pairs.append((source, target))
-    except (EOFError, zlib.error, gzip.BadGzipFile, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} is damaged, or no UTF-8 text ({error}): fetch it again") from error
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise ValueError(f"{path} is damaged ({error}): fetch it again") from error
     if not pairs:
         raise ValueError(f"{path} has no pair of sentences")
     return pairs
@@ -49,20 +53,33 @@ def typed_carelessly(pair: Pair) -> Pair:
     return source.rstrip(FINAL_PUNCTUATION).lower() or source, target
 
 
+def _bare(text: str) -> str:
+    """The text in lower case, punctuation and spaces aside."""
+    return "".join(character for character in text.lower() if character.isalnum())
+
+
 def overlap(training: Sequence[Pair], held_out: Sequence[Pair]) -> list[str]:
-    """The held-out sources that are among the training sources, lower case, punctuation and spaces aside."""
+    """The held-out sentences, sources then targets, that are among the training ones of their language.
 
-    def bare(text: str) -> str:
-        return "".join(character for character in text.lower() if character.isalnum())
+    Case, punctuation and spaces do not count.
+    """
+    shared = []
+    for side in range(2):
+        seen = {_bare(pair[side]) for pair in training}
+        shared += [pair[side] for pair in held_out if _bare(pair[side]) in seen]
+    return shared
 
-    seen = {bare(source) for source, _ in training}
-    return [source for source, _ in held_out if bare(source) in seen]
+
+def without(pairs: Sequence[Pair], held_out: Sequence[Pair]) -> list[Pair]:
+    """The pairs of which neither side is a held-out sentence, compared as in `overlap`."""
+    sources, targets = ({_bare(pair[side]) for pair in held_out} for side in range(2))
+    return [pair for pair in pairs if _bare(pair[0]) not in sources and _bare(pair[1]) not in targets]
 
 
-def vary(
+def augment(
     pairs: Sequence[Pair], *, careless: float, joined: float, rng: np.random.Generator
 ) -> list[Pair]:
-    """The pairs, and more made from them.
+    """The pairs, followed by more that are made from them.
 
     Args:
         pairs: what there is.
@@ -78,6 +95,16 @@ def vary(
         parts = [pairs[index] for index in rng.integers(len(pairs), size=rng.integers(2, 4))]
         more.append((" ".join(source for source, _ in parts), " ".join(target for _, target in parts)))
     return more
+
+
+def check_size(tokenizer: Tokenizer) -> None:
+    """Refuse a vocabulary whose pieces do not fit into the uint16 that they are kept as.
+
+    Raises:
+        ValueError: it is too large.
+    """
+    if tokenizer.size > np.iinfo(np.uint16).max:
+        raise ValueError(f"vocabularies of up to 65,535 pieces can be kept, this one has {tokenizer.size}")
 
 
 @dataclass(frozen=True)
@@ -132,22 +159,20 @@ class PieceData:
             max_pieces: a pair of which a side has more is left out.
             sampled: so many times every pair comes once more, each time split at random.
         """
-        if tokenizer.size > np.iinfo(np.uint16).max:
-            raise ValueError(f"vocabularies of up to 65,535 pieces can be kept, this one has {tokenizer.size}")
-        ways = [tokenizer.encode_ids, *[tokenizer.sample_ids] * sampled]
-        split = [(encode(source), encode(target)) for encode in ways for source, target in pairs]
-        kept = [pair for pair in split if max(map(len, pair)) <= max_pieces]
-        return cls(Side.of([source for source, _ in kept]), Side.of([target for _, target in kept]))
+        check_size(tokenizer)
+        encoders = [tokenizer.encode_ids, *[tokenizer.sample_ids] * sampled]
+        encoded = [(encode(source), encode(target)) for encode in encoders for source, target in pairs]
+        short = [pair for pair in encoded if max(map(len, pair)) <= max_pieces]
+        return cls(Side.of([source for source, _ in short]), Side.of([target for _, target in short]))
 
-    def save(self, path: Path) -> None:
+    def save(self, path: Path, fingerprint: str) -> None:
+        """Write a file, with the fingerprint of the vocabulary that the pieces are of."""
         np.savez(
             path, source=self.source.pieces, source_starts=self.source.starts, target=self.target.pieces,
-            target_starts=self.target.starts,
+            target_starts=self.target.starts, fingerprint=np.array(fingerprint),
         )
 
     @classmethod
-    def load(cls, path: Path) -> PieceData:
-        with np.load(path, allow_pickle=False) as file:
-            return cls(
-                Side(file["source"], file["source_starts"]), Side(file["target"], file["target_starts"])
-            )
+    def of_arrays(cls, arrays: Mapping[str, np.ndarray]) -> PieceData:
+        """What `save` wrote."""
+        return cls(*(Side(arrays[name], arrays[f"{name}_starts"]) for name in ("source", "target")))

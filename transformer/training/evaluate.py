@@ -12,11 +12,15 @@ import torch
 from torch import Tensor
 
 from transformer.checkpoint import load_checkpoint
-from transformer.decoding import beam_search, greedy, hypotheses
+from transformer.decoding.beam import beam_search
+from transformer.decoding.greedy import greedy
+from transformer.decoding.hypotheses import hypotheses
 from transformer.devices import chosen_device
-from transformer.model import Transformer
-from transformer.tokenizer import PAD, Tokenizer
+from transformer.interventions import AS_TRAINED, Interventions
+from transformer.model.edits import edits_of
+from transformer.model.transformer import Transformer
 from transformer.training.data import Pair, read_pairs, typed_carelessly
+from transformer.vocabulary import Vocabulary
 
 BATCH = 64
 # Words of the source, from and to.
@@ -115,27 +119,39 @@ def _length_scores(translations: Sequence[str], references: Sequence[str]) -> Le
 
 @torch.inference_mode()
 def translate_all(
-    model: Transformer, tokenizer: Tokenizer, sentences: Sequence[str], device: str | torch.device, *, beam: int = 1
+    model: Transformer,
+    tokenizer: Vocabulary,
+    sentences: Sequence[str],
+    device: str | torch.device,
+    *,
+    beam: int = 1,
+    interventions: Interventions = AS_TRAINED,
 ) -> list[str]:
-    """Translate many sentences, those of similar length together; greedily if the beam's size is 1."""
-    pieces = [tokenizer.encode_ids(sentence) for sentence in sentences]
+    """Translate many sentences, those of similar length together; greedily if the beam's size is 1.
+
+    `interventions` hold for every sentence.
+    """
+    pieces = [[piece.id for piece in tokenizer.encode_source(sentence)] for sentence in sentences]
     order = sorted(range(len(pieces)), key=lambda index: len(pieces[index]))
     translations = [""] * len(pieces)
     for start in range(0, len(order), BATCH):
         members = order[start : start + BATCH]
         rows = [torch.tensor(pieces[index]) for index in members]
-        source = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=PAD).to(device)
-        for index, ids in zip(members, _translate_batch(model, source, beam), strict=True):
+        source = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=model.symbols.pad).to(device)
+        for index, ids in zip(members, _translate_batch(model, source, beam, interventions), strict=True):
             translations[index] = tokenizer.decode(ids)
     return translations
 
 
-def _translate_batch(model: Transformer, source: Tensor, beam: int) -> list[Sequence[int]]:
+def _translate_batch(
+    model: Transformer, source: Tensor, beam: int, interventions: Interventions
+) -> list[Sequence[int]]:
     """Ids of the translations' pieces, special ones among them, for padded sources [B, S]."""
-    real = source != PAD
-    memory = model.encode(source, real)
+    real = source != model.symbols.pad
+    edits = edits_of([interventions] * len(source), model.config, device=source.device)
+    cache = model.start_cache(model.encode(source, real, edits=edits), real, edits=edits)
     limit = 2 * source.shape[1] + 10
     if beam == 1:
-        return torch.stack([step.predicted for step in greedy(model, memory, real, limit=limit)], dim=1).tolist()
-    found = hypotheses(beam_search(model, memory, real, size=beam, limit=limit), len(source))
+        return torch.stack([step.predicted for step in greedy(model, cache, limit=limit)], dim=1).tolist()
+    found = hypotheses(beam_search(model, cache, beam_size=beam, limit=limit), len(source))
     return [best_first[0].pieces for best_first in found]

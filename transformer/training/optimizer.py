@@ -2,35 +2,41 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor, nn
 
-from transformer.model import Transformer
-from transformer.training.recipe import Recipe
+from transformer.model.language_model import LanguageModel
+from transformer.model.positions import PositionalEncoding
+from transformer.model.transformer import Transformer
+from transformer.training.config import TrainConfig
 
 
 class Optimizer:
     """One optimiser made of two.
 
     Muon (Jordan et al. 2024, "Muon: An optimizer for hidden layers in neural networks") takes matrices that map
-    activations to activations; embeddings, norms and biases are not of that kind and go to AdamW. Muon's updates
-    are scaled to the size of AdamW's (Liu et al. 2025, "Muon is Scalable for LLM Training", section 2.2), so that
-    one learning rate serves both.
+    activations to activations; embeddings, learned positions, norms and biases are not of that kind and go to AdamW.
+    Muon's updates are scaled to the size of AdamW's (Liu et al. 2025, "Muon is Scalable for LLM Training", section
+    2.2), so that one learning rate serves both.
     """
 
-    def __init__(self, model: Transformer, recipe: Recipe) -> None:
+    def __init__(self, model: Transformer | LanguageModel, config: TrainConfig) -> None:
         embeddings = {
             id(module.weight) for module in model.modules() if isinstance(module, nn.Embedding)
-        } | {id(model.generator.weight)}
+        } | {id(model.generator.weight)} | {
+            id(p) for module in model.modules() if isinstance(module, PositionalEncoding) for p in module.parameters()
+        }
         self.parameters = list(model.parameters())
         matrices = [p for p in self.parameters if p.ndim == 2 and id(p) not in embeddings]
         chosen = {id(p) for p in matrices}
         rest = [p for p in self.parameters if id(p) not in chosen]
-        self.peak = recipe.learning_rate
-        self.clip = recipe.clip
+        self.peak = config.learning_rate
+        self.clip = config.clip
         self.parts: tuple[torch.optim.Optimizer, ...] = (
             torch.optim.Muon(
-                matrices, lr=self.peak, weight_decay=recipe.weight_decay, adjust_lr_fn="match_rms_adamw"
+                matrices, lr=self.peak, weight_decay=config.weight_decay, adjust_lr_fn="match_rms_adamw"
             ),
             torch.optim.AdamW(rest, lr=self.peak, betas=(0.9, 0.98), weight_decay=0.0, fused=True),
         )
@@ -39,15 +45,17 @@ class Optimizer:
         """Clip, take a step at `factor` times the peak learning rate, and forget the gradients.
 
         Returns:
-            The norm of the gradient before clipping.
+            The norm of the gradient before clipping. If it is not finite, no step is taken.
         """
-        norm = nn.utils.clip_grad_norm_(self.parameters, self.clip)
+        norm = float(nn.utils.clip_grad_norm_(self.parameters, self.clip))
+        if not math.isfinite(norm):
+            return norm
         for part in self.parts:
             for group in part.param_groups:
                 group["lr"] = self.peak * factor
             part.step()
             part.zero_grad()
-        return float(norm)
+        return norm
 
     def state(self) -> dict[str, Tensor]:
         """Everything it remembers, as named tensors."""

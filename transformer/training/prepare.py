@@ -1,4 +1,4 @@
-"""Turns files of sentence pairs into a run folder that `train` can start from."""
+"""Turns files of sentence pairs into a run folder that `train` can start from, for either kind of model."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
-from transformer.checkpoint import VOCABULARY
-from transformer.tokenizer import Tokenizer, train_tokenizer
+from transformer.tokenizer import VOCABULARY, Tokenizer, train_tokenizer
 from transformer.training.batching import WIDTHS
-from transformer.training.data import PieceData, read_pairs, vary
+from transformer.training.contexts import Contexts, texts_of
+from transformer.training.data import Pair, PieceData, augment, read_pairs, without
+from transformer.training.run_folder import DataName, RunFolder
 
 log = logging.getLogger(__name__)
 
@@ -22,10 +23,11 @@ def prepare(
     *,
     data: Sequence[Path],
     validation: Path,
-    vocabulary: int = 8000,
+    held_out: Sequence[Path] = (),
+    vocabulary: int = 24_000,
     careless: float = 0.15,
     joined: float = 0.1,
-    sampled: int = 1,
+    sampled: int = 0,
     seed: int = 1,
     start: Path | None = None,
 ) -> None:
@@ -35,6 +37,7 @@ def prepare(
         run: the folder, made if it is not there.
         data: tab-separated files of source and target sentences.
         validation: another one, for the loss that is watched during training.
+        held_out: files of pairs that the model is to be scored on: what they share with the data is left out of it.
         vocabulary: number of pieces, one vocabulary for both languages.
         careless: share of pairs that get a copy in lower case without final punctuation.
         joined: number of pairs to make out of two or three others, relative to all.
@@ -44,21 +47,88 @@ def prepare(
         start: model folder whose vocabulary is taken, for a run that is to start with its weights.
 
     Raises:
-        ValueError: a file cannot be read (see `read_pairs`), or no vocabulary can be made of so little text.
+        ValueError: a file cannot be read (see `read_pairs`), `sampled` is negative, or no vocabulary can be made of so
+            little text.
     """
-    run.mkdir(parents=True, exist_ok=True)
-    pairs = [pair for path in data for pair in read_pairs(path)]
-    log.info("%d pairs", len(pairs))
+    if sampled < 0:
+        raise ValueError(f"--sampled must be at least 0, not {sampled}")
+    folder = RunFolder(run)
+    pairs = _training_pairs(data, (validation, *held_out))
     if start:
         tokenizer = Tokenizer.load(start / VOCABULARY)
     else:
         tokenizer = train_tokenizer(itertools.chain.from_iterable(pairs), size=vocabulary)
-    (run / VOCABULARY).write_bytes(tokenizer.serialized)
-    varied = vary(pairs, careless=careless, joined=joined, rng=np.random.default_rng(seed))
-    for name, chosen, copies in (("train", varied, sampled), ("validation", read_pairs(validation), 0)):
+    folder.save_tokenizer(tokenizer)
+    augmented = augment(pairs, careless=careless, joined=joined, rng=np.random.default_rng(seed))
+    parts: tuple[tuple[DataName, Sequence[Pair], int], ...] = (
+        ("train", augmented, sampled), ("validation", read_pairs(validation), 0)
+    )
+    for name, chosen, copies in parts:
         pieces = PieceData.of(chosen, tokenizer, max_pieces=WIDTHS[-1], sampled=copies)
-        pieces.save(run / f"{name}.npz")
+        folder.save_data(name, pieces, tokenizer)
         log.info(
             "%s: %d pairs of at most %d pieces, %d source and %d target pieces", name, len(pieces), WIDTHS[-1],
             len(pieces.source.pieces), len(pieces.target.pieces),
         )
+
+
+def prepare_language_model(
+    run: Path,
+    *,
+    data: Sequence[Path],
+    validation: Path,
+    held_out: Sequence[Path] = (),
+    vocabulary: int = 8_000,
+    context: int = 128,
+    repeated: float = 0.2,
+    patterns: float = 0.2,
+    seed: int = 1,
+    start: Path | None = None,
+) -> None:
+    """The same for a language model of the source texts, each of which counts once.
+
+    Args:
+        run, data, validation, held_out, seed, start: as of `prepare`.
+        vocabulary: number of pieces.
+        context: pieces that the model reads at once, so also the positions that it learns.
+        repeated, patterns: what makes it learn to look back (see `Contexts.of`); not in the validation data.
+
+    Raises:
+        ValueError: as `prepare` does, or an option is out of range.
+    """
+    if context < 1:
+        raise ValueError(f"--context must be at least 1, not {context}")
+    if not 0 <= repeated < 1:
+        raise ValueError(f"--repeated must be at least 0 and below 1, not {repeated}")
+    if not 0 <= patterns <= 1:
+        raise ValueError(f"--patterns must be at least 0 and at most 1, not {patterns}")
+    folder = RunFolder(run)
+    texts = texts_of(_training_pairs(data, (validation, *held_out)))
+    tokenizer = Tokenizer.load(start / VOCABULARY) if start else train_tokenizer(texts, size=vocabulary)
+    folder.save_tokenizer(tokenizer)
+    parts: tuple[tuple[DataName, Sequence[str], dict[str, float]], ...] = (
+        ("train", texts, {"repeated": repeated, "patterns": patterns}),
+        ("validation", texts_of(read_pairs(validation)), {}),
+    )
+    for name, chosen, shares in parts:
+        contexts = Contexts.of(chosen, tokenizer, width=context, rng=np.random.default_rng(seed), **shares)
+        folder.save_data(name, contexts, tokenizer)
+        log.info(
+            "%s: %d texts, %d contexts of %d pieces, %d pieces", name, len(chosen), len(contexts), context,
+            contexts.lengths.sum(),
+        )
+
+
+def _training_pairs(data: Sequence[Path], held_out: Sequence[Path]) -> list[Pair]:
+    """The pairs of some files, without what they share with others.
+
+    Raises:
+        ValueError: nothing is left.
+    """
+    pairs = [pair for path in data for pair in read_pairs(path)]
+    given = len(pairs)
+    pairs = without(pairs, [pair for path in held_out for pair in read_pairs(path)])
+    log.info("%d pairs, %d left out because they are held out", len(pairs), given - len(pairs))
+    if not pairs:
+        raise ValueError("every pair of the data is held out too: give other files to --data")
+    return pairs

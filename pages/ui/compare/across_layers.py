@@ -2,42 +2,59 @@
 
 from __future__ import annotations
 
-import altair as alt
 import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.ui import state
-from pages.ui.compare.comparison import Comparison
-from pages.ui.figures import matrix
-from pages.ui.labels import column_labels, row_labels
-from pages.ui.numbers import numbered, show_numbers
+from pages.ui import session
+from pages.ui.bind import bind, preset
+from pages.ui.charts.matrix import matrix
+from pages.ui.charts.palette import sequential
+from pages.ui.charts.tables import numbered, show_numbers
+from pages.ui.components.save_as import show_altair
+from pages.ui.kinds import chart_of_heads
+from pages.ui.lecture.figure import main_figure, presented
+from pages.ui.params.attention import UNCHOSEN
+from pages.ui.params.compare import CompareParams
+from pages.ui.prose import prose
 from pages.ui.sentence import Reading
-from transformer.analysis.view import view_of
+from pages.ui.text.head_link import HeadLink
+from pages.ui.text.labels import TITLES, column_labels, row_labels
+from pages.ui.text.markup import isolated, markdown
+from transformer.analysis.heads.pattern import pattern
+from transformer.analysis.view import View, view_of
+from transformer.trace import Kind
 
 
 def show_across_layers(reading: Reading) -> None:
-    """Three maps of one row: for the chosen head, the mean of all heads, and the largest of them."""
-    comparison, choice = state.own(Comparison), state.choice().within(*reading.trace.attention("encoder").shape[:2])
+    """Three maps of one row: for the chosen head, the mean of all heads, and the largest of them.
+
+    Nobody's choice is the row with the strongest link of the head.
+    """
+    comparison = session.params(CompareParams)
+    choice = reading.choice(comparison.kind)
     view = view_of(reading.trace, comparison.kind, words=choice.words, special=not choice.hide)
     labels = row_labels(view.axes)
     row = min(comparison.row, len(labels) - 1)
     if row != comparison.row:
-        state.keep(Comparison, row=row)
-        state.rewrite_address()
+        session.update(CompareParams, row=row)
+        session.rewrite_address()
+    if row == UNCHOSEN:
+        row = telling_row(view, choice.layer, choice.head)
     place, pick_head, pick_words = st.columns([4, 2, 2], vertical_alignment="bottom")
     place.selectbox(
-        "Follow", range(len(labels)), key=state.hold("compare_row", row),
+        "Word to follow through the layers", range(len(labels)),
         format_func=lambda index: f"{index + 1}: {labels[index]}",
-        on_change=lambda: state.keep(Comparison, row=st.session_state.compare_row),
+        **bind(CompareParams, "row", value=row),
     )
     pick_head.selectbox(
-        "Head", range(view.heads), key=state.hold("compare_head", choice.head), format_func=lambda head: str(head + 1),
-        on_change=lambda: state.change(head=st.session_state.compare_head),
+        "Head", range(view.heads), key=preset("compare_head", choice.head),
+        format_func=lambda head: str(head + 1),
+        on_change=lambda: session.update_attention(layer=choice.layer, head=st.session_state.compare_head),
     )
     pick_words.toggle(
-        "Words", key=state.hold("compare_words", choice.words),
-        on_change=lambda: state.change(words=st.session_state.compare_words),
+        "Words", key=preset("compare_words", choice.words),
+        on_change=lambda: session.update_attention(words=st.session_state.compare_words),
     )
     rows = view.weights[:, :, row]
     mask = np.broadcast_to(view.mask[row], rows[:, 0].shape)
@@ -49,22 +66,61 @@ def show_across_layers(reading: Reading) -> None:
     }
     layers = [f"layer {layer}" for layer in range(1, view.layers + 1)]
     columns = column_labels(view.axes)
-    for place, (title, (values, marks)) in zip(st.columns(3, gap="medium"), maps.items(), strict=True):
+    with main_figure(
+        f"**Where “{markdown(labels[row])}” looks, layer by layer:** {markdown(reading.trace.source_text)}",
+        f"{TITLES[session.params(CompareParams).kind]}, {next(iter(maps)).lower()}",
+    ):
+        # A hall reads one map at a time.
+        shown = dict(list(maps.items())[:1]) if presented() else maps
+        places = st.columns(len(shown), gap="medium")
+    for place, (title, (values, marks)) in zip(places, shown.items(), strict=True):
         with place:
             st.markdown(f"**{title}**")
-            st.altair_chart(
-                matrix(
-                    values, layers, columns, name="weight", scale=alt.Scale(domain=[0, 1], scheme="viridis"), mask=mask,
-                    marks=marks,
-                ),
-                key=f"compare_layers_{title.split()[0]}", width="stretch",
-                alt=f"{title}: a row a layer, a column for everything looked at; the table below has the numbers.",
+            key = f"compare_layers_{title.split()[0]}"
+            description = f"{title}: a row for each layer, a column for each word looked at; the table has the numbers."
+            drawn = matrix(
+                values, layers, columns, name="weight", scale=sequential(), mask=mask, marks=marks,
+                clickable=marks is not None,
             )
+            if marks is None:
+                show_altair(drawn, key=key, alt=description)
+            else:
+                chart_of_heads(drawn, comparison.kind, key, description, head_at=lambda mark: (
+                    int(mark["row"]) - 1, int(rows[int(mark["row"]) - 1, :, int(mark["column"]) - 1].argmax())
+                ))
+    prose("compare_layers_heads", says_where(comparison.kind, rows, mask[0], labels[row], columns))
     st.caption(
-        "The first two have rows that sum to 1. Those of the third do not: each of its cells belongs to whichever head "
-        "looks there most, and the number in it says which head that is."
+        "In the first two maps, each row sums to 1. In the third it does not: each cell shows the head of that layer "
+        "that looks there most, and the number in it is the number of that head. Click a cell to open it."
     )
     show_numbers(_table(maps, largest, mask, columns), "compare_layers_numbers", digits=4)
+
+
+def telling_row(view: View, layer: int, head: int) -> int:
+    """The row with the strongest link of a head, start and end symbols left out; the first where there is none."""
+    found = pattern(
+        view.weights[layer, head], view.mask, view.axes.rows, view.axes.columns, same_text=view.axes.kind != "cross"
+    )
+    return found.strongest.row if found.strongest else 0
+
+
+def says_where(kind: Kind, rows: np.ndarray, seen: np.ndarray, label: str, columns: list[str]) -> list[str | HeadLink]:
+    """Which head of each layer looks most at one place, and where.
+
+    Args:
+        rows: the weights of one row in every head, [L, H, C].
+        seen: which columns are not masked, [C].
+        label: of the row.
+        columns: their labels.
+    """
+    parts: list[str | HeadLink] = [f"Where the attention of “{isolated(label)}” is strongest in each layer: "]
+    for layer, weights in enumerate(np.where(seen, rows, -1.0)):
+        head, column = np.unravel_index(weights.argmax(), weights.shape)
+        end = "." if layer + 1 == len(rows) else "; "
+        parts += [
+            HeadLink(kind, layer, int(head)), f" at “{isolated(columns[column])}” ({weights[head, column]:.2f}){end}",
+        ]
+    return parts
 
 
 def _table(

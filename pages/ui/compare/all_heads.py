@@ -2,114 +2,199 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 import altair as alt
 import numpy as np
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
-from pages.ui import state
-from pages.ui.browser import TITLES
-from pages.ui.compare.comparison import Comparison
-from pages.ui.figures import matrix
-from pages.ui.links import open_head
+from pages.ui import session
+from pages.ui.bind import bind
+from pages.ui.charts.matrix import matrix
+from pages.ui.charts.palette import diverging, sequential
+from pages.ui.charts.saving import csv_text
+from pages.ui.compare.head_table import show_head_table
+from pages.ui.inference import LONG_RUNS
+from pages.ui.kinds import chart_of_heads
+from pages.ui.lecture.figure import main_figure, presented
+from pages.ui.measuring import measured, offer_measuring
+from pages.ui.params.compare import CompareParams
+from pages.ui.recorded import IMPORTANCE, STATISTICS
 from pages.ui.sentence import Reading
-from transformer.analysis.heads import METRICS, HeadMetrics, metrics_of
-from transformer.analysis.names import RULES, head_names
-from transformer.analysis.statistics import Statistics
+from pages.ui.text.glossary import explain
+from pages.ui.text.labels import TITLES
+from pages.ui.text.markup import markdown
+from transformer.ablation.statistics import ImportanceStatistics, importance_statistics
+from transformer.analysis.heads.metrics import METRICS, HeadMetrics, metrics_of
+from transformer.analysis.heads.names import RULES, head_names
+from transformer.analysis.heads.statistics import Statistics, statistics_of
 from transformer.trace import KINDS, Kind
+from transformer.translator import Translator
 
-STATISTICS = Path(__file__).parents[3] / "assets" / "head_statistics.json"
 MANY = "over {} sentences"
-COMMAND = "python -m transformer.analysis --sentences assets/sentences.txt --output assets/head_statistics.json"
+# The map of what heads are worth, beside those of METRICS.
+WORTH = "worth"
+WITHOUT = "change without it, nats"
 
 
-@st.cache_resource
-def statistics_over_many(version: str) -> Statistics | None:
-    """The metrics of a model over the sentences of assets/sentences.txt; None if another model was measured.
+def show_all_heads(reading: Reading, controls: DeltaGenerator) -> None:
+    """Maps of one metric, and the table of all.
 
     Args:
-        version: of the translator.
+        controls: holds what chooses the metric.
     """
-    measured = Statistics.from_json(STATISTICS.read_text(encoding="utf-8"))
-    return measured if measured.model == version else None
-
-
-def show_all_heads(reading: Reading) -> None:
-    """Maps of one metric, and the table of all."""
-    many = statistics_over_many(reading.translator.version)
-    here = {kind: reading.metrics(kind) for kind in KINDS}
-    comparison = state.own(Comparison)
+    many, worth = measured(STATISTICS, reading.translator), measured(IMPORTANCE, reading.translator)
+    here: dict[Kind, HeadMetrics] = {kind: reading.metrics(kind) for kind in KINDS}
+    comparison = session.params(CompareParams)
     titles = {metric.name: metric.title for metric in METRICS}
+    if worth:
+        titles[WORTH] = f"{WITHOUT}, {MANY.format(worth.sentences)}"
     metric = comparison.metric if comparison.metric in titles else "confidence"
-    st.selectbox(
-        "Number shown by the maps", titles, key=state.hold("compare_metric", metric), format_func=titles.get,
-        on_change=lambda: state.keep(Comparison, metric=st.session_state.compare_metric),
+    controls.markdown("The maps show", width="content")
+    controls.selectbox(
+        "What the maps show", titles, format_func=titles.__getitem__, label_visibility="collapsed",
+        **bind(CompareParams, "metric", value=metric),
     )
-    st.caption(next(each.meaning for each in METRICS if each.name == metric))
-    for column, kind in zip(st.columns(3, gap="medium"), KINDS, strict=True):
-        with column:
+    meanings = {each.name: each.meaning for each in METRICS} | ({WORTH: says_worth(worth)} if worth else {})
+    highest = _highest(here, metric)
+    # A hall reads one map at a time.
+    kinds = (highest.kind,) if highest and presented() else KINDS
+    said = f"**{titles[metric].capitalize()} of every head:** {markdown(reading.trace.source_text)}"
+    with main_figure(said, str(highest or "")):
+        columns = st.columns(len(kinds), gap="medium")
+    for column, kind in zip(columns, kinds, strict=True):
+        with column, st.container(gap="xxsmall"):
             st.markdown(f"**{TITLES[kind]}**")
-            if metric in here[kind].values and not np.isnan(here[kind].values[metric]).all():
-                st.altair_chart(
-                    _map(here[kind], metric), key=f"compare_map_{kind}", width="stretch",
-                    alt=f"{titles[metric]} of every head; the table below has the same numbers.",
+            chart = _worth_map(worth, kind) if worth and metric == WORTH else _map(here[kind], metric)
+            if chart is not None:
+                chart_of_heads(
+                    chart, kind, f"compare_map_{kind}",
+                    f"{titles[metric]} of every head; the table below has the same numbers and opens heads too.",
+                    fields=("row", "column"),
                 )
             else:
-                st.caption("There is no such number for this kind of attention and this sentence.")
-    _table(here, many)
+                st.caption("This number does not exist for this kind of attention, or not for this sentence.")
+    st.caption(
+        f"{meanings[metric]} Click a cell of a map to open that head; by keyboard, use the table below.",
+        help=explain("attention sink", "entropy", "log-probability", "nats"),
+    )
+    _table(here, many, worth, reading.translator)
 
 
-def _map(metrics: HeadMetrics, name: str) -> alt.Chart:
-    values = metrics.values[name]
-    layers, heads = values.shape
-    metric = next(each for each in METRICS if each.name == name)
-    most = metric.high or max(float(np.nan_to_num(values).max()), 1e-9)
-    return matrix(
-        np.nan_to_num(values), [f"layer {layer}" for layer in range(1, layers + 1)],
-        [f"head {head}" for head in range(1, heads + 1)], name=f"{metric.title} ({metric.unit})",
-        scale=alt.Scale(domain=[0, most], scheme="viridis"),
+@dataclass(frozen=True)
+class Highest:
+    """The head with the highest value of a metric; `str` says so in one line."""
+
+    value: float
+    kind: Kind
+    layer: int
+    head: int
+
+    def __str__(self) -> str:
+        where = f"{TITLES[self.kind].lower()}, layer {self.layer + 1}, head {self.head + 1}"
+        return f"Highest: {where}, with {self.value:.2f}"
+
+
+def _highest(here: dict[Kind, HeadMetrics], name: str) -> Highest | None:
+    """Of all kinds to which a metric applies; None if there is none."""
+    found = []
+    for kind, metrics in here.items():
+        values = metrics.values.get(name)
+        if values is not None and not np.isnan(values).any():
+            layer, head = np.unravel_index(values.argmax(), values.shape)
+            found.append(Highest(float(values.max()), kind, int(layer), int(head)))
+    return max(found, key=lambda one: one.value, default=None)
+
+
+def says_worth(worth: ImportanceStatistics) -> str:
+    """What the numbers of what heads are worth are, from their file."""
+    return (
+        "How the log-probability of the model's own translation changes when that head alone is off, averaged over "
+        f"{worth.sentences} other sentences. Below 0, the translation is less likely without the head."
     )
 
 
-def _table(here: dict[Kind, HeadMetrics], many: Statistics | None) -> None:
-    named_only = st.toggle("Only heads with a name", key="compare_named")
-    st.markdown("**Every number of every head.** Click a column's head to sort, a row to open the head.")
-    table = head_table(here, many)
-    if named_only:
-        table = table[(table.filter(regex="^name ") != "").any(axis=1)]
-    # Streamlit keeps the number of the row that was clicked; where other heads are listed, it would mean another one.
-    listed = "_".join(map(str, table.index)) if named_only else "all"
-    picked = st.dataframe(
-        table, key=f"compare_table_{listed}", hide_index=True, height=420, on_select="rerun",
-        selection_mode="single-row",
-        column_config={
-            name: st.column_config.TextColumn(width=150) if name.startswith("name ")
-            else st.column_config.NumberColumn(format="%.3f")
-            for name in table.columns[3:]
-        },
-    ).selection.rows
+def _map(metrics: HeadMetrics, name: str) -> alt.Chart | alt.LayerChart | None:
+    """None for a number that the kind does not have: it applies to all of its heads or to none."""
+    values = metrics.values.get(name)
+    if values is None or np.isnan(values).any():
+        return None
+    metric = next(each for each in METRICS if each.name == name)
+    most = metric.high or max(float(values.max()), 1e-9)
+    return _heads(values, f"{metric.title} ({metric.unit})", sequential(most))
+
+
+def _worth_map(worth: ImportanceStatistics, kind: Kind) -> alt.Chart | alt.LayerChart:
+    most = max(float(np.abs(each.mean).max()) for each in worth.measured.values()) or 1.0
+    return _heads(worth.measured[kind].mean, WITHOUT, diverging(most))
+
+
+def _heads(values: np.ndarray, name: str, scale: alt.Scale) -> alt.Chart | alt.LayerChart:
+    layers, heads = values.shape
+    return matrix(
+        values, [f"layer {layer}" for layer in range(1, layers + 1)],
+        [f"head {head}" for head in range(1, heads + 1)], name=name, scale=scale, clickable=True,
+    )
+
+
+def _table(
+    here: dict[Kind, HeadMetrics], many: Statistics | None, worth: ImportanceStatistics | None, translator: Translator
+) -> None:
+    st.markdown(
+        "**Every number of every head.** Click a row to open its head, or the name of a column to sort by it. With the "
+        "keyboard, Tab to the name of a head and press Enter."
+    )
+    table = head_table(here, many, worth)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        named_only = st.toggle("Only heads with a name", **bind(CompareParams, "named"))
+        if named_only:
+            table = table.loc[(table.filter(regex="^name ") != "").any(axis=1)]
+        st.download_button(
+            "Save as CSV", csv_text(table), "heads.csv", "text/csv", icon=":material/download:",
+            on_click="ignore",
+        )
+    kinds: dict[str, Kind] = {title: kind for kind, title in TITLES.items()}
+    show_head_table(table, [kinds[title] for title in table["kind"]], "compare_table")
     if not many:
-        st.caption(f"The numbers over many sentences in assets/head_statistics.json are of another model: `{COMMAND}` "
-                   "computes those of this one.")
-    if picked:
-        row = table.iloc[picked[0]]
-        kind = next(kind for kind, title in TITLES.items() if title == row["kind"])
-        open_head(kind, int(row["layer"]) - 1, int(row["head"]) - 1)
+        offer_measuring(
+            STATISTICS, translator, _statistics, label="Measure over many sentences",
+            missing="The numbers over many sentences were not computed for this model.",
+        )
+    if worth:
+        st.caption(
+            f"“{WITHOUT}”: {says_worth(worth)[0].lower()}{says_worth(worth)[1:]} “from” and “to” are the ends of its "
+            "95% interval over sentences: a head whose interval includes 0 may do nothing at all. Computed by "
+            f"`{IMPORTANCE.beside(translator).command}`.", help=explain("log-probability", "nats"),
+        )
+    else:
+        offer_measuring(
+            IMPORTANCE, translator, importance_statistics, label="Measure what heads are worth", turns=LONG_RUNS,
+            missing="What heads are worth over many sentences was not measured for this model: every head is switched "
+            "off by itself, in each of them.",
+        )
     with st.expander("When a head gets a name"):
         st.markdown(
-            "Heads rest on the first piece and on the end symbol when they have nothing to do, so links there do not "
-            "count for any name but “end symbol”.\n\n"
+            "Heads with nothing to do rest on the first piece and on the end symbol, so links there count for no name "
+            "except “end symbol”.\n\n"
             + "\n".join(f"- **{rule.name}** ({', '.join(rule.kinds)}): {rule.threshold}" for rule in RULES)
         )
         if many:
             over = MANY.format(many.sentences)
-            st.caption(f"The numbers {over} (assets/sentences.txt) were computed once, by `{COMMAND}`.")
+            st.caption(f"The numbers {over} were computed once, by `{STATISTICS.beside(translator).command}`.")
 
 
-def head_table(here: dict[Kind, HeadMetrics], many: Statistics | None) -> pd.DataFrame:
-    """A row a head: kind, layer, head, its names, and every metric, on this sentence and, if there are any, over many.
+def _statistics(translator: Translator, sentences: Iterable[str]) -> Statistics:
+    return statistics_of(map(translator.trace, sentences), translator.tokenizer, translator.version)
+
+
+def head_table(
+    here: dict[Kind, HeadMetrics], many: Statistics | None, worth: ImportanceStatistics | None = None
+) -> pd.DataFrame:
+    """A row a head: kind, layer, head, its names, every metric, on this sentence and, if there are any, over many, and
+    what it is worth over many with the ends of the interval.
     """
     rows = []
     for kind, metrics in here.items():
@@ -119,10 +204,23 @@ def head_table(here: dict[Kind, HeadMetrics], many: Statistics | None) -> pd.Dat
         for layer in range(layers):
             for head in range(heads):
                 row = {"kind": TITLES[kind], "layer": layer + 1, "head": head + 1}
+                if worth:
+                    row |= _worth_of(worth, kind, layer, head)
                 row |= {f"name {where}": ", ".join(each[layer][head]) for where, each in names.items()}
                 for metric in metrics_of(kind):
                     for where, each in measured.items():
+                        # A metric may be newer than assets/head_statistics.json.
+                        if metric.name not in each.values:
+                            continue
                         title = metric.title if where == "here" else f"{metric.title} {where}"
                         row[title] = each.values[metric.name][layer, head]
                 rows.append(row)
     return pd.DataFrame(rows)
+
+
+def _worth_of(worth: ImportanceStatistics, kind: Kind, layer: int, head: int) -> dict[str, float]:
+    change, over = worth.measured[kind], MANY.format(worth.sentences)
+    return {
+        f"{WITHOUT}, {over}": float(change.mean[layer, head]),
+        f"from, {over}": float(change.low[layer, head]), f"to, {over}": float(change.high[layer, head]),
+    }

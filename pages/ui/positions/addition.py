@@ -7,26 +7,31 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.ui.figures import AXIS, LEGEND
-from pages.ui.numbers import numbered, show_table
-from pages.ui.parameters import architecture_form
-from pages.ui.plain import piece_label
+from pages.ui.architecture_form import architecture_form
+from pages.ui.charts.matrix import AXIS, LEGEND
+from pages.ui.charts.palette import SERIES
+from pages.ui.charts.tables import numbered, show_table
+from pages.ui.components.save_as import show_altair
+from pages.ui.lecture.figure import main_figure
 from pages.ui.sentence import Reading
-from transformer.analysis.embedding import EmbeddedText, embedded_text
-from transformer.parameters import concatenation_table
+from pages.ui.text.markup import markdown, piece_label
+from transformer.analysis.replay.embedding import EmbeddedText, embedded_text
+from transformer.parameter_counts import concatenation_table
 
 
 def show_addition(reading: Reading) -> None:
-    """Norms of the typed sentence, and the costs of both ways."""
+    """Norms of the typed sentence, and the costs of adding and of concatenating."""
     trace = reading.detailed()
     text = embedded_text(trace, reading.weights(), "encoder")
     labels = [piece_label(piece, trace.source_text) for piece in trace.source_pieces]
     st.subheader("How long are the vectors that are added?", anchor=False)
     norms = norm_table(text, labels)
     picture, words = st.columns([5, 4], gap="large")
-    with picture:
-        st.altair_chart(
-            norm_chart(norms), key="positions_norms", width="stretch",
+    with picture, main_figure(
+        f"**How long are the vectors that are added?** {markdown(reading.own.source_text)}"
+    ):
+        show_altair(
+            norm_chart(norms), key="positions_norms",
             alt="Norms of the embedding, the scaled embedding, the position and their sum for every piece.",
         )
     with words:
@@ -34,10 +39,10 @@ def show_addition(reading: Reading) -> None:
     show_table(norms, "positions_norm_numbers", digits=4)
     st.subheader("What would putting them side by side cost?", anchor=False)
     st.markdown(
-        "Concatenation is costed like this: the position's vector, as wide as the embedding, stands *beside* it, so "
-        "the residual stream is 2D wide, and so is every matrix that reads it or writes to it; the number of heads and "
-        "F stay. The embeddings themselves stay D wide, but an output layer that was the target embedding becomes a "
-        "matrix of its own, because it reads 2D numbers."
+        "This is how the cost is counted: the position's vector, as wide as the embedding, is placed *beside* it. So "
+        "the residual stream becomes 2D wide, and so does every matrix that reads from it or writes to it; the number "
+        "of heads and F stay the same. The embeddings themselves stay D wide, but an output layer that shared the "
+        "target embedding needs a matrix of its own, because it reads 2D numbers."
     )
     config = architecture_form(reading.translator.config)
     if config.positions == "none":
@@ -89,7 +94,7 @@ def norm_chart(norms: pd.DataFrame) -> alt.Chart:
         x=alt.X("at:O", title="position of the piece, from 1",
                 axis=alt.Axis(labelAngle=0, **{**AXIS, "labelOverlap": True})),
         y=alt.Y("norm:Q", title="Euclidean norm", axis=alt.Axis(**AXIS)),
-        color=alt.Color("vector:N", sort=names, scale=alt.Scale(range=["#94a3b8", "#3b82f6", "#f59e0b", "#10b981"]),
+        color=alt.Color("vector:N", sort=names, scale=alt.Scale(range=SERIES),
                         legend=alt.Legend(title=None, columns=2, **LEGEND)),
         tooltip=["piece:N", "vector:N", alt.Tooltip("norm:Q", format=".4f")],
     ).properties(height=320)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from transformer.options import AS_TRAINED
+from transformer.interventions import AS_TRAINED
 from transformer.tokenizer import END, START, Piece
 from transformer.trace import KINDS, Trace
 
@@ -20,9 +20,9 @@ def _made_up_trace(source, target, **maps):
         target: texts of the target pieces, the start symbol not among them.
         maps: by kind, [rows, columns] or [L, H, rows, columns].
     """
-    source_pieces = (*_words(source), Piece(END, "</s>", None, True))
+    source_pieces = (*_words(source), Piece(END, "</s>", None, "end"))
     words = _words(target)
-    target_pieces = (Piece(START, "<s>", None, True), *words)
+    target_pieces = (Piece(START, "<s>", None, "start"), *words)
     rows, columns = len(target_pieces), len(source_pieces)
     masks = {
         "encoder": np.ones((columns, columns), bool),
@@ -39,7 +39,7 @@ def _made_up_trace(source, target, **maps):
         target_text=" ".join(target),
         source_pieces=source_pieces,
         target_pieces=target_pieces,
-        predicted_pieces=(*words, Piece(END, "</s>", None, True)),
+        predicted_pieces=(*words, Piece(END, "</s>", None, "end")),
         complete=True,
         **weights,
         **{f"{kind}_mask": mask for kind, mask in masks.items()},
@@ -48,14 +48,14 @@ def _made_up_trace(source, target, **maps):
         candidate_ids=np.zeros((rows, 1), np.int64),
         candidate_log_probs=np.zeros((rows, 1), np.float32),
         details={},
-        options=AS_TRAINED,
+        interventions=AS_TRAINED,
     )
 
 
 def _words(texts):
     pieces, at = [], 0
     for number, text in enumerate(texts):
-        pieces.append(Piece(FIRST + number, f"▁{text}", (at, at + len(text)), False))
+        pieces.append(Piece(FIRST + number, f"▁{text}", (at, at + len(text))))
         at += len(text) + 1
     return tuple(pieces)
 

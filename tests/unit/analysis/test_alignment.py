@@ -49,7 +49,7 @@ def test_shift_takes_the_step_that_reads_the_piece(made_up_trace):
 
 
 def test_the_copying_model_aligns_where_it_predicts(copying_translator):
-    trace = copying_translator.translate("the old dog")
+    trace = copying_translator.trace("the old dog")
     special = special_columns(trace)
     count = len(trace.target_pieces) - 1
     predicted, read = (hard_alignment(alignment_rows(trace, shift=shift), special)[0, 0] for shift in (False, True))
@@ -61,7 +61,7 @@ def test_the_copying_model_aligns_where_it_predicts(copying_translator):
 
 
 def test_coverage_adds_up_to_the_number_of_target_pieces(small_translator):
-    trace = small_translator.read("The old man reads a book.", "Der alte Mann liest.")
+    trace = small_translator.trace("The old man reads a book.", "Der alte Mann liest.")
     rows = alignment_rows(trace, shift=True)
     covered = coverage(rows)
     assert covered.shape == trace.cross.shape[:2] + trace.cross.shape[-1:]
@@ -70,7 +70,7 @@ def test_coverage_adds_up_to_the_number_of_target_pieces(small_translator):
 
 
 def test_share_on_the_end_symbol(small_translator):
-    trace = small_translator.read("A dog.", "Ein Hund.")
+    trace = small_translator.trace("A dog.", "Ein Hund.")
     rows = alignment_rows(trace, shift=False)
     share = special_share(rows, special_columns(trace))
     np.testing.assert_array_equal(share, rows[..., -1])

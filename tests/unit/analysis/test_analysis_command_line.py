@@ -1,44 +1,48 @@
 from __future__ import annotations
 
-import subprocess
-import sys
+import shutil
 from pathlib import Path
 
 import numpy as np
 
-from transformer.analysis.statistics import Statistics, statistics_of
+from transformer.ablation.estimate import Estimate
+from transformer.ablation.quality import RemovalQuality, pairs_digest
+from transformer.ablation.statistics import ImportanceStatistics
+from transformer.analysis.__main__ import main
+from transformer.analysis.heads.statistics import Statistics, statistics_of
+from transformer.attribution.statistics import AgreementStatistics
+from transformer.head_means import sentences_digest
+from transformer.kinds import KINDS
+from transformer.training.data import read_pairs
+from transformer.translator import Translator
 
 SENTENCES = Path(__file__).parents[3] / "assets" / "sentences.txt"
 
 
-def command(*arguments):
-    return subprocess.run(
-        [sys.executable, "-m", "transformer.analysis", *map(str, arguments)], capture_output=True, text=True,
-        encoding="utf-8",
-    )
-
-
-def test_measures_the_sentences_of_a_file(model_folder, small_translator, tmp_path):
+def test_measures_the_sentences_of_a_file(model_folder, small_translator, tmp_path, run_main):
     sentences, output = tmp_path / "sentences.txt", tmp_path / "heads.json"
     sentences.write_text("I have a dream.\n\nA dog\n", encoding="utf-8")
-    done = command("--sentences", sentences, "--output", output, "--model", model_folder, "--device", "cpu")
+    done = run_main(
+        main, "measure", "--sentences", sentences, "--output", output, "--model", model_folder, "--device", "cpu"
+    )
     assert done.returncode == 0 and done.stderr == "" and done.stdout.startswith("2 sentences\n")
     found = Statistics.from_json(output.read_text(encoding="utf-8"))
-    traces = [small_translator.translate(text) for text in ("I have a dream.", "A dog")]
-    expected = statistics_of(traces, small_translator.tokenizer.scores, small_translator.version)
+    traces = [small_translator.trace(text) for text in ("I have a dream.", "A dog")]
+    expected = statistics_of(traces, small_translator.tokenizer, small_translator.version)
     assert (found.sentences, found.model) == (2, small_translator.version)
     np.testing.assert_allclose(
         found.heads["encoder"].values["entropy"], expected.heads["encoder"].values["entropy"], atol=1e-4
     )
 
 
-def test_errors_are_one_line(model_folder, tmp_path):
+def test_errors_are_one_line(model_folder, tmp_path, run_main):
     empty = tmp_path / "empty.txt"
     empty.write_text("\n \n", encoding="utf-8")
     latin = tmp_path / "latin.txt"
     latin.write_bytes("Grün".encode("latin-1"))
     for sentences in (empty, latin, tmp_path / "nowhere.txt"):
-        done = command("--sentences", sentences, "--output", tmp_path / "heads.json", "--model", model_folder)
+        output = ("--output", tmp_path / "heads.json")
+        done = run_main(main, "measure", "--sentences", sentences, *output, "--model", model_folder)
         assert done.returncode == 1 and done.stderr.startswith("error: ") and done.stderr.count("\n") == 1
 
 
@@ -48,3 +52,76 @@ def test_the_shipped_sentences():
     assert all(3 <= len(sentence.split()) <= 20 for sentence in sentences)
     assert sum(sentence.endswith("?") for sentence in sentences) >= 20
     assert not any("Tom" in sentence for sentence in sentences)
+
+
+def test_writes_means_importance_and_the_quality_without_heads(model_folder, tmp_path, run_main):
+    folder, sentences, pairs = tmp_path / "model", tmp_path / "sentences.txt", tmp_path / "pairs.tsv"
+    shutil.copytree(model_folder, folder)
+    sentences.write_text("I have a dream.\nA dog\n", encoding="utf-8")
+    pairs.write_text("A dog.\tEin Hund.\nI have a dream.\tIch habe einen Traum.\n", encoding="utf-8")
+    common = ("--model", folder, "--device", "cpu")
+    assert run_main(main, "means", "--sentences", sentences, *common).returncode == 0
+    translator = Translator.load(folder, "cpu")
+    assert translator.means.model == translator.version and translator.means.outputs["cross"].shape == (3, 4, 8)
+
+    importance, removal = tmp_path / "importance.json", tmp_path / "removal.json"
+    done = run_main(main, "importance", "--sentences", sentences, "--output", importance, "--mode", "mean", *common)
+    assert done.returncode == 0 and done.stdout.startswith("2 sentences, mode mean\n")
+    found = ImportanceStatistics.from_json(importance.read_text(encoding="utf-8"))
+    assert (found.model, found.sentences, found.mode) == (translator.version, 2, "mean")
+
+    done = run_main(
+        main, "removal", "--data", pairs, "--importance", importance, "--output", removal, "--every", "20", *common
+    )
+    recorded = RemovalQuality.from_json(removal.read_text(encoding="utf-8"))
+    points = recorded.points
+    assert (recorded.model, recorded.mode, recorded.data, recorded.pairs) == (
+        translator.version, "zero", "pairs.tsv", 2
+    )
+    assert recorded.digest == pairs_digest(read_pairs(pairs)) != pairs_digest(read_pairs(pairs)[:1])
+    assert done.returncode == 0 and [point.removed for point in points[:3]] == [0, 20, 32]
+    assert {point.order for point in points} == {"measured", "gradient", "random 0", "random 1", "random 2"}
+    assert len({point.chrf for point in points if point.removed == 0}) == 1
+
+
+def test_writes_whether_methods_agree(model_folder, small_translator, tmp_path, run_main):
+    sentences, output = tmp_path / "sentences.txt", tmp_path / "agreement.json"
+    sentences.write_text("The old man reads a book.\nI have a dream.\n", encoding="utf-8")
+    done = run_main(
+        main, "agreement", "--sentences", sentences, "--output", output, "--model", model_folder, "--device", "cpu"
+    )
+    assert done.returncode == 0 and "Kendall's tau with erasure" in done.stdout and "alti: " in done.stdout
+    found = AgreementStatistics.from_json(output.read_text(encoding="utf-8"))
+    assert found.model == small_translator.version and found.sentences + found.left_out == 2
+
+
+def test_importance_of_another_model_is_answered(model_folder, tmp_path, run_main):
+    other = ImportanceStatistics("another", "zero", 1, "", *[_nothing()] * 2, _zeros(), _estimate(np.zeros(())))
+    (tmp_path / "importance.json").write_text(other.to_json(), encoding="utf-8")
+    (tmp_path / "pairs.tsv").write_text("A dog.\tEin Hund.\n", encoding="utf-8")
+    done = run_main(
+        main, "removal", "--data", tmp_path / "pairs.tsv", "--importance", tmp_path / "importance.json",
+        "--output", tmp_path / "removal.json", "--model", model_folder,
+    )
+    assert done.returncode == 1 and "was measured on another model" in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_the_shipped_means_are_those_of_the_shipped_sentences(shipped):
+    """Made again by `python -m transformer.analysis means` whenever the model or the sentences change."""
+    assert shipped.means is not None, "the means beside the model belong to another one"
+    sentences = SENTENCES.read_text(encoding="utf-8").splitlines()
+    assert shipped.means.sentences == sentences_digest(sentences)
+    encoded = [tuple(shipped.tokenizer.encode_ids(text)) for text in sentences]
+    assert [source for source, _ in shipped.means.pairs] == encoded
+
+
+def _zeros():
+    return {kind: np.zeros((1, 1)) for kind in KINDS}
+
+
+def _estimate(values):
+    return Estimate(values, values, values)
+
+
+def _nothing():
+    return {kind: _estimate(values) for kind, values in _zeros().items()}

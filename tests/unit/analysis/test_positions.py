@@ -9,13 +9,12 @@ from transformer.analysis.positions import (
     distances,
     dot_products,
     dropout,
-    frequencies,
     halves_order,
     rotation,
-    sinusoids,
     wavelengths,
 )
 from transformer.model.positions import sinusoidal_positions
+from transformer.sinusoids import frequencies, sinusoids
 
 WIDTHS = [2, 6, 20, 128, 512]
 

@@ -9,7 +9,7 @@ from transformer.trace import KINDS
 
 @pytest.fixture(scope="module")
 def trace(small_translator):
-    return small_translator.read("The old man reads a book.", "Der alte Mann liest ein Buch.")
+    return small_translator.trace("The old man reads a book.", "Der alte Mann liest ein Buch.")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -30,8 +30,8 @@ def test_rows_sum_to_one_in_every_view(trace, kind, words, special):
 def test_the_plain_view_is_the_trace(trace, kind):
     view = view_of(trace, kind)
     assert np.array_equal(view.weights, trace.attention(kind)) and np.array_equal(view.mask, trace.mask(kind))
-    assert [group[0] for group in view.axes.rows] == list(trace.queries(kind))
-    assert [group[0] for group in view.axes.columns] == list(trace.keys(kind))
+    assert [group[0] for group in view.axes.rows] == list(trace.query_pieces(kind))
+    assert [group[0] for group in view.axes.columns] == list(trace.key_pieces(kind))
 
 
 def test_the_first_step_of_cross_attention_stays(trace):
@@ -51,5 +51,5 @@ def test_what_is_left_of_a_row_is_scaled():
 
 
 def test_a_lone_end_symbol_is_not_hidden(small_translator):
-    view = view_of(small_translator.translate("a"), "decoder", special=False)
+    view = view_of(small_translator.trace("a"), "decoder", special=False)
     assert view.weights.shape[-1] >= 1

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from transformer.analysis.words import merge_mask, merge_words, word_groups
-from transformer.tokenizer import END, START, Piece
+from transformer.tokenizer import Piece
 
 
 def pieces(*texts):
-    special = {"<s>": START, "</s>": END}
-    return tuple(Piece(special.get(text, 9), text, None, text in special) for text in texts)
+    roles = {"<s>": "start", "</s>": "end"}
+    return tuple(Piece(9, text, None, roles.get(text, "")) for text in texts)
 
 
 @pytest.mark.parametrize(
@@ -19,6 +19,8 @@ def pieces(*texts):
         (("<s>", "▁", "<0xF0>", "<0x9F>", "▁a"), ((0,), (1, 2, 3), (4,))),
         (("<s>", "n", "t"), ((0,), (1, 2))),
         (("</s>",), ((0,),)),
+        (("▁", "私", "は", "猫", "。", "</s>"), ((0, 1), (2,), (3, 4), (5,))),
+        (("▁iPhone", "手机", "很", "好"), ((0,), (1,), (2,), (3,))),
     ],
 )
 def test_a_piece_with_a_space_begins_a_word(texts, groups):

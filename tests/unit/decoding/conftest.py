@@ -5,11 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
-from transformer.checkpoint import load_checkpoint
 from transformer.config import TransformerConfig
-from transformer.model import build
+from transformer.model.transformer import build
 from transformer.tokenizer import END, PAD
-from transformer.translator import MODEL
 
 SOURCES = [
     [5, 9, 7, END], [12, END], [8, 8, 20, 21, 22, END], [29, 4, END], [17, 6, 6, 25, 11, 10, 28, END], [23, 13, 14, END]
@@ -26,7 +24,8 @@ def run(search, model, rows, **settings):
     source = padded(rows)
     with torch.inference_mode():
         real = source != PAD
-        return list(search(model, model.encode(source, real), real, **{"limit": 12} | settings))
+        cache = model.start_cache(model.encode(source, real), real)
+        return list(search(model, cache, **{"limit": 12} | settings))
 
 
 @pytest.fixture(scope="session")
@@ -69,8 +68,3 @@ def decode(model):
 @pytest.fixture(scope="session")
 def sources():
     return SOURCES
-
-
-@pytest.fixture(scope="session")
-def shipped():
-    return load_checkpoint(MODEL)

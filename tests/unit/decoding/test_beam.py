@@ -6,20 +6,24 @@ import pytest
 import torch
 
 from transformer.config import TransformerConfig
-from transformer.decoding import Constraints, Fate, beam_search, greedy, hypotheses, length_penalty
-from transformer.model import build
+from transformer.decoding.beam import beam_search, length_penalty_factor
+from transformer.decoding.constraints import Constraints
+from transformer.decoding.greedy import greedy
+from transformer.decoding.hypotheses import hypotheses
+from transformer.model.transformer import build
 from transformer.tokenizer import END, START
+from transformer.translation import Fate
 
 
 def test_the_length_penalty():
     for length, expected in ((5, 1.358655), (10, 1.732862), (20, 2.354362)):
-        assert length_penalty(length) == pytest.approx(expected, abs=1e-6)
-    assert length_penalty(1, 0.6) == length_penalty(20, 0.0) == 1
+        assert length_penalty_factor(length) == pytest.approx(expected, abs=1e-6)
+    assert length_penalty_factor(1, 0.6) == length_penalty_factor(20, 0.0) == 1
 
 
 def test_a_beam_of_one_is_greedy(decode, sources):
     for row in sources:
-        greedily, beam = decode(greedy, [row]), decode(beam_search, [row], size=1)
+        greedily, beam = decode(greedy, [row]), decode(beam_search, [row], beam_size=1)
         assert len(beam) == len(greedily)
         (best, *_) = hypotheses(beam, 1)[0]
         assert best.pieces == tuple(int(step.predicted) for step in greedily)
@@ -30,14 +34,15 @@ def test_a_beam_of_one_is_greedy(decode, sources):
 def test_it_finds_the_best_of_all(alpha):
     """With three pieces to choose from and three steps to go, a beam of 10 prunes next to nothing."""
     limit = 3
-    source, real = torch.tensor([[4, 1, END]]), torch.ones(1, 3, dtype=torch.bool)
+    source = torch.tensor([[4, 1, END]])
     for seed in range(10):
         torch.manual_seed(seed)
         model = build(TransformerConfig(
             source_vocabulary=5, target_vocabulary=5, d_model=8, heads=2, encoder_layers=1, decoder_layers=1, d_ff=8
         )).eval()
         with torch.inference_mode():
-            steps = beam_search(model, model.encode(source, real), real, size=10, limit=limit, alpha=alpha)
+            cache = model.start_cache(model.encode(source, None), None)
+            steps = beam_search(model, cache, beam_size=10, limit=limit, length_penalty=alpha)
             best = hypotheses(steps, 1)[0][0]
             scores = {}
             for length in range(limit):
@@ -45,7 +50,7 @@ def test_it_finds_the_best_of_all(alpha):
                     read = torch.tensor([[START, *pieces]])
                     log_probs = model(source, read).log_softmax(-1)[0]
                     score = float(log_probs.gather(-1, torch.tensor([[*pieces, END]]).T).sum())
-                    scores[(*pieces, END)] = score / length_penalty(length + 1, alpha)
+                    scores[(*pieces, END)] = score / length_penalty_factor(length + 1, alpha)
         expected = max(scores, key=scores.__getitem__)
         assert best.ended and best.pieces == expected
         assert best.penalised == pytest.approx(scores[expected], abs=1e-5)
@@ -53,16 +58,16 @@ def test_it_finds_the_best_of_all(alpha):
 
 def test_a_batch_gives_what_each_sentence_gives_alone(decode, sources):
     for size in (2, 5):
-        together = hypotheses(decode(beam_search, sources, size=size), len(sources))
+        together = hypotheses(decode(beam_search, sources, beam_size=size), len(sources))
         for row, found in zip(sources, together, strict=True):
-            alone = hypotheses(decode(beam_search, [row], size=size), 1)[0]
+            alone = hypotheses(decode(beam_search, [row], beam_size=size), 1)[0]
             assert [each.pieces for each in found] == [each.pieces for each in alone]
             assert [each.score for each in found] == pytest.approx([each.score for each in alone], abs=1e-4)
 
 
 def test_a_sentence_that_grows_as_another_one_leaves_reads_its_own_source(decode, biased):
     """Two sentences, two rows; then the first is done and the second has both."""
-    rows, settings = [[4, 4, END], [21, 27, END]], {"model": biased(END, 3.0), "size": 2, "alpha": 0.0}
+    rows, settings = [[4, 4, END], [21, 27, END]], {"model": biased(END, 3.0), "beam_size": 2, "length_penalty": 0.0}
     steps = decode(beam_search, rows, **settings)
     assert [step.sentence.tolist() for step in steps[:2]] == [[0, 1], [1, 1]]
     for ours, alone in zip(steps[1:], decode(beam_search, rows[1:], **settings)[1:], strict=True):
@@ -71,70 +76,72 @@ def test_a_sentence_that_grows_as_another_one_leaves_reads_its_own_source(decode
 
 def test_what_is_kept_is_what_scores_best(decode, sources):
     size = 4
-    for step in decode(beam_search, sources, size=size):
+    for step in decode(beam_search, sources, beam_size=size):
         owner = step.sentence[step.parent]
         for sentence in step.sentence.unique():
             mine = owner == sentence
             score, fate, ending = step.score[mine], step.fate[mine], step.predicted[mine] == END
             assert (score.diff() <= 0).all(), "best first"
-            going_on = (fate == Fate.KEPT) | (fate == Fate.UNFINISHED)
+            going_on = (fate == Fate.ALIVE) | (fate == Fate.UNFINISHED)
             assert going_on.sum() == min(size, int((~ending).sum()))
             assert going_on[~ending][:size].all() and not going_on[ending].any()
             assert torch.equal((fate == Fate.ENDED).nonzero(), ending[:size].nonzero())
 
 
 def test_rows_continue_what_was_kept(decode, sources):
-    steps = decode(beam_search, sources, size=3)
+    steps = decode(beam_search, sources, beam_size=3)
     for step, following in zip(steps, steps[1:], strict=False):
-        kept = step.fate == Fate.KEPT
-        assert torch.equal(following.read, step.predicted[kept])
-        assert torch.equal(following.sentence, step.sentence[step.parent[kept]])
+        live = step.fate == Fate.ALIVE
+        assert torch.equal(following.read, step.predicted[live])
+        assert torch.equal(following.sentence, step.sentence[step.parent[live]])
         log_probs = following.distribution.log_probs[following.parent, following.predicted]
         torch.testing.assert_close(
-            following.score, step.score[kept][following.parent] + log_probs.double(), atol=1e-9, rtol=0
+            following.score, step.score[live][following.parent] + log_probs.double(), atol=1e-9, rtol=0
         )
-    assert not (steps[-1].fate == Fate.KEPT).any()
+    assert not (steps[-1].fate == Fate.ALIVE).any()
 
 
 def test_ended_hypotheses_come_first_and_best_first(decode, sources):
-    for found in hypotheses(decode(beam_search, sources, size=5), len(sources)):
+    for found in hypotheses(decode(beam_search, sources, beam_size=5), len(sources)):
         assert [each.ended for each in found] == sorted((each.ended for each in found), reverse=True)
         for ended in (True, False):
             penalised = [each.penalised for each in found if each.ended is ended]
             assert penalised == sorted(penalised, reverse=True)
         for each in found:
             assert each.ended == (each.pieces[-1] == END) and END not in each.pieces[:-1]
-            assert each.penalised == pytest.approx(each.score / length_penalty(len(each.pieces)))
+            assert each.penalised == pytest.approx(each.score / length_penalty_factor(len(each.pieces)))
 
 
 def test_it_stops_when_none_can_win_any_more(decode, biased):
     """The end at once scores better than anything longer could, whatever the length penalty does for it."""
-    (step,) = decode(beam_search, [[5, 9, END]], model=biased(END, 30.0), size=4)
+    (step,) = decode(beam_search, [[5, 9, END]], model=biased(END, 30.0), beam_size=4)
     assert step.fate.tolist().count(Fate.ENDED) == 1 and step.fate.tolist().count(Fate.UNFINISHED) == 4
 
 
 def test_a_larger_alpha_prefers_longer_translations(decode, sources):
     def mean_length(alpha):
-        found = hypotheses(decode(beam_search, sources, size=5, alpha=alpha), len(sources))
+        found = hypotheses(decode(beam_search, sources, beam_size=5, length_penalty=alpha), len(sources))
         return sum(len(best_first[0].pieces) for best_first in found)
 
     assert mean_length(0.0) < mean_length(2.0)
 
 
 def test_a_prefix_narrows_the_beam_to_one(decode):
-    steps = decode(beam_search, [[5, 9, END]], size=4, constraints=Constraints.prefix([7, 8, 9]))
+    steps = decode(beam_search, [[5, 9, END]], beam_size=4, constraints=Constraints(prefix=(7, 8, 9)))
     assert [len(step.read) for step in steps[:5]] == [1, 1, 1, 1, 4]
     assert all(each.pieces[:3] == (7, 8, 9) for each in hypotheses(steps, 1)[0])
 
 
-def test_a_piece_forced_in_the_middle_is_taken_by_every_hypothesis(decode):
-    steps = decode(beam_search, [[5, 9, END]], size=4, constraints=Constraints(forced={2: 7}))
-    assert set(steps[2].predicted.tolist()) == {7} and len(steps[2].predicted) == 4
-    assert (steps[2].fate == Fate.KEPT).all()
+def test_after_the_prefix_the_beam_is_full_again(decode):
+    steps = decode(beam_search, [[5, 9, END]], beam_size=4, constraints=Constraints(prefix=(7,)))
+    assert steps[0].predicted.tolist() == [7] and steps[0].fate.tolist() == [Fate.ALIVE]
+    assert (steps[1].fate == Fate.ALIVE).sum() == 4
 
 
-@pytest.mark.parametrize("setting", [{"size": 0}, {"size": 11}, {"size": 2, "alpha": -0.1},
-                                     {"size": 2, "alpha": float("nan")}, {"size": 2, "alpha": 1e308}])
+@pytest.mark.parametrize("setting", [
+    {"beam_size": 0}, {"beam_size": 11}, {"beam_size": 2, "length_penalty": -0.1},
+    {"beam_size": 2, "length_penalty": float("nan")}, {"beam_size": 2, "length_penalty": 1e308},
+])
 def test_settings_out_of_range(decode, setting):
     with pytest.raises(ValueError, match=list(setting)[-1]):
         decode(beam_search, [[5, END]], **setting)

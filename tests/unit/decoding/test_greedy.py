@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import torch
 
-from transformer.decoding import greedy
+from transformer.decoding.constraints import UNCONSTRAINED
+from transformer.decoding.greedy import greedy, greedy_batch
+from transformer.decoding.step import token_rank, top_candidates
 from transformer.tokenizer import END, PAD, START
 
 
@@ -10,7 +12,7 @@ def test_takes_the_likeliest_piece_and_reads_it_next(decode):
     steps = decode(greedy, [[5, 9, 7, END]])
     assert int(steps[0].read) == START
     for step, following in zip(steps, steps[1:], strict=False):
-        assert torch.equal(step.predicted, step.choices.argmax(-1))
+        assert torch.equal(step.predicted, UNCONSTRAINED.apply(step.distribution.log_probs, 0).argmax(-1))
         assert torch.equal(following.read, step.predicted)
         assert torch.equal(step.log_prob, step.distribution.log_probs[:, int(step.predicted)])
 
@@ -23,6 +25,23 @@ def test_a_batch_gives_what_each_sentence_gives_alone(decode, sources):
         assert set(predicted[len(alone) :]) <= {PAD}, "nothing follows the end symbol"
 
 
+def test_sentences_that_leave_early_take_what_they_take_alone(model, sources):
+    """Each up to a limit of its own, in a batch that shrinks; the shortest comes first."""
+    limits = [12, 9, 12, 2, 7, 1]
+    source = torch.nn.utils.rnn.pad_sequence(list(map(torch.tensor, sources)), batch_first=True, padding_value=PAD)
+    with torch.inference_mode():
+        cache = model.start_cache(model.encode(source, source != PAD), source != PAD)
+        found = list(greedy_batch(model, cache, limits))
+    assert sorted(number for number, _ in found) == list(range(len(sources)))
+    assert [len(taken) for _, taken in found] == sorted(len(taken) for _, taken in found)
+    assert {len(taken) for _, taken in found} > {1, 2}, "they end at different steps"
+    for number, taken in found:
+        with torch.inference_mode():
+            alone = model.start_cache(model.encode(torch.tensor([sources[number]]), None), None)
+            steps = list(greedy(model, alone, limit=limits[number]))
+        assert list(taken) == [int(step.predicted) for step in steps]
+
+
 def test_the_end_symbol_ends_the_search(decode, biased):
     steps = decode(greedy, [[5, END]], model=biased(END, 1e9))
     assert len(steps) == 1 and int(steps[0].predicted) == END
@@ -31,8 +50,9 @@ def test_the_end_symbol_ends_the_search(decode, biased):
 def test_padding_is_no_prediction(decode, biased):
     """Behind it nothing would be decoded any more, though no end symbol was seen."""
     for step in decode(greedy, [[5, 9, END]], model=biased(PAD, 1e3)):
-        assert int(step.candidates(1).ids) == PAD != int(step.predicted)
-        assert int(step.rank) == 2
+        log_probs = step.distribution.log_probs
+        assert int(top_candidates(log_probs, 1).ids) == PAD != int(step.predicted)
+        assert int(token_rank(log_probs, step.log_prob)) == 2
 
 
 def test_the_score_is_the_sum_of_log_probabilities(decode, sources):

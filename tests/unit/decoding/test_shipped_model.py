@@ -8,8 +8,15 @@ from itertools import product
 import pytest
 import torch
 
-from transformer.decoding import Constraints, Fate, Tree, beam_search, greedy, hypotheses, length_penalty, sample
+from transformer.decoding.beam import beam_search, length_penalty_factor
+from transformer.decoding.constraints import Constraints
+from transformer.decoding.greedy import greedy
+from transformer.decoding.hypotheses import hypotheses
+from transformer.decoding.sampling import sample
+from transformer.decoding.step import top_candidates
+from transformer.decoding.tree import path, search_tree
 from transformer.tokenizer import END, PAD
+from transformer.translation import Fate
 
 SUBJECTS = ["I", "We", "The old man", "My sister", "Nobody", "The children", "A good teacher", "Your friend", "They",
             "The dog that lives next door"]
@@ -28,7 +35,7 @@ def search(shipped, decode):
 
     def search(way, texts, **settings):
         rows = [shipped.tokenizer.encode_ids(text) for text in texts]
-        return decode(way, rows, model=shipped.model, **{"limit": 2 * max(map(len, rows)) + 10} | settings)
+        return decode(way, rows, model=shipped._model, **{"limit": 2 * max(map(len, rows)) + 10} | settings)
 
     return search
 
@@ -46,19 +53,20 @@ def test_the_best_hypothesis_scores_at_least_what_greedy_decoding_does(search):
     for start in range(0, len(order), 50):
         texts = order[start : start + 50]
         steps = search(greedy, texts)
-        found = hypotheses(search(beam_search, texts, size=4), len(texts))
+        found = hypotheses(search(beam_search, texts, beam_size=4), len(texts))
         for text, pieces, score, (best, *_) in zip(
             texts, translations(steps), steps[-1].score.tolist(), found, strict=True
         ):
             assert best.ended and pieces[-1] == END
-            if best.penalised < score / length_penalty(len(pieces)) - 1e-5:
+            if best.penalised < score / length_penalty_factor(len(pieces)) - 1e-5:
                 exceptions[text] = pieces
     assert len(exceptions) <= 2, f"beam search found worse than greedy decoding: {list(exceptions)}"
     for text, pieces in exceptions.items():
-        tree = Tree.of(search(beam_search, [text], size=4))
+        expanded = search(beam_search, [text], beam_size=4, capture=True)
+        nodes = search_tree(expanded, hypotheses(expanded, 1)[0][0]).nodes
         on_the_way = [
-            node for index, node in enumerate(tree.nodes)
-            if tuple(each.piece for each in tree.path(index)) == pieces[: node.step + 1]
+            node for index, node in enumerate(nodes)
+            if tuple(nodes[each].piece for each in path(nodes, index)) == pieces[: node.step + 1]
         ]
         assert on_the_way[-1].fate == Fate.PRUNED, f"{text!r} lost its greedy translation, which was never pruned"
 
@@ -69,19 +77,19 @@ def test_greedy_decoding_three_more_times(search):
     expected = translations(steps)
     cold = translations(search(partial(sample, seed=1, temperature=0.01), texts))
     # Where two pieces are all but equally likely, even a temperature of 0.01 draws the second now and then.
-    top = torch.stack([step.candidates(2).log_probs for step in steps], dim=1)
+    top = torch.stack([top_candidates(step.distribution.log_probs, 2).log_probs for step in steps], dim=1)
     torn = ((top[..., 0] - top[..., 1] < 0.2) & (torch.stack([step.predicted for step in steps], dim=1) != PAD)).any(-1)
     assert torn.sum() < len(texts) / 2
     assert all(own == other for own, other, is_torn in zip(expected, cold, torn, strict=True) if not is_torn)
     assert translations(search(partial(sample, seed=1, top_k=1, temperature=2.0), texts)) == expected
-    found = hypotheses(search(beam_search, texts, size=1), len(texts))
+    found = hypotheses(search(beam_search, texts, beam_size=1), len(texts))
     assert [best.pieces for best, *_ in found] == expected
 
 
-def test_another_road_and_back(search, shipped):
-    """Ban the first piece, and the model says it otherwise; force it, and it is as before."""
+def test_another_beginning_and_back(search, shipped):
+    """Suppress the first piece, and the translation differs; force it, and it is as before."""
     own = translations(search(greedy, TEXTS[:1]))[0]
-    other = translations(search(greedy, TEXTS[:1], constraints=Constraints(banned={0: {own[0]}})))[0]
+    other = translations(search(greedy, TEXTS[:1], constraints=Constraints(suppressed={own[0]})))[0]
     assert other[0] != own[0] and other[-1] == END
-    again = translations(search(greedy, TEXTS[:1], constraints=Constraints.prefix(own[:1])))[0]
+    again = translations(search(greedy, TEXTS[:1], constraints=Constraints(prefix=own[:1])))[0]
     assert again == own and shipped.tokenizer.decode(own)

@@ -7,25 +7,46 @@ from functools import partial
 import pytest
 import torch
 
-from transformer.decoding import Constraints, Tree, beam_search, best, entropy, greedy, hypotheses, sample
-from transformer.decoding.step import rank
-from transformer.model import Recorder
+from transformer.decoding.beam import beam_search
+from transformer.decoding.constraints import Constraints
+from transformer.decoding.greedy import greedy
+from transformer.decoding.hypotheses import hypotheses
+from transformer.decoding.sampling import sample
+from transformer.decoding.step import AttentionRows, Distribution, Step, entropy, token_rank, top_candidates
+from transformer.model.recorder import Recorder
 from transformer.tokenizer import END, PAD, START
+from transformer.translation import Fate
 
 SEARCHES = {
     "greedy": greedy,
     "sample": partial(sample, seed=3, temperature=1.3, top_k=20, top_p=0.95),
-    "beam": partial(beam_search, size=4),
+    "beam": partial(beam_search, beam_size=4),
 }
 every_search = pytest.mark.parametrize("search", SEARCHES.values(), ids=SEARCHES)
 
 
 def single(search, steps):
-    """The steps of the one translation that a search came to."""
+    """The steps of the one translation that a search came to, those of a beam as if its best hypothesis were alone."""
     if search is not SEARCHES["beam"]:
         return steps
-    tree = Tree.of(steps)
-    return tree.walk(tree.node_of(tree.hypotheses[0]))
+    best = hypotheses(steps, 1)[0][0]
+    alone, expansion = [], best.expansion
+    for step in reversed(steps[: best.step + 1]):
+        row, taken = int(step.parent[expansion]), slice(expansion, expansion + 1)
+        rows = step.distribution.rows
+        alone.append(Step(
+            read=step.read[row : row + 1],
+            distribution=Distribution(
+                step.distribution.log_probs[row : row + 1],
+                rows and AttentionRows(rows.decoder[row : row + 1], rows.cross[row : row + 1]),
+            ),
+            predicted=step.predicted[taken], log_prob=step.log_prob[taken], score=step.score[taken],
+        ))
+        if len(alone) <= best.step:
+            # The row of a step is the expansion of the step before in this place among those that go on.
+            before = steps[best.step - len(alone)]
+            expansion = int((before.fate == Fate.ALIVE).nonzero()[row])
+    return alone[::-1]
 
 
 @every_search
@@ -80,7 +101,7 @@ def test_forcing_what_was_taken_anyway_changes_nothing(search, decode, sources):
         pieces = [int(step.predicted) for step in own]
         # A beam that is forced part of the way has more room behind it, and may find better; see test_beam.
         for length in (len(pieces),) if search is SEARCHES["beam"] else range(len(pieces) + 1):
-            forced = single(search, decode(search, [row], constraints=Constraints.prefix(pieces[:length])))
+            forced = single(search, decode(search, [row], constraints=Constraints(prefix=tuple(pieces[:length]))))
             assert [int(step.predicted) for step in forced] == pieces
             for before, after in zip(own, forced, strict=True):
                 torch.testing.assert_close(
@@ -91,36 +112,35 @@ def test_forcing_what_was_taken_anyway_changes_nothing(search, decode, sources):
 
 @every_search
 def test_a_forced_piece_is_taken_with_the_models_own_log_probability(search, decode):
-    steps = single(search, decode(search, [[5, 9, 7, END]], constraints=Constraints(forced={2: 19})))
+    steps = single(search, decode(search, [[5, 9, 7, END]], constraints=Constraints(prefix=(8, 9, 19))))
     assert int(steps[2].predicted) == 19
     torch.testing.assert_close(steps[2].log_prob, steps[2].distribution.log_probs[:, 19])
-    assert steps[2].choices[0, 19] == 0 and steps[2].choices[0].exp().sum() == 1
+    assert steps[2].log_prob < -0.1
 
 
 @every_search
-def test_no_sentence_ends_before_a_forced_piece(search, decode, biased):
-    eager, constraints = biased(END, 30.0), Constraints(forced={4: 19})
+def test_no_sentence_ends_within_the_prefix(search, decode, biased):
+    eager, constraints = biased(END, 30.0), Constraints(prefix=(8, 9, 8, 9, 19))
     steps = single(search, decode(search, [[5, 9, END]], model=eager, constraints=constraints))
     assert [int(step.predicted) for step in steps][4:] == [19, END]
 
 
 @every_search
 def test_forcing_the_end_ends(search, decode):
-    steps = single(search, decode(search, [[5, 9, 7, END]], constraints=Constraints(forced={2: END, 3: 19})))
+    steps = single(search, decode(search, [[5, 9, 7, END]], constraints=Constraints(prefix=(8, 9, END, 19))))
     assert len(steps) == 3 and int(steps[2].predicted) == END
 
 
 @every_search
-def test_a_banned_piece_is_not_taken_where_it_is_banned(search, decode, sources):
+def test_a_suppressed_piece_is_not_taken_after_the_prefix(search, decode, sources):
     for row in sources:
         pieces = [int(step.predicted) for step in single(search, decode(search, [row]))]
         for at, piece in enumerate(pieces):
-            steps = decode(search, [row], constraints=Constraints(banned={at: {piece}}))
-            assert piece not in steps[at].predicted
-            assert steps[at].choices[:, piece].exp().sum() == 0
-            if search is not SEARCHES["beam"]:
-                assert [int(step.predicted) for step in steps[:at]] == pieces[:at]
-        for step in decode(search, [row], constraints=Constraints(never=set(pieces))):
+            constraints = Constraints(prefix=tuple(pieces[:at]), suppressed={piece})
+            steps = decode(search, [row], constraints=constraints)
+            assert all(piece not in step.predicted for step in steps[at:])
+            assert [int(step.predicted) for step in steps[:at]] == pieces[:at]
+        for step in decode(search, [row], constraints=Constraints(suppressed=set(pieces))):
             assert not set(step.predicted.tolist()) & set(pieces)
 
 
@@ -134,11 +154,10 @@ def test_padding_and_start_are_never_taken(search, decode, biased, sources):
 @every_search
 def test_a_constraint_that_cannot_be_followed_is_an_error(search, decode):
     for constraints, message in (
-        (Constraints(forced={0: 30}), "piece 30 is not in the vocabulary"),
-        (Constraints(never={-1}), "piece -1 is not in the vocabulary"),
-        (Constraints(banned={3: set(range(30))}), "banned at step 3"),
-        (Constraints(never=set(range(30))), "every piece"),
-        (Constraints(forced={2: 5}, banned={1: set(range(30)) - {END}}), "banned at step 1"),
+        (Constraints(prefix=(30,)), "piece 30 is not in the vocabulary"),
+        (Constraints(suppressed={-1}), "piece -1 is not in the vocabulary"),
+        (Constraints(suppressed=set(range(30))), "every piece"),
+        (Constraints(prefix=(5,), suppressed=set(range(30))), "every piece"),
     ):
         with pytest.raises(ValueError, match=message):
             decode(search, [[5, END]], constraints=constraints)
@@ -150,11 +169,11 @@ def test_entropy_in_nats():
 
 
 def test_best_gives_at_most_what_there_is():
-    candidates = best(torch.tensor([[0.1, 0.7, 0.2]]).log(), 5)
+    candidates = top_candidates(torch.tensor([[0.1, 0.7, 0.2]]).log(), 5)
     assert candidates.ids.tolist() == [[1, 2, 0]]
-    torch.testing.assert_close(candidates.probs, torch.tensor([[0.7, 0.2, 0.1]]))
+    torch.testing.assert_close(candidates.log_probs.exp(), torch.tensor([[0.7, 0.2, 0.1]]))
 
 
 def test_rank_of_pieces():
     log_probs = torch.tensor([[0.1, 0.6, 0.1, 0.2]]).log().expand(4, 4)
-    assert rank(log_probs, log_probs.diagonal()).tolist() == [3, 1, 3, 2]
+    assert token_rank(log_probs, log_probs.diagonal()).tolist() == [3, 1, 3, 2]

@@ -3,32 +3,46 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import FrozenInstanceError
 
+import numpy as np
 import pytest
 import torch
 
-from transformer.decoding import Fate, Tree, beam_search, greedy, length_penalty
+from transformer.decoding.beam import beam_search, length_penalty_factor
+from transformer.decoding.greedy import greedy
+from transformer.decoding.hypotheses import hypotheses
+from transformer.decoding.step import token_rank
+from transformer.decoding.tree import path, search_tree
+from transformer.model.recorder import Recorder
 from transformer.tokenizer import END, START
+from transformer.translation import Fate
+
+SOURCE = [8, 8, 20, 21, 22, END]
 
 
 @pytest.fixture(scope="module", params=[2, 5, 10])
-def tree(decode, request):
-    return Tree.of(decode(beam_search, [[8, 8, 20, 21, 22, END]], size=request.param, capture=True))
+def steps(decode, request):
+    return decode(beam_search, [SOURCE], beam_size=request.param, capture=True)
+
+
+@pytest.fixture(scope="module")
+def tree(steps):
+    return search_tree(steps, hypotheses(steps, 1)[0][0])
 
 
 def test_log_probabilities_along_every_path_sum_to_its_score(tree):
     for index, node in enumerate(tree.nodes):
-        path = tree.path(index)
-        assert sum(each.log_prob for each in path) == pytest.approx(node.score, abs=1e-5)
-        assert [each.step for each in path] == list(range(node.step + 1))
-        assert node.penalised == pytest.approx(node.score / length_penalty(len(path)), abs=1e-9)
+        nodes = [tree.nodes[each] for each in path(tree.nodes, index)]
+        assert sum(each.log_prob for each in nodes) == pytest.approx(node.score, abs=1e-5)
+        assert [each.step for each in nodes] == list(range(node.step + 1))
+        assert node.penalised == pytest.approx(node.score / length_penalty_factor(len(nodes)), abs=1e-9)
 
 
 def test_log_probabilities_are_those_of_a_model_that_reads_the_path(tree, model):
-    source = torch.tensor([[8, 8, 20, 21, 22, END]])
+    source = torch.tensor([SOURCE])
     for index, node in enumerate(tree.nodes):
         if node.place > 12:
             continue
-        pieces = [each.piece for each in tree.path(index)]
+        pieces = [tree.nodes[each].piece for each in path(tree.nodes, index)]
         with torch.inference_mode():
             said = model(source, torch.tensor([[START, *pieces[:-1]]])).log_softmax(-1)[0, -1]
         assert node.log_prob == pytest.approx(float(said[node.piece]), abs=1e-5)
@@ -37,7 +51,7 @@ def test_log_probabilities_are_those_of_a_model_that_reads_the_path(tree, model)
 
 def test_only_what_was_kept_is_continued(tree):
     parents = {node.parent for node in tree.nodes} - {None}
-    assert parents == {index for index, node in enumerate(tree.nodes) if node.fate == Fate.KEPT}
+    assert parents == {index for index, node in enumerate(tree.nodes) if node.fate == Fate.ALIVE}
     for node in tree.nodes:
         assert (node.parent is None) == (node.step == 0)
         assert node.parent is None or tree.nodes[node.parent].step == node.step - 1
@@ -51,43 +65,58 @@ def test_what_fell_below_the_cutoff_was_pruned(tree):
             assert node.piece == END or node.score == tree.cutoffs[node.step]
 
 
-def test_hypotheses_are_the_leaves_that_were_not_pruned(tree):
-    leaves = [tree.node_of(each) for each in tree.hypotheses]
+def test_hypotheses_are_the_leaves_that_were_not_pruned(tree, steps):
+    def leaf_of(hypothesis):
+        return sum(len(step.parent) for step in steps[: hypothesis.step]) + hypothesis.expansion
+
+    found = hypotheses(steps, 1)[0]
+    leaves = [leaf_of(each) for each in found]
     assert sorted(leaves) == [
         index for index, node in enumerate(tree.nodes) if node.fate in (Fate.ENDED, Fate.UNFINISHED)
     ]
-    for each, leaf in zip(tree.hypotheses, leaves, strict=True):
-        assert tuple(node.piece for node in tree.path(leaf)) == each.pieces
+    for each, leaf in zip(found, leaves, strict=True):
+        assert tuple(tree.nodes[index].piece for index in path(tree.nodes, leaf)) == each.pieces
         assert (tree.nodes[leaf].score, tree.nodes[leaf].penalised) == (each.score, each.penalised)
         assert tree.nodes[leaf].fate == (Fate.ENDED if each.ended else Fate.UNFINISHED)
 
 
-def test_places_count_from_the_best_of_each_step(tree):
+def test_places_count_from_the_best_of_each_step(tree, steps):
     counts = Counter(node.step for node in tree.nodes)
-    assert len(counts) == len(tree.steps) == len(tree.cutoffs)
+    assert len(counts) == len(steps) == len(tree.cutoffs)
     for step, count in counts.items():
         nodes = [node for node in tree.nodes if node.step == step]
         assert [node.place for node in nodes] == list(range(count))
         assert all(a.score >= b.score for a, b in zip(nodes, nodes[1:], strict=False))
 
 
-def test_the_walk_to_a_node_is_a_search_of_its_own(tree):
-    for hypothesis in tree.hypotheses:
-        walk = tree.walk(tree.node_of(hypothesis))
-        assert tuple(int(step.predicted) for step in walk) == hypothesis.pieces
-        assert float(walk[-1].score) == hypothesis.score
-        for t, step in enumerate(walk):
-            assert step.read.shape == step.predicted.shape == step.log_prob.shape == step.score.shape == (1,)
-            assert step.log_prob == step.distribution.log_probs[0, step.predicted]
-            assert step.distribution.rows.decoder.shape == (1, 2, 4, t + 1)
+def test_the_best_hypothesis_is_a_path(tree, steps):
+    best = hypotheses(steps, 1)[0][0]
+    assert tuple(tree.nodes[index].piece for index in tree.best) == best.pieces
+    assert tree.nodes[tree.best[-1]].score == best.score
 
 
-def test_a_beam_of_one_walks_as_greedy_decoding_does(decode):
-    tree = Tree.of(decode(beam_search, [[5, 9, 7, END]], size=1))
-    walk = tree.walk(tree.node_of(tree.hypotheses[0]))
-    for ours, step in zip(walk, decode(greedy, [[5, 9, 7, END]]), strict=True):
-        for name in ("read", "logits", "predicted", "log_prob", "score", "rank"):
-            torch.testing.assert_close(getattr(ours, name), getattr(step, name), atol=1e-6, rtol=0)
+def test_rows_are_those_of_the_step_that_predicted_the_piece(tree, model):
+    for index in tree.best:
+        decoder, cross = tree.rows(index)
+        pieces = [tree.nodes[each].piece for each in path(tree.nodes, index)]
+        record = Recorder(details=False)
+        with torch.inference_mode():
+            memory = model.encode(torch.tensor([SOURCE]), None)
+            model.decode(torch.tensor([[START, *pieces[:-1]]]), memory, None, record=record)
+        expected = [torch.cat(record.tensors[f"{kind}.weights"])[:, :, -1].numpy() for kind in ("decoder", "cross")]
+        np.testing.assert_allclose(decoder, expected[0], atol=1e-5)
+        np.testing.assert_allclose(cross, expected[1], atol=1e-5)
+
+
+def test_a_beam_of_one_is_greedy_decoding(decode):
+    expanded = decode(beam_search, [[5, 9, 7, END]], beam_size=1, capture=True)
+    tree = search_tree(expanded, hypotheses(expanded, 1)[0][0])
+    for index, step in zip(tree.best, decode(greedy, [[5, 9, 7, END]]), strict=True):
+        node = tree.nodes[index]
+        assert node.piece == int(step.predicted)
+        assert node.rank == int(token_rank(step.distribution.log_probs, step.log_prob))
+        assert node.log_prob == pytest.approx(float(step.log_prob), abs=1e-6)
+        assert node.score == pytest.approx(float(step.score), abs=1e-6)
 
 
 def test_a_tree_never_changes(tree):
@@ -98,5 +127,12 @@ def test_a_tree_never_changes(tree):
 
 
 def test_a_tree_is_of_one_sentence(decode):
+    expanded = decode(beam_search, [[5, END], [6, END]], beam_size=2, capture=True)
     with pytest.raises(ValueError, match="one sentence"):
-        Tree.of(decode(beam_search, [[5, END], [6, END]], size=2))
+        search_tree(expanded, hypotheses(expanded, 2)[0][0])
+
+
+def test_a_tree_needs_the_attention(decode):
+    expanded = decode(beam_search, [[5, END]], beam_size=2)
+    with pytest.raises(ValueError, match="capture=True"):
+        search_tree(expanded, hypotheses(expanded, 1)[0][0])

@@ -4,12 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from transformer.model.attention import (
-    MultiHeadAttention,
-    attention_scores,
-    attention_weights,
-    scaled_dot_product_attention,
-)
+from transformer.model.attention import MultiHeadAttention, masked_softmax, scaled_dot_product_attention
 from transformer.model.masks import causal_mask
 from transformer.model.recorder import Recorder
 
@@ -28,20 +23,20 @@ def attention():
 
 def test_the_example_of_the_lectures():
     # Scores 112 and 96 over sqrt(64): softmax(14, 12) = 0.88, 0.12.
-    weights = attention_weights(torch.tensor([112.0, 96.0]) / 8)
+    weights = masked_softmax(torch.tensor([112.0, 96.0]) / 8)
     torch.testing.assert_close(weights, torch.tensor([0.880797, 0.119203]), atol=1e-6, rtol=0)
 
 
 def test_scores_have_queries_as_rows():
     query, key = torch.randn(2, 4), torch.randn(3, 4)
-    scores = attention_scores(query, key)
+    scores = scaled_dot_product_attention(query, key, key).scores
     assert scores.shape == (2, 3)
     torch.testing.assert_close(scores[1, 2], query[1] @ key[2] / 2)
 
 
 def test_rows_sum_to_one_and_masked_cells_are_exactly_zero():
     allowed = causal_mask(6)
-    _, weights = scaled_dot_product_attention(*torch.randn(3, 2, 4, 6, 8), allowed)
+    weights = scaled_dot_product_attention(*torch.randn(3, 2, 4, 6, 8), allowed).weights
     torch.testing.assert_close(weights.sum(-1), torch.ones(2, 4, 6), atol=1e-6, rtol=0)
     assert (weights[..., ~allowed] == 0).all()
     assert (weights[..., allowed] > 0).all()
@@ -49,15 +44,15 @@ def test_rows_sum_to_one_and_masked_cells_are_exactly_zero():
 
 def test_a_row_that_may_look_at_nothing_is_zero():
     allowed = torch.tensor([[True, True], [False, False]])
-    output, weights = scaled_dot_product_attention(*torch.randn(3, 2, 4), allowed)
+    _, weights, output = scaled_dot_product_attention(*torch.randn(3, 2, 4), allowed)
     assert (weights[1] == 0).all() and (output[1] == 0).all()
     torch.testing.assert_close(weights[0].sum(), torch.tensor(1.0))
 
 
 def test_weights_are_those_before_dropout():
     query, key, value = torch.randn(3, 5, 4)
-    output, weights = scaled_dot_product_attention(query, key, value, dropout=0.5)
-    torch.testing.assert_close(weights, attention_weights(attention_scores(query, key)))
+    _, weights, output = scaled_dot_product_attention(query, key, value, dropout=0.5)
+    torch.testing.assert_close(weights, masked_softmax(query @ key.T / 2))
     assert not torch.allclose(output, weights @ value)
 
 
@@ -121,5 +116,5 @@ def test_recorder_keeps_details_only_when_asked(attention):
     }
     scores, weights = detailed.tensors["cross.scores"][0], detailed.tensors["cross.weights"][0]
     assert scores.isfinite().all() and (scores[..., 0, 1:] != 0).all()
-    torch.testing.assert_close(attention_weights(scores, causal_mask(4)), weights)
+    torch.testing.assert_close(masked_softmax(scores, causal_mask(4)), weights)
     torch.testing.assert_close(weights @ detailed.tensors["cross.values"][0], detailed.tensors["cross.outputs"][0])

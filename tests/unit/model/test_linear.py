@@ -7,8 +7,8 @@ import torch
 import torch.nn.functional as F
 
 from transformer.config import TransformerConfig
-from transformer.model import build, pack_weights
-from transformer.model.linear import Linear
+from transformer.model.linear import Linear, pack_weights
+from transformer.model.transformer import build
 
 needs_half_products = pytest.mark.skipif(
     "fbgemm" not in torch.backends.quantized.supported_engines, reason="this CPU has no products of half precision"
@@ -23,7 +23,7 @@ def seed():
 @pytest.fixture(params=[True, False], ids=["bias", "no bias"])
 def of_halves(request):
     """A map whose weights are numbers of half precision."""
-    linear = Linear(24, 36, bias=request.param, cut=12).requires_grad_(False)
+    linear = Linear(24, 36, bias=request.param, split=12).requires_grad_(False)
     for parameter in linear.parameters():
         parameter.copy_(parameter.half())
     return linear
@@ -37,8 +37,8 @@ def test_the_parts_are_those_of_the_whole(of_halves, packed, rows):
     x = torch.randn(2, rows, 24)
     expected = F.linear(x, of_halves.weight, of_halves.bias)
     torch.testing.assert_close(of_halves(x), expected, atol=1e-6, rtol=1e-5)
-    torch.testing.assert_close(of_halves.before_cut(x), expected[..., :12], atol=1e-6, rtol=1e-5)
-    torch.testing.assert_close(of_halves.behind_cut(x), expected[..., 12:], atol=1e-6, rtol=1e-5)
+    torch.testing.assert_close(of_halves.before_split(x), expected[..., :12], atol=1e-6, rtol=1e-5)
+    torch.testing.assert_close(of_halves.after_split(x), expected[..., 12:], atol=1e-6, rtol=1e-5)
 
 
 @needs_half_products

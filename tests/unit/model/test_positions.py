@@ -7,6 +7,7 @@ import torch
 
 from transformer.config import TransformerConfig
 from transformer.model.positions import PositionalEncoding, sinusoidal_positions
+from transformer.sinusoids import frequencies
 
 
 def config(positions, **changes):
@@ -39,9 +40,11 @@ def test_halves_are_a_permutation_of_interleaved():
 
 
 def test_wavelengths_run_from_two_pi_to_the_last_one():
-    table = sinusoidal_positions(70_000, 512)
-    assert float(table[60_611, 510]) == pytest.approx(0.0, abs=1e-3)
-    assert 2 * math.pi * 10_000 ** (510 / 512) == pytest.approx(60_611, abs=1)
+    # The last pair of 8 dimensions has turned once after 2 pi * 10000^(6/8) positions, that of 512 after 60,611.
+    table = sinusoidal_positions(6_284, 8)
+    assert float(table[6_283, 6]) == pytest.approx(0.0, abs=1e-3) and float(table[6_283, 7]) == pytest.approx(1.0)
+    assert (table[1:6_280, 6].diff().sign().diff() != 0).sum() == 2, "no more than one turn"
+    assert 2 * math.pi / frequencies(512)[-1] == pytest.approx(60_611, abs=1)
 
 
 @pytest.mark.parametrize("kind", ["sinusoidal", "sinusoidal_halves"])

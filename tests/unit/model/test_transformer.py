@@ -4,8 +4,10 @@ import pytest
 import torch
 
 from transformer.config import TransformerConfig
-from transformer.model import Recorder, build
-from transformer.options import RunOptions
+from transformer.interventions import Interventions
+from transformer.model.edits import edits_of
+from transformer.model.recorder import Recorder
+from transformer.model.transformer import build
 
 SIZES = {
     "source_vocabulary": 20, "target_vocabulary": 20, "d_model": 16, "heads": 4, "encoder_layers": 2,
@@ -23,6 +25,11 @@ def model(request):
 def pair():
     torch.manual_seed(2)
     return torch.randint(4, 20, (2, 6)), torch.randint(4, 20, (2, 5))
+
+
+def edited(model, **changes):
+    """The edits of a batch of two, both rows changed alike."""
+    return edits_of([Interventions(**changes)] * 2, model.config)
 
 
 def parameters(**changes):
@@ -94,7 +101,7 @@ def test_padding_changes_nothing(model, pair):
     padded_source = torch.cat([source, torch.zeros(2, 3, dtype=torch.long)], dim=1)
     padded_target = torch.cat([target, torch.zeros(2, 2, dtype=torch.long)], dim=1)
     plain = model(source, target)
-    padded = model(padded_source, padded_target, source_real=padded_source != 0)
+    padded = model(padded_source, padded_target, source_mask=padded_source != 0)
     torch.testing.assert_close(padded[:, :5], plain, atol=1e-5, rtol=1e-5)
 
 
@@ -127,10 +134,10 @@ def test_reading_piece_by_piece_equals_reading_at_once(model, pair):
     source, target = pair
     real = torch.ones_like(source, dtype=torch.bool)
     memory = model.encode(source, real)
-    cache = model.begin(memory, real)
+    cache = model.start_cache(memory, real)
     parts = []
     for start, end in ((0, 1), (1, 3), (3, 5)):
-        hidden, cache = model.decode_more(target[:, start:end], cache)
+        hidden, cache = model.decode_step(target[:, start:end], cache)
         parts.append(hidden)
     torch.testing.assert_close(torch.cat(parts, dim=1), model.decode(target, memory, real), atol=1e-5, rtol=1e-5)
 
@@ -138,10 +145,10 @@ def test_reading_piece_by_piece_equals_reading_at_once(model, pair):
 def test_a_cache_can_be_rearranged(model, pair):
     source, target = pair
     real = torch.ones_like(source, dtype=torch.bool)
-    _, cache = model.decode_more(target[:, :2], model.begin(model.encode(source, real), real))
+    _, cache = model.decode_step(target[:, :2], model.start_cache(model.encode(source, real), real))
     rows = torch.tensor([1, 1, 0])
-    plain, _ = model.decode_more(target[:, 2:3], cache)
-    chosen, _ = model.decode_more(target[rows, 2:3], cache.select(rows))
+    plain, _ = model.decode_step(target[:, 2:3], cache)
+    chosen, _ = model.decode_step(target[rows, 2:3], cache.select(rows))
     torch.testing.assert_close(chosen, plain[rows], atol=1e-5, rtol=1e-5)
 
 
@@ -152,9 +159,9 @@ def test_without_the_decoder_mask_later_pieces_leak(model, pair):
     changed = target.clone()
     changed[:, 3] = (changed[:, 3] - 3) % 16 + 4
     masked = model.decode(target, memory, real)
-    record, options = Recorder(details=True), RunOptions(decoder_mask=False)
-    before = model.decode(target, memory, real, options=options, record=record)
-    after = model.decode(changed, memory, real, options=options)
+    record, edits = Recorder(details=True), edited(model, decoder_mask=False)
+    before = model.decode(target, memory, real, edits=edits, record=record)
+    after = model.decode(changed, memory, real, edits=edits)
     assert not torch.allclose(before[:, :3], after[:, :3])
     for weights, scores in zip(record.tensors["decoder.weights"], record.tensors["decoder.scores"], strict=True):
         assert (weights > 0).all()
@@ -168,10 +175,10 @@ def test_without_positions_shuffled_pieces_give_shuffled_output(model, pair):
     order = torch.tensor([3, 0, 5, 1, 4, 2])
     normal = model.encode(source, real)
     assert not torch.allclose(model.encode(source[:, order], real), normal[:, order], atol=1e-2)
-    options = RunOptions(positions=False)
-    plain = model.encode(source, real, options=options)
+    edits = edited(model, positions=False)
+    plain = model.encode(source, real, edits=edits)
     torch.testing.assert_close(
-        model.encode(source[:, order], real, options=options), plain[:, order], atol=1e-5, rtol=1e-5
+        model.encode(source[:, order], real, edits=edits), plain[:, order], atol=1e-5, rtol=1e-5
     )
     assert torch.equal(model.encode(source, real), normal), "the next run has its positions again"
 
@@ -179,14 +186,14 @@ def test_without_positions_shuffled_pieces_give_shuffled_output(model, pair):
 def test_a_cache_keeps_the_options_of_its_run(model, pair):
     source, target = pair
     real = torch.ones_like(source, dtype=torch.bool)
-    options = RunOptions(positions=False)
-    memory = model.encode(source, real, options=options)
-    _, cache = model.decode_more(target[:, :2], model.begin(memory, real, options=options))
+    edits = edited(model, positions=False)
+    memory = model.encode(source, real, edits=edits)
+    _, cache = model.decode_step(target[:, :2], model.start_cache(memory, real, edits=edits))
     rows = torch.tensor([0, 1])
-    hidden, cache = model.decode_more(target[:, 2:], cache.select(rows).select_past(rows))
-    expected = model.decode(target, memory, real, options=options)
+    hidden, cache = model.decode_step(target[:, 2:], cache.select(rows).select_past(rows))
+    expected = model.decode(target, memory, real, edits=edits)
     torch.testing.assert_close(hidden, expected[:, 2:], atol=1e-5, rtol=1e-5)
-    assert cache.options == options
+    assert cache.edits.interventions == edits.interventions
 
 
 def test_dropout_works_in_training_only(model, pair):

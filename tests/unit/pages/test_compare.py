@@ -1,30 +1,45 @@
 from __future__ import annotations
 
-import ast
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from pages.ui.alignment import alignment_chart, coverage_chart, covered
-from pages.ui.compare.all_heads import STATISTICS, head_table, statistics_over_many
-from pages.ui.compare.comparison import FIRST, Comparison, Pin
-from pages.ui.compare.plane import NAME, PLACES, RADIUS, head_plane, name_places
+from pages.ui.attention.alignment import alignment_chart, coverage_chart, covered
+from pages.ui.compare.across_layers import says_where
+from pages.ui.compare.all_heads import WITHOUT, WORTH, head_table, says_worth
+from pages.ui.compare.head_scatter import NAME, PLACES, RADIUS, head_scatter, name_places
 from pages.ui.compare.similar_heads import branches, dendrogram
+from pages.ui.params.attention import AttentionParams
+from pages.ui.params.compare import CompareParams, Pin
+from pages.ui.recorded import AGREEMENT, IMPORTANCE, REMOVAL, STATISTICS
+from transformer.ablation.statistics import ImportanceStatistics, importance_statistics
 from transformer.analysis.alignment import alignment_rows, special_columns
-from transformer.analysis.clusters import average_linkage
-from transformer.analysis.heads import head_metrics
-from transformer.analysis.scaling import plane_of
-from transformer.analysis.statistics import Statistics, statistics_of
+from transformer.analysis.heads.clustering import average_linkage
+from transformer.analysis.heads.mds import classical_mds
+from transformer.analysis.heads.metrics import METRICS, HeadMetrics, head_metrics, metrics_of
+from transformer.analysis.heads.statistics import Statistics, statistics_of
 from transformer.trace import KINDS
+
+FIRST = CompareParams()
+
+FIRST = CompareParams()
 
 
 def test_an_address_gives_a_comparison_back():
-    other = Comparison(
-        part="versus", kind="cross", metric="entropy", row=7, a=Pin("decoder", 2, 3, False, "A. b.c: d & e"),
+    other = CompareParams(
+        part="two_heads", kind="cross", metric="entropy", row=7, a=Pin("decoder", 2, 3, False, "A. b.c: d & e"),
         b=Pin("cross", 5, 7, True, "..."),
     )
-    assert Comparison.from_address(other.to_address()) == other
-    assert FIRST.to_address() == {} and Comparison.from_address({}) == FIRST
+    assert CompareParams.from_address(other.to_address()) == other
+    assert FIRST.to_address() == {} and CompareParams.from_address({}) == FIRST
+
+
+@pytest.mark.parametrize("metric", [*(metric.name for metric in METRICS), WORTH, "previous_2"])
+def test_the_metric_of_an_address_is_read(metric):
+    allowed = "at most 30 of a to z, 0 to 9 and _, a letter first"
+    assert CompareParams.from_address({"compare_metric": metric}).metric == metric, allowed
+    assert AttentionParams.from_address({"metric": metric}).metric == metric
 
 
 @pytest.mark.parametrize("value", ["", ".", "....", "encoder.0.1.words.x", "encoder.1.1.words. ", "x.1.1.words.a",
@@ -32,7 +47,7 @@ def test_an_address_gives_a_comparison_back():
                                    "encoder.²,1.words.a", "a" * 500])
 def test_rubbish_is_as_at_first(value):
     names = ("part", "kind", "row", "a", "b")
-    assert Comparison.from_address({f"compare_{name}": value for name in names}) == FIRST
+    assert CompareParams.from_address({f"compare_{name}": value for name in names}) == FIRST
 
 
 def test_a_pin_is_kept_to_what_a_model_has():
@@ -47,19 +62,18 @@ def test_the_branches_of_a_tree():
     heights = sorted(line[3] for line in lines)
     assert heights == [1, 1, 1, 3, 3, 3]
     ends = [line for line in lines if line[1] == 0]
-    assert sorted(line[0] for line in ends) == [0, 1, 2], "a leaf at every place"
+    assert sorted(line[0] for line in ends) == [1, 2, 3], "a leaf at every place"
 
 
 def test_plane_and_tree_name_every_head():
     points = np.random.default_rng(3).random((6, 2))
     distances = np.linalg.norm(points[:, None] - points[None], axis=-1)
-    spec = head_plane(plane_of(distances), 2, 3).to_dict()
+    spec = head_scatter(classical_mds(distances), 2, 3).to_dict()
     table = next(iter(spec["datasets"].values()))
     assert [(row["layer"], row["head"]) for row in table] == [(1, 1), (1, 2), (1, 3), (2, 1), (2, 2), (2, 3)]
     tree = dendrogram(average_linkage(distances), 3).to_dict()
-    assert sorted(ast.literal_eval(tree["encoding"]["x"]["axis"]["labelExpr"].removesuffix("[datum.value]"))) == [
-        "1.1", "1.2", "1.3", "2.1", "2.2", "2.3",
-    ]
+    (names,) = (each["value"] for each in tree["params"] if each["name"] == "leaf_labels")
+    assert sorted(names) == ["1.1", "1.2", "1.3", "2.1", "2.2", "2.3"]
 
 
 def test_names_cover_neither_points_nor_each_other():
@@ -75,15 +89,33 @@ def test_names_cover_neither_points_nor_each_other():
     assert name_places(np.zeros((6, 2))) == [*PLACES, "", ""]
 
 
+def test_no_theme_swallows_a_point():
+    """The first layers are as dark as one theme, the last as bright as the other: every point has an outline."""
+    spec = head_scatter(classical_mds(np.zeros((4, 4))), 2, 2).to_dict()
+    points = spec["layer"][0]
+    assert (points["mark"]["type"], points["mark"]["stroke"]) == ("circle", "currentColor")
+    assert points["encoding"]["color"]["legend"]["symbolStrokeColor"] == "currentColor"
+
+
+def test_a_word_that_runs_from_right_to_left_stands_by_itself():
+    rows = np.array([[[0.2, 0.8]], [[0.7, 0.3]]])
+    said = says_where("decoder", rows, np.array([True, True]), "in: لدي → out: حلم", ["<s> start", "لدي"])
+    texts = [part for part in said if isinstance(part, str)]
+    assert texts == [
+        "Where the attention of “\u2068in: لدي → out: حلم\u2069” is strongest in each layer: ",
+        " at “\u2068لدي\u2069” (0.80); ", " at “<s> start” (0.70).",
+    ]
+
+
 def test_heads_that_are_all_the_same_have_a_plane():
-    assert head_plane(plane_of(np.zeros((4, 4))), 2, 2).to_dict()
+    assert head_scatter(classical_mds(np.zeros((4, 4))), 2, 2).to_dict()
 
 
 def test_every_number_of_every_head_is_in_the_table(small_translator):
-    trace = small_translator.translate("The old man reads a book.")
+    trace = small_translator.trace("The old man reads a book.")
     scores = small_translator.tokenizer.scores
     here = {kind: head_metrics(trace, kind, scores) for kind in KINDS}
-    many = statistics_of([trace], scores, small_translator.version)
+    many = statistics_of([trace], small_translator.tokenizer, small_translator.version)
     table = head_table(here, many)
     assert len(table) == sum(next(iter(metrics.values.values())).size for metrics in here.values())
     row = table[(table["kind"] == "Cross-attention") & (table["layer"] == 3) & (table["head"] == 2)].iloc[0]
@@ -92,14 +124,60 @@ def test_every_number_of_every_head_is_in_the_table(small_translator):
     assert without.equals(table[[name for name in table.columns if "over" not in name]])
 
 
+def test_what_a_head_is_worth_over_many_sentences_has_its_interval(small_translator):
+    trace = small_translator.trace("The old man reads a book.")
+    here = {kind: head_metrics(trace, kind, small_translator.tokenizer.scores) for kind in KINDS}
+    worth = importance_statistics(small_translator, ["A dog.", "I have a dream."])
+    table = head_table(here, None, worth)
+    row = table[(table["kind"] == "Cross-attention") & (table["layer"] == 3) & (table["head"] == 2)].iloc[0]
+    measured = worth.measured["cross"]
+    assert row[f"{WITHOUT}, over 2 sentences"] == measured.mean[2, 1]
+    assert (row["from, over 2 sentences"], row["to, over 2 sentences"]) == (measured.low[2, 1], measured.high[2, 1])
+    assert "averaged over 2 other sentences" in says_worth(worth)
+
+
+def test_recorded_numbers_of_another_model_or_of_none_are_not_shown(tmp_path):
+    path = tmp_path / "importance.json"
+    assert replace(IMPORTANCE, path=path).of_model("x") is None
+    model = ImportanceStatistics.from_json(IMPORTANCE.path.read_text(encoding="utf-8")).model
+    assert IMPORTANCE.of_model(model).sentences == 200
+    assert IMPORTANCE.of_model("another") is None
+
+
+def test_what_is_recorded_is_of_the_shipped_model(shipped):
+    """Made again by the commands that `pages.ui.recorded` names whenever the model changes."""
+    for recording in (IMPORTANCE, AGREEMENT, REMOVAL):
+        assert recording.of_model(shipped.version) is not None, recording.command
+    removal = REMOVAL.of_model(shipped.version)
+    assert {point.order for point in removal.points} >= {"measured", "gradient", "random 0"}
+
+
+def test_a_metric_that_was_not_measured_over_many_sentences_is_shown_for_this_one(small_translator):
+    trace = small_translator.trace("The old man reads a book.")
+    here = {kind: head_metrics(trace, kind, small_translator.tokenizer.scores) for kind in KINDS}
+    older = {
+        kind: HeadMetrics(kind, {name: each for name, each in metrics.values.items() if name != "entropy"}, {})
+        for kind, metrics in here.items()
+    }
+    names = head_table(here, Statistics("x", 5, older)).columns
+    assert "entropy" in names and "entropy over 5 sentences" not in names and "span over 5 sentences" in names
+
+
+def test_every_metric_was_measured_over_many_sentences():
+    measured = Statistics.from_json(STATISTICS.path.read_text(encoding="utf-8"))
+    for kind in KINDS:
+        names = {metric.name for metric in metrics_of(kind)}
+        assert set(measured.heads[kind].values) == names, f"run: {STATISTICS.command}"
+
+
 def test_numbers_of_another_model_are_not_shown():
-    measured = Statistics.from_json(STATISTICS.read_text(encoding="utf-8"))
-    assert statistics_over_many(measured.model).sentences == measured.sentences
-    assert statistics_over_many("another") is None
+    measured = Statistics.from_json(STATISTICS.path.read_text(encoding="utf-8"))
+    assert STATISTICS.of_model(measured.model).sentences == measured.sentences
+    assert STATISTICS.of_model("another") is None
 
 
 def test_alignment_says_what_the_trace_says(copying_translator):
-    trace = copying_translator.translate("The dog and the cat")
+    trace = copying_translator.trace("The dog and the cat")
     rows = alignment_rows(trace, shift=False).mean(axis=1)
     special = special_columns(trace)
     sources = [f"s{number}" for number in range(rows.shape[-1])]
@@ -108,4 +186,4 @@ def test_alignment_says_what_the_trace_says(copying_translator):
     assert [cell["source"] for cell in table] == sources[: len(targets)], "it copies: one position to one position"
     assert all(cell["weight"] > 0.99 for cell in table)
     assert coverage_chart(rows[0].sum(0), sources).to_dict()
-    assert "On average 0% of a row rests on the end symbol" in covered(rows[0], special, sources, 0)
+    assert "On average 0% of a row rests on the end symbol" in covered(rows[0], special, sources, 0, "German")

@@ -1,38 +1,67 @@
+"""What saves figures: every chart has it, its colours are the theme's, and what it brings may be passed on."""
+
 from __future__ import annotations
 
-import altair as alt
-import numpy as np
+import hashlib
+import json
+import re
+import tomllib
+import zlib
+from pathlib import Path
+
 import pytest
 
-from pages.ui.figures import cells, matrix
-from pages.ui.payload import decimals
-from transformer.analysis.view import view_of
-from transformer.trace import KINDS
+from pages.ui.components.bundle import BUNDLES, script
+from pages.ui.components.exporter import FONTS, colours, fonts
+from pages.ui.components.wire import unframe
+
+ROOT = Path(__file__).parents[3]
+ASSETS = ROOT / "assets"
+THEMES = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))["theme"]
 
 
-@pytest.fixture(scope="module")
-def trace(small_translator):
-    return small_translator.read("The dog and the dog.", "Der Hund und der Hund.")
+def test_every_chart_is_drawn_where_it_gets_its_menu():
+    for path in (ROOT / "pages").rglob("*.py"):
+        if path.name != "save_as.py":
+            drawn = re.findall(r"\.(?:altair|plotly|vega_lite|line|bar|scatter|area)_chart\(", path.read_text("utf-8"))
+            assert not drawn, f"{path.name}: draw it with pages/ui/components/save_as.py"
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_cells_say_what_the_tensor_says(trace, kind):
-    view = view_of(trace, kind)
-    table = cells(view, 1, 2)
-    for row, column, weight in zip(table["row"], table["column"], table["weight"], strict=True):
-        if view.mask[row - 1, column - 1]:
-            assert weight == f"{decimals(trace.attention(kind)[1, 2, row - 1, column - 1]):.4f}"
-        else:
-            assert weight == "masked"
-    assert len(table) == view.mask.size
+def test_the_light_theme_of_the_scripts_is_the_apps():
+    source = (ASSETS / "shared" / "colours.js").read_text(encoding="utf-8")
+    named = dict(re.findall(r'"--st-([\w-]+)": "(#\w{6})"', source.partition("LIGHT_THEME = {")[2].partition("}")[0]))
+    assert named == {
+        re.sub("[A-Z]", lambda match: f"-{match[0].lower()}", name): colour
+        for name, colour in THEMES["light"].items() if isinstance(colour, str)
+    }
 
 
-def test_a_matrix_has_positions_for_axes_and_its_first_row_on_top():
-    values = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
-    labels = ['"];alert(1)//</script><b>x', "dog", "dog"]
-    spec = matrix(values, ["a", "a"], labels, name="score", scale=alt.Scale(domain=[0, 6])).to_dict()
-    table = next(iter(spec["datasets"].values()))
-    places = [(row["row"], row["column"], row["value"]) for row in table]
-    assert places[:4] == [(1, 1, 1), (1, 2, 2), (1, 3, 3), (2, 1, 4)]
-    assert spec["encoding"]["x"]["field"] == "column" and "sort" not in spec["encoding"]["y"]
-    assert spec["encoding"]["x"]["axis"]["labelExpr"].startswith('["\\"];alert(1)//</script><b>x", ')
+def test_every_colour_of_the_dark_theme_has_a_light_one():
+    pairs = colours()
+    assert len(dict(pairs)) == len(pairs), "one dark colour would be two light ones"
+    assert all(re.fullmatch("#[0-9a-f]{6}", colour) for pair in pairs for colour in pair)
+    assert dict(pairs)[THEMES["dark"]["textColor"]] == THEMES["light"]["textColor"]
+    assert set(THEMES["dark"]["chartCategoricalColors"]) <= set(dict(pairs))
+
+
+def test_the_fonts_come_whole():
+    header, body = unframe(fonts())
+    files, start = zlib.decompress(body), 0
+    for font, name in zip(header["fonts"], FONTS, strict=True):
+        assert files[start : start + font["size"]] == (ASSETS / "fonts" / name).read_bytes()
+        start += font["size"]
+    assert start == len(files) and json.dumps(header)
+
+
+@pytest.mark.parametrize("file", sorted([*(ASSETS / "fonts").glob("*.ttf"), *(ASSETS / "vendor").glob("*.js")]),
+                         ids=lambda path: path.name)
+def test_what_others_made_is_unchanged_and_comes_with_its_licence(file):
+    assert list(file.parent.glob(f"{file.stem.partition('-')[0]}-LICENSE*"))
+    listed = (file.parent / "README.md").read_text(encoding="utf-8")
+    assert hashlib.sha256(file.read_bytes()).hexdigest() in listed
+
+
+def test_libraries_come_before_what_uses_them_and_only_there():
+    source = script("pdf_writer")
+    assert 0 < source.index("jsPDF - PDF Document creation") < source.index("class PdfWriter")
+    assert [name for name, bundle in BUNDLES.items() if "libraries" in bundle] == ["pdf_writer"]

@@ -4,27 +4,46 @@ import json
 
 import numpy as np
 import pytest
+from streamlit.testing.v1 import AppTest
 
-from pages.ui.figures import matrix
-from pages.ui.heatmap import POSITIVE, SHARE, SIGNED, colours_of, heatmap
-from pages.ui.inside.picture import MASKED, picture
-from pages.ui.numbers import frame, numbered
-from pages.ui.written import written
+from pages.ui.charts.heatmap import POSITIVE, SHARE, SIGNED, colours_of, heatmap
+from pages.ui.charts.matrix import matrix
+from pages.ui.charts.palette import sequential
+from pages.ui.charts.tables import frame, numbered
+from pages.ui.charts.thumbnail import thumbnail
+from pages.ui.text.number_format import formatted
 
 VALUES = np.array([[1.0, -2.0, 0.5], [0.0, -np.inf, 4.0]])
+# Of a masked cell.
+GREY = [139, 147, 163]
 HOSTILE = ["<b>x</b>", "&amp; a label that goes on and on and on", "dog"]
 
 
 def test_a_heatmap_has_its_first_row_on_top_and_says_what_is_masked():
     figure = heatmap(VALUES, titles=("row", "column"), name="value", columns=HOSTILE)
     trace, masked = figure.data
-    assert figure.layout.yaxis.range == (1.5, -0.5) and figure.layout.xaxis.range == (-0.5, 2.5)
+    assert figure.layout.yaxis.range == (1.5, -0.5) and figure.layout.xaxis.range == (0.5, 3.5)
     assert np.isnan(trace.z[1, 1]) and trace.z[0, 1] == -2 and "%{z:.4f}" in trace.hovertemplate
     assert np.argwhere(np.isfinite(masked.z)).tolist() == [[1, 1]] and "masked" in masked.hovertemplate
     assert (trace.zmin, trace.zmax) == (-4, 4), "0 is in the middle"
+    assert (trace.y0, trace.x0) == (masked.y0, masked.x0) == (0, 1), "labelled positions count from 1"
+    assert figure.layout.xaxis.tickvals == (1, 2, 3)
     assert figure.layout.xaxis.ticktext[0] == "&lt;b&gt;x&lt;/b&gt;"
     assert figure.layout.xaxis.ticktext[1].startswith("&amp;amp;") and figure.layout.xaxis.ticktext[1].endswith("…")
     assert (figure.layout.yaxis.title.text, figure.layout.xaxis.title.text) == ("row", "column")
+
+
+def test_a_square_map_has_cells_as_high_as_wide():
+    figure = heatmap(np.ones((4, 7)), titles=("r", "c"), name="v", square=True)
+    assert figure.layout.yaxis.scaleanchor == "x" and figure.layout.xaxis.constrain == "domain"
+    assert heatmap(VALUES, titles=("r", "c"), name="v").layout.yaxis.scaleanchor is None
+    for shape in ((4, 7), (7, 4), (200, 3)):
+        pixels = thumbnail(np.arange(np.prod(shape)).reshape(shape), square=True)
+        assert pixels.shape[0] * shape[1] == pixels.shape[1] * shape[0], "no cell is stretched"
+    for size in (3, 12, 128):
+        labels = [str(number) for number in range(size)]
+        drawn = matrix(np.ones((size, 2)), labels, labels[:2], name="v", scale=sequential(), square=True).to_dict()
+        assert drawn["width"] * size == drawn["height"] * 2 and drawn["autosize"] == "pad"
 
 
 @pytest.mark.parametrize(("colours", "least", "most"), [(SIGNED, -4, 4), (POSITIVE, 0, 4), (SHARE, 0, 1)])
@@ -40,15 +59,15 @@ def test_colours_follow_the_signs():
 
 
 def test_a_picture_has_every_cell():
-    pixels = picture(VALUES)
+    pixels = thumbnail(VALUES)
     assert pixels.dtype == np.uint8 and pixels.shape == (120, 510, 3)
-    assert (pixels[60:, 170:340] == MASKED).all() and not (pixels[:60] == MASKED).all(axis=-1).any()
+    assert (pixels[60:, 170:340] == GREY).all() and not (pixels[:60] == GREY).all(axis=-1).any()
     zero, most = pixels[60, 0], pixels[60, -1]
-    assert (zero == 247).all() and tuple(most) == (103, 0, 31)
-    share = picture(np.array([[0.0, 1.0]]), share=True)
+    assert (zero == 247).all() and tuple(most) == (178, 24, 43)
+    share = thumbnail(np.array([[0.0, 1.0]]), share=True)
     assert tuple(share[0, 0]) == (68, 1, 84) and tuple(share[0, -1]) == (253, 231, 37)
-    assert picture(np.zeros((1, 1))).shape[2] == 3
-    assert picture(np.zeros((300, 2000))).shape == (300, 2000, 3), "no cell is left out"
+    assert thumbnail(np.zeros((1, 1))).shape[2] == 3
+    assert thumbnail(np.zeros((300, 2000))).shape == (300, 2000, 3), "no cell is left out"
 
 
 def test_the_table_says_the_same():
@@ -78,7 +97,7 @@ def test_the_words_of_a_painted_matrix_have_the_themes_colour(size, renderer, pi
     (-2.5, 1, "-2.5"),
 ])
 def test_a_small_number_is_told_from_none(value, digits, text):
-    assert written(value, digits) == text
+    assert formatted(value, digits) == text
 
 
 def test_masked_cells_of_a_matrix_are_said_and_coloured():
@@ -97,3 +116,18 @@ def test_masked_cells_of_a_matrix_are_said_and_coloured():
     )
     assert framed["transform"] == [{"filter": "datum.row == 2 && datum.column == 1"}]
     assert cells["encoding"]["y"]["title"] == "from" and cells["encoding"]["x"]["title"] == "to"
+
+
+@pytest.mark.parametrize(("smallest", "form"), [(0.25, "%.6f"), (4e-8, "%.8f"), (4e-10, "%.4e"), (0.0, "%.6f")])
+def test_the_numbers_of_a_table_have_as_many_decimals_as_each_other(smallest, form):
+    def page(smallest: float) -> None:
+        import pandas as pd
+
+        from pages.ui.charts.tables import show_table
+
+        show_table(pd.DataFrame({"row": ["a", "b"], "weight": [0.5, smallest], "norm": [1.5, 2.0]}), "table")
+
+    (node,) = AppTest.from_function(page, args=(smallest,)).run().dataframe
+    reported = json.loads(node.proto.columns)
+    assert reported["weight"]["type_config"]["format"] == form
+    assert reported["norm"]["type_config"]["format"] == (form if form.endswith("f") else "%.6f")

@@ -3,19 +3,21 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pages.ui.choice import Choice
-from pages.ui.inside.diagram import diagram
-from pages.ui.inside.example import example_table
-from pages.ui.inside.norms import size_chart, size_table, spread_table
-from pages.ui.inside.selection import chosen_cell
-from pages.ui.inside.stage import pieces_table, shape, sheet
-from pages.ui.inside.sums import product_table, softmax_table, term_table, value_table
-from pages.ui.inside.triangle import UNMASKED, future_share, leak_table
-from pages.ui.inside.way import SECTIONS, folded, section_of
-from transformer.analysis.cell import cell
-from transformer.analysis.contributions import contributions
-from transformer.analysis.residual import stream_sizes, sublayer
-from transformer.analysis.stages import stages
+from pages.ui.head_picker import picked_cell
+from pages.ui.inside.cell_tables import product_table, softmax_table, term_table, value_table
+from pages.ui.inside.mask import UNMASKED, future_share, leak_table
+from pages.ui.inside.norm_and_residual import size_chart, size_table, spread_table
+from pages.ui.inside.norm_diagram import diagram
+from pages.ui.inside.stage_matrix import pieces_table, shape, sizes, stage_matrix
+from pages.ui.inside.stage_sentences import SENTENCES, plain_sentence
+from pages.ui.inside.stages import SECTIONS, folded, section_of, square
+from pages.ui.inside.worked_example import example_table
+from pages.ui.params.attention import AttentionParams
+from transformer.analysis.replay.cell import cell
+from transformer.analysis.replay.contributions import contributions
+from transformer.analysis.replay.residual import stream_sizes, sublayer
+from transformer.analysis.replay.stages import stages
+from transformer.languages import LANGUAGES
 from transformer.trace import KINDS
 
 
@@ -32,7 +34,7 @@ def test_what_is_drawn_of_a_stage_is_its_tensor(shaped_translator, shaped_trace)
             table = pieces_table(stage, shaped_trace, shaped_translator.tokenizer)
             assert list(table["id in the vocabulary"]) == stage.array[0].tolist()
             continue
-        drawn = sheet(stage, shaped_trace, shaped_translator.tokenizer)
+        drawn = stage_matrix(stage, shaped_trace, shaped_translator.tokenizer, LANGUAGES)
         array = stage.array.reshape(stage.array.shape[-2:])
         if stage.key.startswith("generator"):
             assert drawn.note and drawn.values.shape[1] == len(drawn.columns) < array.shape[1]
@@ -42,6 +44,32 @@ def test_what_is_drawn_of_a_stage_is_its_tensor(shaped_translator, shaped_trace)
         assert len(drawn.rows) == len(drawn.values)
         assert drawn.columns is None or len(drawn.columns) == drawn.values.shape[1]
         assert folded(stage.formula).count("{") == folded(stage.formula).count("}")
+
+
+def test_every_stage_has_a_plain_sentence_of_its_own(shaped_translator, shaped_trace):
+    config = shaped_translator.config
+    said = {
+        stage.key: plain_sentence(stage.key, sizes(config, shaped_trace), config.heads, LANGUAGES)
+        for stage in stages(shaped_trace, shaped_translator.weights())
+    }
+    for key, sentence in said.items():
+        assert sentence.endswith(".") and "{" not in sentence and len(sentence.split()) <= 25, key
+    words = [sentence for key, sentence in said.items() if key.startswith(("encoder.self_attention", "generator"))]
+    assert len(set(words)) == len(words), "two steps of one part are not told alike"
+    assert f"cut into {len(shaped_trace.source_pieces)} pieces" in said["encoder.pieces"]
+
+
+def test_every_plain_sentence_belongs_to_a_stage(shipped):
+    """The model that ships has all kinds of stages."""
+    keys = [stage.key for stage in stages(shipped.trace("A dog", details=True), shipped.weights())]
+    for name in SENTENCES:
+        assert any(key == name or key.endswith(f".{name}") for key in keys), name
+
+
+def test_maps_of_pieces_by_pieces_are_square(shaped_translator, shaped_trace):
+    for stage in stages(shaped_trace, shaped_translator.weights()):
+        last = stage.letters.rpartition(", ")[2]
+        assert square(stage) == (last in "ST"), stage.key
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -64,7 +92,7 @@ def test_the_sums_on_the_page_recompute(shaped_translator, shaped_trace, kind):
     numbers = values.filter(regex=r"^v\d").to_numpy()
     np.testing.assert_allclose(numbers[:-2].sum(axis=0), numbers[-2])
     np.testing.assert_allclose(numbers[-2], numbers[-1], atol=1e-5)
-    np.testing.assert_array_equal(numbers[-1], shaped_trace.details[f"{kind}_outputs"][1, 2, 3])
+    np.testing.assert_array_equal(numbers[-1], shaped_trace.detail(kind, "outputs")[1, 2, 3])
     terms = term_table(found, whole, columns, 3, 2)
     np.testing.assert_allclose(terms["weight"] * terms["norm of v W^O"], terms["norm written"])
     assert terms["norm written"][2] == pytest.approx(np.linalg.norm(found.term))
@@ -77,28 +105,29 @@ def test_the_worked_example():
 
 
 def test_the_cell_is_the_pinned_one_or_the_strongest(copying_translator):
-    trace = copying_translator.translate("The dog and the cat")
+    trace = copying_translator.trace("The dog and the cat")
     weights = trace.encoder[0, 0]
-    row, column = chosen_cell(trace, "encoder", Choice())
+    row, column = picked_cell(trace, "encoder", AttentionParams())
     words = ~np.array([piece.special for piece in trace.source_pieces])
     assert weights[row, column] == weights[:, words].max()
-    assert chosen_cell(trace, "encoder", Choice(rows=(2, 5), columns=(1,))) == (2, 1)
-    assert chosen_cell(trace, "encoder", Choice(rows=(2,))) == (2, 3), "a row looks at the piece after it"
+    assert picked_cell(trace, "encoder", AttentionParams(rows=(2, 5), columns=(1,))) == (2, 1)
+    assert picked_cell(trace, "encoder", AttentionParams(rows=(2,))) == (2, 3), "a row looks at the piece after it"
     last = len(weights) - 1
-    assert chosen_cell(trace, "encoder", Choice(rows=(999,), columns=(999,))) == (last, last)
-    assert chosen_cell(trace, "decoder", Choice(rows=(1,), columns=(4,))) == (1, 4), "a masked cell can be looked at"
+    assert picked_cell(trace, "encoder", AttentionParams(rows=(999,), columns=(999,))) == (last, last)
+    masked = AttentionParams(rows=(1,), columns=(4,))
+    assert picked_cell(trace, "decoder", masked) == (1, 4), "a masked cell can be looked at"
 
 
 def test_without_the_mask_the_future_leaks(shaped_translator, shaped_trace):
     text = shaped_trace.source_text, shaped_trace.target_text
-    without = shaped_translator.read(*text, details=True, options=UNMASKED)
+    without = shaped_translator.trace(*text, details=True, interventions=UNMASKED)
     assert not future_share(shaped_trace, shaped_trace.decoder_mask).any()
     shares = future_share(without, shaped_trace.decoder_mask)
     assert (shares[..., :-1] > 0).all() and not shares[..., -1].any()
     table = leak_table(shaped_trace, without, 1, 2)
     np.testing.assert_array_equal(table["on the future"], shares[1, 2])
     np.testing.assert_array_equal(table["log-prob. with mask"], shaped_trace.log_probs)
-    again = shaped_translator.read(*text, details=True)
+    again = shaped_translator.trace(*text, details=True)
     assert again.equals(shaped_trace), "the next run without the option gives the first numbers back, bit for bit"
 
 
@@ -110,7 +139,7 @@ def test_norm_and_stream_are_the_traces(shaped_translator, shaped_trace, stack):
     np.testing.assert_allclose(table["mean normalised"], 0, atol=1e-9)
     assert not np.signbit(table["mean normalised"]).any(), "no minus 0"
     np.testing.assert_allclose(table["dev. normalised"], 1, atol=1e-3)
-    stream = shaped_trace.details[f"{stack}_residual"]
+    stream = shaped_trace.residual_stream(stack)
     sizes = size_table(stream_sizes(shaped_trace, weights, stack), stack)
     np.testing.assert_allclose(sizes["residual stream"], np.linalg.norm(stream, axis=-1).mean(axis=1), rtol=1e-5)
     assert len(sizes) == len(stream) and sizes["after"].iloc[-1] == "2 FFN"

@@ -2,20 +2,35 @@ from __future__ import annotations
 
 import pytest
 
-from pages.ui.labels import column_labels, row_labels, titles
+from pages.ui.text.labels import column_labels, row_labels, titles
 from transformer.analysis.view import axes_of
 
 
 @pytest.fixture(scope="module")
 def trace(small_translator):
-    return small_translator.read("The dog and the dog.", "Der Hund und der Hund.")
+    return small_translator.trace("The dog and the dog.", "Der Hund und der Hund.")
 
 
 def test_a_decoder_row_names_what_it_reads_and_what_it_predicts(trace):
     axes = axes_of(trace, "decoder", words=True)
-    assert row_labels(axes)[0].startswith("in: <s> start → out: ␣")
-    assert row_labels(axes)[2].startswith("in: Hund → out: ")
+    rows = row_labels(axes)
+    assert rows[0].startswith("in: <s> start → out: ") and rows[2].startswith("in: Hund → out: ")
     assert column_labels(axes)[:3] == ["<s> start", "Der", "Hund"]
+    # What is predicted reads as it stands in the text.
+    assert rows[-1].endswith(". </s> end") and not any("␣" in row for row in rows)
+    assert all(row.split(" → out: ")[1].replace("…", "") in "Der Hund und der Hund. </s> end" for row in rows)
+    assert row_labels(axes_of(trace, "decoder"))[0].startswith("in: <s> start → out: ␣")
+
+
+def test_dots_stand_for_the_letters_of_a_word_that_another_row_predicts(shipped):
+    trace = shipped.trace("He lost his umbrella stand.", "Er verlor seinen Schirmständer gestern, ja.")
+    assert [piece.text for piece in trace.predicted_pieces][3:7] == ["▁Schirm", "st", "änder", "▁gestern"]
+    for kind in ("decoder", "cross"):
+        rows = row_labels(axes_of(trace, kind, words=True))
+        assert "in: seinen → out: Schirm…" in rows and "in: Schirmständer → out: …ständer gestern" in rows
+        # Punctuation ends a word, and is no part of it.
+        assert "in: gestern, → out: , ja" in rows
+    assert not any("…" in row for row in row_labels(axes_of(trace, "decoder")))
 
 
 def test_an_encoder_row_names_its_piece(trace):

@@ -4,18 +4,19 @@ import numpy as np
 import pytest
 
 from pages.ui.positions.addition import norm_chart, norm_table
+from pages.ui.positions.alternatives import learned_products
 from pages.ui.positions.curves import curves, wave_table
-from pages.ui.positions.matters import WITHOUT
-from pages.ui.positions.order import moved_pieces, shuffle
-from pages.ui.positions.others import learned_products
-from transformer.analysis.embedding import embedded_text
-from transformer.analysis.positions import sinusoids
+from pages.ui.positions.shuffle import moved_pieces, shuffle
+from pages.ui.positions.shuffled import WITHOUT, times
+from transformer.analysis.replay.embedding import embedded_text
 from transformer.analysis.words import word_groups
+from transformer.sinusoids import sinusoids
 
 
 def test_curves_are_the_encoding():
     table = sinusoids(100, 20)[:, 4:8]
     figure = curves(table, [4, 5, 6, 7], [2, 3], 1.0)
+    assert {line.x0 for line in figure.data} == {1}, "positions count from 1"
     for line, column in zip(figure.data, table.T, strict=True):
         np.testing.assert_array_equal(line.y, column)
     assert [line.name for line in figure.data] == ["dimension 4", "dimension 5", "dimension 6", "dimension 7"]
@@ -25,7 +26,7 @@ def test_curves_are_the_encoding():
 def test_wavelengths_are_named():
     table = wave_table(512, [0, 1, 510, 511])
     np.testing.assert_allclose(table["wavelength, positions"], [2 * np.pi, 2 * np.pi, 60_611.4, 60_611.4], rtol=1e-5)
-    assert table["function"].iloc[3] == "cos(position · 10000^(−510/512))"
+    assert table["function"].iloc[3] == "cos(pos · 10000^(−510/512))"
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -49,13 +50,18 @@ def test_without_positions_a_shuffled_sentence_has_shuffled_attention(small_tran
     text = "The old man reads a book in the garden"
     mixed = shuffle(text, 3)
     before, after = (
-        small_translator.translate(each, options=WITHOUT) for each in (text, mixed.text)
+        small_translator.trace(each, interventions=WITHOUT) for each in (text, mixed.text)
     )
     moved = moved_pieces(before.source_pieces, after.source_pieces, word_groups(before.source_pieces), mixed.order)
     assert sorted(moved) == list(range(len(before.source_pieces)))
     np.testing.assert_allclose(before.encoder[:, :, moved][..., moved], after.encoder, atol=1e-5)
     other = moved_pieces(before.source_pieces[1:], after.source_pieces, word_groups(before.source_pieces), mixed.order)
     assert other is None
+
+
+def test_a_factor_that_nobody_can_picture_is_a_power_of_ten():
+    assert [times(np.log(factor)) for factor in (1.5, 20, 9_000)] == ["1.5 times", "20.0 times", "9000.0 times"]
+    assert times(40.7) == "about 10¹⁸ times"
 
 
 def test_learned_positions_come_from_the_model(shaped_translator):
@@ -71,11 +77,11 @@ def test_learned_positions_come_from_the_model(shaped_translator):
 
 
 def test_norms_are_those_of_the_trace(small_translator):
-    trace = small_translator.translate("A dog.", details=True)
+    trace = small_translator.trace("A dog.", details=True)
     text = embedded_text(trace, small_translator.weights(), "encoder")
     labels = [f"<b>{number}" for number in range(len(text.pieces))]
     table = norm_table(text, labels)
-    np.testing.assert_allclose(table["sum"], np.linalg.norm(trace.details["encoder_residual"][0], axis=-1), atol=1e-6)
+    np.testing.assert_allclose(table["sum"], np.linalg.norm(trace.residual_stream("encoder")[0], axis=-1), atol=1e-6)
     np.testing.assert_allclose(table["position"], np.sqrt(32 / 2))
     np.testing.assert_allclose(table["scaled embedding"], np.sqrt(32) * table["embedding"])
     squares = table["scaled embedding"] ** 2 + table["position"] ** 2

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from transformer.tokenizer import END
-from transformer.training.data import PieceData, overlap, read_pairs, typed_carelessly, vary
+from transformer.training.data import PieceData, augment, overlap, read_pairs, typed_carelessly, without
+from transformer.training.run_folder import read_data
 
 PAIRS = [("The dog.", "Der Hund."), ("I have a dream.", "Ich habe einen Traum."), ("Yes!", "Ja!")]
 
@@ -36,6 +37,20 @@ def test_a_file_that_has_no_pairs_is_named(tmp_path):
             read_pairs(tmp_path / name)
 
 
+def test_a_line_that_is_no_utf8_is_named(tmp_path):
+    (tmp_path / "a.tsv").write_bytes("one\teins\nfive\tfünf\n".encode("latin-1"))
+    with pytest.raises(ValueError, match="a.tsv, line 2: this is no UTF-8 text"):
+        read_pairs(tmp_path / "a.tsv")
+
+
+def test_what_is_held_out_is_left_out_on_both_sides():
+    pairs = [*PAIRS, ("Yes indeed.", "JA"), ("A dog!", "Ein Hund!")]
+    held_out = [("yes", "ja."), ("i have a dream", "?")]
+    assert overlap(pairs, held_out) == ["yes", "i have a dream", "ja."]
+    kept = without(pairs, held_out)
+    assert kept == [PAIRS[0], pairs[-1]] and not overlap(kept, held_out)
+
+
 def test_careless_typing():
     assert typed_carelessly(("Is it Tom?", "Ist es Tom?")) == ("is it tom", "Ist es Tom?")
     assert typed_carelessly(("...", "...")) == ("...", "...")
@@ -43,7 +58,7 @@ def test_careless_typing():
 
 def test_variations_are_added_in_their_shares():
     pairs = PAIRS * 20
-    more = vary(pairs, careless=0.5, joined=0.25, rng=np.random.default_rng(1))
+    more = augment(pairs, careless=0.5, joined=0.25, rng=np.random.default_rng(1))
     assert more[:60] == pairs
     careless, joined = more[60:90], more[90:]
     assert set(careless) <= {typed_carelessly(pair) for pair in pairs} and len(joined) == 15
@@ -54,8 +69,9 @@ def test_variations_are_added_in_their_shares():
 def test_pieces_come_back_as_they_were_put_in(tokenizer, tmp_path):
     data = PieceData.of([*PAIRS, ("long " * 50, "lang")], tokenizer, max_pieces=40)
     assert len(data) == 3, "the long pair is left out"
-    data.save(tmp_path / "data.npz")
-    loaded = PieceData.load(tmp_path / "data.npz")
+    data.save(tmp_path / "data.npz", tokenizer.fingerprint)
+    loaded, fingerprint = read_data(tmp_path / "data.npz")
+    assert fingerprint == tokenizer.fingerprint
     for (source, target), (first, second) in zip(PAIRS, loaded, strict=True):
         assert first.tolist() == tokenizer.encode_ids(source)
         assert tokenizer.decode(second.tolist()) == target and second[-1] == END

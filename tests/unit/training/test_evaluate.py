@@ -3,7 +3,9 @@ from __future__ import annotations
 import torch
 
 from transformer.checkpoint import load_checkpoint
-from transformer.decoding import beam_search, greedy, hypotheses
+from transformer.decoding.beam import beam_search
+from transformer.decoding.greedy import greedy
+from transformer.decoding.hypotheses import hypotheses
 from transformer.training.evaluate import score, translate_all
 
 TEXTS = ["The old man reads a book in the garden.", "I have a dream.", "Where did you learn it?", "The dog."]
@@ -21,11 +23,11 @@ def test_translations_come_in_the_order_of_the_sentences(model_folder):
             # The batch's limit is that of its longest sentence.
             limit = 2 * max(len(tokenizer.encode_ids(each)) for each in TEXTS) + 10
             with torch.inference_mode():
-                memory = model.encode(source, real)
+                cache = model.start_cache(model.encode(source, real), real)
                 if beam == 1:
-                    pieces = [int(step.predicted) for step in greedy(model, memory, real, limit=limit)]
+                    pieces = [int(step.predicted) for step in greedy(model, cache, limit=limit)]
                 else:
-                    pieces = hypotheses(beam_search(model, memory, real, size=beam, limit=limit), 1)[0][0].pieces
+                    pieces = hypotheses(beam_search(model, cache, beam_size=beam, limit=limit), 1)[0][0].pieces
             expected.append(tokenizer.decode(pieces))
         assert translate_all(model, tokenizer, TEXTS, "cpu", beam=beam) == expected
 

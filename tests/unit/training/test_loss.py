@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 
 from transformer.config import TransformerConfig
-from transformer.model import build
+from transformer.model.transformer import build
 from transformer.tokenizer import PAD
 from transformer.training.batching import Batch
 from transformer.training.loss import PORTION, SummedLoss, positions_to_predict

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
 import csv
+import math
 import os
 import random
+import resource
+import signal
 import socket
 import subprocess
 import sys
@@ -10,13 +13,16 @@ from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import save_file
 
-from transformer.checkpoint import CURVE, load_checkpoint, read_tensors
+from transformer.checkpoint import load_checkpoint
+from transformer.model_files import CURVE, copy_weights, read_tensors
+from transformer.training.config import TrainConfig
+from transformer.training.distributed import Process, process_group
 from transformer.training.evaluate import evaluate
 from transformer.training.prepare import prepare
-from transformer.training.processes import Process
-from transformer.training.recipe import Recipe
-from transformer.training.trainer import STATE, Trainer, average
+from transformer.training.run_folder import STATE, RunFolder
+from transformer.training.trainer import DivergedError, Trainer, average
 
 ROOT = Path(__file__).parents[3]
 TINY = {
@@ -54,11 +60,11 @@ def run(prepared, tmp_path):
 
 
 def trainer(run, start=None, **changes):
-    return Trainer(run, Recipe(**{**TINY, **changes}), Process(0, 1, torch.device("cpu")), start)
+    return Trainer(run, TrainConfig(**{**TINY, **changes}), Process(0, 1, torch.device("cpu")), start)
 
 
 def test_learns_a_dictionary(run, prepared):
-    trainer(run, steps=400, learning_rate=0.01, dropout=0.0, label_smoothing=0.0, warmup=10).train()
+    trainer(run, steps=400, micro_batches=1, learning_rate=0.01, dropout=0.0, label_smoothing=0.0, warmup=10).train()
     scores = evaluate(run / "model", prepared / "dev.tsv", device="cpu")
     assert scores.sentences == 20 and scores.chrf > 90
     assert "nrefs:1" in scores.bleu_signature and "version" in scores.chrf_signature
@@ -78,7 +84,7 @@ def test_an_interrupted_run_computes_what_an_uninterrupted_one_does(run, tmp_pat
         assert torch.equal(one, other), name
 
 
-def test_a_run_is_not_resumed_with_another_recipe(run):
+def test_a_run_is_not_resumed_with_another_config(run):
     training = trainer(run)
     training.take_step()
     training._save()
@@ -88,7 +94,7 @@ def test_a_run_is_not_resumed_with_another_recipe(run):
 
 
 def test_a_run_can_start_with_a_models_weights(run, tmp_path_factory):
-    trainer(run, steps=4).train()
+    trainer(run, steps=4, average=1).train()
     other = tmp_path_factory.mktemp("other")
     for name in ("tokenizer.model", "train.npz", "validation.npz"):
         (other / name).write_bytes((run / name).read_bytes())
@@ -101,9 +107,126 @@ def test_a_run_can_start_with_a_models_weights(run, tmp_path_factory):
         trainer(other, start=run / "model", d_ff=32)
 
 
-def test_a_run_does_not_start_with_a_model_of_another_vocabulary(run):
-    with pytest.raises(ValueError, match="another vocabulary .* give --from .* to `prepare` too"):
-        trainer(run, start=ROOT / "assets/models/en-de")
+
+def test_a_run_can_start_with_a_model_of_another_vocabulary(run, prepared, tmp_path):
+    """A piece of both vocabularies keeps its row, a new one gets the mean of those that spelt it."""
+    trainer(run, steps=4, average=1).train()
+    given = load_checkpoint(run / "model")
+    other = tmp_path / "other"
+    prepare(other, data=[prepared / "train.tsv"], validation=prepared / "dev.tsv", vocabulary=410)
+    again = trainer(other, start=run / "model")
+    old, new = given.tokenizer, again.tokenizer
+    weights = dict(again.model.named_parameters())
+    rows, biases = given.model.source_embedding.weight, given.model.generator.bias
+    for name, expected in (("source_embedding.weight", rows), ("generator.bias", biases)):
+        shared = new.texts.index("e")
+        torch.testing.assert_close(weights[name][shared], expected[old.texts.index(new.texts[shared])])
+        piece = new.texts.index("▁Katze")
+        spelt = old.spell("▁Katze")
+        assert len(spelt) > 1 and old.decode(spelt) == "Katze"
+        torch.testing.assert_close(weights[name][piece], expected[spelt].mean(dim=0))
+    for name, parameter in given.model.named_parameters():
+        if parameter.shape == weights[name].shape:
+            torch.testing.assert_close(weights[name], parameter)
+    assert math.isfinite(again.take_step()[0])
+
+
+@pytest.mark.parametrize("changes", [{"learning_rate": 1e30}, {"learning_rate": 1e12, "warmup": 0}])
+def test_a_run_that_diverges_stops_and_keeps_its_last_checkpoint(run, changes):
+    with pytest.raises(DivergedError, match="diverged: .* it has no checkpoint yet.* lower --learning-rate"):
+        trainer(run, steps=40, **changes).train()
+    assert not (run / STATE).exists() and not (run / "model").exists()
+
+
+def test_a_loss_that_is_not_finite_changes_nothing(run):
+    training = trainer(run, steps=40)
+    training.take_step()
+    training._save()
+    with torch.no_grad():
+        training.model.decoder_norm.bias[0] = math.inf
+    before = {name: parameter.clone() for name, parameter in training.model.named_parameters()}
+    with pytest.raises(DivergedError, match="loss of step 2 is (nan|inf); its last checkpoint is of step 1"):
+        training.train()
+    for name, parameter in training.model.named_parameters():
+        assert torch.equal(parameter, before[name]), name
+    with pytest.raises(DivergedError, match="weights that are not finite"):
+        training._save()
+    assert trainer(run, steps=40).step == 1
+
+
+def test_the_finished_model_is_the_average_with_the_lowest_validation_loss(run):
+    training = trainer(run, steps=30, average=3, learning_rate=0.01, save_minutes=0.0)
+    while training.step < 30:
+        training.take_step()
+        if training.step in (2, 29, 30):
+            training._save()
+    training.train()
+    kept = RunFolder(run).last_weights()
+    assert len(kept) == 3
+    losses = []
+    for count in (1, 2, 3):
+        copy_weights(average(kept[-count:]), training.model)
+        losses.append(training.validation_loss())
+    best = losses.index(min(losses)) + 1
+    assert best < 3, "the weights of step 2 are no help"
+    expected = average(kept[-best:])
+    for name, parameter in load_checkpoint(run / "model").model.named_parameters():
+        torch.testing.assert_close(parameter, expected[name], atol=1e-3, rtol=1e-3)
+
+
+def test_a_step_of_more_than_all_data_is_refused(run):
+    with pytest.raises(ValueError, match="--micro-batches must be at most"):
+        trainer(run, micro_batches=1000)
+
+
+def damage(path, how):
+    content = path.read_bytes()
+    middle = len(content) // 2
+    if how == "altered":
+        content = content[:middle] + bytes([content[middle] ^ 4]) + content[middle + 1 :]
+    path.write_bytes({"empty": b"", "truncated": content[:middle]}.get(how, content))
+
+
+@pytest.mark.parametrize("how", ["empty", "truncated", "altered"])
+@pytest.mark.parametrize("name", ["train.npz", "validation.npz", STATE])
+def test_a_damaged_file_of_a_run_is_named(run, name, how):
+    trainer(run, steps=2).train()
+    damage(run / name, how)
+    with pytest.raises(ValueError, match=f"{name}.*(is damaged|was altered or damaged)"):
+        trainer(run, steps=4)
+
+
+def test_a_state_without_metadata_is_damaged(run):
+    trainer(run, steps=2).train()
+    save_file(read_tensors(run / STATE)[0], run / STATE)
+    with pytest.raises(ValueError, match="is damaged: delete it to begin again"):
+        trainer(run, steps=4)
+
+
+def test_data_of_another_vocabulary_is_refused(run):
+    (run / "tokenizer.model").write_bytes((ROOT / "assets/models/en-de/tokenizer.model").read_bytes())
+    with pytest.raises(ValueError, match="train.npz was prepared with another vocabulary"):
+        trainer(run)
+
+
+def test_a_folder_that_was_not_prepared_is_named(tmp_path):
+    with pytest.raises(ValueError, match="no prepared run in .*: call `prepare"):
+        trainer(tmp_path / "nowhere")
+
+
+def test_a_full_disk_is_said_and_the_last_checkpoint_stays(run, monkeypatch):
+    training = trainer(run, steps=2)
+    training.train()
+    before = (run / STATE).read_bytes()
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, resource.RLIM_INFINITY))
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        with pytest.raises(OSError, match="could not be written .* continued from its last checkpoint"):
+            training._save()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        signal.signal(signal.SIGXFSZ, handler)
+    assert (run / STATE).read_bytes() == before and not list(run.glob("*.unfinished"))
 
 
 def test_a_finished_run_leaves_model_log_and_state(run):
@@ -171,62 +294,61 @@ def test_micro_batches_add_up_to_one_step(run):
 
 
 def gradients_of_a_step(training):
-    kept = {}
-    training.optimizer.step = lambda factor: kept.update(
+    gradients = {}
+    training.optimizer.step = lambda factor: gradients.update(
         {name: p.grad.clone() for name, p in training.model.named_parameters()}
     ) or 0.0
     training.take_step()
-    return kept
+    return gradients
 
 
-TWO_PROCESSES = """
-import sys, torch
-from pathlib import Path
-from safetensors.torch import save_file
-from transformer.training.processes import joined_processes
-from transformer.training.recipe import Recipe
-from transformer.training.trainer import Trainer
-torch.set_num_threads(1)
-with joined_processes("cpu") as process:
-    training = Trainer(Path(sys.argv[1]), Recipe(d_model=32, heads=4, layers=1, d_ff=64, batch_pieces=256,
-        micro_batches=4, steps=6, warmup=2, dropout=0.0), process)
+def unsplit_gradients(run, process):
+    """The gradients of a step without dropout and in full precision, and what its loss was summed over."""
+    training = Trainer(run, TrainConfig(**{**TINY, "micro_batches": 4, "dropout": 0.0}), process)
     training._autocast = lambda: torch.autocast("cpu", torch.bfloat16, enabled=False)
-    kept = {}
+    gradients = {}
+
     def keep(factor):
-        kept.update({name: p.grad.clone() for name, p in training.model.named_parameters()})
+        gradients.update({name: p.grad.clone() for name, p in training.model.named_parameters()})
         return 0.0
+
     training.optimizer.step = keep
     loss, pieces, _ = training.take_step()
-    kept["summed"] = torch.tensor([loss, pieces])
-    if process.rank == 0:
-        save_file(kept, sys.argv[2])
+    return gradients | {"summed": torch.tensor([loss, pieces])}
+
+
+SECOND_PROCESS = """
+import sys
+from pathlib import Path
+import torch
+from tests.unit.training.test_trainer import unsplit_gradients
+from transformer.training.distributed import process_group
+torch.set_num_threads(1)
+with process_group("cpu") as process:
+    unsplit_gradients(Path(sys.argv[1]), process)
 """
 
 
-def test_two_processes_give_the_gradients_of_one(run):
-    script = run / "two.py"
-    script.write_text(TWO_PROCESSES)
-    results = []
-    for count in (1, 2):
-        path = run / f"gradients{count}.safetensors"
-        # As torchrun would, but without looking up names: on a machine without a network that can fail. The port is
-        # outside the range from which the system gives ports to whoever asks.
-        loopback = next(name for _, name in socket.if_nameindex() if name.startswith("lo"))
-        shared = os.environ | {
-            "PYTHONPATH": ".", "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": loopback, "WORLD_SIZE": str(count),
-            "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(20_000 + os.getpid() % 10_000),
-        }
-        processes = [
-            subprocess.Popen(
-                [sys.executable, str(script), str(run), str(path)], env=shared | {"RANK": str(rank)},
-                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            )
-            for rank in range(count)
-        ]
-        said = [process.communicate(timeout=300)[0] for process in processes]
-        assert not any(process.returncode for process in processes), "\n".join(said)
-        results.append(read_tensors(path)[0])
-    one, two = results
+def test_two_processes_give_the_gradients_of_one(run, monkeypatch):
+    one = unsplit_gradients(run, Process(0, 1, torch.device("cpu")))
+    # As torchrun would, but without looking up names: on a machine without a network that can fail. The port is
+    # outside the range from which the system gives ports to whoever asks.
+    loopback = next(name for _, name in socket.if_nameindex() if name.startswith("lo"))
+    for name, value in {
+        "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": loopback, "WORLD_SIZE": "2",
+        "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(20_000 + os.getpid() % 10_000), "RANK": "0",
+    }.items():
+        monkeypatch.setenv(name, value)
+    other = subprocess.Popen(
+        [sys.executable, "-c", SECOND_PROCESS, str(run)], env=os.environ | {"RANK": "1"}, cwd=ROOT,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    )
+    try:
+        with process_group("cpu") as process:
+            two = unsplit_gradients(run, process)
+    finally:
+        said = other.communicate(timeout=300)[0]
+    assert other.returncode == 0, said
     assert one.keys() == two.keys() and any(grad.abs().max() > 1e-4 for grad in one.values())
     for name, grad in one.items():
         torch.testing.assert_close(two[name], grad, atol=1e-5, rtol=1e-4)
@@ -234,4 +356,4 @@ def test_two_processes_give_the_gradients_of_one(run):
 
 def test_processes_that_cannot_share_the_batches_are_told(run):
     with pytest.raises(ValueError, match="2 micro-batches cannot be shared out evenly among 3 processes"):
-        Trainer(run, Recipe(**TINY), Process(0, 3, torch.device("cpu")))
+        Trainer(run, TrainConfig(**TINY), Process(0, 3, torch.device("cpu")))

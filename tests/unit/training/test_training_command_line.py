@@ -1,41 +1,102 @@
 from __future__ import annotations
 
 import json
+import logging
 import subprocess
 import sys
 
 import pytest
 
+from transformer.training.__main__ import main, parser
+from transformer.translator import MODEL
+
 
 def command(*arguments):
+    """In a process of its own, which takes seconds to import torch."""
     return subprocess.run(
         [sys.executable, "-m", "transformer.training", *map(str, arguments)], capture_output=True, text=True,
         encoding="utf-8",
     )
 
 
-@pytest.mark.parametrize("name", ["prepare", "train", "evaluate"])
-def test_help(name):
-    done = command(name, "--help")
+COMMANDS = ("prepare", "prepare-language-model", "train", "evaluate", "samples", "vocabulary", "overlap")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help(run_main, name):
+    done = run_main(main, name, "--help")
     assert done.returncode == 0 and "--" in done.stdout
 
 
-def test_from_pairs_to_scores(tmp_path, tokenizer):
+def test_from_pairs_to_scores(tmp_path, tokenizer, run_main, caplog):
     data = tmp_path / "pairs.tsv"
     data.write_text("".join(f"the dog number {i}\tder Hund Nummer {i}\n" for i in range(40)), encoding="utf-8")
+    held_out = tmp_path / "held_out.tsv"
+    held_out.write_text("the dog\tder Hund\nthe dog number 1\tHund 1\n", encoding="utf-8")
     run, given = tmp_path / "run", tmp_path / "given"
     given.mkdir()
     (given / "tokenizer.model").write_bytes(tokenizer.serialized)
-    done = command("prepare", "--run", run, "--data", data, "--validation", data, "--from", given)
+    with caplog.at_level(logging.INFO):
+        done = run_main(main, "prepare", "--run", run, "--data", data, "--validation", held_out, "--from", given)
     assert done.returncode == 0, done.stderr
-    sizes = ("--d-model", 16, "--heads", 2, "--layers", 1, "--d-ff", 16, "--steps", 2, "--batch-pieces", 256)
-    done = command("train", "--run", run, "--device", "cpu", *sizes)
-    assert done.returncode == 0, done.stderr
-    done = command("evaluate", "--model", run / "model", "--data", data, "--device", "cpu", "--beam", 2, "--json")
+    assert "39 pairs, 1 left out" in caplog.text
+    sizes = ("--d-model", 16, "--heads", 2, "--layers", 1, "--d-ff", 16, "--batch-pieces", 256)
+    # Training changes how its process keeps memory.
+    done = command("train", "--run", run, "--device", "cpu", *sizes, "--steps", 2, "--warmup", 1)
+    assert done.returncode == 0 and "step 2 of 2" in done.stderr, done.stderr
+    done = run_main(
+        main, "evaluate", "--model", run / "model", "--data", data, "--device", "cpu", "--beam", 2, "--json"
+    )
     assert done.returncode == 0, done.stderr
     assert {"bleu", "chrf", "bleu_signature", "chrf_signature", "sentences"} <= json.loads(done.stdout).keys()
 
 
-def test_errors_are_one_line(tmp_path):
-    done = command("train", "--run", tmp_path / "nowhere")
+def test_every_option_says_what_it_is():
+    """No line of the help that holds an option alone, without a word about it."""
+    for name in COMMANDS:
+        command = next(action for action in parser("x")._actions if action.dest == "command").choices[name]
+        assert all(len(action.help.split()) > 1 for action in command._actions), name
+
+
+def test_coverage_of_a_vocabulary_and_overlap(tmp_path, run_main):
+    data = tmp_path / "pairs.tsv"
+    data.write_text("because the dog\tweil der Hund\n", encoding="utf-8")
+    done = run_main(main, "vocabulary", "--model", MODEL, "--data", data)
+    assert done.returncode == 0, done.stderr
+    assert [line.split(" running")[0] for line in done.stdout.splitlines()] == ["source: 3", "target: 3"]
+    done = run_main(main, "overlap", "--data", data, "--held-out", data)
+    assert done.stdout.splitlines() == [
+        "2 of 2 held-out sentences are in the training data", "because the dog", "weil der Hund"
+    ]
+
+
+def test_chosen_sentences_are_printed_as_a_card_lists_them(tmp_path, run_main):
+    file = tmp_path / "sentences.txt"
+    file.write_text("I have a dream.\n\nThere are 365 days.\t365\nIt is two.\tzwölf / dreizehn\n", encoding="utf-8")
+    done = run_main(main, "samples", "--model", MODEL, "--sentences", file, "--device", "cpu")
+    assert done.returncode == 0, done.stderr
+    first, second, third, last = done.stdout.splitlines()
+    assert first == "- I have a dream. → *Ich habe einen Traum.*"
+    assert second.endswith("✓ 365") and third.endswith("✗ zwölf / dreizehn") and last == "1 of 2 survive"
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (("--sampled", -1), "--sampled must be at least 0"),
+        (("--vocabulary", 9000), "no vocabulary of 9000 pieces can be made of this text, at most"),
+        (("--held-out", "nowhere.tsv"), "there is no file nowhere.tsv"),
+    ],
+)
+def test_what_prepare_cannot_do_is_one_line(tmp_path, run_main, given, message):
+    for name in ("data", "dev"):
+        (tmp_path / name).write_text(f"the {name}\tdas {name}\n", encoding="utf-8")
+    files = ("--data", tmp_path / "data", "--validation", tmp_path / "dev")
+    done = run_main(main, "prepare", "--run", tmp_path, *files, *given)
+    assert done.returncode == 1 and done.stderr.splitlines()[-1].startswith(f"error: {message}")
+    assert "Traceback" not in done.stderr
+
+
+def test_errors_are_one_line(tmp_path, run_main):
+    done = run_main(main, "train", "--run", tmp_path / "nowhere")
     assert done.returncode == 1 and done.stderr.startswith("error: ") and done.stderr.count("\n") == 1

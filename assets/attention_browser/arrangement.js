@@ -1,0 +1,159 @@
+// One head as it is shown: its rows and columns, and the weight of every cell.
+
+/**
+ * A row or a column: its label, and the positions of its pieces.
+ * @typedef {{ label: string, positions: number[] }} Label
+ */
+/** @typedef {{ rows: Label[], columns: Label[], scaled: boolean }} Arrangement */
+/** @typedef {{ from: string, to: string }} AxisTitles */
+/**
+ * A number of every head, in the order of layers and heads; null where it does not apply. `most` fills the bar.
+ * @typedef {{ key: string, name: string, unit: string, most: number, values: (number | null)[] }} Metric
+ */
+/**
+ * What the server sends of one kind of attention (pages/ui/components/attention_browser.py and attention_payload.py).
+ * @typedef {{
+ *   kind: "encoder" | "decoder" | "cross", title: string, id: string, glance: boolean, quiet: boolean, lecture: string,
+ *   layers: number, heads: number, queries: number, keys: number,
+ *   arrangements: Record<string, Arrangement>, special: number[], doublings: string,
+ *   axes: { pieces: AxisTitles, words: AxisTitles }, texts: { source: string, target: string },
+ *   metrics: Metric[], names: string[], asked: { number: number, choice: Omit<Choice, "heads"> },
+ *   version?: string, edits?: string | null, written?: string,
+ * }} KindHeader
+ */
+/**
+ * One kind of attention: header, codes of the weights [layers, heads, queries, keys], and the heads arranged so far. What
+ * shows a difference also has both of its sides; what shows a run that was changed, all its versions.
+ * @typedef {{
+ *   header: KindHeader, codes: Uint16Array, arranged: Map<string, Arranged>, difference?: { after: KindData, before: KindData },
+ *   versions?: Record<string, KindData>,
+ * }} KindData
+ */
+/**
+ * What is shown and how (pages/ui/params/attention.py); `heads` are those drawn as lines beside the chosen one. `rows` and
+ * `columns` are the positions of the pinned pieces, `threshold` is in hundredths.
+ * @typedef {{
+ *   layer: number, head: number, words: boolean, hide: boolean, scale: string, palette: string, look: string,
+ *   threshold: number, metric: string, rows: number[], columns: number[], heads: number[],
+ * }} Choice
+ */
+/**
+ * One head as the reader asked to see it: rows R, columns C, weights [R * C], which of them are masked, and the largest.
+ * Where it is `signed`, the values are differences, and `largest` is the largest size of those of all heads.
+ * @typedef {{
+ *   rows: Label[], columns: Label[], values: Float32Array, masked: Uint8Array, largest: number, signed?: boolean,
+ * }} Arranged
+ */
+/**
+ * What is pointed at: a cell, a row, a column, or nothing.
+ * @typedef {{ row?: number, column?: number }} Place
+ */
+/**
+ * What is pinned, as indices of rows and columns.
+ * @typedef {{ rows: Set<number>, columns: Set<number> }} Pinned
+ */
+
+/**
+ * The arrangement of rows and columns that the reader chose: pieces or words, with or without start and end symbols.
+ * @param {Pick<Choice, "words" | "hide">} choice
+ */
+function arrangementName(choice) {
+  return (choice.words ? "words" : "pieces") + (choice.hide ? "-hidden" : "");
+}
+
+/**
+ * One head as the reader asked to see it. Attention to a word is the sum over its pieces, from a word the mean; without
+ * some columns, rows are scaled to 1.
+ * @param {KindData} data
+ * @param {Pick<Choice, "words" | "hide">} choice
+ * @param {number} layer
+ * @param {number} head
+ * @returns {Arranged}
+ */
+function arrange(data, choice, layer, head) {
+  const name = arrangementName(choice);
+  const key = `${name}/${layer}/${head}`;
+  const known = data.arranged.get(key);
+  if (known) return known;
+  if (data.difference) return arrangeDifferences(data, data.difference, choice)[layer * data.header.heads + head];
+  const { heads, queries, keys, arrangements, special, doublings } = data.header;
+  const { rows, columns, scaled } = arrangements[name];
+  const first = (layer * heads + head) * queries;
+  const values = new Float32Array(rows.length * columns.length);
+  const masked = new Uint8Array(values.length);
+  let largest = 0;
+  rows.forEach((row, r) => {
+    let total = 0;
+    columns.forEach((column, c) => {
+      let sum = 0;
+      let visible = false;
+      for (const i of row.positions) {
+        const doubled = 2 ** parseInt(doublings[first + i], 16);
+        for (const j of column.positions) {
+          const code = data.codes[(first + i) * keys + j];
+          if (code !== MASKED_CODE) visible = true;
+          sum += weightOf(code) / (special.includes(j) ? 1 : doubled);
+        }
+      }
+      const value = sum / row.positions.length;
+      total += value;
+      values[r * columns.length + c] = value;
+      masked[r * columns.length + c] = visible ? 0 : 1;
+    });
+    for (let c = 0; c < columns.length; c++) {
+      const at = r * columns.length + c;
+      if (scaled) values[at] = total > 0 ? values[at] / total : 0;
+      values[at] = Math.min(1, values[at]);
+      largest = Math.max(largest, values[at]);
+    }
+  });
+  const arranged = { rows, columns, values, masked, largest };
+  data.arranged.set(key, arranged);
+  return arranged;
+}
+
+/**
+ * All heads of a difference, on one scale: on its own, a head that hardly changed would look like the one that did.
+ * @param {KindData} data
+ * @param {{ after: KindData, before: KindData }} sides
+ * @param {Pick<Choice, "words" | "hide">} choice
+ */
+function arrangeDifferences(data, { after, before }, choice) {
+  const { layers, heads } = data.header;
+  /** @type {Arranged[]} */
+  const all = [];
+  for (let at = 0; at < layers * heads; at++) {
+    const [layer, head] = [Math.floor(at / heads), at % heads];
+    const [now, then] = [after, before].map((side) => arrange(side, choice, layer, head));
+    all.push({
+      rows: now.rows, columns: now.columns, values: now.values.map((value, cell) => value - then.values[cell]),
+      masked: now.masked.map((masked, cell) => masked & then.masked[cell]), largest: 0, signed: true,
+    });
+  }
+  const largest = Math.max(...all.map(({ values }) => values.reduce((most, value) => Math.max(most, Math.abs(value)), 0)));
+  all.forEach((arranged, at) => {
+    arranged.largest = largest;
+    data.arranged.set(`${arrangementName(choice)}/${Math.floor(at / heads)}/${at % heads}`, arranged);
+  });
+  return all;
+}
+
+/**
+ * A weight as the readout and the CSV show it.
+ * @param {Arranged} arranged
+ * @param {number} row
+ * @param {number} column
+ */
+function shownWeight(arranged, row, column) {
+  const at = row * arranged.columns.length + column;
+  return arranged.masked[at] ? "masked" : written(arranged, arranged.values[at]);
+}
+
+/**
+ * A weight, or a difference with its sign.
+ * @param {Arranged} arranged
+ * @param {number} value
+ */
+function written({ signed }, value) {
+  return `${signed && value > 0 ? "+" : ""}${value.toFixed(4)}`;
+}

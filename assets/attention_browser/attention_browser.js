@@ -1,0 +1,295 @@
+// The attention browser: holds the reader's choice, draws, and tells the server what was chosen.
+
+class AttentionBrowser {
+  /** @type {Server} */
+  server;
+  /** @type {ArrayBuffer | Uint8Array<ArrayBuffer>} as they came */
+  bytes;
+  /** @type {KindData} those bytes, unpacked; missing until the first have come */
+  data;
+  /** @type {Choice} */
+  choice;
+  /** @type {Theme} */
+  theme;
+  /** @type {Colour[]} */
+  shades;
+  /** @type {Metric | null} that the bars below the heads show */
+  metric;
+  /** @type {GridGeometry} */
+  gridGeometry;
+  /** @type {MapGeometry | LinesGeometry} */
+  geometry;
+  /** @type {HTMLCanvasElement} the small maps without frames */
+  maps;
+  /** @type {string | null} settings of the small maps that are drawn */
+  drawn = null;
+  /** @type {number | null} the next frame, if it is waited for */
+  waiting = null;
+  synced = new SyncedState(this, "choice", () => {
+    const { heads, ...choice } = this.choice;
+    return { ...choice, id: this.data.header.id };
+  });
+  /** @type {number | null} the number of the choice that the server asked for last */
+  asked = null;
+  /** @type {Place | null} what is pointed at in the large figure, by pointer or keyboard */
+  hover = null;
+  /** @type {Head & Place | null} what is pointed at in the grid */
+  hoveredHead = null;
+
+  /** @param {HTMLElement | ShadowRoot} parent */
+  constructor(parent) {
+    this.toolbar = attentionToolbar((part) => this.change(part), (format, options) => save(this, format, options),
+      () => this.exportsAll(), () => this.keys.showModal());
+    this.chips = headChips((head) => this.toggleHead(head));
+    this.large = element("canvas", { class: "large", tabindex: 0, role: "application" });
+    this.grid = element("canvas", { class: "grid", tabindex: 0, role: "application" });
+    this.description = new Description(this);
+    this.keys = keysDialog(this.keyList());
+    this.figure = element("div", { class: "figure" }, this.large, this.chips);
+    this.overview = element("div", { class: "overview" }, this.grid, ...this.description.lines, this.toolbar,
+      this.description.ranking);
+    this.stage = element("div", { class: "stage" }, this.figure, this.overview);
+    this.lecture = new LectureView(this);
+    this.root = element("div", { class: "atlas" }, this.lecture.head, this.stage, this.description.spoken, this.keys);
+    parent.append(this.root);
+    this.listen();
+    this.resizing = new ResizeObserver(() => this.draw());
+    this.resizing.observe(this.root);
+  }
+
+  close() {
+    this.synced.cancel();
+    this.lecture.close();
+    this.resizing.disconnect();
+    this.root.remove();
+  }
+
+  /**
+   * New data of the server, or the same again after a change of theme.
+   * @param {ArrayBuffer | Uint8Array<ArrayBuffer>} bytes
+   * @param {Choice} [choice] what an exported file shows when it is opened
+   */
+  async show(bytes, choice) {
+    const fresh = bytes !== this.bytes;
+    this.bytes = bytes;
+    if (fresh) {
+      const data = await this.read(bytes);
+      if (bytes !== this.bytes) return; // overtaken by newer data
+      const { header } = data;
+      const before = this.data?.header;
+      this.data = data;
+      // The server asks for a choice when a link was opened; otherwise the reader's own stays.
+      const asks = header.asked.number !== this.asked;
+      if (asks) {
+        this.choice = { heads: [], ...(choice ?? header.asked.choice) };
+        this.synced.accept();
+      } else if (header.id !== before.id) {
+        // Pieces that are pinned belong to their sentence, which the server knows.
+        Object.assign(this.choice, { rows: [], columns: [] });
+        Object.assign(this.synced.known, { rows: [], columns: [], id: header.id });
+      }
+      this.asked = header.asked.number;
+      // So does the cell that the keyboard is at, which is described again with every pin.
+      if (asks || header.id !== before.id || header.kind !== before.kind) this.hover = this.hoveredHead = null;
+    }
+    if (!this.data) return;
+    this.root.classList.toggle("glance", this.data.header.glance);
+    this.drawn = null;
+    this.draw();
+  }
+
+  /**
+   * What the server sent.
+   * @param {ArrayBuffer | Uint8Array<ArrayBuffer>} bytes
+   * @returns {Promise<KindData>}
+   */
+  async read(bytes) {
+    return { ...await unpack(bytes), arranged: new Map() };
+  }
+
+  // The keys, each with what it does.
+  keyList() {
+    return ATTENTION_KEYS;
+  }
+
+  /**
+   * What to do where nothing is pointed at.
+   * @returns {string | undefined}
+   */
+  invitation() {
+    return undefined;
+  }
+
+  // Whether there is enough to save all kinds in one file.
+  exportsAll() {
+    return exportPartsOf(this.data.header) !== null;
+  }
+
+  // The choice, limited to what exists in this sentence.
+  validChoice() {
+    const { layers, heads, queries, keys, metrics } = this.data.header;
+    const choice = this.choice;
+    choice.layer = Math.min(choice.layer, layers - 1);
+    choice.head = Math.min(choice.head, heads - 1);
+    choice.rows = choice.rows.filter((row) => row < queries);
+    choice.columns = choice.columns.filter((column) => column < keys);
+    if (!metrics.some(({ key }) => key === choice.metric)) choice.metric = "";
+    if (!(choice.palette in PALETTES)) choice.palette = "viridis";
+    return choice;
+  }
+
+  /** @param {Partial<Choice>} part */
+  change(part) {
+    Object.assign(this.choice, part);
+    // The text is about the head that was just chosen, wherever the pointer rests.
+    if ("layer" in part || "head" in part) this.hoveredHead = null;
+    // Rows and columns are others now, and there may be fewer.
+    if ("words" in part || "hide" in part) this.hover = null;
+    this.draw();
+    this.description.say();
+    this.synced.send();
+  }
+
+  /** @param {number} head */
+  toggleHead(head) {
+    if (head === this.choice.head) return;
+    const { heads } = this.choice;
+    this.change({ heads: heads.includes(head) ? heads.filter((other) => other !== head) : [...heads, head] });
+  }
+
+  /**
+   * Rows and columns of this arrangement that hold pinned pieces.
+   * @param {Arranged} arranged
+   * @returns {Pinned}
+   */
+  selected(arranged) {
+    return pinnedIn(this.choice, arranged);
+  }
+
+  /**
+   * Pin what was clicked, or release it; with `add`, beside what is pinned.
+   * @param {Place | null} hit
+   * @param {boolean} add
+   */
+  pin(hit, add) {
+    this.change(withPin(this.choice, this.arranged(), hit, add));
+  }
+
+  arranged(layer = this.choice.layer, head = this.choice.head) {
+    return arrange(this.data, this.choice, layer, head);
+  }
+
+  // Draws everything on the next frame, once however many things changed.
+  draw() {
+    if (this.waiting || !this.data) return;
+    this.waiting = requestAnimationFrame(() => {
+      this.waiting = null;
+      if (!this.root.isConnected || !this.root.clientWidth) return;
+      const choice = this.validChoice();
+      const { header } = this.data;
+      this.theme = themeOf(this.root);
+      this.shades = shadesOf(this.data.difference ? "difference" : choice.palette);
+      this.lecture.reflect();
+      this.metric = header.metrics.find(({ key }) => key === choice.metric) ?? null;
+      if (!header.lecture) this.drawOverview();
+      if (!header.glance) {
+        this.toolbar.reflect(choice, header);
+        this.chips.reflect(choice, header.heads);
+        this.drawFigure();
+      }
+      this.describe();
+      this.root.dataset.drawn = `${header.kind} ${header.id} ${choice.layer + 1} ${choice.head + 1}`;
+    });
+  }
+
+  drawOverview() {
+    const { header } = this.data;
+    const { choice, theme, shades, metric } = this;
+    const density = window.devicePixelRatio;
+    const geometry = gridGeometry(header, this.overview.clientWidth, Boolean(metric));
+    // The small maps are drawn again only if they look different; frames come on top.
+    const look = JSON.stringify([header.id, arrangementName(choice), choice.scale, choice.palette, choice.threshold,
+      choice.metric, geometry.width, density, theme]);
+    if (look !== this.drawn) {
+      this.maps = document.createElement("canvas");
+      drawGrid(new CanvasSurface(this.maps, geometry.width, geometry.height, density), geometry,
+        { data: this.data, choice, shades, theme, metric });
+      this.drawn = look;
+    }
+    const surface = new CanvasSurface(this.grid, geometry.width, geometry.height, density);
+    surface.context.drawImage(this.maps, 0, 0, geometry.width, geometry.height);
+    markGrid(surface, geometry, this.chooses() ? choice : null, this.hoveredHead, theme);
+    this.gridGeometry = geometry;
+    this.grid.setAttribute("aria-label", `${header.title}: all ${header.layers} layers by ${header.heads} heads. `
+      + `Layer ${choice.layer + 1}, head ${choice.head + 1} is chosen; arrow keys choose another.`);
+  }
+
+  drawFigure() {
+    const { large } = this;
+    const { arranged, geometry, draw } = this.pictured();
+    const { zoom } = this.lecture;
+    draw(zoomedSurface(large, geometry, zoom));
+    this.geometry = geometry;
+    const { choice, data: { header } } = this;
+    large.setAttribute("aria-label", `${header.title}, layer ${choice.layer + 1}, head ${choice.head + 1}, `
+      + `${arranged.rows.length} by ${arranged.columns.length}. Arrow keys read the cells.`);
+  }
+
+  /**
+   * The large figure: what it shows, where everything is, and a function that draws it on a surface.
+   * @param {number} width in CSS pixels; 0 for the one on the screen
+   * @param {Theme} theme
+   * @returns {Picture & { arranged: Arranged, geometry: MapGeometry | LinesGeometry }}
+   */
+  pictured(width = 0, theme = this.theme) {
+    const { choice, shades, data } = this;
+    const arranged = this.arranged();
+    const selected = this.selected(arranged);
+    const room = width ? { width, height: null } : this.lecture.room();
+    const figure = { arranged, choice, shades, theme, hover: this.hover, selected,
+      axes: data.header.axes[choice.words ? "words" : "pieces"], measure: arranged.signed ? "change" : "weight" };
+    if (choice.look === "lines" && !arranged.signed) {
+      const geometry = linesGeometry(arranged, room.width, room.height ?? undefined);
+      const drawn = [choice.head, ...choice.heads.filter((head) => head !== choice.head && head < data.header.heads)];
+      const heads = drawn.map((head) => (
+        { head, arranged: this.arranged(choice.layer, head), colour: HEAD_COLOURS[head % HEAD_COLOURS.length] }));
+      return { arranged, geometry, theme, end: geometry.height,
+        draw: (surface) => drawLines(surface, geometry, { ...figure, heads }) };
+    }
+    if (room.height !== null) {
+      const geometry = lectureGeometry(arranged, { width: room.width, height: room.height });
+      return { arranged, geometry, theme, end: geometry.height, draw: (surface) => {
+        drawMap(surface, geometry, { ...figure, hover: this.hover ?? this.lecture.place(arranged), axes: { from: "", to: "" } });
+        drawCorner(surface, geometry, theme);
+      } };
+    }
+    // On the screen there is always room for bars; a saved picture without any needs none.
+    const geometry = mapGeometry(arranged, room.width, !width || selected.rows.size + selected.columns.size > 0);
+    return { arranged, geometry, theme, end: selected.rows.size || geometry.narrow ? geometry.height : geometry.bottom + 6,
+      draw: (surface) => drawMap(surface, geometry, figure) };
+  }
+
+  // Where there is only the grid, only the keyboard chooses a head, and only while the grid has the focus.
+  chooses() {
+    return !this.data.header.glance || this.grid.matches(":focus-visible");
+  }
+
+  describe() {
+    this.description.reflect();
+  }
+
+  listen() {
+    followPointer(this);
+    this.grid.onfocus = this.grid.onblur = () => this.draw();
+    this.root.onkeydown = (event) => press(this, event);
+  }
+
+  /**
+   * A head was chosen in the grid; where there is only the grid, it is opened on its own page.
+   * @param {Head} head
+   */
+  open({ layer, head }) {
+    if (this.data.header.glance) this.server.setTriggerValue("open", { layer, head });
+    else this.change({ layer, head });
+  }
+}

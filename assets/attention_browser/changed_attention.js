@@ -1,0 +1,62 @@
+// The attention browser of a run that was changed: after the change, as trained, and the difference of both.
+
+const VERSIONS = [["after", "after the change"], ["before", "as trained"], ["difference", "the difference"]];
+
+class ChangedAttention extends AttentionBrowser {
+  version = "after";
+  versionControl = select("Show", VERSIONS, (value) => this.showVersion(value));
+
+  /** @param {HTMLElement | ShadowRoot} parent */
+  constructor(parent) {
+    super(parent);
+    this.toolbar.prepend(this.versionControl);
+  }
+
+  /**
+   * The messages of both runs, one after the other (pages/ui/components/changed_attention.py).
+   * @param {ArrayBuffer | Uint8Array<ArrayBuffer>} bytes
+   * @override
+   */
+  async read(bytes) {
+    const { header: { sizes, edits, what, written }, body } = unframe(bytes);
+    let start = 0;
+    const messages = /** @type {number[]} */ (sizes).map((size) => body.slice(start, start += size));
+    const [after, before] = await Promise.all(messages.map((message) => super.read(message)));
+    /** @type {Record<string, KindData>} */
+    const versions = {
+      after, before, difference: { header: after.header, codes: after.codes, arranged: new Map(), difference: { after, before } },
+    };
+    for (const [name, version] of Object.entries(versions)) {
+      const shown = { before: "as trained", after: what, difference: `${what}, minus as trained` }[name];
+      Object.assign(version, { versions, header: { ...version.header, edits, version: shown, written } });
+    }
+    return versions[this.version];
+  }
+
+  /** @param {string} version */
+  showVersion(version) {
+    this.version = version;
+    this.versionControl.box.value = version;
+    const shown = this.data?.versions?.[version];
+    if (!shown) return;
+    Object.assign(this, { data: shown, drawn: null });
+    this.draw();
+    this.description.say();
+  }
+
+  /** @override */
+  describe() {
+    super.describe();
+    if (this.version === "difference" && !this.arranged().largest) {
+      this.description.note.textContent = "No head of this kind looks elsewhere than as trained.";
+    }
+  }
+
+  /**
+   * The file of all kinds is of one run.
+   * @override
+   */
+  exportsAll() {
+    return false;
+  }
+}

@@ -1,0 +1,97 @@
+// The text beside the figures of an attention browser: what is pointed at or pinned, and which heads look there most.
+
+class Description {
+  /** @param {AttentionBrowser} browser */
+  constructor(browser) {
+    this.browser = browser;
+    this.legend = element("p", { class: "legend" });
+    this.readout = element("p", { class: "readout" });
+    this.note = element("p", { class: "note" });
+    this.best = element("button", { type: "button", class: "best", hidden: true }, "Show that head");
+    this.lines = [this.legend, this.readout, this.note, this.best];
+    this.ranking = element("div", { class: "ranking", hidden: true });
+    this.spoken = element("p", { class: "spoken", "aria-live": "polite" });
+  }
+
+  // A sentence about what is pointed at or pinned, and what was done to the numbers.
+  reflect() {
+    const { browser } = this;
+    const { choice, data, hoveredHead, metric } = browser;
+    const place = hoveredHead ?? choice;
+    const arranged = browser.arranged(place.layer, place.head);
+    const selected = browser.selected(arranged);
+    const at = hoveredHead ?? browser.hover;
+    const value = metric?.values[place.layer * data.header.heads + place.head] ?? null;
+    const number = metric === null || value === null ? "" : `, ${metric.name}: ${value.toFixed(2)} (${metric.unit})`;
+    const name = data.header.names[place.layer * data.header.heads + place.head];
+    const head = element("strong", {}, `Layer ${place.layer + 1}, head ${place.head + 1}${name ? `: ${name}` : ""}`);
+    const sentence = hoveredHead || !data.header.glance
+      ? [head, `${number}. ${this.says(arranged, at, selected)}`]
+      : browser.chooses() ? [head, ". Enter opens it."] : ["Point at a head to read it."];
+    this.readout.replaceChildren(...sentence);
+    const pinned = pinnedCell(selected);
+    const ranked = rankedHeads(data, choice, pinned);
+    const [best = null] = at ? rankedHeads(data, choice, at) : ranked;
+    this.note.textContent = [...notesOf(choice, selected),
+      ...(best ? [`Of all heads, layer ${best.layer + 1}, head ${best.head + 1} ${arranged.signed ? "changed" : "looks"} there most: ${best.weight}.`] : []),
+    ].join(" ");
+    this.legend.textContent = legendOf(data.header);
+    if (!data.header.glance) this.rank(pinned, ranked);
+    // The button opens the strongest head for the pinned cell, not for the one under the pointer.
+    const elsewhere = Boolean(hoveredHead) || (at !== null && (at.row !== pinned.row || at.column !== pinned.column));
+    this.best.hidden = elsewhere || !best || (best.layer === choice.layer && best.head === choice.head);
+    this.best.onclick = () => {
+      if (!best) return;
+      browser.change({ layer: best.layer, head: best.head });
+      // The button goes away; the arrow keys should go on from the head.
+      browser.grid.focus({ preventScroll: true });
+    };
+  }
+
+  /**
+   * What is pointed at or pinned, in a sentence; of what is only pinned nothing before a question about it is answered.
+   * @param {Arranged} arranged
+   * @param {Place | null} at
+   * @param {Pinned} selected
+   */
+  says(arranged, at, selected) {
+    const { browser } = this;
+    return browser.data.header.quiet && (!at || at === browser.hoveredHead) ? sentenceOf(arranged, {}, browser.invitation())
+      : described(arranged, at, selected, browser.invitation());
+  }
+
+  /**
+   * Which heads look most from the pinned row to the pinned column: all of them, each of which can be opened.
+   * @param {Place} pinned
+   * @param {ReturnType<typeof rankedHeads>} ranked
+   */
+  rank(pinned, ranked) {
+    const { browser } = this;
+    const { choice, data } = browser;
+    const { id, version } = data.header;
+    const key = JSON.stringify([id, version, ranked.map(({ weight }) => weight), arrangementName(choice), pinned, choice.layer, choice.head]);
+    this.ranking.hidden = !ranked.length;
+    if (!ranked.length || key === this.ranking.dataset.key) return;
+    this.ranking.dataset.key = key;
+    const { rows, columns, signed } = browser.arranged();
+    const title = `Which head ${signed ? "changed" : "looks"} from ${quote(rows[pinned.row ?? 0].label)} to ${quote(columns[pinned.column ?? 0].label)}?`;
+    const items = ranked.map(({ layer, head, weight }) => {
+      const name = data.header.names[layer * data.header.heads + head];
+      return element("li", {}, element("button", {
+        type: "button", "aria-pressed": String(layer === choice.layer && head === choice.head),
+        onclick: () => browser.change({ layer, head }),
+      }, `Layer ${layer + 1}, head ${head + 1}${name ? ` (${name})` : ""}: ${weight}`));
+    });
+    keepingFocus(this.ranking, "button", () =>
+      this.ranking.replaceChildren(element("p", {}, title), element("ol", {}, ...items)));
+  }
+
+  // For screen readers.
+  say() {
+    const { browser } = this;
+    const { choice } = browser;
+    const arranged = browser.arranged();
+    this.spoken.textContent = `Layer ${choice.layer + 1}, head ${choice.head + 1}: `
+      + this.says(arranged, browser.hover, browser.selected(arranged));
+  }
+}

@@ -1,0 +1,42 @@
+// What the keys do in the editor, beside those of the attention browser.
+
+const EDIT_KEYS = [
+  ["Enter", "the row looks at this cell and nowhere else"],
+  ["+ and -", "a larger or smaller share for this cell"],
+  ["e", "an even share for all"],
+  ["Backspace", "the row as trained"],
+  ["u", "undo"],
+];
+// Percent of the row.
+const STEP = 5;
+
+/**
+ * @param {AttentionEditor} editor
+ * @param {KeyboardEvent} event
+ * @returns {boolean} whether the key meant something
+ */
+function editByKey(editor, event) {
+  if (event.target !== editor.large || !editor.data || !isShortcut(event, editor.keys)) return false;
+  /** @type {(by: number) => void} */
+  const more = (by) => {
+    if (editor.hover?.row !== undefined && editor.hover.column !== undefined) editor.choose(editor.hover);
+    const { row, column } = editor.chosen();
+    if (row === undefined || column === undefined) return;
+    const { columns, values } = editor.changed();
+    editor.give(clamped(Math.round(100 * values[row * columns.length + column]) + by, 101));
+  };
+  const chooseRow = () => { if (editor.hover?.row !== undefined) editor.choose(editor.hover); };
+  /** @type {Record<string, () => void>} */
+  const actions = {
+    "+": () => more(STEP), "=": () => more(STEP), "-": () => more(-STEP),
+    "e": () => { chooseRow(); editor.even(); },
+    "Backspace": () => { chooseRow(); editor.back(); },
+    "u": () => editor.undo(),
+  };
+  const act = actions[event.key];
+  if (!act) return false;
+  act();
+  event.preventDefault();
+  event.stopPropagation();
+  return true;
+}

@@ -1,0 +1,51 @@
+// The panel of the editor: which cell is chosen, its share, where it is changed, and what can be done to its row.
+
+const SCOPES = [["head", "this head"], ["layer", "every head of this layer"], ["model", "every head of every layer"]];
+
+class EditPanel {
+  /** @param {AttentionEditor} editor */
+  constructor(editor) {
+    this.editor = editor;
+    /** @type {(text: string, title: string, onclick: () => void) => HTMLButtonElement} */
+    const button = (text, title, onclick) => element("button", { type: "button", title, onclick }, text);
+    this.what = element("p", { class: "what" });
+    this.scopes = select("Change it in", SCOPES, () => {});
+    this.slider = element("input", { type: "range", min: 0, max: 100, step: 1, "aria-label": "Share of the row, in percent",
+      oninput: () => editor.preview(Number(this.slider.value)), onchange: () => editor.give(Number(this.slider.value)) });
+    this.share = element("output");
+    this.buttons = {
+      all: button("All of it", "The row looks there and nowhere else", () => editor.give(100)),
+      even: button("Even", "The row looks at everything equally", () => editor.even()),
+      back: button("Back", "The row as trained", () => editor.back()),
+      undo: button("Undo", "Take the last change back", () => editor.undo()),
+    };
+    this.root = element("section", { class: "panel", "aria-label": "Change what it looks at" }, this.what,
+      element("div", { class: "bar" }, this.scopes,
+        element("label", { class: "field" }, element("span", {}, "Share ", this.share), this.slider),
+        ...Object.values(this.buttons)));
+  }
+
+  // Where a change applies: in a head, a layer or the whole model.
+  get scope() {
+    return this.scopes.box.value;
+  }
+
+  reflect() {
+    const { editor } = this;
+    const { refused } = editor;
+    const { row, column } = editor.chosen();
+    const { rows, columns, values, masked } = editor.changed();
+    const onMap = editor.choice.look === "map";
+    const cell = onMap && row !== undefined && column !== undefined ? row * columns.length + column : null;
+    const share = cell === null ? 0 : Math.round(100 * values[cell]);
+    this.what.textContent = refused || (!onMap ? "Rows are changed in the map, not in the lines."
+      : row === undefined ? "Click a cell: its row looks there and nowhere else. Drag sideways to give a share."
+      : `${quote(rows[row].label)}${column === undefined ? ": click a cell of its row" : ` → ${quote(columns[column].label)}`}`);
+    this.what.classList.toggle("refused", Boolean(refused));
+    this.slider.value = String(share);
+    this.share.textContent = `${share}%`;
+    this.slider.disabled = this.buttons.all.disabled = cell === null || Boolean(masked[cell]);
+    this.buttons.even.disabled = row === undefined || !onMap;
+    this.buttons.back.disabled = row === undefined || !editor.isGiven(rows[row]);
+  }
+}

@@ -1,0 +1,272 @@
+// The attention browser in which rows are edited: by clicking a cell, dragging, the controls of the panel, or keys.
+
+const UNDO = "undo";
+// Pixels that a pointer may move in a click, and those that are a whole row.
+const STILL = 5;
+const WHOLE = 240;
+
+class AttentionEditor extends ChangedAttention {
+  /** @type {Edit[]} */
+  edits = [];
+  /** @type {string[]} what was sent and is not yet answered */
+  sent = [];
+  /** @type {Edit | null} what is shown before the server has answered */
+  pending = null;
+  /** @type {{ at: { row: number, column: number }, x: number, share: number, moved: boolean } | null} */
+  drag = null;
+  undoing = false;
+  refused = "";
+
+  /** @param {HTMLElement | ShadowRoot} parent */
+  constructor(parent) {
+    super(parent);
+    this.panel = new EditPanel(this);
+    this.overview.prepend(this.panel.root);
+    // Beside the map there is room for the panel, and below it for how things are shown.
+    this.figure.append(this.toolbar);
+  }
+
+  /** @override */
+  invitation() {
+    return "Point at a cell to read it.";
+  }
+
+  /** @override */
+  keyList() {
+    return [...EDIT_KEYS, ...ATTENTION_KEYS.filter(([key]) => key !== "Enter" && !key.startsWith("Shift"))];
+  }
+
+  /**
+   * @param {ArrayBuffer | Uint8Array<ArrayBuffer>} bytes
+   * @override
+   */
+  async read(bytes) {
+    const data = await super.read(bytes);
+    const { header } = data;
+    const received = parsedEdits(header.edits ?? NO_EDITS);
+    // Whoever edits faster than the server answers sees the last edit, not the answer to an earlier one.
+    this.sent = this.sent.slice(this.sent.indexOf(writtenEdits(received)) + 1);
+    if (!this.sent.length) {
+      this.edits = received;
+      this.pending = null;
+      if (this.undoing) this.undo();
+    }
+    return data;
+  }
+
+  /** @override */
+  listen() {
+    super.listen();
+    const { onmousemove } = this.large;
+    this.large.onpointerdown = (event) => this.press(event);
+    this.large.onmousemove = (event) => {
+      if (this.drag) this.pull(event.offsetX);
+      else onmousemove?.call(this.large, event);
+    };
+    this.large.onpointercancel = () => this.release();
+    this.large.onclick = (event) => {
+      const { drag } = this;
+      this.drag = null;
+      if (drag?.moved) this.give(this.pending?.shares.at(-1)?.percent ?? 0);
+      else this.pin(hitLarge(this, event));
+    };
+    const { onkeydown } = this.root;
+    this.root.onkeydown = (event) => {
+      if (!editByKey(this, event)) onkeydown?.call(this.root, event);
+    };
+  }
+
+  /**
+   * A click on a cell: the row looks there and nowhere else. On a label, its row or column is chosen.
+   * @param {Place | null} hit
+   * @override
+   */
+  pin(hit) {
+    if (!hit) return;
+    this.choose(hit);
+    if (hit.row !== undefined && hit.column !== undefined) this.give(100);
+  }
+
+  /** @param {Place} hit */
+  choose({ row, column }) {
+    this.refused = "";
+    const { rows, columns } = this.arranged();
+    this.change({
+      ...(row === undefined ? {} : { rows: [...rows[row].positions] }),
+      ...(column === undefined ? {} : { columns: [...columns[column].positions] }),
+    });
+  }
+
+  // The row and the column that are chosen, as arranged now.
+  chosen() {
+    return pinnedCell(this.selected(super.arranged()));
+  }
+
+  /** @param {PointerEvent} event */
+  press(event) {
+    const hit = event.button === 0 ? hitLarge(this, event) : null;
+    if (hit?.row === undefined || hit.column === undefined || this.choice.look !== "map") return;
+    const { columns, values, masked } = this.changed();
+    const cell = hit.row * columns.length + hit.column;
+    if (masked[cell]) return;
+    this.large.setPointerCapture(event.pointerId);
+    this.drag = { at: { row: hit.row, column: hit.column }, x: event.offsetX, share: values[cell], moved: false };
+  }
+
+  /** @param {number} x */
+  pull(x) {
+    const { drag } = this;
+    if (!drag || (!drag.moved && Math.abs(x - drag.x) < STILL)) return;
+    if (!drag.moved) {
+      drag.moved = true;
+      this.choose(drag.at);
+    }
+    this.preview(Math.round(100 * Math.min(1, Math.max(0, drag.share + (x - drag.x) / WHOLE))));
+  }
+
+  release() {
+    this.drag = null;
+    this.pending = null;
+    this.draw();
+  }
+
+  /**
+   * The edit that gives the chosen cell a share of its row; null where it cannot be had, which `refused` says.
+   * @param {number} percent
+   * @returns {Edit | null}
+   */
+  edited(percent) {
+    const { row, column } = this.chosen();
+    const { rows, columns, masked } = this.changed();
+    if (row === undefined || column === undefined) return null;
+    this.refused = masked[row * columns.length + column]
+      ? `${quote(rows[row].label)} may not look at ${quote(columns[column].label)}: the cell is masked and stays 0.` : "";
+    if (this.refused) {
+      this.draw();
+      return null;
+    }
+    const edit = this.place(row);
+    return { ...edit, shares: withShare(this.given(edit), this.span(columns[column]), percent) };
+  }
+
+  /** @param {Label} label */
+  span({ positions }) {
+    return /** @type {Span} */ ([positions[0], positions[positions.length - 1]]);
+  }
+
+  /**
+   * An edit of a row where the reader wants it, without shares.
+   * @param {number} row
+   * @returns {Edit}
+   */
+  place(row) {
+    const { layer, head } = this.choice;
+    const { scope } = this.panel;
+    return { kind: this.data.header.kind, layer: scope === "model" ? null : layer, head: scope === "head" ? head : null,
+      rows: this.span(super.arranged().rows[row]), shares: [] };
+  }
+
+  /**
+   * Whether a row of the head that is shown is given.
+   * @param {Label} label
+   */
+  isGiven(label) {
+    return this.edits.some((edit) => concerns(edit, this.data.header.kind, this.choice, this.span(label)));
+  }
+
+  /**
+   * The shares that the place of an edit has already.
+   * @param {Edit} edit
+   */
+  given({ kind, layer, head, rows }) {
+    return this.edits.find((one) => one.kind === kind && one.layer === layer && one.head === head
+      && one.rows[0] === rows[0] && one.rows[1] === rows[1])?.shares ?? [];
+  }
+
+  /** @param {number} percent */
+  preview(percent) {
+    if (this.version !== "after") this.showVersion("after");
+    this.pending = this.edited(percent);
+    this.draw();
+  }
+
+  /** @param {number} percent */
+  give(percent) {
+    const edit = this.edited(percent);
+    if (edit) this.apply(edit);
+  }
+
+  even() {
+    const { row } = this.chosen();
+    if (row !== undefined) this.apply(this.place(row));
+  }
+
+  back() {
+    const { row } = this.chosen();
+    if (row === undefined) return;
+    const rows = this.span(super.arranged().rows[row]);
+    this.send(this.edits.filter((edit) => !concerns(edit, this.data.header.kind, this.choice, rows)));
+  }
+
+  // What is not answered yet cannot be taken back: the undo waits for the answer.
+  undo() {
+    this.undoing = this.sent.length > 0;
+    if (this.undoing) return;
+    // Each one is another: the server may hear the same one twice, when a run is interrupted by the next.
+    this.server.setTriggerValue("edited", `${UNDO} ${Date.now()}`);
+  }
+
+  /** @param {Edit} edit */
+  apply(edit) {
+    if (this.version !== "after") this.showVersion("after");
+    this.pending = edit;
+    this.send(withEdit(this.edits, edit));
+  }
+
+  /** @param {Edit[]} edits */
+  send(edits) {
+    this.edits = edits;
+    const text = writtenEdits(edits);
+    this.sent.push(text);
+    this.server.setTriggerValue("edited", text);
+    this.draw();
+    this.description.say();
+  }
+
+  /** @override */
+  arranged(layer = this.choice.layer, head = this.choice.head) {
+    return this.version === "after" ? this.changed(layer, head) : super.arranged(layer, head);
+  }
+
+  /** A head after the change, whatever is shown; with what is not answered yet. */
+  changed(layer = this.choice.layer, head = this.choice.head) {
+    const arranged = arrange(this.data.versions?.after ?? this.data, this.choice, layer, head);
+    const { pending } = this;
+    return pending && concerns(pending, this.data.header.kind, { layer, head }) ? foreseen(arranged, pending) : arranged;
+  }
+
+  /**
+   * With a mark beside every row that is given.
+   * @param {number} [width]
+   * @param {Theme} [theme]
+   * @override
+   */
+  pictured(width, theme) {
+    const picture = super.pictured(width, theme);
+    const { geometry, arranged } = picture;
+    if (!("cellHeight" in geometry)) return picture;
+    const marked = arranged.rows.flatMap((label, row) => (this.isGiven(label) ? [row] : []));
+    return { ...picture, draw: (/** @type {Surface} */ surface) => {
+      picture.draw(surface);
+      for (const row of marked) {
+        surface.rect(geometry.left - 5, geometry.top + row * geometry.cellHeight + 2, 4, geometry.cellHeight - 4, CHOSEN_COLOUR);
+      }
+    } };
+  }
+
+  /** @override */
+  describe() {
+    super.describe();
+    this.panel.reflect();
+  }
+}

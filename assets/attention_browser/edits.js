@@ -1,0 +1,127 @@
+// Edits of attention: what a row of one head, of a layer's heads or of all heads is to look at. As in the address
+// (pages/ui/params/edits.py), where numbers count from 1: encoder.5.2.8~7x75, encoder.all.all.8-9~even.
+
+/**
+ * First and last position of neighbouring pieces, from 0.
+ * @typedef {[number, number]} Span
+ */
+/**
+ * Layer and head count from 0, null is every one. Without shares, every visible piece gets the same.
+ * @typedef {{ layer: number | null, head: number | null, rows: Span, shares: { columns: Span, percent: number }[] }} Given
+ */
+/** @typedef {Given & { kind: string }} Edit */
+
+const NO_EDITS = "none";
+// As many as the server takes.
+const MOST_EDITS = 60;
+
+/** @type {(span: Span) => string} */
+const writtenSpan = ([first, last]) => (first === last ? `${first + 1}` : `${first + 1}-${last + 1}`);
+
+/**
+ * @param {string} text
+ * @returns {Span}
+ */
+function spanOf(text) {
+  const [first, last = first] = text.split("-").map((number) => Number(number) - 1);
+  return [first, last];
+}
+
+/** @param {Edit[]} edits */
+function writtenEdits(edits) {
+  return edits.map(({ kind, layer, head, rows, shares }) => {
+    const place = [layer, head].map((number) => (number === null ? "all" : number + 1)).join(".");
+    const given = shares.map(({ columns, percent }) => `${writtenSpan(columns)}x${percent}`);
+    return [`${kind}.${place}.${writtenSpan(rows)}`, ...(given.length ? given : ["even"])].join("~");
+  }).join("_") || NO_EDITS;
+}
+
+/**
+ * @param {string} text as the server writes it
+ * @returns {Edit[]}
+ */
+function parsedEdits(text) {
+  if (text === NO_EDITS) return [];
+  return text.split("_").map((one) => {
+    const [place, ...given] = one.split("~");
+    const [kind, layer, head, rows] = place.split(".");
+    const [atLayer, atHead] = [layer, head].map((number) => (number === "all" ? null : Number(number) - 1));
+    const shares = given[0] === "even" ? [] : given.map((share) => {
+      const [columns, percent] = share.split("x");
+      return { columns: spanOf(columns), percent: Number(percent) };
+    });
+    return { kind, layer: atLayer, head: atHead, rows: spanOf(rows), shares };
+  });
+}
+
+/** @type {(one: Span, other: Span) => boolean} */
+const overlap = (one, other) => one[0] <= other[1] && other[0] <= one[1];
+
+/**
+ * Whether an edit gives a row of a head.
+ * @param {Edit} edit
+ * @param {string} kind
+ * @param {Head} head
+ * @param {Span} [rows] any row if missing
+ */
+function concerns(edit, kind, { layer, head }, rows) {
+  return edit.kind === kind && (edit.layer ?? layer) === layer && (edit.head ?? head) === head
+    && (!rows || overlap(edit.rows, rows));
+}
+
+/**
+ * The list with one more edit, in place of an earlier one of the same place.
+ * @param {Edit[]} edits
+ * @param {Edit} edit
+ */
+function withEdit(edits, edit) {
+  /** @type {(one: Edit) => string} */
+  const place = ({ kind, layer, head, rows }) => JSON.stringify([kind, layer, head, rows]);
+  return [...edits.filter((one) => place(one) !== place(edit)), edit].slice(-MOST_EDITS);
+}
+
+/**
+ * The shares of a row when one column gets a percentage: the others stay, or shrink alike where there is not enough left.
+ * @param {Given["shares"]} shares
+ * @param {Span} columns
+ * @param {number} percent
+ * @returns {Given["shares"]}
+ */
+function withShare(shares, columns, percent) {
+  const others = shares.filter((share) => !overlap(share.columns, columns));
+  const total = others.reduce((sum, share) => sum + share.percent, 0);
+  const scale = total > 100 - percent ? (100 - percent) / total : 1;
+  const shrunk = others.map((share) => ({ ...share, percent: Math.floor(share.percent * scale) }));
+  return [...(percent === 100 ? [] : shrunk), { columns, percent }];
+}
+
+/**
+ * A head as it will be once the run has been changed: until the answer comes, and while a cell is dragged.
+ * @param {Arranged} arranged
+ * @param {Given} given
+ * @returns {Arranged}
+ */
+function foreseen(arranged, { rows, shares }) {
+  const { columns } = arranged;
+  const values = arranged.values.slice();
+  arranged.rows.forEach(({ positions }, row) => {
+    if (!positions.some((position) => overlap(rows, [position, position]))) return;
+    const at = row * columns.length;
+    const visible = columns.map((_, column) => !arranged.masked[at + column]);
+    /** @type {(column: number) => number | null} */
+    const given = (column) => {
+      if (!visible[column]) return null;
+      const found = shares.filter((share) => columns[column].positions.some((position) => overlap(share.columns, [position, position])));
+      return found.length ? found.reduce((sum, { percent }) => sum + percent / 100, 0) : null;
+    };
+    const wanted = columns.map((_, column) => given(column));
+    const left = 1 - wanted.reduce((/** @type {number} */ sum, share) => sum + (share ?? 0), 0);
+    const others = columns.reduce((sum, _, column) => sum + (wanted[column] === null ? values[at + column] : 0), 0);
+    const pieces = columns.reduce((sum, { positions: each }, column) => sum + (visible[column] ? each.length : 0), 0);
+    columns.forEach(({ positions: each }, column) => {
+      if (!shares.length) values[at + column] = visible[column] ? each.length / pieces : 0;
+      else values[at + column] = wanted[column] ?? (others > 0 ? values[at + column] * Math.max(0, left) / others : 0);
+    });
+  });
+  return { ...arranged, values, largest: values.reduce((most, value) => Math.max(most, value), 0) };
+}

@@ -1,0 +1,130 @@
+// Saves what is on the screen as files, without the server.
+
+const HTML = "HTML, everything";
+// Where the data goes in the template of the HTML export: the first such mark, as the template holds this line too.
+const PLACEHOLDER = "{{content}}";
+const FILES = ["CSV", "JSON", HTML];
+
+/**
+ * @param {AttentionBrowser} browser whose menu was used
+ * @param {string} format one of PICTURES or FILES
+ * @param {SaveOptions} options
+ */
+async function save(browser, format, options) {
+  const { choice, data: { header } } = browser;
+  const arranged = browser.arranged();
+  const selected = browser.selected(arranged);
+  const name = `${header.kind}-layer${choice.layer + 1}-head${choice.head + 1}`;
+  if (format === "CSV") saveFile(`${name}.csv`, "text/csv", csvOf(arranged, selected));
+  else if (format === "JSON") saveFile(`${name}.json`, "application/json", jsonOf(header, choice, arranged, selected));
+  else if (format === HTML) saveFile("attention.html", "text/html", await htmlExportOf(browser));
+  else {
+    const caption = captionOf(header, choice, arranged, selected);
+    const picture = browser.pictured(layoutWidth(options) ?? 0, options.light ? lightTheme() : undefined);
+    await savePicture(format, name, picture, { ...caption, description: descriptionOf({ ...caption, arranged }) }, options);
+  }
+}
+
+/**
+ * All labels, one a line: in a figure of a long sentence some are cut short and some left out.
+ * @param {{ title: string, arranged: Arranged }} caption
+ */
+function descriptionOf({ title, arranged: { rows, columns } }) {
+  /** @type {(side: Label[]) => string[]} */
+  const listed = (side) => side.map(({ label }) => label);
+  return [`${title}.`,
+    "Rows look, from the top:", ...listed(rows), "Columns are looked at, from the left:", ...listed(columns)].join("\n");
+}
+
+/**
+ * A line a cell; then, where several rows or columns are pinned, a line a sum, numbered like 2+4.
+ * @param {Arranged} arranged
+ * @param {Pinned} selected
+ */
+function csvOf(arranged, selected) {
+  const { rows, columns } = arranged;
+  const sums = sumsOf(arranged, selected);
+  /** @type {(value: string) => string} */
+  const quoted = (value) => (/[",\n\r]/.test(value) ? `"${harmless(value).replaceAll('"', '""')}"` : harmless(value));
+  const lines = [`row,from,column,to,${arranged.signed ? "change" : "weight"}`];
+  /** @type {(row: number | string, from: string, column: number | string, to: string, weight: string) => void} */
+  const add = (row, from, column, to, weight) => lines.push([row, quoted(from), column, quoted(to), weight].join(","));
+  rows.forEach((row, r) => columns.forEach((column, c) => (
+    add(r + 1, row.label, c + 1, column.label, shownWeight(arranged, r, c)))));
+  if (selected.rows.size > 1) {
+    const { numbers, labels } = summed(rows, selected.rows);
+    sums.rows?.forEach((sum, c) => add(numbers.join("+"), labels.join(" + "), c + 1, columns[c].label, sum.toFixed(4)));
+  }
+  if (selected.columns.size > 1) {
+    const { numbers, labels } = summed(columns, selected.columns);
+    sums.columns?.forEach((sum, r) => add(r + 1, rows[r].label, numbers.join("+"), labels.join(" + "), sum.toFixed(4)));
+  }
+  return lines.join("\n") + "\n";
+}
+
+/**
+ * A cell as spreadsheets show it: one that they would compute gets an apostrophe in front (OWASP, CSV injection).
+ * Numbers written as text stay as they are. pages/ui/charts/saving.py does the same.
+ * @param {string} cell
+ */
+function harmless(cell) {
+  const isNumber = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(cell);
+  return /^[=+\-@\t\r\n]/.test(cell) && !isNumber ? `'${cell}` : cell;
+}
+
+/**
+ * Masked cells are null, which no weight is.
+ * @param {KindHeader} header
+ * @param {Choice} choice
+ * @param {Arranged} arranged
+ * @param {Pinned} selected
+ */
+function jsonOf(header, choice, arranged, selected) {
+  const { rows, columns, values, masked } = arranged;
+  const sums = sumsOf(arranged, selected);
+  /** @param {"rows" | "columns"} side */
+  const several = (side) => (selected[side].size > 1
+    ? { [side]: { of: summed(arranged[side], selected[side]).numbers, weights: sums[side] } } : {});
+  return JSON.stringify({
+    ...header.texts, ...(header.version ? { version: header.version, edits: header.edits } : {}),
+    kind: header.kind, layer: choice.layer + 1, head: choice.head + 1, words: choice.words,
+    start_and_end_hidden: choice.hide, from: rows.map((row) => row.label), to: columns.map((column) => column.label),
+    weights: rows.map((_, r) => columns.map((_, c) => {
+      const at = r * columns.length + c;
+      return masked[at] ? null : Number(values[at].toFixed(4));
+    })),
+    sums: { ...several("rows"), ...several("columns") },
+  }, null, 1);
+}
+
+/**
+ * What is needed beside the data of one kind to write the file of all three (html_export_parts.js); null if it has not come.
+ * @param {KindHeader} header
+ */
+function exportPartsOf({ kind, id }) {
+  if (!globalThis.attentionExport) return null;
+  const exportParts = unframe(globalThis.attentionExport);
+  return exportParts.header.kind === kind && exportParts.header.id === id ? exportParts : null;
+}
+
+/**
+ * One HTML file of all three kinds that needs neither a server nor a network.
+ * @param {AttentionBrowser} browser
+ */
+async function htmlExportOf({ bytes, choice, data }) {
+  const exportParts = exportPartsOf(data.header);
+  if (!exportParts) throw new Error("The other kinds have not come from the server yet.");
+  const { header, body } = exportParts;
+  let start = 0;
+  const [template, ...others] = /** @type {number[]} */ (header.sizes).map((size) => body.slice(start, start += size));
+  const order = ["encoder", "decoder", "cross"];
+  const kinds = [bytes, ...others].map((one) => ({ one, .../** @type {KindHeader} */ (unframe(one).header) }))
+    .sort((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind));
+  const content = {
+    choice, kind: data.header.kind, texts: data.header.texts,
+    kinds: await Promise.all(kinds.map(async ({ one, kind, title }) => ({ kind, title, data: await base64(one) }))),
+  };
+  // A sentence may hold any text, also one that ends a script.
+  const written = JSON.stringify(content).replaceAll("<", "\\u003c");
+  return (await inflated(template).text()).replace(PLACEHOLDER, () => written);
+}

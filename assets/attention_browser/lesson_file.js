@@ -1,0 +1,12 @@
+// The last script of the file of a lesson: draws the map of every step that has one.
+
+/** @type {string[]} */
+const maps = JSON.parse(document.querySelector("#content")?.textContent ?? "");
+for (const place of document.querySelectorAll("[data-map]")) {
+  if (!(place instanceof HTMLElement)) continue;
+  const browser = new AttentionBrowser(place);
+  // There is no server to tell.
+  browser.server = { setStateValue() {}, setTriggerValue() {} };
+  const data = maps[Number(place.dataset.map)];
+  browser.show(Uint8Array.from(atob(data), (character) => character.charCodeAt(0)));
+}

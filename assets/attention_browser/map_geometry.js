@@ -1,0 +1,100 @@
+// Where everything of a map is, and what is at a place of it.
+
+const LABEL_SIZE = 13;
+// Of the names of columns that stand closer than names of that size can.
+const CLOSE_LABEL_SIZE = 11;
+// A step of the decoder: what it reads and what it predicts.
+const STEP_LABEL = /^in: (.+) → out: (.+)$/su;
+// Of the colour bar.
+const SMALL_SIZE = 12;
+// For the title of the rows, beside their labels.
+const MARGIN = 30;
+const COLUMN_ANGLE = -Math.PI / 3;
+// Room for the colour bar: beside the map, or below one with too little room beside it.
+const LEGEND = 74;
+const LEGEND_BELOW = 40;
+// The length of the bars with their margins, as a share of the width of the figure.
+const PROFILE = 0.05;
+const SHORTEST_PROFILE = 30;
+const LONGEST_PROFILE = 40;
+const SMALLEST_NUMBER = 11;
+
+/** @typedef {ReturnType<typeof mapGeometry>} MapGeometry */
+
+/**
+ * Where everything of the map is, for a figure of `width` CSS pixels. With room for the bars of what is pinned, whether or
+ * not something is, so that nothing moves under the pointer that pins it.
+ * @param {Arranged} arranged
+ * @param {number} width
+ * @param {boolean} withProfiles
+ * @param {Arranged[]} beside maps side by side, this one too: all have room for the longest label of any
+ */
+function mapGeometry(arranged, width, withProfiles, beside = [arranged]) {
+  const { rows, columns } = arranged;
+  const narrow = width < 560;
+  const mostLeft = width * (narrow ? 0.34 : 0.3);
+  const longestRow = longestLabel(namedRows(beside.flatMap((map) => map.rows), mostLeft - 8));
+  const longestColumn = longestLabel(beside.flatMap((map) => map.columns));
+  // Whole pixels, so that edges are sharp and a picture twice as dense has twice the pixels.
+  const left = Math.round(MARGIN + Math.min(longestRow + 8, mostLeft));
+  const columnBand = Math.min(longestColumn, 130);
+  const top = Math.round(24 + columnBand * Math.sin(-COLUMN_ANGLE) + 8);
+  const profile = withProfiles
+    ? Math.round(Math.min(LONGEST_PROFILE, Math.max(SHORTEST_PROFILE, PROFILE * width))) : 0;
+  // The last label leans over the right edge of the map.
+  const right = Math.max((narrow ? 8 : LEGEND) + profile, columnBand * Math.cos(COLUMN_ANGLE) + 4);
+  const cellWidth = Math.max(Math.min((width - left - right) / columns.length, 84), 1);
+  // Nearly square, and all of the map on a screen with the controls above it, but not too low for a label as long as
+  // there is room for all of them.
+  const room = Math.max(480 / rows.length, Math.min(600 / rows.length, LABEL_SIZE + 2));
+  const cellHeight = Math.max(Math.floor(Math.min(room, Math.max(cellWidth, 22), 50)), 4);
+  const crowded = cellWidth < LABEL_SIZE + 3;
+  const columnSize = crowded ? CLOSE_LABEL_SIZE : LABEL_SIZE;
+  return {
+    left, top, columnSize, cellWidth, cellHeight, columnBand, width, narrow, profile, margin: MARGIN, small: SMALL_SIZE,
+    smallest: SMALLEST_NUMBER,
+    right: left + cellWidth * columns.length,
+    bottom: top + cellHeight * rows.length,
+    height: top + cellHeight * rows.length + profile + 6 + (narrow ? LEGEND_BELOW : 0),
+    // Every n-th label where there is no room for all.
+    rowStep: Math.ceil((LABEL_SIZE + 2) / cellHeight),
+    columnStep: Math.ceil((columnSize + (crowded ? 1 : 3)) / cellWidth),
+  };
+}
+
+/**
+ * The width of the longest label: in bold, as it is written while it is marked.
+ * @param {Label[]} side
+ */
+const longestLabel = (side) => Math.max(...side.map(({ label }) => textWidth(label, LABEL_SIZE, true)));
+
+/**
+ * Rows as they are called: steps of the decoder in full where there is room for the longest name, else by their two words
+ * alone, because a name that is cut in the middle hides both.
+ * @param {Label[]} rows
+ * @param {number} room
+ * @returns {Label[]}
+ */
+function namedRows(rows, room) {
+  if (longestLabel(rows) <= room) return rows;
+  return rows.map((row) => ({ ...row, label: row.label.replace(STEP_LABEL, "$1 → $2") }));
+}
+
+/**
+ * What is under the pointer: a cell, or the label of a row or a column.
+ * @param {MapGeometry} geometry
+ * @param {number} x
+ * @param {number} y
+ * @returns {Place | null}
+ */
+function hitMap({ left, top, right, bottom, cellWidth, cellHeight }, x, y) {
+  const row = Math.floor((y - top) / cellHeight);
+  const column = Math.floor((x - left) / cellWidth);
+  const inRows = y >= top && y < bottom;
+  if (inRows && x >= left && x < right) return { row, column };
+  if (inRows && x < left) return { row };
+  // Column labels lean to the right of their columns.
+  const leaning = Math.floor((x - left - Math.max(0, top - 8 - y) / Math.tan(-COLUMN_ANGLE)) / cellWidth);
+  if (y < top && y > 24 && leaning >= 0 && leaning < Math.round((right - left) / cellWidth)) return { column: leaning };
+  return null;
+}

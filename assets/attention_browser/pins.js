@@ -1,0 +1,46 @@
+// The pieces that are pinned: which rows and columns hold them, and what a click changes.
+
+/**
+ * Rows and columns of an arrangement that hold pinned pieces.
+ * @param {Pick<Choice, "rows" | "columns">} choice
+ * @param {Pick<Arranged, "rows" | "columns">} arranged
+ * @returns {Pinned}
+ */
+function pinnedIn(choice, arranged) {
+  /** @type {(side: Label[], pieces: number[]) => Set<number>} */
+  const indices = (side, pieces) => new Set(
+    side.flatMap(({ positions }, index) => (positions.some((position) => pieces.includes(position)) ? [index] : [])));
+  return { rows: indices(arranged.rows, choice.rows), columns: indices(arranged.columns, choice.columns) };
+}
+
+/**
+ * The only row and the only column that are pinned.
+ * @param {Pinned} selected
+ * @returns {Place}
+ */
+function pinnedCell({ rows, columns }) {
+  return { row: rows.size === 1 ? [...rows][0] : undefined, column: columns.size === 1 ? [...columns][0] : undefined };
+}
+
+/**
+ * The pinned pieces after a click: what was hit is pinned, or released; with `add`, beside what is pinned.
+ * @param {Pick<Choice, "rows" | "columns">} choice
+ * @param {Pick<Arranged, "rows" | "columns">} arranged
+ * @param {Place | null} hit
+ * @param {boolean} add
+ * @returns {Pick<Choice, "rows" | "columns">}
+ */
+function withPin(choice, arranged, hit, add) {
+  /** @type {(old: number[], side: Label[], index: number | undefined) => number[]} */
+  const toggled = (old, side, index) => {
+    if (index === undefined) return add ? old : [];
+    const { positions } = side[index];
+    const without = old.filter((position) => !positions.includes(position));
+    if (without.length < old.length && (add || old.length === positions.length)) return without;
+    return add ? [...old, ...positions] : [...positions];
+  };
+  return {
+    rows: toggled(choice.rows, arranged.rows, hit?.row),
+    columns: toggled(choice.columns, arranged.columns, hit?.column),
+  };
+}

@@ -1,0 +1,55 @@
+// The pointer on an attention browser: the cell or the head that it is at, and what a click does.
+
+/** @param {AttentionBrowser} browser */
+function followPointer(browser) {
+  const { large, grid } = browser;
+  large.onmousemove = (event) => pointAt(browser, hitLarge(browser, event));
+  large.onmouseleave = () => pointAt(browser, null);
+  large.onclick = (event) => browser.pin(hitLarge(browser, event), event.shiftKey);
+  grid.onmousemove = (event) => pointAtHead(browser, hitGrid(browser.gridGeometry, event.offsetX, event.offsetY));
+  grid.onmouseleave = () => pointAtHead(browser, null);
+  grid.onclick = (event) => {
+    const hit = hitGrid(browser.gridGeometry, event.offsetX, event.offsetY);
+    if (hit) browser.open(hit);
+  };
+}
+
+/**
+ * What is under the pointer in the large figure.
+ * @param {AttentionBrowser} browser
+ * @param {MouseEvent} event
+ * @returns {Place | null}
+ */
+function hitLarge(browser, { offsetX, offsetY }) {
+  const { geometry, lecture: { zoom } } = browser;
+  if (!geometry) return null;
+  const [x, y] = [offsetX / zoom, offsetY / zoom];
+  return "rowY" in geometry ? hitLines(geometry, browser.arranged(), x, y) : hitMap(geometry, x, y);
+}
+
+/**
+ * @param {AttentionBrowser} browser
+ * @param {Place | null} hit
+ */
+function pointAt(browser, hit) {
+  if (hit?.row === browser.hover?.row && hit?.column === browser.hover?.column) return;
+  browser.hover = hit;
+  browser.draw();
+}
+
+/**
+ * @param {AttentionBrowser} browser
+ * @param {ReturnType<typeof hitGrid>} hit
+ */
+function pointAtHead(browser, hit) {
+  if (!hit && !browser.hoveredHead) return;
+  browser.hoveredHead = null;
+  if (hit) {
+    const { rows, columns } = browser.arranged(hit.layer, hit.head);
+    const row = Math.floor(hit.down * rows.length);
+    const column = Math.floor(hit.across * columns.length);
+    const inside = row >= 0 && row < rows.length && column >= 0 && column < columns.length;
+    browser.hoveredHead = { layer: hit.layer, head: hit.head, ...(inside ? { row, column } : {}) };
+  }
+  browser.draw();
+}

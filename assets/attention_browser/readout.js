@@ -1,0 +1,150 @@
+// Sentences about what the figures show: a cell, a row, a column, or the sum of several.
+
+/**
+ * @param {Arranged} arranged
+ * @param {Place | null} at what is pointed at
+ * @param {Pinned} selected
+ * @param {string} [invitation] where nothing is pointed at or pinned
+ */
+function described(arranged, at, selected, invitation) {
+  const several = selected.rows.size > 1 || selected.columns.size > 1;
+  return !at && several ? sentenceOfSum(arranged, selected) : sentenceOf(arranged, at ?? pinnedCell(selected), invitation);
+}
+
+/**
+ * One sentence about a cell, a row or a column of a head.
+ * @param {Arranged} arranged
+ * @param {Place} at
+ * @param {string} invitation
+ */
+function sentenceOf(arranged, at, invitation = "Point at a cell to read it, click to pin it.") {
+  const { rows, columns, values } = arranged;
+  const { row = -1, column = -1 } = at;
+  const from = rows[row];
+  const to = columns[column];
+  if (from && to) {
+    const weight = shownWeight(arranged, row, column);
+    if (weight === "masked") return `${quote(from.label)} (row ${row + 1}) may not look at ${quote(to.label)}: masked`;
+    return `${quote(from.label)} (row ${row + 1}) looks at ${quote(to.label)} (column ${column + 1}) `
+      + (arranged.signed ? `${weight} compared with as trained` : `with ${weight}`);
+  }
+  // What is masked has no weight to be named.
+  /** @type {(cell: number) => number | null} */
+  const seen = (cell) => (arranged.masked[cell] ? null : values[cell]);
+  if (from) {
+    const looks = arranged.signed ? "changed most at" : "looks most at";
+    return `${quote(from.label)} ${looks} ${most(arranged, columns, (c) => seen(row * columns.length + c))}`;
+  }
+  if (to) {
+    const looked = arranged.signed ? "changed most for" : "is looked at most by";
+    return `${quote(to.label)} ${looked} ${most(arranged, rows, (r) => seen(r * columns.length + column))}`;
+  }
+  return invitation;
+}
+
+/**
+ * One sentence about several rows, several columns, or the cells where both meet.
+ * @param {Arranged} arranged
+ * @param {Pinned} selected
+ */
+function sentenceOfSum(arranged, selected) {
+  const { rows, columns } = arranged;
+  const sums = sumsOf(arranged, selected);
+  /** @type {(side: Label[], indices: Set<number>, name: string) => string} */
+  const many = (side, indices, name) => {
+    const { numbers, labels } = summed(side, indices);
+    return `${labels.map(quote).join(" and ")} (${name}${numbers.length > 1 ? "s" : ""} ${numbers.join(", ")})`;
+  };
+  const { rows: ofRows, columns: ofColumns } = sums;
+  if (ofRows && !ofColumns) {
+    return `${many(rows, selected.rows, "row")} together look most at ${most(arranged, columns, (c) => ofRows[c])}`;
+  }
+  if (ofColumns && !ofRows) {
+    return `${many(columns, selected.columns, "column")} together are looked at most by ${most(arranged, rows, (r) => ofColumns[r])}`;
+  }
+  return `${many(rows, selected.rows, "row")} ${selected.rows.size > 1 ? "look" : "looks"} at `
+    + `${many(columns, selected.columns, "column")} with ${sums.all.toFixed(4)} in all`;
+}
+
+/**
+ * The three pieces of a side with the largest values; null is none.
+ * @param {Arranged} arranged
+ * @param {Label[]} side
+ * @param {(index: number) => number | null} valueAt
+ */
+function most(arranged, side, valueAt) {
+  const known = side.flatMap(({ label }, index) => {
+    const value = valueAt(index);
+    return value === null ? [] : [{ label, value }];
+  });
+  return known.sort((a, b) => Math.abs(b.value) - Math.abs(a.value)).slice(0, 3)
+    .map(({ label, value }) => `${quote(label)} ${written(arranged, value)}`).join(", ");
+}
+
+/**
+ * What was done to the numbers before they were drawn, one sentence each.
+ * @param {Choice} choice
+ * @param {Pinned} selected
+ */
+function notesOf(choice, selected) {
+  const least = choice.look === "lines" ? Math.max(FAINTEST, choice.threshold / 100) : choice.threshold / 100;
+  return [
+    least > 0 && `Weights below ${least.toFixed(2)} are left out.`,
+    choice.look === "map" && selected.rows.size > 1 && `The bars below are the sum of ${selected.rows.size} rows.`,
+    choice.look === "map" && selected.columns.size > 1 && `The bars at the right are the sum of ${selected.columns.size} columns.`,
+    choice.scale !== SCALES[0] && `Colours: ${choice.scale}.`,
+  ].filter(Boolean);
+}
+
+/**
+ * All heads of all layers, the one that looks most from a cell's row to its column first; none without a cell, or where
+ * it is masked.
+ * @param {KindData} data
+ * @param {Choice} choice
+ * @param {Place} at
+ * @returns {(Head & { value: number, weight: string })[]}
+ */
+function rankedHeads(data, choice, at) {
+  const { row, column } = at;
+  if (row === undefined || column === undefined) return [];
+  const { layers, heads } = data.header;
+  const found = [];
+  for (let layer = 0; layer < layers; layer++) {
+    for (let head = 0; head < heads; head++) {
+      const arranged = arrange(data, choice, layer, head);
+      const cell = row * arranged.columns.length + column;
+      if (arranged.masked[cell]) return [];
+      found.push({ layer, head, value: arranged.values[cell], weight: shownWeight(arranged, row, column) });
+    }
+  }
+  return found.sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
+}
+
+/**
+ * What a figure shows, for whoever finds it saved: title, sentence, scale, and what was done to the numbers.
+ * @param {KindHeader} header
+ * @param {Choice} choice
+ * @param {Arranged} arranged
+ * @param {Pinned} selected
+ */
+function captionOf(header, choice, arranged, selected) {
+  const { source, target } = header.texts;
+  const lines = choice.look === "lines" && !arranged.signed;
+  const others = lines ? choice.heads.filter((head) => head < header.heads) : [];
+  const heads = [choice.head, ...others].map((head) => head + 1);
+  const colours = arranged.signed ? `weight after the change minus weight as trained, ±${arranged.largest.toFixed(4)}` : {
+    [SCALES[0]]: "weight, 0 to 1", [SCALES[1]]: `weight, 0 to ${arranged.largest.toFixed(4)}, this head's largest`,
+    [SCALES[2]]: "square root of the weight, 0 to 1",
+  }[choice.scale];
+  return {
+    title: `${header.title}${header.version ? ` (${header.version})` : ""}, layer ${choice.layer + 1}, head${heads.length > 1 ? "s" : ""} ${heads.join(", ")}`,
+    sentence: { encoder: source, decoder: target, cross: `${source} → ${target}` }[header.kind],
+    notes: [
+      lines ? `Width of a line: ${colours}.` : `Colour: ${colours}.`,
+      !lines && arranged.masked.some(Boolean) && "Grey, hatched: masked.",
+      choice.words && "Pieces are merged into words.",
+      choice.hide && "Start and end symbols are hidden, and every row is scaled to 1.",
+      ...notesOf({ ...choice, scale: SCALES[0] }, selected),
+    ].filter(Boolean).join(" "),
+  };
+}

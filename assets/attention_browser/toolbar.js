@@ -1,0 +1,63 @@
+// The controls around the figures, as ordinary elements of the page.
+
+const SCALES = ["0 to 1", "each head its own", "square root"];
+
+/**
+ * All controls; `reflect` shows what is chosen.
+ * @param {(part: Partial<Choice>) => void} change called with what the reader changed
+ * @param {(format: string, options: SaveOptions) => unknown} save
+ * @param {() => boolean} complete whether there is enough to save everything
+ * @param {() => void} showKeys
+ */
+function attentionToolbar(change, save, complete, showKeys) {
+  const layer = explained(select("Layer", null, (value) => change({ layer: Number(value) })), "layer");
+  const head = explained(select("Head", null, (value) => change({ head: Number(value) })), "head");
+  const look = select("Show as", [["map", "map"], ["lines", "lines"]], (value) => change({ look: value }));
+  const scale = select("Scale", SCALES.map((name) => [name, name]), (value) => change({ scale: value }));
+  const palette = select("Colours", Object.keys(PALETTES).map((name) => [name, name]),
+    (value) => change({ palette: value }));
+  const metric = select("Bars below heads", null, (value) => change({ metric: value }));
+  const words = checkbox("Words", (value) => change({ words: value }));
+  const hide = checkbox("Hide start and end", (value) => change({ hide: value }));
+  const slider = element("input", { type: "range", "aria-label": "Leave out below, in hundredths", min: 0, max: 50, step: 1,
+    oninput: () => change({ threshold: Number(slider.value) }) });
+  const least = element("output");
+  const threshold = element("label", { class: "field" }, element("span", {}, "Leave out below ", least), slider);
+  const menu = saveMenu(save, FILES, (format) => format !== HTML || complete());
+  const bar = element("div", { class: "bar" }, layer, head, look, scale, palette, threshold, metric,
+    element("div", { class: "checks" }, words, term("?", "piece"), hide, term("?", "end symbol")), menu, keysButton(showKeys));
+  /** @type {(choice: Choice, header: KindHeader) => void} */
+  const reflect = (choice, { layers, heads, metrics }) => {
+    layer.fill(numbered(layers), String(choice.layer));
+    head.fill(numbered(heads), String(choice.head));
+    look.box.value = choice.look;
+    scale.box.value = choice.scale;
+    palette.box.value = choice.palette;
+    metric.fill([["", "none"], ...metrics.map(({ key, name }) => [key, name])], choice.metric);
+    words.box.checked = choice.words;
+    hide.box.checked = choice.hide;
+    slider.value = String(choice.threshold);
+    least.textContent = (choice.threshold / 100).toFixed(2);
+  };
+  return Object.assign(bar, { reflect });
+}
+
+/**
+ * In the line view: which heads of the layer are drawn, each in its colour.
+ * @param {(head: number) => void} toggle
+ */
+function headChips(toggle) {
+  const row = element("div", { class: "chips", role: "group", "aria-label": "Heads drawn as lines" });
+  /** @type {(choice: Choice, heads: number) => void} */
+  const reflect = (choice, heads) => {
+    row.hidden = choice.look !== "lines";
+    keepingFocus(row, "button", () => row.replaceChildren(...Array.from({ length: heads }, (_, head) => {
+      const on = head === choice.head || choice.heads.includes(head);
+      const chip = element("button", { type: "button", "aria-pressed": String(on), onclick: () => toggle(head) },
+        `head ${head + 1}`);
+      chip.style.setProperty("--chip", HEAD_COLOURS[head % HEAD_COLOURS.length]);
+      return chip;
+    })));
+  };
+  return Object.assign(row, { reflect });
+}

@@ -1,0 +1,125 @@
+// Where a step looks: the source sentence and the pieces read, tinted; or every head of every layer.
+
+const LINE = 7;
+const GUTTER = 56;
+
+/**
+ * Pieces on the colours of their weights.
+ * @param {string} title
+ * @param {string[]} labels
+ * @param {number[]} weights
+ * @param {Colour[]} shades
+ * @param {"ltr" | "rtl"} direction that the pieces are read in
+ */
+function tintedPieces(title, labels, weights, shades, direction) {
+  return element("div", { class: "row" }, element("h4", {}, title), element("div", { class: "pieces", role: "list", dir: direction },
+    ...labels.slice(0, weights.length).map((label, index) => tinted("span", { class: "piece", role: "listitem",
+      title: `${quote(label)} (position ${index + 1}): ${weights[index].toFixed(4)}` }, shades, weights[index],
+    element("span", { dir: "auto" }, label), element("small", {}, weights[index].toFixed(2))))));
+}
+
+/**
+ * Where a step looks in the source, and in what it has read: the rows of the chosen head, or of the mean of all.
+ * @param {Translation} translation
+ * @param {Pick<StepsParams, "step" | "show" | "layer" | "head">} params
+ */
+function rowsOfStep(translation, { step, show, layer, head }) {
+  const { source, target } = translation.languages;
+  const plane = translation.plane({ show, layer, head });
+  const whose = show === "head" ? `layer ${layer + 1}, head ${head + 1}` : "mean of all heads";
+  return [
+    { title: `Looks at the ${source.name} sentence: ${whose}`, labels: translation.source,
+      weights: translation.crossRow(plane, step), direction: source.direction },
+    { title: `Looks back at the ${target.name} so far: ${whose}`, labels: translation.read,
+      weights: translation.decoderRow(plane, step), direction: target.direction },
+  ].filter(({ labels }) => labels.length);
+}
+
+/**
+ * Rows of all heads below each other, a block a layer; a click chooses the head.
+ * @param {(part: Partial<StepsParams>) => void} choose
+ */
+function allHeads(choose) {
+  const canvas = element("canvas", { role: "img" });
+  const readout = element("p", { class: "note" });
+  const title = element("h4");
+  const part = element("div", { class: "all" }, title, canvas, readout);
+  /**
+   * @type {(
+   *   name: string, labels: string[], translation: Translation, rowOf: (plane: number) => number[], theme: StepsTheme,
+   * ) => void}
+   */
+  const draw = (name, labels, translation, rowOf, { shades, text }) => {
+    title.textContent = name;
+    const width = Math.max(200, Math.floor(part.clientWidth));
+    const cell = Math.min(28, (width - GUTTER) / labels.length);
+    const longest = Math.max(...labels.map((label) => textWidth(label, 12)));
+    const top = Math.min(80, longest) + 6;
+    const block = translation.heads * LINE + 5;
+    const surface = new CanvasSurface(canvas, width, top + translation.layers * block, window.devicePixelRatio);
+    // Labels that would overlap are left out; the readout has them all.
+    const every = Math.ceil(13 / cell);
+    labels.forEach((label, index) => {
+      if (index % every) return;
+      surface.text(GUTTER + (index + 0.5) * cell, top - 4, shortened(label, 76, 12),
+        { size: 12, fill: text, angle: -Math.PI / 2 });
+    });
+    for (let layer = 0; layer < translation.layers; layer++) {
+      const y = top + layer * block;
+      surface.text(0, y + (translation.heads * LINE) / 2, `layer ${layer + 1}`, { size: 12, fill: text });
+      const rows = Array.from({ length: translation.heads }, (_, head) => rowOf(layer * translation.heads + head));
+      surface.cells(GUTTER, y, cell, LINE, translation.heads, labels.length,
+        (head, column) => shades[Math.round(rows[head][column] * (SHADES - 1))]);
+    }
+    canvas.setAttribute("aria-label",
+      `${name}, ${translation.layers} layers by ${translation.heads} heads; choose one head to read its numbers.`);
+    /** @type {(event: MouseEvent) => { layer: number, head: number, column: number } | null} */
+    const hit = ({ offsetX, offsetY }) => {
+      const layer = Math.floor((offsetY - top) / block);
+      const head = Math.floor((offsetY - top - layer * block) / LINE);
+      const column = Math.floor((offsetX - GUTTER) / cell);
+      const inside = layer >= 0 && layer < translation.layers && head < translation.heads && column >= 0 && column < labels.length;
+      return inside ? { layer, head, column } : null;
+    };
+    readout.textContent = "Point at a row to read it, click to choose its head.";
+    canvas.onmousemove = (event) => {
+      const at = hit(event);
+      if (!at) return;
+      const weight = rowOf(at.layer * translation.heads + at.head)[at.column];
+      readout.textContent = `Layer ${at.layer + 1}, head ${at.head + 1} looks at ${quote(labels[at.column])} with `
+        + weight.toFixed(4);
+    };
+    canvas.onclick = (event) => {
+      const at = hit(event);
+      if (at) choose({ layer: at.layer, head: at.head, show: "head" });
+    };
+  };
+  return Object.assign(part, { draw });
+}
+
+/**
+ * Where a step looks, of the chosen head, of the mean or of every head.
+ * @param {(part: Partial<StepsParams>) => void} choose
+ */
+function attentionRows(choose) {
+  const rows = element("div");
+  const cross = allHeads(choose);
+  const decoder = allHeads(choose);
+  const every = element("div", { class: "every" }, cross, decoder);
+  const part = element("section", { class: "attention-rows" }, rows, every);
+  /** @type {(translation: Translation, params: StepsParams, theme: StepsTheme) => void} */
+  const reflect = (translation, params, theme) => {
+    const { step, show } = params;
+    const { source, target } = translation.languages;
+    const read = translation.readUpTo(step);
+    const shown = rowsOfStep(translation, params).slice(0, show === "all" ? 1 : 2);
+    rows.replaceChildren(...shown.map(({ title, labels, weights, direction }) => (
+      tintedPieces(title, labels, weights, theme.shades, direction))));
+    every.hidden = show !== "all";
+    if (show !== "all") return;
+    cross.hidden = !translation.source.length;
+    if (!cross.hidden) cross.draw(`Every head, on the ${source.name} sentence`, translation.source, translation, (at) => translation.crossRow(at, step), theme);
+    decoder.draw(`Every head, on the ${target.name} so far`, read, translation, (at) => translation.decoderRow(at, step), theme);
+  };
+  return Object.assign(part, { reflect });
+}

@@ -1,0 +1,273 @@
+// Decoding, step by step: holds the reader's settings, shows the translation, and tells the server.
+
+/**
+ * What the server must decode again for; everything else is shown with what is here.
+ * @type {(keyof Decoded)[]}
+ */
+const DECODED = ["method", "beam_size", "length_penalty", "temperature", "top_k", "top_p", "seed", "forced", "suppressed"];
+
+// Of the saved picture, in CSS pixels.
+const WIDEST_PICTURE = 900;
+
+class DecodingSteps {
+  /** @type {Server} */
+  server;
+  /** @type {ArrayBuffer | Uint8Array} as they came */
+  bytes;
+  /** @type {Translation} those bytes, unpacked; missing until the first have come */
+  translation;
+  /** @type {StepsParams} */
+  params;
+  /** @type {number | null} the number of the request of the server that was answered last */
+  asked = null;
+  /** @type {Translation | null} the one that stands in the timeline and in the list */
+  filled = null;
+  /** @type {Colour[]} */
+  shades = shadesOf("viridis");
+  playing = false;
+  speed = 1;
+  /** @type {number | undefined} of the step that is played next */
+  timer;
+  synced = new SyncedState(this, "params", () => ({ ...this.params }));
+  /** @type {number | null} the next frame, if it is waited for */
+  waiting = null;
+
+  /** @param {HTMLElement | ShadowRoot} parent */
+  constructor(parent) {
+    /** @param {number} step */
+    const go = (step) => this.go(step);
+    this.timeline = timeline(go);
+    this.transport = transport({
+      go, toggle: () => (this.playing ? this.pause() : this.play()), hesitate: () => this.go(this.translation.hesitation),
+      restart: () => this.ask("restart"), pace: (speed) => { this.speed = speed; if (this.playing) this.play(); },
+    });
+    this.keys = keysDialog(STEP_KEYS);
+    this.settings = settings((part) => this.decode(part), (part) => this.view(part), {
+      showKeys: () => this.keys.showModal(), showTree: () => this.tree.scrollIntoView({ block: "start" }),
+    });
+    this.translations = translations({
+      follow: (params, parts) => this.decode(params, parts ?? this.params.step),
+      readElsewhere: () => this.ask("read"), release: () => this.decode({ forced: [] }),
+      allow: (piece) => this.decode({ suppressed: this.params.suppressed.filter((other) => other !== piece) }),
+    });
+    this.heading = element("h3", { class: "in-out" });
+    this.numbers = element("p", { class: "numbers" });
+    this.says = element("p", { class: "says", "aria-live": "polite" });
+    this.candidates = candidates({
+      take: (piece) => this.take(piece), ban: (piece) => this.ban(piece),
+      type: (text) => this.type(text),
+    });
+    this.attentionRows = attentionRows((part) => this.view(part));
+    this.layers = logitLens();
+    this.tree = tree({ look: (node) => this.view({ node }),
+      follow: (forced, step) => this.decode({ forced, suppressed: [] }, step) });
+    this.root = element("div", { class: "steps", "data-figure": "decoding-steps" }, this.timeline, this.transport, this.settings, this.translations,
+      element("div", { class: "now" }, this.heading, this.numbers, this.says),
+      element("div", { class: "stage" }, this.candidates, element("div", {}, this.attentionRows, this.layers)),
+      this.tree, this.keys);
+    Object.assign(this.root, { picture: (/** @type {number | null} */ width, /** @type {Theme | null} */ theme) => stepPicture(
+      this.translation, this.params, width ?? Math.min(this.root.clientWidth, WIDEST_PICTURE), theme ?? themeOf(this.root), this.shades) });
+    parent.append(this.root);
+    this.root.onkeydown = (event) => this.press(event);
+    this.resizing = new ResizeObserver(() => this.draw());
+    this.resizing.observe(this.root);
+    this.endSteps = onStep((by) => { if (this.translation) this.go(this.params.step + by); });
+  }
+
+  close() {
+    this.endSteps();
+    clearTimeout(this.timer);
+    this.synced.cancel();
+    this.resizing.disconnect();
+    this.root.remove();
+  }
+
+  /** @param {ArrayBuffer | Uint8Array} bytes */
+  async show(bytes) {
+    if (bytes !== this.bytes) {
+      this.bytes = bytes;
+      const translation = new Translation(await unpack(bytes));
+      if (bytes !== this.bytes) return; // overtaken by newer data
+      // The server asks for settings when a link was opened; otherwise the reader's own stays.
+      if (translation.asked.number !== this.asked) {
+        this.pause();
+        this.params = { ...translation.asked.params };
+        this.synced.accept();
+      }
+      this.asked = translation.asked.number;
+      this.root.classList.toggle("lecture", translation.asked.lecture);
+      this.translation = translation;
+      this.filled = null;
+    }
+    this.draw();
+  }
+
+  // The ids of everything written before this step.
+  before() {
+    return this.translation.steps.slice(0, this.params.step).map(({ id }) => id);
+  }
+
+  /** @param {number} step */
+  go(step) {
+    this.pause();
+    this.view({ step: Math.min(this.translation.count - 1, Math.max(0, step)) });
+  }
+
+  /** @param {number} piece */
+  take(piece) {
+    this.decode({ forced: [...this.before(), piece] });
+  }
+
+  /** @param {number} piece */
+  ban(piece) {
+    const { suppressed } = this.params;
+    const others = suppressed.filter((other) => other !== piece);
+    if (others.length < suppressed.length) {
+      this.decode({ suppressed: others });
+      return;
+    }
+    // What was forced from here on stays, up to the piece that is banned.
+    const forced = this.params.forced.slice(this.params.step);
+    const remaining = forced.includes(piece) ? forced.slice(0, forced.indexOf(piece)) : forced;
+    this.decode({ forced: [...this.before(), ...remaining], suppressed: [...suppressed, piece].sort((a, b) => a - b) });
+  }
+
+  /**
+   * The server makes pieces of a typed word; it answers with the translation that begins with them.
+   * @param {string} text
+   */
+  type(text) {
+    this.pause();
+    this.synced.cancel();
+    this.server.setTriggerValue("typed", { ...this.params, forced: this.before(), node: 0, text });
+  }
+
+  /**
+   * The server decides what follows.
+   * @param {"restart" | "read"} what
+   */
+  ask(what) {
+    this.pause();
+    this.synced.cancel();
+    this.server.setTriggerValue(what, true);
+  }
+
+  play() {
+    clearTimeout(this.timer);
+    if (!this.playing && this.params.step >= this.translation.count - 1) this.params.step = 0;
+    this.playing = true;
+    this.timer = setTimeout(() => {
+      this.params.step += 1;
+      if (this.params.step >= this.translation.count - 1) this.pause();
+      else this.play();
+      this.draw();
+    }, (1000 * PACE) / this.speed);
+    this.draw();
+  }
+
+  pause() {
+    if (!this.playing) return;
+    clearTimeout(this.timer);
+    this.playing = false;
+    this.view({});
+  }
+
+  /**
+   * Look at something else of this translation.
+   * @param {Partial<StepsParams>} part
+   */
+  view(part) {
+    Object.assign(this.params, part);
+    this.draw();
+    this.synced.send();
+  }
+
+  /**
+   * Take another translation: from now on the model decides what was not forced, even where a translation was given.
+   * @param {Partial<StepsParams>} part
+   * @param {number} step
+   */
+  decode(part, step = this.params.step) {
+    this.pause();
+    Object.assign(this.params, { node: 0, search: true }, part, { step });
+    this.draw();
+    this.synced.send(0);
+  }
+
+  draw() {
+    if (this.waiting || !this.translation) return;
+    this.waiting = requestAnimationFrame(() => {
+      this.waiting = null;
+      if (!this.root.isConnected || !this.root.clientWidth) return;
+      const { translation, params } = this;
+      params.layer = Math.min(params.layer, translation.layers - 1);
+      params.head = Math.min(params.head, translation.heads - 1);
+      const busy = DECODED.some((name) => JSON.stringify(params[name]) !== JSON.stringify(translation.params[name]));
+      this.root.classList.toggle("busy", busy);
+      const step = Math.min(params.step, translation.count - 1);
+      if (!busy) params.step = step;
+      const theme = { shades: this.shades, text: getComputedStyle(this.root).color };
+      if (this.filled !== translation) {
+        this.timeline.fill(translation, theme.shades);
+        this.translations.reflect(translation);
+        this.filled = translation;
+      }
+      this.translations.wait(busy);
+      this.timeline.mark(step);
+      this.transport.reflect(step, translation.count, this.playing);
+      this.settings.reflect(params, translation);
+      this.describe(translation, step);
+      this.candidates.reflect(translation, step);
+      this.attentionRows.reflect(translation, { ...params, step }, theme);
+      this.layers.reflect(translation, step);
+      this.tree.reflect(translation, params, theme.shades);
+      this.root.dataset.drawn = `${translation.id} ${step + 1}${busy ? " busy" : ""}`;
+    });
+  }
+
+  /**
+   * @param {Translation} translation
+   * @param {number} step
+   */
+  describe(translation, step) {
+    const { logProb, rank, out, forced } = translation.steps[step];
+    this.heading.replaceChildren("in: ", element("b", { dir: "auto" }, translation.read[translation.before + step]), " → out: ", element("b", { dir: "auto" }, out));
+    this.numbers.replaceChildren(`probability ${probabilityOf(logProb)}, rank ${rank}, `,
+      term("log-probability", "log-probability"), ` ${NATS(logProb)} `, term("nats", "nats"),
+      `; ${NATS(translation.scoreAt(step))} so far, ${NATS(translation.scoreAt(translation.count - 1))} in all`
+        + (forced ? "; this piece is forced" : ""));
+    this.says.textContent = sentenceOfStep(translation, step);
+  }
+
+  /** @param {KeyboardEvent} event */
+  press(event) {
+    if (!this.translation || !isShortcut(event, this.keys)) return;
+    const { params, translation } = this;
+    /** @type {Record<string, () => void>} */
+    const actions = {
+      "ArrowLeft": () => this.go(params.step - 1), "ArrowRight": () => this.go(params.step + 1),
+      "Home": () => this.go(0), "End": () => this.go(translation.count - 1),
+      "h": () => this.go(translation.hesitation), "?": () => this.keys.showModal(),
+      "[": () => this.view({ layer: clamped(params.layer - 1, translation.layers) }),
+      "]": () => this.view({ layer: clamped(params.layer + 1, translation.layers) }),
+      ",": () => this.view({ head: clamped(params.head - 1, translation.heads) }),
+      ".": () => this.view({ head: clamped(params.head + 1, translation.heads) }),
+    };
+    const act = actions[event.key];
+    const index = /^[0-9]$/.test(event.key) ? (Number(event.key) + 9) % 10 : -1;
+    const candidate = translation.steps[params.step]?.candidates[index];
+    // A button that has the focus is pressed by the space bar; only the timeline has no other use for it.
+    if (event.key === " " && (event.target === this.root || this.timeline.contains(/** @type {Node} */ (event.target)))) {
+      if (this.playing) this.pause();
+      else this.play();
+    } else if (candidate) {
+      this.take(candidate[0]);
+    } else if (act) {
+      act();
+    } else {
+      return;
+    }
+    event.preventDefault();
+    event.stopPropagation();
+  }
+}

@@ -1,0 +1,68 @@
+// The translation as it is written, a button a step, and the controls that go from step to step.
+
+const SPEEDS = [["0.5", "slow"], ["1", "normal"], ["2", "fast"], ["4", "very fast"]];
+// Seconds a step at normal speed.
+const PACE = 1.0;
+
+/** @typedef {{ shades: Colour[], text: string }} StepsTheme */
+
+/**
+ * A button a step; `mark` marks the one that is looked at.
+ * @param {(step: number) => void} go
+ */
+function timeline(go) {
+  const row = element("div", { class: "timeline", role: "toolbar", "aria-label": "The pieces written, one a step" });
+  /** @type {(translation: Translation, shades: Colour[]) => void} the pieces stand as the translation is read */
+  const fill = (translation, shades) => keepingFocus(row, "button", () => {
+    row.dir = translation.languages.target.direction;
+    row.replaceChildren(...translation.steps.map((step, index) => tinted("button", {
+      type: "button", class: step.forced ? "piece forced" : "piece", onclick: () => go(index),
+      title: `step ${index + 1}: probability ${Math.exp(step.logProb).toFixed(4)}${step.forced ? ", forced" : ""}`,
+    }, shades, Math.exp(step.logProb), element("span", { dir: "auto" }, step.out),
+    element("small", {}, Math.exp(step.logProb).toFixed(2)))));
+  });
+  /** @type {(step: number) => void} what comes later is hollow, as it is not written yet */
+  const mark = (step) => row.querySelectorAll("button").forEach((piece, index) => {
+    piece.setAttribute("aria-current", index === step ? "step" : "false");
+    piece.tabIndex = index === step ? 0 : -1;
+    piece.classList.toggle("later", index > step);
+    if (index === step && row.contains(focused(row))) piece.focus();
+  });
+  return Object.assign(row, { fill, mark });
+}
+
+/**
+ * Play, pause, and the steps before and after.
+ * @param {{
+ *   go: (step: number) => void, toggle: () => void, hesitate: () => void, pace: (speed: number) => void,
+ *   restart: () => void,
+ * }} act
+ */
+function transport({ go, toggle, hesitate, pace, restart }) {
+  /** @type {(text: string, label: string, onclick: () => void) => HTMLButtonElement} */
+  const button = (text, label, onclick) => (
+    element("button", { type: "button", "aria-label": label, title: label, onclick }, text));
+  const play = button("▶ Play", "Play", toggle);
+  const slider = element("input", { type: "range", "aria-label": "Step", min: 1, step: 1, value: 1,
+    oninput: () => go(Number(slider.value) - 1) });
+  const at = element("output");
+  const speed = select("Speed", SPEEDS, (value) => pace(Number(value)));
+  speed.box.value = "1";
+  const bar = element("div", { class: "transport" },
+    button("◀", "Step before", () => go(Number(slider.value) - 2)), play,
+    button("▶|", "Next step", () => go(Number(slider.value))),
+    element("label", { class: "field" }, at, slider), speed,
+    element("button", { type: "button", onclick: hesitate,
+      title: "Go to the step where the two likeliest pieces are closest (key h)" }, "Where it hesitates"),
+    element("button", { type: "button", onclick: restart,
+      title: "What the model writes by itself again: nothing forced, nothing banned, and an empty list" }, "Start over"));
+  /** @type {(step: number, count: number, playing: boolean) => void} */
+  const reflect = (step, count, playing) => {
+    slider.max = String(count);
+    slider.value = String(step + 1);
+    at.textContent = `Step ${step + 1} of ${count}`;
+    play.textContent = playing ? "❚❚ Pause" : "▶ Play";
+    play.setAttribute("aria-label", playing ? "Pause" : "Play");
+  };
+  return Object.assign(bar, { reflect });
+}

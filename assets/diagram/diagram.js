@@ -1,0 +1,149 @@
+// The Transformer as a drawing whose boxes are links to the pages: small in the head of every page, where it says which
+// part is open, and large on the first one, with the reader's sentence, its translation, and three maps of its attention.
+// On the page Inside a layer, its boxes are the parts that a sentence goes through there.
+
+/** @typedef {{ here: string, stages: Record<string, string> }} PartsMessage the first stage of each part */
+
+// Small: two rows, the encoder's below the decoder's as in the paper. Each box: page, label, name, place, and whether it
+// is a step of the way from the sentence to the translation.
+const SMALL_WIDTH = 296;
+const SMALL_HEIGHT = 54;
+/** @type {[string, string, string, number, number, boolean][]} */
+const SMALL_BOXES = [
+  ["compare_heads", "All heads", "Compare heads", 0, 0, false],
+  ["masked_attention", "Masked", "Masked attention", 76, 0, true],
+  ["cross_attention", "Cross", "Cross attention", 152, 0, true],
+  ["decoding", "Next word", "Decoding step by step", 228, 0, true],
+  ["translate", "Sentence", "Translate", 0, 29, true],
+  ["positional_encoding", "Order", "Positional encoding", 76, 29, true],
+  ["encoder_attention", "Encoder", "Encoder attention", 152, 29, true],
+  ["inside_a_layer", "A layer", "Inside a layer", 228, 29, false],
+];
+const SMALL_BOX = { width: 68, height: 25 };
+
+// Parts of the model, as the paper stacks them: name of the part, label, place.
+const PARTS_WIDTH = 330;
+const PARTS_HEIGHT = 148;
+/** @type {[string, string, number, number][]} */
+const PARTS_BOXES = [
+  ["encoder.", "Into the encoder", 1, 119],
+  ["encoder.self_attention.", "Self-attention", 1, 90],
+  ["encoder.feed_forward.", "Feed-forward", 1, 61],
+  ["decoder.", "Into the decoder", 181, 119],
+  ["decoder.self_attention.", "Masked attention", 181, 90],
+  ["decoder.cross_attention.", "Cross-attention", 181, 61],
+  ["decoder.feed_forward.", "Feed-forward", 181, 32],
+  ["generator.", "To the word", 181, 3],
+];
+const PARTS_BOX = { width: 148, height: 23 };
+
+function smallDrawing() {
+  const { width, height } = SMALL_BOX;
+  return [
+    arrowHead(),
+    arrow([68, 41.5], [75, 41.5]), arrow([144, 41.5], [151, 41.5]), arrow([186, 29], [186, 26]),
+    arrow([144, 12.5], [151, 12.5]), arrow([220, 12.5], [227, 12.5]),
+    ...SMALL_BOXES.map(([page, label, name, x, y, step]) =>
+      linkBox(page, name, { x, y, width, height, step }, svgText(label, x + width / 2, y + 17))),
+  ];
+}
+
+/** @param {PartsMessage} data */
+function partsDrawing({ stages }) {
+  const { width, height } = PARTS_BOX;
+  const upwards = PARTS_BOXES.filter(([part]) => !["encoder.feed_forward.", "generator."].includes(part));
+  return [
+    arrowHead(),
+    ...upwards.map(([, , x, y]) => arrow([x + width / 2, y], [x + width / 2, y - 5])),
+    arrow([150, 72.5], [180, 72.5]),
+    ...PARTS_BOXES.map(([part, label, x, y]) => {
+      const box = linkBox("inside_a_layer", label, { x, y, width, height }, svgText(label, x + width / 2, y + 16));
+      Object.assign(box.dataset, { part, stage: stages[part] });
+      return box;
+    }),
+  ];
+}
+
+class Diagram {
+  /** @type {Server} */
+  server;
+  /** @type {DrawingMessage | PartsMessage | { here: string } | undefined} */
+  data;
+  /** @type {string} what is drawn */
+  message;
+
+  /** @param {HTMLElement | ShadowRoot} parent */
+  constructor(parent) {
+    this.root = element("nav", { class: "diagram" });
+    this.root.onclick = (event) => this.follow(event);
+    // The address grows with every choice, and a link that is opened in another tab takes it along.
+    this.root.onpointerover = () => this.address();
+    this.root.addEventListener("focusin", () => this.address());
+    parent.append(this.root);
+    this.resizing = new ResizeObserver(() => this.draw());
+    this.resizing.observe(this.root);
+  }
+
+  close() {
+    this.resizing.disconnect();
+    this.root.remove();
+  }
+
+  /** @param {DrawingMessage | PartsMessage | { here: string }} data */
+  show(data) {
+    this.data = data;
+    this.draw();
+  }
+
+  draw() {
+    const { data } = this;
+    if (!data) return;
+    // Out of sight, in a lecture, it has no width.
+    const room = this.root.clientWidth || LEAST_ROOM;
+    const places = room < LEAST_ROOM ? STACKED : SIDE_BY_SIDE;
+    // What is drawn follows the theme by itself; drawn again, it would lose the focus.
+    const message = JSON.stringify([data, "kinds" in data ? places : null]);
+    if (message === this.message) return;
+    this.message = message;
+    const [shapes, width, height, name] = "kinds" in data
+      ? [largeDrawing(data, places), places.width, places.height, "The Transformer, part by part"]
+      : "stages" in data ? [partsDrawing(data), PARTS_WIDTH, PARTS_HEIGHT, "Which part of the Transformer this is"]
+        : [smallDrawing(), SMALL_WIDTH, SMALL_HEIGHT, "Where you are in the Transformer"];
+    this.root.setAttribute("aria-label", name);
+    this.root.classList.toggle("small", !("kinds" in data));
+    this.root.replaceChildren(svgElement("svg", { viewBox: `0 0 ${width} ${height}`, "data-figure": "" }, ...shapes));
+    this.root.classList.toggle("lecture", "kinds" in data && data.large);
+    this.root.classList.toggle("stacked", "kinds" in data && places === STACKED);
+    for (const link of this.links()) {
+      const { part, page } = link.dataset;
+      if ((part ?? page) === data.here) link.setAttribute("aria-current", part === undefined ? "page" : "step");
+    }
+    this.address();
+    this.root.dataset.drawn = data.here;
+  }
+
+  /** @returns {SVGAElement[]} */
+  links() {
+    return [...this.root.querySelectorAll("a")].filter((link) => link instanceof SVGAElement);
+  }
+
+  address() {
+    for (const link of this.links()) {
+      const { page, stage } = link.dataset;
+      const parameters = new URLSearchParams(location.search);
+      if (stage !== undefined) parameters.set("inside_stage", stage);
+      link.setAttribute("href", `${page === "translate" ? "./" : page}?${parameters}`);
+    }
+  }
+
+  /**
+   * As a link of the menus: the session goes along. With a key held, the browser opens a tab or a window.
+   * @param {MouseEvent} event
+   */
+  follow(event) {
+    const link = event.target instanceof Element ? event.target.closest("a") : null;
+    if (!(link instanceof SVGAElement) || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    this.server.setTriggerValue("open", link.dataset.stage ?? link.dataset.page);
+  }
+}

@@ -1,0 +1,175 @@
+// A figure that the page shows, as a picture: of Altair, of Plotly, or a drawing or a canvas of a component of ours.
+
+// Milliseconds in which a figure is laid out anew, and between two looks at it.
+const LAYOUT_PATIENCE = 5_000;
+const LOOK_AGAIN = 120;
+// Half of the thickest line of a drawing that begins at its edge.
+const STROKE = 2;
+
+/**
+ * A component's own figure: an element of it that draws itself for a width, null for the one on the screen.
+ * @typedef {HTMLElement & { picture?: (width: number | null, theme: Theme | null) => Promise<Picture> | Picture }} OwnFigure
+ */
+
+/**
+ * Takes the picture of the figure in a place, laid out for the chosen width.
+ * @param {HTMLElement} place
+ * @param {string} name of the figure, where a component has several
+ * @param {SaveOptions} options
+ * @param {Map<string, string>} light what each colour of the dark theme is in the light one
+ * @param {(picture: Picture) => Promise<void>} take
+ */
+async function withPicture(place, name, options, light, take) {
+  const width = layoutWidth(options);
+  const own = ownFigure(place, name);
+  if (own instanceof SVGSVGElement) {
+    await take(await asLight(own, options.light, () => pictureOfDrawings([own], place, new Map(), options)));
+  } else if (own?.picture) {
+    await take(await own.picture(width, options.light ? lightTheme() : null));
+  } else {
+    const recoloured = options.light && isDark(place) ? light : new Map();
+    /** @type {(drawings: SVGSVGElement[]) => Promise<void>} */
+    const takeThem = (drawings) => take(pictureOfDrawings(drawings, place, recoloured, options));
+    await laidOut(place, width, () => {
+      const canvas = paintedCanvas(place);
+      return canvas?.parentElement ? redrawn(canvas.parentElement, (drawing) => takeThem([drawing])) : takeThem(drawingsOf(place));
+    });
+  }
+}
+
+/**
+ * Whether a figure is shown in the dark theme.
+ * @param {HTMLElement} place
+ */
+const isDark = (place) => themeOf(hostOf(place) ?? place).background !== LIGHT_THEME["--st-background-color"];
+
+/**
+ * Runs `act` while a drawing of ours, whose colours are the theme's by name, has those of the light theme.
+ * @template Result
+ * @param {SVGSVGElement} drawing
+ * @param {boolean} light
+ * @param {() => Result} act
+ * @returns {Result}
+ */
+function asLight(drawing, light, act) {
+  if (!light) return act();
+  const before = drawing.style.cssText;
+  for (const [name, colour] of Object.entries(LIGHT_THEME)) drawing.style.setProperty(name, colour);
+  drawing.style.color = LIGHT_THEME["--st-text-color"];
+  try {
+    return act();
+  } finally {
+    drawing.style.cssText = before;
+  }
+}
+
+/**
+ * An element of a component, where the theme's colours have names.
+ * @param {HTMLElement} place
+ */
+function hostOf(place) {
+  return [...place.querySelectorAll("*")].find(({ shadowRoot }) => shadowRoot)?.shadowRoot?.firstElementChild;
+}
+
+/**
+ * @param {HTMLElement} place
+ * @param {string} name
+ * @returns {OwnFigure | SVGSVGElement | null}
+ */
+function ownFigure(place, name) {
+  for (const { shadowRoot } of place.querySelectorAll("*")) {
+    const found = shadowRoot?.querySelector(`[data-figure="${name}"], [data-figure=""]`);
+    if (found) return /** @type {OwnFigure | SVGSVGElement} */ (found);
+  }
+  return null;
+}
+
+/**
+ * The layers of the drawing, the lowest first.
+ * @param {HTMLElement} place
+ * @returns {SVGSVGElement[]}
+ */
+function drawingsOf(place) {
+  const plotly = place.querySelectorAll(".js-plotly-plot .main-svg");
+  const found = plotly.length ? [...plotly] : [...place.querySelectorAll("[data-testid=stVegaLiteChart] > svg")];
+  const drawings = found.filter((each) => each instanceof SVGSVGElement);
+  if (!drawings.length) throw new Error("The figure is not drawn yet; try again in a moment.");
+  return drawings;
+}
+
+/**
+ * Runs `act` while the place is as wide as asked for and its figure is drawn so.
+ * @param {HTMLElement} place
+ * @param {number | null} width
+ * @param {() => Promise<void>} act
+ */
+async function laidOut(place, width, act) {
+  if (width === null) return act();
+  const before = place.style.cssText;
+  Object.assign(place.style, { width: `${width}px`, minWidth: `${width}px`, maxWidth: `${width}px`, flex: "none" });
+  try {
+    await settled(place, width);
+    await act();
+  } finally {
+    place.style.cssText = before;
+  }
+}
+
+/**
+ * Until the figure has its new width and does not change any more.
+ * @param {HTMLElement} place
+ * @param {number} width
+ */
+async function settled(place, width) {
+  let before = "";
+  for (let waited = 0, same = 0; waited < LAYOUT_PATIENCE && same < 3; waited += LOOK_AGAIN) {
+    await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN));
+    const drawing = paintedCanvas(place) ?? drawingsOf(place)[0];
+    const now = `${drawing.outerHTML.length} ${drawing.getBoundingClientRect().width}`;
+    same = now === before && Math.abs(drawing.getBoundingClientRect().width - width) < 40 ? same + 1 : 0;
+    before = now;
+  }
+}
+
+/**
+ * @param {SVGSVGElement[]} drawings of the same size
+ * @param {HTMLElement} place
+ * @param {Map<string, string>} recoloured
+ * @param {SaveOptions} options
+ * @returns {Picture}
+ */
+function pictureOfDrawings(drawings, place, recoloured, options) {
+  const theme = options.light ? lightTheme() : themeOf(hostOf(place) ?? place);
+  const { width: shown, height: high } = drawings[0].getBoundingClientRect();
+  const view = drawings[0].viewBox.baseVal;
+  const [width, height] = view?.width ? [view.width, view.height] : [shown, high];
+  const copies = drawings.map((drawing) => standalone(drawing, recoloured));
+  const room = roomAround(drawings, width / shown);
+  for (const copy of copies) {
+    for (const rect of copy.querySelectorAll("[data-backdrop]")) {
+      if (options.transparent) rect.remove();
+      else rect.removeAttribute("data-backdrop");
+    }
+  }
+  return {
+    geometry: { width: Math.ceil(width + room.left + room.right) }, end: height + room.top + room.bottom, theme, vector: true,
+    draw: (surface) => surface.moved(room.left, room.top, () => /** @type {SvgSurface} */ (surface).graft(...copies)),
+  };
+}
+
+/**
+ * How far labels stand out of their drawings, which a page shows and a file would cut off.
+ * @param {SVGSVGElement[]} drawings of the same size
+ * @param {number} scale pixels of the drawing per CSS pixel
+ */
+function roomAround(drawings, scale) {
+  const box = drawings[0].getBoundingClientRect();
+  const labels = drawings.flatMap((drawing) => [...drawing.querySelectorAll("text")])
+    .map((text) => text.getBoundingClientRect()).filter(({ width }) => width);
+  /** @type {(beyond: (label: DOMRect) => number) => number} */
+  const most = (beyond) => Math.max(STROKE, ...labels.map(beyond)) * scale;
+  return {
+    left: most(({ left }) => box.left - left), right: most(({ right }) => right - box.right),
+    top: most(({ top }) => box.top - top), bottom: most(({ bottom }) => bottom - box.bottom),
+  };
+}

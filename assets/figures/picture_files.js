@@ -1,0 +1,33 @@
+// A picture as a file, without the server.
+
+/**
+ * @param {string} format one of PICTURES
+ * @param {string} name of the file, without an ending
+ * @param {Picture} picture
+ * @param {Caption} caption
+ * @param {SaveOptions} options
+ */
+async function savePicture(format, name, picture, caption, options) {
+  if (format === "SVG") {
+    const text = new XMLSerializer().serializeToString(svgFile(picture, caption, options));
+    saveFile(`${name}.svg`, "image/svg+xml", text);
+  } else if (format === "PDF") {
+    if (!globalThis.writePdf) throw new Error("What makes a PDF has not come from the server yet; try again in a moment.");
+    const pdf = await globalThis.writePdf(svgFile(picture, caption, options), caption.title);
+    saveFile(`${name}.pdf`, "application/pdf", pdf);
+  } else {
+    const density = Number(format.match(/\d/)?.[0] ?? 1);
+    saveFile(`${name}.png`, "image/png", await pngFile(picture, caption, options, density));
+  }
+}
+
+/**
+ * @param {string} name
+ * @param {string} type
+ * @param {BlobPart} content
+ */
+function saveFile(name, type, content) {
+  const address = URL.createObjectURL(new Blob([content], { type }));
+  element("a", { href: address, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 10_000);
+}

@@ -1,0 +1,100 @@
+// A picture as PNG.
+
+/**
+ * @param {Picture} picture
+ * @param {Caption} caption
+ * @param {SaveOptions} options
+ * @param {number} density pixels per CSS pixel
+ * @returns {Promise<Blob>}
+ */
+async function pngFile(picture, caption, options, density) {
+  const canvas = document.createElement("canvas");
+  if (picture.vector) {
+    await paint(canvas, svgFile(picture, caption, options), density);
+  } else {
+    drawWithCaption(picture, caption, options, (width, height) => new CanvasSurface(canvas, width, height, density));
+  }
+  /** @type {Blob | null} */
+  const png = await new Promise((resolve) => canvas.toBlob(resolve));
+  if (!png) throw new Error(`A picture of ${canvas.width} x ${canvas.height} pixels is too large: save it as SVG.`);
+  return png;
+}
+
+/**
+ * Paints an SVG document: its text apart, as an image by itself does not know the fonts of the page.
+ * @param {HTMLCanvasElement} canvas
+ * @param {Element} root
+ * @param {number} density
+ */
+async function paint(canvas, root, density) {
+  const svg = /** @type {SVGSVGElement} */ (document.importNode(root, true));
+  const { width, height } = svg.viewBox.baseVal;
+  canvas.width = Math.round(width * density);
+  canvas.height = Math.round(height * density);
+  svg.setAttribute("width", String(width));
+  svg.setAttribute("height", String(height));
+  const context = drawingContext(canvas);
+  const place = element("div", { style: "position: fixed; left: -99999px; top: 0" });
+  document.body.append(place);
+  place.append(svg);
+  try {
+    const texts = [...svg.querySelectorAll("text")];
+    const paintTexts = texts.map((text) => textPainter(text, density));
+    for (const text of texts) text.remove();
+    svg.setAttribute("width", String(canvas.width));
+    svg.setAttribute("height", String(canvas.height));
+    context.drawImage(await imageOf(svg), 0, 0, canvas.width, canvas.height);
+    for (const paintText of paintTexts) paintText(context);
+  } finally {
+    place.remove();
+  }
+}
+
+/** @param {SVGSVGElement} svg */
+async function imageOf(svg) {
+  const address = URL.createObjectURL(new Blob([new XMLSerializer().serializeToString(svg)], { type: "image/svg+xml" }));
+  try {
+    const image = new Image();
+    image.src = address;
+    await image.decode();
+    return image;
+  } finally {
+    URL.revokeObjectURL(address);
+  }
+}
+
+/**
+ * What paints a text of a document on the page where it stands now.
+ * @param {SVGTextElement} text
+ * @param {number} density
+ * @returns {(context: CanvasRenderingContext2D) => void}
+ */
+function textPainter(text, density) {
+  const matrix = text.getCTM() ?? new DOMMatrix();
+  const { fill } = getComputedStyle(text);
+  let opacity = 1;
+  for (let node = /** @type {Element | null} */ (text); node; node = node.parentElement) {
+    opacity *= Number(getComputedStyle(node).opacity);
+  }
+  /** @type {{ string: string, font: string, x: number, y: number }[]} */
+  const runs = [];
+  const walker = document.createTreeWalker(text, NodeFilter.SHOW_TEXT);
+  for (let at = 0; walker.nextNode();) {
+    const string = walker.currentNode.textContent ?? "";
+    if (at < text.getNumberOfChars()) {
+      const { x, y } = text.getStartPositionOfChar(at);
+      const { fontStyle, fontWeight, fontSize, fontFamily } = getComputedStyle(walker.currentNode.parentElement ?? text);
+      runs.push({ string, font: `${fontStyle} ${fontWeight} ${fontSize} ${fontFamily}`, x, y });
+    }
+    at += string.length;
+  }
+  return (context) => {
+    context.setTransform(density, 0, 0, density, 0, 0);
+    context.transform(matrix.a, matrix.b, matrix.c, matrix.d, matrix.e, matrix.f);
+    Object.assign(context, { fillStyle: fill, globalAlpha: opacity });
+    for (const { string, font, x, y } of runs) {
+      context.font = font;
+      context.fillText(string, x, y);
+    }
+  };
+}

@@ -1,0 +1,42 @@
+// "Save as" below a figure of Altair or Plotly, or of a component of ours.
+
+/** What the server sends (pages/ui/components/save_as.py).
+ * @typedef {{ file: string, title: string, sentence: string, label: string }} SaveAsMessage
+ */
+
+class SaveAs {
+  /** @type {Server} */
+  server;
+  /** @type {SaveAsMessage | undefined} */
+  message;
+
+  /** @param {HTMLElement | ShadowRoot} parent */
+  constructor(parent) {
+    this.root = element("div", { class: "save-as" });
+    parent.append(this.root);
+  }
+
+  close() {
+    this.root.remove();
+  }
+
+  /** @param {SaveAsMessage} message */
+  show(message) {
+    // Open, it stays so while its figure changes.
+    if (message.label !== this.message?.label) {
+      this.root.replaceChildren(saveMenu((format, options) => this.save(format, options), [], () => true, message.label));
+    }
+    this.message = message;
+  }
+
+  /**
+   * @param {string} format
+   * @param {SaveOptions} options
+   */
+  async save(format, options) {
+    const node = this.root.getRootNode();
+    const place = (node instanceof ShadowRoot ? node.host : this.root).closest("[class*='st-key-figure_']");
+    if (!globalThis.saveFigure || !place || !this.message) throw new Error("The page is not complete yet; try again in a moment.");
+    await globalThis.saveFigure(/** @type {HTMLElement} */ (place), format, this.message, options);
+  }
+}

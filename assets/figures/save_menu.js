@@ -1,0 +1,111 @@
+// The menu "Save as" of a figure: in which format, how wide, with what around it, in whose colours.
+
+const PICTURES = ["SVG", "PDF", "PNG", "PNG 2×", "PNG 4×"];
+const WIDTHS = [["", "as on the screen"], ["one", "one column (77 mm)"], ["two", "two columns (160 mm)"]];
+const COPY_LINK = "Copy link";
+
+/**
+ * How a picture is saved: `column` is a key of COLUMNS or empty for the width on the screen.
+ * @typedef {{ column: string, caption: boolean, transparent: boolean, light: boolean }} SaveOptions
+ */
+
+/**
+ * What the reader chose last, for the next figure.
+ * @type {SaveOptions}
+ */
+const chosenOptions = { column: "", caption: true, transparent: false, light: false };
+
+/**
+ * The menu; `root` opens and closes. A figure is saved by `save`, which says by an error what went wrong.
+ * @param {(format: string, options: SaveOptions) => unknown} save
+ * @param {string[]} others formats beside those of pictures
+ * @param {(format: string) => boolean} can whether a format can be saved now
+ * @param {string} label of its button
+ */
+function saveMenu(save, others = [], can = () => true, label = "Save as") {
+  const width = select("Width", WIDTHS, (value) => { chosenOptions.column = value; });
+  const caption = checkbox("Caption", (checked) => { chosenOptions.caption = checked; });
+  const transparent = checkbox("Transparent", (checked) => { chosenOptions.transparent = checked; });
+  const light = checkbox("Light colours", (checked) => { chosenOptions.light = checked; });
+  const said = element("p", { class: "said", role: "status" });
+  const buttons = [...PICTURES, ...others, COPY_LINK].map((format) => (
+    element("button", { type: "button", onclick: () => start(format) }, format)));
+  const choices = element("div", { class: "choices" }, width,
+    element("div", { class: "checks" }, caption, transparent, light), element("div", { class: "formats" }, ...buttons), said);
+  const summary = element("summary", { onclick: () => reflect() }, label);
+  const menu = element("details", { class: "save", ontoggle: () => place() }, summary, choices);
+  menu.onkeydown = (event) => {
+    if (event.key !== "Escape" || !menu.open) return;
+    menu.open = false;
+    summary.focus();
+    event.stopPropagation();
+  };
+
+  // Before it opens, so that nobody sees a choice change.
+  function reflect() {
+    width.box.value = chosenOptions.column;
+    caption.box.checked = chosenOptions.caption;
+    transparent.box.checked = chosenOptions.transparent;
+    light.box.checked = chosenOptions.light;
+    said.textContent = "";
+    buttons.forEach((button) => {
+      const format = button.textContent ?? "";
+      // A file has no server: what makes a PDF comes from there, and a link would lead to the file.
+      const served = location.protocol !== "file:" || (format !== "PDF" && format !== COPY_LINK);
+      button.hidden = !served || !can(format);
+    });
+  }
+
+  function place() {
+    raise(menu, menu.open);
+    if (!menu.open) return;
+    // It opens to the left; on a telephone the button may stand too far to the left for that.
+    choices.style.translate = "";
+    choices.style.translate = `${Math.max(0, 8 - choices.getBoundingClientRect().left)}px`;
+    // Below the last line of a screen nobody would see that it has opened.
+    choices.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }
+
+  /** @param {string} format */
+  async function start(format) {
+    said.textContent = "Saving …";
+    try {
+      if (format === COPY_LINK) await copy(location.href);
+      else await save(format, { ...chosenOptions });
+      said.textContent = format === COPY_LINK ? "The link is copied." : "";
+      menu.open = format === COPY_LINK;
+    } catch (error) {
+      said.textContent = error instanceof Error ? error.message : String(error);
+    }
+  }
+  return menu;
+}
+
+/**
+ * Lifts the component of a menu over those that come after it on the page, or lets it down.
+ * @param {HTMLElement} menu
+ * @param {boolean} up
+ */
+function raise(menu, up) {
+  const node = menu.getRootNode();
+  const place = node instanceof ShadowRoot ? node.host.closest("[data-testid=stElementContainer]") : null;
+  if (!(place instanceof HTMLElement)) return;
+  place.style.position = up ? "relative" : "";
+  place.style.zIndex = up ? "3" : "";
+}
+
+/** @param {string} text */
+async function copy(text) {
+  if (navigator.clipboard) {
+    await navigator.clipboard.writeText(text);
+    return;
+  }
+  // Where the app comes over http from another machine, browsers offer only the old way.
+  const box = element("textarea", { style: "position: fixed; opacity: 0" });
+  box.value = text;
+  document.body.append(box);
+  box.select();
+  const done = document.execCommand("copy");
+  box.remove();
+  if (!done) throw new Error(`This browser does not let the page copy. The link is: ${text}`);
+}

@@ -1,0 +1,72 @@
+// A picture as an SVG document of its own, with its caption below it.
+
+// Millimetres: a column and the width of the text in the two-column style of the ACL.
+/** @type {Record<string, number>} */
+const COLUMNS = { one: 77, two: 160 };
+// A picture for a column is laid out with this many CSS pixels a millimetre: labels of 13 pixels are 8 points high there.
+const PIXELS_PER_MM = 4.6;
+const CAPTION_LINE = 19;
+const CAPTION_SIZE = 13;
+// Where the page's font is not installed, an SVG is shown in one whose words are up to this much wider: LibreOffice has DejaVu.
+const WIDER_FONT = 1.22;
+
+/**
+ * A figure that can be drawn on any surface: its height in CSS pixels is `end`. A `vector` is the same as SVG, where it can
+ * be drawn on nothing else. A `name` says in the name of the file which part of the figure this is.
+ * @typedef {{
+ *   geometry: { width: number }, draw: (surface: Surface) => void, end: number, theme: Theme, vector?: boolean, name?: string,
+ * }} Picture
+ */
+/**
+ * What stands below a picture, and what only machines read: `description`.
+ * @typedef {{ title: string, sentence: string, notes: string, description: string }} Caption
+ */
+
+/**
+ * The width at which a figure is laid out, in CSS pixels; null for the width that it has.
+ * @param {SaveOptions} options
+ */
+function layoutWidth({ column }) {
+  return column ? Math.round(COLUMNS[column] * PIXELS_PER_MM) : null;
+}
+
+/**
+ * Draws a picture, its background and its caption.
+ * @param {Picture} picture
+ * @param {Caption} caption
+ * @param {SaveOptions} options
+ * @param {(width: number, height: number) => Surface} surfaceOf
+ */
+function drawWithCaption({ geometry: { width }, draw, end, theme }, caption, options, surfaceOf) {
+  const room = (width - 16) / WIDER_FONT;
+  /** @type {{ text: string, bold?: boolean }[]} */
+  const lines = !options.caption ? [] : [
+    ...wrapped(caption.title, room, CAPTION_SIZE, true).map((text) => ({ text, bold: true })),
+    ...[caption.sentence, caption.notes].filter(Boolean)
+      .flatMap((part) => wrapped(part, room, CAPTION_SIZE).map((text) => ({ text }))),
+  ];
+  const height = Math.ceil(end) + (lines.length ? 10 + lines.length * CAPTION_LINE : 0);
+  const surface = surfaceOf(width, height);
+  if (!options.transparent) surface.rect(0, 0, width, height, theme.background);
+  draw(surface);
+  lines.forEach(({ text, bold = false }, index) => surface.text(
+    8, Math.ceil(end) + (index + 0.5) * CAPTION_LINE, text, { size: CAPTION_SIZE, fill: theme.text, bold }));
+  return { surface, width, height };
+}
+
+/**
+ * @param {Picture} picture
+ * @param {Caption} caption
+ * @param {SaveOptions} options
+ */
+function svgFile(picture, caption, options) {
+  const { surface, width, height } = drawWithCaption(picture, caption, options,
+    (wide, high) => new SvgSurface(wide, high, caption.description));
+  const root = /** @type {SvgSurface} */ (surface).document.documentElement;
+  if (options.column) {
+    const millimetres = COLUMNS[options.column];
+    root.setAttribute("width", `${millimetres}mm`);
+    root.setAttribute("height", `${+((millimetres * height) / width).toFixed(3)}mm`);
+  }
+  return root;
+}

@@ -1,0 +1,213 @@
+// Switches for all heads of the model: a board for each kind of attention, a row a layer, a column a head. A switch shows
+// its head's map; the numbers beside a row and above a column switch all of it.
+
+/**
+ * A board: the maps of its heads are one picture, and a switch shows its part of it.
+ * @typedef {{ kind: string, title: string, layers: number, heads: number, picture: string }} Board
+ */
+/**
+ * What the server sends (pages/ui/ablation/switches.py).
+ * @typedef {{ boards: Board[], off: string, changed: string }} SwitchesMessage
+ */
+
+const NO_HEADS = "none";
+const BETWEEN_HEADS = "-";
+
+class HeadSwitches {
+  /** @type {Server} */
+  server;
+  /** @type {Board[]} */
+  boards = [];
+  /** @type {Set<string>} names as in the address, such as cross.1.8 */
+  off = new Set();
+  /** @type {string[]} what was sent and is not yet answered */
+  sent = [];
+  /** what the boards were made of */
+  made = "";
+  /** what is done to the heads that are off, in words */
+  changed = "";
+  /** the head that had the focus last; empty for none */
+  current = "";
+
+  /** @param {HTMLElement | ShadowRoot} parent */
+  constructor(parent) {
+    /** @type {(text: string, title: string, onclick: () => void) => HTMLButtonElement} */
+    const button = (text, title, onclick) => element("button", { type: "button", title, onclick }, text);
+    this.others = button("All but this", "Switch the other heads of its board off", () => this.keepCurrent());
+    this.bar = element("div", { class: "bar" },
+      button("All on", "Switch every head on", () => this.change([...this.off], false)),
+      button("Swap on and off", "Keep only the heads that are off now", () => this.swap()),
+      this.others);
+    this.status = element("p", { class: "count", role: "status" });
+    this.place = element("div", { class: "boards" });
+    this.root = element("div", { class: "switches", "data-figure": "" }, this.place, element("div", { class: "below" }, this.bar, this.status));
+    this.root.onkeydown = (event) => this.move(event);
+    Object.assign(this.root, { picture: (/** @type {number | null} */ width, /** @type {Theme | null} */ theme) => (
+      switchesPicture(this.boards, this.off, width ?? this.root.clientWidth, theme ?? themeOf(this.root))) });
+    parent.append(this.root);
+  }
+
+  close() {
+    this.root.remove();
+  }
+
+  /** @param {SwitchesMessage} message */
+  show({ boards, off, changed }) {
+    this.boards = boards;
+    this.changed = changed;
+    const received = new Set(off === NO_HEADS ? [] : off.split(BETWEEN_HEADS));
+    // Whoever clicks faster than the server answers sees the last click, not the answer to an earlier one.
+    this.sent = this.sent.slice(this.sent.indexOf(this.written(received)) + 1);
+    if (!this.sent.length) this.off = received;
+    const needed = JSON.stringify(boards);
+    if (this.made !== needed) {
+      this.made = needed;
+      keepingFocus(this.place, "button", () => this.place.replaceChildren(...boards.map((board) => this.board(board))));
+    }
+    this.draw();
+  }
+
+  /** @param {Board} board */
+  board(board) {
+    const { kind, title, layers, heads, picture } = board;
+    /** @type {(text: string, label: string, names: string[]) => HTMLButtonElement} */
+    const several = (text, label, names) => element("button", {
+      type: "button", class: "several", tabindex: -1, "aria-label": label, title: label, onclick: () => this.toggle(names),
+    }, text);
+    const rows = Array.from({ length: layers }, (_, layer) => namesOfRow(board, layer));
+    const grid = element("div", { class: "grid", role: "group", "aria-label": title, style: `--heads: ${heads}` },
+      several("all", `Switch all of ${title}`, rows.flat()),
+      ...rows[0].map((_, head) => several(String(head + 1), `Switch head ${head + 1} of every layer`, rows.map((row) => row[head]))));
+    rows.forEach((names, layer) => {
+      grid.append(several(String(layer + 1), `Switch layer ${layer + 1}`, names), ...names.map((name, head) => {
+        const made = element("button", {
+          type: "button", class: "head", role: "switch", tabindex: -1, "data-head": name,
+          title: `Layer ${layer + 1}, head ${head + 1}`, "aria-label": `${title}, layer ${layer + 1}, head ${head + 1}`,
+          onclick: () => this.toggle([name]), onfocus: () => this.choose(name),
+        });
+        const across = heads > 1 ? (100 * head) / (heads - 1) : 0;
+        const down = layers > 1 ? (100 * layer) / (layers - 1) : 0;
+        const map = element("span", { class: "map" });
+        map.style.backgroundImage = `url(${picture})`;
+        map.style.backgroundSize = `${100 * heads}% ${100 * layers}%`;
+        map.style.backgroundPosition = `${across}% ${down}%`;
+        made.append(map);
+        return made;
+      }));
+    });
+    return element("section", { "data-kind": kind, style: `flex-grow: ${heads}` },
+      element("h4", {}, title), grid);
+  }
+
+  /**
+   * If one of them is on, all go off; otherwise on.
+   * @param {string[]} names
+   */
+  toggle(names) {
+    this.change(names, names.some((name) => !this.off.has(name)));
+  }
+
+  swap() {
+    const all = this.boards.flatMap(namesOf);
+    const swapped = all.filter((name) => !this.off.has(name));
+    this.off = new Set(swapped);
+    this.tell();
+  }
+
+  /** The other heads of the current one's board go off, and it goes on. */
+  keepCurrent() {
+    const board = this.boards.find((each) => namesOf(each).includes(this.current));
+    if (!board) return;
+    this.off = new Set([...this.off, ...namesOf(board)]);
+    this.off.delete(this.current);
+    this.tell();
+  }
+
+  /**
+   * @param {string[]} names
+   * @param {boolean} off
+   */
+  change(names, off) {
+    for (const name of names) {
+      if (off) this.off.add(name);
+      else this.off.delete(name);
+    }
+    this.tell();
+  }
+
+  tell() {
+    this.draw();
+    const text = this.written(this.off);
+    this.sent.push(text);
+    this.server.setTriggerValue("switched", text);
+  }
+
+  /** @param {Set<string>} heads */
+  written(heads) {
+    return this.boards.flatMap(namesOf).filter((name) => heads.has(name)).join(BETWEEN_HEADS) || NO_HEADS;
+  }
+
+  /** @param {string} name */
+  choose(name) {
+    this.current = name;
+    this.draw();
+  }
+
+  draw() {
+    const all = this.boards.flatMap(namesOf);
+    if (!all.includes(this.current)) this.current = all.find((name) => this.off.has(name)) ?? all[0] ?? "";
+    for (const head of this.heads()) {
+      const off = this.off.has(head.dataset.head ?? "");
+      head.setAttribute("aria-checked", String(!off));
+      head.tabIndex = -1;
+    }
+    // The Tab key stops once at each board, at the head that is current or at the first one.
+    for (const grid of this.place.querySelectorAll(".grid")) {
+      const [first, ...others] = [...grid.querySelectorAll(".head")].filter((head) => head instanceof HTMLElement);
+      const stop = [first, ...others].find((head) => head.dataset.head === this.current) ?? first;
+      if (stop) stop.tabIndex = 0;
+    }
+    const [kind, layer, head] = this.current.split(".");
+    const title = this.boards.find((board) => board.kind === kind)?.title ?? "";
+    this.others.textContent = `All but ${layer}.${head} of ${title.toLowerCase()}`;
+    this.status.textContent = `${all.filter((name) => this.off.has(name)).length} of ${all.length} heads ${this.changed}`;
+    this.root.dataset.drawn = "switches";
+  }
+
+  /** @returns {HTMLElement[]} */
+  heads() {
+    return [...this.place.querySelectorAll(".head")].filter((head) => head instanceof HTMLElement);
+  }
+
+  /**
+   * The arrow keys go from switch to switch of a board, and to the numbers that switch a row or a column.
+   * @param {KeyboardEvent} event
+   */
+  move(event) {
+    const grid = event.target instanceof Element ? event.target.closest(".grid") : null;
+    const step = ARROWS[event.key];
+    if (!grid || !step) return;
+    const buttons = [...grid.querySelectorAll("button")];
+    const at = buttons.findIndex((each) => each === event.target);
+    const columns = Number(getComputedStyle(grid).getPropertyValue("--heads")) + 1;
+    const row = clamped(Math.floor(at / columns) + step[0], buttons.length / columns);
+    const column = clamped((at % columns) + step[1], columns);
+    event.preventDefault();
+    event.stopPropagation();
+    buttons[row * columns + column].focus();
+  }
+}
+
+/**
+ * Of the heads of one layer of a board.
+ * @param {Board} board
+ * @param {number} layer
+ */
+function namesOfRow({ kind, heads }, layer) {
+  return Array.from({ length: heads }, (_, head) => `${kind}.${layer + 1}.${head + 1}`);
+}
+
+/** @param {Board} board */
+function namesOf(board) {
+  return Array.from({ length: board.layers }, (_, layer) => namesOfRow(board, layer)).flat();
+}

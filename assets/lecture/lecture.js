@@ -1,0 +1,181 @@
+// The lecturer's controls: present the page, collect slides, show the QR code, go on by clicker.
+
+// Milliseconds that the controls stay on a presented page after the pointer has moved.
+const AWAKE = 2500;
+// What a clicker and a keyboard send in a lecture.
+/** @type {Record<string, "next" | "previous" | "blank" | "code" | "leave">} */
+const LECTURE_KEYS = {
+  PageDown: "next", PageUp: "previous", ArrowRight: "next", ArrowLeft: "previous", ".": "blank", b: "blank", q: "code",
+  Escape: "leave",
+};
+const IN_CONTROL = "input, select, textarea, [contenteditable]";
+
+class Lecture {
+  /** @type {Server} */
+  server;
+  /** @type {LectureMessage | undefined} */
+  data;
+  /** @type {number} the slide that was asked for last: a clicker is faster than a page */
+  wanted = 0;
+  /** @type {number | undefined} */
+  dozing;
+  /** @type {number | undefined} */
+  early;
+
+  /** @param {HTMLElement | ShadowRoot} parent */
+  constructor(parent) {
+    /** @type {(label: string, title: string, onclick: () => void, name?: string) => HTMLButtonElement} */
+    const button = (label, title, onclick, name = "") => (
+      element("button", { type: "button", class: name, title, "aria-label": title, onclick }, label));
+    this.count = element("button", { type: "button", title: "My slides", onclick: () => this.slides.showModal() });
+    this.entrance = element("div", { class: "entrance", role: "group", "aria-label": "Lecture" },
+      button("Present", "Present this page (key p)", () => this.act({ what: "present" })), this.count);
+    this.number = element("span", { class: "number" });
+    this.back = button("◀", "Back (Page Up)", () => this.step(-1));
+    this.next = button("▶", "Next (Page Down)", () => this.step(1));
+    this.controls = element("div", { class: "controls", role: "group", "aria-label": "Lecture" }, this.back, this.number, this.next,
+      button("QR code", "QR code of this page (key q)", () => this.act({ what: "code" }), "qr"),
+      button("Blank", "Blank screen (key .)", () => this.black.showModal(), "blank-button"),
+      button("Whole page", "Leave the lecture mode (Esc)", () => this.act({ what: "leave" })));
+    this.slides = slidesDialog((act) => this.act(act));
+    this.black = element("dialog", { class: "black", "aria-label": "The screen is blank. Press the same key again.",
+      onclick: () => this.black.close() });
+    this.code = element("dialog", { class: "code", "aria-label": "QR code of this page" });
+    this.root = element("div", { class: "lecture" }, this.entrance, this.controls, this.slides, this.code, this.black);
+    parent.append(this.root);
+    // Before anything on the page: a clicker works whatever has the focus.
+    this.onKey = (/** @type {KeyboardEvent} */ event) => this.press(event);
+    this.onPointer = () => this.wake();
+    addEventListener("keydown", this.onKey, true);
+    // On a busy machine the page's own script may run after this.
+    globalThis.clickerHeard = true;
+    if (globalThis.early) removeEventListener("keydown", globalThis.early.hear, true);
+    addEventListener("pointermove", this.onPointer);
+  }
+
+  close() {
+    removeEventListener("keydown", this.onKey, true);
+    removeEventListener("pointermove", this.onPointer);
+    clearTimeout(this.dozing);
+    clearTimeout(this.early);
+    this.root.remove();
+  }
+
+  /** @param {LectureMessage} data */
+  show(data) {
+    this.data = data;
+    const { lecture, slide, slides, code } = data;
+    this.wanted = slide;
+    this.root.classList.toggle("on", lecture);
+    this.entrance.hidden = lecture;
+    this.controls.hidden = !lecture;
+    this.count.textContent = slides.length ? `Slides (${slides.length})` : "Slides";
+    this.number.textContent = slides.length ? `${slide || "–"} / ${slides.length}` : "";
+    for (const one of [this.back, this.next]) one.hidden = data.stepped;
+    this.slides.reflect(data);
+    this.reflectCode(code);
+    this.root.dataset.drawn = lecture ? `lecture ${slide}` : `page ${slides.length}`;
+    this.pressEarly();
+  }
+
+  // What was pressed while the page was loading, once there is something for it to change.
+  pressEarly() {
+    clearTimeout(this.early);
+    if (!globalThis.early?.keys.length) return;
+    if (document.querySelector("[data-test-script-state=notRunning]")) {
+      for (const key of globalThis.early.keys.splice(0)) {
+        document.body.dispatchEvent(new KeyboardEvent("keydown", { key, code: key, bubbles: true, cancelable: true }));
+      }
+    } else {
+      this.early = setTimeout(() => this.pressEarly(), 100);
+    }
+  }
+
+  /** @param {LectureMessage["code"]} code */
+  reflectCode(code) {
+    if (!code) {
+      this.code.close();
+      return;
+    }
+    const { image, address, problem } = code;
+    this.code.replaceChildren(
+      ...(image ? [element("img", { src: image, alt: `QR code of ${address}` })] : []),
+      ...(problem ? [element("p", { class: "problem" }, problem)] : []),
+      ...(address ? [element("p", { class: "address" }, new URL(address).host)] : []),
+      element("button", { type: "button", onclick: () => this.act({ what: "code" }) }, "Close"));
+    if (!this.code.open) this.code.showModal();
+  }
+
+  /** @param {LectureAct} act */
+  act(act) {
+    this.server.setTriggerValue("act", act);
+  }
+
+  /**
+   * The next slide, or the one before; without slides, what the figure itself has next.
+   * @param {number} by
+   */
+  step(by) {
+    const count = this.data?.slides.length ?? 0;
+    if (!count) {
+      stepFigure(by);
+      return;
+    }
+    const wanted = this.wanted + by;
+    if (wanted < 1 || wanted > count) return;
+    this.wanted = wanted;
+    this.act({ what: "open", slide: wanted });
+  }
+
+  /** @param {KeyboardEvent} event */
+  press(event) {
+    if (!this.data || event.ctrlKey || event.metaKey || event.altKey) return;
+    const path = event.composedPath();
+    const target = path[0];
+    if (target instanceof Element && target.matches(IN_CONTROL)) return;
+    const dialog = path.find((node) => node instanceof HTMLDialogElement);
+    const taken = this.black.open ? this.uncover(event) : !(dialog && dialog !== this.code) && this.meant(event, target);
+    if (!taken) return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  /**
+   * Whatever is pressed on a blank screen, the page comes back; a key that would do something else does not.
+   * @param {KeyboardEvent} event
+   */
+  uncover(event) {
+    if (!(event.key in LECTURE_KEYS || event.key === " " || event.key === "Enter")) return false;
+    this.black.close();
+    return true;
+  }
+
+  /**
+   * Does what a key means; returns whether it means anything.
+   * @param {KeyboardEvent} event
+   * @param {EventTarget} target
+   */
+  meant({ key }, target) {
+    if (!this.data?.lecture) {
+      if (key === "p") this.act({ what: "present" });
+      return key === "p";
+    }
+    // Arrow keys belong to whatever has the focus.
+    if (key.startsWith("Arrow") && target !== document.body && target !== this.code) return false;
+    const meaning = LECTURE_KEYS[key];
+    const moves = meaning === "next" || meaning === "previous";
+    // A lesson has buttons of its own for them.
+    if (!meaning || (moves && this.data.stepped && !this.code.open)) return false;
+    if (moves) this.step(meaning === "next" ? 1 : -1);
+    else if (meaning === "blank") this.black.showModal();
+    // Esc takes away what lies on top first.
+    else this.act({ what: meaning === "code" || this.code.open ? "code" : "leave" });
+    return true;
+  }
+
+  wake() {
+    this.root.classList.add("awake");
+    clearTimeout(this.dozing);
+    this.dozing = setTimeout(() => this.root.classList.remove("awake"), AWAKE);
+  }
+}

@@ -1,0 +1,79 @@
+// The slides of a lecture: a list that is reordered, saved as a file and loaded from one.
+
+/**
+ * What the server sends (pages/ui/lecture/bar.py).
+ * @typedef {{
+ *   lecture: boolean, slide: number, stepped: boolean, slides: { title: string, text: string }[], file: string,
+ *   limit: number, problem: string, start: string,
+ *   code: { image?: string, address?: string, problem: string } | null,
+ * }} LectureMessage
+ */
+/**
+ * What the lecturer did; slides are counted from 1.
+ * @typedef {{ what: string, slide?: number, by?: number, text?: string }} LectureAct
+ */
+
+/**
+ * The dialog; `reflect` shows the slides that there are.
+ * @param {(act: LectureAct) => void} act
+ */
+function slidesDialog(act) {
+  const list = element("ol", { class: "list" });
+  const none = element("p", {}, "There are none yet. “Add this page” keeps the page as it is now: its sentence, its head, its view.");
+  const problem = element("p", { class: "problem", role: "alert" });
+  /** @type {(label: string, onclick: () => void) => HTMLButtonElement} */
+  const button = (label, onclick) => element("button", { type: "button", onclick }, label);
+  const start = element("a", { class: "start" }, "All slides in one address");
+  const present = button("Present from the first", () => { dialog.close(); act({ what: "start" }); });
+  const file = element("input", { type: "file", accept: ".txt,text/plain", "aria-label": "Load slides from a file" });
+  const load = element("label", { class: "load" }, "Load from a file", file);
+  let data = /** @type {LectureMessage | null} */ (null);
+  const save = button("Save as a file", () => saveSlides(data?.file ?? ""));
+  file.onchange = async () => {
+    const [chosen] = file.files ?? [];
+    if (chosen && data) {
+      // What is too large is answered by the server, which reads no more of it.
+      act({ what: "load", text: await chosen.slice(0, data.limit + 1).text() });
+    }
+    file.value = "";
+  };
+  const dialog = element("dialog", { class: "slides", "aria-label": "My slides" }, element("h2", {}, "My slides"), problem, none,
+    list, element("p", { class: "buttons" }, present, start, save, load),
+    element("form", { method: "dialog" }, button("Add this page", () => act({ what: "add" })), element("button", {}, "Close")));
+  /** @type {(title: string, text: string, index: number, count: number) => HTMLElement} */
+  const item = (title, text, index, count) => {
+    const slide = index + 1;
+    /** @type {(label: string, sign: string, more: LectureAct, disabled: boolean) => HTMLElement} */
+    const small = (label, sign, more, disabled) => element("button", {
+      type: "button", class: "small", "aria-label": `${label} slide ${slide}`, title: label, disabled,
+      onclick: () => act(more),
+    }, sign);
+    return element("li", {},
+      element("button", { type: "button", class: "open", onclick: () => act({ what: "open", slide }) },
+        element("b", {}, title), element("span", {}, text)),
+      small("Move up", "↑", { what: "move", slide, by: -1 }, index === 0),
+      small("Move down", "↓", { what: "move", slide, by: 1 }, index === count - 1),
+      small("Remove", "✕", { what: "remove", slide }, false));
+  };
+  /** @type {(message: LectureMessage) => void} */
+  const reflect = (message) => {
+    data = message;
+    const { slides } = message;
+    keepingFocus(list, "button", () => list.replaceChildren(
+      ...slides.map(({ title, text }, index) => item(title, text, index, slides.length))));
+    list.querySelectorAll("li").forEach((one, index) => one.classList.toggle("here", index + 1 === message.slide));
+    problem.textContent = message.problem;
+    none.hidden = slides.length > 0;
+    for (const one of [list, present, start, save]) one.hidden = slides.length === 0;
+    // Below the app's own address, whatever folder that is in.
+    if (message.start) start.href = message.start.startsWith("?") ? `./${message.start}` : message.start;
+  };
+  return Object.assign(dialog, { reflect });
+}
+
+/** @param {string} text */
+function saveSlides(text) {
+  const address = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
+  element("a", { href: address, download: "slides.txt" }).click();
+  URL.revokeObjectURL(address);
+}

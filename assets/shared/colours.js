@@ -1,0 +1,135 @@
+// Colour scales, and how a weight becomes a colour.
+
+/**
+ * Red, green and blue, 0 to 255.
+ * @typedef {number[]} Colour
+ */
+
+/** @type {Record<string, string[]>} */
+const PALETTES = PALETTE.sequential;
+const HEAD_COLOURS = PALETTE.heads;
+const MASKED_COLOUR = PALETTE.masked;
+// At least 3 : 1 on both themes for frames, 4.5 : 1 on its own theme for text (WCAG 2.2, 1.4.11 and 1.4.3).
+const CHOSEN_COLOUR = "#ea580c";
+const CHOSEN_TEXT = { onLight: "#c2410c", onDark: "#f97316" };
+const SHADES = 256;
+
+/** @type {(colour: string) => Colour} */
+const channels = (colour) => [1, 3, 5].map((i) => parseInt(colour.slice(i, i + 2), 16));
+
+/**
+ * 256 colours of a palette, or the diverging ones for "difference".
+ * @param {string} palette
+ * @returns {Colour[]}
+ */
+function shadesOf(palette) {
+  const stops = (PALETTES[palette] ?? PALETTE.diverging).map(channels);
+  return Array.from({ length: SHADES }, (_, shade) => {
+    const at = (shade / (SHADES - 1)) * (stops.length - 1);
+    const low = Math.min(Math.floor(at), stops.length - 2);
+    return stops[low].map((value, i) => Math.round(value + (stops[low + 1][i] - value) * (at - low)));
+  });
+}
+
+/**
+ * The place of a weight on the colour scale, 0 to 1.
+ * @param {number} value
+ * @param {string} scale
+ * @param {number} largest weight of the head
+ */
+function onScale(value, scale, largest) {
+  if (scale === "square root") return Math.sqrt(value);
+  if (scale === "each head its own") return largest > 0 ? value / largest : 0;
+  if (scale === "difference") return largest > 0 ? (value / largest + 1) / 2 : 0.5;
+  return value;
+}
+
+/**
+ * The weight at a place on the colour scale: the inverse of `onScale`.
+ * @param {number} place
+ * @param {string} scale
+ * @param {number} largest weight of the head
+ */
+function fromScale(place, scale, largest) {
+  if (scale === "square root") return place * place;
+  if (scale === "each head its own") return place * largest;
+  if (scale === "difference") return (place * 2 - 1) * largest;
+  return place;
+}
+
+/** @type {(colour: Colour) => string} */
+const css = ([r, g, b]) => `rgb(${r},${g},${b})`;
+
+/**
+ * Dark or light text on a colour, whichever is easier to read.
+ * @param {Colour} colour
+ */
+function inkOn(colour) {
+  return isLight(colour) ? PALETTE.dark : PALETTE.light;
+}
+
+/**
+ * By relative luminance as in WCAG 2.
+ * @param {Colour | Uint8ClampedArray} colour
+ */
+function isLight([r, g, b]) {
+  const linear = [r, g, b].map((v) => (v / 255 <= 0.03928 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2] > 0.18;
+}
+
+/**
+ * An element on a colour of the scale from 0 to 1.
+ * @template {keyof HTMLElementTagNameMap} Name
+ * @param {Name} name
+ * @param {Record<string, any>} attributes
+ * @param {Colour[]} shades
+ * @param {number} value
+ * @param {(Node | string)[]} children
+ */
+function tinted(name, attributes, shades, value, ...children) {
+  const shade = shades[Math.round(Math.min(1, Math.max(0, value)) * (SHADES - 1))];
+  const made = element(name, attributes, ...children);
+  made.style.setProperty("--shade", css(shade));
+  made.style.setProperty("--ink", inkOn(shade));
+  return made;
+}
+
+/** @typedef {ReturnType<typeof themeNamed>} Theme */
+
+// The colours of the light theme (.streamlit/config.toml), under the names that Streamlit gives them in a page.
+const LIGHT_THEME = {
+  "--st-background-color": "#ffffff", "--st-secondary-background-color": "#f1f4f9", "--st-text-color": "#0f172a",
+  "--st-border-color": "#cbd5e1", "--st-primary-color": "#1d4ed8",
+};
+
+const lightTheme = () => themeNamed((name) => LIGHT_THEME[name]);
+
+/**
+ * The page's colours, light or dark, as it has them now.
+ * @param {Element} root
+ */
+function themeOf(root) {
+  const style = getComputedStyle(root);
+  return themeNamed((name) => style.getPropertyValue(name).trim() || LIGHT_THEME[name]);
+}
+
+/** @param {(name: keyof typeof LIGHT_THEME) => string} named */
+function themeNamed(named) {
+  const background = named("--st-background-color");
+  const probe = drawingContext(new OffscreenCanvas(1, 1), { willReadFrequently: true });
+  probe.fillStyle = background;
+  probe.fillRect(0, 0, 1, 1);
+  const chosen = isLight(probe.getImageData(0, 0, 1, 1).data) ? CHOSEN_TEXT.onLight : CHOSEN_TEXT.onDark;
+  probe.globalAlpha = 0.3;
+  probe.fillStyle = MASKED_COLOUR;
+  probe.fillRect(0, 0, 1, 1);
+  return {
+    background,
+    chosen,
+    text: named("--st-text-color"),
+    primary: named("--st-primary-color"),
+    border: named("--st-border-color"),
+    /** @type {Colour} */
+    masked: Array.from(probe.getImageData(0, 0, 1, 1).data.slice(0, 3)),
+  };
+}

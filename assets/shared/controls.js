@@ -1,0 +1,91 @@
+// Elements and small controls of which the components are made. What readers type only ever becomes text.
+
+/**
+ * An element.
+ * @template {keyof HTMLElementTagNameMap} Name
+ * @param {Name} name
+ * @param {Record<string, any>} attributes `on…` is a listener; true is an attribute without a value, false is none
+ * @param {(Node | string)[]} children
+ * @returns {HTMLElementTagNameMap[Name]}
+ */
+function element(name, attributes = {}, ...children) {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (key.startsWith("on")) Object.assign(made, { [key]: value });
+    else if (value === true) made.setAttribute(key, "");
+    else if (value !== false) made.setAttribute(key, value);
+  }
+  made.append(...children);
+  return made;
+}
+
+/**
+ * A labelled list of choices; `fill` replaces them, `box` is the list itself.
+ * @param {string} label
+ * @param {string[][] | null} options values, each with its text
+ * @param {(value: string) => void} change
+ */
+function select(label, options, change) {
+  const box = element("select", { "aria-label": label, onchange: () => change(box.value) });
+  /** @type {(choices: string[][], chosen: string) => void} */
+  const fill = (choices, chosen) => {
+    box.replaceChildren(...choices.map(([value, text]) => element("option", { value, label: text }, text)));
+    box.value = chosen;
+  };
+  if (options) fill(options, options[0][0]);
+  return Object.assign(element("label", { class: "field" }, element("span", {}, label), box), { box, fill });
+}
+
+/**
+ * The choices 1 to `count`, whose values count from 0.
+ * @param {number} count
+ */
+const numbered = (count) => Array.from({ length: count }, (_, i) => [String(i), String(i + 1)]);
+
+/**
+ * A labelled box to tick.
+ * @param {string} label
+ * @param {(checked: boolean) => void} change
+ */
+function checkbox(label, change) {
+  const box = element("input", { type: "checkbox", onchange: () => change(box.checked) });
+  return Object.assign(element("label", { class: "check" }, box, label), { box });
+}
+
+/**
+ * The nearest index of a list of `count`.
+ * @param {number} index
+ * @param {number} count
+ */
+const clamped = (index, count) => Math.min(count - 1, Math.max(0, index));
+
+/**
+ * Rows and columns that an arrow key moves by.
+ * @type {Record<string, [number, number]>}
+ */
+const ARROWS = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
+
+/**
+ * The element that has the focus, in the document or shadow root of a node.
+ * @param {Node} node
+ */
+function focused(node) {
+  const root = node.getRootNode();
+  return root instanceof Document || root instanceof ShadowRoot ? root.activeElement : null;
+}
+
+/**
+ * Runs `refill`, and puts the focus back on the child with the same number.
+ * @param {Element} parent
+ * @param {string} selector of its children
+ * @param {() => void} refill
+ */
+function keepingFocus(parent, selector, refill) {
+  /** @returns {HTMLElement[]} */
+  const children = () => [...parent.querySelectorAll(selector)].filter((child) => child instanceof HTMLElement);
+  const at = children().findIndex((child) => child === focused(parent));
+  refill();
+  if (at < 0) return;
+  const now = children();
+  now[Math.min(at, now.length - 1)]?.focus();
+}

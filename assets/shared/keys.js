@@ -1,0 +1,29 @@
+// The keyboard: the list of keys, and which key presses are meant for a component.
+
+/**
+ * The list of keys, as a dialog.
+ * @param {string[][]} keys each with what it does
+ */
+function keysDialog(keys) {
+  return element("dialog", { class: "keys", "aria-label": "Keys" }, element("h3", {}, "Keys"),
+    element("dl", {}, ...keys.flatMap(([key, does]) => [element("dt", {}, key), element("dd", {}, does)])),
+    element("form", { method: "dialog" }, element("button", {}, "Close")));
+}
+
+/**
+ * The button that opens the list of keys.
+ * @param {() => void} showKeys
+ */
+function keysButton(showKeys) {
+  return element("button", { type: "button", class: "help", title: "Keys", "aria-label": "Keys", onclick: showKeys }, "?");
+}
+
+/**
+ * Whether a key press may be one of a component's own: not one for a control, the browser or the list of keys.
+ * @param {KeyboardEvent} event
+ * @param {HTMLDialogElement} dialog
+ */
+function isShortcut(event, dialog) {
+  const inControl = event.target instanceof Element && event.target.matches("select, input");
+  return !(dialog.open || inControl || event.ctrlKey || event.metaKey || event.altKey);
+}

@@ -1,0 +1,109 @@
+// How much room a text takes, and what of it fits, in the page's font.
+
+const FONT = '"Source Sans", "Source Sans 3", "Source Sans Pro", system-ui, sans-serif';
+
+/**
+ * The context to draw on a canvas.
+ * @template {HTMLCanvasElement | OffscreenCanvas} Canvas
+ * @param {Canvas} canvas
+ * @param {CanvasRenderingContext2DSettings} [settings]
+ * @returns {Canvas extends HTMLCanvasElement ? CanvasRenderingContext2D : OffscreenCanvasRenderingContext2D}
+ */
+function drawingContext(canvas, settings) {
+  const context = canvas.getContext("2d", settings);
+  if (!context) throw new Error("This browser cannot draw on a canvas; use a current Chrome, Firefox or Safari.");
+  return /** @type {any} */ (context);
+}
+
+const ruler = drawingContext(new OffscreenCanvas(1, 1));
+
+/**
+ * In CSS pixels.
+ * @param {string} string
+ * @param {number} size
+ * @param {boolean} bold
+ */
+function textWidth(string, size, bold = false) {
+  ruler.font = `${bold ? "600 " : ""}${size}px ${FONT}`;
+  return ruler.measureText(string).width;
+}
+
+/**
+ * How far below its middle the baseline of a text is, in CSS pixels. Few programs know SVG's own word for the middle,
+ * dominant-baseline; all know dy.
+ * @param {number} size
+ * @param {boolean} bold
+ */
+function middleShift(size, bold) {
+  ruler.font = `${bold ? "600 " : ""}${size}px ${FONT}`;
+  const [above, below] = /** @type {CanvasTextBaseline[]} */ (["alphabetic", "middle"]).map((baseline) => {
+    ruler.textBaseline = baseline;
+    return ruler.measureText("x").actualBoundingBoxAscent;
+  });
+  return above - below;
+}
+
+/**
+ * The string, cut in the middle if it is wider than `width` pixels; of one that leads to another, each is cut by itself.
+ * @param {string} string
+ * @param {number} width
+ * @param {number} size
+ * @param {boolean} bold
+ * @returns {string}
+ */
+function shortened(string, width, size, bold = false) {
+  if (textWidth(string, size, bold) <= width) return string;
+  const [from, to] = string.split(ARROW);
+  if (to) {
+    const room = width - textWidth(ARROW, size, bold);
+    const [first, second] = [from, to].map((part) => textWidth(part, size, bold));
+    // A symbol stays whole, for a part of one says nothing; else the shorter, if it takes no more than half of the room.
+    const [fromMost, toMost] = [from, to].map((part) => (part.search(SYMBOL) < 0 ? room / 2 : 0.75 * room));
+    const fromRoom = fromMost > toMost || (fromMost === toMost && first < second)
+      ? Math.min(first, fromMost) : room - Math.min(second, toMost);
+    return `${shortened(from, fromRoom, size, bold)}${ARROW}${shortened(to, room - fromRoom, size, bold)}`;
+  }
+  const words = string.split(" ");
+  // Of a sentence, whole words are left out.
+  for (let remaining = words.length - 1; words.length > 4 && remaining > 1; remaining--) {
+    const front = Math.ceil(remaining / 2);
+    const cut = [...words.slice(0, front), "…", ...words.slice(words.length - (remaining - front))].join(" ");
+    if (textWidth(cut, size, bold) <= width) return cut;
+  }
+  const characters = Array.from(string);
+  for (let remaining = characters.length - 1; remaining > 1; remaining--) {
+    const front = Math.ceil(remaining / 2);
+    const cut = characters.slice(0, front).join("") + "…" + characters.slice(characters.length - (remaining - front)).join("");
+    if (textWidth(cut, size, bold) <= width) return cut;
+  }
+  return "…";
+}
+
+/**
+ * The string as lines of at most `width` pixels, broken between words, or within a word that is wider itself.
+ * @param {string} string
+ * @param {number} width
+ * @param {number} size
+ * @param {boolean} bold
+ */
+function wrapped(string, width, size, bold = false) {
+  const lines = [];
+  let line = "";
+  for (const word of string.split(/\s+/)) {
+    const longer = `${line} ${word}`.trim();
+    if (textWidth(longer, size, bold) <= width) {
+      line = longer;
+      continue;
+    }
+    if (line) lines.push(line);
+    line = "";
+    for (const character of word) {
+      if (textWidth(line + character, size, bold) > width) {
+        lines.push(line);
+        line = "";
+      }
+      line += character;
+    }
+  }
+  return [...lines, line];
+}

@@ -1,0 +1,300 @@
+// Two things to draw on, a canvas and an SVG document, with the same methods: a figure is drawn once and saved as seen.
+
+/** @typedef {CanvasSurface | SvgSurface} Surface */
+/**
+ * The colour of a cell; null for nothing.
+ * @typedef {(row: number, column: number) => Colour | null} CellColour
+ */
+/**
+ * How a string is drawn: `angle` in radians, clockwise.
+ * @typedef {{ size?: number, fill: string, anchor?: "start" | "middle" | "end", angle?: number, bold?: boolean }} TextStyle
+ */
+
+// In a saved drawing: names that other programs know come before those of the page.
+const FILE_FONT = "'Source Sans 3', 'Source Sans Pro', 'Source Sans', Arial, Helvetica, sans-serif";
+
+// Between what is written in a picture and its sides, in CSS pixels.
+const PICTURE_EDGE = 8;
+
+class CanvasSurface {
+  /**
+   * @param {HTMLCanvasElement} canvas
+   * @param {number} width in CSS pixels, like the height
+   * @param {number} height
+   * @param {number} density device pixels per CSS pixel
+   */
+  constructor(canvas, width, height, density) {
+    canvas.width = Math.round(width * density);
+    canvas.height = Math.round(height * density);
+    canvas.style.width = `${width}px`;
+    canvas.style.height = `${height}px`;
+    this.context = drawingContext(canvas);
+    this.context.setTransform(density, 0, 0, density, 0, 0);
+    this.context.clearRect(0, 0, width, height);
+  }
+
+  /**
+   * @param {number} x
+   * @param {number} y
+   * @param {number} width
+   * @param {number} height
+   * @param {string} fill
+   */
+  rect(x, y, width, height, fill) {
+    this.context.fillStyle = fill;
+    this.context.fillRect(x, y, width, height);
+  }
+
+  /**
+   * @param {number} x
+   * @param {number} y
+   * @param {number} width
+   * @param {number} height
+   * @param {string} stroke
+   * @param {number} thickness
+   */
+  frame(x, y, width, height, stroke, thickness) {
+    this.context.strokeStyle = stroke;
+    this.context.lineWidth = thickness;
+    this.context.strokeRect(x, y, width, height);
+  }
+
+  /**
+   * @param {number} x1
+   * @param {number} y1
+   * @param {number} x2
+   * @param {number} y2
+   * @param {string} stroke
+   * @param {number} thickness
+   * @param {number} opacity
+   */
+  line(x1, y1, x2, y2, stroke, thickness, opacity = 1) {
+    const context = this.context;
+    context.globalAlpha = opacity;
+    context.strokeStyle = stroke;
+    context.lineWidth = thickness;
+    context.beginPath();
+    context.moveTo(x1, y1);
+    context.lineTo(x2, y2);
+    context.stroke();
+    context.globalAlpha = 1;
+  }
+
+  /**
+   * A map of cells without gaps.
+   * @param {number} x
+   * @param {number} y
+   * @param {number} cellWidth
+   * @param {number} cellHeight
+   * @param {number} rows
+   * @param {number} columns
+   * @param {CellColour} colourAt
+   */
+  cells(x, y, cellWidth, cellHeight, rows, columns, colourAt) {
+    const picture = new ImageData(columns, rows);
+    for (let row = 0, at = 0; row < rows; row++) {
+      for (let column = 0; column < columns; column++, at += 4) {
+        const colour = colourAt(row, column);
+        if (!colour) continue;
+        picture.data[at] = colour[0];
+        picture.data[at + 1] = colour[1];
+        picture.data[at + 2] = colour[2];
+        picture.data[at + 3] = 255;
+      }
+    }
+    const small = new OffscreenCanvas(columns, rows);
+    drawingContext(small).putImageData(picture, 0, 0);
+    // Cells stay sharp where there is a pixel for each; where there are more cells than pixels they are averaged.
+    this.context.imageSmoothingEnabled = cellWidth < 1 || cellHeight < 1;
+    this.context.imageSmoothingQuality = "high";
+    this.context.drawImage(small, x, y, cellWidth * columns, cellHeight * rows);
+  }
+
+  /**
+   * @param {number} x
+   * @param {number} y
+   * @param {string} string
+   * @param {TextStyle} style
+   */
+  text(x, y, string, { size = 13, fill, anchor = "start", angle = 0, bold = false }) {
+    const context = this.context;
+    context.save();
+    context.translate(x, y);
+    context.rotate(angle);
+    context.font = `${bold ? "600 " : ""}${size}px ${FONT}`;
+    context.fillStyle = fill;
+    context.direction = directionOf(string);
+    context.textAlign = ALIGN[anchor];
+    context.textBaseline = "middle";
+    context.fillText(isolated(string), 0, 0);
+    context.restore();
+  }
+
+  /**
+   * A picture with sharp pixels.
+   * @param {number} x
+   * @param {number} y
+   * @param {number} width
+   * @param {number} height
+   * @param {HTMLCanvasElement} picture
+   */
+  image(x, y, width, height, picture) {
+    this.context.imageSmoothingEnabled = false;
+    this.context.drawImage(picture, x, y, width, height);
+  }
+
+  /**
+   * Draws with another origin.
+   * @param {number} x
+   * @param {number} y
+   * @param {() => void} draw
+   */
+  moved(x, y, draw) {
+    this.context.save();
+    this.context.translate(x, y);
+    draw();
+    this.context.restore();
+  }
+}
+
+class SvgSurface {
+  /**
+   * @param {number} width
+   * @param {number} height
+   * @param {string} description holds what there may be no room to draw
+   */
+  constructor(width, height, description) {
+    this.document = document.implementation.createDocument("http://www.w3.org/2000/svg", "svg", null);
+    const root = this.document.documentElement;
+    root.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    root.setAttribute("width", String(width));
+    root.setAttribute("height", String(height));
+    root.setAttribute("font-family", FILE_FONT);
+    /** @type {Element} */
+    this.group = root;
+    this.add("desc", {}).textContent = writable(description);
+  }
+
+  /** @param {Element[]} drawings */
+  graft(...drawings) {
+    this.group.append(...drawings);
+  }
+
+  /**
+   * @param {string} name
+   * @param {Record<string, string | number>} attributes
+   */
+  add(name, attributes) {
+    const element = this.document.createElementNS("http://www.w3.org/2000/svg", name);
+    for (const [key, value] of Object.entries(attributes)) {
+      element.setAttribute(key, typeof value === "number" ? String(+value.toFixed(3)) : value);
+    }
+    this.group.append(element);
+    return element;
+  }
+
+  /**
+   * @param {number} x
+   * @param {number} y
+   * @param {number} width
+   * @param {number} height
+   * @param {string} fill
+   */
+  rect(x, y, width, height, fill) {
+    // Else neighbours, which share an edge between two pixels, leave a line of background.
+    this.add("rect", { x, y, width, height, fill, "shape-rendering": "crispEdges" });
+  }
+
+  /**
+   * @param {number} x
+   * @param {number} y
+   * @param {number} width
+   * @param {number} height
+   * @param {string} stroke
+   * @param {number} thickness
+   */
+  frame(x, y, width, height, stroke, thickness) {
+    this.add("rect", { x, y, width, height, fill: "none", stroke, "stroke-width": thickness });
+  }
+
+  /**
+   * @param {number} x1
+   * @param {number} y1
+   * @param {number} x2
+   * @param {number} y2
+   * @param {string} stroke
+   * @param {number} thickness
+   * @param {number} opacity
+   */
+  line(x1, y1, x2, y2, stroke, thickness, opacity = 1) {
+    this.add("line", { x1, y1, x2, y2, stroke, "stroke-width": thickness, "stroke-opacity": opacity });
+  }
+
+  /**
+   * @param {number} x
+   * @param {number} y
+   * @param {number} cellWidth
+   * @param {number} cellHeight
+   * @param {number} rows
+   * @param {number} columns
+   * @param {CellColour} colourAt
+   */
+  cells(x, y, cellWidth, cellHeight, rows, columns, colourAt) {
+    for (let row = 0; row < rows; row++) {
+      for (let column = 0; column < columns; column++) {
+        const colour = colourAt(row, column);
+        if (colour) this.rect(x + column * cellWidth, y + row * cellHeight, cellWidth, cellHeight, css(colour));
+      }
+    }
+  }
+
+  /**
+   * @param {number} x
+   * @param {number} y
+   * @param {string} string
+   * @param {TextStyle} style
+   */
+  text(x, y, string, { size = 13, fill, anchor = "start", angle = 0, bold = false }) {
+    const element = this.add("text", {
+      transform: `translate(${x.toFixed(2)} ${y.toFixed(2)}) rotate(${((angle * 180) / Math.PI).toFixed(2)})`,
+      "font-size": size, "font-weight": bold ? 600 : 400, fill, dy: middleShift(size, bold),
+      ...(directionOf(string) === "rtl" ? { direction: "rtl", "text-anchor": MIRRORED[anchor] } : { "text-anchor": anchor }),
+    });
+    element.textContent = writable(isolated(string));
+  }
+
+  /**
+   * A picture with sharp pixels.
+   * @param {number} x
+   * @param {number} y
+   * @param {number} width
+   * @param {number} height
+   * @param {HTMLCanvasElement} picture
+   */
+  image(x, y, width, height, picture) {
+    this.add("image", { x, y, width, height, preserveAspectRatio: "none", "image-rendering": "optimizeSpeed" })
+      .setAttributeNS("http://www.w3.org/1999/xlink", "xlink:href", picture.toDataURL());
+  }
+
+  /**
+   * Draws with another origin.
+   * @param {number} x
+   * @param {number} y
+   * @param {() => void} draw
+   */
+  moved(x, y, draw) {
+    const outside = this.group;
+    this.group = this.add("g", { transform: `translate(${+x.toFixed(3)} ${+y.toFixed(3)})` });
+    draw();
+    this.group = outside;
+  }
+}
+
+/**
+ * Without the characters that no XML document may hold: they would make the whole file unreadable.
+ * @param {string} string
+ */
+function writable(string) {
+  // eslint-disable-next-line no-control-regex -- control characters are what it looks for
+  return string.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "\ufffd");
+}

@@ -1,0 +1,48 @@
+// Technical words in the components, explained where they stand. GLOSSARY has the bundle's words of assets/glossary.toml.
+
+/**
+ * A word whose explanation comes by pointer, by focus and by tap; Esc puts it away.
+ * @param {string} text as it stands there
+ * @param {string} word of the glossary
+ */
+function term(text, word) {
+  const bubble = element("span", { class: "bubble", role: "tooltip", hidden: true }, GLOSSARY[word]);
+  const show = () => {
+    bubble.hidden = false;
+    bubble.style.left = "0px";
+    // Within the screen, however near its edge the word stands.
+    const { left, right } = bubble.getBoundingClientRect();
+    bubble.style.left = `${Math.min(0, innerWidth - 8 - right) - Math.min(0, left - 8)}px`;
+  };
+  const hide = () => { bubble.hidden = true; };
+  const marked = element("span", {
+    class: "term", tabindex: 0, role: "button", "aria-label": `${text === "?" ? word : text}: ${GLOSSARY[word]}`,
+    onfocus: show, onblur: hide,
+    onclick: (/** @type {MouseEvent} */ event) => {
+      // A click on a label would go on to its control.
+      event.preventDefault();
+      show();
+    },
+    onkeydown: (/** @type {KeyboardEvent} */ event) => {
+      if (event.key === "Escape") hide();
+      else if (event.key === "Enter" || event.key === " ") show();
+      else return;
+      event.preventDefault();
+      event.stopPropagation();
+    },
+  }, text);
+  return element("span", { class: "explained", onpointerenter: show, onpointerleave: hide }, marked, bubble);
+}
+
+/**
+ * The same control, with its label explained.
+ * @template {HTMLElement} Field
+ * @param {Field} field of `select` or `number`
+ * @param {string} word of the glossary
+ * @returns {Field}
+ */
+function explained(field, word) {
+  const label = field.querySelector("span");
+  label?.replaceChildren(term(label.textContent ?? "", word));
+  return field;
+}

@@ -1,0 +1,112 @@
+// A box for one line of text, and its button. What is typed and not yet sent stays in this tab of the browser: on other
+// pages, after a reload, and while the server starts again.
+
+/**
+ * What the server sends for a box (pages/ui/components/text_box.py).
+ * @typedef {{
+ *   name: string, text: string, asked: number, belongs: string, label: string, placeholder: string, button: string,
+ *   help: string, primary: boolean,
+ * }} BoxMessage
+ */
+/**
+ * What is typed, and for which text it was.
+ * @typedef {{ typed: string, text: string, belongs: string }} Draft
+ */
+
+/**
+ * For browsers that allow no storage: what is typed lasts until the next reload.
+ * @type {Map<string, Draft>}
+ */
+const remembered = new Map();
+
+/**
+ * @param {string} name
+ * @param {Draft} draft
+ */
+function remember(name, draft) {
+  remembered.set(name, draft);
+  try {
+    sessionStorage.setItem(name, JSON.stringify(draft));
+  } catch { /* Storage is full or forbidden. */ }
+}
+
+/**
+ * @param {string} name
+ * @returns {Draft | undefined}
+ */
+function recall(name) {
+  try {
+    return JSON.parse(sessionStorage.getItem(name) ?? "null") ?? remembered.get(name);
+  } catch {
+    return remembered.get(name);
+  }
+}
+
+class TextBox {
+  /** @type {Server} */
+  server;
+  /** @type {BoxMessage | undefined} */
+  data;
+  /** @type {string | null} what was sent and is not yet answered */
+  sent = null;
+
+  /** @param {HTMLElement | ShadowRoot} parent */
+  constructor(parent) {
+    this.label = element("span", {});
+    this.input = element("input", { type: "text", autocomplete: "off", dir: "auto", oninput: () => this.keep() });
+    this.button = element("button", { type: "submit" });
+    this.root = element("form", { class: "text-box" },
+      element("label", { class: "field" }, this.label, this.input), this.button);
+    this.root.onsubmit = (event) => {
+      event.preventDefault();
+      this.send();
+    };
+    // A letter that is typed here is not a shortcut of the page.
+    this.root.onkeydown = (event) => {
+      if (event.key.length === 1) event.stopPropagation();
+    };
+    parent.append(this.root);
+  }
+
+  close() {
+    this.root.remove();
+  }
+
+  /**
+   * `data.text` is what the server reads; what the reader is typing stays, unless the server reads something else now.
+   * @param {BoxMessage} data
+   */
+  show(data) {
+    const before = this.data;
+    this.data = data;
+    this.label.textContent = data.label;
+    this.input.placeholder = data.placeholder;
+    this.input.title = data.help;
+    this.button.textContent = data.button;
+    this.root.classList.toggle("primary", data.primary);
+    // A server that started again counts from 0.
+    const asked = before && data.asked > before.asked;
+    if (before && before.text === data.text && before.belongs === data.belongs && !asked) return;
+    const draft = before ? null : recall(data.name);
+    if (draft && draft.text === data.text && draft.belongs === data.belongs) {
+      this.input.value = draft.typed;
+    } else if (data.text !== this.sent || asked) {
+      this.input.value = data.text;
+    }
+    this.sent = null;
+    this.keep();
+  }
+
+  keep() {
+    if (!this.data) return;
+    const { name, text, belongs } = this.data;
+    remember(name, { typed: this.input.value, text: this.sent ?? text, belongs });
+  }
+
+  send() {
+    // What is typed before the answer comes stays, too.
+    this.sent = this.input.value;
+    this.keep();
+    this.server.setTriggerValue("submitted", this.sent);
+  }
+}

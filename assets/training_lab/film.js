@@ -1,0 +1,103 @@
+// What a training leaves, unpacked: its numbers, and the attention of every moment that was kept.
+
+/** @typedef {"encoder" | "decoder" | "cross"} FilmKind */
+/** @typedef {{ step: number, text: string, score: string, kind: FilmKind | "", head: number }} FilmEvent */
+/**
+ * What is looked at (pages/ui/params/lab.py). A moment of -1 follows the training; heads count from 1, over all layers, and 0
+ * is that of the first event of its kind; a score "auto" is that of the first event.
+ * @typedef {{ moment: number, score: string, encoder: number, decoder: number, cross: number }} FilmView
+ */
+/**
+ * What the server sends (pages/ui/lab/payload.py). Where training items come again, `learned` is the share of them that the
+ * model has right; `spectra` are there where numbers are added modulo one.
+ * @typedef {{
+ *   id: string, steps: number, layers: number, heads: number, losses: [number, number][], at: number[], heldOut: number[],
+ *   exact: number[], learned: number[] | null, spectra: number[][] | null, scores: Record<string, Record<FilmKind, (number | null)[][]>>, events: FilmEvent[],
+ *   maps: { kind: FilmKind, title: string, rows: string[], columns: string[] }[], axes: AxisTitles,
+ *   asked: { number: number, view: FilmView }, lecture: boolean, running: boolean,
+ * }} FilmHeader
+ */
+
+/** @type {Record<string, string>} */
+const SCORE_NAMES = { diagonal: "diagonal", mirror: "mirror", prefix_match: "prefix match", entropy: "entropy" };
+
+class Film {
+  /** @param {{ header: FilmHeader, codes: Uint16Array }} message */
+  constructor({ header, codes }) {
+    this.header = header;
+    this.codes = codes;
+    this.count = header.at.length;
+    this.headCount = header.layers * header.heads;
+  }
+
+  /**
+   * The snapshot that shows a moment: the last one that is not later.
+   * @param {FilmView} view
+   */
+  indexOf({ moment }) {
+    if (moment < 0) return this.count - 1;
+    const later = this.header.at.findIndex((step) => step > moment);
+    return later < 0 ? this.count - 1 : Math.max(0, later - 1);
+  }
+
+  /**
+   * The head of a kind that is shown, over all layers, from 0.
+   * @param {FilmKind} kind
+   * @param {FilmView} view
+   */
+  headOf(kind, view) {
+    if (view[kind] > 0) return Math.min(view[kind], this.headCount) - 1;
+    return this.header.events.find((event) => event.kind === kind)?.head ?? 0;
+  }
+
+  /**
+   * The score that is drawn.
+   * @param {FilmView} view
+   */
+  scoreOf({ score }) {
+    return score === "auto" ? this.header.events.find((event) => event.score)?.score ?? "diagonal" : score;
+  }
+
+  /**
+   * A head's name, in words.
+   * @param {number} head over all layers
+   */
+  headName(head) {
+    const { heads, layers } = this.header;
+    const number = `head ${(head % heads) + 1}`;
+    return layers > 1 ? `layer ${Math.floor(head / heads) + 1}, ${number}` : number;
+  }
+
+  /**
+   * The maps of all kinds at a snapshot.
+   * @param {number} index of the snapshot
+   * @param {FilmView} view
+   * @returns {SideMessage[]}
+   */
+  sides(index, view) {
+    const { maps, axes } = this.header;
+    const size = maps.reduce((sum, { rows, columns }) => sum + rows.length * columns.length, 0) * this.headCount;
+    let start = index * size;
+    return maps.map(({ kind, title, rows, columns }) => {
+      const cells = rows.length * columns.length;
+      const head = this.headOf(kind, view);
+      const codes = this.codes.subarray(start + head * cells, start + (head + 1) * cells);
+      start += cells * this.headCount;
+      return {
+        title: this.headCount > 1 ? `${title}, ${this.headName(head)}` : title, axes, rows, columns, scale: "fixed",
+        measure: "weight", values: Float32Array.from(codes, weightOf),
+        masked: Uint8Array.from(codes, (code) => Number(code === MASKED_CODE)),
+      };
+    });
+  }
+
+  /**
+   * The numbers of a snapshot, as a sentence.
+   * @param {number} index
+   */
+  described(index) {
+    const { at, steps, heldOut, exact } = this.header;
+    return `Step ${at[index]} of ${steps}: loss on held-out items ${heldOut[index].toFixed(3)}, `
+      + `${(exact[index] * 100).toFixed(1)}% of them right.`;
+  }
+}

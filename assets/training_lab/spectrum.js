@@ -1,0 +1,58 @@
+// The Fourier spectrum of the number embeddings at a moment of a training: a bar a frequency.
+
+const SPECTRUM_TOP = 30;
+const SPECTRUM_BARS = 84;
+const SPECTRUM_FOOT = 24;
+const SPECTRUM_TITLE = "Fourier spectrum of the number embeddings: norm of each frequency";
+// Of the room of a bar, so that neighbours stay apart.
+const BAR_SHARE = 0.7;
+// The frequencies that are named in words.
+const NAMED_FREQUENCIES = 5;
+
+/** @typedef {ReturnType<typeof spectrumGeometry>} SpectrumGeometry */
+
+/**
+ * Its bars begin and end where the curves do.
+ * @param {number} width
+ */
+function spectrumGeometry(width) {
+  return { left: CURVES_LEFT, right: width - CURVES_RIGHT, top: SPECTRUM_TOP, bars: SPECTRUM_BARS, width,
+    height: SPECTRUM_TOP + SPECTRUM_BARS + SPECTRUM_FOOT };
+}
+
+/**
+ * The largest frequencies of a snapshot, in words.
+ * @param {number[]} spectrum norms of the frequencies from 1
+ */
+function largestFrequencies(spectrum) {
+  const order = spectrum.map((_, index) => index).sort((a, b) => spectrum[b] - spectrum[a]);
+  return order.slice(0, NAMED_FREQUENCIES).map((index) => `${index + 1} (${spectrum[index].toFixed(2)})`).join(", ");
+}
+
+/**
+ * @param {Surface} surface
+ * @param {SpectrumGeometry} geometry
+ * @param {{ spectra: number[][], index: number, theme: Theme }} figure the spectra of all snapshots, and which is shown
+ */
+function drawSpectrum(surface, { left, right, top, bars, width }, { spectra, index, theme }) {
+  /** @type {TextStyle} */
+  const ink = { size: SMALL_SIZE, fill: theme.text };
+  // One scale for all moments, so that one sees frequencies grow and shrink.
+  const highest = Math.max(...spectra.flat());
+  const spectrum = spectra[index];
+  const room = (right - left) / spectrum.length;
+  const every = Math.max(1, Math.ceil((1.2 * textWidth(String(spectrum.length), SMALL_SIZE)) / room));
+  /** @type {(norm: number) => number} */
+  const place = (norm) => top + (1 - norm / highest) * bars;
+  surface.text(left, top - 12, shortened(SPECTRUM_TITLE, width - left, LABEL_SIZE), { size: LABEL_SIZE, fill: theme.text });
+  for (const mark of roundMarks(highest, 4)) {
+    surface.line(left, place(mark), right, place(mark), theme.border, 1, 0.8);
+    surface.text(left - 6, place(mark), String(+mark.toPrecision(2)), { ...ink, anchor: "end" });
+  }
+  spectrum.forEach((norm, at) => {
+    const middle = left + (at + 0.5) * room;
+    surface.rect(middle - (BAR_SHARE * room) / 2, place(norm), BAR_SHARE * room, top + bars - place(norm), PALETTE.series[1]);
+    if ((at + 1) % every === 0) surface.text(middle, top + bars + 12, String(at + 1), { ...ink, anchor: "middle" });
+  });
+  surface.text(right + 8, top + bars + 12, "frequency", ink);
+}

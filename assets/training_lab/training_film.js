@@ -1,0 +1,239 @@
+// A training as a film: the maps of a moment, the curves of all of it, and the controls that go from moment to moment.
+
+// Milliseconds a snapshot while it plays: a hundred in ten seconds.
+const FRAME = 100;
+// Snapshots that a lecturer's clicker goes on by.
+const CLICK = 5;
+
+class TrainingFilm {
+  /** @type {Server} */
+  server;
+  /** @type {ArrayBuffer | Uint8Array} as they came */
+  bytes;
+  /** @type {Film} those bytes, unpacked; missing until the first have come */
+  film;
+  /** @type {FilmView} */
+  view;
+  /** @type {number | null} the number of the request of the server that was answered last */
+  asked = null;
+  playing = false;
+  /** @type {number | undefined} of the snapshot that is played next */
+  timer;
+  synced = new SyncedState(this, "view", () => ({ ...this.view }));
+  /** @type {number | null} the next frame, if it is waited for */
+  waiting = null;
+  /** @type {string} the heads and the events that can be chosen */
+  listed = "";
+  /** @type {CurvesGeometry | undefined} of the curves that are drawn */
+  geometry;
+
+  /** @param {HTMLElement | ShadowRoot} parent */
+  constructor(parent) {
+    this.play = element("button", { type: "button", onclick: () => (this.playing ? this.pause() : this.start()) }, "▶ Play");
+    this.slider = element("input", { type: "range", min: 0, step: 1, value: 0, "aria-label": "Moment of the training",
+      oninput: () => this.go(Number(this.slider.value)) });
+    this.numbers = element("p", { class: "moment", "aria-live": "off" });
+    this.score = select("Score of the heads", [["auto", "automatic"], ...Object.entries(SCORE_NAMES)],
+      (score) => this.look({ score }));
+    this.heads = Object.entries(KIND_LINES).map(([kind, { name }]) => ({ kind: /** @type {FilmKind} */ (kind),
+      field: select(`${name[0].toUpperCase()}${name.slice(1)}: head`, null, (head) => this.look({ [kind]: Number(head) + 1 })) }));
+    const bar = element("div", { class: "transport" }, this.play, this.slider, ...this.heads.map(({ field }) => field), this.score);
+    this.place = element("div");
+    this.maps = new SideBySide(this.place);
+    this.canvas = element("canvas", { role: "img", onpointerdown: (/** @type {PointerEvent} */ event) => this.point(event),
+      onpointermove: (/** @type {PointerEvent} */ event) => { if (event.buttons) this.point(event); } });
+    this.curves = element("div", { class: "curves" }, this.canvas);
+    this.bars = element("canvas", { role: "img" });
+    this.events = element("ol", { class: "events", "aria-label": "What happened" });
+    this.root = Object.assign(element("div", { class: "film", "data-figure": "" }, bar, this.numbers, this.place, this.curves,
+      this.bars, this.events), { picture: (/** @type {number | null} */ width, /** @type {Theme | null} */ theme) => this.picture(width, theme) });
+    parent.append(this.root);
+    this.resizing = new ResizeObserver(() => this.draw());
+    this.resizing.observe(this.root);
+    this.endSteps = onStep((by) => { if (this.film) this.go(this.film.indexOf(this.view) + CLICK * by); });
+  }
+
+  close() {
+    this.endSteps();
+    clearTimeout(this.timer);
+    this.synced.cancel();
+    this.resizing.disconnect();
+    this.maps.close();
+    this.root.remove();
+  }
+
+  /** @param {ArrayBuffer | Uint8Array} bytes */
+  async show(bytes) {
+    if (bytes !== this.bytes) {
+      this.bytes = bytes;
+      const film = new Film(await unpack(bytes));
+      if (bytes !== this.bytes) return; // overtaken by newer data
+      // The server asks for a moment when a link was opened; otherwise the reader's own stays.
+      if (film.header.asked.number !== this.asked) {
+        this.pause();
+        this.view = { ...film.header.asked.view };
+        this.synced.accept();
+      }
+      this.asked = film.header.asked.number;
+      this.film = film;
+    }
+    this.draw();
+  }
+
+  /** @param {number} index of a snapshot */
+  go(index) {
+    this.pause();
+    this.look({ moment: this.momentOf(index) });
+  }
+
+  /**
+   * The moment of a snapshot: its step; -1 for the newest one, so that newer ones are followed.
+   * @param {number} index
+   */
+  momentOf(index) {
+    const last = this.film.count - 1;
+    return index >= last ? -1 : this.film.header.at[Math.max(0, index)];
+  }
+
+  /**
+   * Look at something else of this training.
+   * @param {Partial<FilmView>} part
+   */
+  look(part) {
+    Object.assign(this.view, part);
+    this.draw();
+    this.synced.send();
+  }
+
+  start() {
+    const last = this.film.count - 1;
+    if (!this.playing && this.film.indexOf(this.view) >= last) this.view.moment = this.film.header.at[0];
+    this.playing = true;
+    this.timer = setTimeout(() => {
+      const next = this.film.indexOf(this.view) + 1;
+      this.view.moment = this.momentOf(next);
+      if (next >= this.film.count - 1) this.pause();
+      else this.start();
+      this.draw();
+    }, FRAME);
+    this.draw();
+  }
+
+  pause() {
+    if (!this.playing) return;
+    clearTimeout(this.timer);
+    this.playing = false;
+    this.look({});
+  }
+
+  /** @param {PointerEvent} event on the curves */
+  point(event) {
+    if (!this.geometry) return;
+    const step = stepAt(this.geometry, event.offsetX / this.zoom(), this.film.header.steps);
+    this.go(this.film.indexOf({ ...this.view, moment: step }));
+  }
+
+  zoom() {
+    return this.film.header.lecture ? lectureZoom() : 1;
+  }
+
+  draw() {
+    if (this.waiting || !this.film) return;
+    this.waiting = requestAnimationFrame(() => {
+      this.waiting = null;
+      if (!this.root.isConnected || !this.root.clientWidth) return;
+      const { film, view } = this;
+      const { lecture, running, id, at } = film.header;
+      const index = film.indexOf(view);
+      this.root.classList.toggle("lecture", lecture);
+      this.list();
+      this.reflect(index);
+      const sides = film.sides(index, view);
+      // A projector has room for one or two: cross-attention comes first.
+      this.maps.show({ sides: lecture ? sides.reverse() : sides, lecture });
+      const zoom = this.zoom();
+      const geometry = this.geometry = curvesGeometry(this.curves.clientWidth / zoom, lecture);
+      drawCurves(zoomedSurface(this.canvas, geometry, zoom), geometry, { film, view, theme: themeOf(this.root) });
+      this.canvas.setAttribute("aria-label", `The losses and the ${SCORE_NAMES[film.scoreOf(view)]} of every head over the steps. `
+        + film.described(index));
+      this.drawBars(index);
+      this.root.dataset.drawn = `${id} ${at[index]}${running ? " running" : ""}`;
+    });
+  }
+
+  /**
+   * The spectrum below the curves, where the task has one and nobody presents.
+   * @param {number} index of the snapshot
+   */
+  drawBars(index) {
+    const { spectra, lecture } = this.film.header;
+    this.bars.hidden = !spectra || lecture;
+    if (!spectra || lecture) return;
+    const geometry = spectrumGeometry(this.curves.clientWidth);
+    drawSpectrum(zoomedSurface(this.bars, geometry, 1), geometry, { spectra, index, theme: themeOf(this.root) });
+    this.bars.setAttribute("aria-label", `${SPECTRUM_TITLE}. The largest are ${largestFrequencies(spectra[index])}.`);
+  }
+
+  /**
+   * The controls as what is shown has them.
+   * @param {number} index of the snapshot
+   */
+  reflect(index) {
+    const { film, view, playing } = this;
+    this.slider.max = String(film.count - 1);
+    this.slider.value = String(index);
+    this.slider.setAttribute("aria-valuetext", `step ${film.header.at[index]}`);
+    this.play.textContent = playing ? "❚❚ Pause" : "▶ Play";
+    this.play.title = playing ? "Pause the film" : "Play the training from its beginning";
+    this.play.disabled = film.count < 2;
+    this.numbers.textContent = film.described(index);
+    this.score.box.value = view.score;
+    for (const { kind, field } of this.heads) field.box.value = String(film.headOf(kind, view));
+  }
+
+  // What the training has to choose from: its heads, and its events, each a button that goes there and shows its head.
+  list() {
+    const { film } = this;
+    const { layers, heads, events } = film.header;
+    const listed = JSON.stringify([layers, heads, events]);
+    if (listed === this.listed) return;
+    this.listed = listed;
+    const choices = Array.from({ length: film.headCount }, (_, head) => [String(head), film.headName(head).replace("head ", "")]);
+    for (const { field } of this.heads) {
+      field.hidden = film.headCount < 2;
+      field.fill(choices, "0");
+    }
+    keepingFocus(this.events, "button", () => this.events.replaceChildren(...events.map(({ step, text, score, kind, head }) => (
+      element("li", {}, element("button", { type: "button", onclick: () => {
+        this.pause();
+        this.look({ moment: step, ...(kind ? { [kind]: head + 1, score } : {}) });
+      } }, text))))));
+  }
+
+  /**
+   * The moment as a picture: its maps above the curves, and those above the spectrum.
+   * @param {number | null} width
+   * @param {Theme | null} theme
+   * @returns {Picture}
+   */
+  picture(width, theme) {
+    const { film, view } = this;
+    const maps = this.maps.picture(width, theme);
+    const geometry = curvesGeometry(maps.geometry.width, false);
+    const top = maps.end + 2 * SIDE_GAP;
+    const { spectra } = film.header;
+    const bars = spectrumGeometry(maps.geometry.width);
+    return {
+      geometry: maps.geometry, theme: maps.theme, end: top + geometry.height + (spectra ? bars.height : 0),
+      draw: (surface) => {
+        maps.draw(surface);
+        surface.text(0, maps.end + SIDE_GAP, film.described(film.indexOf(view)), { size: LABEL_SIZE, fill: maps.theme.text });
+        surface.moved(0, top, () => drawCurves(surface, geometry, { film, view, theme: maps.theme }));
+        if (spectra) {
+          surface.moved(0, top + geometry.height, () => (
+            drawSpectrum(surface, bars, { spectra, index: film.indexOf(view), theme: maps.theme })));
+        }
+      },
+    };
+  }
+}

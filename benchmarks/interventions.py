@@ -1,0 +1,160 @@
+"""How fast every head is switched off by itself, and a translation explained; and how much memory that takes.
+
+    pip install -r benchmarks/requirements.txt
+    python benchmarks/interventions.py [--json FILE]
+
+Heads: the sizes are those of the model that ships, the weights random; each contender reads one translation of 12 words
+without one head at a time, and keeps its log-probability: as one batch, one by one, and by hooks on Hugging Face's
+Marian. The importance board is of the model that ships, from the text on, with the gradient's estimate. Then follow
+`attributions.py`, beside captum and inseq, and `peak_memory.py`. Wants idle cores.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import torch
+import transformers
+
+# Called by its path, Python knows only this file's folder.
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from benchmarks import attributions, peak_memory
+from benchmarks.attributions import SENTENCE
+from benchmarks.timing import Figure, figure, medians, show
+from transformer.ablation.importance import head_importance
+from transformer.ablation.scoring import score
+from transformer.config import TransformerConfig
+from transformer.interventions import Head, Interventions, all_heads
+from transformer.model.linear import pack_weights
+from transformer.model.transformer import Transformer, build
+from transformer.model_files import CONFIG
+from transformer.tokenizer import END, PAD, START
+from transformer.translator import MODEL, Translator
+
+# Pieces of 12 words and their end symbol.
+LENGTH = 15
+FIRST_PIECE = 4
+
+
+def in_batches(model: Transformer, source: torch.Tensor, predicted: torch.Tensor) -> list[float]:
+    """This repository's, all heads in a few batches."""
+    variants = [Interventions(gates={head: 0.0}) for head in all_heads(model.config)]
+    with torch.inference_mode():
+        return score(model, source, _shifted(predicted), predicted[0], variants).log_probs.sum(axis=1).tolist()
+
+
+def one_by_one(model: Transformer, source: torch.Tensor, predicted: torch.Tensor) -> list[float]:
+    """This repository's, a run for each head; the run as trained, which each would repeat, is counted once."""
+    target, found = _shifted(predicted), []
+    with torch.inference_mode():
+        for head in all_heads(model.config):
+            scores = score(model, source, target, predicted[0], [Interventions(gates={head: 0.0})])
+            found.append(float(scores.log_probs.sum()))
+    return found
+
+
+def by_hooks(
+    model: transformers.MarianMTModel, config: TransformerConfig, source: torch.Tensor, predicted: torch.Tensor
+) -> list[float]:
+    """Marian of the same sizes: a hook clears what a head hands to the output projection."""
+    target, found = _shifted(predicted), []
+    with torch.inference_mode():
+        for head in all_heads(config):
+            with _cleared(model, head, config.d_model // config.heads):
+                logits = model(input_ids=source, decoder_input_ids=target, use_cache=False).logits
+            log_probs = logits.log_softmax(dim=-1).gather(-1, predicted[..., None])
+            found.append(float(log_probs.sum()))
+    return found
+
+
+@contextmanager
+def _cleared(model: transformers.MarianMTModel, head: Head, width: int) -> Iterator[None]:
+    kind, layer, number = head
+    stack = model.model.encoder if kind == "encoder" else model.model.decoder
+    attention = stack.layers[layer].encoder_attn if kind == "cross" else stack.layers[layer].self_attn
+    span = slice(number * width, (number + 1) * width)
+
+    def clear(_module: torch.nn.Module, inputs: tuple[torch.Tensor]) -> tuple[torch.Tensor]:
+        heads = inputs[0].clone()
+        heads[..., span] = 0
+        return (heads,)
+
+    handle = attention.out_proj.register_forward_pre_hook(clear)
+    try:
+        yield
+    finally:
+        handle.remove()
+
+
+def _shifted(predicted: torch.Tensor) -> torch.Tensor:
+    """What the decoder reads to predict [1, T]."""
+    return torch.cat([torch.full_like(predicted[:, :1], START), predicted[:, :-1]], dim=1)
+
+
+def marian(config: TransformerConfig) -> transformers.MarianMTModel:
+    return transformers.MarianMTModel(transformers.MarianConfig(
+        vocab_size=config.source_vocabulary, d_model=config.d_model, encoder_layers=config.encoder_layers,
+        decoder_layers=config.decoder_layers, encoder_attention_heads=config.heads,
+        decoder_attention_heads=config.heads, encoder_ffn_dim=config.d_ff, decoder_ffn_dim=config.d_ff,
+        activation_function=config.activation, scale_embedding=True, max_position_embeddings=config.max_positions,
+        pad_token_id=PAD, eos_token_id=END, bos_token_id=START, decoder_start_token_id=START,
+        forced_eos_token_id=None,
+    )).eval()
+
+
+def board(repeats: int) -> dict[str, Figure]:
+    """The importance board of 12 words, seconds."""
+    translator = Translator.load(device="cpu")
+    seconds = medians({"board": lambda: head_importance(translator, SENTENCE)}, repeats)["board"]
+    return {"12 words: the importance board, from the text on": figure(seconds)}
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    arguments.add_argument("--json", type=Path, help="write the figures to this file")
+    arguments.add_argument("--repeats", type=int, default=5, help="runs of each, of which the median counts")
+    options = arguments.parse_args()
+
+    attributions.quiet()
+    torch.manual_seed(1)
+    config = TransformerConfig.from_json((MODEL / CONFIG).read_text(encoding="utf-8"))
+    model = build(config).eval().requires_grad_(False)
+    # The weights of a checkpoint are numbers of half precision.
+    for parameter in model.parameters():
+        parameter.copy_(parameter.half())
+    pack_weights(model)
+    peer = marian(config)
+    source, predicted = torch.randint(FIRST_PIECE, config.source_vocabulary, (2, 1, LENGTH))
+    source[:, -1] = predicted[:, -1] = END
+
+    together, alone = in_batches(model, source, predicted), one_by_one(model, source, predicted)
+    assert max(abs(one - other) for one, other in zip(together, alone, strict=True)) < 1e-3
+    hooks = f"hooks on Hugging Face {transformers.__version__}"
+    seconds = medians({
+        "in batches": lambda: in_batches(model, source, predicted),
+        "one by one": lambda: one_by_one(model, source, predicted),
+        hooks: lambda: by_hooks(peer, config, source, predicted),
+    }, options.repeats)
+    count = len(all_heads(config))
+    print(f"{torch.get_num_threads()} threads, torch {torch.__version__}; median of {options.repeats}; "
+          f"{count} heads, {LENGTH} x {LENGTH} pieces")
+    figures = {
+        f"{count} ablations, {name}": figure(seconds["in batches"], seconds[name], name)
+        for name in ("one by one", hooks)
+    }
+    figures |= board(options.repeats)
+    show(figures, "s")
+    figures |= attributions.figures(options.repeats)
+    figures |= peak_memory.figures()
+    if options.json:
+        options.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

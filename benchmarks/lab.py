@@ -1,0 +1,167 @@
+"""How long small tasks take to learn: steps a second, and seconds until 99 % of the held-out items are right.
+
+A step is that of `transformer.tasks`, items drawn anew. It takes turns with a pair of torch.nn's encoder and decoder
+layers of the same sizes, on the same batches with the same optimiser, and with the backward pass that is written out in
+`transformer.backpropagation` (float64, numpy). The seconds are those a person waits: steps and 100 snapshots.
+
+    python benchmarks/lab.py [--threads N] [--json FILE]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+# Called by its path, Python knows only this file's folder.
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from transformer.backpropagation.gradients import Batch as NumpyBatch
+from transformer.backpropagation.gradients import gradients
+from transformer.backpropagation.optimizers import Moments, adam
+from transformer.model.positions import sinusoidal_positions
+from transformer.tasks.config import TaskConfig
+from transformer.tasks.events import SOLVED, events
+from transformer.tasks.optimizer import BETAS
+from transformer.tasks.trainer import TaskTrainer
+from transformer.training.batching import Batch
+from transformer.vocabulary import OWN
+
+ROUNDS = 4
+STEPS = 10
+TARGET_SECONDS = 20
+
+
+class Peer(nn.Module):
+    """The same sizes, from torch's own layers."""
+
+    def __init__(self, config: TaskConfig) -> None:
+        super().__init__()
+        model, sizes = config.model, {"batch_first": True, "norm_first": True, "dropout": 0.0}
+        self.embedding = nn.Embedding(model.target_vocabulary, model.d_model)
+        encoder = nn.TransformerEncoderLayer(model.d_model, model.heads, model.d_ff, **sizes)
+        decoder = nn.TransformerDecoderLayer(model.d_model, model.heads, model.d_ff, **sizes)
+        self.encoder = nn.TransformerEncoder(
+            encoder, config.layers, nn.LayerNorm(model.d_model), enable_nested_tensor=False
+        )
+        self.decoder = nn.TransformerDecoder(decoder, config.layers, nn.LayerNorm(model.d_model))
+        self.generator = nn.Linear(model.d_model, model.target_vocabulary)
+        self.generator.weight = self.embedding.weight
+        nn.init.normal_(self.embedding.weight, std=model.d_model**-0.5)
+        self.register_buffer("positions", sinusoidal_positions(64, model.d_model))
+
+    def forward(self, batch: Batch) -> Tensor:
+        """The loss, a scalar in nats a piece."""
+        source, target = (
+            self.embedding(ids) * self.embedding.embedding_dim**0.5 + self.positions[: ids.shape[1]]
+            for ids in (batch.source, batch.target)
+        )
+        padding = batch.source == OWN.pad
+        ahead = torch.ones(target.shape[1], target.shape[1], dtype=torch.bool).triu(1)
+        memory = self.encoder(source, src_key_padding_mask=padding)
+        hidden = self.decoder(target, memory, tgt_mask=ahead, memory_key_padding_mask=padding, tgt_is_causal=True)
+        return F.cross_entropy(
+            self.generator(hidden).flatten(0, 1), batch.predicted.flatten(), ignore_index=OWN.pad
+        )
+
+
+def peer_step(config: TaskConfig, trainer: TaskTrainer) -> Callable[[int], None]:
+    """A step of the peer, on the items of that step."""
+    model = Peer(config).train()
+    optimizer = torch.optim.AdamW(
+        model.parameters(), lr=config.learning_rate, betas=BETAS, eps=1e-9, weight_decay=config.weight_decay
+    )
+
+    def step(number: int) -> None:
+        loss = model(trainer.items.batch(trainer.items.training(number, config.items)))
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), config.training.clip)
+        optimizer.step()
+        optimizer.zero_grad()
+        float(loss.detach())
+
+    return step
+
+
+def written_out_step(config: TaskConfig, trainer: TaskTrainer) -> Callable[[int], None]:
+    """A step without torch: forward, backward and Adam in numpy."""
+    values = {name: each.detach().double().numpy().copy() for name, each in trainer.model.named_parameters()}
+    moments = Moments()
+
+    def step(number: int) -> None:
+        nonlocal values, moments
+        batch = trainer.items.batch(trainer.items.training(number, config.items))
+        source, target, labels = (ids.numpy() for ids in (batch.source, batch.target, batch.predicted))
+        found = gradients(values, config.model, NumpyBatch(
+            source, target, labels, labels != OWN.pad, source != OWN.pad
+        ))
+        each = {name: gradient / batch.pieces for name, gradient in found.parameters.items()}
+        values, moments = adam(values, each, moments, learning_rate=config.learning_rate, betas=BETAS)
+
+    return step
+
+
+def steps_per_second() -> dict[str, float]:
+    """Of all three, in turns; the best round of each, so that whatever else runs disturbs least."""
+    config = TaskConfig(task="reverse", steps=(ROUNDS + 1) * STEPS, snapshots=1)
+    trainer = TaskTrainer(config)
+    steps: dict[str, Callable[[int], object]] = {
+        "autograd": lambda _: trainer.advance(steps=1),
+        "torch.nn": peer_step(config, trainer), "written out": written_out_step(config, trainer),
+    }
+    best = dict.fromkeys(steps, 0.0)
+    for turn in range(ROUNDS):
+        for name, step in steps.items():
+            started = time.perf_counter()
+            for number in range(STEPS):
+                step(turn * STEPS + number)
+            best[name] = max(best[name], STEPS / (time.perf_counter() - started))
+    return best
+
+
+def time_to_learn(task: str) -> dict[str, object]:
+    """Seconds and steps of the default run until, and from then on, its snapshots are right."""
+    trainer = TaskTrainer(TaskConfig(task=task))
+    solved: float | None = None
+    while not trainer.finished:
+        trainer.advance(steps=4)
+        if trainer.snapshots[-1].exact_match < SOLVED:
+            solved = None
+        elif solved is None:
+            solved = trainer.seconds
+    run = trainer.run()
+    return {
+        "seconds": solved, "seconds of the whole run": run.seconds, "steps": run.step,
+        "exact match": run.snapshots[-1].exact_match, "events": [event.text for event in events(run)],
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--threads", type=int, default=1, help="of torch; more than one hardly helps (%(default)s)")
+    parser.add_argument("--json", type=Path, metavar="FILE")
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    speed = steps_per_second()
+    print(", ".join(f"{name} {value:.0f}" for name, value in speed.items()), "steps a second,",
+          f"autograd to torch.nn {speed['autograd'] / speed['torch.nn']:.2f}")
+    learned = {task: time_to_learn(task) for task in ("copy", "reverse")}
+    for task, found in learned.items():
+        seconds = f"{found['seconds']:.1f} s" if found["seconds"] is not None else "never"
+        print(f"{task}: 99 % of the held-out items right after {seconds} (target {TARGET_SECONDS} s), the whole run of "
+              f"{found['steps']} steps takes {found['seconds of the whole run']:.1f} s")
+        print(*(f"  {text}" for text in found["events"]), sep="\n")
+    if options.json:
+        figures = {"steps a second": speed, "time to learn": learned}
+        options.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

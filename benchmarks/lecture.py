@@ -1,0 +1,218 @@
+"""A lecture hall with the app open: how long many people wait who all want something at once.
+
+    python benchmarks/lecture.py [--people N ...] [--mix NAME ...] [--seconds N] [--json FILE]
+
+Wants two idle cores, one of which this program takes a part of. They come within five seconds: whoever comes one after
+the other never meets the others, and the app looks fast. Each wants something every ten seconds, whatever the others
+do, and has it when the run has ended that it started. What is then on the page must be the translation that a fresh
+model writes of that person's sentence, and the head that was asked for.
+
+    link    every ten seconds the lecturer shows another link, and all open it
+    own     each types sentences of their own
+    heads   each has a sentence, and clicks through its heads and from page to page
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import itertools
+import json
+import random
+import statistics
+import sys
+import time
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+# Started as a file, Python would look for the app beside this one.
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from websockets.exceptions import WebSocketException
+
+from benchmarks.server import memory, processor, server
+from benchmarks.timing import figure, percentile
+from benchmarks.visitor import visitor
+
+ARRIVAL = 5.0
+EVERY = 10.0
+# Nobody waits longer.
+PATIENCE = 300.0
+# Twelve words each, and no two alike.
+SENTENCES = [
+    f"{who} {did} {what} {where} {when} because {why}."
+    for who, did, what, where, when, why in itertools.product(
+        ("My brother", "The teacher", "Our neighbour", "The old man", "Her little sister"),
+        ("read", "found", "forgot", "wanted", "sold"), ("the book", "a letter", "his bicycle", "the red car"),
+        ("in town", "at home", "at school"), ("yesterday", "today", "last week"),
+        ("it was cold", "he was tired", "she was happy", "they had time"),
+    )
+]
+# Pages of the mix `heads` in the order in which they are opened, with their browser if they have one.
+TOUR = (
+    ("cross_attention", "cross_browser"), ("encoder_attention", "encoder_browser"),
+    ("masked_attention", "decoder_browser"), ("decoding", None), ("compare_heads", None),
+)
+HEADS_A_PAGE = 2
+
+
+class Answer(NamedTuple):
+    """What somebody got.
+
+    Attributes:
+        seconds: that it took.
+        text: the sentence that it was about.
+        head: layer and head that were asked for, from 0; None where none was.
+        words: all that was shown.
+    """
+
+    seconds: float
+    text: str
+    head: tuple[int, int] | None
+    words: list[str]
+
+
+@dataclass
+class Measured:
+    """What a hall went through: seconds to the first page, and all answers after it."""
+
+    opened: list[float] = field(default_factory=list)
+    answers: list[Answer] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+
+
+Mix = Callable[[str, int, int, Measured], AsyncGenerator[None]]
+
+
+async def link(address: str, number: int, people: int, measured: Measured) -> AsyncGenerator[None]:
+    """Opens one link of the lecturer after the other."""
+    for text in random.Random(people).sample(SENTENCES, len(SENTENCES)):
+        async with visitor(address) as person:
+            began = time.perf_counter()
+            await person.open("cross_attention", text=text)
+            measured.answers.append(Answer(time.perf_counter() - began, text, None, list(person.words)))
+        yield
+
+
+async def own(address: str, number: int, people: int, measured: Measured) -> AsyncGenerator[None]:
+    """Types one sentence after the other."""
+    async with visitor(address) as person:
+        began = time.perf_counter()
+        await person.open()
+        measured.opened.append(time.perf_counter() - began)
+        for text in random.Random(people).sample(SENTENCES, len(SENTENCES))[number::people]:
+            began = time.perf_counter()
+            await person.submit(text)
+            measured.answers.append(Answer(time.perf_counter() - began, text, None, list(person.words)))
+            yield
+
+
+async def heads(address: str, number: int, people: int, measured: Measured) -> AsyncGenerator[None]:
+    """Clicks at heads of one sentence, and goes from page to page."""
+    dice, text = random.Random(number), SENTENCES[number]
+    async with visitor(address) as person:
+        began = time.perf_counter()
+        await person.open(TOUR[0][0], text=text)
+        measured.opened.append(time.perf_counter() - began)
+        for page, browser in itertools.cycle(TOUR):
+            clicks = [(dice.randrange(6), dice.randrange(8)) for _ in range(HEADS_A_PAGE)] if browser else []
+            for head in (None, *clicks):
+                began = time.perf_counter()
+                if head is None:
+                    await person.turn_to(page)
+                else:
+                    await person.choose(browser, layer=head[0], head=head[1])
+                measured.answers.append(Answer(time.perf_counter() - began, text, head, list(person.words)))
+                yield
+
+
+MIXES: dict[str, Mix] = {"link": link, "own": own, "heads": heads}
+
+
+async def sit(mix: Mix, address: str, number: int, people: int, lasts: float, measured: Measured) -> None:
+    """One person: comes, and asks at a steady pace whatever the others do."""
+    await asyncio.sleep(random.Random(number).uniform(0, ARRIVAL))
+    came = began = time.perf_counter()
+    try:
+        async with asyncio.timeout(PATIENCE), aclosing(mix(address, number, people, measured)) as wishes:
+            async for _ in wishes:
+                await asyncio.sleep(max(0.0, began + EVERY - time.perf_counter()))
+                began = time.perf_counter()
+                if began - came > lasts:
+                    break
+    except (OSError, TimeoutError, KeyError, RuntimeError, WebSocketException) as error:
+        measured.errors.append(f"{type(error).__name__}: {error}")
+
+
+async def lecture(mix: Mix, address: str, people: int, lasts: float) -> Measured:
+    """So many people for so many seconds."""
+    measured = Measured()
+    async with asyncio.TaskGroup() as hall:
+        for number in range(people):
+            hall.create_task(sit(mix, address, number, people, lasts, measured))
+    return measured
+
+
+def wrong(answers: list[Answer]) -> list[str]:
+    """What was asked for where something else was on the page."""
+    from transformer.devices import use_one_thread
+    from transformer.translator import Translator
+
+    use_one_thread()
+    model = Translator.load(device="cpu")
+    translations = {text: model.translate(text).text for text in {answer.text for answer in answers}}
+    return [
+        f"{answer.text} {answer.head}" for answer in answers
+        if not any(translations[answer.text] in shown for shown in answer.words)
+        or answer.head is not None and not any(
+            f"layer {answer.head[0] + 1}, head {answer.head[1] + 1}" in shown for shown in answer.words
+        )
+    ]
+
+
+def measure(mix: Mix, people: int, lasts: float) -> dict[str, float]:
+    """A hall of so many people, and its figures."""
+    with server() as (address, process):
+        # The first visitor pays for the imports and for the model.
+        asyncio.run(lecture(mix, address, 1, 0.0))
+        before, used, began = memory(process, "VmRSS"), processor(process), time.perf_counter()
+        measured = asyncio.run(lecture(mix, address, people, lasts))
+        took, used = time.perf_counter() - began, processor(process) - used
+        peak, after = memory(process, "VmHWM"), memory(process, "VmRSS")
+    lost = wrong(measured.answers)
+    for line in (*measured.errors, *lost):
+        print(line, file=sys.stderr)
+    figures = {"errors": len(measured.errors), "answers to something else": len(lost), "answers": len(measured.answers)}
+    if measured.opened:
+        figures["first page p95, s"] = percentile(measured.opened)
+    if measured.answers:
+        seconds = [answer.seconds for answer in measured.answers]
+        figures |= {
+            "answers a second": len(seconds) / took, "p50, s": statistics.median(seconds),
+            "p95, s": percentile(seconds), "processor an answer, s": used / len(seconds),
+        }
+    return figures | {"memory before, MB": before, "memory at the peak, MB": peak, "memory after, MB": after}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--people", type=int, nargs="+", default=[1, 10, 30, 100], metavar="N")
+    parser.add_argument("--mix", choices=MIXES, nargs="+", default=list(MIXES))
+    parser.add_argument("--seconds", type=float, default=60.0, help="how long each stays")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there")
+    arguments = parser.parse_args()
+    figures = {}
+    for mix, people in itertools.product(arguments.mix, arguments.people):
+        for name, value in measure(MIXES[mix], people, arguments.seconds).items():
+            what = f"{mix}, {people} people: {name}"
+            figures[what] = figure(value)
+            print(f"{what:56}{value:>12,.2f}", flush=True)
+    if arguments.json:
+        arguments.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,64 @@
+"""What attention to a long text costs: bytes of the attention weights and seconds of a pass, for full, local and
+compressed attention, against the length of the text.
+
+    python benchmarks/long_texts.py [--threads N] [--json FILE] [--record FILE]
+
+Each length is measured for the three in turn, so the ratios are of one run. `--record` writes what the page Long texts
+shows before anybody measures there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+
+import torch
+
+# Called by its path, Python knows only this file's folder.
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from benchmarks.timing import Figure, figure
+from transformer.language_modelling.cost import FITTED_FROM, RecordedCosts, slopes
+from transformer.language_modelling.cost_measurement import MODEL, measurements
+from transformer.memory import memory_available
+
+COMMAND = "python benchmarks/long_texts.py --record assets/attention_costs.json"
+QUANTITIES = {"weights": "bytes of the weights", "keys_and_values": "bytes of keys and values", "seconds": "seconds"}
+PEER = "full attention"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--threads", type=int, default=1, help="of torch (%(default)s)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to this file")
+    parser.add_argument("--record", type=Path, metavar="FILE", help="write what the page shows to this file")
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    print(MODEL)
+    print(f"{'pieces':>6} {'attention':10} {'weights':>12} {'keys, values':>13} {'seconds':>9}   to full attention")
+    costs, figures = [], dict[str, Figure]()
+    for cost in measurements(available=memory_available()):
+        costs.append(cost)
+        full = next((each for each in costs if each.attention == "full" and each.length == cost.length), None)
+        ratios = ""
+        for name, said in QUANTITIES.items():
+            own, peer = getattr(cost, name), full and getattr(full, name)
+            figures[f"{said}, {cost.attention}, {cost.length:,} pieces"] = figure(own, peer, PEER if full else None)
+            ratios += f" {own / peer:7.3f}" if peer else ""
+        print(f"{cost.length:6,} {cost.attention:10} {cost.weights:12,} {cost.keys_and_values:13,} {cost.seconds:9.4f} "
+              f"  {ratios}", flush=True)
+    print(f"slopes on logarithmic axes, from {FITTED_FROM:,} pieces on")
+    for name, said in QUANTITIES.items():
+        print(f"  {said}:", ", ".join(f"{each} {value:.2f}" for each, value in slopes(costs, name).items()))
+    if options.json:
+        options.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+    if options.record:
+        cores = f"{os.cpu_count()} cores of a CPU, of which {options.threads} computed"
+        options.record.write_text(RecordedCosts(tuple(costs), MODEL, cores, COMMAND).to_json(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

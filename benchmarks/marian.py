@@ -1,0 +1,240 @@
+"""A random model of OPUS-MT's size: imported, loaded, traced and decoded, beside Hugging Face and CTranslate2.
+
+    pip install -r benchmarks/requirements.txt
+    python benchmarks/marian.py [--rounds N] [--pieces N]
+
+Both sides run in this process with as many threads, in turn, and the median of the rounds counts. A traced pass is a
+given translation with all attention weights of all heads. CTranslate2 decodes alone, where it is installed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import importlib.util
+import io
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from time import perf_counter
+
+import sentencepiece
+import torch
+import transformers
+from streamlit.testing.v1 import AppTest
+
+# Called by its path, Python knows only this file's folder.
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from benchmarks.timing import medians
+from transformer.decoding.beam import beam_search
+from transformer.decoding.constraints import Constraints
+from transformer.decoding.greedy import greedy
+from transformer.decoding.hypotheses import hypotheses
+from transformer.decoding.settings import DecodingSettings
+from transformer.interop.importing import import_model
+from transformer.memory import memory_needed
+from transformer.model_files import WEIGHTS
+from transformer.paths import ASSETS
+from transformer.translator import Translator
+
+PIECES = 65_001
+LENGTH = 20
+# Bytes, as `benchmarks.server.memory` counts them.
+MB = 2**20
+# Of the search whose memory is measured.
+BEAM, STEPS = 5, 60
+TEXT = "The old man is reading a newspaper in the garden."
+SIZES = {
+    "d_model": 512, "encoder_layers": 6, "decoder_layers": 6, "encoder_attention_heads": 8,
+    "decoder_attention_heads": 8, "encoder_ffn_dim": 2048, "decoder_ffn_dim": 2048,
+}
+
+
+def write_peer(folder: Path, pieces: int) -> transformers.MarianMTModel:
+    """A folder as OPUS-MT's are, in half precision; returns its model in float32. It never ends a sentence."""
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter((ASSETS / "sentences.txt").read_text(encoding="utf-8").splitlines()), model_writer=model,
+        vocab_size=400, minloglevel=2, hard_vocab_limit=False,
+    )
+    processor = sentencepiece.SentencePieceProcessor(model_proto=model.getvalue())
+    known = [processor.id_to_piece(number) for number in range(3, processor.get_piece_size())]
+    filled = [*known, *(f"▁filler{number}" for number in range(pieces - len(known) - 3))]
+    ids = {text: number for number, text in enumerate(["</s>", "<unk>", *filled, "<pad>"])}
+    for name in ("source.spm", "target.spm"):
+        (folder / name).write_bytes(model.getvalue())
+    (folder / "vocab.json").write_text(json.dumps(ids), encoding="utf-8")
+    (folder / "tokenizer_config.json").write_text(json.dumps({"source_lang": "en", "target_lang": "fr"}))
+    pad = len(ids) - 1
+    torch.manual_seed(1)
+    peer = transformers.MarianMTModel(transformers.MarianConfig(
+        vocab_size=len(ids), activation_function="swish", scale_embedding=True, max_position_embeddings=512,
+        pad_token_id=pad, eos_token_id=0, bos_token_id=0, decoder_start_token_id=pad, forced_eos_token_id=None,
+        dtype=torch.float16, **SIZES,
+    )).half()
+    peer.final_logits_bias[0, 0] = -1e4
+    peer.save_pretrained(folder)
+    return transformers.MarianMTModel.from_pretrained(
+        folder, dtype=torch.float32, attn_implementation="eager"
+    ).eval()
+
+
+def loading_peak(folder: Path | None) -> float:
+    """Gigabytes that a fresh process takes at most while it loads a model, or imports what it takes to load one."""
+    code = (
+        "import os, sys; from pathlib import Path; from benchmarks.server import memory; "
+        "from transformer.translator import Translator; "
+        "translator = Translator.load(Path(sys.argv[1]), 'cpu') if sys.argv[1] else None; "
+        "print(memory(os.getpid(), 'VmHWM'))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(folder or "")], cwd=ASSETS.parent, capture_output=True, text=True, check=True
+    )
+    return float(done.stdout) * MB / 1e9
+
+
+def decoding_peak(folder: Path) -> float:
+    """Gigabytes that a fresh process, which has loaded the model and written something, takes more at most while it
+    searches and keeps the tree, as the page of decoding does. The search never ends before its limit."""
+    code = f"""
+import os, sys, torch
+from pathlib import Path
+from benchmarks.server import memory
+from transformer.decoding.constraints import Constraints
+from transformer.decoding.search import search
+from transformer.decoding.settings import DecodingSettings
+from transformer.malloc import return_freed_memory
+from transformer.translator import Translator
+return_freed_memory()
+translator = Translator.load(Path(sys.argv[1]), "cpu")
+translator.translate("A.")
+Path("/proc/self/clear_refs").write_text("5")
+before = memory(os.getpid(), "VmHWM")
+model = translator._model
+ids = torch.tensor([[piece.id for piece in translator.tokenizer.encode_source({TEXT!r})]])
+endless = Constraints(suppressed=frozenset({{translator.tokenizer.symbols.end}}))
+with torch.inference_mode():
+    cache = model.start_cache(model.encode(ids, None), None)
+    found = search(
+        model, cache, DecodingSettings("beam", beam_size={BEAM}), endless, limit={STEPS}, capture=True
+    )
+assert len(found.pieces) == {STEPS} and found.tree is not None
+print(memory(os.getpid(), "VmHWM") - before)
+"""
+    done = subprocess.run([sys.executable, "-c", code, str(folder)], cwd=ASSETS.parent, capture_output=True, text=True,
+                          check=True)
+    return float(done.stdout) * MB / 1e9
+
+
+def time_to_first_map(folder: Path) -> float:
+    """Seconds from the choice of the model in the list until the page of cross-attention has been computed anew."""
+    with contextlib.chdir(folder.parents[1]):
+        app = AppTest.from_file(str(ASSETS.parent / "app.py"), default_timeout=600)
+        app.query_params["text"] = TEXT
+        app.switch_page("pages/cross_attention.py").run()
+        begin = perf_counter()
+        app.selectbox("model").set_value(folder.name).run()
+        assert not app.exception and not app.error
+        return perf_counter() - begin
+
+
+def generate(model: transformers.MarianMTModel, source: torch.Tensor, beam: int) -> torch.Tensor:
+    with torch.inference_mode():
+        return model.generate(
+            source, attention_mask=torch.ones_like(source), num_beams=beam, do_sample=False, min_new_tokens=LENGTH,
+            max_new_tokens=LENGTH, bad_words_ids=[[model.config.pad_token_id]], renormalize_logits=True,
+        )
+
+
+def read_all(model: transformers.MarianMTModel, source: torch.Tensor, target: torch.Tensor) -> object:
+    with torch.inference_mode():
+        return model(input_ids=source, decoder_input_ids=target, output_attentions=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=5, help="of which the median counts (%(default)s)")
+    parser.add_argument("--pieces", type=int, default=PIECES, help="of the vocabulary (%(default)s)")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as place:
+        theirs, ours = Path(place) / "opus-mt-en-fr", Path(place) / "models" / "en-fr"
+        ours.parent.mkdir()
+        theirs.mkdir()
+        peer = write_peer(theirs, options.pieces)
+        begin = perf_counter()
+        import_model(str(theirs), ours)
+        print(f"imported in {perf_counter() - begin:.1f} s")
+        begin = perf_counter()
+        translator = Translator.load(ours, "cpu")
+        print(f"loaded in {perf_counter() - begin:.1f} s, {translator.parameters / 1e6:.0f} million parameters")
+        print(f"peak memory of a process that loads it: {loading_peak(ours):.2f} GB, of which the imports "
+              f"{loading_peak(None):.2f}; reckoned beforehand {memory_needed(ours / WEIGHTS) / 1e9:.2f}")
+        source = torch.tensor([[piece.id for piece in translator.tokenizer.encode_source(TEXT)]])
+        end = translator.tokenizer.symbols.end
+        written = generate(peer, source, 1)
+        target = [*written[0, 1 : LENGTH].tolist(), end]
+        print(f"a beam search of {BEAM} over {STEPS} steps, with its tree: {decoding_peak(ours) * 1000:.0f} MB above "
+              f"the loaded model; all [N, V] of it are {STEPS * BEAM * options.pieces * 4 / 1e6:.0f} MB")
+        print(f"model chosen in the app → its first page with maps computed: {time_to_first_map(ours):.1f} s")
+        report("traced pass", medians({
+            "ours": lambda: translator.trace(TEXT, target),
+            "Hugging Face": lambda: read_all(peer, source, written[:, :LENGTH]),
+        }, options.rounds))
+        decoder = ctranslate(theirs, Path(place) / "ctranslate2")
+        for name, beam, settings in (
+            ("greedy", 1, DecodingSettings()), ("beam 4", 4, DecodingSettings("beam", beam_size=4)),
+        ):
+            limited = limited_search(translator, settings)
+            contenders: dict[str, Callable[[], object]] = {
+                "ours": limited, "Hugging Face": lambda beam=beam: generate(peer, source, beam),
+            }
+            if decoder is not None:
+                pieces = [translator.tokenizer.texts[number] for number in source[0].tolist()]
+                contenders["CTranslate2"] = lambda beam=beam, pieces=pieces: decoder.translate_batch(
+                    [pieces], beam_size=beam, min_decoding_length=LENGTH, max_decoding_length=LENGTH
+                )
+            report(f"{name}, {LENGTH} pieces", medians(contenders, options.rounds))
+
+
+def limited_search(translator: Translator, settings: DecodingSettings) -> Callable[[], object]:
+    """Our decoding of `LENGTH` pieces, with the encoder."""
+    model = translator._model
+    ids = torch.tensor([[piece.id for piece in translator.tokenizer.encode_source(TEXT)]])
+    endless = Constraints(suppressed=frozenset({translator.tokenizer.symbols.end}))
+
+    def search() -> object:
+        with torch.inference_mode():
+            cache = model.start_cache(model.encode(ids, None), None)
+            if settings.method == "greedy":
+                return list(greedy(model, cache, limit=LENGTH, constraints=endless))
+            steps = beam_search(model, cache, beam_size=settings.beam_size, limit=LENGTH, constraints=endless)
+            return list(hypotheses(steps, 1))
+
+    return search
+
+
+def ctranslate(folder: Path, output: Path) -> object | None:
+    """The model converted for CTranslate2; None where it is not installed."""
+    if importlib.util.find_spec("ctranslate2") is None:
+        print("CTranslate2 is not installed, and is left out")
+        return None
+    import ctranslate2
+
+    ctranslate2.converters.TransformersConverter(str(folder)).convert(str(output))
+    return ctranslate2.Translator(str(output), compute_type="float32", intra_threads=torch.get_num_threads())
+
+
+def report(what: str, found: Mapping[str, float]) -> None:
+    """One line: seconds of all, and ours over each."""
+    ours = found["ours"]
+    others = ", ".join(f"{name} {taken:.3f} s (ours / theirs {ours / taken:.2f})"
+                       for name, taken in found.items() if name != "ours")
+    print(f"{what}: ours {ours:.3f} s, {others}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

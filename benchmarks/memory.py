@@ -1,0 +1,86 @@
+"""How much memory the server holds after many different sentences.
+
+    python benchmarks/memory.py [--sentences N] [--page PAGE]
+
+Starts the app, opens one address after the other, each with a sentence of its own, of all lengths, and says after every
+tenth of them what the process holds: after the first hundred it may not grow by more than 200 MB.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import random
+import sys
+from pathlib import Path
+from urllib.parse import urlencode
+
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from websockets.asyncio.client import ClientConnection
+
+ROOT = Path(__file__).parents[1]
+# Started as a file, Python would look for the app beside this one.
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.server import memory, server
+from benchmarks.visitor import visitor
+
+PAGES = ("", "encoder_attention", "cross_attention", "decoding", "inside_a_layer")
+# Views of one visitor, who then leaves and another one comes.
+VIEWS = 20
+SETTLED = 100
+LONGEST = 100
+
+
+def sentences(count: int) -> list[str]:
+    """Different sentences of 3 to LONGEST words, most of them short."""
+    words = (ROOT / "assets" / "sentences.txt").read_text(encoding="utf-8").split()
+    dice = random.Random(1)
+    lengths = [min(LONGEST, 3 + int(dice.expovariate(1 / 12))) for _ in range(count)]
+    return [" ".join(dice.choices(words, k=length)) for length in lengths]
+
+
+async def view(line: ClientConnection, page: str, text: str) -> str:
+    """Open an address and wait for all of it; returns an error that the page shows, if any."""
+    message = BackMsg()
+    message.rerun_script.query_string = urlencode({"text": text, "method": "beam", "beam_size": "10"})
+    message.rerun_script.page_name = page
+    await line.send(message.SerializeToString())
+    shown = ""
+    while True:
+        answer = ForwardMsg()
+        answer.ParseFromString(await line.recv())
+        if answer.delta.new_element.WhichOneof("type") == "exception":
+            shown = answer.delta.new_element.exception.message
+        if answer.WhichOneof("type") == "script_finished" and answer.script_finished in (
+            ForwardMsg.FINISHED_SUCCESSFULLY, ForwardMsg.FINISHED_WITH_COMPILE_ERROR,
+        ):
+            return shown
+
+
+async def visit(address: str, process: int, texts: list[str], pages: tuple[str, ...]) -> None:
+    settled = 0.0
+    for first in range(0, len(texts), VIEWS):
+        async with visitor(address) as person:
+            for number, text in enumerate(texts[first : first + VIEWS], first):
+                if error := await view(person.socket, pages[number % len(pages)], text):
+                    print(f"{text!r}: {error}", file=sys.stderr)
+        done = min(first + VIEWS, len(texts))
+        resident = memory(process, "VmRSS")
+        settled = resident if done <= SETTLED else settled
+        if done <= SETTLED or done % max(VIEWS, len(texts) // 10 // VIEWS * VIEWS) == 0 or done == len(texts):
+            print(f"{done:>8} sentences{resident:>10,.0f} MB{resident - settled:>+10,.0f} MB", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--sentences", type=int, default=1_000, metavar="N")
+    parser.add_argument("--page", choices=PAGES, nargs="+", default=PAGES, help="by their addresses; in turn")
+    arguments = parser.parse_args()
+    with server() as (address, process):
+        asyncio.run(visit(address, process, sentences(arguments.sentences), tuple(arguments.page)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,79 @@
+"""How much memory a process holds at most that measures every head, or explains a word, of a sentence of 60 words.
+
+    python benchmarks/peak_memory.py [--json FILE]
+
+Each row is a fresh process on Linux: Python, torch and the model that ships are part of the number. The target is
+1,000 MB.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+# Called by its path, Python knows only this file's folder.
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.server import memory
+from benchmarks.timing import Figure, figure, show
+from transformer.ablation.importance import head_importance
+from transformer.attribution.attribution import METHODS, Target, whole_sentence
+from transformer.translator import Translator
+
+SENTENCE = (
+    "When the man who had lived in the house at the end of the street for forty years heard that the school "
+    "where he once taught was going to be closed in summer, he put on his best coat, took his dog, and walked through "
+    "the rain to the mayor, who had been one of his students many years ago."
+)
+NOTHING, BOARD, EVERYTHING = "the model and one trace", "the importance board", "the board and every method"
+PARTS = (NOTHING, BOARD, *METHODS, EVERYTHING)
+
+
+def compute(part: str) -> None:
+    """One part, for one word and for the whole sentence."""
+    translator = Translator.load(device="cpu")
+    trace = translator.trace(SENTENCE, details=True)
+    if part in (BOARD, EVERYTHING):
+        head_importance(translator, SENTENCE)
+    for target in (Target((len(trace.predicted_pieces) // 2,)), whole_sentence(trace)):
+        for method in METHODS:
+            if part in (method, EVERYTHING):
+                translator.attribute(trace, method, [target])
+
+
+def figures() -> dict[str, Figure]:
+    """MB of each part; printed on the way."""
+    print(f"{len(SENTENCE.split())} words; the most memory of a process")
+    found: dict[str, Figure] = {}
+    for part in PARTS:
+        command = [sys.executable, __file__, "--part", part]
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        answer = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
+        row = {f"60 words: {part}": figure(float(answer.stdout))}
+        show(row, "MB")
+        found |= row
+    return found
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    arguments.add_argument("--json", type=Path, help="write the figures to this file")
+    arguments.add_argument("--part", choices=PARTS, help=argparse.SUPPRESS)
+    options = arguments.parse_args()
+    if options.part:
+        compute(options.part)
+        # Not getrusage, which counts what the process that started this one held.
+        print(memory(os.getpid(), "VmHWM"))
+        return
+    found = figures()
+    if options.json:
+        options.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,125 @@
+"""Visitors of the app who speak its protocol as a browser does, over one websocket each."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlencode
+
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.Delta_pb2 import Delta
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.proto.WidgetStates_pb2 import WidgetState
+from websockets.asyncio.client import ClientConnection, connect
+
+# What the page of Streamlit's components sends for everything that happens once in one of them.
+EVENTS = "$$STREAMLIT_INTERNAL_KEY_{}__events"
+
+
+@dataclass
+class Visitor:
+    """Somebody with the app open in a tab.
+
+    Attributes:
+        widgets: ids of the page's widgets by their keys.
+        words: all texts that the last run showed.
+    """
+
+    socket: ClientConnection
+    widgets: dict[str, str] = field(default_factory=dict)
+    words: list[str] = field(default_factory=list)
+    _pages: dict[str, str] = field(default_factory=dict)
+    _page: str = ""
+    _query: str = ""
+    _cached: dict[str, bytes] = field(default_factory=dict)
+
+    async def open(self, page: str = "", **address: str) -> None:
+        """Open an address as the first thing in a tab.
+
+        Args:
+            page: of the address; empty for the first one.
+        """
+        self._query = urlencode(address)
+        await self._run(page_name=page)
+
+    async def turn_to(self, page: str) -> None:
+        """Choose a page in the menu."""
+        self._query = ""
+        self._page = self._pages[page]
+        await self._run()
+
+    async def submit(self, text: str) -> None:
+        """Send the box of the sentence."""
+        event = {"event": "submitted", "value": text}
+        await self._run(WidgetState(
+            id=EVENTS.format(self.widgets["sentence"]), json_trigger_value=json.dumps([event])
+        ))
+
+    async def choose(self, widget: str, **choice: Any) -> None:
+        """Choose something in a component that has the state `choice`."""
+        await self._run(WidgetState(id=self.widgets[widget], json_value=json.dumps({"choice": choice})))
+
+    async def _run(self, *states: WidgetState, page_name: str = "") -> None:
+        """Let the page run, and wait until all of the answer is there.
+
+        Raises:
+            RuntimeError: the page failed, or shows an exception.
+        """
+        message = BackMsg()
+        run = message.rerun_script
+        run.query_string, run.page_script_hash, run.page_name = self._query, self._page, page_name
+        run.widget_states.widgets.extend(states)
+        run.cached_message_hashes.extend(self._cached)
+        self.words.clear()
+        await self.socket.send(message.SerializeToString())
+        while True:
+            answer = await self._receive()
+            kind = answer.WhichOneof("type")
+            if kind == "delta":
+                self._note(answer.delta)
+            elif kind == "page_info_changed":
+                self._query = answer.page_info_changed.query_string
+            elif kind == "navigation":
+                self._pages = {page.url_pathname: page.page_script_hash for page in answer.navigation.app_pages}
+                self._page = answer.navigation.page_script_hash
+            elif kind == "script_finished":
+                if answer.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY:
+                    return
+                if answer.script_finished == ForwardMsg.FINISHED_WITH_COMPILE_ERROR:
+                    raise RuntimeError("the page does not compile")
+
+    async def _receive(self) -> ForwardMsg:
+        answer = ForwardMsg()
+        answer.ParseFromString(await self.socket.recv())
+        if answer.WhichOneof("type") == "ref_hash":
+            # A message that the browser is known to hold is not sent again.
+            answer.ParseFromString(self._cached[answer.ref_hash])
+        elif answer.metadata.cacheable:
+            self._cached[answer.hash] = answer.SerializeToString()
+        return answer
+
+    def _note(self, delta: Delta) -> None:
+        self.words.append(delta.add_block.expandable.label)
+        element = delta.new_element
+        kind = element.WhichOneof("type")
+        if kind == "exception":
+            raise RuntimeError(element.exception.message)
+        if kind in ("markdown", "heading", "alert"):
+            # The backslashes keep the page from taking a reader's text for markup.
+            self.words.append(getattr(element, kind).body.replace("\\", ""))
+        elif kind == "bidi_component":
+            # "$$ID", a digest of what the component was given, and its key.
+            self.widgets[element.bidi_component.id.split("-", 2)[2]] = element.bidi_component.id
+
+
+@asynccontextmanager
+async def visitor(address: str) -> AsyncIterator[Visitor]:
+    """Connect to a server."""
+    async with connect(
+        f"ws://{address}/_stcore/stream", subprotocols=["streamlit"], max_size=None, compression=None,
+        ping_timeout=None,
+    ) as line:
+        yield Visitor(line)

@@ -1,0 +1,246 @@
+"""What Dockerfile, compose.yaml and nginx.conf say, done on this machine without containers.
+
+    python deploy/rehearse.py [--build-arg TORCH_INDEX=URL] [--people N] [--seconds N]
+
+For machines without a container engine, and to see that the files still fit each other. Wants Debian's nginx. The
+commands of the Dockerfile run one by one in a fresh folder with a fresh environment, but as the user who called; the
+processes of the app start with what compose.yaml sets, each at an address of its own (127.0.1.1, 127.0.1.2); nginx
+stands in front, at port 8080. Then visitors come: each must stay with one process, Streamlit's files must come
+compressed, and when a process is killed its visitors must meet the other. With --people a lecture is measured through
+nginx.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import re
+import shlex
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+# Started as a file, Python would look for the benchmarks beside this one.
+sys.path.insert(0, str(ROOT))
+
+import yaml
+
+from benchmarks.lecture import MIXES, lecture, wrong
+from benchmarks.timing import percentile
+from benchmarks.visitor import visitor
+
+HOST = "localhost"
+PORT = 8080
+PATIENCE = 120.0
+# What nginx says of each request: the process that answered, whether its own copy was enough, and what was asked for.
+LOG = 'log_format visits "$upstream_addr $upstream_cache_status $request_uri";'
+
+
+@dataclass
+class Image:
+    """What the Dockerfile makes: a folder, its settings and its command."""
+
+    folder: Path
+    environment: dict[str, str]
+    command: list[str] = field(default_factory=list)
+
+
+def instructions(dockerfile: str) -> Iterator[tuple[str, str]]:
+    """The instructions of a Dockerfile, whose lines may go on after a backslash."""
+    text = re.sub(r"\\\n", " ", "\n".join(line for line in dockerfile.splitlines() if not line.startswith("#")))
+    for line in filter(None, map(str.strip, text.splitlines())):
+        name, _, rest = line.partition(" ")
+        yield name, rest
+
+
+def build(place: Path, arguments: dict[str, str]) -> Image:
+    """Carry out the Dockerfile's commands in a fresh folder, with a fresh environment for Python."""
+    subprocess.run([sys.executable, "-m", "venv", place / "python"], check=True)
+    image = Image(place, os.environ | {"PATH": f"{place / 'python' / 'bin'}:{os.environ['PATH']}"})
+    for name, rest in instructions((ROOT / "deploy" / "Dockerfile").read_text(encoding="utf-8")):
+        print(f"{name} {rest}", flush=True)
+        if name == "ARG":
+            key, _, default = rest.partition("=")
+            image.environment[key] = arguments.get(key, default)
+        elif name == "ENV":
+            image.environment |= dict(pair.split("=", 1) for pair in shlex.split(rest))
+        elif name == "WORKDIR":
+            image.folder = place / rest.lstrip("/")
+            image.folder.mkdir(parents=True)
+        elif name == "COPY":
+            *sources, target = shlex.split(rest)
+            for source in sources:
+                copy(ROOT / source, image.folder / target)
+        elif name == "RUN" and not rest.startswith("useradd "):
+            subprocess.run(rest, shell=True, check=True, cwd=image.folder, env=image.environment)
+        elif name == "CMD":
+            image.command = [part.strip(' "') for part in rest.strip("[]").split(",")]
+    return image
+
+
+def copy(source: Path, target: Path) -> None:
+    """As COPY does: a folder's content into the folder, a file under a name or into a folder."""
+    if source.is_dir():
+        shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__", "node_modules"))
+    else:
+        target = target / source.name if target.is_dir() else target
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(source, target)
+
+
+def filled(value: str, settings: dict[str, str]) -> str:
+    """A value of compose.yaml with its ${NAME} and ${NAME:?message} filled in."""
+    return re.sub(r"\$\{(\w+)(:\?[^}]*)?\}", lambda match: settings[match[1]], value)
+
+
+def start_process(image: Image, environment: dict[str, str], address: str) -> subprocess.Popen[bytes]:
+    """One process of the app, as a container of it would run."""
+    own = {key: filled(value, {"ATLAS_HOST": HOST}) for key, value in environment.items()}
+    return subprocess.Popen(
+        image.command, cwd=image.folder, stdout=subprocess.DEVNULL,
+        env=image.environment | own | {"HOME": "/nonexistent", "STREAMLIT_SERVER_ADDRESS": address},
+    )
+
+
+@contextmanager
+def nginx(place: Path, addresses: dict[str, str]) -> Iterator[Path]:
+    """nginx with our files, the processes' names replaced by addresses; gives its log."""
+    replicas = (ROOT / "deploy" / "replicas.conf").read_text(encoding="utf-8")
+    for name, address in addresses.items():
+        replicas = replicas.replace(f"{name}:", f"{address}:")
+    (place / "replicas.conf").write_text(replicas, encoding="utf-8")
+    ours = (ROOT / "deploy" / "nginx.conf").read_text(encoding="utf-8")
+    ours = ours.replace("listen 80;", f"listen 127.0.0.1:{PORT};").replace("/var/cache/nginx/", f"{place}/cache-")
+    log = place / "visits.log"
+    (place / "nginx.conf").write_text(
+        f"pid {place}/nginx.pid; error_log {place}/error.log; daemon off; events {{}}\n"
+        f"http {{ include /etc/nginx/mime.types; {LOG} access_log {log} visits;\n{ours}\n}}\n", encoding="utf-8",
+    )
+    process = subprocess.Popen(["nginx", "-p", place, "-c", place / "nginx.conf", "-e", place / "error.log"])
+    try:
+        yield log
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def ask(path: str, address: str = f"127.0.0.1:{PORT}", **headers: str) -> tuple[dict[str, str], bytes]:
+    """Headers and body of an answer."""
+    wish = urllib.request.Request(f"http://{address}{path}", headers={"Host": HOST} | headers)
+    with urllib.request.urlopen(wish, timeout=PATIENCE) as answer:
+        return dict(answer.headers.items()), answer.read()
+
+
+def wait_for(address: str, process: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            ask("/_stcore/health", address)
+            return
+        except (urllib.error.URLError, ConnectionError):
+            if process.poll() is not None or time.monotonic() > deadline:
+                raise
+            time.sleep(0.2)
+
+
+def visits(log: Path) -> list[list[str]]:
+    """Process, state of the copy, and path of each request so far."""
+    # Written when a request ends, a moment after its answer.
+    time.sleep(0.5)
+    return [line.split(" ", 2) for line in log.read_text(encoding="utf-8").splitlines()]
+
+
+def stay(log: Path, count: int = 20) -> None:
+    """Every visitor stays with one process, and no process stands idle."""
+    processes: Counter[str] = Counter()
+    for _ in range(count):
+        headers, _ = ask("/")
+        cookie = headers["Set-Cookie"].split(";")[0]
+        seen = len(visits(log))
+        for _ in range(5):
+            assert "Set-Cookie" not in ask("/", Cookie=cookie)[0], "a visitor who has a cookie got another"
+        met = {visit[0] for visit in visits(log)[seen:]}
+        assert len(met) == 1, f"one visitor met {met}"
+        processes.update(met)
+    print(f"{count} visitors stayed where they came: {dict(processes)}")
+    assert len(processes) == 2, "all visitors met one process"
+
+
+def compressed(log: Path) -> None:
+    """Streamlit's own files come compressed, and from nginx's copy when they are asked for again."""
+    page = ask("/")[1].decode()
+    path = "/" + re.search(r"static/js/index\.[\w-]+\.js", page)[0]
+    plain, (headers, packed) = ask(path)[1], ask(path, **{"Accept-Encoding": "gzip"})
+    assert headers["Content-Encoding"] == "gzip" and len(packed) < len(plain) / 2
+    assert visits(log)[-1][1] == "HIT"
+    print(f"{path}: {len(plain):,} bytes, {len(packed):,} compressed, and from nginx's copy")
+
+
+async def translated() -> bool:
+    """Whether somebody who opens a link to a sentence sees its translation."""
+    async with visitor(f"{HOST}:{PORT}") as person:
+        await person.open("cross_attention", text="The cat sleeps.")
+        return any("Die Katze schläft." in words for words in person.words)
+
+
+def measured(people: int, seconds: float) -> None:
+    """A lecture through nginx: everybody types own sentences."""
+    took = asyncio.run(lecture(MIXES["own"], f"{HOST}:{PORT}", people, seconds))
+    lost = wrong(took.answers)
+    waits = [answer.seconds for answer in took.answers]
+    print(f"{people} people, own sentences: {len(waits)} answers, p50 {statistics.median(waits):.2f} s, "
+          f"p95 {percentile(waits):.2f} s, {len(took.errors)} errors, {len(lost)} answers to something else")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--build-arg", action="append", default=[], metavar="NAME=VALUE", help="as for docker build")
+    parser.add_argument("--people", type=int, default=0, metavar="N", help="measure a lecture of so many")
+    parser.add_argument("--seconds", type=float, default=60.0, help="how long each stays")
+    options = parser.parse_args()
+    compose = yaml.safe_load((ROOT / "deploy" / "compose.yaml").read_text(encoding="utf-8"))["services"]
+    with tempfile.TemporaryDirectory() as name:
+        place = Path(name)
+        place.chmod(0o755)
+        image = build(place, dict(argument.split("=", 1) for argument in options.build_arg))
+        names = [service for service in compose if service != "nginx"]
+        addresses = {service: f"127.0.1.{number}" for number, service in enumerate(names, start=1)}
+        processes = {
+            service: start_process(image, compose[service]["environment"], addresses[service]) for service in names
+        }
+        try:
+            for service, process in processes.items():
+                wait_for(f"{addresses[service]}:8501", process)
+            with nginx(place, addresses) as log:
+                time.sleep(1)
+                stay(log)
+                compressed(log)
+                assert asyncio.run(translated()), "the page has no translation"
+                if options.people:
+                    measured(options.people, options.seconds)
+                processes[names[0]].send_signal(signal.SIGKILL)
+                for _ in range(10):
+                    ask("/")
+                    assert asyncio.run(translated()), "the page has no translation"
+                print(f"{names[0]} was killed, and 10 visitors met the other")
+        finally:
+            for process in processes.values():
+                process.terminate()
+                process.wait()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,36 @@
+"""Change what it looks at: rows of attention that are given, words that are erased, and what the model writes then."""
+
+from __future__ import annotations
+
+from pages.ui.router import ensure_router
+
+ensure_router()
+
+import streamlit as st
+
+from pages.ui.editing.editor import pick_kind, show_changes, show_editor
+from pages.ui.editing.erasing import show_erasing
+from pages.ui.editing.export import show_repeat
+from pages.ui.editing.next_word import show_next_word
+from pages.ui.editing.outcome import run_changed, show_outcome
+from pages.ui.lecture.figure import main_figure
+from pages.ui.sentence import read_sentence, show_translation
+
+# Close together: on a projector, every line above the map pushes it off the screen.
+with st.container(gap="xsmall"):
+    reading = read_sentence()
+    show_translation(reading)
+    resolved, found = run_changed(reading)
+    with st.container(horizontal=True, vertical_alignment="center", key="outcome"):
+        with st.container(width="stretch"):
+            show_outcome(reading, resolved, found)
+        pick_kind()
+    with main_figure():
+        choice = show_editor(reading, resolved, found.written.text if resolved.edits.edits else "")
+changes, next_word = st.columns([1, 1], gap="large")
+with changes:
+    show_changes(reading)
+    show_erasing(reading, words=choice.words)
+with next_word:
+    show_next_word(reading, found)
+show_repeat(reading, resolved, found)

@@ -1,0 +1,46 @@
+"""The heads of this model that do something which can be told in one sentence."""
+
+from __future__ import annotations
+
+from pages.ui.router import ensure_router
+
+ensure_router()
+
+from collections.abc import Iterable
+
+import streamlit as st
+
+from pages.ui.gallery.exhibits import show_exhibits
+from pages.ui.measuring import measured, offer_measuring
+from pages.ui.model_picker import model_choice, several_models, translator
+from pages.ui.recorded import GALLERY
+from pages.ui.text.glossary import explain
+from transformer.analysis.heads.gallery import Gallery, gallery_of
+from transformer.translator import Translator
+
+
+def find_heads(model: Translator, sentences: Iterable[str]) -> Gallery:
+    return gallery_of(map(model.trace, sentences), model.version, model.languages)
+
+
+model = translator()
+gallery = measured(GALLERY, model)
+st.subheader("Gallery of heads", anchor=False, help=explain("head", "attention weight", "layer"))
+if several_models():
+    with st.container(width=320):
+        model_choice()
+if gallery is None:
+    st.markdown(
+        "What single heads of this model do, each shown on the sentences that show it best, is found by a program that "
+        "reads many sentences."
+    )
+    offer_measuring(
+        GALLERY, model, find_heads, label="Find them", missing="For this model nobody has done it yet.",
+    )
+    st.stop()
+st.markdown(
+    f"What single heads of this model do. They were found by a program that read {gallery.sentences} sentences; none "
+    "was picked by hand. Each head is shown on the sentences that show it best: the brighter a word, the more of the "
+    "head's attention it gets. **Click a sentence to open the head there.**"
+)
+show_exhibits(gallery, model)

@@ -1,0 +1,31 @@
+"""Switch heads off: what the translation is then, what every head is worth to it, and how many it needs."""
+
+from __future__ import annotations
+
+from pages.ui.router import ensure_router
+
+ensure_router()
+
+import streamlit as st
+
+from pages.ui import session
+from pages.ui.ablation.effect import show_effect
+from pages.ui.ablation.importance import lead_to_importance, show_importance
+from pages.ui.ablation.removal import show_removal
+from pages.ui.ablation.switches import pick_heads
+from pages.ui.params.switches import OffParams
+from pages.ui.sentence import read_sentence
+
+reading = read_sentence()
+says, worth = st.columns([8, 3], vertical_alignment="center")
+says.markdown(
+    "A head that looks at something need not matter to the translation. Click heads to switch them off, and see what "
+    "the model writes without them. Rows are layers; a number switches its whole row or column."
+)
+params = session.params(OffParams)
+with worth:
+    lead_to_importance()
+# A hall looks at what was asked for last on the way down.
+show_effect(reading, pick_heads(reading), params.draws, main=not (params.importance or params.removal))
+show_importance(reading, main=params.importance and not params.removal)
+show_removal(reading)

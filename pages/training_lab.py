@@ -1,0 +1,28 @@
+"""Training lab: a small Transformer learns a task before the reader's eyes."""
+
+from __future__ import annotations
+
+from pages.ui.router import ensure_router
+
+ensure_router()
+
+import streamlit as st
+
+from pages.ui.lab.form import pick_task, settings_form
+from pages.ui.lab.live import begin, controls, own_training, recorded, show_made_room, show_training
+from pages.ui.lab.recorded_runs import command_of
+from pages.ui.lab.shown import show_run
+
+show_made_room()
+run = recorded()
+training = own_training() or (None if run else begin())
+with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+    pick_task()
+    controls(training, with_recorded=run is not None)
+    with st.popover("Settings", icon=":material/tune:"):
+        settings_form(run)
+if training:
+    show_training(training)
+elif run:
+    st.fragment(show_run)(run, f"recorded {run.config.task}")
+    st.caption(f"A recorded training, played with nothing computed. The same again: `{command_of(run)}`")

@@ -1,0 +1,129 @@
+"""Alignment: the source piece of each target piece, according to cross-attention."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import altair as alt
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from pages.ui import session
+from pages.ui.bind import preset
+from pages.ui.charts.matrix import AXIS, LEGEND, labelled_axis
+from pages.ui.charts.palette import DARK, LIGHT, sequential
+from pages.ui.charts.tables import numbered
+from pages.ui.components.save_as import show_altair
+from pages.ui.text.glossary import explain
+from pages.ui.text.markup import markdown, piece_label
+from transformer.analysis.alignment import alignment_rows, coverage, hard_alignment, special_columns, special_share
+from transformer.languages import Languages
+from transformer.trace import Trace
+
+# Pixels that axis and legend take.
+ROUND = 160
+STEPS = {False: "the one that writes the piece", True: "the next one, which reads it"}
+
+
+def show_alignment(trace: Trace, languages: Languages, layer: int) -> None:
+    """For every target piece, the source piece that each layer looks at most; then coverage in one layer."""
+    source, target = (each.name for each in languages)
+    st.subheader(
+        f"Which {source} piece does each {target} piece come from?", anchor=False, help=explain("alignment", "coverage")
+    )
+    shift = session.attention().shift
+    st.segmented_control(
+        "Which step to look at", STEPS, key=preset("alignment_shift", shift), format_func=STEPS.__getitem__,
+        required=True,
+        on_change=lambda: session.update_attention(shift=st.session_state.alignment_shift),
+        help="A piece is written at one step and read at the next. Which of the two rows shows better where it comes "
+        "from differs between models and layers: Chen et al. 2020 found it to be the step that reads it, in the middle "
+        "layers.",
+    )
+    rows = alignment_rows(trace, shift=shift).mean(axis=1)
+    special = special_columns(trace)
+    if not rows.shape[1] or special.all():
+        st.caption("The translation has no piece that could be aligned.")
+        return
+    sources = [piece_label(piece, trace.source_text) for piece in trace.source_pieces]
+    targets = [piece_label(piece, trace.target_text) for piece in trace.target_pieces[1:]]
+    show_altair(
+        partial(alignment_chart, rows, special, sources, targets), key="alignment",
+        alt=f"A row for every {target} piece, a column for every layer: the {source} piece that its heads look at "
+        "most.",
+    )
+    st.caption(
+        f"Each cell names the {source} piece that the heads of a layer look at most on average (start and end symbols "
+        "left out); its colour shows that average weight."
+    )
+    place, words = st.columns([5, 3], gap="medium", vertical_alignment="center")
+    with place:
+        show_altair(
+            partial(coverage_chart, coverage(rows[layer]), sources), key="coverage",
+            alt=f"How much attention every {source} piece received in total.",
+        )
+    words.markdown(covered(rows[layer], special, sources, layer, target))
+
+
+def alignment_chart(rows: np.ndarray, special: np.ndarray, sources: list[str], targets: list[str]) -> alt.LayerChart:
+    """Target pieces by layers.
+
+    Args:
+        rows: [L, N, S], the mean of each layer's heads.
+        special: bool [S].
+        sources, targets: labels, S and N.
+    """
+    aligned = hard_alignment(rows, special)
+    layers, pieces = np.indices(aligned.shape).reshape(2, -1)
+    table = pd.DataFrame({
+        "layer": layers + 1, "row": pieces + 1, "piece": np.array(targets, dtype=object)[pieces],
+        "source": np.array(sources, dtype=object)[aligned.ravel()],
+        "weight": np.take_along_axis(rows, aligned[..., None], axis=-1).ravel().astype(float),
+    })
+    axis, names = labelled_axis("row_labels", numbered(targets))
+    base = alt.Chart(table).encode(
+        x=alt.X("layer:O", title="layer", axis=alt.Axis(orient="top", labelAngle=0, **AXIS)),
+        y=alt.Y("row:O", title=None, axis=axis),
+    )
+    cells = base.mark_rect().encode(
+        color=alt.Color(
+            "weight:Q", scale=sequential(), legend=alt.Legend(title="weight", **LEGEND)
+        ),
+        # Altair looks through all of its schema for a channel that is only named.
+        tooltip=[
+            alt.Tooltip("piece:N"), alt.Tooltip("layer:O"), alt.Tooltip("source:N"),
+            alt.Tooltip("weight:Q", format=".4f"),
+        ],
+    )
+    words = base.mark_text(fontSize=12).encode(
+        text=alt.Text("source:N"), color=alt.condition("datum.weight > 0.6", alt.value(DARK), alt.value(LIGHT))
+    )
+    return alt.LayerChart(layer=[cells, words]).add_params(names).properties(height=ROUND + 24 * len(targets))
+
+
+def coverage_chart(covered: np.ndarray, sources: list[str]) -> alt.LayerChart:
+    """Bars of coverage, [S], with a line at 1."""
+    table = pd.DataFrame({"at": range(1, len(sources) + 1), "piece": sources, "coverage": covered.astype(float)})
+    axis, names = labelled_axis("column_labels", sources, labelAngle=-60)
+    bars = alt.Chart(table).mark_bar().encode(
+        x=alt.X("at:O", title=None, axis=axis),
+        y=alt.Y("coverage:Q", title="coverage: weights added up", axis=alt.Axis(grid=False, **AXIS)),
+        tooltip=[alt.Tooltip("piece:N"), alt.Tooltip("coverage:Q", format=".2f")],
+    )
+    once = alt.Chart(pd.DataFrame({"coverage": [1.0]})).mark_rule(strokeDash=[4, 4], color="currentColor")
+    return alt.LayerChart(layer=[bars, once.encode(y=alt.Y("coverage:Q"))]).add_params(names).properties(height=240)
+
+
+def covered(rows: np.ndarray, special: np.ndarray, sources: list[str], layer: int, target: str) -> str:
+    """Markdown: what the coverage of a layer says, from its numbers; `target` is the language of the rows."""
+    each = coverage(rows)
+    words = np.flatnonzero(~special)
+    most, least = words[each[words].argmax()], words[each[words].argmin()]
+    rest = special_share(rows, special).mean()
+    return (
+        f"**Layer {layer + 1}, mean of its heads.** The bars add up to the {len(rows)} {target} pieces. Most looked "
+        f"at: **{markdown(sources[most])}** ({each[most]:.2f})"
+        + (f"; least: **{markdown(sources[least])}** ({each[least]:.2f}). " if least != most else ". ") +
+        f"On average {rest:.0%} of a row rests on the end symbol."
+    )

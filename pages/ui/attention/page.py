@@ -1,0 +1,79 @@
+"""The page of one kind of attention; the same for three pages."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.ui import session
+from pages.ui.charts import matrix
+from pages.ui.charts.saving import save_every_head
+from pages.ui.components.attention_browser import attention_browser
+from pages.ui.components.html_export import send_export_parts
+from pages.ui.lecture.figure import main_figure
+from pages.ui.params.edits import EditParams
+from pages.ui.params.inside import CELL, InsideParams
+from pages.ui.prose import prose
+from pages.ui.sentence import Reading, read_sentence, show_translation
+from pages.ui.text.captions import how_to_read, sharpest, telling, what_to_look_for
+from pages.ui.text.glossary import explain
+from pages.ui.text.labels import TITLES
+from pages.ui.text.python_lines import FROM_ZERO, head_lines
+from transformer.analysis.view import view_of
+from transformer.trace import Kind
+
+
+def attention_page(kind: Kind, subtitle: str) -> Reading:
+    """Draw the page of a kind; returns what was read.
+
+    Args:
+        kind: "encoder", "decoder" or "cross".
+        subtitle: what it is, in one plain sentence, with {source} and {target} for the names of the languages.
+    """
+    # Close together: on a projector, every line above the map pushes it off the screen.
+    with st.container(gap="xsmall"):
+        reading = read_sentence()
+        show_translation(reading, beside=lambda: _change_button(kind))
+        languages = reading.languages
+        said = subtitle.format(source=languages.source.name, target=languages.target.name)
+        st.markdown(f"**{TITLES[kind]}:** {said}")
+        metrics = reading.metrics(kind)
+        with main_figure():
+            choice = attention_browser(reading.trace, metrics)
+    view = view_of(reading.trace, kind, words=choice.words, special=not choice.hide)
+    prose(f"{kind}_telling", telling(metrics, chosen=session.attention().chosen))
+    st.markdown(what_to_look_for(view, choice.layer, choice.head), help=explain("entropy", "nats", "attention sink"))
+    prose(f"{kind}_sharpest", sharpest(metrics))
+    st.caption(
+        how_to_read(view, reading.languages),
+        help=explain("head", "query", "key", "attention weight"),
+    )
+    with st.expander(f"The numbers of layer {choice.layer + 1}, head {choice.head + 1}"):
+        st.dataframe(matrix.cells(view, choice.layer, choice.head), hide_index=True, height=320)
+        for positions, of_rows in ((choice.rows, True), (choice.columns, False)):
+            table = matrix.sums(view, choice.layer, choice.head, positions, of_rows=of_rows)
+            if table is not None:
+                st.dataframe(table, hide_index=True)
+        st.markdown("**The same in Python**, with all digits")
+        lines = head_lines(reading.trace, kind, choice.layer, choice.head, given=reading.given)
+        st.code(lines, language="python", wrap_lines=True)
+        st.caption(FROM_ZERO + " These are the weights of pieces; “Words” merges pieces.")
+        save_every_head(reading.trace, kind)
+    if st.button(
+        "How is this cell computed?", key=f"{kind}_inside", icon=":material/account_tree:",
+        help="Opens “Inside a layer” at this head: at the pinned cell, or at its strongest link.",
+        on_click=session.update, args=(InsideParams,), kwargs={"part": CELL, "kind": kind},
+    ):
+        st.switch_page("pages/inside_a_layer.py")
+    send_export_parts(reading.trace, kind, reading.metrics)
+    return reading
+
+
+def _change_button(kind: Kind) -> None:
+    """Draw the button that opens the same head where its attention can be changed."""
+    if st.button(
+        "Change what it looks at", key=f"{kind}_change", icon=":material/edit:",
+        help="Opens a page where a click on a cell moves the whole attention of its row there, and the model runs "
+        "again.",
+        on_click=session.update, args=(EditParams,), kwargs={"kind": kind},
+    ):
+        st.switch_page("pages/change_attention.py")

@@ -1,0 +1,1 @@
+"""What mattered for a predicted word."""

@@ -1,0 +1,85 @@
+"""What is explained: a word of the translation, all of it, or why one word and not another."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.ui import session
+from pages.ui.attribution.question import (
+    Question,
+    ask,
+    candidates,
+    explained_group,
+    shown,
+    spoken,
+    spoken_label,
+    telling_group,
+)
+from pages.ui.bind import bind, preset
+from pages.ui.params.mattered import NOTHING, WHOLE, MatteredParams
+from pages.ui.sentence import Reading
+from pages.ui.text.glossary import explain
+from pages.ui.text.markup import entry_label
+from transformer.analysis.words import Group
+
+EXPLAINED, AGAINST = "mattered_word", "mattered_other"
+
+
+def pick_question(reading: Reading, *, contrast: bool = True) -> Question:
+    """Draw the words of the translation as buttons, and the other candidates; returns what is asked.
+
+    Args:
+        contrast: whether another candidate can be chosen.
+    """
+    trace, params = reading.trace, session.params(MatteredParams)
+    words = not params.pieces
+    chosen = explained_group(trace, params) or _telling(reading, words=words)
+    groups = {group[0] + 1: group for group in spoken(trace, words=words)}
+    asked = WHOLE if params.explained == WHOLE else str(chosen[0] + 1)
+
+    def store_explained() -> None:
+        session.update(MatteredParams, explained=st.session_state[EXPLAINED], against=NOTHING)
+
+    def label(option: str) -> str:
+        return "the whole translation" if option == WHOLE else shown(
+            spoken_label(trace, groups[int(option)], words=words)
+        )
+
+    st.pills(
+        "What mattered for", [*map(str, groups), WHOLE], format_func=label, required=True,
+        key=preset(EXPLAINED, asked), on_change=store_explained,
+        help="Each button stands for a step of the model: the word that it wrote there is explained.",
+    )
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        if contrast and asked != WHOLE:
+            _pick_other(reading, groups[int(asked)])
+        st.toggle("Pieces instead of words", help=explain("piece"), **bind(MatteredParams, "pieces"))
+    question = ask(trace, reading.translator.tokenizer, params, chosen, reading.languages)
+    if question.other and len(groups[int(asked)]) > 1:
+        st.caption("Candidates are single pieces, so what is compared is the first piece of the word.")
+    return question
+
+
+def _pick_other(reading: Reading, group: Group) -> None:
+    probabilities = candidates(reading.trace, reading.translator.tokenizer.symbols, group)
+    against = session.params(MatteredParams).against
+    listed = [NOTHING, *probabilities]
+
+    def store_other() -> None:
+        session.update(MatteredParams, against=st.session_state[AGAINST])
+
+    st.selectbox(
+        "Why this word and not …", listed, width=320,
+        format_func=lambda piece: "compare with nothing" if piece == NOTHING else (
+            f"{entry_label(reading.translator.tokenizer, piece)} ({probabilities[piece]:.1%})"
+        ),
+        key=preset(AGAINST, against if against in listed else NOTHING), on_change=store_other,
+        help="The other pieces that the model found likely at this step, with their probabilities.",
+    )
+
+
+def _telling(reading: Reading, *, words: bool) -> Group:
+    """The word that the page opens with: one for which plain weights and ALTI+ disagree."""
+    tops = [reading.attribution(method, words=words).source for method in ("weights", "alti")]
+    first = (scores.argmax(axis=1) for scores in tops)
+    return telling_group(reading.trace, *first, words=words)

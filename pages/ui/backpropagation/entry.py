@@ -1,0 +1,171 @@
+"""One number of a gradient: where it stands, what autograd and a finite difference say, and the sum that it is."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+
+from pages.ui import session
+from pages.ui.backpropagation.computed import difference_of
+from pages.ui.backpropagation.gradient_matrix import GradientMatrix, terms_table
+from pages.ui.bind import preset
+from pages.ui.charts.heatmap import heatmap
+from pages.ui.charts.matrix import PICK, matrix
+from pages.ui.charts.palette import diverging
+from pages.ui.charts.tables import numbered, show_table
+from pages.ui.components.save_as import show_altair, show_plotly
+from pages.ui.lecture.figure import main_figure, presented
+from pages.ui.params.backpropagation import BackpropagationParams
+from pages.ui.sentence import Reading
+from pages.ui.text.glossary import explain
+from pages.ui.text.markup import markdown
+from pages.ui.text.number_format import formatted, typeset
+from transformer.backpropagation.stage import GradientStage
+
+# A map of more cells is drawn whole as a picture, and a part of it to click in.
+MOST_CELLS = 900
+WINDOW = (9, 12)
+DIGITS = 6
+
+
+def show_entry(stage: GradientStage, shown: GradientMatrix, reading: Reading) -> None:
+    """The gradient as a map to click in, and the number that was clicked.
+
+    Args:
+        shown: the matrix of the stage.
+    """
+    params = session.params(BackpropagationParams)
+    row, column = shown.place(params.row, params.column)
+    picture, numbers = st.columns([6, 5], gap="large")
+    with picture, main_figure(
+        f"**Gradient of the loss, {stage.name}:** {markdown(reading.trace.source_text)}",
+        "Red: the loss grows with this number; blue: it falls; the largest of all is "
+        f"{formatted(float(np.abs(shown.values).max()), 4)}",
+    ):
+        _map(stage, shown, row, column)
+    with numbers:
+        _boxes(shown, row, column)
+        _number(stage, shown, reading, row, column)
+    _sum(stage, shown, reading, row, column)
+
+
+def _map(stage: GradientStage, shown: GradientMatrix, row: int, column: int) -> None:
+    rows, columns = (
+        [str(number) for number in range(size)] if labels is None else labels
+        for labels, size in zip((shown.rows, shown.columns), shown.values.shape, strict=True)
+    )
+    values, masked = shown.values, stage.masked
+    most = float(np.abs(values).max()) or 1.0
+    tops, lefts = slice(None), slice(None)
+    if values.size > MOST_CELLS:
+        show_plotly(
+            heatmap(
+                shown.seen(stage.masked), titles=shown.titles, name="gradient", rows=shown.rows,
+                columns=shown.columns, height=250,
+            ),
+            key="backward_whole", alt=f"The whole gradient: {stage.name}; the table below has its numbers.",
+        )
+        tops, lefts = (
+            slice(start, start + size)
+            for size, start in zip(WINDOW, _around((row, column), values.shape), strict=True)
+        )
+        if presented():
+            return
+        st.caption("This shows the numbers around the chosen one. Click one, or use the boxes to reach any other.")
+    top, left = tops.start or 0, lefts.start or 0
+    # A chart remembers what was clicked in it: a number chosen elsewhere gets a new one.
+    key = f"backward_map_{stage.key}_{row}_{column}"
+
+    def clicked() -> None:
+        points = st.session_state[key].selection[PICK]
+        if points:
+            session.update(
+                BackpropagationParams, row=top + int(points[0]["row"]), column=left + int(points[0]["column"])
+            )
+
+    chart = matrix(
+        values[tops, lefts], rows[tops], columns[lefts], name="gradient", scale=diverging(most),
+        titles=shown.titles, mask=None if masked is None else ~masked[tops, lefts], picked=(row - top, column - left),
+    )
+    if len(values) == 1:
+        chart = chart.properties(height=200)
+    show_altair(
+        chart, key=key, on_select=clicked, selection_mode=PICK,
+        alt=f"{stage.name}: the gradient around row {row + 1}, column {column + 1}; the boxes choose as well.",
+    )
+
+
+def _around(place: tuple[int, int], shape: tuple[int, ...]) -> tuple[int, int]:
+    """Where a window around a place begins."""
+    top, left = (
+        max(0, min(at - size // 2, whole - size)) for at, size, whole in zip(place, WINDOW, shape, strict=True)
+    )
+    return top, left
+
+
+def _boxes(shown: GradientMatrix, row: int, column: int) -> None:
+    """Boxes that choose the number, for those who do not use a pointer, and a way to the largest."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        for name, title, labels, size, at, other in (
+            ("row", shown.titles[0], shown.rows, shown.values.shape[0], row, {"column": column + 1}),
+            ("column", shown.titles[1], shown.columns, shown.values.shape[1], column, {"row": row + 1}),
+        ):
+            if size == 1:
+                continue
+            key = f"backward_{name}"
+
+            def store(key: str = key, name: str = name, other: dict[str, int] = other) -> None:
+                session.update(BackpropagationParams, **{name: st.session_state[key] + 1}, **other)
+
+            names = [str(number) for number in range(size)] if labels is None else numbered(labels)
+            st.selectbox(
+                title.capitalize(), range(size), key=preset(key, at), format_func=names.__getitem__,
+                on_change=store, width=210,
+            )
+        st.button(
+            "The largest", on_click=session.update, args=(BackpropagationParams,), kwargs={"row": 0, "column": 0},
+        )
+
+
+def _number(stage: GradientStage, shown: GradientMatrix, reading: Reading, row: int, column: int) -> None:
+    """The gradient three times, and what it is the gradient of."""
+    at = row, int(shown.chosen[column])
+    by_hand, by_autograd = stage.matrix[at], stage.reference[at]
+    difference = difference_of(reading, stage, *at)
+    first, second = st.columns(2), st.columns(2)
+    first[0].metric("By hand", typeset(by_hand, DIGITS))
+    first[1].metric(
+        "Autograd", typeset(by_autograd, DIGITS),
+        help="PyTorch’s automatic differentiation of the model itself, in float64.",
+    )
+    second[0].metric(
+        "Finite difference", typeset(difference, DIGITS), help=explain("finite difference"),
+    )
+    second[1].metric("The number itself" if not stage.learned else "The weight itself",
+                     typeset(stage.values[at], DIGITS))
+    if stage.masked is not None and stage.masked[at]:
+        st.markdown("The mask hides this cell, so its gradient is exactly 0: the model cannot learn from later pieces.")
+        return
+    verb = "fall" if by_hand < 0 else "rise"
+    st.markdown(
+        f"The formula and autograd differ by {typeset(abs(by_hand - by_autograd), '.0e')}, the formula and the "
+        f"finite difference by {typeset(abs(by_hand - difference), '.0e')}. If this number grew by 0.01, the loss "
+        f"would {verb} by about {typeset(abs(by_hand) * 0.01, DIGITS)}."
+        if by_hand else "The loss does not change with this number: its gradient is exactly 0."
+    )
+
+
+def _sum(stage: GradientStage, shown: GradientMatrix, reading: Reading, row: int, column: int) -> None:
+    """The sum that the formula stands for, carried out."""
+    if stage.terms_of is None:
+        st.caption("It comes from other layers; choose the layer above to see where it comes from.")
+        return
+    st.markdown("**The sum carried out**")
+    terms = stage.terms_of.terms(row, int(shown.chosen[column]))
+    table = terms_table(terms, reading.trace, reading.translator.tokenizer, reading.languages)
+    show_table(table, "backward_sum", height="auto" if len(table) <= 10 else 330)
+    off = abs(terms.total - stage.matrix[row, int(shown.chosen[column])])
+    count = len(terms.products)
+    added = f"The {count:,} terms add up to" if count > 1 else "That is"
+    agrees = f"to {typeset(off, '.0e')} the gradient above" if off else "exactly the gradient above"
+    st.markdown(f"{added} **{typeset(terms.total, DIGITS)}**: {agrees}.")

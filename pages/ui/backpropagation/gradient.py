@@ -1,0 +1,125 @@
+"""The way back through the model: one gradient large, with its formula, its numbers, and one of them taken apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from pages.ui import session
+from pages.ui.backpropagation.computed import gradients_of
+from pages.ui.backpropagation.entry import show_entry
+from pages.ui.backpropagation.gradient_matrix import gradient_matrix
+from pages.ui.backpropagation.loss import pick_loss
+from pages.ui.backpropagation.sentences import sentence_of
+from pages.ui.bind import preset
+from pages.ui.charts.tables import frame, show_numbers
+from pages.ui.head_picker import pick_head
+from pages.ui.params.backpropagation import BackpropagationParams
+from pages.ui.sentence import Reading
+from pages.ui.text.glossary import explain, explain_words_of
+from pages.ui.text.number_format import typeset
+from pages.ui.text.shapes import shape_in_letters, sizes
+from transformer.backpropagation.stage import GradientStage
+from transformer.backpropagation.stages import stages
+from transformer.languages import Languages
+
+# In the order of the way back; short, so that all of them stand in one row on a projector. Names of languages come in
+# where they stand in braces.
+SECTIONS = {
+    "generator": "Loss", "decoder.feed_forward": "Decoder: FFN", "decoder.cross_attention": "Cross",
+    "decoder.self_attention": "Masked", "decoder": "{target}", "memory": "Encoder output",
+    "encoder.feed_forward": "Encoder: FFN", "encoder.self_attention": "Self", "encoder": "{source}",
+}
+OUTPUTS = ("output", "layer", "memory")
+
+
+def section_of(key: str) -> str:
+    """The part in `SECTIONS` that a stage belongs to."""
+    stack, _, rest = key.partition(".")
+    part = rest.partition(".")[0]
+    if f"{stack}.{part}" in SECTIONS:
+        return f"{stack}.{part}"
+    if part in OUTPUTS:
+        return "generator" if stack == "decoder" else "memory"
+    return stack
+
+
+def show_gradient(reading: Reading) -> None:
+    """The chosen gradient, buttons to its neighbours, and what is known of all of them."""
+    config = reading.translator.config
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        pick_loss(reading)
+        choice = pick_head(reading, "encoder", BackpropagationParams.PREFIX)
+        said = st.container(width="stretch")
+    found = gradients_of(
+        reading, min(choice.layer, config.encoder_layers - 1), min(choice.layer, config.decoder_layers - 1)
+    )
+    said.markdown(
+        f"Loss: **{found.loss:.4f}** nats. The formulas and PyTorch's autograd differ by at most "
+        f"**{typeset(found.apart, '.0e')}**.",
+        help=f"All {found.compared:,} numbers of the gradient were computed twice, by the formulas of this page and by "
+        f"PyTorch.\n\n{explain('loss', 'gradient', 'autograd', 'nats')}",
+    )
+    listed = stages(found, head=choice.head)
+    keys = [stage.key for stage in listed]
+    chosen = session.params(BackpropagationParams).stage
+    at = keys.index(chosen) if chosen in keys else 0
+    _pick_stage(listed, at, reading.languages)
+    _large(listed, at, reading)
+
+
+def _open(key: str) -> None:
+    """Callback: show another gradient, and the largest of its numbers."""
+    session.update(BackpropagationParams, stage=key, row=0, column=0)
+
+
+def _pick_stage(listed: Sequence[GradientStage], at: int, languages: Languages) -> None:
+    """The part of the model, and the gradients of that part."""
+    keys = [stage.key for stage in listed]
+    section = section_of(keys[at])
+    firsts = {section_of(key): key for key in reversed(keys)}
+    st.segmented_control(
+        "From the loss back to the words", [name for name in SECTIONS if name in firsts],
+        required=True,
+        format_func=lambda name: SECTIONS[name].format(source=languages.source.name, target=languages.target.name),
+        key=preset("backward_section", section), on_change=lambda: _open(firsts[st.session_state.backward_section]),
+    )
+    box, back, on = st.columns([8, 1.4, 1.4], vertical_alignment="bottom")
+    of_section = [number for number, key in enumerate(keys) if section_of(key) == section]
+    box.selectbox(
+        "Gradient with respect to", of_section, key=preset("backward_number", at),
+        format_func=lambda number: f"{number + 1} of {len(listed)}: {listed[number].name}",
+        on_change=lambda: _open(keys[st.session_state.backward_number]),
+    )
+    for column, label, number in ((back, "Back", at - 1), (on, "Next", at + 1)):
+        there = 0 <= number < len(keys)
+        column.button(
+            label, key=f"backward_{label}", disabled=not there, width="stretch", on_click=_open,
+            args=(keys[number] if there else keys[at],),
+        )
+
+
+def _large(listed: Sequence[GradientStage], at: int, reading: Reading) -> None:
+    """One gradient with its formula and its shape, the number that is looked at, and the table."""
+    stage, config, trace = listed[at], reading.translator.config, reading.trace
+    where = f"{stage.stack} layer {stage.layer + 1} · " if stage.layer is not None else ""
+    letters = {**sizes(config, trace), "N": len(stage.pieces)}
+    words, formula = st.columns([6, 5], vertical_alignment="center", gap="large")
+    words.markdown(
+        f"**{stage.name[0].upper()}{stage.name[1:]}.** {sentence_of(stage.key)}  \n{where}"
+        f"`{shape_in_letters(stage.letters, letters)}`", help=explain_words_of(stage.name),
+    )
+    formula.latex(folded(stage.formula))
+    shown = gradient_matrix(stage, trace, reading.translator.tokenizer, reading.languages)
+    show_entry(stage, shown, reading)
+    show_numbers(
+        frame(shown.seen(stage.masked), shown.rows, shown.columns, corner=shown.titles[0]), "backward_numbers",
+        label="All numbers of this gradient",
+    )
+
+
+def folded(formula: str) -> str:
+    """A formula of several parts, each on a line of its own."""
+    lines = formula.replace(r", \quad ", r" \\ ")
+    return rf"\begin{{gathered}} {lines} \end{{gathered}}"

@@ -1,0 +1,114 @@
+"""A stage of the way back as a matrix with labels. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from pages.ui.charts.tables import numbered
+from pages.ui.text.labels import row_labels
+from pages.ui.text.markup import entry_label
+from pages.ui.text.shapes import letter_titles, piece_labels
+from transformer.analysis.view import axes_of
+from transformer.backpropagation.stage import GradientStage
+from transformer.backpropagation.sums import Terms
+from transformer.languages import Languages
+from transformer.trace import Trace
+from transformer.vocabulary import Vocabulary
+
+# Of a sum with more terms than this, the largest are listed and the others are added up.
+MOST_TERMS = 300
+LARGEST = 24
+
+
+@dataclass(frozen=True, eq=False)
+class GradientMatrix:
+    """A matrix to be drawn.
+
+    Attributes:
+        values: [R, C].
+        rows, columns: labels; None numbers them from 0.
+        titles: of the rows and of the columns.
+        chosen: which columns of the stage these are, [C].
+    """
+
+    values: np.ndarray
+    rows: list[str] | None
+    columns: list[str] | None
+    titles: tuple[str, str]
+    chosen: np.ndarray
+
+    def seen(self, masked: np.ndarray | None) -> np.ndarray:
+        """The values, not finite where they are masked."""
+        return self.values if masked is None else np.where(masked, -np.inf, self.values)
+
+    def place(self, row: int, column: int) -> tuple[int, int]:
+        """Row and column in this matrix, from what an address says: from 1, and 0 for the largest number."""
+        largest = np.unravel_index(np.abs(self.values).argmax(), self.values.shape)
+        at = [
+            int(best) if not asked else min(asked, size) - 1
+            for best, asked, size in zip(largest, (row, column), self.values.shape, strict=True)
+        ]
+        return at[0], at[1]
+
+
+def gradient_matrix(
+    stage: GradientStage, trace: Trace, tokenizer: Vocabulary, languages: Languages
+) -> GradientMatrix:
+    """The matrix of a stage; of the whole vocabulary, the columns that say something."""
+    letters = stage.letters.removeprefix("B, ").split(", ")
+    titles = letter_titles(languages) | {"N": "piece of the sentences", "1": ""}
+    values, chosen = stage.matrix, np.arange(stage.matrix.shape[1])
+    rows, columns = (_labels(letter, stage, trace, tokenizer, row=not at) for at, letter in enumerate(letters))
+    if letters[1] == "V":
+        # The pieces that should have been predicted, and those that were found likeliest instead.
+        right = [piece.id for piece in trace.predicted_pieces]
+        chosen = np.array(list(dict.fromkeys([*right, *map(int, values.argmax(axis=-1))])))
+        values, columns = values[:, chosen], [entry_label(tokenizer, int(piece)) for piece in chosen]
+    return GradientMatrix(values, rows, columns, (titles[letters[0]], titles[letters[1]]), chosen)
+
+
+def _labels(
+    letter: str, stage: GradientStage, trace: Trace, tokenizer: Vocabulary, *, row: bool
+) -> list[str] | None:
+    if letter == "N":
+        return [entry_label(tokenizer, piece) for piece in stage.pieces]
+    if letter == "1":
+        return ["all positions"]
+    if letter not in "ST":
+        return None
+    # Rows of the decoder are named as everywhere, by what they read and predict.
+    return row_labels(axes_of(trace, "decoder")) if row and letter == "T" else piece_labels(trace, letter)
+
+
+def terms_table(terms: Terms, trace: Trace, tokenizer: Vocabulary, languages: Languages) -> pd.DataFrame:
+    """The sum carried out: a row a term, and the sum so far."""
+    letter = terms.over if isinstance(terms.over, str) else ""
+    count = len(terms.products)
+    order = np.arange(count)
+    if count > MOST_TERMS:
+        order = np.abs(terms.products).argsort()[::-1][:LARGEST]
+    if letter in ("S", "T"):
+        names = numbered(piece_labels(trace, letter))
+    elif letter == "V":
+        names = {int(piece): entry_label(tokenizer, int(piece)) for piece in order}
+    else:
+        names = list(map(str, range(count))) if letter else list(terms.over)
+    columns: dict[str, list] = {letter_titles(languages).get(letter, "term"): [names[int(each)] for each in order]}
+    several = len(terms.factors) > 1 or terms.scale != 1
+    if several:
+        columns |= {name: list(factor[order]) for name, factor in terms.factors.items()}
+    if terms.scale != 1:
+        columns["1 ÷ √K"] = [terms.scale] * len(order)
+    products = list(terms.products[order])
+    if len(order) < count:
+        # Of a long sum, what is not listed goes into one row.
+        for column in columns.values():
+            column.append(np.nan)
+        next(iter(columns.values()))[-1] = f"the other {count - len(order):,}"
+        products.append(terms.total - sum(products))
+    columns["product" if several else "value"] = products
+    columns["sum so far"] = list(np.cumsum(products))
+    return pd.DataFrame(columns)

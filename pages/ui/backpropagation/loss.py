@@ -1,0 +1,34 @@
+"""What the loss is: of the whole translation or of one step."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.ui import session
+from pages.ui.bind import bind_number, preset
+from pages.ui.params.backpropagation import BackpropagationParams
+from pages.ui.sentence import Reading
+from pages.ui.text.markup import piece_label
+
+STEP = "backward_step"
+
+
+def pick_loss(reading: Reading) -> None:
+    """Draw the boxes that choose it."""
+    trace = reading.trace
+    labels = ["all steps, added up"] + [
+        f"step {number}: {piece_label(piece, trace.target_text)}"
+        for number, piece in enumerate(trace.predicted_pieces, start=1)
+    ]
+    at = min(session.params(BackpropagationParams).step, len(labels) - 1)
+    st.selectbox(
+        "Loss of", range(len(labels)), key=preset(STEP, at), format_func=labels.__getitem__, width=220,
+        on_change=lambda: session.update(BackpropagationParams, step=st.session_state[STEP], row=0, column=0),
+        help="The translation above counts as the right one. The loss of a step is −log p, where p is the probability "
+        "of its piece.",
+    )
+    st.number_input(
+        "Label smoothing", step=0.1, format="%.2f", width=150, **bind_number(BackpropagationParams, "smoothing"),
+        help="How much of the right answer is spread evenly over the whole vocabulary; this model was trained with "
+        "0.1.",
+    )

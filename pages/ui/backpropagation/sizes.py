@@ -1,0 +1,134 @@
+"""How large gradients are through the layers: in this model, and in fresh ones with the norms in both places."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import altair as alt
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from pages.ui import session
+from pages.ui.backpropagation.computed import POST, PRE, TRAINED, sizes_of
+from pages.ui.backpropagation.loss import pick_loss
+from pages.ui.bind import bind
+from pages.ui.charts.matrix import AXIS, LEGEND
+from pages.ui.charts.palette import SERIES
+from pages.ui.charts.tables import show_numbers
+from pages.ui.components.save_as import show_altair
+from pages.ui.lecture.figure import main_figure
+from pages.ui.params.backpropagation import NETWORK, QUANTITIES, STREAM, BackpropagationParams
+from pages.ui.sentence import Reading
+from pages.ui.text.glossary import explain
+from pages.ui.text.markup import markdown
+from transformer.backpropagation.norm_placement import GradientSizes
+from transformer.trace import PARTS, STACKS, Stack
+
+NAMES = {STREAM: "In the residual stream", NETWORK: "In the feed-forward network’s second matrix"}
+SHORT = {"self_attention": "self", "cross_attention": "cross", "feed_forward": "FFN"}
+AFTER = {STREAM: "after layer and sub-layer", NETWORK: "layer"}
+
+COLOURS = {TRAINED: SERIES[3], PRE: SERIES[1], POST: SERIES[2]}
+
+
+def show_sizes(reading: Reading) -> None:
+    """Both stacks on the same axis, three models each."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        pick_loss(reading)
+        st.segmented_control(
+            "Size of the gradient", QUANTITIES, format_func=NAMES.__getitem__, required=True,
+            **bind(BackpropagationParams, "quantity"),
+        )
+    st.markdown(
+        "How much of the loss’s gradient reaches each layer? Three models of the same size read this sentence: this "
+        "one, and two with new random weights that differ only in where their norms are.",
+        help=explain("pre-norm", "post-norm", "gradient"),
+    )
+    quantity = session.params(BackpropagationParams).quantity
+    found = sizes_of(reading)
+    tables = {stack: size_table(found, stack, quantity) for stack in STACKS}
+    limits = _limits([*tables.values()])
+    for column, stack in zip(st.columns(2, gap="large"), STACKS, strict=True):
+        # A hall looks at the stack with more sub-layers.
+        with column, main_figure(
+            f"**{stack.capitalize()}, how much of the gradient reaches each layer:** "
+            f"{markdown(reading.trace.source_text)}",
+            "A flat line: every layer gets as much; a logarithmic scale, read from right to left",
+            when=stack == "decoder",
+        ):
+            st.markdown(f"**{stack.capitalize()}**")
+            show_altair(
+                size_chart(tables[stack], AFTER[quantity], limits), key=f"backward_sizes_{stack}",
+                alt=f"{stack.capitalize()}: the size of the gradient through the layers; the table has the numbers.",
+            )
+            show_numbers(tables[stack], f"backward_size_numbers_{stack}", label=f"The numbers of the {stack}")
+    st.markdown(says_growth(found))
+    st.caption(
+        "Both charts share one logarithmic scale. For the stream, it is the Euclidean norm of the gradient, averaged "
+        "over the positions. Read from right to left, as the gradient travels. Figure 3 of Xiong et al. 2020, “On "
+        "Layer Normalization in the Transformer Architecture”, shows the second matrix.",
+        help=explain("norm of a vector", "residual stream"),
+    )
+
+
+def size_table(found: Mapping[str, GradientSizes], stack: Stack, quantity: str) -> pd.DataFrame:
+    """A row a place in the stack, and a column a model.
+
+    Args:
+        quantity: STREAM or NETWORK.
+    """
+    values = {name: (each.stream if quantity == STREAM else each.network)[stack] for name, each in found.items()}
+    count = len(next(iter(values.values())))
+    names = [str(number + 1) for number in range(count)]
+    if quantity == STREAM:
+        parts = PARTS[stack]
+        names = ["embeddings"] + [
+            f"{number // len(parts) + 1} {SHORT[parts[number % len(parts)]]}" for number in range(count - 1)
+        ]
+    return pd.DataFrame({AFTER[quantity]: names, **values})
+
+
+def _limits(tables: Sequence[pd.DataFrame]) -> tuple[float, float]:
+    """The smallest and the largest number of all, with some room."""
+    numbers = np.concatenate([table.iloc[:, 1:].to_numpy().ravel() for table in tables])
+    numbers = numbers[numbers > 0]
+    return float(numbers.min()) / 1.5, float(numbers.max()) * 1.5
+
+
+def size_chart(table: pd.DataFrame, place: str, limits: tuple[float, float]) -> alt.Chart:
+    """A line a model.
+
+    Args:
+        place: the column that names the places.
+        limits: of the vertical axis.
+    """
+    names = list(table[place])
+    powers = [10.0**power for power in range(-9, 9) if limits[0] <= 10.0**power <= limits[1]]
+    long = table.melt(place, var_name="model", value_name="size")
+    return alt.Chart(long).mark_line(point=True).encode(
+        x=alt.X(f"{place}:N", sort=names, title=place, axis=alt.Axis(labelAngle=-60 if len(names) > 8 else 0, **AXIS)),
+        y=alt.Y(
+            "size:Q", title="norm of the gradient", scale=alt.Scale(type="log", domain=list(limits)),
+            axis=alt.Axis(values=powers, format="~g", **AXIS),
+        ),
+        color=alt.Color(
+            "model:N", scale=alt.Scale(domain=list(COLOURS), range=list(COLOURS.values())),
+            legend=alt.Legend(title=None, columns=2, **LEGEND),
+        ),
+        tooltip=[f"{place}:N", "model:N", alt.Tooltip("size:Q", format=".4f")],
+    ).properties(height=420)
+
+
+def says_growth(found: Mapping[str, GradientSizes]) -> str:
+    """Markdown: how the gradient of the second matrix changes with depth, from the numbers."""
+    ratios = {
+        name: float(each.network["decoder"][-1] / each.network["decoder"][0]) for name, each in found.items()
+    }
+    return (
+        "In the decoder’s last layer, the gradient of the feed-forward network’s second matrix is "
+        f"**{ratios[PRE]:.2f}** times that of the first layer in the untrained pre-norm model, **{ratios[POST]:.2f}** "
+        f"times in the untrained post-norm model, and {ratios[TRAINED]:.2f} times in this one. Where the last layers "
+        "get far larger gradients than the first, large steps would break them, so training has to start with small "
+        "ones (a warm-up)."
+    )

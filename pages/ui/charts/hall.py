@@ -1,0 +1,80 @@
+"""Charts for the last row of a lecture hall: as large as the screen, in type that can be read there. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, TypeVar
+
+import altair as alt
+import plotly.graph_objects as go
+
+# Pixels, twenty points.
+HALL_TYPE = 27
+# Of Altair's charts, which assets/lecture/page.css enlarges by a third; the theme's type grows with the page's.
+VEGA_TYPE = 20.2
+# How much longer labels may be than on the page, whose type is smaller; pixels that no label exceeds, and none above a
+# map, whose first row begins high on the screen.
+LONGER, LONGEST, TOP = 1.6, 640, 88
+TICKS = 6
+PLOTLY_HEIGHT = 660
+AltairChart = alt.Chart | alt.LayerChart | alt.FacetChart | alt.VConcatChart | alt.HConcatChart
+OneChart = TypeVar("OneChart", bound=AltairChart)
+
+
+def for_hall(chart: OneChart) -> OneChart:
+    """A copy of a chart that has no size of its own, and whose type is large."""
+    chart = chart.copy(deep=True)
+    parts = list(_schemas(chart))
+    is_map = any(_on_top(part) for part in parts)
+    for part in parts:
+        if isinstance(part, alt.TopLevelMixin):
+            for name in ("width", "height", "autosize"):
+                if part._get(name) is not alt.Undefined:
+                    part[name] = alt.Undefined
+        elif isinstance(part, alt.X | alt.Y) and is_map:
+            # Titles would push the first row down and names to the side; what to look for says who looks at what.
+            part["title"] = None
+        elif isinstance(part, alt.Axis):
+            limit = part._get("labelLimit")
+            known = isinstance(limit, int | float)
+            part["labelLimit"] = (TOP if _on_top(part) else LONGER * limit) if known else LONGEST
+            part["titlePadding"], part["titleLimit"], part["maxExtent"] = 4, LONGEST, LONGEST
+            # The first numbers of two axes would lie on each other; names of a map's rows and columns do not.
+            part["labelPadding"] = 2 if is_map else 9
+            part["labelFontSize"] = alt.Undefined
+            if part._get("tickCount") is alt.Undefined and part._get("values") is alt.Undefined:
+                part["tickCount"] = TICKS
+        elif isinstance(part, alt.Legend):
+            part["labelLimit"] = part["titleLimit"] = LONGEST
+            part["offset"], part["padding"], part["rowPadding"] = 2, 0, 0
+            if part._get("columns") is not alt.Undefined:
+                part["columns"] = min(part["columns"], 2)
+        elif isinstance(part, alt.MarkDef) and part._get("type") == "text":
+            part["fontSize"] = VEGA_TYPE
+    return chart
+
+
+def _on_top(part: alt.SchemaBase) -> bool:
+    """Whether this is an axis above a map."""
+    return isinstance(part, alt.Axis) and part._get("orient") == "top"
+
+
+def _schemas(value: Any) -> Iterator[alt.SchemaBase]:
+    """A part of a chart and all parts in it."""
+    if isinstance(value, alt.SchemaBase):
+        yield value
+        value = list(value._kwds.values())
+    if isinstance(value, list):
+        for each in value:
+            yield from _schemas(each)
+
+
+def plot_for_hall(figure: go.Figure) -> go.Figure:
+    """The same for Plotly."""
+    figure = go.Figure(figure)
+    type_ = {"size": HALL_TYPE}
+    figure.update_layout(height=PLOTLY_HEIGHT, width=None, font=type_, legend={"font": type_})
+    for update in (figure.update_xaxes, figure.update_yaxes):
+        update(tickfont=type_, title_font=type_)
+    figure.update_traces(colorbar={"tickfont": type_, "title": {"font": type_}}, selector={"type": "heatmap"})
+    return figure

@@ -1,0 +1,101 @@
+"""Large arrays as heatmaps. Pure: numbers in, a figure out.
+
+Plotly, because it draws a map of thousands of cells as one picture; maps of a few hundred are
+`pages.ui.charts.matrix`'.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from pages.ui.charts.matrix import thinned
+from pages.ui.charts.palette import DIVERGING, MASKED, VIRIDIS, colorscale
+
+SIGNED, POSITIVE, SHARE = "signed", "positive", "share"
+LONGEST_LABEL = 32
+# Pixels above a figure that Plotly's tools take, so that they cover nothing.
+TOOLS = 34
+# Pixels that titles, labels and tools take above and below a map, and beside a square one with its bar of colours; and
+# of the widest figure that fits a projector.
+AROUND, AROUND_SQUARE, WIDEST = 136, 320, 860
+
+
+def heatmap(
+    values: np.ndarray, *, titles: tuple[str, str], name: str, colours: str = SIGNED,
+    rows: Sequence[str] | None = None, columns: Sequence[str] | None = None, first: tuple[int, int] = (0, 0),
+    height: int | None = None, square: bool = False,
+) -> go.Figure:
+    """A matrix as a heatmap; row 0 is on top.
+
+    Args:
+        values: [R, C]; what is not finite is masked.
+        titles: of the rows and of the columns.
+        name: of the values.
+        colours: SIGNED has 0 in the middle, POSITIVE goes from 0 to the largest value, SHARE from 0 to 1.
+        rows, columns: labels of positions, which count from 1; None numbers the rows or columns.
+        first: numbers of the first row and of the first column where there are no labels.
+        height: in pixels; None depends on the number of rows.
+        square: a cell is as high as it is wide.
+    """
+    seen = np.isfinite(values)
+    values = np.where(seen, values, np.nan).astype(np.float32)
+    most = float(np.abs(values[seen]).max(initial=0.0)) or 1.0
+    scale = {
+        SIGNED: {"colorscale": colorscale(DIVERGING), "zmin": -most, "zmax": most},
+        POSITIVE: {"colorscale": colorscale(VIRIDIS), "zmin": 0.0, "zmax": most},
+        SHARE: {"colorscale": colorscale(VIRIDIS), "zmin": 0.0, "zmax": 1.0},
+    }[colours]
+    top, left = (1 if labels is not None else number for labels, number in zip((rows, columns), first, strict=True))
+    figure = go.Figure(go.Heatmap(
+        z=values, y0=top, x0=left, colorbar={"title": {"text": name, "side": "right"}, "thickness": 12},
+        hovertemplate=_hover(titles, name, "%{z:.4f}"), hoverongaps=False, **scale,
+    ))
+    if not seen.all():
+        # A masked cell is a hole in the map, filled by a map of its own.
+        figure.add_heatmap(
+            z=np.where(seen, np.nan, 0.0).astype(np.float32), y0=top, x0=left, colorscale=[[0, MASKED], [1, MASKED]],
+            showscale=False, hovertemplate=_hover(titles, name, "masked"), hoverongaps=False,
+        )
+    side = max(120, min(420, (30 if square else 20) * len(values)))
+    figure.update_layout(
+        height=height or AROUND + side, margin={"l": 0, "r": 0, "t": TOOLS, "b": 0},
+    )
+    rows_shown = [top + values.shape[0] - 0.5, top - 0.5]
+    columns_shown = [left - 0.5, left + values.shape[1] - 0.5]
+    figure.update_yaxes(range=rows_shown, title=titles[0], showgrid=False, zeroline=False, **_ticks(rows))
+    figure.update_xaxes(range=columns_shown, title=titles[1], showgrid=False, zeroline=False, **_ticks(columns))
+    if square:
+        # The axes shrink around the map; otherwise their ranges would grow beyond it.
+        figure.update_yaxes(scaleanchor="x", constrain="domain", constraintoward="top")
+        figure.update_xaxes(constrain="domain", constraintoward="left")
+        figure.update_layout(width=min(WIDEST, AROUND_SQUARE + side * values.shape[1] / len(values)))
+    return figure
+
+
+def colours_of(values: np.ndarray) -> str:
+    """POSITIVE where nothing is negative but something is not 0, else SIGNED."""
+    seen = values[np.isfinite(values)]
+    return POSITIVE if seen.min(initial=0.0) >= 0 and seen.any() else SIGNED
+
+
+def _hover(titles: tuple[str, str], name: str, value: str) -> str:
+    return f"{titles[0]} %{{y}}<br>{titles[1]} %{{x}}<br>{name} {value}<extra></extra>"
+
+
+def _ticks(labels: Sequence[str] | None) -> dict[str, Any]:
+    if labels is None:
+        return {}
+    at = thinned(labels)
+    return {"tickvals": at, "ticktext": [shown(labels[position - 1]) for position in at]}
+
+
+def shown(label: str) -> str:
+    """A label that Plotly shows as it is: escaped, because Plotly reads markup, and cut to a length."""
+    short = label if len(label) <= LONGEST_LABEL else label[: LONGEST_LABEL - 1] + "…"
+    # Plotly typesets what stands between dollar signs wherever MathJax is loaded.
+    return html.escape(short, quote=False).replace("$", "&#36;")

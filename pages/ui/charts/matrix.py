@@ -1,0 +1,188 @@
+"""Charts of single arrays, and the table that says the same as a map. Pure: numbers in, a chart or a table out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from pages.ui.charts.palette import DARK, LIGHT, MASKED, PICKED
+from pages.ui.text.labels import column_labels, row_labels
+from pages.ui.text.number_format import formatted, rounded
+from transformer.analysis.view import View
+
+
+def cells(view: View, layer: int, head: int) -> pd.DataFrame:
+    """One head's map, a row a cell: what hovering, this table and every export say alike.
+
+    Returns:
+        Columns row and column (positions, from 1), from and to (labels), and weight: four decimals, or "masked".
+    """
+    weights = rounded(view.weights[layer, head])
+    rows, columns = np.indices(weights.shape).reshape(2, -1)
+    froms, tos = np.array(row_labels(view.axes), dtype=object), np.array(column_labels(view.axes), dtype=object)
+    shown = [
+        f"{weight:.4f}" if allowed else "masked"
+        for weight, allowed in zip(weights.ravel(), view.mask.ravel(), strict=True)
+    ]
+    return pd.DataFrame(
+        {"row": rows + 1, "from": froms[rows], "column": columns + 1, "to": tos[columns], "weight": shown}
+    )
+
+
+def sums(view: View, layer: int, head: int, positions: Sequence[int], *, of_rows: bool) -> pd.DataFrame | None:
+    """What several pinned rows, or columns, of one head's map add up to: the sums of the numbers that `cells` shows.
+
+    Args:
+        positions: of the pinned pieces in the trace.
+        of_rows: pinned are rows, and the sums are those of each column; otherwise vice versa.
+
+    Returns:
+        Columns column (or row; a position, from 1), to (or from; a label), and one named after what is summed: four
+        decimals. None where fewer than two are pinned.
+    """
+    axes = view.axes
+    groups = axes.row_positions if of_rows else axes.column_positions
+    pinned = [index for index, group in enumerate(groups) if set(group) & set(positions)]
+    if len(pinned) < 2:
+        return None
+    shown = rounded(view.weights[layer, head])
+    totals = shown[pinned].sum(axis=0) if of_rows else shown[:, pinned].sum(axis=1)
+    side, others, labels = ("rows", ("column", "to"), column_labels) if of_rows else (
+        "columns", ("row", "from"), row_labels
+    )
+    numbers = ", ".join(str(index + 1) for index in pinned)
+    return pd.DataFrame({
+        others[0]: range(1, len(totals) + 1), others[1]: labels(axes),
+        f"sum of {side} {numbers}": [f"{total:.4f}" for total in totals],
+    })
+
+
+# The colour of the text around a chart, whatever the theme; the theme's own for charts is too faint for a hall.
+INK: dict[str, Any] = {"labelColor": "currentColor", "titleColor": "currentColor"}
+AXIS: dict[str, Any] = {
+    "labelOverlap": False, "labelFlush": False, "ticks": False,
+    "domain": False, **INK,
+}
+# Not longer than a map is wide on a telephone.
+LEGEND: dict[str, Any] = {"orient": "bottom", "gradientThickness": 10, "gradientLength": 140, **INK}
+# With more cells than this, the chart is painted on a canvas, where no current colour of the page is known.
+MOST_ELEMENTS = 2_000
+# With more rows or columns than this, not every one is labelled.
+MOST_LABELS = 24
+
+# Pixels: half a projector's page, into which a map with square cells fits beside the names of its rows; of the smallest
+# cell of a long one, and of the largest of a short one.
+SQUARE, SMALLEST_CELL, LARGEST_CELL = 395, 3, 44
+ROW_NAMES = 170
+
+PICK = "pick"
+
+
+def matrix(
+    values: np.ndarray, rows: Sequence[str], columns: Sequence[str], *, name: str, scale: alt.Scale,
+    titles: tuple[str | None, str | None] = (None, None), mask: np.ndarray | None = None, legend: bool = True,
+    marks: tuple[str, np.ndarray] | None = None, picked: tuple[int, int] | None = None, clickable: bool = False,
+    square: bool = False,
+) -> alt.Chart | alt.LayerChart:
+    """A matrix as a heatmap; row 0 is on top, and axes are positions that labels only name.
+
+    Args:
+        values: [R, C].
+        rows, columns: labels.
+        name: of the values.
+        scale: their colours.
+        titles: of the rows and of the columns.
+        mask: bool [R, C], False = masked, which has its own look and is said instead of a number.
+        legend: of the colours.
+        marks: what a short text in every cell says, and the texts, [R, C].
+        picked: row and column of a cell that is framed; a click selects another.
+        clickable: a click on a cell selects `PICK` with fields row and column, from 1.
+        square: a cell is as high as it is wide, so the chart has a width of its own.
+    """
+    at_rows, at_columns = np.indices(values.shape).reshape(2, -1)
+    seen = np.ones(values.size, dtype=bool) if mask is None else mask.ravel()
+    table = pd.DataFrame({
+        "row": at_rows + 1, "column": at_columns + 1, "value": values.ravel().astype(float),
+        "shown": [formatted(value) if there else "masked" for value, there in zip(values.ravel(), seen, strict=True)],
+        "from": np.array(rows, dtype=object)[at_rows], "to": np.array(columns, dtype=object)[at_columns],
+    })
+    tooltip = [alt.Tooltip("from:N"), alt.Tooltip("to:N"), alt.Tooltip("shown:N", title=name)]
+    if marks is not None:
+        table["mark"] = np.where(seen, marks[1].ravel(), "")
+        tooltip.append(alt.Tooltip("mark:N", title=marks[0]))
+    row_title, column_title = titles
+    painted = values.size > MOST_ELEMENTS
+    ink = dict.fromkeys(INK, alt.Undefined) if painted else {}
+    drawn = {"usermeta": {"embedOptions": {"renderer": "canvas" if painted else "svg"}}}
+    colour = alt.Color("value:Q", scale=scale, legend=alt.Legend(title=name, **{**LEGEND, **ink}) if legend else None)
+    row_axis, row_names = labelled_axis(
+        "row_labels", rows, values=thinned(rows), labelLimit=90 if row_title is None else ROW_NAMES, **ink
+    )
+    column_axis, column_names = labelled_axis(
+        "column_labels", columns, values=thinned(columns), orient="top", **label_angle(columns), **ink
+    )
+    base = alt.Chart(table).encode(
+        x=alt.X("column:O", title=column_title, axis=column_axis), y=alt.Y("row:O", title=row_title, axis=row_axis),
+    )
+    clickable = clickable or picked is not None
+    layers = [base.mark_rect(cursor="pointer" if clickable else "default").encode(
+        color=colour if mask is None else alt.condition("datum.shown == 'masked'", alt.value(MASKED), colour),
+        tooltip=tooltip,
+    )]
+    if clickable:
+        layers[0] = layers[0].add_params(alt.selection_point(name=PICK, fields=["row", "column"], toggle=False))
+    # What is around the cells takes its share: labels, and titles if there are any.
+    height = (120 if row_title is None else 210 if legend else 130) + max(140, min(340, 22 * len(rows)))
+    if marks is not None and len(columns) <= MOST_LABELS:
+        # Dark or light, whichever the brightness under it leaves readable.
+        ink = alt.condition("datum.value > 0.6", alt.value(DARK), alt.value(LIGHT))
+        layers.append(base.mark_text(fontSize=11).encode(text="mark:N", color=ink, tooltip=tooltip))
+    if picked is not None:
+        layers.append(base.transform_filter(
+            f"datum.row == {picked[0] + 1} && datum.column == {picked[1] + 1}"
+        ).mark_rect(fillOpacity=0, stroke=PICKED, strokeWidth=3))
+    chart = layers[0] if len(layers) == 1 else alt.LayerChart(layer=layers)
+    if square:
+        names = min(ROW_NAMES, 6.5 * max(map(len, rows))) + (0 if row_title is None else 25)
+        side = min(LARGEST_CELL, max(SMALLEST_CELL, int((SQUARE - names) / max(values.shape))))
+        return chart.add_params(row_names, column_names).properties(
+            width=side * len(columns), height=side * len(rows), autosize="pad", **drawn
+        )
+    return chart.add_params(row_names, column_names).properties(height=height, **drawn)
+
+
+def labelled_axis(
+    name: str, labels: Sequence[str | Sequence[str]], **options: Any
+) -> tuple[alt.Axis, alt.Parameter]:
+    """An axis of positions, from 1, that labels name, and the parameter that holds the labels.
+
+    The labels are the parameter's value, which is data. As literals of an expression some would break it: Vega refuses
+    expressions with reserved words, within strings as well.
+
+    Args:
+        name: of the parameter, which belongs to the chart.
+        labels: of the positions; one that is a sequence has several lines.
+        options: of the axis.
+    """
+    places = {"values": list(range(1, len(labels) + 1))}
+    axis = alt.Axis(labelExpr=f"{name}[datum.value - 1]", **{**AXIS, **places, "labelLimit": 90, **options})
+    return axis, alt.param(name=name, value=list(labels))
+
+
+def label_angle(labels: Sequence[str]) -> dict[str, object]:
+    """How the labels of columns are turned: numbers stand upright, words lean; many words are turned all the way, so
+    that none covers another."""
+    if max(map(len, labels)) <= 3:
+        return {"labelAngle": 0}
+    if len(labels) <= MOST_LABELS // 2:
+        return {"labelAngle": -60, "labelAlign": "left"}
+    return {"labelAngle": -90, "labelAlign": "left", "labelBaseline": "middle"}
+
+
+def thinned(labels: Sequence[str]) -> list[int]:
+    """The positions, from 1, whose labels are shown where there is no room for all of them."""
+    return list(range(1, len(labels) + 1, -(-len(labels) // MOST_LABELS)))

@@ -1,0 +1,72 @@
+"""The colours of every figure, the same in Altair, Plotly, thumbnails and the browser. Pure.
+
+They are defined once, in assets/shared/palette.js.
+"""
+
+from __future__ import annotations
+
+import json
+
+import altair as alt
+import numpy as np
+
+from transformer.paths import ASSETS
+
+SOURCE = ASSETS / "shared" / "palette.js"
+PALETTE = json.loads(SOURCE.read_text(encoding="utf-8").partition("const PALETTE = ")[2].rstrip().removesuffix(";"))
+VIRIDIS: list[str] = PALETTE["sequential"]["viridis"]
+DIVERGING: list[str] = PALETTE["diverging"]
+# Two series of one chart, and four.
+FIRST, SECOND = PALETTE["pair"]
+SERIES: list[str] = PALETTE["series"]
+# 0 and 1 of a binary number.
+BITS: list[str] = PALETTE["bits"]
+# The frame around a cell that was clicked.
+PICKED: str = PALETTE["picked"]
+# A masked cell is no small number: it has a look of its own.
+MASKED: str = PALETTE["masked"]
+# Text on a colour.
+DARK, LIGHT = PALETTE["dark"], PALETTE["light"]
+
+
+def sequential(most: float = 1.0) -> alt.Scale:
+    """Altair's colours from 0 to a largest value."""
+    return _scale(0.0, most, VIRIDIS)
+
+
+def diverging(most: float) -> alt.Scale:
+    """Altair's colours of signed numbers, 0 in the middle.
+
+    Args:
+        most: the largest absolute value.
+    """
+    return _scale(-most, most, DIVERGING)
+
+
+def colorscale(colours: list[str]) -> list[list[object]]:
+    """Colours as Plotly takes them."""
+    return [[float(at), colour] for at, colour in zip(np.linspace(0, 1, len(colours)), colours, strict=True)]
+
+
+def pixels(places: np.ndarray, colours: list[str]) -> np.ndarray:
+    """The colours at places of a scale.
+
+    Args:
+        places: [...], 0 to 1.
+
+    Returns:
+        uint8 [..., 3].
+    """
+    stops = np.array([[int(colour[at : at + 2], 16) for at in (1, 3, 5)] for colour in colours], dtype=float)
+    at = np.linspace(0, 1, len(stops))
+    return np.stack([np.interp(places, at, channel) for channel in stops.T], axis=-1).round().astype(np.uint8)
+
+
+def shades(count: int) -> list[str]:
+    """Evenly spaced colours of the sequential scale."""
+    return ["#" + bytes(colour).hex() for colour in pixels(np.linspace(0, 1, count), VIRIDIS).tolist()]
+
+
+def _scale(low: float, high: float, colours: list[str]) -> alt.Scale:
+    domain = np.linspace(low, high, len(colours)).tolist()
+    return alt.Scale(domain=domain, range=colours, interpolate="rgb", clamp=True)

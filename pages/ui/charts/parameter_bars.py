@@ -1,0 +1,33 @@
+"""How many parameters each part of a model has. Pure: numbers in, a figure out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from textwrap import wrap
+
+import pandas as pd
+import plotly.express as px
+import plotly.graph_objects as go
+
+# Characters of a part's name that stand beside its bar in one line.
+LONGEST_LINE = 26
+
+
+def parameter_bars(table: Sequence[tuple[str, int]]) -> go.Figure:
+    """Bars, a part each.
+
+    Args:
+        table: of `transformer.parameter_counts.parameter_table`.
+    """
+    parts = ["<br>".join(wrap(part, LONGEST_LINE)) for part, _ in table]
+    figure = px.bar(
+        pd.DataFrame({"part": parts, "parameters": [count for _, count in table]}), x="parameters", y="part",
+        orientation="h", text="parameters",
+    )
+    figure.update_traces(texttemplate="%{x:,}", textposition="outside", hovertemplate="%{y}: %{x:,}<extra></extra>")
+    figure.update_yaxes(autorange="reversed", title=None)
+    # Room beside the longest bar for its number, on a projector too.
+    most = 1.6 * max(count for _, count in table)
+    figure.update_xaxes(title="parameters", showgrid=False, range=[0, most])
+    figure.update_layout(height=400, margin={"l": 0, "r": 0, "t": 8, "b": 0})
+    return figure

@@ -1,0 +1,67 @@
+"""The pieces of texts with their probabilities, as a strip and as a table. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from pages.ui.charts.matrix import labelled_axis
+from pages.ui.charts.palette import DARK, LIGHT, sequential
+from pages.ui.text.number_format import formatted
+
+# Cells side by side: as many as have room for a piece in them on a projector. Pixels of a line of them, and around all.
+COLUMNS, LINE, AROUND = 12, 44, 24
+# Pixels that a piece may take.
+ROOM = 66
+
+
+def piece_strip(texts: Sequence[tuple[str, Sequence[str], np.ndarray]]) -> alt.LayerChart:
+    """A cell a piece, in the order of each text, coloured by its probability; a long text has several lines.
+
+    Args:
+        texts: the name of each, its pieces' labels, and the log-probability of each given those before it, nats [N].
+    """
+    cells, names = [], []
+    for name, labels, log_probs in texts:
+        for place, (label, probability) in enumerate(zip(labels, np.exp(log_probs).tolist(), strict=True)):
+            if place % COLUMNS == 0:
+                names.append("" if place else name)
+            cells.append({
+                "line": len(names), "column": place % COLUMNS + 1, "place": place + 1, "piece": label,
+                "probability": probability, "shown": formatted(probability, 2),
+            })
+    axis, row_names = labelled_axis("row_labels", names)
+    columns = alt.Scale(domain=list(range(1, min(COLUMNS, max(len(labels) for _, labels, _ in texts)) + 1)))
+    base = alt.Chart(pd.DataFrame(cells)).encode(
+        x=alt.X("column:O", axis=None, scale=columns), y=alt.Y("line:O", title=None, axis=axis),
+        tooltip=[alt.Tooltip("place:Q"), alt.Tooltip("piece:N"), alt.Tooltip("probability:Q", format=".6g")],
+    )
+    ink = alt.condition("datum.probability > 0.6", alt.value(DARK), alt.value(LIGHT))
+
+    def written(field: str, above: int, **options: Any) -> alt.Chart:
+        # A fifth of a line above or below its middle, however high the lines are.
+        shift = alt.expr(f"{above} * height / {5 * len(names)}")
+        return base.mark_text(fontSize=12, dy=shift, limit=ROOM, **options).encode(text=f"{field}:N", color=ink)
+
+    strip = alt.LayerChart(layer=[
+        base.mark_rect(stroke="currentColor", strokeOpacity=0.2).encode(
+            color=alt.Color("probability:Q", scale=sequential(), legend=None)
+        ),
+        written("piece", -1, fontWeight="bold"), written("shown", 1),
+    ])
+    return strip.add_params(row_names).properties(
+        height=LINE * len(names) + AROUND, usermeta={"embedOptions": {"renderer": "svg"}}
+    )
+
+
+def piece_table(labels: Sequence[str], log_probs: np.ndarray) -> pd.DataFrame:
+    """A row a piece: its probability, and that of the text up to it."""
+    return pd.DataFrame({
+        "place": range(1, len(labels) + 1), "piece": labels, "probability": [f"{p:.4g}" for p in np.exp(log_probs)],
+        "log-probability (nats)": [f"{value:.4f}" for value in log_probs],
+        "all up to here (nats)": [f"{value:.4f}" for value in np.cumsum(log_probs)],
+    })

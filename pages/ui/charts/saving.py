@@ -1,0 +1,84 @@
+"""A table and what somebody needs to compute it again, as CSV and JSON; and all that a run computed, as NPZ."""
+
+from __future__ import annotations
+
+import json
+import re
+from io import BytesIO
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from transformer.trace import Trace
+
+# What makes a spreadsheet compute a cell, and what looks like it and is a number.
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+
+
+def save_buttons(name: str, csv: str, numbers: str, key: str) -> None:
+    """Draw the buttons.
+
+    Args:
+        name: of the files.
+        csv, numbers: what they hold; the latter as JSON.
+        key: of the buttons.
+    """
+    with st.container(horizontal=True):
+        st.download_button(
+            "Save as CSV", lambda: csv, f"{name}.csv", "text/csv", icon=":material/download:", on_click="ignore",
+            key=f"{key}_csv_{name}",
+        )
+        st.download_button(
+            "Save as JSON", lambda: numbers, f"{name}.json", "application/json", icon=":material/download:",
+            on_click="ignore", key=f"{key}_json_{name}",
+        )
+
+
+def save_every_head(trace: Trace, key: str) -> None:
+    """Draw the button that saves a trace.
+
+    Args:
+        key: of the button, with "_npz" after it.
+    """
+    st.download_button(
+        "Save every head as NPZ", lambda: archive(trace), "trace.npz", "application/octet-stream",
+        icon=":material/download:", on_click="ignore", key=f"{key}_npz",
+        help="Everything that this run computed, as numpy arrays, with the version of the model and what was changed: "
+        "`numpy.load` reads it, and so does `Trace.from_npz`.",
+    )
+
+
+def archive(trace: Trace) -> bytes:
+    """A trace as the bytes of an .npz file."""
+    file = BytesIO()
+    trace.to_npz(file)
+    return file.getvalue()
+
+
+def csv_text(table: pd.DataFrame, facts: dict[str, Any] | None = None) -> str:
+    """The rows, each with all facts; no text of it is a formula to a spreadsheet."""
+    written = table.copy()
+    for name, value in (facts or {}).items():
+        written[name] = value if isinstance(value, str | bool) else json.dumps(value)
+    texts = written.select_dtypes(exclude=["number", "bool"])
+    written[texts.columns] = texts.map(harmless)
+    # With both characters as the end of a line (RFC 4180), a cell that holds either is quoted.
+    return written.rename(columns=harmless).to_csv(index=False, lineterminator="\r\n")
+
+
+def harmless(cell: object) -> object:
+    """A cell as spreadsheets show it: one that they would compute gets an apostrophe in front (OWASP, CSV injection).
+
+    Numbers written as text stay as they are. `assets/attention_browser/exports.js` does the same.
+    """
+    if not isinstance(cell, str) or not cell.startswith(FORMULA) or NUMBER.fullmatch(cell):
+        return cell
+    return f"'{cell}"
+
+
+def json_text(facts: dict[str, Any], tables: dict[str, pd.DataFrame]) -> str:
+    """All of it as one object; what is not a number is null."""
+    content = {**facts, **{name: json.loads(each.to_json(orient="records") or "[]") for name, each in tables.items()}}
+    return json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1)

@@ -1,0 +1,134 @@
+"""Tables with the numbers of a figure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from pages.ui.text.markup import markdown
+from pages.ui.text.number_format import formatted, typeset
+
+# Text of a masked cell; its column is text then.
+MASKED = "masked"
+MINUS_INFINITY = "−∞"
+# A projector has room for this many columns.
+MOST_COLUMNS = 7
+# The decimals of a table are as many as its smallest number needs to differ from 0, up to this many; a column with
+# smaller ones is written with powers of ten.
+MOST_DIGITS = 8
+SCIENTIFIC_DIGITS = 4
+# Pixels, of text in a cell that is broken into lines, and how many of them a row has at most.
+CHARACTER, LINE, LOWEST_WRAPPED = 8, 20, 66
+MOST_LINES = 8
+NOT_NUMBERS = [MASKED, MINUS_INFINITY, ""]
+
+
+def numbered(labels: Sequence[str]) -> list[str]:
+    """Labels that differ even where two pieces are equal; counted from 1, as in the figures of pieces."""
+    return [f"{number}: {label}" for number, label in enumerate(labels, start=1)]
+
+
+def frame(
+    values: np.ndarray, rows: Sequence[str] | None, columns: Sequence[str] | None, *, corner: str,
+    first: tuple[int, int] = (0, 0),
+) -> pd.DataFrame:
+    """A matrix with its labels.
+
+    Args:
+        values: [R, C]; what is not finite is said to be masked.
+        rows, columns: labels; None numbers the rows or columns.
+        corner: what the rows are.
+        first: numbers of the first row and of the first column where there are no labels.
+    """
+    body = values if np.isfinite(values).all() else [
+        [formatted(value, 6) if np.isfinite(value) else MASKED for value in row] for row in values
+    ]
+    names = [str(first[1] + column) for column in range(values.shape[1])] if columns is None else numbered(columns)
+    table = pd.DataFrame(body, columns=names)
+    table.insert(0, corner, range(first[0], first[0] + len(values)) if rows is None else numbered(rows))
+    return table
+
+
+def show_numbers(table: pd.DataFrame, key: str, *, label: str = "The numbers", digits: int = 6) -> None:
+    """Draw a table in an expander.
+
+    Args:
+        table: its numbers are shown with `digits` decimals, whole ones as they are.
+        key: of the table.
+        label: of the expander.
+    """
+    with st.expander(label):
+        show_table(table, key, digits=digits)
+
+
+def show_table(
+    table: pd.DataFrame, key: str, *, digits: int = 6, height: int | Literal["auto"] = "auto",
+    wrapped: Mapping[str, int] | None = None,
+) -> None:
+    """Draw a table; its text is shown as it is.
+
+    Args:
+        digits: decimals of its numbers.
+        wrapped: columns of text that are broken into lines, and how wide they are, pixels.
+    """
+    columns: dict[str, Any] = {}
+    digits = _digits(table, digits)
+    if len(table.columns) > MOST_COLUMNS:
+        # What names the rows stays when the others are scrolled.
+        columns[table.columns[0]] = st.column_config.Column(pinned=True)
+    for name, column in list(table.items())[1:]:
+        if column.dtype.kind == "f":
+            form = f"%.{SCIENTIFIC_DIGITS}e" if _smallest(column) < 0.5 * 10**-digits else f"%.{digits}f"
+            columns[str(name)] = st.column_config.NumberColumn(format=form)
+        elif pd.Series(pd.to_numeric(column.replace(NOT_NUMBERS, 0), errors="coerce")).notna().all():
+            columns[str(name)] = st.column_config.TextColumn(alignment="right")
+    columns |= {name: st.column_config.TextColumn(width=width) for name, width in (wrapped or {}).items()}
+    st.dataframe(
+        table, key=key, hide_index=True, height="content" if wrapped else height, column_config=columns, placeholder="",
+        row_height=_row_height(table, wrapped) if wrapped else None,
+    )
+
+
+def show_hall_table(table: pd.DataFrame, *, digits: int = 6) -> None:
+    """Draw a table for the last row of a hall: as text that a lecture makes large; `show_table` paints small type.
+
+    Args:
+        digits: decimals of its numbers.
+    """
+    digits = _digits(table, digits)
+    shown = {
+        markdown(str(name)): [
+            _large(value, digits) for value in column
+        ] for name, column in table.items()
+    }
+    st.table(pd.DataFrame(shown), border="horizontal", hide_index=True)
+
+
+def _large(value: object, digits: int) -> str:
+    """Markdown: a cell of a hall's table."""
+    if not isinstance(value, float):
+        return markdown(str(value))
+    return typeset(value, digits) if np.isfinite(value) else ""
+
+
+def _row_height(table: pd.DataFrame, wrapped: Mapping[str, int]) -> int:
+    """Pixels for the cell with the most lines; below `LOWEST_WRAPPED` Streamlit breaks no line."""
+    lines = max(1 + len(text) * CHARACTER // width for name, width in wrapped.items() for text in table[name])
+    return max(LOWEST_WRAPPED, LINE * (min(lines, MOST_LINES) + 1))
+
+
+def _digits(table: pd.DataFrame, digits: int) -> int:
+    """Decimals of all numbers of a table: `digits`, or what its smallest number needs if that is not many more."""
+    smallest = min((_smallest(column) for _, column in list(table.items())[1:] if column.dtype.kind == "f"),
+                   default=np.inf)
+    return next((more for more in range(digits, MOST_DIGITS + 1) if smallest >= 0.5 * 10**-more), digits)
+
+
+def _smallest(column: pd.Series) -> float:
+    """The smallest number but 0 of a column without negative ones, such as weights and norms; else infinity."""
+    sizes = column.loc[column != 0].dropna()
+    return float(sizes.min()) if len(sizes) and (sizes > 0).all() else np.inf

@@ -1,0 +1,51 @@
+"""A small picture of an array, a colour for every number. Pure: numbers in, pixels out."""
+
+from __future__ import annotations
+
+import base64
+import io
+
+import numpy as np
+from PIL import Image
+
+from pages.ui.charts.palette import DIVERGING, MASKED, VIRIDIS, pixels
+
+WIDTH, HEIGHT = 512, 120
+
+
+def thumbnail(values: np.ndarray, *, share: bool = False, square: bool = False) -> np.ndarray:
+    """The pixels of a matrix, uint8 [height, width, 3]; row 0 is on top, and what is not finite is masked.
+
+    Cells are as large as fit into `WIDTH` by `HEIGHT`, at least a pixel: none is left out or blurred into another.
+
+    Args:
+        values: [R, C].
+        share: colours go from 0 to 1; otherwise 0 is in the middle and the largest number at an end.
+        square: a cell is as high as it is wide.
+    """
+    colours = _coloured(values, share=share)
+    high, wide = (max(1, room // count) for room, count in zip((HEIGHT, WIDTH), values.shape, strict=True))
+    if square:
+        high = wide = min(high, wide)
+    return colours.repeat(high, axis=0).repeat(wide, axis=1)
+
+
+def data_uri(weights: np.ndarray) -> str:
+    """A picture of an attention map with one pixel for each weight, as an address that needs no file.
+
+    Args:
+        weights: [R, C], 0 to 1; what is not finite is masked.
+    """
+    png = io.BytesIO()
+    Image.fromarray(_coloured(weights, share=True)).save(png, "PNG")
+    return f"data:image/png;base64,{base64.b64encode(png.getvalue()).decode('ascii')}"
+
+
+def _coloured(values: np.ndarray, *, share: bool) -> np.ndarray:
+    """A colour for every number, uint8 [R, C, 3]."""
+    seen = np.isfinite(values)
+    most = float(np.abs(values[seen]).max(initial=0.0)) or 1.0
+    at = np.where(seen, values, 0.0) if share else np.where(seen, values, 0.0) / most / 2 + 0.5
+    colours = pixels(at, VIRIDIS if share else DIVERGING)
+    colours[~seen] = pixels(np.zeros(1), [MASKED])[0]
+    return colours

@@ -1,0 +1,81 @@
+"""Heads as points of a plane, each with its name where there is room for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from pages.ui.charts.matrix import INK, PICK
+from pages.ui.charts.palette import shades
+from transformer.analysis.heads.mds import Plane
+
+HEIGHT = 520
+# Width of the plane on the narrowest screen of a lecture; on a wider one the names stand no closer.
+NARROW = 640
+RADIUS = 8
+# Half the width and height of a name such as "3.7".
+NAME = np.array([11.0, 6.0])
+# Where a name may stand, from the middle of its point to its own, in pixels, y downwards; the first free one is taken.
+PLACES = {"above": (0, -16), "below": (0, 16), "right": (21, 0), "left": (-21, 0)}
+
+
+def head_scatter(plane: Plane, layers: int, heads: int) -> alt.LayerChart:
+    """Heads as points, coloured by layer; a click selects `PICK` with fields layer and head, from 1.
+
+    A unit is as long to the right as it is upwards, so that what looks far away is.
+    """
+    numbers = np.arange(layers * heads)
+    # With a margin, and never nothing: heads may all be the same.
+    across, upwards = np.maximum(2.2 * np.abs(plane.points).max(axis=0), 1e-9)
+    scale = min(NARROW / across, HEIGHT / upwards)
+    table = pd.DataFrame({
+        "x": plane.points[:, 0], "y": plane.points[:, 1], "layer": numbers // heads + 1, "head": numbers % heads + 1,
+        "name": [f"{number // heads + 1}.{number % heads + 1}" for number in numbers],
+        "place": name_places(plane.points * (scale, -scale)),
+    })
+    # Only the browser knows how wide the page is.
+    pixel = f"max({across} / width, {upwards} / height)"
+
+    def axis(side: str) -> dict[str, Any]:
+        end = f"{pixel} * {side} / 2"
+        domain = alt.Scale(domainMin=alt.expr(f"-{end}"), domainMax=alt.expr(end), nice=False)
+        return {"title": "distance in the plane, nats", "scale": domain, "axis": alt.Axis(grid=False, **INK)}
+
+    base = alt.Chart(table).encode(x=alt.X("x:Q", **axis("width")), y=alt.Y("y:Q", **axis("height")))
+    # The first layers are as dark as the dark theme, the last as bright as the light one.
+    outline = {"stroke": "currentColor", "strokeWidth": 1}
+    legend = alt.Legend(title="layer", symbolStrokeColor="currentColor", symbolStrokeWidth=1, **INK)
+    points = base.mark_circle(size=np.pi * RADIUS**2, opacity=1, cursor="pointer", **outline).encode(
+        color=alt.Color("layer:O", scale=alt.Scale(range=shades(layers)), legend=legend),
+        tooltip=["layer:O", "head:O"],
+    ).add_params(alt.selection_point(name=PICK, fields=["layer", "head"], toggle=False))
+    # A layer without a name is one that Vega warns of.
+    names = [
+        base.mark_text(dx=right, dy=down, fontSize=11, color="currentColor").encode(text="name:N")
+        .transform_filter(f"datum.place === '{place}'")
+        for place, (right, down) in PLACES.items() if place in set(table.place)
+    ]
+    return alt.LayerChart(layer=[points, *names]).properties(height=HEIGHT)
+
+
+def name_places(points: np.ndarray) -> list[str]:
+    """Which of PLACES each point's name stands at, covering no point and no other name; "" where none is free.
+
+    Args:
+        points: [N, 2], in pixels, y downwards.
+    """
+    places, names = [], np.empty((0, 2))
+    for point in points:
+        free = (
+            (place, point + step) for place, step in PLACES.items()
+            if not (np.abs(points - point - step) < NAME + RADIUS).all(axis=1).any()
+            and not (np.abs(names - point - step) < 2 * NAME).all(axis=1).any()
+        )
+        place, middle = next(free, ("", point))
+        places.append(place)
+        if place:
+            names = np.vstack([names, middle])
+    return places

@@ -1,0 +1,192 @@
+"""Two heads, on one sentence or on two, side by side, and their difference where the axes agree."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from pages.ui import inference, session
+from pages.ui.bind import preset
+from pages.ui.compare.pairs import PAIRS, largest_differences, looks_from, resolved, translations_differ
+from pages.ui.components.side_by_side import DIFFERENCE, Map, side_by_side
+from pages.ui.kinds import layer_count
+from pages.ui.lecture.figure import main_figure
+from pages.ui.model_picker import chosen_model, examples
+from pages.ui.params.compare import CompareParams, Pin
+from pages.ui.text.glossary import explain
+from pages.ui.text.labels import SHORT_TITLES, TITLES, column_labels, row_labels
+from pages.ui.text.markup import markdown
+from pages.ui.text.number_format import rounded
+from transformer.analysis.view import View, view_of
+from transformer.errors import AtlasError
+from transformer.trace import Trace
+from transformer.translator import Translator
+from transformer.vocabulary import split_code
+
+
+def show_two_heads(model: Translator, controls: DeltaGenerator) -> None:
+    """Pairs to choose, the two pins with their controls, the maps, and what differs most.
+
+    Args:
+        controls: holds what chooses the pair and the heads.
+    """
+    with controls.popover("Try a pair"):
+        _offer_pairs(examples(chosen_model()) == session.EXAMPLES)
+    comparison = session.params(CompareParams)
+    pins = {
+        name: pin.within(layer_count(model.config, pin.kind), model.config.heads)
+        for name, pin in (("a", comparison.a), ("b", comparison.b))
+    }
+    traces = {}
+    for column, (name, pin) in zip(st.columns(2, gap="large"), pins.items(), strict=True):
+        with controls.popover(f"Head of {name.upper()}"):
+            _pick_head(name, pin, model)
+        with column:
+            st.text_input(f"Sentence {name.upper()}", **_bound(name, pin, "text"))
+            traces[name] = _trace(model, pin)
+    views = {name: view_of(traces[name], pin.kind, words=pin.words) for name, pin in pins.items()}
+    sides = [_side(f"{name.upper()}: {_title(pin)}", views[name], pin) for name, pin in pins.items()]
+    agree = pins["a"].kind == pins["b"].kind and views["a"].mask.shape == views["b"].mask.shape
+    if agree:
+        sides.append(_difference(sides))
+    sentences = " · ".join(f"{name.upper()}: {pin.text}" for name, pin in pins.items())
+    with main_figure(f"{_differs_most(sides[2]) if agree else '**Two heads compared.**'} {markdown(sentences)}"):
+        side_by_side(sides, "two_heads", sentence=sentences)
+    for column, trace in zip(st.columns(2, gap="large"), traces.values(), strict=True):
+        written = model.languages.asked_for(split_code(trace.source_text, model.tokenizer.codes)[0]).target
+        column.markdown(f"**{markdown(written.name)}:** {markdown(trace.target_text)}")
+    _say_what_changes(pins, traces, views)
+    if agree:
+        st.markdown(_differs_most(sides[2]))
+    else:
+        st.caption(
+            "No difference can be drawn: A and B need the same kind of attention and equally many rows and columns. "
+            "Try words instead of pieces: their number often agrees where that of the pieces does not."
+        )
+    _list_heads(pins, traces)
+
+
+def _offer_pairs(english: bool) -> None:
+    """Pairs that show something, where the model reads English, and the reader's own sentence."""
+    for number, pair in enumerate(PAIRS if english else ()):
+        st.button(
+            pair.name, key=f"compare_pair_{number}", width="stretch", on_click=_compare, args=(pair.a, pair.b)
+        )
+    st.button(
+        "My sentence", key="compare_mine", width="stretch", on_click=_compare, args=(session.text(), session.text()),
+        disabled=not session.text().strip(),
+        help="Your sentence becomes both A and B. Then change one word of B and press Enter.",
+    )
+
+
+def _compare(a: str, b: str) -> None:
+    """Callback: the same head on two sentences, in words."""
+    pin = session.params(CompareParams).a
+    session.update(CompareParams, a=replace(pin, text=a, words=True), b=replace(pin, text=b, words=True))
+
+
+def _say_what_changes(pins: dict[str, Pin], traces: dict[str, Trace], views: dict[str, View]) -> None:
+    """What one word changes: in the translation, and in this head."""
+    a, b = traces["a"], traces["b"]
+    if a.source_text == b.source_text:
+        return
+    said = [translations_differ(a.target_text, b.target_text)]
+    pair = next((each for each in PAIRS if (each.a, each.b) == (a.source_text, b.source_text)), None)
+    if pair is not None:
+        said = [resolved(pair, a, b), *said]
+        if replace(pins["a"], text="") == replace(pins["b"], text=""):
+            said.append(looks_from(pair.word, views, pins["a"].layer, pins["a"].head))
+    st.markdown(" ".join(filter(None, said)), help=explain("alignment"))
+
+
+def _list_heads(pins: dict[str, Pin], traces: dict[str, Trace]) -> None:
+    """The heads that differ most between the two sentences, each a button that shows it above."""
+    listed = largest_differences(traces["a"], traces["b"])
+    if not listed:
+        return
+    st.markdown(
+        f"**The heads that differ most between A and B**, in nats a row (at most {np.log(2):.3f}). Click one to see it "
+        "above.", help=explain("Jensen-Shannon divergence", "nats"),
+    )
+    with st.container(horizontal=True):
+        for each in listed:
+            head = {"kind": each.kind, "layer": each.layer, "head": each.head, "words": True}
+            shown = all((pin.kind, pin.layer, pin.head) == (each.kind, each.layer, each.head) for pin in pins.values())
+            st.button(
+                f"{SHORT_TITLES[each.kind]}, layer {each.layer + 1}, head {each.head + 1}: {each.nats:.3f}",
+                key=f"compare_open_{each.kind}_{each.layer}_{each.head}", disabled=shown, on_click=session.update,
+                args=(CompareParams,),
+                kwargs={name: replace(pin, **head) for name, pin in pins.items()},
+            )
+
+
+def _bound(name: str, pin: Pin, field: str) -> dict[str, Any]:
+    """Arguments of a widget that shows and changes a field of a pin."""
+    key = f"compare_{name}_{field}"
+
+    def store() -> None:
+        shown = getattr(session.params(CompareParams), name)
+        session.update(CompareParams, **{name: replace(shown, **{field: st.session_state[key]})})
+
+    return {"key": preset(key, getattr(pin, field)), "on_change": store}
+
+
+def _pick_head(name: str, pin: Pin, model: Translator) -> None:
+    layers, heads = range(layer_count(model.config, pin.kind)), range(model.config.heads)
+    kind, layer, head = st.columns([3, 2, 2])
+    kind.selectbox(
+        "Attention", SHORT_TITLES, format_func=SHORT_TITLES.__getitem__, **_bound(name, pin, "kind")
+    )
+    layer.selectbox("Layer", layers, format_func=_from_one, **_bound(name, pin, "layer"))
+    head.selectbox("Head", heads, format_func=_from_one, **_bound(name, pin, "head"))
+    st.toggle("Words", **_bound(name, pin, "words"))
+
+
+def _from_one(number: int) -> str:
+    return str(number + 1)
+
+
+def _trace(model: Translator, pin: Pin) -> Trace:
+    try:
+        return inference.trace(model, pin.text)
+    except AtlasError as error:
+        st.warning(markdown(str(error)), icon=":material/edit:")
+        st.stop()
+
+
+def _title(pin: Pin) -> str:
+    return f"{TITLES[pin.kind]}, layer {pin.layer + 1}, head {pin.head + 1}"
+
+
+def _side(title: str, view: View, pin: Pin) -> Map:
+    weights = rounded(view.weights[pin.layer, pin.head])
+    return Map(title, row_labels(view.axes), column_labels(view.axes), weights, view.mask, words=view.axes.words)
+
+
+def _difference(sides: list[Map]) -> Map:
+    """B minus A; where their pieces differ, both are named."""
+    first, second = sides
+    values = (second.values - first.values).round(4)
+    return Map(
+        "B minus A", list(map(_both, first.rows, second.rows)), list(map(_both, first.columns, second.columns)), values,
+        first.mask | second.mask, words=first.words, scale=DIFFERENCE, measure="difference",
+    )
+
+
+def _both(one: str, other: str) -> str:
+    return one if one == other else f"{one} / {other}"
+
+
+def _differs_most(difference: Map) -> str:
+    """Markdown: the cell with the largest difference."""
+    row, column = np.unravel_index(np.abs(difference.values).argmax(), difference.values.shape)
+    value = difference.values[row, column]
+    if value == 0:
+        return "The two maps are equal."
+    source, target = markdown(difference.rows[row]), markdown(difference.columns[column])
+    more = "more" if value > 0 else "less"
+    return f"They differ most here: in B, **{source}** looks at **{target}** {more} than in A, by {abs(value):.2f}."

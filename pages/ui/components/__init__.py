@@ -1,0 +1,1 @@
+"""Components of JavaScript, and the bytes that they receive."""

@@ -1,0 +1,182 @@
+"""The attention browser: one component of JavaScript that gets a kind of attention once and draws all of it."""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from types import MappingProxyType
+from typing import Any, Literal
+
+import numpy as np
+import streamlit as st
+
+from pages.ui import session
+from pages.ui.components.attention_payload import payload
+from pages.ui.components.bundle import component
+from pages.ui.params.attention import AttentionParams
+from pages.ui.params.lecture import LectureParams
+from pages.ui.text.labels import TITLES
+from transformer.analysis.heads.metrics import HeadMetrics, Metric, metrics_of
+from transformer.analysis.heads.names import head_names
+from transformer.analysis.heads.telling import telling_head
+from transformer.trace import Trace
+
+# The choice that the browser was last asked to show, and the one that it shows, after the id of its sentence; they
+# differ once the reader used it.
+ASKED = "_asked"
+SHOWN = "_shown"
+# Names of heads by layer and head, from 0.
+AlsoNamed = Mapping[tuple[int, int], Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A choice that the browser was asked to show, under the number of the request."""
+
+    number: int
+    choice: AttentionParams
+
+
+draw_browser = component("attention_browser")
+
+
+def attention_browser(
+    trace: Trace, metrics: HeadMetrics, of: type[AttentionParams] = AttentionParams,
+    also: AlsoNamed = MappingProxyType({}),
+) -> AttentionParams:
+    """Draw the browser of a kind, and say what is chosen in it.
+
+    Args:
+        trace: of a run.
+        metrics: of its heads, which say the kind.
+        of: the parameters that hold the choice: those that the three kinds of a translator share, or a model's own.
+        also: names of heads beside those that they have for what they do in this run.
+    """
+
+    def draw(key: str, asked: Asked, store: Callable[[], None]) -> None:
+        draw_browser(
+            key=key, on_choice_change=store, width="stretch",
+            data=browser_payload(
+                trace, metrics, asked.choice, number=asked.number, also=also,
+                lecture="page" if session.params(LectureParams).lecture else "",
+            ),
+        )
+
+    return drawn_with_choice(trace, metrics, f"{of.PREFIX}{metrics.kind}_browser", draw, of)
+
+
+def drawn_with_choice(
+    trace: Trace, metrics: HeadMetrics, key: str, draw: Callable[[str, Asked, Callable[[], None]], None],
+    of: type[AttentionParams] = AttentionParams,
+) -> AttentionParams:
+    """Draw a component that shows a kind and has a choice; returns what is chosen in it.
+
+    Args:
+        trace, metrics: of `attention_browser`.
+        key: of the component.
+        draw: draws it under a key, showing what was asked for if that is new; the last argument is the callback of its
+            state "choice".
+        of: of `attention_browser`.
+    """
+    kind = metrics.kind
+    layers, heads, queries, keys = trace.attention(kind).shape
+
+    def existing(choice: AttentionParams) -> AttentionParams:
+        return choice.within(layers, heads).pinned_within(queries, keys)
+
+    if existing(session.attention(kind, of)) != session.attention(kind, of):
+        session.store_attention(existing(session.attention(kind, of)), kind)
+        session.rewrite_address()
+    chosen = at_telling_head(session.attention(kind, of), metrics)
+    sentence = sentence_id(trace)
+    shown_sentence, shown = st.session_state.get(SHOWN, ("", of()))
+    # The browser, too, lets go of pieces of another sentence.
+    shown = replace(shown if shown_sentence == sentence else shown.unpinned(), shift=chosen.shift)
+    if session.was_drawn(key) and shown == chosen:
+        asked = st.session_state[ASKED]
+    else:
+        # Chosen elsewhere: by a link, the back button, or on another page. The number makes it a new request.
+        asked = Asked(session.request_number(), chosen)
+    st.session_state[ASKED], st.session_state[SHOWN] = asked, (sentence, chosen)
+
+    def store() -> None:
+        sent = st.session_state[key].get("choice")
+        # How alignments are read is chosen outside the browser.
+        shown = existing(replace(of.from_browser(sent), shift=session.attention(of=of).shift))
+        shown = at_telling_head(shown, metrics)
+        if not isinstance(sent, dict) or sent.get("id") != sentence:
+            # Pinned in a sentence that is gone.
+            shown = shown.unpinned()
+        st.session_state[SHOWN] = sentence, shown
+        # Whoever changes a colour has not chosen a head: the next sentence opens at its own.
+        stays = not session.attention(of=of).chosen and (shown.layer, shown.head) == (chosen.layer, chosen.head)
+        session.store_attention(shown.unchosen() if stays else shown, kind)
+
+    draw(key, asked, store)
+    return chosen
+
+
+def at_telling_head(choice: AttentionParams, metrics: HeadMetrics) -> AttentionParams:
+    """A choice; where nobody chose a head, at the one that has the most to show."""
+    telling = telling_head(metrics)
+    return choice.or_at(telling.layer, telling.head)
+
+
+def glance(trace: Trace, metrics: HeadMetrics) -> bool:
+    """Draw all heads of a kind, small; returns whether one was clicked, which is then chosen."""
+    kind = metrics.kind
+    opened = draw_browser(
+        # The keyboard begins at the first head.
+        key=f"{kind}_glance", data=browser_payload(trace, metrics, AttentionParams(layer=0, head=0), glance=True),
+        on_open_change=lambda: None, width="stretch",
+    ).open
+    if opened is None:
+        return False
+    chosen = AttentionParams.from_browser(opened).within(*trace.attention(kind).shape[:2])
+    session.store_attention(replace(session.attention(), layer=chosen.layer, head=chosen.head))
+    return True
+
+
+def browser_payload(
+    trace: Trace, metrics: HeadMetrics, choice: AttentionParams, *, number: int = 0, glance: bool = False,
+    quiet: bool = False, lecture: Literal["", "page", "figure"] = "", also: AlsoNamed = MappingProxyType({}),
+) -> bytes:
+    """Everything that the browser needs for one kind.
+
+    Args:
+        trace, metrics: what is looked at.
+        choice: what to show first.
+        number: the browser shows `choice` if it was asked under another number before, or never.
+        glance: only the small maps.
+        quiet: what is pinned is not put into words, only what is pointed at.
+        lecture: only the large one, as all of the page or as a figure of it.
+        also: of `attention_browser`.
+    """
+    kind = metrics.kind
+    return payload(trace, kind, {
+        "title": TITLES[kind], "glance": glance, "quiet": quiet, "lecture": lecture,
+        "asked": {"number": number, "choice": asdict(at_telling_head(choice, metrics))},
+        "id": sentence_id(trace), "texts": {"source": trace.source_text, "target": trace.target_text},
+        "names": [
+            ", ".join(dict.fromkeys((*names, *also.get((layer, head), ()))))
+            for layer, heads in enumerate(head_names(metrics)) for head, names in enumerate(heads)
+        ],
+        "metrics": [_metric(metric, metrics.values[metric.name]) for metric in metrics_of(kind)],
+    })
+
+
+def sentence_id(trace: Trace) -> str:
+    """Tells the data of one sentence from those of another."""
+    return f"{zlib.crc32((trace.source_text + trace.target_text).encode('utf-8', 'surrogatepass')):08x}"
+
+
+def _metric(metric: Metric, values: np.ndarray) -> dict[str, Any]:
+    """A metric of all heads, with the value of a full bar; null where it does not apply."""
+    known = values[~np.isnan(values)]
+    return {
+        "key": metric.name, "name": metric.title, "unit": metric.unit,
+        "most": metric.high or max(float(known.max(initial=0.0)), 1e-9),
+        "values": [None if math.isnan(value) else round(value, 6) for value in values.ravel().tolist()],
+    }

@@ -1,0 +1,96 @@
+"""The attention browser of a run that was changed: after, as trained, and the difference of every head.
+
+With `edits` it is the editor: a click or a drag on a cell changes what its row looks at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import streamlit as st
+
+from pages.ui import session
+from pages.ui.components.attention_browser import Asked, browser_payload, drawn_with_choice
+from pages.ui.components.bundle import component
+from pages.ui.components.wire import frame
+from pages.ui.params.attention import AttentionParams
+from pages.ui.params.lecture import LectureParams
+from transformer.analysis.heads.metrics import HeadMetrics
+from transformer.trace import Trace
+
+# What the editor sends to have the last change taken back begins with this; what follows differs each time.
+UNDO = "undo"
+
+draw_changed = component("changed_attention")
+draw_editor = component("attention_editor")
+
+
+@dataclass(frozen=True, eq=False)
+class Version:
+    """A run as the browser shows it: its trace, and what its heads do there."""
+
+    trace: Trace
+    metrics: HeadMetrics
+
+
+def changed_attention(after: Version, before: Version, key: str, what: str) -> AttentionParams:
+    """Draw the browser of both versions of one sentence and one translation; returns what is chosen in it.
+
+    Args:
+        key: of the component.
+        what: was changed, in words.
+    """
+
+    def draw(key: str, asked: Asked, store: Callable[[], None]) -> None:
+        data = changed_payload(after, before, asked, what)
+        draw_changed(key=key, data=data, on_choice_change=store, width="stretch")
+
+    return drawn_with_choice(before.trace, before.metrics, key, draw)
+
+
+def attention_editor(
+    after: Version, before: Version, key: str, what: str, edits: str, written: str, changed: Callable[[str], None]
+) -> AttentionParams:
+    """As `changed_attention`, where rows can be edited.
+
+    Args:
+        written: what the changed model writes, which a lecture says above the map.
+        edits: that led from one version to the other, as in an address.
+        changed: is told what the reader's edits are now, as untrusted as an address, or what begins with UNDO.
+    """
+
+    def edited() -> None:
+        sent = st.session_state[key].get("edited")
+        if isinstance(sent, str):
+            changed(sent)
+
+    def draw(key: str, asked: Asked, store: Callable[[], None]) -> None:
+        lecture = "page" if session.params(LectureParams).lecture else ""
+        draw_editor(
+            key=key, data=changed_payload(after, before, asked, what, edits, written, lecture), on_choice_change=store,
+            on_edited_change=edited, width="stretch",
+        )
+
+    return drawn_with_choice(before.trace, before.metrics, key, draw)
+
+
+def changed_payload(
+    after: Version, before: Version, asked: Asked, what: str, edits: str | None = None, written: str = "",
+    lecture: Literal["", "page"] = "",
+) -> bytes:
+    """The messages of both versions in one.
+
+    Args:
+        asked: what to show.
+        what: of `changed_attention`.
+        edits, written: of `attention_editor`; None where nothing can be edited.
+        lecture: of `browser_payload`.
+    """
+    messages = [
+        browser_payload(version.trace, version.metrics, asked.choice, number=asked.number, lecture=lecture)
+        for version in (after, before)
+    ]
+    header = {"sizes": [len(message) for message in messages], "what": what, "edits": edits, "written": written}
+    return frame(header, b"".join(messages))

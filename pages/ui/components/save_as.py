@@ -1,0 +1,77 @@
+"""Every figure of the app is drawn through here: it gets a menu that saves it as a picture.
+
+The browser takes the picture from what it shows (assets/figures/), so a figure and its file cannot differ.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, cast
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from pages.ui import session
+from pages.ui.charts.compiled import compiled
+from pages.ui.charts.hall import AltairChart, for_hall, plot_for_hall
+from pages.ui.components.bundle import component
+from pages.ui.params.lecture import LectureParams
+
+draw_menu = component("save_as")
+CLEAR = "rgba(0, 0, 0, 0)"
+FILLING = {"width": "stretch", "height": "stretch"}
+
+
+@contextmanager
+def saveable(
+    name: str, title: str, *, sentence: str | None = None, when: bool = True, label: str = "Save as"
+) -> Iterator[None]:
+    """What is drawn in this context is one figure, and has the menu below it.
+
+    Args:
+        name: of its files, and of its place on the page.
+        title: what it shows, for its caption; what comes after a semicolon is about the page, and left out.
+        sentence: that the caption quotes: the reader's where it is None.
+        when: whether there is a figure to save at the moment.
+        label: of the menu, where two stand below each other.
+    """
+    with st.container(key=f"figure_{name}", gap="xxsmall"):
+        yield
+        if when:
+            draw_menu(key=f"save_{name}", width="stretch", data={
+                "file": re.sub(r"\W+|_", "-", name), "title": title.partition(";")[0].rstrip(".") + ".",
+                "sentence": f"Sentence: {session.text()}" if sentence is None else sentence, "label": label,
+            })
+
+
+def show_altair(
+    chart: AltairChart | partial[AltairChart], key: str, alt: str, *, sentence: str | None = None, **options: Any,
+) -> None:
+    """Draw a chart of Altair as a figure; in a lecture it fills what its place has room for.
+
+    Args:
+        chart: or the function that builds it, with its arguments, where the page often draws it again unchanged.
+        key: of the chart.
+        alt: what it shows; after a semicolon, where its numbers are.
+        sentence: as of `saveable`.
+        options: of `st.altair_chart`.
+    """
+    if session.params(LectureParams).lecture:
+        chart = for_hall(chart() if isinstance(chart, partial) else chart)
+        options = {**options, **FILLING}
+    with saveable(key, alt, sentence=sentence):
+        # Streamlit asks a chart for nothing but its specification.
+        st.altair_chart(cast("AltairChart", compiled(chart)), key=key, alt=alt, **{"width": "stretch", **options})
+
+
+def show_plotly(figure: go.Figure, key: str, alt: str, *, sentence: str | None = None, **options: Any) -> None:
+    """Draw a figure of Plotly; arguments as those of `show_altair`."""
+    # A theme that is switched does not always come to the background; the page's shows through, which does change.
+    figure.update_layout(paper_bgcolor=CLEAR, plot_bgcolor=CLEAR)
+    if session.params(LectureParams).lecture:
+        figure, options = plot_for_hall(figure), {**options, **FILLING}
+    with saveable(key, alt, sentence=sentence):
+        st.plotly_chart(figure, key=key, alt=alt, **options)

@@ -1,0 +1,69 @@
+"""Maps side by side, drawn by one component of JavaScript; pointing at a cell points at it in all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pages.ui import session
+from pages.ui.components.bundle import component
+from pages.ui.components.save_as import saveable
+from pages.ui.params.attention import FIXED
+from pages.ui.params.lecture import LectureParams
+from pages.ui.text.labels import titles
+from pages.ui.text.number_format import rounded
+
+DIFFERENCE = "difference"
+
+draw_maps = component("side_by_side")
+
+
+@dataclass(frozen=True, eq=False)
+class Map:
+    """One of them.
+
+    Attributes:
+        title: stands above it.
+        rows, columns: labels.
+        values: [R, C], shown with four decimals.
+        mask: bool [R, C]; False is drawn and read as masked.
+        words: whether rows and columns are words, not pieces.
+        scale: of the colours: FIXED, 0 to 1, or DIFFERENCE with 0 in the middle.
+        measure: what the values are, for the colour bar.
+        axes: titles of rows and columns; None where pieces look at pieces.
+    """
+
+    title: str
+    rows: list[str]
+    columns: list[str]
+    values: np.ndarray
+    mask: np.ndarray
+    words: bool = False
+    scale: str = FIXED
+    measure: str = "weight"
+    axes: tuple[str, str] | None = None
+
+
+def side_by_side(maps: Sequence[Map], key: str, *, sentence: str | None = None) -> None:
+    """Draw them as one figure.
+
+    Args:
+        key: of the component.
+        sentence: as of `pages.ui.components.save_as.saveable`.
+    """
+    with saveable(key, " · ".join(one.title for one in maps), sentence=sentence):
+        draw_maps(key=key, width="stretch", data={
+            "sides": [_message(one) for one in maps], "lecture": session.params(LectureParams).lecture,
+        })
+
+
+def _message(one: Map) -> dict[str, object]:
+    return {
+        "title": one.title, "rows": one.rows, "columns": one.columns, "scale": one.scale,
+        "measure": one.measure,
+        "axes": dict(zip(("from", "to"), one.axes or titles(one.words), strict=True)),
+        "values": rounded(one.values).ravel().tolist(),
+        "masked": (~one.mask).ravel().astype(int).tolist(),
+    }

@@ -1,0 +1,149 @@
+"""Decoding, step by step: a component of JavaScript that gets a translation once and shows its steps by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from typing import Any, TypeVar
+
+import streamlit as st
+
+from pages.ui import session
+from pages.ui.components.bundle import component
+from pages.ui.components.save_as import saveable
+from pages.ui.decoding.payload import AnyVocabulary, decoding_payload
+from pages.ui.decoding.visited import forget_visited, read_elsewhere, visited_translations
+from pages.ui.params.attention import AttentionParams
+from pages.ui.params.decoding import DecodingParams
+from pages.ui.params.lecture import LectureParams
+from pages.ui.sentence import Reading
+from transformer.texts import MAX_CHARACTERS, MAX_PIECES
+from transformer.translation import TracedTranslation
+
+KEY = "decoding_steps"
+# What the browser was last asked to show, and what it shows; they differ once the reader used it.
+ASKED = "_asked_decoding"
+SHOWN = "_shown_decoding"
+P = TypeVar("P", bound=DecodingParams)
+
+
+@dataclass(frozen=True)
+class Sight:
+    """What the component shows: a decoding, and the layer and head looked at."""
+
+    params: DecodingParams
+    layer: int
+    head: int
+
+    def to_browser(self) -> dict[str, Any]:
+        return {**asdict(self.params), "layer": self.layer, "head": self.head}
+
+
+draw_steps = component("decoding_steps")
+
+
+def decoding_steps(reading: Reading, traced: TracedTranslation, params: DecodingParams) -> None:
+    """Draw a translation, step by step.
+
+    Args:
+        reading: the sentence.
+        traced: the translation.
+        params: that give it.
+    """
+    model, choice = reading.translator, reading.choice("cross")
+
+    def message(asked: dict[str, Any]) -> bytes:
+        visited = visited_translations(reading, traced, params)
+        head = choice.layer, choice.head
+        return decoding_payload(traced, visited, params, model.tokenizer, asked, head, reading.languages)
+
+    def restarted() -> None:
+        forget_visited()
+        session.store(DecodingParams(show=params.show, search=reading.given))
+
+    draw_decoding(
+        KEY, traced, params, choice, model.tokenizer, lambda text: model.tokenizer.encode_ids(text, end=False), message,
+        # Where no translation was given there is none to ignore.
+        store=lambda params: session.store(replace(params, search=params.search and reading.given)),
+        restart=restarted, read=lambda: read_elsewhere(reading, traced, params),
+    )
+
+
+def draw_decoding(
+    key: str, traced: TracedTranslation, params: DecodingParams, choice: AttentionParams, tokenizer: AnyVocabulary,
+    encode: Callable[[str], list[int]], message: Callable[[dict[str, Any]], bytes], *,
+    store: Callable[[DecodingParams], None], restart: Callable[[], None], read: Callable[[], None] = lambda: None,
+) -> None:
+    """Draw what was decoded, step by step, and keep what is chosen there.
+
+    Args:
+        key: of the component.
+        traced: what was decoded.
+        params: that give it; what is chosen is of the same class.
+        choice: the head that is looked at; as `params`.
+        tokenizer: names the pieces.
+        encode: makes pieces of a typed word.
+        message: for the browser, of what it is asked to show.
+        store: keeps parameters.
+        restart, read: called when the buttons for it were pressed.
+    """
+    layers, heads = traced.trace.decoder.shape[:2]
+    sight = Sight(params, choice.layer, choice.head)
+    if session.was_drawn(key) and st.session_state.get(SHOWN) == sight:
+        number, asked = st.session_state[ASKED]
+    else:
+        # Taken elsewhere: by a link, a typed word, or another sentence. The number makes it a new request.
+        number, asked = session.request_number(), sight
+    st.session_state[ASKED], st.session_state[SHOWN] = (number, asked), sight
+
+    def chosen() -> None:
+        sent = st.session_state[key].get("params")
+        store(type(params).from_browser(sent).within(tokenizer.size, tokenizer.symbols))
+        seen = type(choice).from_browser(sent).within(layers, heads).or_at(choice.layer, choice.head)
+        if (seen.layer, seen.head) != (choice.layer, choice.head):
+            before = session.attention(of=type(choice))
+            session.store_attention(replace(before, layer=seen.layer, head=seen.head))
+        st.session_state[SHOWN] = Sight(session.params(type(params)), seen.layer, seen.head)
+
+    def typed() -> None:
+        found = with_typed(st.session_state[key].get("typed"), tokenizer, encode, type(params))
+        if found is not None:
+            store(found)
+
+    def restarted() -> None:
+        restart()
+        # A new request, even if the result is the same.
+        st.session_state.pop(SHOWN, None)
+
+    # It draws two figures: a step of the text and, below it, the tree of a beam search.
+    with (
+        saveable(
+            "beam_tree", "The tree of the beam", when=traced.translation.tree is not None, label="Save the tree as",
+        ),
+        saveable("decoding_steps", "The translation, step by step", label="Save this step as"),
+    ):
+        draw_steps(
+            key=key, width="stretch", on_params_change=chosen, on_typed_change=typed,
+            on_restart_change=restarted, on_read_change=read, data=message({
+                "number": number, "params": asked.to_browser(), "lecture": session.params(LectureParams).lecture,
+            }),
+        )
+
+
+def with_typed(
+    typed: Any, tokenizer: AnyVocabulary, encode: Callable[[str], list[int]], of: type[P],
+) -> P | None:
+    """The parameters that continue with a word that the reader typed; None if there is no word.
+
+    Args:
+        typed: from the browser, so untrusted: the parameters up to the word, and the word as `text`.
+        tokenizer: has the pieces.
+        encode: makes pieces of the word.
+        of: the class of the parameters.
+    """
+    if not isinstance(typed, dict) or not isinstance(typed.get("text"), str):
+        return None
+    params = of.from_browser(typed).within(tokenizer.size, tokenizer.symbols)
+    # One piece more than can be written is enough to be answered.
+    pieces = encode(typed["text"][:MAX_CHARACTERS])[: MAX_PIECES + 1]
+    return replace(params, forced=(*params.forced, *pieces)) if pieces else None

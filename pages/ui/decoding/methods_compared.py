@@ -1,0 +1,76 @@
+"""Methods of decoding the same sentence, side by side."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from pages.ui import inference, session
+from pages.ui.params.decoding import DecodingParams
+from pages.ui.sentence import Reading
+from pages.ui.text.glossary import explain
+from transformer.decoding.settings import DecodingSettings
+from transformer.translation import Translation
+
+SAMPLES = 3
+# Pixels: a long translation wraps from twice the usual height.
+ROW_HEIGHT = 72
+
+
+def show_methods_compared(reading: Reading) -> None:
+    """Draw greedy decoding, beam search and three samples of the sentence, in a part that is computed once opened."""
+    part = st.expander("Methods compared: greedy, beam, three samples", key="ways", on_change="rerun")
+    if not part.open:
+        return
+    params, model = session.params(DecodingParams), reading.translator
+    methods = {
+        "greedy": DecodingSettings(),
+        f"beam {params.beam_size}": DecodingSettings(
+            "beam", beam_size=params.beam_size, length_penalty=params.length_penalty
+        ),
+        **{
+            f"sample, seed {params.seed + number}": DecodingSettings(
+                "sample", temperature=params.temperature, top_k=params.top_k, top_p=params.top_p,
+                seed=params.seed + number,
+            )
+            for number in range(SAMPLES)
+        },
+    }
+    with part:
+        found = {
+            name: inference.translate(model, reading.trace.source_text, settings)
+            for name, settings in methods.items()
+        }
+        st.dataframe(
+            comparison(found, reading.languages.target.name), hide_index=True, row_height=ROW_HEIGHT,
+            column_config={
+                "method": st.column_config.TextColumn(width=110),
+                reading.languages.target.name: st.column_config.TextColumn(width=380),
+                "log-probability": st.column_config.NumberColumn(
+                    format="%.2f", help=explain("log-probability", "nats")
+                ),
+                "a piece": st.column_config.NumberColumn(format="%.2f", help="log-probability over pieces, nats"),
+                "pieces": st.column_config.NumberColumn(help=explain("piece")),
+                "hypotheses": st.column_config.NumberColumn(help=explain("hypothesis", "beam")),
+            },
+        )
+        st.caption(
+            f"These are the settings above: length penalty {params.length_penalty:g}, temperature "
+            f"{params.temperature:g}. The log-probability is that of the whole translation, including the end symbol; "
+            "beam search looks for a high one, a sample does not. The last column shows the work: a beam continues up "
+            f"to {params.beam_size} beginnings side by side, the others only one. Times are not shown, because a "
+            "single run this short says little about the method.",
+            help=explain("greedy", "beam", "length penalty", "sampling", "temperature", "top-k", "top-p", "seed"),
+        )
+
+
+def comparison(found: dict[str, Translation], target: str) -> pd.DataFrame:
+    """A row a method; `target` is the language of the translations."""
+    return pd.DataFrame([
+        {
+            "method": name, target: each.text, "log-probability": each.log_prob,
+            "a piece": each.log_prob / len(each.pieces), "pieces": len(each.pieces),
+            "hypotheses": each.settings.beam_size if each.settings.method == "beam" else 1,
+        }
+        for name, each in found.items()
+    ])

@@ -1,0 +1,180 @@
+"""A translation as bytes for the browser: every step with its candidates and the attention of every head."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from pages.ui.components.wire import codes, pack
+from pages.ui.decoding.visited import Visited, decoded
+from pages.ui.params.decoding import DecodingParams
+from pages.ui.text.markup import entry_label, piece_label
+from pages.ui.text.number_format import rounded
+from transformer.languages import Languages
+from transformer.normalisation import normalise
+from transformer.translation import Fate, SearchTree, TracedTranslation
+from transformer.vocabulary import TextVocabulary, Vocabulary
+
+# Of a translator, or of a language model.
+AnyVocabulary = Vocabulary | TextVocabulary
+HOW = {"greedy": "greedy", "beam": "beam {beam_size}", "sample": "sample, seed {seed}"}
+
+
+def decoding_payload(
+    traced: TracedTranslation, visited: Sequence[Visited], params: DecodingParams, tokenizer: AnyVocabulary,
+    asked: Mapping[str, Any], head: tuple[int, int], languages: Languages,
+) -> bytes:
+    """A message of `pages.ui.components.wire`: every step, and the codes of all weights.
+
+    The codes are those of the decoder [L * H + 1, T, B + T], where B pieces were given to go on from, and of the source
+    [L * H + 1, T, S]; the last plane of each is
+    the mean of all heads.
+
+    Args:
+        traced: the translation that is shown.
+        visited: all translations.
+        params: that gave it.
+        tokenizer: names the pieces.
+        asked: what the browser should show, and the number of the request.
+        head: layer and head whose rows a node of the tree shows.
+        languages: of the model.
+    """
+    trace = traced.trace
+    layers, heads = trace.decoder.shape[:2]
+    before = first_row(traced)
+    texts = trace.source_text, trace.target_text
+    identity = repr((texts, traced.translation.pieces, decoded(params))).encode("utf-8", "surrogatepass")
+    header = {
+        "id": f"{zlib.crc32(identity):08x}",
+        "asked": asked, "params": decoded(params), "layers": layers, "heads": heads, "before": before,
+        "noun": "translation" if trace.source_pieces else "continuation",
+        "source": [piece_label(piece, trace.source_text) for piece in trace.source_pieces],
+        "read": [piece_label(piece, trace.target_text) for piece in trace.target_pieces],
+        "languages": {
+            side: {"name": each.name, "direction": each.direction}
+            for side, each in zip(languages._fields, languages, strict=True)
+        },
+        "suppressed": [(piece, entry_label(tokenizer, piece)) for piece in params.suppressed],
+        "forced": _forced(traced, params, tokenizer),
+        "readable": bool(trace.source_pieces and normalise(traced.translation.text)),
+        "steps": [_step(traced, step, tokenizer) for step in range(len(traced.translation.pieces))],
+        "translations": [_visited(other, visited[0], traced, params, tokenizer) for other in visited],
+        "tree": traced.translation.tree and _tree(traced.translation.tree, params, tokenizer, head),
+    }
+    numbers = [
+        _planes(weights[:, :, before:], mask[before:])
+        for weights, mask in ((trace.decoder, trace.decoder_mask), (trace.cross, trace.cross_mask))
+    ]
+    return pack(header, np.concatenate(numbers))
+
+
+def _planes(weights: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """Codes of weights [L, H, T, C], and behind them of their mean over all heads."""
+    every = weights.reshape(weights.shape[0] * weights.shape[1], *mask.shape)
+    return codes(np.concatenate([every, weights.mean((0, 1))[None]]), mask).ravel()
+
+
+def first_row(traced: TracedTranslation) -> int:
+    """The row of the trace that predicts the first piece written, behind what a language model was given."""
+    return len(traced.trace.predicted_pieces) - len(traced.translation.pieces)
+
+
+def _candidates(ids: np.ndarray, log_probs: np.ndarray, tokenizer: AnyVocabulary) -> list[tuple[int, str, float]]:
+    return [
+        (piece, entry_label(tokenizer, piece), round(log_prob, 6))
+        for piece, log_prob in zip(ids.tolist(), log_probs.tolist(), strict=True)
+    ]
+
+
+def _step(traced: TracedTranslation, step: int, tokenizer: AnyVocabulary) -> dict[str, Any]:
+    trace, lens = traced.trace, traced.logit_lens
+    row = first_row(traced) + step
+    piece = trace.predicted_pieces[row]
+    return {
+        "id": piece.id, "out": piece_label(piece, trace.target_text), "logProb": round(float(trace.log_probs[row]), 6),
+        "rank": int(traced.ranks[step]), "entropy": round(float(trace.entropy[row]), 6),
+        "forced": step < len(traced.translation.prefix),
+        "candidates": _candidates(trace.candidate_ids[row], trace.candidate_log_probs[row], tokenizer),
+        "layers": [
+            {"candidates": _candidates(ids[step], log_probs[step], tokenizer), "logProb": round(float(taken[step]), 6)}
+            for ids, log_probs, taken in zip(lens.candidate_ids, lens.candidate_log_probs, lens.taken, strict=True)
+        ],
+    }
+
+
+def _forced(traced: TracedTranslation, params: DecodingParams, tokenizer: AnyVocabulary) -> dict[str, Any] | None:
+    forced = traced.translation.prefix
+    if not forced:
+        return None
+    return {"text": tokenizer.decode(forced), "count": len(forced), "given": not params.forced}
+
+
+def _visited(
+    other: Visited, first: Visited, traced: TracedTranslation, params: DecodingParams, tokenizer: AnyVocabulary
+) -> dict[str, Any]:
+    parts = other.differs_from(first)
+    common = tokenizer.decode(other.pieces[:parts])
+    # A character of several bytes may be cut where they differ; then all of the text is its own.
+    common = common if other.text.startswith(common) else ""
+    current = other.pieces == tuple(piece.id for piece in traced.translation.pieces)
+    # Several methods may give one translation; of the one that is shown, the reader's counts.
+    used = params if current else other.params
+    given = other.given and (not current or params.free or params.forced == other.pieces)
+    return {
+        "common": common, "own": other.text[len(common) :], "count": len(other.pieces),
+        "logProb": round(other.log_prob, 6),
+        "how": "given" if given else HOW[used.method].format(**decoded(used)) + (", forced" if used.forced else ""),
+        "parts": None if other is first else min(parts, len(other.pieces) - 1), "params": decoded(other.params),
+        "current": current, "read": other.read,
+    }
+
+
+def shown_nodes(tree: SearchTree, size: int) -> list[int]:
+    """Indices of the nodes that are drawn: all that survived, and the best of those pruned at each step.
+
+    Args:
+        tree: of a beam search.
+        size: of the beam; as many pruned ones are shown of each step.
+    """
+    shown = []
+    pruned: dict[int, int] = {}
+    for index, node in enumerate(tree.nodes):
+        if node.fate == Fate.PRUNED:
+            pruned[node.step] = pruned.get(node.step, 0) + 1
+            if pruned[node.step] > size:
+                continue
+        shown.append(index)
+    return shown
+
+
+def _tree(
+    tree: SearchTree, params: DecodingParams, tokenizer: AnyVocabulary, head: tuple[int, int]
+) -> dict[str, Any]:
+    shown = shown_nodes(tree, params.beam_size)
+    place = {index: number for number, index in enumerate(shown)}
+    nodes = [tree.nodes[index] for index in shown]
+    rows = None
+    if 0 < params.node <= len(nodes):
+        decoder, cross = (
+            rows[head] if params.show == "head" else rows.mean((0, 1)) for rows in tree.rows(shown[params.node - 1])
+        )
+        whose = f"layer {head[0] + 1}, head {head[1] + 1}" if params.show == "head" else "mean of all heads"
+        rows = {
+            "node": params.node, "whose": whose, "decoder": rounded(decoder).tolist(),
+            "cross": rounded(cross).tolist(),
+        }
+    return {
+        "best": [place[index] for index in tree.best], "cutoffs": [round(cutoff, 6) for cutoff in tree.cutoffs],
+        "rows": rows, "left": len(tree.nodes) - len(nodes),
+        "nodes": [
+            {
+                "parent": None if node.parent is None else place[node.parent], "step": node.step, "id": node.piece,
+                "rank": node.rank, "label": entry_label(tokenizer, node.piece), "logProb": round(node.log_prob, 6),
+                "score": round(node.score, 6), "penalised": round(node.penalised, 6), "fate": node.fate.name.lower(),
+            }
+            for node in nodes
+        ],
+    }

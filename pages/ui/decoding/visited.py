@@ -1,0 +1,122 @@
+"""The translations of one sentence that a reader has visited, the model's own first."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+
+import streamlit as st
+
+from pages.ui import inference, session
+from pages.ui.params.decoding import DecodingParams
+from pages.ui.sentence import Reading
+from pages.ui.text.markup import markdown
+from transformer.errors import AtlasError
+from transformer.translation import TracedTranslation
+from transformer.vocabulary import Vocabulary
+
+VISITED = "_visited"
+# More would not fit on a screen; the first one always stays.
+MAX_VISITED = 8
+DECODED = ("method", "beam_size", "length_penalty", "temperature", "top_k", "top_p", "seed", "forced", "suppressed")
+
+
+@dataclass(frozen=True)
+class Visited:
+    """A translation that was decoded.
+
+    Attributes:
+        pieces: ids, the end symbol included.
+        text: what they spell.
+        log_prob: nats.
+        params: decode it again.
+        given: by the reader, as a translation to be read.
+        read: what the other pages show.
+    """
+
+    pieces: tuple[int, ...]
+    text: str
+    log_prob: float
+    params: DecodingParams
+    given: bool = False
+    read: bool = False
+
+    def differs_from(self, other: Visited) -> int:
+        """The first step that differs from another translation; its length if none does."""
+        pairs = zip(self.pieces, other.pieces, strict=False)
+        return next((step for step, (own, its) in enumerate(pairs) if own != its), len(self.pieces))
+
+
+def traced_decoding(reading: Reading) -> tuple[TracedTranslation, DecodingParams]:
+    """The translation that the reader's parameters give, decoded once, and the parameters without what does not exist.
+
+    Parameters that give no translation are answered by one message, and the model's own translation is shown.
+    """
+    model = reading.translator
+    params = session.params(DecodingParams).within(model.config.target_vocabulary, model.tokenizer.symbols)
+    forced = params.forced
+    if params.free and reading.given:
+        # Every piece of a translation that the reader gave is forced.
+        forced = tuple(model.tokenizer.encode_ids(reading.trace.target_text))
+    asked = (model, reading.trace.source_text, params.settings)
+    try:
+        traced = inference.trace_decoding(*asked, forced, frozenset(params.suppressed))
+    except AtlasError as error:
+        st.warning(markdown(str(error)), icon=":material/edit:")
+        params = params.for_another_sentence()
+        traced = inference.trace_decoding(*asked, (), frozenset())
+    return traced, replace(params, step=min(params.step, len(traced.translation.pieces) - 1))
+
+
+def visited_translations(reading: Reading, traced: TracedTranslation, params: DecodingParams) -> tuple[Visited, ...]:
+    """All translations of this sentence, with this one."""
+    model, own = reading.translator, reading.own
+    pieces = tuple(piece.id for piece in own.predicted_pieces)
+    first = Visited(pieces, own.target_text, float(own.log_probs.sum()), DecodingParams(), read=not reading.given)
+    sentence = (model.version, model.device, own.source_text)
+    before, others = st.session_state.get(VISITED, (None, ()))
+    others = others if before == sentence else ()
+    ids = tuple(piece.id for piece in traced.translation.pieces)
+    given = reading.given and params.free
+    # Another translation may be given later: only its pieces give this one again.
+    again = replace(params, step=0, node=0, forced=ids if given else params.forced)
+    taken = Visited(ids, traced.translation.text, float(traced.trace.log_probs.sum()), again, given=given)
+    if taken.pieces not in (first.pieces, *(other.pieces for other in others)):
+        others = (*others, taken)[1 - MAX_VISITED :]
+    others = tuple(
+        replace(other, read=reading.given and other.text == reading.trace.target_text) for other in others
+    )
+    st.session_state[VISITED] = (sentence, others)
+    return (first, *others)
+
+
+def forget_visited() -> None:
+    """Empty the list."""
+    st.session_state.pop(VISITED, None)
+
+
+def read_elsewhere(reading: Reading, traced: TracedTranslation, params: DecodingParams) -> None:
+    """Make all pages read a translation that was decoded, or the model's own if it is that one."""
+    ids = tuple(piece.id for piece in traced.translation.pieces)
+    own = ids == tuple(piece.id for piece in reading.own.predicted_pieces)
+    # Here what was decoded stays, and is not read as if it had been given.
+    session.update(DecodingParams, search=not own)
+    if own:
+        session.read_instead("")
+    else:
+        session.read_instead(traced.translation.text, origin(traced, params, reading.translator.tokenizer))
+
+
+def origin(traced: TracedTranslation, params: DecodingParams, tokenizer: Vocabulary) -> str:
+    """How a translation was decoded, in words.
+
+    The other pages get its text, as if it had been typed, and may split it into other pieces.
+    """
+    pieces = [piece.id for piece in traced.translation.pieces]
+    if tokenizer.encode_ids(traced.translation.text) == pieces:
+        return params.in_words
+    return f"{params.in_words}; read from its text, which splits into other pieces than it was written in"
+
+
+def decoded(params: DecodingParams) -> dict[str, object]:
+    """The parameters that decide what is decoded."""
+    return {name: value for name, value in asdict(params).items() if name in DECODED}

@@ -1,0 +1,1 @@
+"""Rows of attention that the reader gives, and words that are erased."""

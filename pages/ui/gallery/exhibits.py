@@ -1,0 +1,138 @@
+"""The exhibits of the gallery, drawn by one component of JavaScript."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from pages.ui import session
+from pages.ui.components.bundle import component
+from pages.ui.components.save_as import saveable
+from pages.ui.kinds import PAGES
+from pages.ui.lecture.figure import main_figure, presented
+from pages.ui.recorded import GALLERY
+from pages.ui.text.head_link import HeadLink
+from pages.ui.text.markup import VISIBLE_SPACE, isolated, markdown
+from transformer.analysis.heads.gallery import DOES, Example, Exhibit, Gallery
+from transformer.analysis.heads.tasks import TASK
+from transformer.languages import Languages
+from transformer.translator import Translator
+from transformer.vocabulary import SPACE_MARK
+
+START, END = "(start)", "(end)"
+# The exhibit that was clicked and, if one was, the number of its sentence, until the run that the click caused comes
+# to the gallery.
+CLICKED = "_clicked_exhibit"
+
+draw_gallery = component("gallery")
+
+
+def show_exhibits(gallery: Gallery, translator: Translator) -> None:
+    """Draw those that this model has, a click on one of which opens its head, and name those that it has not.
+
+    Args:
+        gallery: of the translator's model.
+    """
+    languages = translator.languages
+    found = [each for each in gallery.exhibits if each.does_it]
+    key = "gallery"
+
+    def clicked() -> None:
+        st.session_state[CLICKED] = place(st.session_state[key].get("open"), found)
+
+    with main_figure(), saveable("gallery", "What single heads of this model do", sentence=""):
+        draw_gallery(
+            key=key, on_open_change=clicked, width="stretch",
+            data={"exhibits": [card(each, languages) for each in found], "lecture": presented()},
+        )
+    opened = st.session_state.pop(CLICKED, None)
+    if opened is not None:
+        exhibit, example = opened
+        st.switch_page(PAGES[exhibit.kind].path, query_params=address(exhibit, example))
+    missing = [each for each in gallery.exhibits if not each.does_it]
+    if not gallery.exhibits:
+        st.info("There is nothing to see: none of the translations came to its end within the limit on length.")
+    if missing:
+        st.caption(
+            f"Also looked for, but not found, because no head has {DOES:.0%} of its attention there: "
+            + "; ".join(
+                f"{markdown(TASK[each.task].told(languages)[0])} (at most {each.share:.0%}, in "
+                f"{PAGES[each.kind].title.lower()}, {HeadLink(each.kind, each.layer, each.head)})" for each in missing
+            ) + "."
+        )
+    st.caption(
+        f"`{GALLERY.beside(translator).command}` makes this page, from {gallery.sentences} sentences. Where a task "
+        "wants a head to look, such as at the word to the left, follows from the text alone; shown is the head that "
+        "puts most of its attention there."
+    )
+
+
+def place(opened: Any, exhibits: Sequence[Exhibit]) -> tuple[Exhibit, Example] | None:
+    """What the browser says was clicked, which is untrusted; a head alone is opened on its best sentence."""
+    if not isinstance(opened, list) or not 1 <= len(opened) <= 2 or not all(type(each) is int for each in opened):
+        return None
+    number, at = (*opened, 0)[:2]
+    if not 0 <= number < len(exhibits) or not 0 <= at < len(exhibits[number].examples):
+        return None
+    return exhibits[number], exhibits[number].examples[at]
+
+
+def address(exhibit: Exhibit, example: Example) -> dict[str, str]:
+    """The address of a head on a sentence, with the words of the link pinned."""
+    chosen = replace(
+        session.attention(), layer=exhibit.layer, head=exhibit.head, words=example.words, hide=False,
+        rows=example.rows, columns=example.columns,
+    )
+    return session.address_of(example.text, exhibit.kind, chosen)
+
+
+def card(exhibit: Exhibit, languages: Languages) -> dict[str, Any]:
+    """What the browser needs of an exhibit."""
+    (title, meaning), page = TASK[exhibit.task].told(languages), PAGES[exhibit.kind]
+
+    def href(example: Example) -> str:
+        return f"{page.address}?{urlencode(address(exhibit, example))}"
+
+    head = f"{page.title}, {HeadLink(exhibit.kind, exhibit.layer, exhibit.head)}"
+    return {
+        "title": title, "meaning": meaning,
+        "head": {"label": head, "href": href(exhibit.examples[0])},
+        "numbers": f": {exhibit.share:.0%} of its attention goes there, on average over {exhibit.rows:,} rows (an "
+                   f"average head of that page: {exhibit.everyone:.0%}).",
+        "examples": [{**sentence(exhibit, each, languages), "href": href(each)} for each in exhibit.examples],
+    }
+
+
+def shown(label: str) -> str:
+    """A word or a piece as people see it: a space by itself is visible."""
+    return VISIBLE_SPACE if label == SPACE_MARK else label
+
+
+def sentence(exhibit: Exhibit, example: Example, languages: Languages) -> dict[str, Any]:
+    """A sentence as it is shown: who looks, and how much at what."""
+    labels = [shown(label) or (START if exhibit.kind == "decoder" else END) for label in example.labels]
+    read, written = shown(example.read), shown(example.written)
+    if exhibit.kind == "encoder":
+        before, looking, after = "", read, " looks at"
+    elif exhibit.task == "alignment_read":
+        before, looking, after = "having read “", read or START, "”, it looks at"
+    elif written:
+        before, looking, after = "before it writes “", written, "”, it looks at"
+    else:
+        before, looking, after = "before it writes ", "the end", ", it looks at"
+    aim, weight = labels[example.looked_at], example.weights[example.looked_at]
+    translation = "" if exhibit.kind == "encoder" else f" {languages.target.name}: {isolated(example.target)}"
+    return {
+        "label": f"{before}{looking}{after} {aim} with {weight:.2f}: {example.text}",
+        "before": before, "looking": looking, "after": after,
+        "direction": (languages.target if exhibit.kind == "decoder" else languages.source).direction,
+        "words": [
+            {"label": label, "weight": share, "aim": number == example.looked_at}
+            for number, (label, share) in enumerate(zip(labels, example.weights, strict=True))
+        ],
+        "about": f"{weight:.2f} on “{isolated(aim)}”.{translation}",
+    }

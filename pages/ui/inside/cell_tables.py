@@ -1,0 +1,63 @@
+"""The sums of one cell as tables. Pure."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from pages.ui.charts.tables import MINUS_INFINITY, numbered
+from transformer.analysis.replay.cell import Cell
+from transformer.analysis.replay.contributions import Contributions
+
+
+def product_table(found: Cell) -> pd.DataFrame:
+    """A row a dimension of the head; the last sum is the raw score."""
+    return pd.DataFrame({
+        "dimension": range(len(found.query)), "q": found.query, "k": found.key, "q × k": found.products,
+        "sum so far": found.products.cumsum(),
+    })
+
+
+def softmax_table(found: Cell, columns: list[str]) -> pd.DataFrame:
+    """A row a column of the map, and one with the sums.
+
+    Args:
+        columns: labels, C.
+    """
+    return pd.DataFrame({
+        "column": [*numbered(columns), "sum"],
+        "score": [*found.scores, np.nan],
+        "masked": [*(f"{score:.6f}" if np.isfinite(score) else MINUS_INFINITY for score in found.masked_scores), ""],
+        "exp(s − max)": [*found.exponentials, found.exponentials.sum()],
+        "weight": [*found.weights, found.weights.sum()],
+    })
+
+
+def value_table(found: Cell, columns: list[str]) -> pd.DataFrame:
+    """Weighted values, a row a column of the map, then their sum and the trace's output.
+
+    Args:
+        columns: labels, C.
+    """
+    weighted = found.weighted_values
+    table = pd.DataFrame(
+        np.vstack([weighted, weighted.sum(axis=0), found.output]), columns=[f"v{n}" for n in range(weighted.shape[1])],
+    )
+    table.insert(0, "weight", [*found.weights, found.weights.sum(), np.nan])
+    table.insert(0, "column", [*numbered(columns), "sum", "output in the trace"])
+    return table
+
+
+def term_table(found: Cell, whole: Contributions, columns: list[str], row: int, head: int) -> pd.DataFrame:
+    """What each column of the row writes into the stream through this head.
+
+    Args:
+        whole: of the layer.
+        columns: labels, C.
+        row, head: of the cell.
+    """
+    return pd.DataFrame({
+        "column": numbered(columns), "weight": found.weights,
+        "norm of v W^O": np.linalg.norm(whole.transformed[head], axis=-1),
+        "norm written": whole.head_norms()[head, row],
+    })

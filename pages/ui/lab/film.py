@@ -1,0 +1,80 @@
+"""A training as a film: a component of JavaScript that gets all moments at once and goes through them by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from pages.ui import session
+from pages.ui.components.bundle import component
+from pages.ui.components.save_as import saveable
+from pages.ui.lab.payload import film_payload
+from pages.ui.params.lab import NO_HEAD, LabParams
+from pages.ui.params.lecture import LectureParams
+from transformer.kinds import KINDS, Kind
+from transformer.tasks.events import Event
+from transformer.tasks.registry import task_named
+from transformer.tasks.run import TaskRun
+
+KEY = "training_film"
+# What is looked at in the film: of the parameters.
+VIEW = ("moment", "score", *KINDS)
+# What the browser was last asked to show, and what it shows; they differ once the reader used it.
+ASKED = "_asked_film"
+SHOWN = "_shown_film"
+
+draw_film = component("training_film")
+
+
+def training_film(run: TaskRun, events: Sequence[Event], name: str, *, running: bool) -> None:
+    """Draw it.
+
+    Args:
+        run: the training so far.
+        events: of it.
+        name: tells it from other trainings of this person.
+        running: it goes on.
+    """
+    view = _view(session.params(LabParams))
+    if st.session_state.get(SHOWN) == (name, view):
+        number, asked = st.session_state[ASKED]
+    else:
+        # Chosen elsewhere: by a link, or another training. The number makes it a new request.
+        number, asked = session.request_number(), view
+    st.session_state[ASKED], st.session_state[SHOWN] = (number, asked), (name, view)
+
+    def store() -> None:
+        seen = LabParams.from_browser(st.session_state[KEY].get("view"))
+        session.update(LabParams, **_view(seen))
+        st.session_state[SHOWN] = name, _view(seen)
+
+    task = task_named(run.config.task)
+    with saveable("training", f"{task.title}: attention and losses of a training", sentence=f"Item: {written(run)}"):
+        draw_film(key=KEY, on_view_change=store, width="stretch", data=film_payload(run, events, {
+            "id": name, "asked": {"number": number, "view": asked}, "running": running,
+            "lecture": session.params(LectureParams).lecture,
+        }))
+
+
+def written(run: TaskRun) -> str:
+    """The item whose attention is shown."""
+    task = task_named(run.config.task)
+    return f"{task.write(run.item.source)} → {task.write(run.item.target)}"
+
+
+def shown_heads(run: TaskRun, events: Sequence[Event], params: LabParams) -> dict[Kind, tuple[int, int]]:
+    """Layer and head of each kind that the film shows, as `Film.headOf` in assets/training_lab/film.js has it."""
+    first = {event.kind: event for event in reversed(events) if event.kind is not None}
+    found: dict[Kind, tuple[int, int]] = {}
+    for kind in KINDS:
+        chosen, event = params.head(kind), first.get(kind)
+        if chosen != NO_HEAD:
+            found[kind] = divmod(min(chosen, run.config.layers * run.config.heads) - 1, run.config.heads)
+        else:
+            found[kind] = (event.layer or 0, event.head or 0) if event else (0, 0)
+    return found
+
+
+def _view(params: LabParams) -> dict[str, object]:
+    return {name: getattr(params, name) for name in VIEW}

@@ -1,0 +1,106 @@
+"""The trainings of everybody who uses this server: one a person, and few at once.
+
+There is no thread. A training goes on only while its page asks for the next slice: when the page is left, the browser
+closed or the network gone, nothing runs, and nothing has to be stopped.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+from transformer.tasks.config import TaskConfig
+from transformer.tasks.trainer import TaskTrainer
+
+SEATS = 2
+# Trainings whose snapshots are kept, of 20 to 70 MB each at the largest settings of the page.
+KEPT = 6
+# Seconds after which a training that asked for no slice has been left.
+PATIENCE = 8.0
+
+
+class Person:
+    """One browser tab. Its training is forgotten with it."""
+
+
+@dataclass(eq=False)
+class Training:
+    """A training, and whether it is to go on.
+
+    Attributes:
+        trainer: what has been learned.
+        running: it takes the next slice as soon as it may.
+        number: of its start; smaller ones started before.
+        asked: when it last asked for a slice.
+    """
+
+    trainer: TaskTrainer
+    running: bool = False
+    number: int = 0
+    asked: float = 0.0
+
+
+class Trainings:
+    """Threads may share it.
+
+    Args:
+        seats: trainings that may run at once.
+        kept: trainings that are remembered; whichever was not looked at for the longest goes first.
+        patience: seconds.
+        clock: says how many seconds have passed.
+    """
+
+    def __init__(
+        self, seats: int = SEATS, kept: int = KEPT, patience: float = PATIENCE,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.seats, self.kept, self.patience = seats, kept, patience
+        self._clock = clock
+        # In the order in which they were looked at.
+        self._all: WeakKeyDictionary[Person, Training] = WeakKeyDictionary()
+        self._lock = threading.Lock()
+        self._started = 0
+
+    def begin(self, person: Person, config: TaskConfig) -> Training:
+        """A new training in the place of the person's last one; it does not run yet."""
+        training = Training(TaskTrainer(config))
+        with self._lock:
+            self._all.pop(person, None)
+            idle = [other for other, each in self._all.items() if not self._runs(each)]
+            self._all[person] = training
+            for other in idle[: max(0, len(self._all) - self.kept)]:
+                del self._all[other]
+        return training
+
+    def of(self, person: Person) -> Training | None:
+        """The person's training, which stands still if its page was left; None if it had to make room for others."""
+        with self._lock:
+            training = self._all.pop(person, None)
+            if training is not None:
+                self._all[person] = training
+                training.running = self._runs(training)
+            return training
+
+    def leave(self, person: Person) -> None:
+        """Forget the person's training."""
+        with self._lock:
+            self._all.pop(person, None)
+
+    def start(self, training: Training) -> None:
+        """Let it run as soon as there is a seat."""
+        with self._lock:
+            self._started += 1
+            training.running, training.number, training.asked = True, self._started, self._clock()
+
+    def has_seat(self, training: Training) -> bool:
+        """Whether a training may take its next slice: it is among the first that started, and are still at it."""
+        with self._lock:
+            training.asked = self._clock()
+            running = sorted(each.number for each in self._all.values() if self._runs(each))
+            return training.running and training.number in running[: self.seats]
+
+    def _runs(self, training: Training) -> bool:
+        return training.running and self._clock() - training.asked <= self.patience

@@ -1,0 +1,100 @@
+"""How the model goes on: the text, the probability of every piece written, and the attention of every head."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+
+from pages.ui import session
+from pages.ui.charts import matrix
+from pages.ui.charts.pieces import piece_strip, piece_table
+from pages.ui.charts.saving import save_every_head
+from pages.ui.components.attention_browser import attention_browser
+from pages.ui.components.html_export import send_export_parts
+from pages.ui.components.save_as import show_altair
+from pages.ui.language_model.copying_heads import copying_names
+from pages.ui.language_model.reading import PAGES, LanguageReading, read_beginning
+from pages.ui.lecture.figure import main_figure
+from pages.ui.params.language_model import TextHeadParams
+from pages.ui.prose import prose
+from pages.ui.text.captions import how_to_read, sharpest, telling, what_to_look_for
+from pages.ui.text.glossary import explain
+from pages.ui.text.markup import markdown, piece_label
+from pages.ui.text.python_lines import FROM_ZERO, continuation_lines
+from transformer.analysis.view import view_of
+from transformer.language_modelling.checkpoint import LoadedLanguageModel
+from transformer.languages import LANGUAGES, Languages
+from transformer.paths import LANGUAGE_MODEL
+
+# The model reads and writes one language.
+ENGLISH = Languages(LANGUAGES.source, LANGUAGES.source)
+
+
+def show_continuation(loaded: LoadedLanguageModel) -> None:
+    """The text, what was written with its probabilities, and the map of the chosen head."""
+    with st.container(gap="xsmall"):
+        reading = read_beginning(loaded)
+        show_written(reading)
+        show_probabilities(reading)
+        metrics = reading.metrics()
+        with main_figure():
+            choice = attention_browser(reading.trace, metrics, TextHeadParams, copying_names(loaded))
+    trace = reading.trace
+    view = view_of(trace, "decoder", words=choice.words, special=not choice.hide)
+    prose(
+        "lm_telling", telling(metrics, chosen=session.attention(of=TextHeadParams).chosen), pages=PAGES,
+        of=TextHeadParams,
+    )
+    st.markdown(what_to_look_for(view, choice.layer, choice.head), help=explain("entropy", "nats", "attention sink"))
+    prose("lm_sharpest", sharpest(metrics), pages=PAGES, of=TextHeadParams)
+    st.caption(
+        how_to_read(view, ENGLISH) + " The row of a piece decides what comes after it, so a head that matters for a "
+        "word shows it in the row before.",
+        help=explain("head", "query", "key", "attention weight"),
+    )
+    with st.expander("The probabilities of the pieces"):
+        st.dataframe(piece_table(*_written(reading)), hide_index=True)
+    with st.expander(f"The numbers of layer {choice.layer + 1}, head {choice.head + 1}"):
+        st.dataframe(matrix.cells(view, choice.layer, choice.head), hide_index=True, height=320)
+        st.markdown("**The same in Python**, with all digits")
+        folder = None if loaded.folder == LANGUAGE_MODEL else loaded.folder
+        lines = continuation_lines(trace, folder, choice.layer, choice.head)
+        st.code(lines, language="python", wrap_lines=True)
+        st.caption(FROM_ZERO + " These are the weights of pieces; “Words” merges pieces.")
+        save_every_head(trace, "lm")
+    send_export_parts(trace, "decoder", reading.metrics)
+
+
+def show_written(reading: LanguageReading) -> None:
+    """The beginning, what the model wrote after it, and how likely it finds that."""
+    continuation = reading.traced.continuation
+    text = continuation.text
+    spans = [piece.span for piece in continuation.pieces if piece.span is not None]
+    at = spans[0][0] if spans else len(text)
+    beginning, written = markdown(text[:at]), markdown(text[at:])
+    written = f"**{written}**" if written else "*(nothing: the end came first)*"
+    st.markdown(f"{beginning} {written}".strip())
+    count, total = len(continuation.pieces), continuation.log_prob
+    whole = "the model ended the text" if continuation.complete else "the text would go on"
+    how = reading.params.in_words
+    st.caption(
+        f"{how[:1].upper()}{how[1:]}: {count} {'piece' if count == 1 else 'pieces'} written, log-probability "
+        f"{total:.2f} nats, {total / count:.2f} a piece; {whole}.", help=explain("log-probability", "nats"),
+    )
+
+
+def show_probabilities(reading: LanguageReading) -> None:
+    """The probability of every piece written."""
+    trace = reading.trace
+    show_altair(
+        piece_strip([("probability", *_written(reading))]), "lm_written", "The probability of each piece written, "
+        "given all those before it; the numbers are in the table at the end of the page.",
+        sentence=f"Text: {trace.target_text}",
+    )
+
+
+def _written(reading: LanguageReading) -> tuple[list[str], np.ndarray]:
+    """Labels and log-probabilities of the pieces that were written."""
+    trace, count = reading.trace, len(reading.traced.ranks)
+    labels = [piece_label(piece, trace.target_text) for piece in trace.predicted_pieces[-count:]]
+    return labels, trace.log_probs[-count:].astype(np.float64)

@@ -1,0 +1,97 @@
+"""Heads that copy, found with random patterns: those of the previous piece, and induction heads."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+
+from pages.ui import inference, session
+from pages.ui.components.attention_browser import AlsoNamed
+from pages.ui.components.side_by_side import Map, side_by_side
+from pages.ui.language_model.reading import PAGES
+from pages.ui.lecture.figure import main_figure
+from pages.ui.params.language_model import CONTINUE, LanguageModelParams, TextHeadParams
+from pages.ui.prose import prose
+from pages.ui.text.glossary import explain
+from pages.ui.text.head_link import HeadLink
+from pages.ui.text.markup import markdown
+from transformer.errors import AtlasError
+from transformer.language_modelling.checkpoint import LoadedLanguageModel
+from transformer.language_modelling.head_scores import (
+    LENGTH,
+    NAMES,
+    PATTERNS,
+    THRESHOLD,
+    HeadScores,
+    copying_heads,
+)
+
+TITLES = {
+    "previous": "1. On the previous piece", "induction": "2. On what came after it before (induction)",
+    "duplicate": "3. On the same piece before",
+}
+
+
+def show_copying_heads(loaded: LoadedLanguageModel) -> None:
+    """The scores of every head as maps of layers and heads, and which of them have a name."""
+    st.markdown(
+        f"The model reads {PATTERNS} random patterns of {LENGTH} pieces, each **twice**. What comes next in the second "
+        "half can be known only by looking back at the first: a head of an earlier layer looks at the previous piece, "
+        "and an *induction head* then finds what came after the same piece before (Olsson et al. 2022).",
+        help=explain("induction head", "previous-piece head", "head"),
+    )
+    scores = scores_of_model(loaded)
+    if isinstance(scores, str):
+        st.warning(markdown(scores), icon=":material/edit:")
+        return
+    with main_figure("**Which heads copy?** The share of each head’s attention on one place, 0 to 1"):
+        side_by_side([_map(scores, name) for name in NAMES], "lm_copying", sentence="")
+    for name in NAMES:
+        prose(f"lm_named_{name}", named_heads(scores, name), pages=PAGES, of=TextHeadParams, opened=_going_on)
+    st.caption(
+        f"A head has the name where more than {THRESHOLD:.0%} of its attention, on average, is on that place. A click "
+        "on a head opens its map of the text."
+    )
+
+
+def _map(scores: HeadScores, name: str) -> Map:
+    values = getattr(scores, name)
+    layers, heads = values.shape
+    return Map(
+        TITLES[name], [f"layer {layer + 1}" for layer in range(layers)],
+        [f"head {head + 1}" for head in range(heads)], values, np.ones_like(values, dtype=bool), measure="share",
+        axes=("layer", "head"),
+    )
+
+
+def named_heads(scores: HeadScores, name: str) -> list[str | HeadLink]:
+    """A sentence: the heads that pass a score, best first; where none does, the one that is nearest."""
+    values = getattr(scores, name)
+    order = sorted(np.ndindex(*values.shape), key=lambda at: -values[at])
+    passed = [at for at in order if values[at] > THRESHOLD]
+    parts: list[str | HeadLink] = [f"“{NAMES[name]}”: "]
+    if not passed:
+        nearest = order[0]
+        link = HeadLink("decoder", *nearest)
+        return [*parts, "no head passes; the nearest is ", link, f" with {values[nearest]:.2f}."]
+    for number, at in enumerate(passed):
+        parts += [", " if number else "", HeadLink("decoder", *at), f" ({values[at]:.2f})"]
+    return [*parts, "."]
+
+
+def _going_on() -> None:
+    session.update(LanguageModelParams, part=CONTINUE)
+
+
+def scores_of_model(loaded: LoadedLanguageModel) -> HeadScores | str:
+    """The scores of all heads; where the model cannot read the patterns, one sentence that says why."""
+    try:
+        return inference.copying_scores(loaded)
+    except (AtlasError, ValueError) as error:
+        return f"This model cannot read the patterns: {error}."
+
+
+def copying_names(loaded: LoadedLanguageModel) -> AlsoNamed:
+    """The names of the heads that pass."""
+    scores = scores_of_model(loaded)
+    return {} if isinstance(scores, str) else copying_heads(scores)

@@ -1,0 +1,50 @@
+"""Which language model runs, and where: one of `transformer.available_models.language_model_folders`."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.ui import inference, session
+from pages.ui.bind import bind
+from pages.ui.params.language_model import LanguageModelParams
+from pages.ui.text.markup import markdown
+from transformer.available_models import OWN, language_model_folders
+from transformer.devices import available_devices
+from transformer.errors import AtlasError, CheckpointError
+from transformer.language_modelling.checkpoint import LoadedLanguageModel
+
+NONE = (
+    "There is no language model here: put the folder of one, trained with `python -m transformer.training` or a GPT-2 "
+    f"of Hugging Face's, into `{OWN}` and reload this page."
+)
+
+
+def language_model() -> LoadedLanguageModel:
+    """The chosen model on the chosen device; stops the page with one message if there is none that can be used."""
+    folders = language_model_folders()
+    if not folders:
+        st.info(NONE)
+        st.stop()
+    name = session.params(LanguageModelParams).model
+    folder = folders.get(name) or next(iter(folders.values()))
+    devices = available_devices()
+    device = st.session_state.get(session.DEVICE)
+    try:
+        if folder.problem:
+            raise CheckpointError(folder.problem)
+        return inference.load_language(device if device in devices else devices[0], folder.path)
+    except AtlasError as error:
+        st.error(markdown(str(error)), icon=":material/error:")
+        st.stop()
+
+
+def language_model_choice() -> None:
+    """Which one the page is about, where there are several."""
+    folders = list(language_model_folders())
+    if len(folders) < 2:
+        return
+    chosen = session.params(LanguageModelParams).model
+    st.selectbox(
+        "Model", folders, **bind(LanguageModelParams, "model", value=chosen if chosen in folders else folders[0]),
+        width=200, help="The language model that ships, and the folders of others in `models`.",
+    )

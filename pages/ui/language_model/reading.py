@@ -1,0 +1,127 @@
+"""A text that the language model has read, and what the parts of the page ask of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import streamlit as st
+
+from pages.ui import inference, session
+from pages.ui.components.attention_browser import at_telling_head
+from pages.ui.components.text_box import text_box
+from pages.ui.kinds import KindPage
+from pages.ui.language_model.settings import continuation_settings
+from pages.ui.params.attention import AttentionParams
+from pages.ui.params.language_model import ContinuationParams, LanguageModelParams, TextHeadParams
+from pages.ui.text.glossary import explain
+from pages.ui.text.markup import markdown
+from transformer.analysis.heads.metrics import HeadMetrics
+from transformer.decoding.settings import DecodingSettings
+from transformer.errors import AtlasError
+from transformer.language_modelling.checkpoint import LoadedLanguageModel
+from transformer.language_modelling.tracing import TracedContinuation
+from transformer.normalisation import valid
+from transformer.texts import MAX_PIECES
+from transformer.trace import Kind, Trace
+
+PAGES: Mapping[Kind, KindPage] = {
+    "decoder": KindPage("pages/language_model.py", "Language model", "every piece looks back"),
+}
+BEGINNINGS = (
+    "The old man went to the", "She said that she would never", "I was born in",
+    "One, two, three, four, five, one, two,", "",
+)
+NOTHING = "(nothing: the model begins by itself)"
+
+
+@dataclass(frozen=True)
+class LanguageReading:
+    """A beginning, and how the model goes on from it.
+
+    Attributes:
+        loaded: the model.
+        text: the beginning, as it was typed.
+        length: pieces that it may write.
+        params: that decide how it goes on, without what does not exist.
+    """
+
+    loaded: LoadedLanguageModel
+    text: str
+    length: int
+    params: ContinuationParams
+
+    @property
+    def traced(self) -> TracedContinuation:
+        """The continuation, with all that was computed for it.
+
+        Raises:
+            AtlasError: the beginning is too long; the message says what to do.
+        """
+        return inference.trace_continuation(self.loaded, *self._asked)
+
+    @property
+    def _asked(self) -> tuple[str, DecodingSettings, int, tuple[int, ...], frozenset[int]]:
+        params = self.params
+        return self.text, params.settings, self.length, params.forced, frozenset(params.suppressed)
+
+    @property
+    def trace(self) -> Trace:
+        """Of the model reading all of it."""
+        return self.traced.trace
+
+    def metrics(self, kind: Kind = "decoder") -> HeadMetrics:
+        """What every head does with the text."""
+        assert kind == "decoder", "a language model has no other kind"
+        return inference.continuation_metrics(self.loaded, *self._asked)
+
+    def choice(self) -> AttentionParams:
+        """The head that is shown: the one that somebody chose, else the telling one of the text."""
+        shape = self.trace.decoder.shape[:2]
+        return at_telling_head(session.attention("decoder", TextHeadParams), self.metrics()).within(*shape)
+
+
+def read_beginning(loaded: LoadedLanguageModel, *, settings: bool = True) -> LanguageReading:
+    """Draw the box of the beginning and go on from it; stops the page with one message if that cannot be done.
+
+    Args:
+        settings: draw those of the method, too.
+    """
+    asked = session.params(LanguageModelParams)
+    box, example = st.columns([10, 4], vertical_alignment="bottom")
+    with box:
+        text_box(
+            "beginning", asked.text, go_on_from, label=f"A beginning in English, up to {MAX_PIECES} pieces",
+            placeholder="Type a beginning, or nothing …", button="Go on", primary=True, asked=session.box_request(),
+            help=f"Piece: {explain('piece')}",
+        )
+    example.selectbox(
+        "or an example", BEGINNINGS, index=None, key="lm_example", on_change=_use_example, placeholder="Choose one …",
+        format_func=lambda text: text or NOTHING,
+    )
+    if settings:
+        continuation_settings()
+    tokenizer = loaded.tokenizer
+    params = session.params(ContinuationParams).within(tokenizer.size, tokenizer.symbols)
+    reading = LanguageReading(loaded, asked.text, asked.length, params)
+    try:
+        written = len(reading.traced.ranks)
+    except AtlasError as error:
+        st.warning(markdown(str(error)), icon=":material/edit:")
+        st.stop()
+    return replace(reading, params=replace(params, step=min(params.step, written - 1)))
+
+
+def go_on_from(typed: str) -> None:
+    """Callback of the box: what was forced, and what is pinned, belongs to the beginning before."""
+    session.update(LanguageModelParams, text=valid(typed))
+    session.store(session.params(ContinuationParams).for_another_beginning())
+    session.store_attention(session.attention(of=TextHeadParams).unpinned())
+
+
+def _use_example() -> None:
+    chosen = st.session_state.lm_example
+    if chosen in BEGINNINGS:
+        go_on_from(chosen)
+        session.refill_boxes()
+    st.session_state.lm_example = None

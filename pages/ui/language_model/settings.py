@@ -1,0 +1,48 @@
+"""How the model chooses its pieces: the method, and the numbers that it has."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.ui import session
+from pages.ui.bind import bind, bind_number
+from pages.ui.language_model.model import language_model_choice
+from pages.ui.model_picker import device_choice
+from pages.ui.params.language_model import ContinuationParams, LanguageModelParams
+from pages.ui.text.glossary import explain
+from transformer.decoding.settings import METHODS
+
+NAMES = {"greedy": "Greedy", "beam": "Beam", "sample": "Sampling"}
+# The numbers of each method: field, label, step of its box.
+NUMBERS = {
+    "greedy": (),
+    "beam": (("beam_size", "Beam size", 1), ("length_penalty", "Length penalty", 0.1)),
+    "sample": (
+        ("temperature", "Temperature", 0.1), ("top_k", "Top-k (0: all)", 1), ("top_p", "Top-p", 0.05),
+        ("seed", "Seed", 1),
+    ),
+}
+WORDS = {
+    "beam_size": "beam", "length_penalty": "length penalty", "temperature": "temperature", "top_k": "top-k",
+    "top_p": "top-p", "seed": "seed",
+}
+WIDTH = 130
+
+
+def continuation_settings() -> None:
+    """Draw them in one row, with how many pieces are written, and by which model on which device."""
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        st.segmented_control(
+            "How the next piece is chosen", METHODS, format_func=NAMES.__getitem__, required=True,
+            help=explain("greedy", "beam", "sampling"), **bind(ContinuationParams, "method"),
+        )
+        for name, label, step in NUMBERS[session.params(ContinuationParams).method]:
+            st.number_input(
+                label, step=step, width=WIDTH, help=explain(WORDS[name]), **bind_number(ContinuationParams, name)
+            )
+        st.number_input(
+            "Pieces, at most", step=1, width=WIDTH, help=explain("piece"), **bind_number(LanguageModelParams, "length")
+        )
+        with st.container(width=WIDTH):
+            device_choice()
+        language_model_choice()

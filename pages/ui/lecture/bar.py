@@ -1,0 +1,179 @@
+"""The lecturer's controls on every page: present it, collect it as a slide, show its QR code, go on by clicker."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Mapping
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+
+from pages.ui import session
+from pages.ui.components.bundle import component
+from pages.ui.kinds import head_title
+from pages.ui.lecture.qr_code import NO_CODE, full_address, local_only, qr_code
+from pages.ui.params.attention import AttentionParams
+from pages.ui.params.lecture import NO_SLIDE, LectureParams
+from pages.ui.params.lessons import LessonParams
+from pages.ui.params.slides import MOST_BYTES, Slide, Slides
+from pages.ui.params.switches import OffParams
+from pages.ui.text.markup import markdown
+
+KEY = "lecture"
+# The page of a slide that was asked for, until the run that goes there.
+OPENED = "_opened_slide"
+TOO_LONG = "This page was not added: its sentence is too long for an address."
+# Pages whose own buttons take a clicker's keys.
+STEPPED = ("lessons",)
+OF_ONE_HEAD = (
+    "encoder_attention", "masked_attention", "cross_attention", "decoding", "inside_a_layer", "change_attention",
+)
+
+draw_bar = component("lecture")
+
+
+def opened_page(page: str) -> str | None:
+    """The page of the slide that was asked for, if it is another one than `page`, which is open.
+
+    It is asked for until it is open: a run may be stopped by the next one before it has gone there.
+    """
+    if st.session_state.get(OPENED) == page:
+        del st.session_state[OPENED]
+    return st.session_state.get(OPENED)
+
+
+def show_slide(number: int | None, *, present: bool = True) -> None:
+    """Callback: show a slide, counted from 1; nothing where there is none.
+
+    Args:
+        present: in lecture mode.
+    """
+    params = session.params(LectureParams)
+    slide = params.shown(number or NO_SLIDE)
+    if slide is not None:
+        lecture = params.at(number or NO_SLIDE)
+        session.open_address(dict(slide.parameters), lecture if present else replace(lecture, lecture=False))
+        session.refill_boxes()
+        st.session_state[OPENED] = slide.page
+
+
+def lecture_bar(page: str, titles: Mapping[str, str], first: str) -> None:
+    """Draw it.
+
+    Args:
+        page: name of the open page's file.
+        titles: of all pages, by name.
+        first: name of the page whose address has no path.
+    """
+
+    def path(name: str) -> str:
+        return "" if name == first else name
+
+    def act() -> None:
+        sent = st.session_state[KEY].get("act")
+        if isinstance(sent, dict):
+            _act(sent, page)
+
+    params = session.params(LectureParams)
+    slides = params.slides
+    start = params.at(1).to_address()
+    with st.container(key="lecture_bar"):
+        draw_bar(
+            key=KEY, on_act_change=act, width="stretch",
+            data={
+                "lecture": params.lecture, "slide": params.slide, "stepped": page in STEPPED and bool(_lesson()),
+                "slides": [{"title": titles[slide.page], "text": _described(slide)} for slide in slides.slides],
+                "file": slides.to_file() if slides else "", "limit": MOST_BYTES, "problem": slides.problem,
+                "start": f"{path(slides.slides[0].page)}?{_query(slides.slides[0], start)}" if slides else "",
+                "code": _code(path(page), titles) if params.qr else None,
+            },
+        )
+    if slides.problem:
+        st.warning(markdown(slides.problem), icon=":material/edit:")
+
+
+def _act(sent: Mapping[str, Any], page: str) -> None:
+    """What was done in the browser; it may say anything."""
+    # Whatever is done next, what went wrong before was read.
+    params = session.params(LectureParams)
+    params = replace(params, slides=replace(params.slides, problem=""))
+    session.store(params)
+
+    def number(name: str) -> int:
+        value = sent.get(name)
+        return value if type(value) is int and abs(value) <= len(params.slides) else NO_SLIDE
+
+    def listed(slides: Slides) -> None:
+        session.store(params.with_slides(slides))
+
+    def add() -> None:
+        address = session.page_address()
+        if not address:
+            listed(replace(params.slides, problem=TOO_LONG))
+            return
+        listed(params.slides.added(Slide.of(page, address)))
+
+    def load() -> None:
+        text = sent.get("text")
+        slides = Slides.from_file(text if isinstance(text, str) else "")
+        # A file that cannot be read leaves what was collected.
+        listed(replace(params.slides, problem=slides.problem) if slides.problem else slides)
+
+    actions: dict[object, Callable[[], None]] = {
+        "present": lambda: session.update(LectureParams, lecture=True, qr=False),
+        "leave": lambda: session.update(LectureParams, lecture=False, qr=False),
+        "code": lambda: session.update(LectureParams, qr=not params.qr),
+        "open": lambda: show_slide(number("slide"), present=params.lecture),
+        "start": lambda: show_slide(1),
+        "move": lambda: listed(params.slides.moved(number("slide") - 1, number("by"))),
+        "remove": lambda: listed(params.slides.without(number("slide") - 1)),
+        "add": add, "load": load,
+    }
+    action = actions.get(sent.get("what") if isinstance(sent.get("what"), str) else None)
+    if action is not None:
+        action()
+
+
+def _described(slide: Slide) -> str:
+    """What a slide shows, so that a lecturer finds it in the list; its address has what other pages show too."""
+    address = dict(slide.parameters)
+    if slide.page in STEPPED:
+        # A lesson has a sentence of its own.
+        lesson = LessonParams.from_address(address)
+        return f"{lesson.id.replace('_', ' ')}, step {lesson.step + 1}" if lesson.id else ""
+    what = ""
+    if slide.page == "switch_heads_off":
+        what = _switched(OffParams.from_address(address))
+    elif slide.page in OF_ONE_HEAD:
+        choice = AttentionParams.from_address(address)
+        what = f"layer {max(choice.layer, 0) + 1}, head {max(choice.head, 0) + 1}" if choice.chosen else ""
+    return " · ".join(filter(None, [what, address[session.TEXT]]))
+
+
+def _switched(off: OffParams) -> str:
+    heads = off.heads.heads
+    if not heads:
+        return ""
+    named = head_title(*heads[0]) if len(heads) == 1 else f"{len(heads)} heads"
+    return f"{named} {'changed' if off.gate else 'off'}"
+
+
+def _lesson() -> str:
+    return session.params(LessonParams).id
+
+
+def _query(slide: Slide, more: Mapping[str, str]) -> str:
+    return str(Slide.of(slide.page, dict(slide.parameters) | dict(more))).partition("?")[2]
+
+
+def _code(path: str, pages: Container[str]) -> dict[str, str]:
+    """The QR code of what is shown, as a phone should show it; or one sentence that says why there is none."""
+    address = session.page_address()
+    if not address:
+        return {"problem": NO_CODE}
+    whole = full_address(
+        st.context.url or "", path, address | LectureParams(lecture=True).to_address(), pages)
+    image = qr_code(whole)
+    if image is None:
+        return {"problem": NO_CODE}
+    return {"image": image, "address": whole, "problem": local_only(whole)}

@@ -1,0 +1,55 @@
+"""The QR code of an address, for the phones in a hall. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+from ipaddress import ip_address
+from urllib.parse import urlencode, urlsplit
+
+import segno
+
+NO_CODE = "This page's address is too long for a QR code. Shorten its sentence."
+LOCAL = (
+    "Phones cannot reach “{host}”: to a phone, that is the phone. Start the app with "
+    "“attention-atlas --lecture{port}”, or without installation "
+    "“python -m transformer.command_line --lecture{port}”, and open the address that it prints."
+)
+# Of `streamlit run`, unless told otherwise.
+PORT = 8501
+
+
+def full_address(current: str, path: str, parameters: Mapping[str, str], pages: Container[str]) -> str:
+    """An address as it is typed.
+
+    Args:
+        current: what the browser has open: the app's own address or that of one of its pages.
+        path: of the page below the app's own address; empty for the first.
+        parameters: of the page.
+        pages: paths of all pages. `st.context.url` keeps the page's path when the address has parameters.
+    """
+    scheme, host, base, *_ = urlsplit(current)
+    base = base.rstrip("/")
+    folder, _, last = base.rpartition("/")
+    if last in pages:
+        base = folder
+    return f"{scheme}://{host}{base}/{path}?{urlencode(parameters, errors='replace')}"
+
+
+def local_only(address: str) -> str:
+    """One sentence that says what to do where only this computer can open an address; empty where others can."""
+    parts = urlsplit(address)
+    host = parts.hostname or ""
+    try:
+        local = ip_address(host).is_loopback or ip_address(host).is_unspecified
+    except ValueError:
+        local = host in ("", "localhost") or host.endswith(".localhost")
+    port = "" if parts.port in (None, PORT) else f" --server.port {parts.port}"
+    return LOCAL.format(host=host, port=port) if local else ""
+
+
+def qr_code(address: str) -> str | None:
+    """A QR code as the data URI of an SVG, black on white with the margin that it needs; None if it holds less."""
+    try:
+        return segno.make_qr(address, error="m").svg_data_uri(border=4, dark="#000000", light="#ffffff")
+    except segno.DataOverflowError:
+        return None

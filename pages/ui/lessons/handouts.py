@@ -1,0 +1,136 @@
+"""A lesson as one HTML file that needs neither a server nor a network: to print for students, or to click through."""
+
+from __future__ import annotations
+
+import base64
+import json
+from html import escape
+from math import isnan
+
+import numpy as np
+import pandas as pd
+
+from pages.ui import inference
+from pages.ui.components.attention_browser import browser_payload
+from pages.ui.components.bundle import script, style
+from pages.ui.components.html_export import POLICY, theme
+from pages.ui.lessons.figures import first_choice
+from pages.ui.lessons.measured import MeasuredStep, measured_step
+from pages.ui.lessons.tables import figure_table, without_maps
+from pages.ui.text.number_format import formatted
+from transformer.lessons.lesson import Lesson
+from transformer.translator import Translator
+
+WRITE = "Made with Attention Atlas. Every number was measured on its model {}."
+
+
+def sheet(lesson: Lesson, translator: Translator, *, answers: bool) -> str:
+    """A sheet to print: the questions over a table to fill in, or the same with what was measured.
+
+    Raises:
+        AtlasError: a step cannot be measured.
+    """
+    steps = [measured_step(translator, step) for step in lesson.steps]
+    blocks = []
+    for number, step in enumerate(steps, 1):
+        choices = "".join(f"<li>☐ {escape(choice)}</li>" for choice in step.question.choices)
+        own = step.step.sentence
+        sentence = f"<p class=sentence>{escape(own)}</p>" if own != lesson.sentence else ""
+        measured = f"<p class=answer>{escape(step.plain(step.step.reveal))}</p>" if answers else ""
+        blocks.append(
+            f"<section><h2>{number}.</h2>{sentence}<p>{escape(step.plain(step.step.look_for))}</p>"
+            f"<p><strong>{escape(step.plain(step.step.question))}</strong></p><ul>{choices}</ul>{measured}</section>"
+        )
+    rows = "".join(
+        f"<tr><th scope=row>{number}</th><td></td><td>{escape(_answer(step)) if answers else ''}</td></tr>"
+        for number, step in enumerate(steps, 1) if step.step.question
+    )
+    head = "<tr><th>Step</th><th>What I expect</th><th>What was measured</th></tr>"
+    table = f"<table><thead>{head}</thead><tbody>{rows}</tbody></table>"
+    name = "<p>Name: ____________________________</p>" if not answers else "<p>With the answers</p>"
+    return _document(lesson, f"{name}{''.join(blocks)}{table}")
+
+
+def lesson_file(lesson: Lesson, translator: Translator) -> str:
+    """The whole lesson, figures included; the answers open on a click.
+
+    Raises:
+        AtlasError: a step cannot be measured.
+    """
+    blocks, maps = [], []
+    for number, given in enumerate(lesson.steps, 1):
+        step = measured_step(translator, given)
+        figure = _figure(step, translator, maps)
+        choices = "".join(f"<li>{escape(choice)}</li>" for choice in step.question.choices)
+        after = step.step.show != "map"
+        blocks.append(
+            f"<section><h2>{number}.</h2><p class=sentence>{escape(given.sentence)}</p>"
+            f"<p>{escape(step.plain(given.look_for))}</p>{'' if after else figure}"
+            f"<p><strong>{escape(step.plain(given.question))}</strong></p><ul>{choices}</ul>"
+            f"<details><summary>What was measured</summary><p>{escape(step.plain(given.reveal))}</p>"
+            f"{figure if after else ''}</details></section>"
+        )
+    # A sentence may hold any text, also one that ends a script.
+    content = json.dumps(maps).replace("<", "\\u003c")
+    return _document(lesson, "".join(blocks), (
+        f"<script id=content type=application/json>{content}</script>"
+        f"<script type=module>{script('lesson_file')}</script>"
+    ))
+
+
+def _answer(step: MeasuredStep) -> str:
+    if step.step.guess:
+        return f"{formatted(step.question.number, 1)}{'%' if step.step.percent else ''}"
+    return step.question.choices[step.question.answer]
+
+
+def _figure(step: MeasuredStep, translator: Translator, maps: list[str]) -> str:
+    """HTML of a figure; an attention browser is a place for the data that is added to `maps`."""
+    if step.step.show == "map":
+        kind, trace = step.step.figure["kind"], step.evidence.trace()
+        metrics = inference.metrics(translator, trace.source_text, "", kind)
+        data = browser_payload(trace, metrics, first_choice(step, solved=False), quiet=bool(step.step.question))
+        maps.append(base64.b64encode(data).decode("ascii"))
+        return f"<div class=figure data-map={len(maps) - 1}></div>"
+    if step.step.show == "without":
+        return "".join(
+            f"<figure><figcaption>{escape(title)}</figcaption>{_map_table(rows, columns, values, mask)}</figure>"
+            for title, rows, columns, values, mask in without_maps(step.evidence, **step.step.figure)
+        )
+    table = figure_table(step)
+    return "" if table is None else _table(table)
+
+
+def _table(table: pd.DataFrame) -> str:
+    def written(value: object) -> str:
+        if isinstance(value, float):
+            return "" if isnan(value) else formatted(value, 3)
+        return "" if value is None else escape(str(value))
+
+    head = "".join(f"<th>{escape(name)}</th>" for name in table.columns)
+    rows = "".join(
+        "<tr>" + "".join(f"<td>{written(value)}</td>" for value in row) + "</tr>"
+        for row in table.itertuples(index=False)
+    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+
+
+def _map_table(rows: list[str], columns: list[str], values: np.ndarray, mask: np.ndarray) -> str:
+    shown = pd.DataFrame(
+        [[f"{value:.2f}" if seen else "masked" for value, seen in zip(*row, strict=True)]
+         for row in zip(values, mask, strict=True)]
+    )
+    shown.insert(0, "from", rows)
+    shown.columns = ["", *columns]
+    return f"<div class=wide>{_table(shown)}</div>"
+
+
+def _document(lesson: Lesson, body: str, scripts: str = "") -> str:
+    return (
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}"><title>{escape(lesson.title)}</title>'
+        f"<style>{theme()}{style('lesson_file')}</style><main><h1>{escape(lesson.title)}</h1>"
+        f"<p>{escape(lesson.summary)}</p><p class=sentence>{escape(lesson.sentence)}</p>{body}"
+        f"<footer>{WRITE.format(escape(lesson.model))}</footer>"
+        f"</main>{scripts}</html>"
+    )

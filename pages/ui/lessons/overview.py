@@ -1,0 +1,51 @@
+"""The list of all lessons, and what was done of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+from pages.ui import session
+from pages.ui.params.lessons import LessonParams
+from pages.ui.text.markup import markdown
+from transformer.errors import LessonError
+from transformer.languages import LANGUAGES
+from transformer.lessons.lesson import read_lesson
+from transformer.lessons.shelf import SHIPPED, lesson_files
+
+
+def show_overview() -> None:
+    """Lessons in order, those of the teacher below them."""
+    files = lesson_files()
+    params = session.params(LessonParams)
+    st.subheader("Lessons", anchor=False)
+    st.markdown(
+        "Short lessons, each building on the one before. Every step shows a figure of the real model, "
+        f"{LANGUAGES}, asks what you expect, and then measures it. "
+        + (f"**{len(params.done)} of {len(files)}** done." if params.done else "Begin with the first.")
+    )
+    shipped = [(name, path) for name, path in files.items() if path.parent == SHIPPED]
+    own = [(name, path) for name, path in files.items() if path.parent != SHIPPED]
+    _show_list(shipped, params)
+    if own:
+        st.subheader("From the folder “lessons”", anchor=False)
+        _show_list(own, params)
+
+
+def _show_list(files: list[tuple[str, Path]], params: LessonParams) -> None:
+    for number, (name, path) in enumerate(files, 1):
+        try:
+            lesson = read_lesson(path)
+        except (LessonError, OSError) as error:
+            st.warning(f"This lesson cannot be shown. {markdown(str(error))}", icon=":material/edit:")
+            continue
+        done = name in params.done
+        with st.container(border=True, horizontal=True, vertical_alignment="center"):
+            words = st.container()
+            words.markdown(f"**{number}. {markdown(lesson.title)}**  \n{markdown(lesson.summary)}")
+            st.button(
+                "Again" if done else "Start", key=f"lesson_open_{name}", width=110,
+                icon=":material/check:" if done else ":material/play_arrow:", help=f"{len(lesson.steps)} steps",
+                on_click=session.store, args=(params.at(name),),
+            )

@@ -1,0 +1,263 @@
+"""One step of a lesson: what to look for and a question on the left, the figure on the right."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from pages.ui import session
+from pages.ui.kinds import PAGES
+from pages.ui.lecture.bar import show_slide
+from pages.ui.lecture.figure import main_figure, presented
+from pages.ui.lessons.figures import first_choice, hidden, show_learning, show_map, show_table_figure, show_without
+from pages.ui.lessons.handouts import lesson_file, sheet
+from pages.ui.lessons.measured import MeasuredStep, measured_step
+from pages.ui.model_picker import load, several_models
+from pages.ui.params.lecture import LectureParams
+from pages.ui.params.lessons import SHOWN, LessonParams
+from pages.ui.params.model import ModelParams
+from pages.ui.text.markup import markdown
+from transformer.available_models import model_folder
+from transformer.errors import AtlasError
+from transformer.lessons.claims.ablation import KIND_NAMES
+from transformer.lessons.lesson import Lesson, Step, read_lesson
+from transformer.trace import Kind
+from transformer.translator import Translator
+
+# In a lecture: the widths of the words and of the figure, and beside the figures that are wide tables.
+LARGE, WIDE = (5, 7), (4, 8)
+WIDE_TABLES = ("translations", "needed")
+# The page that has no name in an address.
+FIRST = "translate"
+MOST_GUESS = 999_999.0
+
+
+def show_lesson(path: Path) -> None:
+    """The open step of a lesson, or one message that says why it cannot be shown."""
+    params = session.params(LessonParams)
+    try:
+        lesson = read_lesson(path)
+        folder = model_folder(lesson.model)
+    except (AtlasError, OSError) as error:
+        _refuse(error, params)
+        return
+    number = min(params.step, len(lesson.steps) - 1)
+    model = load(folder.path)
+    title = f"{markdown(lesson.title)} · {number + 1} of {len(lesson.steps)}"
+    if not presented():
+        head, back = st.columns([8, 2], vertical_alignment="center")
+        head.markdown(f"##### {title}")
+        if several_models():
+            head.caption(f"About the model {folder}, whichever is chosen on other pages.")
+        back.button(
+            "All lessons", icon=":material/list:", width="stretch", on_click=session.store, args=(params.at(""),)
+        )
+    try:
+        measured = measured_step(model, lesson.steps[number])
+        with main_figure(f"**{title}:** {markdown(lesson.steps[number].sentence)}"):
+            # A hall reads larger words, which need more of the width.
+            words, figure = (
+                st.columns(WIDE if measured.step.show in WIDE_TABLES else LARGE, gap="small") if presented()
+                else st.columns([4, 8], gap="large")
+            )
+        with figure:
+            done = _show_figure(measured, params, model)
+        with words, st.container(key="lesson_words"):
+            _show_words(measured, params, done, lesson.model)
+            _show_moves(lesson, number, params, done)
+        _show_more(lesson, measured, model)
+    except AtlasError as error:
+        _refuse(error, params)
+
+
+def _refuse(error: Exception, params: LessonParams) -> None:
+    st.warning(markdown(str(error)), icon=":material/edit:")
+    st.button("All lessons", key="lesson_back", on_click=session.store, args=(params.at(""),))
+
+
+def _show_figure(measured: MeasuredStep, params: LessonParams, model: Translator) -> bool:
+    """Draw it; returns whether the step's task is done."""
+    step = measured.step
+    done = step.next_when == "read" or bool(params.answer)
+    if hidden(measured, done=done):
+        with st.container(border=True, height=260, horizontal_alignment="center", vertical_alignment="center"):
+            st.markdown("The figure appears with the answer.")
+    elif step.show == "map":
+        did = show_map(measured, model, f"{params.id} {params.step}", solved=params.answer == SHOWN, done=done)
+        if did and not done:
+            # Kept in the address, so that the step stays done whatever is clicked next.
+            session.update(LessonParams, answer="1")
+            session.rewrite_address()
+            done = True
+    elif step.show == "without":
+        show_without(measured, done=done)
+    elif step.show == "learning":
+        show_learning(model.curve)
+    else:
+        show_table_figure(measured)
+    return done
+
+
+def _show_words(measured: MeasuredStep, params: LessonParams, done: bool, model: str) -> None:
+    step = measured.step
+    if not presented():
+        st.markdown(f"**Sentence:** {markdown(step.sentence)}")
+    st.markdown(measured.markdown(step.look_for))
+    if step.question:
+        st.markdown(f"**{markdown(measured.plain(step.question))}**")
+    if not done:
+        _ask(measured)
+        return
+    verdict = _verdict(measured, params.answer)
+    with st.container(border=True):
+        st.markdown(f"{verdict} {with_link(measured, measured.markdown(step.reveal), model)}".strip())
+        if not measured.finding.holds:
+            st.caption("On this model, what the lesson says here is not true; the numbers are this model's.")
+
+
+def _ask(measured: MeasuredStep) -> None:
+    """What is to be done before the reveal."""
+    step = measured.step
+    for number, choice in enumerate(measured.question.choices, 1):
+        st.button(
+            markdown(choice), key=f"lesson_choice_{number}", width="stretch", shortcut=str(number), on_click=_answer,
+            args=(str(number),),
+        )
+    if step.guess:
+        with (
+            st.form("lesson_guess", border=False),
+            st.container(horizontal=True, vertical_alignment="bottom", gap="small"),
+        ):
+            st.number_input(
+                "Your guess, in percent" if step.percent else "Your guess", key="lesson_number", min_value=0.0,
+                max_value=100.0 if step.percent else MOST_GUESS, value=None, step=1.0, format="%g",
+            )
+            st.form_submit_button("Measure", type="primary", on_click=_guess)
+
+
+def _answer(given: str) -> None:
+    session.update(LessonParams, answer=given)
+
+
+def _guess() -> None:
+    """Callback of the form; an empty box is no guess."""
+    number = st.session_state.get("lesson_number")
+    if number is not None:
+        given = LessonParams.checked("answer", f"{number:.3f}".rstrip("0").rstrip("."))
+        if given is not None:
+            _answer(given)
+
+
+def _verdict(measured: MeasuredStep, answer: str) -> str:
+    """Markdown: how the reader's answer compares."""
+    question = measured.question
+    if answer in ("", SHOWN) or not measured.step.question:
+        return ""
+    if measured.step.guess:
+        said, unit = float(answer), "%" if measured.step.percent else ""
+        return f"You said {said:g}{unit}."
+    if not answer.isdecimal() or not 1 <= int(answer) <= len(question.choices):
+        return ""
+    if int(answer) - 1 == question.answer:
+        return "Right."
+    return f"You said “{markdown(question.choices[int(answer) - 1])}”."
+
+
+def _show_moves(lesson: Lesson, number: int, params: LessonParams, done: bool) -> None:
+    last = number == len(lesson.steps) - 1
+    lecture = session.params(LectureParams)
+    # In a lecture, a lesson is followed by the next slide.
+    slide_before, slide_after = (lecture.neighbour(by) if lecture.lecture else None for by in (-1, 1))
+
+    def back() -> None:
+        if number == 0:
+            show_slide(slide_before)
+        else:
+            session.store(params.at(params.id, number - 1))
+
+    def on() -> None:
+        if last and slide_after is not None:
+            show_slide(slide_after)
+        else:
+            session.store(params.finished() if last else params.at(params.id, number + 1))
+
+    with st.container(horizontal=True):
+        if not done:
+            # A clicker, which cannot answer, goes on by being shown.
+            st.button(
+                "Show me", key="lesson_show", shortcut="PageDown" if presented() else None, on_click=_answer,
+                args=(SHOWN,),
+            )
+        st.button(
+            "Back", key="lesson_previous", disabled=number == 0 and slide_before is None, shortcut="PageUp",
+            on_click=back,
+        )
+        st.button(
+            ("Finish" if slide_after is None else "Next slide") if last else "Next", key="lesson_next", type="primary",
+            disabled=not done, shortcut="PageDown" if done or not lecture.lecture else None,
+            help=None if done else _wanted(lesson.steps[number]), on_click=on,
+        )
+
+
+def _wanted(step: Step) -> str:
+    """What must be done before the next step."""
+    return {
+        "answered": "First answer the question.", "row pinned": "First click a cell of the row.",
+        "head opened": "First click the head.", "read": "",
+    }[step.next_when]
+
+
+def _show_more(lesson: Lesson, measured: MeasuredStep, model: Translator) -> None:
+    """The page that shows more of it, and the lesson on paper."""
+    step = measured.step
+    with st.container(horizontal=True):
+        if step.address:
+            st.link_button(
+                "Explore this on its own page", page_address(measured, lesson.model), icon=":material/open_in_new:"
+            )
+        with st.popover("Print or download", icon=":material/print:"):
+            for label, make, name in (
+                ("Sheet for students, with an empty table", lambda: sheet(lesson, model, answers=False), "sheet"),
+                ("Sheet with the answers", lambda: sheet(lesson, model, answers=True), "answers"),
+                ("The whole lesson as one file, for offline use", lambda: lesson_file(lesson, model), "lesson"),
+            ):
+                st.download_button(
+                    label, make, file_name=f"{lesson.id}-{name}.html", mime="text/html", key=f"lesson_{name}",
+                    on_click="ignore", width="stretch",
+                )
+
+
+def with_link(measured: MeasuredStep, text: str, model: str) -> str:
+    """Markdown in which the head that the claim found is a link to it, beside the lesson.
+
+    Args:
+        text: markdown of a text of the step.
+        model: name of the one that the lesson is about.
+    """
+    step, values = measured.step, measured.finding.values
+    named: dict[str, Kind] = {name: kind for kind, name in KIND_NAMES.items()}
+    kind: Kind | None = named.get(str(values.get("kind")), step.parameters.get("kind", step.figure.get("kind")))
+    if kind is None or not {"layer", "head"} <= set(values):
+        return text
+    head = {"text": step.sentence, "layer": values["layer"], "head": values["head"]}
+    address = urlencode(head | ModelParams(model).to_address())
+    return re.sub(r"[Ll]ayer \*\*\d+\*\*\\?, head \*\*\d+\*\*", rf"[\g<0>]({PAGES[kind].address}?{address})", text)
+
+
+def page_address(measured: MeasuredStep, model: str) -> str:
+    """The page that a step names, with its sentence, its head and its row.
+
+    Args:
+        model: name of the one that the lesson is about.
+    """
+    page, _, own = measured.step.address.partition("?")
+    address = {"text": measured.step.sentence, **ModelParams(model).to_address()}
+    if measured.step.show == "map":
+        choice = first_choice(measured, solved=True)
+        address |= {name: text for name, text in choice.to_address().items() if name != "rows"}
+        if choice.rows:
+            address[f"{measured.step.figure['kind']}_rows"] = ".".join(map(str, choice.rows))
+    return f"/{'' if page == FIRST else page}?{urlencode(address)}" + (f"&{own}" if own else "")

@@ -1,0 +1,114 @@
+"""What a model loses by its attention: held-out losses of small models that were trained alike."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import altair as alt
+import pandas as pd
+import streamlit as st
+
+from pages.ui.charts.matrix import AXIS
+from pages.ui.charts.tables import show_table
+from pages.ui.components.save_as import show_altair
+from pages.ui.lecture.figure import main_figure
+from pages.ui.long_texts.names import NAMES, colour, shape
+from pages.ui.text.glossary import explain
+from transformer.config import LanguageModelAttention, LanguageModelConfig
+from transformer.language_modelling import cost
+from transformer.language_modelling.attention_losses import RecordedLosses, mean_and_spread
+from transformer.language_modelling.cost import ATTENTIONS
+from transformer.paths import ASSETS
+
+FILE = ASSETS / "attention_losses.json"
+
+
+@lru_cache(maxsize=1)
+def _recorded() -> RecordedLosses | None:
+    try:
+        return RecordedLosses.from_json(FILE.read_text(encoding="utf-8"))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def show_losses() -> None:
+    """A point a model, the table, and how they were trained."""
+    recorded = _recorded()
+    if recorded is None or not recorded.losses:
+        st.warning(
+            "What the three lose was not measured; `python -m transformer.training compare-attention` does that."
+        )
+        return
+    with main_figure("**Held-out loss of small models that differ in their attention alone**", says_losses(recorded)):
+        show_altair(
+            loss_chart(recorded), key="long_losses",
+            alt="Held-out loss of models with full, local and compressed attention; the table has the numbers.",
+            sentence="",
+        )
+    st.markdown(says_losses(recorded), help=explain("loss", "nats", "seed"))
+    show_table(loss_table(recorded), "long_loss_numbers", digits=3)
+    seeds = len({each.seed for each in recorded.losses})
+    caution = (
+        "One seed proves little: another one moves each number by some hundredths." if seeds == 1 else
+        f"Each was trained with {seeds} seeds, a point each; differences as small as those between seeds mean nothing."
+    )
+    st.caption(
+        f"Each model: {recorded.model}; {recorded.training}, the same texts in the same order, contexts of "
+        f"{recorded.context} pieces, blocks of {recorded.block}, {recorded.stride} pieces to a compressed key. "
+        f"Held out: {recorded.pieces:,} pieces of everyday sentences in any order, so that little depends on what is "
+        "far away; where a text hangs together over pages, local attention can lose more. "
+        f"{caution} Models this small and this shortly trained say which way it goes, not how far. On "
+        f"{recorded.machine}: `{recorded.command}`"
+    )
+
+
+def loss_table(recorded: RecordedLosses) -> pd.DataFrame:
+    """A row an attention."""
+    rows = []
+    for attention in ATTENTIONS:
+        models = recorded.of(attention)
+        if models:
+            held_out, spread = mean_and_spread([each.held_out for each in models])
+            rows.append({
+                "attention": NAMES[attention], "held-out loss, nats a piece": held_out, "farthest seed": spread,
+                "models": len(models), "parameters": models[0].parameters,
+                f"cells of {recorded.context} pieces": cells(recorded, attention),
+            })
+    return pd.DataFrame(rows)
+
+
+def cells(recorded: RecordedLosses, attention: LanguageModelAttention) -> int:
+    """Of one head that reads a whole context."""
+    config = LanguageModelConfig(
+        vocabulary=1, attention=attention, block=recorded.block, stride=recorded.stride, max_positions=recorded.context
+    )
+    return cost.cells(config, recorded.context)
+
+
+def loss_chart(recorded: RecordedLosses) -> alt.Chart:
+    """A point a model, a row an attention."""
+    table = pd.DataFrame([
+        {"attention": NAMES[each.attention], "loss": each.held_out, "seed": each.seed} for each in recorded.losses
+    ])
+    return alt.Chart(table).mark_point(size=220, filled=True, opacity=0.8).encode(
+        x=alt.X("loss:Q", title="held-out loss, nats a piece; to the left is better",
+                scale=alt.Scale(zero=False, padding=20), axis=alt.Axis(format=".2f", tickCount=6, **AXIS)),
+        y=alt.Y("attention:N", title=None, sort=list(NAMES.values()), axis=alt.Axis(**AXIS)),
+        tooltip=["attention:N", "seed:Q", alt.Tooltip("loss:Q", format=".3f")],
+        color=colour(legend=None), shape=shape(legend=None),
+    ).properties(height=230)
+
+
+def says_losses(recorded: RecordedLosses) -> str:
+    """What the numbers say, in a sentence."""
+    means: dict[LanguageModelAttention, float] = {
+        each: mean_and_spread([model.held_out for model in recorded.of(each)])[0]
+        for each in ATTENTIONS if recorded.of(each)
+    }
+    if "full" not in means:
+        return ""
+    others = [
+        f"{NAMES[each].lower()} {abs(mean - means['full']):.2f} {'more' if mean > means['full'] else 'less'}"
+        for each, mean in means.items() if each != "full"
+    ]
+    return f"Full attention has a held-out loss of {means['full']:.2f} nats a piece; {' and '.join(others)}."

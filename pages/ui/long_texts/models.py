@@ -1,0 +1,40 @@
+"""The small language models of the page, one of each attention."""
+
+from __future__ import annotations
+
+from pages.ui.inference import MODEL_LOCK, RUNS, settle
+from pages.ui.shared import SharedResults
+from transformer.config import LanguageModelAttention
+from transformer.language_modelling.attention_map import AttentionMap, map_of_text
+from transformer.language_modelling.checkpoint import LoadedLanguageModel, load_language_model
+from transformer.paths import ASSETS
+
+FOLDER = ASSETS / "long_texts"
+# Each takes about a megabyte.
+LOADED = SharedResults(limit=3, size=lambda model: 1)
+# Pieces that a map has room for: with more, a label does not fit beside its row.
+MOST_PIECES = 96
+
+
+@LOADED.remember("Loading the models …")
+def small_model(attention: LanguageModelAttention) -> LoadedLanguageModel:
+    """The model of an attention, on the CPU.
+
+    Raises:
+        CheckpointError: its folder is missing or damaged; the message says what to do.
+    """
+    loaded = load_language_model(FOLDER / attention, "cpu")
+    settle()
+    return loaded
+
+
+@RUNS.remember()
+def map_of(attention: LanguageModelAttention, text: str) -> AttentionMap:
+    """What the heads of the model of an attention look at in a text.
+
+    Raises:
+        AtlasError: the text cannot be read, or the model; the message says what to do.
+    """
+    loaded = small_model(attention)
+    with MODEL_LOCK:
+        return map_of_text(loaded.model, loaded.tokenizer, text, MOST_PIECES)

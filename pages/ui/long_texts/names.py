@@ -1,0 +1,31 @@
+"""What the three kinds of attention are called, and the colours that they have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import altair as alt
+
+from pages.ui.charts.matrix import LEGEND
+from pages.ui.charts.palette import SERIES
+from transformer.config import LanguageModelAttention
+
+NAMES: Mapping[LanguageModelAttention, str] = {"full": "Full", "local": "Local", "compressed": "Compressed"}
+COLOURS: Mapping[LanguageModelAttention, str] = {"full": SERIES[2], "local": SERIES[3], "compressed": SERIES[1]}
+# Which the colour-blind tell apart.
+SHAPES: Mapping[LanguageModelAttention, str] = {"full": "circle", "local": "square", "compressed": "triangle-up"}
+
+
+LEGEND_BELOW = alt.Legend(title=None, columns=3, **LEGEND)
+
+
+def colour(legend: alt.Legend | None = LEGEND_BELOW) -> alt.Color:
+    """The colours of marks whose column "attention" has the names."""
+    scale = alt.Scale(domain=list(NAMES.values()), range=list(COLOURS.values()))
+    return alt.Color("attention:N", scale=scale, legend=legend)
+
+
+def shape(legend: alt.Legend | None = LEGEND_BELOW) -> alt.Shape:
+    """The shapes of the same."""
+    scale = alt.Scale(domain=list(NAMES.values()), range=list(SHAPES.values()))
+    return alt.Shape("attention:N", scale=scale, legend=legend)

@@ -1,0 +1,104 @@
+"""The maps of the reader's own text: full, local and compressed attention, each drawn as what it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import streamlit as st
+
+from pages.ui import session
+from pages.ui.bind import bind
+from pages.ui.components.side_by_side import Map, side_by_side
+from pages.ui.components.text_box import text_box
+from pages.ui.lecture.figure import main_figure
+from pages.ui.long_texts.models import MOST_PIECES, map_of
+from pages.ui.long_texts.names import NAMES
+from pages.ui.params.long_texts import ALL, HEADS, LAYERS, MOST_CHARACTERS, LongTextsParams
+from pages.ui.text.glossary import explain
+from pages.ui.text.markup import markdown, piece_label
+from transformer.config import LanguageModelAttention
+from transformer.errors import AtlasError, TextError
+from transformer.language_modelling.attention_map import AttentionMap
+from transformer.language_modelling.cost import ATTENTIONS
+from transformer.normalisation import valid
+
+OWN_TEXT = "Tom bought a new dog. The dog likes to sleep in the kitchen. Tom is very happy."
+# What was typed and cannot stand in an address, so that the box still has it.
+TYPED = "_typed_long_text"
+
+
+def pick_map() -> None:
+    """The choice of an attention and of a head; beside the parts of the page, so that the maps begin higher."""
+    st.segmented_control(
+        "Attention", (ALL, *ATTENTIONS), required=True, label_visibility="collapsed",
+        format_func=lambda name: NAMES.get(name, "All three"), **bind(LongTextsParams, "attention"),
+    )
+    for name, count in (("layer", LAYERS), ("head", HEADS)):
+        st.selectbox(
+            name.capitalize(), range(count), format_func=lambda number, name=name: f"{name.capitalize()} {number + 1}",
+            width=95, label_visibility="collapsed", **bind(LongTextsParams, name),
+        )
+
+
+def show_maps() -> None:
+    """The box and the maps."""
+    params = session.params(LongTextsParams)
+    text = st.session_state.get(TYPED) or params.text or OWN_TEXT
+    text_box(
+        "long_text", text, _read, label=f"Text, up to {MOST_PIECES} pieces",
+        placeholder="Type two or three sentences …", button="Show its maps", primary=True,
+        help=f"Piece: {explain('piece')}",
+    )
+    shown: list[LanguageModelAttention] = [each for each in ATTENTIONS if params.attention in (ALL, each)]
+    try:
+        if len(text) > MOST_CHARACTERS:
+            raise TextError(
+                f"This text has {len(text):,} characters, and a map has room for {MOST_PIECES} pieces: shorten it."
+            )
+        maps: dict[LanguageModelAttention, AttentionMap] = {attention: map_of(attention, text) for attention in shown}
+    except AtlasError as error:
+        st.warning(markdown(str(error)), icon=":material/edit:")
+        return
+    with main_figure(says_sizes(maps), "Hatched cells are masked; rows look, columns are looked at"):
+        side_by_side(
+            [drawn(attention, found, text, params.layer, params.head) for attention, found in maps.items()],
+            "long_maps", sentence=f"Text: {text}",
+        )
+    st.markdown(says_sizes(maps), help=explain("attention weight", "mask", "key"))
+    st.caption(
+        "Each row is a piece that looks; its cells add up to 1. Hatched cells are masked: what comes later is never "
+        "seen, and with local attention nothing of another block, so that nothing is computed there. A column of "
+        "compressed attention holds three pieces, which a convolution has made one key and one value; until all three "
+        "are read, nobody sees it, so the first two rows look at nothing. The three models are small, trained on the "
+        "same texts."
+    )
+
+
+def _read(typed: str) -> None:
+    """Callback of the box."""
+    typed = valid(typed)
+    read = LongTextsParams.checked("text", typed)
+    session.update(LongTextsParams, text=read if read and read != OWN_TEXT else "")
+    # An empty box is no wish for the page's own text.
+    st.session_state[TYPED] = "" if read else typed or " "
+
+
+def drawn(attention: LanguageModelAttention, found: AttentionMap, text: str, layer: int, head: int) -> Map:
+    """The map of a head, as the component draws it."""
+    labels = [piece_label(piece, text) for piece in found.pieces]
+    columns = ["".join(labels[row] for row in held) for held in found.columns]
+    return Map(title_of(attention, found), labels, columns, found.weights[layer, head], found.allowed)
+
+
+def title_of(attention: LanguageModelAttention, found: AttentionMap) -> str:
+    """What stands above a map: its name and size."""
+    rows, columns = found.allowed.shape
+    return f"{NAMES[attention]}: {rows} × {columns}"
+
+
+def says_sizes(maps: Mapping[LanguageModelAttention, AttentionMap]) -> str:
+    """Markdown: how many cells the maps have."""
+    length = len(next(iter(maps.values())).pieces)
+    parts = [f"{NAMES[attention].lower()} {found.cells:,}" for attention, found in maps.items()]
+    return f"**{length} pieces; cells to compute in every head:** {', '.join(parts)}."
+

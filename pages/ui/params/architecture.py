@@ -1,0 +1,48 @@
+"""A configuration whose parameters are counted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pages.ui.params.fields import Params, flag, integer, one_of
+from transformer.config import CHOICES, NormPlacement, Positions, TiedEmbeddings, TransformerConfig
+
+
+@dataclass(frozen=True)
+class ArchitectureParams(Params, prefix="architecture_"):
+    """Sizes that decide the number of parameters; by default the base model of "Attention Is All You Need", table 3.
+
+    One vocabulary for both sides, as there is where embeddings are shared.
+    """
+
+    d_model: int = integer(512, 1, 4096)
+    heads: int = integer(8, 1, 64)
+    encoder_layers: int = integer(6, 1, 24)
+    decoder_layers: int = integer(6, 1, 24)
+    d_ff: int = integer(2048, 1, 16384)
+    vocabulary: int = integer(37_000, 1, 300_000)
+    tied: TiedEmbeddings = one_of(CHOICES["tied_embeddings"], "all")
+    norm: NormPlacement = one_of(CHOICES["norm"], "post")
+    positions: Positions = one_of(CHOICES["positions"])
+    output_bias: bool = flag()
+
+    def config(self) -> TransformerConfig:
+        """The configuration.
+
+        Raises:
+            ValueError: two values do not fit together; the message names both.
+        """
+        return TransformerConfig(
+            source_vocabulary=self.vocabulary, target_vocabulary=self.vocabulary, d_model=self.d_model,
+            heads=self.heads, encoder_layers=self.encoder_layers, decoder_layers=self.decoder_layers, d_ff=self.d_ff,
+            tied_embeddings=self.tied, norm=self.norm, positions=self.positions, output_bias=self.output_bias,
+        )
+
+    @classmethod
+    def of(cls, config: TransformerConfig) -> ArchitectureParams:
+        """The parameters of a configuration whose two vocabularies are equally large."""
+        return cls(
+            d_model=config.d_model, heads=config.heads, encoder_layers=config.encoder_layers,
+            decoder_layers=config.decoder_layers, d_ff=config.d_ff, vocabulary=config.target_vocabulary,
+            tied=config.tied_embeddings, norm=config.norm, positions=config.positions, output_bias=config.output_bias,
+        )

@@ -1,0 +1,118 @@
+"""Which head is shown, how, and which pieces are pinned: the same on every page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+from pages.ui.params.fields import Params, flag, index, integer, integers, matching, one_of
+from transformer.trace import Kind
+
+SCALES = (FIXED, EACH_HEAD, SQUARE_ROOT) = ("0 to 1", "each head its own", "square root")
+LOOKS = ("map", "lines")
+PALETTES = ("viridis", "cividis", "magma", "paper")
+MAX_THRESHOLD = 50
+# More layers, heads or pieces than any model here has.
+MAX_INDEX = 999
+# A layer or head that nobody has chosen.
+UNCHOSEN = -1
+
+
+def pins() -> tuple[int, ...]:
+    """A field of positions that are pinned; none by default."""
+    return integers((), 0, MAX_INDEX, count=MAX_INDEX)
+
+
+@dataclass(frozen=True)
+class AttentionParams(Params):
+    """One head, and how it is shown; numbers count from 0, as arrays do.
+
+    Attributes:
+        layer, head: which; UNCHOSEN for the telling one of the sentence.
+        words: pieces merged into words.
+        hide: start and end symbols hidden.
+        scale: of the colours, one of SCALES.
+        palette: one of PALETTES.
+        look: one of LOOKS.
+        threshold: weights below this number of hundredths are left out.
+        metric: name of the number shown below every head; empty for none.
+        rows, columns: positions of the pieces that are pinned in the kind of attention that is shown; `PinParams` has
+            those of every kind.
+        shift: alignments use the step that reads a piece, not the one that predicts it.
+    """
+
+    layer: int = index(MAX_INDEX, UNCHOSEN)
+    head: int = index(MAX_INDEX, UNCHOSEN)
+    words: bool = flag(True)
+    hide: bool = flag()
+    scale: str = one_of(SCALES)
+    palette: str = one_of(PALETTES)
+    look: str = one_of(LOOKS)
+    threshold: int = integer(0, 0, MAX_THRESHOLD)
+    metric: str = matching("([a-z][a-z0-9_]{0,29})?")
+    rows: tuple[int, ...] = pins()
+    columns: tuple[int, ...] = pins()
+    shift: bool = flag()
+
+    @property
+    def chosen(self) -> bool:
+        """Whether somebody chose the layer or the head; then the other one is the first, if nobody chose it."""
+        return self.layer != UNCHOSEN or self.head != UNCHOSEN
+
+    def within(self, layers: int, heads: int) -> Self:
+        """The same, limited to the layers and heads of a model."""
+        if not self.chosen:
+            return self
+        return replace(self, layer=min(max(self.layer, 0), layers - 1), head=min(max(self.head, 0), heads - 1))
+
+    def or_at(self, layer: int, head: int) -> Self:
+        """The same at a head, if nobody chose one."""
+        return self if self.chosen else replace(self, layer=layer, head=head)
+
+    def unchosen(self) -> Self:
+        """The same with no head chosen."""
+        return replace(self, layer=UNCHOSEN, head=UNCHOSEN)
+
+    def unpinned(self) -> Self:
+        """The same with nothing pinned."""
+        return replace(self, rows=(), columns=())
+
+    def pinned_within(self, queries: int, keys: int) -> Self:
+        """The same, without pins on positions that do not exist."""
+        return replace(
+            self, rows=tuple(row for row in self.rows if row < queries),
+            columns=tuple(column for column in self.columns if column < keys),
+        )
+
+    def for_another_sentence(self) -> Self:
+        return self.unpinned()
+
+    def for_another_translation(self) -> Self:
+        return self.unpinned()
+
+
+@dataclass(frozen=True)
+class PinParams(Params):
+    """Positions of the pieces that are pinned; they belong to a kind of attention and to its sentences."""
+
+    encoder_rows: tuple[int, ...] = pins()
+    encoder_columns: tuple[int, ...] = pins()
+    decoder_rows: tuple[int, ...] = pins()
+    decoder_columns: tuple[int, ...] = pins()
+    cross_rows: tuple[int, ...] = pins()
+    cross_columns: tuple[int, ...] = pins()
+
+    def of(self, kind: Kind) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Rows and columns that are pinned in a kind."""
+        return getattr(self, f"{kind}_rows"), getattr(self, f"{kind}_columns")
+
+    def pinned(self, kind: Kind, rows: tuple[int, ...], columns: tuple[int, ...]) -> PinParams:
+        """The same with other rows and columns of a kind."""
+        return replace(self, **{f"{kind}_rows": rows, f"{kind}_columns": columns})
+
+    def for_another_sentence(self) -> PinParams:
+        return PinParams()
+
+    def for_another_translation(self) -> PinParams:
+        """Only the encoder reads nothing of the translation."""
+        return PinParams(encoder_rows=self.encoder_rows, encoder_columns=self.encoder_columns)

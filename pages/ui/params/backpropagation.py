@@ -1,0 +1,39 @@
+"""What the page Backpropagation shows; layer and head are `AttentionParams`, the same on every page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+from pages.ui.params.fields import Params, decimal, integer, matching, one_of
+
+PARTS = (GRADIENTS, SIZES) = ("gradients", "sizes")
+QUANTITIES = (STREAM, NETWORK) = ("stream", "network")
+
+
+@dataclass(frozen=True)
+class BackpropagationParams(Params, prefix="backward_"):
+    """What the page shows.
+
+    Attributes:
+        part: of the page, one of PARTS.
+        stage: key of the gradient shown large; empty for the first.
+        row, column: of the number that is looked at, from 1; 0 for the largest.
+        step: whose loss it is, from 1; 0 for all.
+        smoothing: of the labels.
+        quantity: whose gradient's size is shown through the layers.
+    """
+
+    part: str = one_of(PARTS, former={"walk": GRADIENTS})
+    stage: str = matching("[a-z_.]{0,60}")
+    row: int = integer(0, 0, 100_000)
+    column: int = integer(0, 0, 100_000)
+    step: int = integer(0, 0, 1_000)
+    smoothing: float = decimal(0.0, 0.0, 0.9)
+    quantity: str = one_of(QUANTITIES)
+
+    def for_another_sentence(self) -> Self:
+        return replace(self, row=0, column=0, step=0)
+
+    def for_another_translation(self) -> Self:
+        return self.for_another_sentence()

@@ -1,0 +1,99 @@
+"""How the page Decoding step by step decodes, and what it shows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+from pages.ui.params.attention import MAX_INDEX
+from pages.ui.params.fields import Params, decimal, flag, index, integer, integers, one_of
+from transformer.decoding.settings import MAX_BEAM_SIZE, METHODS, MIN_TEMPERATURE, DecodingSettings, Method
+from transformer.vocabulary import OWN, Symbols
+
+SHOWS = ("head", "mean", "all")
+# Limits of the page: beyond them every piece is equally likely, or length alone decides.
+MAX_TEMPERATURE = 10.0
+MAX_LENGTH_PENALTY = 3.0
+# More pieces than any vocabulary here has; more nodes than any tree.
+MAX_ID = 999_999
+
+
+@dataclass(frozen=True)
+class DecodingParams(Params):
+    """How a translation is decoded, and what is shown of it.
+
+    Attributes:
+        step: from 0.
+        show: attention of one head, of the mean of all, or of every one: one of SHOWS.
+        method, beam_size, length_penalty, temperature, top_k, top_p, seed: of the settings.
+        forced: ids of the pieces that the translation begins with.
+        suppressed: ids that are never taken, in ascending order.
+        node: of the beam's tree, from 1; 0 for none.
+        search: the model decides, even where a translation was given.
+    """
+
+    step: int = index(MAX_INDEX)
+    show: str = one_of(SHOWS)
+    method: Method = one_of(METHODS)
+    beam_size: int = integer(4, 1, MAX_BEAM_SIZE, former="size")
+    length_penalty: float = decimal(0.6, 0.0, MAX_LENGTH_PENALTY, former="alpha")
+    # The model's own distribution, at 1, makes a model this small stray from the sentence.
+    temperature: float = decimal(0.7, MIN_TEMPERATURE, MAX_TEMPERATURE)
+    top_k: int = integer(0, 0, MAX_ID)
+    top_p: float = decimal(1.0, 0.01, 1.0)
+    seed: int = integer(1, 0, MAX_ID)
+    forced: tuple[int, ...] = integers((), 0, MAX_ID, count=MAX_INDEX, repeated=True)
+    suppressed: tuple[int, ...] = integers((), 0, MAX_ID, count=MAX_INDEX, former="never")
+    node: int = integer(0, 0, MAX_ID)
+    search: bool = flag()
+
+    @property
+    def settings(self) -> DecodingSettings:
+        """How pieces are chosen; those of other methods have their defaults, so that changing them decodes nothing."""
+        if self.method == "beam":
+            return DecodingSettings("beam", beam_size=self.beam_size, length_penalty=self.length_penalty)
+        if self.method == "sample":
+            return DecodingSettings(
+                "sample", temperature=self.temperature, top_k=self.top_k, top_p=self.top_p, seed=self.seed
+            )
+        return DecodingSettings(self.method)
+
+    @property
+    def free(self) -> bool:
+        """Whether nothing was asked for but a method: then a translation that was given is read as it is."""
+        return not (self.forced or self.suppressed or self.search)
+
+    @property
+    def in_words(self) -> str:
+        """How the translation is decoded, as the end of "This is from ..."."""
+        settings = self.settings
+        if settings.method == "beam":
+            parts = [f"a beam of {settings.beam_size}", f"length penalty {settings.length_penalty:g}"]
+        elif settings.method == "sample":
+            parts = [
+                f"sampling at temperature {settings.temperature:g}",
+                *([f"top-k {settings.top_k}"] if settings.top_k else []),
+                *([f"top-p {settings.top_p:g}"] if settings.top_p < 1 else []), f"seed {settings.seed}",
+            ]
+        else:
+            parts = ["greedy decoding"]
+        if self.forced:
+            parts.append(f"its first {len(self.forced)} pieces forced" if self.forced[1:] else "its first piece forced")
+        if self.suppressed:
+            parts.append(f"{len(self.suppressed)} {'pieces' if self.suppressed[1:] else 'piece'} banned")
+        return ", ".join(parts)
+
+    def for_another_sentence(self) -> Self:
+        return replace(self, step=0, forced=(), suppressed=(), node=0, search=False)
+
+    def for_another_translation(self) -> Self:
+        return self.for_another_sentence()
+
+    def within(self, vocabulary: int, symbols: Symbols = OWN) -> Self:
+        """The same with pieces that exist and can be written; nothing is forced after an end symbol."""
+        end = symbols.end
+        forced = self.forced[: self.forced.index(end) + 1] if end in self.forced else self.forced
+        if any(piece >= vocabulary or piece in symbols.never_predicted for piece in forced):
+            forced = ()
+        suppressed = tuple(sorted({piece for piece in self.suppressed if piece < vocabulary}))
+        return replace(self, forced=forced, suppressed=suppressed)

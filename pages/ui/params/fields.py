@@ -1,0 +1,214 @@
+"""URL parameters of a page: a frozen dataclass whose fields say what is valid and how a value reads in an address.
+
+Addresses and browsers are untrusted: a value that is not valid falls back to the default of its field.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import Field, dataclass, field, fields
+from typing import Any, ClassVar, Self
+
+INTEGER = re.compile(r"-?[0-9]{1,6}")
+DECIMAL = re.compile(r"-?[0-9]{1,6}(\.[0-9]{1,6})?")
+PARSE = "parse"
+LIMITS = "limits"
+FROM_ONE = "from one"
+FORMER = "former name"
+# Decimal places of a number in an address.
+PLACES = 6
+
+
+def one_of(options: tuple[str, ...], default: str | None = None, *, former: Mapping[str, str] | None = None) -> Any:
+    """A field that is one of some texts.
+
+    Args:
+        options: the texts.
+        default: one of them; None for the first.
+        former: texts that old addresses have, and what they are called now.
+    """
+    renamed = former or {}
+
+    def parse(text: str) -> str | None:
+        text = renamed.get(text, text)
+        return text if text in options else None
+
+    return parsed(options[0] if default is None else default, parse)
+
+
+def matching(pattern: str, default: str = "") -> Any:
+    """A field that is any text that matches a pattern."""
+    return parsed(default, lambda text: text if re.fullmatch(pattern, text) else None)
+
+
+def flag(default: bool = False) -> Any:
+    """A field that is on or off."""
+    return parsed(default, {"true": True, "false": False}.get)
+
+
+def integer(default: int, minimum: int, maximum: int, *, former: str | None = None) -> Any:
+    """A field that is a whole number.
+
+    Args:
+        former: the field's name in old addresses.
+    """
+    return parsed(default, lambda text: _integer(text, minimum, maximum), (minimum, maximum), former=former)
+
+
+def index(maximum: int, default: int = 0) -> Any:
+    """A field that counts from 0 in Python and from 1 in the address."""
+    return parsed(default, lambda text: _integer(text, 0, maximum), (0, maximum), from_one=True)
+
+
+def decimal(default: float, minimum: float, maximum: float, *, former: str | None = None) -> Any:
+    """A field that is a number.
+
+    Args:
+        former: the field's name in old addresses.
+    """
+
+    def parse(text: str) -> float | None:
+        return _within(float(text), minimum, maximum) if DECIMAL.fullmatch(text) else None
+
+    return parsed(default, parse, (minimum, maximum), former=former)
+
+
+def integers(
+    default: tuple[int, ...], minimum: int, maximum: int, *, count: int, repeated: bool = False,
+    former: str | None = None,
+) -> Any:
+    """A field of whole numbers.
+
+    Args:
+        count: at most this many.
+        repeated: whether one may occur twice; otherwise only its first occurrence counts.
+        former: the field's name in old addresses.
+    """
+
+    def parse(text: str) -> tuple[int, ...] | None:
+        parts = text.split(".")
+        if len(parts) > count or not all(map(INTEGER.fullmatch, parts)):
+            return None
+        numbers = tuple(map(int, parts)) if repeated else tuple(dict.fromkeys(map(int, parts)))
+        return numbers if all(minimum <= number <= maximum for number in numbers) else None
+
+    return parsed(default, parse, (minimum, maximum), former=former)
+
+
+def parsed(
+    default: Any, parse: Callable[[str], Any], limits: tuple[Any, Any] = (None, None), *, from_one: bool = False,
+    former: str | None = None,
+) -> Any:
+    """A field of any kind.
+
+    Args:
+        default: its value where an address has none, or one that is not valid. `str` of a value is how it reads in an
+            address, but for the types that `_text` knows.
+        parse: the value of a text; None if it is not valid.
+        limits: the smallest and the largest value of a number.
+        from_one: whether the address counts from 1 where Python counts from 0.
+        former: the field's name in old addresses.
+    """
+    return field(default=default, metadata={PARSE: parse, LIMITS: limits, FROM_ONE: from_one, FORMER: former})
+
+
+@dataclass(frozen=True)
+class Params:
+    """Base of the dataclasses; defining one registers it.
+
+    Fields are made by the functions above. A class names the prefix of its parameters: `class CompareParams(Params,
+    prefix="compare_")`.
+    """
+
+    PREFIX: ClassVar[str] = ""
+
+    def __init_subclass__(cls, *, prefix: str = "") -> None:
+        cls.PREFIX = prefix
+
+    @classmethod
+    def registered(cls) -> tuple[type[Params], ...]:
+        """All of them, those derived from others behind these."""
+        return tuple(found for own in cls.__subclasses__() for found in (own, *own.registered()))
+
+    @classmethod
+    def limits(cls, name: str) -> tuple[Any, Any]:
+        """The smallest and the largest value of a field that is a number."""
+        return cls._field(name).metadata[LIMITS]
+
+    @classmethod
+    def checked(cls, name: str, value: Any) -> Any:
+        """The value that a widget sent for a field, as untrusted as an address; None if it is not valid."""
+        return cls._field(name).metadata[PARSE](_text(tuple(value) if isinstance(value, list) else value))
+
+    @classmethod
+    def from_browser(cls, values: Any) -> Self:
+        """What a component sent: an object with a value for some of the fields."""
+        if not isinstance(values, Mapping):
+            return cls()
+        typed = [each for each in fields(cls) if each.name in values and _same_type(values[each.name], each.default)]
+        return cls._of({each.name: cls.checked(each.name, values[each.name]) for each in typed})
+
+    def to_address(self) -> dict[str, str]:
+        """Parameters of an address; defaults are left out."""
+        address = {}
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if value != each.default:
+                address[self.PREFIX + each.name] = _text(value + 1 if each.metadata[FROM_ONE] else value)
+        return address
+
+    @classmethod
+    def from_address(cls, address: Mapping[str, str]) -> Self:
+        """What the parameters of an address stand for."""
+        values = {}
+        for each in fields(cls):
+            names = [each.name, *([each.metadata[FORMER]] if each.metadata[FORMER] else [])]
+            text = next((address[cls.PREFIX + name] for name in names if cls.PREFIX + name in address), None)
+            values[each.name] = _parse(each, text)
+        return cls._of(values)
+
+    def for_another_sentence(self) -> Self:
+        """The same without what belongs to the sentence; called when another one is read."""
+        return self
+
+    def for_another_translation(self) -> Self:
+        """The same without what belongs to the translation; called when another one of the same sentence is read."""
+        return self
+
+    @classmethod
+    def _field(cls, name: str) -> Field:
+        return next(each for each in fields(cls) if each.name == name)
+
+    @classmethod
+    def _of(cls, values: Mapping[str, Any]) -> Self:
+        return cls(**{name: value for name, value in values.items() if value is not None})
+
+
+def _parse(each: Field, text: str | None) -> Any:
+    if text is not None and each.metadata[FROM_ONE]:
+        text = str(int(text) - 1) if INTEGER.fullmatch(text) else None
+    return None if text is None else each.metadata[PARSE](text)
+
+
+def _same_type(value: Any, default: Any) -> bool:
+    """Whether a value has the type of a default; JSON does not distinguish 2.0 from 2."""
+    if isinstance(default, tuple):
+        return isinstance(value, list | tuple) and all(type(one) is int for one in value)
+    return type(value) is type(default) or (isinstance(default, float) and type(value) is int)
+
+
+def _integer(text: str, minimum: int, maximum: int) -> int | None:
+    return _within(int(text), minimum, maximum) if INTEGER.fullmatch(text) else None
+
+
+def _within(number: Any, minimum: Any, maximum: Any) -> Any:
+    return number if minimum <= number <= maximum else None
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, tuple):
+        return ".".join(map(str, value))
+    if isinstance(value, float):
+        return str(round(value, PLACES))
+    return str(value).lower() if isinstance(value, bool) else str(value)

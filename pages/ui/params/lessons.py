@@ -1,0 +1,47 @@
+"""Which lesson is open, at which step, and which are done."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from pages.ui.params.fields import Params, index, matching, parsed
+from transformer.lessons.shelf import MOST_STEPS, lesson_files
+
+# The answer of somebody who asked to be shown.
+SHOWN = "shown"
+
+
+def _known(text: str) -> str | None:
+    return text if text in lesson_files() else None
+
+
+def _all_known(text: str) -> tuple[str, ...] | None:
+    names = tuple(dict.fromkeys(text.split(".")))
+    return names if names and all(map(_known, names)) else None
+
+
+@dataclass(frozen=True)
+class LessonParams(Params, prefix="lesson_"):
+    """What the page of lessons shows.
+
+    Attributes:
+        id: of the lesson that is open; empty for the list of all.
+        step: of the lesson.
+        answer: to the question of the step: the number of a choice, from 1, or the number that was guessed, or SHOWN;
+            in a step without a question SHOWN or any number says that it was done. Empty before.
+        done: ids of lessons that were finished.
+    """
+
+    id: str = parsed("", _known)
+    step: int = index(MOST_STEPS - 1)
+    answer: str = matching(rf"[0-9]{{1,6}}(\.[0-9]{{1,3}})?|{SHOWN}")
+    done: tuple[str, ...] = parsed((), _all_known)
+
+    def at(self, lesson: str, step: int = 0) -> LessonParams:
+        """The same at a step that has no answer yet."""
+        return replace(self, id=lesson, step=step, answer="")
+
+    def finished(self) -> LessonParams:
+        """Back at the list, with the open lesson done."""
+        done = self.done if self.id in self.done else (*self.done, self.id)
+        return LessonParams(done=done)

@@ -1,0 +1,37 @@
+"""What the page Long texts shows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pages.ui.params.fields import Params, index, matching, one_of
+from transformer.language_modelling.cost import ATTENTIONS
+
+PARTS = (MAP, COST, LOSS) = "map", "cost", "loss"
+ALL = "all"
+# What is drawn against the length: fields of `Cost`.
+QUANTITIES = (WEIGHTS, SECONDS, KEYS_AND_VALUES) = "weights", "seconds", "keys_and_values"
+# Of the models that ship.
+LAYERS, HEADS = 2, 2
+# Characters; a text that the maps have room for is shorter.
+MOST_CHARACTERS = 1_000
+
+
+@dataclass(frozen=True)
+class LongTextsParams(Params, prefix="long_"):
+    """What the page shows.
+
+    Attributes:
+        part: of the page, one of PARTS.
+        text: that somebody typed; empty for the page's own.
+        attention: whose map is shown; ALL for all of them side by side.
+        layer, head: of the map, from 0.
+        quantity: of the cost, one of QUANTITIES.
+    """
+
+    part: str = one_of(PARTS)
+    text: str = matching(f"(?s).{{1,{MOST_CHARACTERS}}}")
+    attention: str = one_of((ALL, *ATTENTIONS))
+    layer: int = index(LAYERS - 1)
+    head: int = index(HEADS - 1)
+    quantity: str = one_of(QUANTITIES)

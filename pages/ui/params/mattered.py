@@ -1,0 +1,54 @@
+"""What the page What mattered explains, and how."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+from pages.ui.params.attention import MAX_INDEX
+from pages.ui.params.decoding import MAX_ID
+from pages.ui.params.fields import Params, flag, integer, matching, one_of
+from transformer.attribution.attribution import METHODS, Method
+
+PARTS = (STRIP, WRITERS, AGREEMENT, SIDES, GUESS) = ("strip", "writers", "agreement", "sides", "guess")
+WHOLE = "whole"
+# Stands for no piece.
+NOTHING = -1
+
+
+@dataclass(frozen=True)
+class MatteredParams(Params, prefix="mattered_"):
+    """What the page shows.
+
+    Attributes:
+        part: of the page, one of PARTS.
+        explained: WHOLE for the whole translation, or the position of a predicted piece, from 1; empty lets the page
+            choose.
+        against: id of the candidate that was not taken; NOTHING for none.
+        pieces: columns are pieces instead of words.
+        slow: compute what takes long, although the sentence is long.
+        components: all components of the logit, not only the largest.
+        deletion: words are deleted one after the other, in the order of `method`.
+        method: one of METHODS.
+        guess: position of the guessed word's first piece, from 1; 0 for none.
+        revealed: the answers are carried out.
+    """
+
+    part: str = one_of(PARTS)
+    explained: str = matching(f"{WHOLE}|[1-9][0-9]{{0,2}}")
+    against: int = integer(NOTHING, NOTHING, MAX_ID)
+    pieces: bool = flag()
+    slow: bool = flag()
+    components: bool = flag()
+    deletion: bool = flag()
+    method: Method = one_of(tuple(METHODS), "frozen_gradient")
+    guess: int = integer(0, 0, MAX_INDEX)
+    revealed: bool = flag()
+
+    def for_another_sentence(self) -> Self:
+        return replace(
+            self, explained="", against=NOTHING, slow=False, deletion=False, guess=0, revealed=False
+        )
+
+    def for_another_translation(self) -> Self:
+        return replace(self, explained="", against=NOTHING)

@@ -1,0 +1,19 @@
+"""Which model all pages are about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pages.ui.params.fields import Params, matching
+from transformer.available_models import NAME, SHIPPED
+
+
+@dataclass(frozen=True)
+class ModelParams(Params):
+    """The model.
+
+    Attributes:
+        model: its name, which need not be one of `transformer.available_models.model_folders`.
+    """
+
+    model: str = matching(NAME.pattern, SHIPPED)

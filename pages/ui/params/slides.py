@@ -1,0 +1,168 @@
+"""Slides of a lecture: addresses of this app's own pages, as they are kept in an address and in a file.
+
+Both come from anywhere, so both are read as hostile: a list that is not valid becomes an empty one with one sentence
+that says what is wrong.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+import zlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from urllib.parse import parse_qsl, urlencode
+
+MOST_SLIDES = 60
+# Characters of one slide's address; `state.MAX_ADDRESS` keeps what is typed below it, percent signs and all.
+LONGEST = 12_000
+# Characters of the coded list: with the rest of an address, what servers and proxies accept as one line.
+LONGEST_CODE = 6_000
+MOST_BYTES = MOST_SLIDES * LONGEST
+PAGES = frozenset(path.stem for path in Path(__file__).parents[2].glob("*.py") if not path.stem.startswith("_"))
+ADDRESS = re.compile(r"([a-z_]+)\?([!-~]+)")
+# First line of a file, and the sign of a line that is left out.
+HEADING = "# Slides of Attention Atlas: a line each, in order. Lines that begin with # are left out."
+REMARK = "#"
+MOST_PARAMETERS = 200
+
+
+class SlidesError(ValueError):
+    """A list of slides that cannot be read; the message is one sentence that says why."""
+
+
+@dataclass(frozen=True)
+class Slide:
+    """A page of the app, and the parameters of its address."""
+
+    page: str
+    parameters: tuple[tuple[str, str], ...]
+
+    def __str__(self) -> str:
+        return f"{self.page}?{urlencode(self.parameters, errors='replace')}"
+
+    @classmethod
+    def of(cls, page: str, address: Mapping[str, str]) -> Slide:
+        """A page with the parameters of its address."""
+        return cls(page, tuple(address.items()))
+
+    @classmethod
+    def read(cls, line: str) -> Slide:
+        """What a line stands for, without a host: a list made elsewhere leads nowhere else.
+
+        Raises:
+            SlidesError: it is no page of this app.
+        """
+        found = ADDRESS.fullmatch(line) if len(line) <= LONGEST else None
+        if found is None or found[1] not in PAGES:
+            raise SlidesError(f"“{_short(line)}” is not a page of this app")
+        try:
+            parameters = dict(parse_qsl(found[2], strict_parsing=True, max_num_fields=MOST_PARAMETERS, errors="strict"))
+        except ValueError as error:
+            raise SlidesError(f"“{_short(line)}” is not an address") from error
+        if not parameters.get("text"):
+            raise SlidesError(f"“{_short(line)}” has no sentence (text=…)")
+        return cls.of(found[1], parameters)
+
+
+@dataclass(frozen=True)
+class Slides:
+    """A list of them; `str` is how it reads in an address.
+
+    Attributes:
+        slides: in their order.
+        problem: one sentence that says why a list that was given could not be read. It makes no difference: a list that
+            was refused is as good as none.
+    """
+
+    slides: tuple[Slide, ...] = ()
+    problem: str = field(default="", compare=False)
+
+    def __len__(self) -> int:
+        return len(self.slides)
+
+    def __str__(self) -> str:
+        packed = zlib.compress("\n".join(map(str, self.slides)).encode("ascii"), level=9)
+        return base64.urlsafe_b64encode(packed).decode("ascii").rstrip("=")
+
+    def to_file(self) -> str:
+        """The list as a file that can be edited by hand."""
+        return "\n".join([HEADING, *map(str, self.slides), ""])
+
+    @classmethod
+    def from_address(cls, code: str) -> Slides:
+        """The list of an address."""
+        try:
+            return cls._of(_unpacked(code).split("\n"))
+        except SlidesError as error:
+            return cls(problem=f"The slides of this address were left out: {error}.")
+
+    @classmethod
+    def from_file(cls, text: str) -> Slides:
+        """The list of a file."""
+        try:
+            if len(text) > MOST_BYTES:
+                raise SlidesError("it is too large to be a list of slides")
+            lines = (line.strip() for line in text.removeprefix("\ufeff").splitlines())
+            return cls._of(line for line in lines if line and not line.startswith(REMARK))._fitting()
+        except SlidesError as error:
+            return cls(problem=f"This file was not loaded: {error}.")
+
+    def added(self, slide: Slide) -> Slides:
+        """The same with a slide at the end; with a problem where there is no room for it."""
+        return self._changed((*self.slides, slide), "This slide was not added")
+
+    def moved(self, at: int, by: int) -> Slides:
+        """The same with a slide, counted from 0, moved up or down; within the list."""
+        if not 0 <= at < len(self.slides):
+            return self
+        others = [*self.slides[:at], *self.slides[at + 1:]]
+        others.insert(min(max(at + by, 0), len(others)), self.slides[at])
+        return self._changed(tuple(others), "This slide was not moved")
+
+    def without(self, at: int) -> Slides:
+        """The same without a slide, counted from 0."""
+        return Slides(self.slides[:at] + self.slides[at + 1:]) if 0 <= at < len(self.slides) else self
+
+    def _changed(self, slides: tuple[Slide, ...], problem: str) -> Slides:
+        try:
+            if len(slides) > MOST_SLIDES:
+                raise SlidesError(f"a list has at most {MOST_SLIDES}")
+            return Slides(slides)._fitting()
+        except SlidesError as error:
+            return replace(self, problem=f"{problem}: {error}.")
+
+    def _fitting(self) -> Slides:
+        if any(len(str(slide)) > LONGEST for slide in self.slides) or len(str(self)) > LONGEST_CODE:
+            raise SlidesError("the list no longer fits in an address; shorten its sentences, or make two lists")
+        return self
+
+    @classmethod
+    def _of(cls, lines: Iterable[str]) -> Slides:
+        listed = list(lines)
+        if not listed:
+            raise SlidesError("there is no slide in it")
+        if len(listed) > MOST_SLIDES:
+            raise SlidesError(f"a list has at most {MOST_SLIDES} slides, and this one has {len(listed):,}")
+        return cls(tuple(map(Slide.read, listed)))
+
+
+def _unpacked(code: str) -> str:
+    """The text of a coded list; what unpacks to more than a list can be is not unpacked to its end."""
+    if len(code) > LONGEST_CODE or not re.fullmatch("[A-Za-z0-9_-]+", code):
+        raise SlidesError("they are cut off or were changed; copy the whole address again")
+    unpacker = zlib.decompressobj()
+    try:
+        packed = base64.urlsafe_b64decode(code + "=" * (-len(code) % 4))
+        text = unpacker.decompress(packed, MOST_BYTES)
+        if not unpacker.eof:
+            raise SlidesError("they are cut off, or too many")
+        return text.decode("ascii")
+    except (binascii.Error, zlib.error, UnicodeDecodeError) as error:
+        raise SlidesError("they are cut off or were changed; copy the whole address again") from error
+
+
+def _short(line: str) -> str:
+    return line if len(line) <= 60 else f"{line[:60]}…"

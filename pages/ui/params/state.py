@@ -1,0 +1,68 @@
+"""What the pages show, as one value, and the address that stands for it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from pages.ui.params.fields import Params
+from pages.ui.params.lecture import LectureParams
+from transformer.paths import ASSETS
+
+# Names in the address.
+TEXT = "text"
+TARGET = "target"
+# Characters of a text that an address can hold; a text that can be translated is never this long.
+MAX_ADDRESS = 4_000
+EXAMPLES: tuple[str, ...] = tuple(json.loads((ASSETS / "examples.json").read_text(encoding="utf-8")))
+P = TypeVar("P", bound=Params)
+
+
+@dataclass(frozen=True)
+class State:
+    """What the pages show.
+
+    Attributes:
+        text: the sentence.
+        target: the translation that is read instead of the model's own; empty for none.
+        params: the URL parameters of every page.
+    """
+
+    text: str = EXAMPLES[0]
+    target: str = ""
+    params: Mapping[type[Params], Params] = field(default_factory=lambda: {cls: cls() for cls in Params.registered()})
+
+    def with_params(self, *values: Params) -> State:
+        """The same with other parameters of some pages."""
+        return replace(self, params={**self.params, **{type(value): value for value in values}})
+
+    def of(self, cls: type[P]) -> P:
+        """The URL parameters of a page."""
+        value = self.params.get(cls)
+        return value if isinstance(value, cls) else cls()
+
+    def each(self, change: Callable[[Params], Params]) -> State:
+        """The same with every page's parameters changed."""
+        return self.with_params(*map(change, self.params.values()))
+
+    def to_address(self) -> dict[str, str]:
+        """Parameters of an address; defaults are left out, and so is all of a text that is too long for one."""
+        return self.page_address() | self.of(LectureParams).to_address()
+
+    def page_address(self) -> dict[str, str]:
+        """The same for the page alone, without the lecture that it is shown in."""
+        address = {TEXT: self.text, **({TARGET: self.target} if self.target else {})}
+        for cls, value in self.params.items():
+            if cls is not LectureParams:
+                address |= value.to_address()
+        return address if sum(map(len, address.values())) <= MAX_ADDRESS else {}
+
+    @classmethod
+    def from_address(cls, address: Mapping[str, str]) -> State:
+        """What an address stands for; it has a text."""
+        return cls(
+            address[TEXT], address.get(TARGET, ""),
+            {params: params.from_address(address) for params in Params.registered()},
+        )

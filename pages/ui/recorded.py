@@ -1,0 +1,104 @@
+"""Numbers over many sentences that a command has recorded; shown only if they are of the loaded model."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Generic, Protocol, TypeVar
+
+from transformer.ablation.quality import RemovalQuality
+from transformer.ablation.statistics import ImportanceStatistics
+from transformer.analysis.heads.gallery import Gallery
+from transformer.analysis.heads.statistics import Statistics
+from transformer.attribution.statistics import AgreementStatistics
+from transformer.available_models import SENTENCES
+from transformer.paths import ASSETS, MODEL
+from transformer.translator import Translator
+
+
+class Recorded(Protocol):
+    """What a command writes names the model that it is of (`Translator.version`)."""
+
+    @property
+    def model(self) -> str: ...
+
+    def to_json(self) -> str: ...
+
+
+Record = TypeVar("Record", bound=Recorded)
+
+
+@dataclass(frozen=True)
+class Recording(Generic[Record]):
+    """A file that a command writes.
+
+    Attributes:
+        path: of the file.
+        read: makes a record of its text.
+        command: writes it.
+    """
+
+    path: Path
+    read: Callable[[str], Record]
+    command: str
+
+    def beside(self, translator: Translator) -> Recording[Record]:
+        """The same file of a model: of the one that ships in assets/, of another one in its own folder."""
+        folder = translator.folder
+        if folder is None or folder == MODEL:
+            return self
+        command = self.command.replace("assets/", f"{shlex.quote(str(folder))}/")
+        options = f" --model {shlex.quote(str(folder))}"
+        if (folder / SENTENCES).is_file() and "--data" not in command:
+            options += f" --sentences {shlex.quote(str(folder / SENTENCES))}"
+        return replace(self, path=folder / self.path.name, command=command + options)
+
+    def of_model(self, version: str) -> Record | None:
+        """The record; None if there is none, or it is of another model.
+
+        Args:
+            version: of the translator.
+        """
+        try:
+            found: Record | None = _read(self, self.path.stat().st_mtime_ns)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            # There is none, or what stands there is something else.
+            return None
+        return found if found is not None and found.model == version else None
+
+    def missing(self, what: str) -> str:
+        """Markdown: the line that stands where numbers of the loaded model are missing."""
+        return f"{what} not measured for this model. To measure it, run `{self.command}`."
+
+
+# Not `st.cache_resource`, which any browser can empty.
+@lru_cache(maxsize=32)
+def _read(recording: Recording[Any], changed: int) -> Any:
+    """The record of a file that was last changed at a time."""
+    return recording.read(recording.path.read_text(encoding="utf-8"))
+
+
+STATISTICS = Recording(
+    ASSETS / "head_statistics.json", Statistics.from_json,
+    "python -m transformer.analysis measure --output assets/head_statistics.json",
+)
+GALLERY = Recording(
+    ASSETS / "head_gallery.json", Gallery.from_json,
+    "python -m transformer.analysis gallery --output assets/head_gallery.json",
+)
+IMPORTANCE = Recording(
+    ASSETS / "head_importance.json", ImportanceStatistics.from_json,
+    "attention-atlas importance --output assets/head_importance.json",
+)
+REMOVAL = Recording(
+    ASSETS / "head_removal.json", RemovalQuality.from_json,
+    "attention-atlas removal --data dev.tsv.gz --importance assets/head_importance.json --every 16 "
+    "--output assets/head_removal.json",
+)
+AGREEMENT = Recording(
+    ASSETS / "method_agreement.json", AgreementStatistics.from_json,
+    "attention-atlas agreement --output assets/method_agreement.json",
+)

@@ -1,0 +1,1 @@
+"""Readers' text, labels and numbers in words."""

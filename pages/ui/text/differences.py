@@ -1,0 +1,46 @@
+"""Two texts with their differences marked."""
+
+from __future__ import annotations
+
+import re
+from difflib import SequenceMatcher
+
+from pages.ui.text.markup import markdown
+
+# Words, and each sign of punctuation and each gap by itself.
+WORD = re.compile(r"\w+|\s+|[^\w\s]")
+
+
+def marked_words(old: str, new: str) -> tuple[str, str]:
+    """Markdown of two texts, where the words that the other one has not are marked."""
+    words = WORD.findall(old), WORD.findall(new)
+    marked: tuple[list[str], list[str]] = ([], [])
+    for operation, *ends in SequenceMatcher(None, *words, autojunk=False).get_opcodes():
+        for side, (start, end) in enumerate((ends[:2], ends[2:])):
+            text = "".join(words[side][start:end])
+            shown = markdown(text)
+            if shown and operation != "equal":
+                shown = f":orange-background[**{shown}**]"
+            # Spaces stay, outside of the mark.
+            before, after = (" " if text[edge : edge + 1 or None].isspace() else "" for edge in (0, -1))
+            marked[side].append(before + shown + (after if shown else ""))
+    return "".join(marked[0]).strip(), "".join(marked[1]).strip()
+
+
+def merged_words(old: str, new: str) -> str:
+    """Markdown of the new text, its new words marked, and those of the old one that are gone struck out."""
+    words = WORD.findall(old), WORD.findall(new)
+    parts = []
+    for operation, start, end, first, last in SequenceMatcher(None, *words, autojunk=False).get_opcodes():
+        gone, added = markdown("".join(words[0][start:end])), markdown("".join(words[1][first:last]))
+        if operation == "equal":
+            parts.append(added)
+            continue
+        parts += [f":gray[~~{gone}~~]"] if gone else []
+        parts += [f":orange-background[**{added}**]"] if added else []
+    return _closed(" ".join(parts))
+
+
+def _closed(text: str) -> str:
+    """Without the space before a sign of punctuation, which is escaped."""
+    return re.sub(r" +(?=\\[,.!?;:])", "", text)

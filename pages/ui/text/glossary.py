@@ -1,0 +1,138 @@
+"""The technical words of the app, explained once: for help texts, and for docs/glossary.md.
+
+python -m pages.ui.text.glossary > docs/glossary.md
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import transformer.trace
+from transformer.paths import ASSETS
+
+FILE = ASSETS / "glossary.toml"
+# A row of the tables in the docstring of transformer/trace.py: name, shape, what it is.
+ARRAY = re.compile(r"^([a-zA-Z_]+) +(\[[^]]*\]) *(.*)$", re.MULTILINE)
+INTRODUCTION = """\
+# Glossary
+
+Written from `assets/glossary.toml`, which the app's help texts come from as well, by
+`python -m pages.ui.text.glossary > docs/glossary.md`.
+"""
+ARRAYS = """\
+## The arrays of a trace
+
+What Hugging Face (outputs of an encoder-decoder model) and TransformerLens (hooks of `HookedEncoderDecoder`) call the
+arrays of `transformer.Trace`. Theirs have a batch dimension in front, and each layer has its own, numbered from 0
+(LAYER); a trace stacks them. KIND is `encoder`, `decoder` or `cross`; the letters of the shapes are those of
+`transformer/trace.py`.
+
+| ours | shape | Hugging Face | TransformerLens |
+|---|---|---|---|
+"""
+
+
+@dataclass(frozen=True)
+class Term:
+    """A technical word.
+
+    Attributes:
+        name: as the app writes it.
+        text: one or two plain sentences.
+        also: other words for it.
+    """
+
+    name: str
+    text: str
+    also: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Array:
+    """An array of the trace, and what other libraries call it."""
+
+    name: str
+    hugging_face: str
+    transformer_lens: str
+
+
+@dataclass(frozen=True)
+class Glossary:
+    """All of it: terms by the title of their group, and arrays."""
+
+    groups: dict[str, tuple[Term, ...]]
+    arrays: tuple[Array, ...]
+
+
+@cache
+def glossary() -> Glossary:
+    """What assets/glossary.toml says."""
+    content = tomllib.loads(FILE.read_text(encoding="utf-8"))
+    return Glossary(
+        {group["title"]: tuple(Term(**term) for term in group["term"]) for group in content["group"]},
+        tuple(Array(**array) for array in content["array"]),
+    )
+
+
+def explain(*names: str) -> str:
+    """Markdown for a `help=`: one word's explanation; several words' each in a paragraph that begins with the word.
+
+    Args:
+        names: terms, or other words for them.
+
+    Raises:
+        KeyError: the glossary has no such word.
+    """
+    terms = _by_word()
+    if len(names) == 1:
+        return terms[names[0]].text
+    return "\n\n".join(f"**{name[0].upper()}{name[1:]}:** {terms[name].text}" for name in names)
+
+
+def explain_words_of(text: str) -> str | None:
+    """Markdown for a `help=`: the terms that occur in a text, such as a title; None if there is none."""
+    # A term that goes by several words is explained once, under the longest.
+    found = {term.name: word for word, term in sorted(_by_word().items(), key=_length) if _occurs(word, text)}
+    return explain(*found.values()) if found else None
+
+
+def document() -> str:
+    """docs/glossary.md."""
+    parts = [INTRODUCTION]
+    for title, terms in glossary().groups.items():
+        parts.append(f"## {title}\n")
+        parts += [f"**{term.name}**{_also(term)}: {term.text}\n" for term in terms]
+    shapes = {name: shape for name, shape, _ in ARRAY.findall(transformer.trace.__doc__ or "")}
+    rows = [
+        f"| `{array.name}` | {shapes[array.name]} | {array.hugging_face} | {array.transformer_lens} |"
+        for array in glossary().arrays
+    ]
+    return "\n".join([*parts, ARRAYS + "\n".join(rows)]) + "\n"
+
+
+def _length(entry: tuple[str, Term]) -> int:
+    return len(entry[0])
+
+
+def _occurs(word: str, text: str) -> bool:
+    plural = f"{re.escape(word[:-1])}(y|ies)" if word.endswith("y") else f"{re.escape(word)}s?"
+    return re.search(rf"\b{plural}\b", text, flags=re.IGNORECASE) is not None
+
+
+@cache
+def _by_word() -> dict[str, Term]:
+    return {word: term for group in glossary().groups.values() for term in group for word in (term.name, *term.also)}
+
+
+def _also(term: Term) -> str:
+    return f" (also: {', '.join(term.also)})" if term.also else ""
+
+
+if __name__ == "__main__":
+    # As bytes, because a file has neither a console's encoding nor its ends of lines.
+    sys.stdout.buffer.write(document().encode("utf-8"))

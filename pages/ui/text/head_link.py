@@ -1,0 +1,19 @@
+"""A head that a text names. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from transformer.trace import Kind
+
+
+@dataclass(frozen=True)
+class HeadLink:
+    """A head that a text names; layer and head count from 0."""
+
+    kind: Kind
+    layer: int
+    head: int
+
+    def __str__(self) -> str:
+        return f"layer {self.layer + 1}, head {self.head + 1}"

@@ -1,0 +1,65 @@
+"""Labels of the rows and columns of an attention map."""
+
+from __future__ import annotations
+
+from pages.ui.text.markup import group_label, piece_label
+from transformer.analysis.view import Axes
+from transformer.trace import Kind
+from transformer.vocabulary import Piece
+
+# Kinds of attention.
+TITLES: dict[Kind, str] = {
+    "encoder": "Encoder self-attention", "decoder": "Masked self-attention", "cross": "Cross-attention",
+}
+SHORT_TITLES: dict[Kind, str] = {"encoder": "Encoder", "decoder": "Masked", "cross": "Cross"}
+FROM = "from: the {} that looks"
+TO = "to: the {} looked at"
+# For the part of a word that stands in another row.
+CUT = "…"
+
+
+def row_labels(axes: Axes) -> list[str]:
+    """Labels of the queries; a decoder row names what it reads and what it predicts."""
+    labels = [group_label(group, axes.row_text, words=axes.words) for group in axes.rows]
+    if axes.predicted is None:
+        return labels
+    return [f"in: {read} → out: {output_label(axes, row)}" for row, read in enumerate(labels)]
+
+
+def output_label(axes: Axes, row: int) -> str:
+    """What the pieces of a decoder row predict; where pieces are merged into words, as it stands in the text.
+
+    A word's row is several steps, which predict the rest of that word and what comes after it: dots stand for the
+    letters of a word that this row does not predict ("in: ihrem → out: …m Bruder").
+    """
+    assert axes.predicted is not None, "only the decoder predicts"
+    pieces = axes.predicted[row]
+    if not axes.words:
+        return piece_label(pieces[0], axes.row_text)
+    written = [piece for piece in pieces if not piece.special]
+    labels = []
+    if written:
+        following = axes.predicted[row + 1][:1] if row + 1 < len(axes.predicted) else ()
+        before = CUT if _within_word(written[0], axes.row_text) else ""
+        after = CUT if following and _within_word(following[0], axes.row_text) else ""
+        labels = [before + group_label(written, axes.row_text, words=True) + after]
+    return " ".join([*labels, *(piece_label(piece, axes.row_text) for piece in pieces if piece.special)])
+
+
+def _within_word(piece: Piece, text: str) -> bool:
+    """Whether a letter or digit begins a piece and stands right before it, too: its word has begun already."""
+    if piece.span is None or piece.special:
+        return False
+    start, end = piece.span
+    return 0 < start < end and text[start - 1].isalnum() and text[start].isalnum()
+
+
+def column_labels(axes: Axes) -> list[str]:
+    """Labels of the keys."""
+    return [group_label(group, axes.column_text, words=axes.words) for group in axes.columns]
+
+
+def titles(words: bool) -> tuple[str, str]:
+    """Titles of the axes: of the rows, and of the columns."""
+    size = "word" if words else "piece"
+    return FROM.format(size), TO.format(size)

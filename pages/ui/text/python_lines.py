@@ -1,0 +1,91 @@
+"""Lines of Python that compute a page's numbers again, with all of their digits. Pure."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from transformer.interventions import Interventions, Mode
+from transformer.kinds import Kind
+from transformer.trace import Trace
+
+# Below such lines.
+FROM_ZERO = "Layers, heads and positions count from 0 here, as in arrays; on the page they count from 1."
+
+
+def head_lines(trace: Trace, kind: Kind, layer: int, head: int, *, given: bool) -> str:
+    """The weights of one head, and a file of them.
+
+    Args:
+        layer, head: from 0.
+        given: whether the reader gave the translation.
+    """
+    return "\n".join((
+        "import numpy",
+        "from transformer import Translator",
+        f"trace = Translator.load().trace({_read(trace, given)})",
+        f"weights = trace.{kind}[{layer}, {head}]",
+        'numpy.savetxt("weights.csv", weights, fmt="%.9g", delimiter=",")',
+    ))
+
+
+def continuation_lines(trace: Trace, folder: Path | None, layer: int, head: int) -> str:
+    """The weights of one head of a language model that reads a text, and a file of them.
+
+    Args:
+        folder: of the model; None for the one that ships.
+        layer, head: from 0.
+    """
+    path = "" if folder is None else f"Path({folder.as_posix()!r})"
+    return "\n".join((
+        *(["from pathlib import Path"] if path else []),
+        "import numpy",
+        "from transformer.language_modelling.checkpoint import load_language_model",
+        "from transformer.language_modelling.tracing import trace_text",
+        f"model = load_language_model({path})",
+        f"score, trace = trace_text(model, {trace.target_text!r})",
+        f"weights = trace.decoder[{layer}, {head}]",
+        'numpy.savetxt("weights.csv", weights, fmt="%.9g", delimiter=",")',
+    ))
+
+
+def effect_lines(trace: Trace, interventions: Interventions, *, given: bool, draws: int | None = None) -> str:
+    """What switched heads do to the translation, and to each of its steps.
+
+    Args:
+        draws: of the mode "resample"; None in the others.
+    """
+    gates = ", ".join(f"{head!r}: {gate:g}" for head, gate in interventions.head_gates())
+    return "\n".join((
+        "from transformer import Interventions, Translator",
+        "from transformer.ablation.effect import effect_of",
+        f"changed = Interventions({{{gates}}}, {interventions.mode!r}{_drawn(seed=interventions.seed or None)})",
+        f"effect = effect_of(Translator.load(), {_read(trace, given)}, interventions=changed{_drawn(draws=draws)})",
+        "print(effect.free.target_text, effect.change, effect.step_change)",
+    ))
+
+
+def importance_lines(
+    trace: Trace, mode: Mode, *, given: bool, seed: int | None = None, draws: int | None = None
+) -> str:
+    """What every head is worth to a sentence.
+
+    Args:
+        seed, draws: of the mode "resample"; None in the others.
+    """
+    return "\n".join((
+        "from transformer import Translator",
+        "from transformer.ablation.importance import head_importance",
+        f"found = head_importance(Translator.load(), {_read(trace, given)}, mode={mode!r}"
+        f"{_drawn(seed=seed, draws=draws)})",
+        "print(found.measured, found.estimated, found.agreement)",
+    ))
+
+
+def _drawn(**numbers: int | None) -> str:
+    """Further arguments, but for those without a number."""
+    return "".join(f", {name}={number}" for name, number in numbers.items() if number is not None)
+
+
+def _read(trace: Trace, given: bool) -> str:
+    """The arguments for what is read: the sentence, and the translation unless it is the model's own."""
+    return f"{trace.source_text!r}" + (f", target={trace.target_text!r}" if given else "")

@@ -1,0 +1,39 @@
+"""The letters of shapes: what they count, how many there are, and the labels of what they count."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pages.ui.text.markup import piece_label
+from transformer.config import TransformerConfig
+from transformer.languages import Languages
+from transformer.trace import Trace
+
+
+def letter_titles(languages: Languages) -> dict[str, str]:
+    """What the letters of shapes count."""
+    return {
+        "S": f"{languages.source.name} piece", "T": f"{languages.target.name} piece", "D": "dimension of the stream",
+        "K": "dimension of the head", "F": "hidden dimension", "V": "piece of the vocabulary",
+    }
+
+
+def sizes(config: TransformerConfig, trace: Trace) -> Mapping[str, int]:
+    """The size that every letter of a shape means."""
+    return {
+        "B": 1, "S": len(trace.source_pieces), "T": len(trace.target_pieces), "D": config.d_model, "K": config.d_head,
+        "F": config.d_ff, "V": config.target_vocabulary,
+    }
+
+
+def shape_in_letters(letters: str, numbers: Mapping[str, int]) -> str:
+    """A shape in letters and in numbers; a letter may be a number itself."""
+    shown = (str(numbers.get(letter, letter)) for letter in letters.split(", "))
+    return f"[{letters}] = [{', '.join(shown)}]"
+
+
+def piece_labels(trace: Trace, letter: str) -> list[str]:
+    """Labels of the pieces that a letter of a shape counts."""
+    if letter == "S":
+        return [piece_label(piece, trace.source_text) for piece in trace.source_pieces]
+    return [piece_label(piece, trace.target_text) for piece in trace.target_pieces]

@@ -1,0 +1,174 @@
+"""Turns at what few can have at once: first come, first served, and what can be computed together is."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from typing import Any, TypeVar
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+# Receives the number of an item and its result, or what went wrong with it.
+Done = Callable[[int, Any], None]
+# Items that are computed together; with more of them nobody's comes sooner.
+MOST_TOGETHER = 16
+# Seconds after which somebody who waits is told the place in the queue, and those until it is told anew.
+PATIENCE, AGAIN = 1.0, 3.0
+
+
+class Turns:
+    """A lock whose waiting threads have an order, with `together` for those who want the same kind of thing.
+
+    Every session is a thread of this one process. Threads that compute side by side take the interpreter from each
+    other at every operation of the model, so that thirty people wait many times longer than in a queue.
+
+    Args:
+        told: shows somebody who waits how many are before, for as long as it is entered. It may raise, as Streamlit
+            does where a page was left: whoever waited then leaves the queue.
+        meanwhile: turns that a thread gives up for as long as it waits for one of these or has it alone.
+    """
+
+    def __init__(
+        self, told: Callable[[int], AbstractContextManager[object]], meanwhile: Turns | None = None
+    ) -> None:
+        self._told = told
+        self._meanwhile = meanwhile
+        self._lock = threading.Lock()
+        # The first one has its turn.
+        self._queue: list[_Request] = []
+        # The thread that has its turn alone, and what ends it.
+        self._held: tuple[int, ExitStack] | None = None
+
+    def __enter__(self) -> None:
+        request = _Request(None, None)
+        with ExitStack() as turn:
+            turn.enter_context(self._others_go_on())
+            turn.callback(self._leave, request)
+            self._wait(request)
+            self._held = threading.get_ident(), turn.pop_all()
+
+    def __exit__(self, *error: Any) -> None:
+        held = self._held
+        # Not after an error that ended this thread's wait for another turn.
+        if held is not None and held[0] == threading.get_ident():
+            self._held = None
+            held[1].__exit__(*error)
+
+    @contextmanager
+    def given_up(self) -> Iterator[None]:
+        """Let others have this thread's turn, if it has one; it then waits for another one.
+
+        It does not where the thread is about to end, as Streamlit ends those of a page that was left.
+        """
+        held = self._held
+        if held is None or held[0] != threading.get_ident():
+            yield
+            return
+        self.__exit__(None, None, None)
+        try:
+            yield
+        except BaseException as error:
+            if isinstance(error, Exception):
+                self.__enter__()
+            raise
+        self.__enter__()
+
+    def together(
+        self, kind: Hashable, item: Item, run: Callable[[Sequence[Item], Done], None]
+    ) -> Any:
+        """The result for an item, computed with those of the same kind that wait at the time.
+
+        Whoever has the turn computes for all. If that fails, everybody computes alone, so that one item does not
+        spoil another one.
+
+        Args:
+            kind: items of the same kind have the same `run`.
+            item: what to compute.
+            run: computes a result for each of several items, and hands it out as soon as it is there. What it hands
+                out as an exception is raised for that item alone.
+        """
+        request = _Request(kind, item)
+        try:
+            # Those who want the same come up to here, and are computed together.
+            with self._others_go_on():
+                self._wait(request)
+            if not request.finished:
+                self._compute(self._companions(request), run)
+        finally:
+            self._leave(request)
+        if isinstance(request.outcome, Exception):
+            raise request.outcome
+        return request.outcome
+
+    def _companions(self, first: _Request) -> list[_Request]:
+        with self._lock:
+            group = [each for each in self._queue if each.kind == first.kind][:MOST_TOGETHER]
+            self._queue = [first, *(each for each in self._queue if each not in group)]
+            return group
+
+    def _compute(self, group: list[_Request], run: Callable[[Sequence[Any], Done], None]) -> None:
+        try:
+            run([each.item for each in group], lambda number, outcome: group[number].finish(outcome))
+        except Exception as error:
+            left = [each for each in group if not each.finished]
+            for each in left:
+                if len(group) == 1:
+                    each.finish(error)
+                else:
+                    self._compute([each], run)
+        finally:
+            # Nobody waits for a thread that was ended.
+            for each in group:
+                if not each.finished:
+                    each.finish(RuntimeError("the run that this one was part of was ended"))
+
+    def _others_go_on(self) -> AbstractContextManager[object]:
+        return nullcontext() if self._meanwhile is None else self._meanwhile.given_up()
+
+    def _wait(self, request: _Request) -> None:
+        """Return when it is the request's turn, or when somebody has computed it."""
+        with self._lock:
+            self._queue.append(request)
+            if self._queue[0] is request:
+                return
+        patience = PATIENCE
+        while not request.woken.wait(patience):
+            with self._lock:
+                ahead = self._queue.index(request) if request in self._queue else 0
+            with self._told(ahead):
+                if request.woken.wait(AGAIN):
+                    return
+            patience = 0
+
+    def _leave(self, request: _Request) -> None:
+        """The request's turn is over, or nobody waits for it any more."""
+        with self._lock:
+            if request in self._queue:
+                self._queue.remove(request)
+            if self._queue:
+                self._queue[0].woken.set()
+
+
+class _Request:
+    """Somebody's wish.
+
+    Attributes:
+        kind, item: of `Turns.together`; None for a turn alone.
+        woken: set when it is the request's turn, or when it is finished.
+        outcome: the result, or an exception.
+    """
+
+    __slots__ = ("finished", "item", "kind", "outcome", "woken")
+
+    def __init__(self, kind: Hashable, item: Any) -> None:
+        self.kind = kind
+        self.item = item
+        self.woken = threading.Event()
+        self.finished = False
+        self.outcome: Any = None
+
+    def finish(self, outcome: Any) -> None:
+        self.outcome = outcome
+        self.finished = True
+        self.woken.set()

@@ -1,0 +1,41 @@
+"""Which runs of the script a page of Streamlit asked for, and whether they have ended: JavaScript for the page."""
+
+# Before the page begins. Streamlit's own `data-test-script-state` says nothing of a click whose run has not begun, and
+# is `notRunning` between two runs of which the first asked for the second.
+RUNS = """(() => {
+    // Tags of the messages in Streamlit's BackMsg.proto and ForwardMsg.proto: number of the field and type.
+    const RERUN_SCRIPT = 0x5a, HASH = 0x0a, METADATA = 0x12, NEW_SESSION = 0x22, SCRIPT_FINISHED = 0x30;
+    const EARLY_FOR_RERUN = 2;
+    const runs = window.runs = { asked: true, running: false };
+    const received = (message) => {
+        let at = 0;
+        while (message[at] === HASH || message[at] === METADATA) {
+            let length = 0, shift = 0;
+            do {
+                at += 1;
+                length |= (message[at] & 0x7f) << shift;
+                shift += 7;
+            } while (message[at] & 0x80);
+            at += 1 + length;
+        }
+        if (message[at] === NEW_SESSION) Object.assign(runs, { asked: false, running: true });
+        if (message[at] === SCRIPT_FINISHED) runs.running = message[at + 1] === EARLY_FOR_RERUN;
+    };
+    window.WebSocket = class extends WebSocket {
+        constructor(...options) {
+            super(...options);
+            this.addEventListener("message", ({ data }) => received(new Uint8Array(data)));
+        }
+        send(data) {
+            if (data[0] === RERUN_SCRIPT) runs.asked = true;
+            super.send(data);
+        }
+    };
+})();"""
+# Whether all runs that were asked for have ended, and whether what they sent is on the page: some frames later.
+SETTLED = """() => {
+    const app = document.querySelector("[data-testid=stApp][data-test-script-state=notRunning]");
+    const ended = !runs.asked && !runs.running && app?.querySelector("[data-testid=stElementContainer]");
+    runs.quiet = ended ? (runs.quiet ?? 0) + 1 : 0;
+    return runs.quiet > 3;
+}"""

@@ -1,0 +1,118 @@
+"""The page Change what it looks at in a real Chromium: by pointer, by the controls, and by keys."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import parse_qs, urlparse
+
+import pytest
+from playwright.sync_api import expect
+
+PAGE = "/change_attention?text=I+have+a+dream.&layer=1&head=7&edit_kind=cross&words=false"
+# Of a cell in the third row of that map, on a screen of 1440 pixels.
+CELL = {"x": 400, "y": 200}
+
+
+def edits(reader):
+    return parse_qs(urlparse(reader.page.url).query).get("edit_edits", [""])[0]
+
+
+def becomes(reader, pattern):
+    """Until the address has these edits, and the map shows them."""
+    expect(reader.page).to_have_url(re.compile(rf"edit_edits={pattern}(&|$)"), timeout=30_000)
+    reader.wait()
+    return edits(reader)
+
+
+def test_a_click_moves_the_row_there_and_a_link_shows_the_same(visit, server, reader):
+    reader.open(PAGE)
+    reader.maps(1)
+    large, panel = reader.page.locator("canvas.large"), reader.page.locator(".panel")
+    expect(panel.get_by_role("button", name="Even")).to_be_disabled()
+    large.click(position=CELL)
+    made = becomes(reader, r"cross\.1\.7\.\d~\dx100")
+    expect(panel.locator("output")).to_have_text("100%")
+    reader.see("Your changes")
+    expect(reader.page.get_by_role("button", name=re.compile("layer 1, head 7: .* 100%"))).to_be_visible()
+    with visit(server) as other:
+        other.open(PAGE + f"&edit_edits={made}")
+        other.maps(1)
+        expect(other.page.get_by_role("button", name=re.compile("layer 1, head 7: .* 100%"))).to_be_visible()
+        expect(other.page.locator(".panel")).to_have_count(1)
+    panel.get_by_role("button", name="Undo").click()
+    expect(reader.page).not_to_have_url(re.compile("edit_edits=cross"), timeout=30_000)
+
+
+@pytest.mark.thorough
+def test_a_drag_gives_a_share_and_the_controls_change_it(reader):
+    reader.open(PAGE)
+    reader.maps(1)
+    panel = reader.page.locator(".panel")
+    box = reader.page.locator("canvas.large").bounding_box()
+    x, y = box["x"] + CELL["x"], box["y"] + CELL["y"]
+    reader.page.mouse.move(x, y)
+    reader.page.mouse.down()
+    reader.page.mouse.move(x + 30, y, steps=3)
+    reader.page.mouse.move(x + 72, y, steps=6)
+    share = int(panel.locator("output").inner_text().removesuffix("%"))
+    assert 25 < share < 100, "while it is dragged, the share is shown"
+    reader.page.mouse.up()
+    assert becomes(reader, r"cross\.1\.7\.\d~\dx\d+").endswith(f"x{share}")
+    panel.get_by_label("Share of the row").fill("40")
+    becomes(reader, r"cross\.1\.7\.\d~\dx40")
+    panel.get_by_label("Change it in").select_option("every head of every layer")
+    panel.get_by_role("button", name="Even").click()
+    becomes(reader, r"cross\.1\.7\.\d~\dx40_cross\.all\.all\.\d~even")
+    panel.get_by_role("button", name="Back").click()
+    becomes(reader, "none")
+    expect(panel.get_by_role("button", name="Back")).to_be_disabled()
+    for expected in ("cross.1.7.*even", "cross.1.7.*x40", rf"cross.1.7.*x{share}"):
+        panel.get_by_role("button", name="Undo").click()
+        becomes(reader, expected)
+
+
+@pytest.mark.thorough
+def test_keys_do_what_the_pointer_does(reader):
+    reader.open(PAGE.replace("edit_kind=cross", "edit_kind=decoder"))
+    reader.maps(1)
+    page = reader.page
+    page.locator("canvas.large").focus()
+    for key in ("ArrowDown", "ArrowDown", "ArrowDown", "ArrowRight", "Enter"):
+        page.keyboard.press(key)
+    becomes(reader, r"decoder\.1\.7\.3~2x100")
+    page.keyboard.press("-")
+    becomes(reader, r"decoder\.1\.7\.3~2x95")
+    page.keyboard.press("e")
+    becomes(reader, r"decoder\.1\.7\.3~even")
+    page.keyboard.press("u")
+    becomes(reader, r"decoder\.1\.7\.3~2x95")
+    page.keyboard.press("Backspace")
+    becomes(reader, "none")
+    for key in ("ArrowRight", "ArrowRight", "ArrowRight", "Enter"):
+        page.keyboard.press(key)
+    expect(page.locator(".panel .refused")).to_contain_text("the cell is masked and stays 0")
+    assert edits(reader) == "none"
+
+
+@pytest.mark.thorough
+def test_what_changed_is_shown_beside_what_was(reader):
+    reader.open("/change_attention?text=I+have+a+dream.&layer=2&head=3&edit_edits=encoder.1.all.2~3x100")
+    reader.maps(1)
+    readout = reader.page.locator(".readout")
+    for shown, said in (("the difference", "compared with as trained"), ("as trained", "looks at"),
+                        ("after the change", "looks at")):
+        reader.page.get_by_label("Show", exact=True).select_option(shown)
+        reader.page.locator("canvas.large").hover(position={"x": 300, "y": 250})
+        expect(readout).to_contain_text(said)
+        reader.page.mouse.move(0, 0)
+
+
+@pytest.mark.thorough
+def test_words_are_erased_by_a_click(reader):
+    reader.open("/change_attention?text=I+have+a+dream.")
+    reader.maps(1)
+    reader.page.get_by_role("button", name="dream.", exact=True).click()
+    expect(reader.page).to_have_url(re.compile("edit_hidden_source="), timeout=30_000)
+    reader.page.get_by_text("Typed without them", exact=True).click()
+    reader.see("I have a")
+    expect(reader.page).to_have_url(re.compile("edit_erasure=left_out"), timeout=30_000)

@@ -1,0 +1,83 @@
+"""Charts whose labels are words of programs, formulas and markup, in a real Chromium."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+import pytest
+
+from tests.ui.driver import RESERVED
+
+QUOTED = 'He said "if" to me.'
+# The pages, and how many charts with axes each has.
+PAGES = {
+    "/cross_attention?": 2, "/compare_heads?compare_part=layers": 3, "/positional_encoding?positions_part=shuffled": 4,
+    "/inside_a_layer?inside_part=cell": 2,
+}
+
+
+# The labels of the axes of Vega's charts within some elements, once so many charts have some. It is one look, as Vega
+# draws a chart anew when the width of its place is known.
+LABELS = """([within, count]) => {
+    const charts = [...document.querySelectorAll(`${within} [data-testid=stVegaLiteChart]`)].map(
+        chart => [...chart.querySelectorAll("svg .role-axis-label text")].map(text => text.textContent));
+    const drawn = charts.filter(labels => labels.length);
+    return drawn.length >= count && drawn;
+}"""
+
+
+def all_labels(reader, charts: int) -> list[list[str]]:
+    """The labels of the axes of every chart on the page, once all of them are drawn: any of them may draw first.
+
+    Args:
+        charts: how many there are.
+    """
+    return reader.page.wait_for_function(LABELS, arg=["body", charts]).json_value()
+
+
+def labels(reader, key: str) -> list[str]:
+    """The labels of the axes of one chart, once it is drawn.
+
+    Args:
+        key: what the chart's key begins with; only a chart with selections has a key on the page.
+    """
+    found = reader.page.wait_for_function(LABELS, arg=[f"[class*='st-key-{key}']", 1]).json_value()
+    return [label for chart in found for label in chart]
+
+
+# What Vega is sent is looked through in tests/ui/test_chart_text.py, of every page.
+@pytest.mark.parametrize("path", [
+    path if path.startswith("/cross") else pytest.param(path, marks=pytest.mark.thorough) for path in PAGES
+])
+def test_a_sentence_with_an_if_has_all_of_its_charts(reader, path):
+    reader.open(f"{path}&text={quote(QUOTED)}")
+    found = all_labels(reader, PAGES[path])
+    assert any("if" in text for chart in found for text in chart)
+
+
+@pytest.mark.parametrize("start", [0, *(
+    pytest.param(start, marks=pytest.mark.thorough) for start in range(20, len(RESERVED), 20)
+)])
+def test_every_reserved_word_labels_a_chart(reader, start):
+    words = RESERVED[start : start + 20]
+    reader.open(f"/compare_heads?compare_part=layers&words=true&text={quote(' '.join(words))}")
+    for chart in all_labels(reader, 3):
+        assert set(words) <= set(chart), set(words) - set(chart)
+
+
+@pytest.mark.parametrize("text", [
+    "<b>x</b><br>$y$",
+    *(pytest.param(text, marks=pytest.mark.thorough) for text in (
+        "<b>x</b><br>y", "$x^2$ and $y$", "a &amp; %{y} {x}", "']; alert(1); ['",
+    )),
+])
+def test_plotly_and_vega_show_hostile_labels_as_themselves(reader, text):
+    reader.open(f"/inside_a_layer?text={quote(text)}&inside_stage=encoder.self_attention.weights")
+    ticks = reader.page.locator("[data-testid=stPlotlyChart] .ytick text")
+    ticks.first.wait_for()
+    assert reader.page.evaluate("typeof MathJax") == "undefined"
+    plotly = [tick.lstrip("␣") for tick in ticks.all_text_contents()]
+    reader.open(f"/inside_a_layer?text={quote(text)}&inside_part=cell")
+    # Both axes of the map have the same pieces.
+    vega = [label.lstrip("␣") for label in labels(reader, "inside_map_")]
+    assert plotly[:-1] == vega[: len(plotly) - 1] and "".join(plotly[:-1]).replace("␣", "") == text.replace(" ", "")

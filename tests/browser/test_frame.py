@@ -1,0 +1,246 @@
+"""What is around every page: the menus, on a projector and on a telephone, and the first seconds of a server."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import quote_plus
+
+import pytest
+from playwright.sync_api import expect
+
+from pages.ui.router import SECTIONS
+from tests.browser.conftest import watched, window
+
+DREAM = "text=I+have+a+dream."
+TWELVE_WORDS = "The animal did not cross the busy street because it was tired."
+SIZES = [(1440, 900), (1024, 768)]
+PHONE = {"width": 390, "height": 844}
+# Notes everything that looks like a menu beside the page, from before the first element on.
+WATCH = """window.seen = new Set();
+new MutationObserver(() => {
+    for (const link of document.querySelectorAll("[data-testid=stSidebarNavLink]")) seen.add(link.textContent);
+}).observe(document, { childList: true, subtree: true });"""
+# What an element says, together with what its style adds.
+READ_TITLE = """element => {
+    const added = getComputedStyle(element, "::after").content;
+    return element.textContent + (added === "none" ? "" : JSON.parse(added));
+}"""
+
+
+# A deep link has Streamlit find the page's file before app.py has named the pages; the first page is app.py itself.
+@pytest.mark.parametrize("path", ["/cross_attention", pytest.param("/", marks=pytest.mark.thorough)])
+def test_a_fresh_server_never_lists_its_files(serve, browser, path):
+    # In a window that is closed afterwards: what a page begins with stays.
+    with serve() as address, window(browser) as page, watched(page, address) as someone:
+        page.add_init_script(WATCH)
+        someone.open(f"{path}?{DREAM}&layer=2&head=5")
+        someone.maps(1)
+        assert someone.page.evaluate("[...seen]") == []
+        expect(someone.page.get_by_test_id("stTopNavSection")).to_have_text(list(SECTIONS))
+        expect(someone.page.get_by_test_id("stTopNavSection").first).to_be_visible()
+        assert someone.page.get_by_role("dialog").count() == 0
+        assert someone.page.get_by_text("Page not found").count() == 0
+        if path != "/":
+            someone.head(2, 5)
+        someone.has_typed("I have a dream.")
+
+
+def test_every_page_is_in_a_menu_that_fits_and_names_it(reader):
+    reader.resize(1024, 768)
+    # Pages that have nothing to read have nothing to compute, and the same menus.
+    reader.open("/?text=+")
+    menus, items = reader.page.get_by_test_id("stTopNavSection"), reader.page.get_by_role("menuitem")
+    for section, listed in SECTIONS.items():
+        # Each menu is opened for its last page and some others; tests/ui/test_app.py compares the names of all.
+        for name, title in (*listed.items(),)[::-3]:
+            menus.filter(has_text=section).click()
+            expect(items).to_have_text([*listed.values()])
+            items.get_by_text(title, exact=True).click()
+            reader.arrived(name)
+            expect(menus).to_have_count(len(SECTIONS))
+            titles = [menus.nth(number).locator("p").evaluate(READ_TITLE) for number in range(len(SECTIONS))]
+            assert titles == [f"{menu}: {title}" if menu == section else menu for menu in SECTIONS]
+            expect(reader.page.get_by_role("menu")).to_have_count(0)
+            reader.until(
+                menus.last, """menu => menu.getBoundingClientRect().right <=
+                    document.querySelector(".st-key-lecture_bar").getBoundingClientRect().left""",
+                f"{title}: a button lies over the last menu",
+            )
+    reader.fits("the menus")
+
+
+def test_on_a_narrow_screen_the_menu_closes_after_a_choice(reader):
+    reader.resize(**PHONE)
+    reader.open(f"/masked_attention?{DREAM}")
+    reader.maps(1)
+    side = reader.page.get_by_test_id("stSidebar")
+    for title, path in (("Cross attention", "cross_attention"), ("About the model", "about")):
+        reader.page.get_by_test_id("stExpandSidebarButton").click()
+        expect(side).to_have_attribute("data-collapsed", "false")
+        reader.page.get_by_role("link", name=title).and_(reader.page.get_by_test_id("stSidebarNavLink")).click()
+        reader.arrived(path)
+        expect(side).to_have_attribute("data-collapsed", "true")
+        expect(reader.page.get_by_test_id("stMain")).to_be_in_viewport(ratio=0.9)
+    reader.page.get_by_test_id("stExpandSidebarButton").click()
+    expect(side.locator("a[aria-current=page]")).to_have_text("About the model")
+
+
+def test_the_way_back_to_the_models_own_is_free(reader):
+    reader.open(f"/cross_attention?{DREAM}")
+    reader.maps(1)
+    reader.page.get_by_role("button", name="Let it read my translation").click()
+    reader.wait()
+    reader.page.get_by_label("Your German translation").fill("Ich träume oft.")
+    reader.page.keyboard.press("Enter")
+    back = reader.page.get_by_role("button", name="Back to the model's own")
+    expect(reader.page.get_by_label("Your German translation")).to_be_hidden()
+    reader.free(back, "something lies over the way back")
+    back.click()
+    expect(back).to_be_hidden()
+
+
+def test_nothing_lies_over_a_text_that_is_typed(reader):
+    reader.open(f"/?{DREAM}")
+    reader.maps(3)
+    box = reader.page.get_by_label("English sentence")
+    box.fill("A sentence that is long enough to reach the end of the box on every screen that it is shown on.")
+    expect(reader.page.get_by_text("Press Enter to")).to_have_count(0)
+
+
+# The first row of the first map, in pixels from the top of the screen.
+FIRST_ROW = """() => {
+    const hosts = [...document.querySelectorAll("*")].filter(element => element.shadowRoot);
+    const canvas = hosts.map(host => host.shadowRoot.querySelector("canvas.large, .maps canvas")).find(found => found);
+    if (!canvas) return document.querySelector(".mark-rect.role-mark path")?.getBoundingClientRect().top;
+    // Read from a copy: Chromium warns of a canvas that is read again and again.
+    const copy = Object.assign(document.createElement("canvas"), { width: canvas.width, height: canvas.height });
+    const context = copy.getContext("2d", { willReadFrequently: true });
+    context.drawImage(canvas, 0, 0);
+    const { data, width } = context.getImageData(0, 0, canvas.width, canvas.height);
+    const filled = (x, y) => data[4 * (y * width + x) + 3] === 255;
+    // Text fills no line of pixels as a row of cells does.
+    for (let y = 0; y < canvas.height; y++) {
+        let longest = 0, run = 0;
+        for (let x = 0; x < width; x++) longest = Math.max(longest, run = filled(x, y) ? run + 1 : 0);
+        if (longest > 150) return canvas.getBoundingClientRect().top + y;
+    }
+}"""
+
+
+@pytest.mark.parametrize("page", [
+    "cross_attention", *(
+        pytest.param(page, marks=pytest.mark.thorough) for page in ("encoder_attention", "masked_attention")
+    ),
+])
+def test_on_a_projector_a_map_begins_high_on_the_screen(reader, page):
+    reader.resize(1024, 768)
+    reader.open(f"/{page}?{DREAM}")
+    reader.maps(1)
+    # Until the page's font is there, names are longer.
+    high = f"200 < ({FIRST_ROW})() && ({FIRST_ROW})() < 300"
+    reader.page.wait_for_function(high)
+    drawn = reader.page.locator(".atlas[data-drawn]").first
+    before = drawn.get_attribute("data-drawn")
+    reader.translate(TWELVE_WORDS)
+    expect(drawn).not_to_have_attribute("data-drawn", before)
+    reader.page.wait_for_function(high)
+
+
+@pytest.mark.parametrize("path", [
+    pytest.param(path, marks=pytest.mark.thorough) for path in (
+        "/change_attention?", "/change_attention?layer=1&head=7&edit_kind=cross&edit_edits=cross.1.7.3~2x100&",
+        "/inside_a_layer?inside_part=mask&", "/compare_heads?", "/compare_heads?compare_part=two_heads&",
+    )
+])
+def test_on_a_projector_a_form_leaves_the_top_of_the_screen_to_a_map(reader, path):
+    reader.resize(1024, 768)
+    reader.open(f"{path}text={quote_plus(TWELVE_WORDS)}")
+    reader.page.wait_for_function(f"200 < ({FIRST_ROW})() && ({FIRST_ROW})() < 300")
+    reader.fits(path)
+
+
+def test_the_drawing_says_where_you_are_and_leads_on_by_keyboard(reader):
+    reader.open(f"/encoder_attention?{DREAM}&layer=2&head=5")
+    reader.maps(1)
+    here = reader.page.get_by_role("navigation", name="Where you are in the Transformer")
+    pages = {"Encoder attention": "encoder_attention", "Cross attention": "cross_attention"}
+    for size, (before, after) in zip(
+        [*SIZES, (390, 844)], [(*pages,), (*pages,)[::-1], (*pages,)], strict=True
+    ):
+        reader.resize(*size)
+        expect(here.locator("[aria-current=page]")).to_have_attribute("aria-label", before)
+        link = here.get_by_role("link", name=after)
+        reader.free(link, "something lies over the drawing")
+        link.focus()
+        reader.page.keyboard.press("Enter")
+        reader.page.wait_for_url(re.compile(f"/{pages[after]}.*layer=2"))
+        reader.wait()
+        reader.head(2, 5)
+        expect(here.locator("[aria-current=page]")).to_have_attribute("aria-label", after)
+        expect(link).to_have_attribute("href", re.compile(pages[after]))
+        reader.fits("the drawing")
+
+
+def test_a_lesson_far_down_in_the_list_opens_at_its_top(reader):
+    reader.resize(1024, 768)
+    reader.open("/lessons")
+    start = reader.page.get_by_role("button", name="Start").nth(5)
+    start.scroll_into_view_if_needed()
+    start.click()
+    # The list names the lesson as well.
+    title = reader.page.get_by_role("heading", name="The mask, and what leaks without it")
+    title.wait_for()
+    reader.maps(1)
+    reader.wait()
+    reader.free(title, "the bar of menus lies over the title")
+
+
+# Whether the two stacks of the large drawing stand one above the other.
+STACKED = """root => {
+    const titles = ["Decoder: writes German", "Encoder: reads English"];
+    const texts = titles.map(title => [...root.querySelectorAll("text")].find(each => each.textContent === title));
+    const [decoder, encoder] = texts.map(text => text.getBoundingClientRect());
+    return decoder.y + 200 < encoder.y && encoder.y < decoder.y + 600 && Math.abs(decoder.x - encoder.x) < 20;
+}"""
+
+
+def test_the_large_drawing_shows_the_sentence_and_leads_to_the_pages(reader, shipped):
+    reader.open(f"/?{DREAM}")
+    drawing = reader.page.get_by_role("navigation", name="The Transformer, part by part")
+    for sentence in ("I have a dream.", shipped.trace("I have a dream.").target_text):
+        expect(drawing.locator("text").filter(has_text=sentence).first).to_be_visible()
+    expect(drawing.locator("image")).to_have_count(3)
+    # A telephone has both stacks on it, one above the other, and nothing to scroll sideways.
+    reader.resize(**PHONE)
+    expect(drawing.locator("svg")).to_have_attribute("viewBox", re.compile("^0 0 4"))
+    reader.until(drawing, STACKED, "the decoder stands above the encoder")
+    reader.until(drawing, "root => root.scrollWidth <= root.clientWidth", "it is as wide as the screen")
+    reader.resize(*SIZES[0])
+    drawing.get_by_role("link", name="Masked attention: German looks back at German").click()
+    reader.arrived("masked_attention")
+    reader.see("Masked self-attention")
+    reader.has_typed("I have a dream.")
+
+
+def test_a_head_in_the_text_is_a_link(reader):
+    reader.open(f"/encoder_attention?{DREAM}&layer=1&head=1")
+    reader.maps(1)
+    link = reader.page.locator(".prose a").first
+    layer, head = map(int, re.findall(r"\d+", link.inner_text()))
+    assert (layer, head) != (1, 1)
+    link.click()
+    reader.head(layer, head)
+    reader.page.wait_for_url(re.compile(f"layer={layer}&head={head}"))
+
+
+def test_a_pinned_cell_ranks_all_heads(reader, shipped):
+    reader.open(f"/encoder_attention?{DREAM}&layer=1&head=1&words=false&encoder_rows=3&encoder_columns=1")
+    reader.maps(1)
+    listed = reader.page.locator(".ranking button")
+    expect(listed).to_have_count(48)
+    weights = shipped.trace("I have a dream.").encoder[:, :, 3, 1]
+    shown = [float(text.rsplit(" ", 1)[1]) for text in listed.all_inner_texts()]
+    assert shown == pytest.approx(sorted(weights.ravel(), reverse=True), abs=1e-4)
+    layer, head = map(int, re.findall(r"\d+", listed.nth(4).inner_text())[:2])
+    listed.nth(4).click()
+    reader.head(layer, head)

@@ -1,0 +1,47 @@
+"""The switchboard in a real Chromium: by pointer and by keys."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+pytestmark = pytest.mark.thorough
+
+PAGE = "/switch_heads_off?text=I+have+a+dream.&off_heads="
+
+
+def switch(reader, name):
+    return reader.page.locator(f'.switches [data-head="{name}"]')
+
+
+def test_heads_rows_and_boards_are_switched(reader):
+    reader.open(PAGE + "cross.1.8")
+    expect(switch(reader, "cross.1.8")).to_have_attribute("aria-checked", "false")
+    expect(reader.page.locator(".switches .count")).to_have_text("1 of 144 heads off")
+    switch(reader, "cross.1.8").click()
+    reader.see("Every head is as trained")
+    expect(reader.page).to_have_url(re.compile("off_heads=none"))
+    # Two clicks, the second before the first is answered.
+    switch(reader, "encoder.2.1").click()
+    switch(reader, "encoder.2.2").click()
+    expect(reader.page).to_have_url(re.compile("off_heads=encoder.2.1-encoder.2.2"))
+    expect(switch(reader, "encoder.2.1")).to_have_attribute("aria-checked", "false")
+    reader.page.get_by_role("button", name="All but 2.2 of encoder self-attention").click()
+    expect(reader.page.locator(".switches .count")).to_have_text("47 of 144 heads off")
+    reader.page.get_by_role("button", name="Swap on and off").click()
+    expect(reader.page.locator(".switches .count")).to_have_text("97 of 144 heads off")
+    reader.page.get_by_role("button", name="All on", exact=True).click()
+    expect(reader.page).to_have_url(re.compile("off_heads=none"))
+
+
+def test_keys_go_from_switch_to_switch(reader):
+    reader.open(PAGE + "none")
+    switch(reader, "cross.1.1").focus()
+    for key in ("ArrowDown", "ArrowRight", "Space"):
+        reader.page.keyboard.press(key)
+    expect(reader.page).to_have_url(re.compile("off_heads=cross.2.2$|off_heads=cross.2.2&"))
+    for key in ("ArrowLeft", "ArrowLeft", "Enter"):
+        reader.page.keyboard.press(key)
+    expect(reader.page.locator(".switches .count")).to_have_text("8 of 144 heads off")

@@ -1,0 +1,81 @@
+"""What `pip install .` gives in an empty environment, used from a folder that is not the checkout."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from venv import EnvBuilder
+
+import pytest
+
+import transformer
+from tests.browser.conftest import ROOT, running_server
+
+pytestmark = pytest.mark.install
+
+TEXT, TRANSLATION = "I have a dream.", "Ich habe einen Traum."
+PROGRAMS = "Scripts" if sys.platform == "win32" else "bin"
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the environment's programs."""
+    environment = tmp_path_factory.mktemp("environment")
+    EnvBuilder(with_pip=True).create(environment)
+    programs = environment / PROGRAMS
+    subprocess.run([programs / "python", "-m", "pip", "install", "--quiet", ROOT], check=True)
+    return programs
+
+
+@pytest.fixture
+def run(programs: Path, tmp_path: Path) -> Callable[..., str]:
+    """Run a program of the environment in an empty folder; returns what it printed."""
+
+    def run(program: str, *arguments: str) -> str:
+        done = subprocess.run(
+            [programs / program, *arguments], cwd=tmp_path, capture_output=True, text=True, encoding="utf-8"
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        return done.stdout
+
+    return run
+
+
+def test_installs_two_folders_and_a_command(run):
+    code = "from importlib.metadata import files; print(*sorted({file.parts[0] for file in files('attention-atlas')}))"
+    _, *folders = run("python", "-c", code).split()
+    assert folders == ["attention_atlas", f"attention_atlas-{transformer.__version__}.dist-info", "transformer"]
+
+
+def test_leaves_the_checkout_as_it_was(programs):
+    assert not (ROOT / "build").exists() and not list(ROOT.glob("*.egg-info"))
+
+
+def test_the_library_translates_with_the_shipped_model(run):
+    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.DOTALL)
+    assert run("python", "-c", code).startswith(TRANSLATION)
+    code = f"import transformer; print(transformer.Translator.load().translate({TEXT!r}).text)"
+    assert run("python", "-c", code) == f"{TRANSLATION}\n"
+
+
+def test_the_command_has_the_library_behind_it(run):
+    assert run("attention-atlas", "--version") == f"attention-atlas {transformer.__version__}\n"
+    assert run("attention-atlas", "translate", TEXT) == f"{TRANSLATION}\n"
+    assert "17,228,224" in run("attention-atlas", "info")
+    for command in ("prepare", "train", "evaluate", "overlap", "measure"):
+        assert run("attention-atlas", command, "--help").startswith(f"usage: attention-atlas {command} ")
+
+
+@pytest.mark.parametrize("arguments", [(), ("app",)])
+def test_the_command_starts_the_app(programs, visit, tmp_path, arguments):
+    with running_server((programs / "attention-atlas", *arguments), tmp_path) as address, visit(address) as reader:
+        reader.open("/cross_attention")
+        reader.translate(TEXT)
+        reader.see(TRANSLATION)
+        reader.maps(1)
+        # The app's own settings are found: nothing of Streamlit's is offered to a reader.
+        assert reader.page.get_by_text("Deploy").count() == 0
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,323 @@
+"""Lecture mode in a real browser: the keys of a clicker, sizes on a projector and on a phone, F5."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import urlencode
+
+import pytest
+from playwright.sync_api import expect
+
+from pages.ui.params.slides import Slide, Slides
+from tests.browser.conftest import ROOT
+from tests.browser.test_accessibility import in_both_themes, serious
+from tests.browser.test_frame import FIRST_ROW, PHONE
+
+TWELVE = {"text": "The animal did not cross the street because it was too tired."}
+PROJECTOR = {"width": 1024, "height": 768}
+SLIDES = Slides((
+    Slide.of("cross_attention", {**TWELVE, "layer": "4", "head": "3"}),
+    Slide.of("encoder_attention", {**TWELVE, "layer": "2", "head": "1"}),
+    Slide.of("lessons", {**TWELVE, "lesson_id": "one_row"}),
+))
+# The smallest type of the two lines, in points; that of the figure is a constant of the same size.
+TYPE = """() => {
+    const [host] = [...document.querySelectorAll("*")].filter(e => e.shadowRoot?.querySelector("canvas.large"));
+    const lines = [...host.shadowRoot.querySelectorAll(".head p, .head b")];
+    return 0.75 * Math.min(...lines.map(line => parseFloat(getComputedStyle(line).fontSize)));
+}"""
+
+
+EARLY = (ROOT / "assets" / "lecture" / "early.js").read_text(encoding="utf-8")
+
+
+def address(page: str, **more: str) -> str:
+    return f"/{page}?{urlencode({**TWELVE, **more})}"
+
+
+def lecture(someone, state: str) -> None:
+    """Until the controls say so: "lecture 2" at the second slide, "page 3" outside, with three slides."""
+    someone.page.locator(f".lecture[data-drawn='{state}']").first.wait_for(state="attached")
+
+
+@pytest.mark.parametrize("page", [
+    "cross_attention", *(
+        pytest.param(page, marks=pytest.mark.thorough) for page in ("encoder_attention", "masked_attention")
+    ),
+])
+def test_a_map_of_twelve_words_fits_a_projector(reader, page):
+    reader.resize(**PROJECTOR)
+    reader.open(address(page, lecture="true"))
+    reader.maps(1)
+    # The page's font moves what is above the map.
+    reader.page.wait_for_function(f"({FIRST_ROW})() < 200")
+    reader.until(
+        reader.page.locator("canvas.large"), """map => {
+            const { right, bottom } = map.getBoundingClientRect();
+            return right <= innerWidth && bottom <= innerHeight;
+        }""", "the map ends below the screen or beside it",
+    )
+    look = reader.page.locator(".look-for")
+    expect(look).to_be_in_viewport(ratio=1)
+    expect(look).to_contain_text(re.compile(r"Layer \d, head \d.* looks at “.+”: \d\.\d\d"))
+    assert reader.page.evaluate(TYPE) >= 20
+    reader.fits(page)
+    for gone in ("English sentence", "Layer", "Show as"):
+        expect(reader.page.get_by_label(gone).first).to_be_hidden()
+
+
+PARTS = [
+    ("", {}), ("decoding", {}), ("gallery", {}), ("change_attention", {}), ("about", {}), ("training_lab", {}),
+    ("switch_heads_off", {}),
+    *(("switch_heads_off", {f"off_{part}": "true"}) for part in ("importance", "removal")),
+    *(("compare_heads", {"compare_part": part}) for part in ("heads", "similarity", "two_heads", "layers")),
+    *(("what_mattered", {"mattered_part": part}) for part in ("strip", "writers", "agreement", "sides", "guess")),
+    *(("positional_encoding", {"positions_part": part})
+      for part in ("shuffled", "curves", "matrix", "distances", "sum", "alternatives")),
+    *(("inside_a_layer", {"inside_part": part})
+      for part in ("stages", "cell", "example", "mask", "norm", "parameters")),
+    *(("backpropagation", {"backward_part": part}) for part in ("walk", "sizes")),
+]
+# Where the main figure ends, whether the page is higher than the screen, and where the first cell of a map begins.
+FITS = """() => {
+    const main = document.querySelector(".st-key-main_figure");
+    const charts = main.querySelectorAll(".stVegaLiteChart svg, .js-plotly-plot");
+    const cells = [...main.querySelectorAll("svg:has(.mark-rect) .mark-rect.role-mark path")];
+    const within = document.querySelector("[data-testid=stMain]");
+    return {
+        bottom: Math.max(0, ...[...charts].map(chart => chart.getBoundingClientRect().bottom)),
+        right: Math.max(0, ...[...charts].map(chart => chart.getBoundingClientRect().right)),
+        scrolls: within.scrollHeight > within.clientHeight,
+        cell: Math.min(...cells.map(cell => cell.getBoundingClientRect().top)),
+        few: cells.length < 20,
+    };
+}"""
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(("page", "part"), PARTS, ids=str)
+def test_the_main_figure_of_every_part_fits_a_projector(reader, page, part):
+    reader.resize(**PROJECTOR)
+    reader.open(address(page, lecture="true", **part))
+    # A component that lies over the whole screen leaves its place empty.
+    reader.page.locator(".st-key-main_figure").wait_for(state="attached")
+    reader.wait()
+    reader.page.wait_for_timeout(3_000)
+    found = reader.page.evaluate(FITS)
+    assert found["bottom"] <= PROJECTOR["height"] and found["right"] <= PROJECTOR["width"], found
+    assert not found["scrolls"] and (found["few"] or found["cell"] < 200), found
+
+
+def test_a_lecture_by_clicker(reader):
+    reader.resize(**PROJECTOR)
+    page, keyboard = reader.page, reader.page.keyboard
+    reader.open(address("about", slides=str(SLIDES)))
+    lecture(reader, "page 3")
+    page.get_by_role("button", name="Slides (3)").click()
+    page.get_by_role("button", name="Present from the first").click()
+    reader.head(4, 3)
+    keyboard.press("PageDown")
+    reader.head(2, 1)
+    page.wait_for_url("**/encoder_attention?**slide=2**")
+    keyboard.press("PageUp")
+    reader.head(4, 3)
+    lecture(reader, "lecture 1")
+    keyboard.press("PageDown")
+    reader.head(2, 1)
+    # F5: as it was.
+    page.reload()
+    reader.head(2, 1)
+    reader.wait()
+    lecture(reader, "lecture 2")
+    expect(page.locator(".atlas.lecture-page")).to_be_visible()
+    # Blank, whatever has the focus; no key does anything else meanwhile.
+    page.locator("canvas.large").focus()
+    for key in (".", "PageDown"):
+        keyboard.press(".")
+        expect(page.locator("dialog.black")).to_be_visible()
+        keyboard.press(key)
+        expect(page.locator("dialog.black")).to_be_hidden()
+    lecture(reader, "lecture 2")
+    reader.head(2, 1)
+    # The code leads a phone to this page.
+    keyboard.press("q")
+    code = page.get_by_alt_text("QR code of").get_attribute("alt").rpartition(" ")[2]
+    assert code.partition("?")[0] == page.url.partition("?")[0] and "layer=2&head=1" in code
+    keyboard.press("Escape")
+    expect(page.locator("dialog.code")).to_be_hidden()
+    # A lesson: shown, then on, then back to the slide before it.
+    keyboard.press("PageDown")
+    lecture(reader, "lecture 3")
+    reader.see("One row of a map · 1 of 4")
+    expect(page.locator(".st-key-lesson_words p").first).to_be_in_viewport(ratio=1)
+    page.get_by_role("button", name="Show me").wait_for(state="attached")
+    reader.wait()
+    keyboard.press("PageDown")
+    expect(page.get_by_role("button", name="Show me")).to_have_count(0)
+    reader.wait()
+    keyboard.press("PageDown")
+    reader.see("One row of a map · 2 of 4")
+    # The title comes before the buttons that the keys press.
+    reader.wait()
+    keyboard.press("PageUp")
+    reader.see("One row of a map · 1 of 4")
+    reader.wait()
+    keyboard.press("PageUp")
+    reader.head(2, 1)
+    keyboard.press("Escape")
+    lecture(reader, "page 3")
+    expect(page.get_by_label("English sentence")).to_be_visible()
+    expect(page).not_to_have_url(re.compile("lecture="))
+    # One key presents the page that is open; nothing that is typed does.
+    page.get_by_label("English sentence").press("p")
+    page.get_by_label("English sentence").blur()
+    lecture(reader, "page 3")
+    keyboard.press("p")
+    expect(page.locator(".atlas.lecture-page")).to_be_visible()
+
+
+def test_back_is_one_press_a_slide_and_no_key_is_lost_while_the_page_loads(reader):
+    reader.resize(**PROJECTOR)
+    page, keyboard = reader.page, reader.page.keyboard
+    reader.open(address("cross_attention", slides=str(SLIDES), slide="1", lecture="true", layer="4", head="3"))
+    reader.head(4, 3)
+    keyboard.press("PageDown")
+    reader.head(2, 1)
+    page.wait_for_url("**/encoder_attention?**slide=2**")
+    reader.wait()
+    page.go_back()
+    reader.head(4, 3)
+    expect(page).to_have_url(re.compile(r"/cross_attention\?.*slide=1"))
+    # What the menu leads to is a step of its own.
+    keyboard.press("Escape")
+    lecture(reader, "page 3")
+    reader.choose("About the model")
+    page.go_back()
+    reader.head(4, 3)
+    expect(page).not_to_have_url(re.compile("lecture="))
+    reader.open(address("cross_attention", slides=str(SLIDES), slide="1", lecture="true", layer="4", head="3"))
+    page.reload(wait_until="commit")
+    page.wait_for_function("globalThis.early")
+    keyboard.press("PageDown")
+    reader.head(2, 1)
+
+
+def test_a_key_is_pressed_once_though_the_controls_are_there_before_what_hears_early_keys(reader):
+    """On a busy machine the one script of the page may run after the other: it would press the key again and again."""
+    page = reader.page
+    reader.open(address("cross_attention", slides=str(SLIDES), slide="1", lecture="true", layer="4", head="3"))
+    reader.head(4, 3)
+    page.evaluate("globalThis.early = undefined")
+    page.evaluate(f"() => {{ {EARLY} }}")
+    page.keyboard.press("PageDown")
+    reader.head(2, 1)
+    reader.wait()
+    expect(page).to_have_url(re.compile(r"/encoder_attention\?.*slide=2"))
+    assert page.evaluate("early.keys") == []
+
+
+def test_without_slides_a_clicker_goes_from_head_to_head_and_from_step_to_step(reader):
+    reader.resize(**PROJECTOR)
+    reader.open(address("masked_attention", layer="1", head="8", lecture="true"))
+    reader.head(1, 8)
+    reader.page.keyboard.press("PageDown")
+    reader.head(2, 1)
+    reader.page.keyboard.press("PageUp")
+    reader.head(1, 8)
+    reader.open(address("decoding", lecture="true"))
+    reader.page.locator(".steps.lecture[data-drawn$=' 1']").wait_for()
+    reader.page.keyboard.press("PageDown")
+    reader.page.locator(".steps.lecture[data-drawn$=' 2']").wait_for()
+    expect(reader.page.locator(".transport")).to_be_hidden()
+
+
+def test_the_slides_by_keyboard_alone_as_a_file_and_back(reader, tmp_path):
+    page, keyboard = reader.page, reader.page.keyboard
+    reader.open(address("cross_attention", layer="4", head="3"))
+    reader.head(4, 3)
+    page.get_by_role("button", name="Slides", exact=True).focus()
+    keyboard.press("Enter")
+    add = page.get_by_role("button", name="Add this page")
+    add.focus()
+    keyboard.press("Enter")
+    expect(page.locator(".slides li")).to_have_count(1)
+    keyboard.press("Enter")
+    expect(page.locator(".slides li")).to_have_count(2)
+    page.get_by_role("button", name="Remove slide 2").focus()
+    keyboard.press("Enter")
+    expect(page.locator(".slides li")).to_have_count(1)
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Save as a file").click()
+    file = tmp_path / "slides.txt"
+    saved.value.save_as(file)
+    assert "cross_attention?" in file.read_text(encoding="utf-8")
+    file.write_text(SLIDES.to_file(), encoding="utf-8")
+    page.get_by_label("Load slides from a file").set_input_files(file)
+    expect(page.locator(".slides li")).to_have_count(3)
+    hostile = tmp_path / "hostile.txt"
+    hostile.write_text("javascript:document.title='x'?text=y\n", encoding="utf-8")
+    page.get_by_label("Load slides from a file").set_input_files(hostile)
+    expect(page.locator(".slides .problem")).to_contain_text("This file was not loaded")
+    expect(page.locator(".slides li")).to_have_count(3)
+    assert page.locator(".slides a").get_attribute("href").startswith("cross_attention?")
+    keyboard.press("Escape")
+    expect(page.locator(".slides")).to_be_hidden()
+
+
+def test_on_a_phone_a_page_of_the_lecture_needs_one_thumb(reader):
+    reader.resize(**PHONE)
+    reader.open(address("cross_attention", lecture="true", layer="4", head="3"))
+    reader.head(4, 3)
+    reader.fits("the page of a QR code")
+    reader.until(
+        reader.page.locator("canvas.large"), "map => map.getBoundingClientRect().bottom < innerHeight - 60",
+        "the map leaves no room for a thumb",
+    )
+    for name in ("Next (Page Down)", "Leave the lecture mode (Esc)"):
+        reader.until(
+            reader.page.get_by_role("button", name=name), """button => {
+                const { y, width, height } = button.getBoundingClientRect();
+                return y > innerHeight * 2 / 3 && height >= 44 && width >= 44;
+            }""", f"{name} is too small, or too far up",
+        )
+    reader.page.get_by_role("button", name="Next (Page Down)").click()
+    reader.head(4, 4)
+    reader.page.get_by_role("button", name="Leave the lecture mode (Esc)").click()
+    expect(reader.page.get_by_label("English sentence")).to_be_visible()
+
+
+# The longest step with several answers, two with large tables, and one with two curves; before and after the answer.
+LONGEST = [("positions", "3"), ("decoding", "2"), ("how_it_learned", "1"), ("not_explanation", "4")]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("answer", ["", "2"])
+@pytest.mark.parametrize(("lesson", "step"), LONGEST)
+def test_a_step_of_a_lesson_fits_a_projector_with_its_answers(reader, lesson, step, answer):
+    reader.resize(**PROJECTOR)
+    reader.open(f"/lessons?lecture=true&lesson_id={lesson}&lesson_step={step}&lesson_answer={answer}")
+    expect(reader.page.locator(".st-key-lesson_next")).to_be_in_viewport(ratio=1)
+    reader.page.wait_for_timeout(2_000)
+    figure = reader.page.locator(".st-key-main_figure .stColumn").nth(1).bounding_box()
+    assert figure["y"] + figure["height"] <= PROJECTOR["height"]
+    sizes = ".st-key-lesson_words p, .stTable :is(th, td)"
+    assert reader.page.evaluate(f"Math.min(...[...document.querySelectorAll('{sizes}')].map("
+                                "each => 0.75 * parseFloat(getComputedStyle(each).fontSize)))") >= 20
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("path", [
+    address("cross_attention", lecture="true"), address("cross_attention", lecture="true", qr="true"),
+    address("decoding", lecture="true"), address("lessons", lecture="true", lesson_id="one_row"),
+    address("compare_heads", lecture="true"), address("translate", lecture="true").replace("translate", ""),
+    address("about", slides=str(SLIDES)),
+])
+def test_nothing_that_axe_calls_serious(visit, server, path):
+    with visit(server) as someone:
+        someone.open(path)
+        someone.page.locator(".lecture[data-drawn]").first.wait_for(state="attached")
+        someone.page.mouse.move(5, 5)
+        if "slides" in path:
+            someone.page.get_by_role("button", name="Slides (3)").click()
+        for scheme in in_both_themes(someone):
+            assert serious(someone.page) == [], scheme

@@ -1,0 +1,81 @@
+"""A lesson in a real Chromium: by keyboard, on small screens, on paper and without a network."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+pytestmark = pytest.mark.thorough
+
+ROW = "/lessons?lesson_id=one_row&lesson_step=3"
+
+
+def said(reader):
+    return reader.page.locator(".atlas .readout")
+
+
+def test_a_lesson_by_keyboard(reader):
+    """Predict, see what was measured, go on: without a pointer, and without being told before."""
+    reader.open(ROW)
+    reader.maps(1)
+    expect(said(reader)).to_contain_text("Layer 3, head 3")
+    expect(said(reader)).to_contain_text("Point at a cell to read it")
+    expect(said(reader)).not_to_contain_text("looks most at")
+    assert "looks most at" not in reader.page.locator(".atlas .spoken").inner_text()
+    choices = reader.page.locator("[class*=st-key-lesson_choice_] button")
+    assert sorted(text.split()[0] for text in choices.all_inner_texts()) == ["a", "newspaper", "reading"]
+    following = reader.page.get_by_role("button", name="Next")
+    expect(following).to_be_disabled()
+    reader.page.keyboard.press("1")
+    reader.see("Right.")
+    expect(said(reader)).to_contain_text("“newspaper” looks most at “a”")
+    expect(reader.page).to_have_url(re.compile("lesson_answer=1"))
+    reader.wait()
+    reader.page.keyboard.press("PageDown")
+    reader.see("One row of a map · 4 of 4")
+    box = reader.page.get_by_label("Your guess, in percent")
+    box.fill("5")
+    box.press("Enter")
+    reader.see("You said 5%.")
+    reader.wait()
+    reader.page.keyboard.press("PageUp")
+    reader.see("One row of a map · 3 of 4")
+
+
+def test_what_a_lesson_leaves_on_paper_and_without_a_network(reader, offline, tmp_path):
+    """Both sheets and the file: the questions without the answers, and then with them."""
+    reader.open(ROW)
+    reader.maps(1)
+    reader.page.get_by_role("button", name="Print or download").click()
+    page, requests = offline
+    for label, answered in (
+        ("Sheet for students, with an empty table", False), ("Sheet with the answers", True),
+        ("The whole lesson as one file, for offline use", True),
+    ):
+        with reader.page.expect_download() as download:
+            reader.page.get_by_role("button", name=label).click()
+        file = tmp_path / download.value.suggested_filename
+        download.value.save_as(file)
+        page.goto(file.as_uri())
+        shown = page.locator("main")
+        expect(shown).to_contain_text("Which word does “newspaper” look at most here?")
+        assert ("times an even share" in (shown.text_content() or "")) == answered
+        assert len(page.pdf()) > 5_000
+    expect(page.locator(".atlas[data-drawn]")).to_have_count(4)
+    hidden = page.get_by_text("times an even share")
+    expect(hidden).to_be_hidden()
+    page.locator("summary", has_text="What was measured").nth(2).click()
+    expect(hidden).to_be_visible()
+    assert not requests
+
+
+@pytest.mark.parametrize("size", [(1024, 768), (390, 844)])
+def test_fits_small_screens(reader, size):
+    reader.resize(*size)
+    reader.open(ROW)
+    reader.maps(1)
+    reader.fits("the lesson")
+    question = reader.page.get_by_text("Which word does").bounding_box()
+    assert question and question["y"] + question["height"] < size[1], "what is asked is on the first screen"

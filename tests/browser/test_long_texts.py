@@ -1,0 +1,24 @@
+"""The page Long texts as a person meets it, in a real server and a real Chromium."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import expect
+
+
+def test_a_text_of_ones_own_has_three_maps_and_its_cost_is_measured(visit, server):
+    with visit(server) as reader:
+        reader.open("/long_texts?text=x")
+        reader.page.locator("[data-drawn=maps] canvas").nth(2).wait_for()
+        reader.page.get_by_label("Text, up to 96 pieces").fill("The dog sleeps.")
+        reader.page.keyboard.press("Enter")
+        expect(reader.page.get_by_text(re.compile(r"Compressed: \d+ × \d")).first).to_be_visible()
+        reader.page.wait_for_url(re.compile("long_text=The"))
+        reader.fits("the maps")
+        reader.page.get_by_role("radio", name="What it costs").or_(
+            reader.page.get_by_role("button", name="What it costs")
+        ).first.click()
+        reader.page.get_by_role("button", name="Measure on this machine").click()
+        reader.see("this machine, just now")
+        reader.fits("the plot")

@@ -1,0 +1,119 @@
+"""A click on what stands for a head opens the head, wherever that is; keys do so as well."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+HEADS = "/compare_heads?text=I+have+a+dream."
+SIMILAR = f"{HEADS}&compare_part=similarity&compare_kind=decoder"
+CHARTS = "[data-testid=stVegaLiteChart]"
+
+
+def back(reader) -> None:
+    # Streamlit may have noted the head's page twice: as it was opened, and with its address.
+    for _ in range(2):
+        left = reader.page.evaluate("location.href")
+        reader.page.go_back()
+        # Within a page the browser goes back a moment later.
+        reader.page.wait_for_function("left => location.href !== left", arg=left)
+        if "compare_heads" in reader.page.evaluate("location.href"):
+            break
+    reader.arrived("compare_heads")
+    # The address changes before the run is asked for; the run's end removes what the page of the head showed.
+    expect(reader.page.locator(".atlas")).to_have_count(0)
+    reader.wait()
+
+
+def test_a_click_anywhere_on_a_row_opens_the_head(reader):
+    reader.open(HEADS)
+    row = reader.page.locator(".heads tbody tr").filter(has_text="Cross-attention, layer 3, head 5")
+    row.locator("td").nth(2).click()
+    reader.page.wait_for_url(re.compile("cross_attention.*layer=3&head=5"))
+    reader.head(3, 5)
+    back(reader)
+    # The same row once more: nothing is remembered of the first click.
+    row.locator("td").nth(1).click()
+    reader.page.wait_for_url(re.compile("cross_attention"))
+    reader.head(3, 5)
+
+
+def test_a_sentence_of_the_gallery_opens_its_head_with_the_link_pinned(reader):
+    reader.open("/gallery?text=A+dog&palette=magma")
+    sentence = reader.page.locator(".gallery li a").first
+    text = sentence.get_attribute("aria-label").split(": ", 1)[1]
+    sentence.focus()
+    reader.page.keyboard.press("Enter")
+    reader.page.wait_for_url(re.compile("encoder_attention.*palette=magma.*encoder_rows="))
+    reader.has_typed(text)
+    expect(reader.page.locator(".atlas .readout")).to_contain_text(re.compile(r"looks at “.*” \(column \d+\) with"))
+
+
+@pytest.mark.thorough
+def test_a_sorted_row_opens_its_own_head(reader):
+    reader.open(HEADS)
+    for _ in range(2):
+        reader.page.locator(".heads thead button").nth(4).click()
+    row = reader.page.locator(".heads tbody tr").nth(2)
+    layer, head = map(int, re.findall(r"\d+", row.locator("th").inner_text()))
+    row.locator("td").last.click()
+    reader.head(layer, head)
+
+
+def test_the_table_is_used_by_keyboard_alone(reader):
+    reader.open(HEADS)
+    button = reader.page.get_by_role("button", name="Encoder self-attention, layer 1, head 1", exact=True)
+    button.focus()
+    reader.page.keyboard.press("Tab")
+    assert "compare_heads" in reader.page.url, "going on with Tab opens nothing"
+    reader.page.keyboard.press("Enter")
+    reader.page.wait_for_url(re.compile("encoder_attention"))
+    reader.head(1, 2)
+
+
+def test_a_click_on_a_cell_of_a_metrics_map_opens_the_head(reader):
+    reader.open(HEADS)
+    cells = reader.page.locator(CHARTS).nth(1).locator("path[aria-roledescription='rect mark']")
+    for _ in range(2):
+        reader.drawn(cells.nth(2 * 8 + 5))
+        cells.nth(2 * 8 + 5).click()
+        reader.page.wait_for_url(re.compile("masked_attention.*layer=3&head=6"))
+        reader.head(3, 6)
+        back(reader)
+
+
+@pytest.mark.thorough
+def test_a_click_on_a_point_opens_the_head(reader):
+    points = reader.page.locator(f"{CHARTS} .mark-symbol.role-mark path")
+    reader.open(SIMILAR)
+    # The same point once more, and on a smaller screen.
+    for width, height in ((1440, 900), (1440, 900), (1024, 768)):
+        reader.resize(width, height)
+        reader.drawn(points.nth(47))
+        points.nth(47).click(force=True)
+        reader.page.wait_for_url(re.compile("masked_attention.*layer=6&head=8"))
+        reader.head(6, 8)
+        back(reader)
+
+
+@pytest.mark.thorough
+def test_a_head_of_the_plane_is_opened_by_keyboard_alone(reader):
+    reader.open(f"{SIMILAR}&layer=2&head=3")
+    reader.page.get_by_role("button", name="Open layer 2, head 3 of masked attention").focus()
+    reader.page.keyboard.press("Enter")
+    reader.page.wait_for_url(re.compile("masked_attention"))
+    reader.head(2, 3)
+
+
+@pytest.mark.thorough
+def test_the_two_heads_most_alike_are_links(reader):
+    reader.open(SIMILAR)
+    for number in (1, 2):
+        link = reader.page.locator(f".st-key-alike_{number}_decoder button")
+        layer, head = re.findall(r"[0-9]+", link.inner_text())
+        link.click()
+        reader.page.wait_for_url(re.compile("masked_attention"))
+        reader.head(int(layer), int(head))
+        back(reader)

@@ -1,0 +1,178 @@
+"""What was typed and pinned stays, whatever is clicked: real server, real Chromium."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import urlparse
+
+import pytest
+from playwright.sync_api import expect
+
+from pages.ui.router import SECTIONS
+from tests.browser.conftest import PATIENCE
+
+DREAM = "I have a dream."
+HALF = "Where is the hou"
+# Each walk as the page that it begins on, and what is clicked: a page of the menu, or a part of a page.
+WALKS = {
+    "positional encoding": ("/positional_encoding", ["Curves", "Added or concatenated"]),
+    "compare heads": ("/compare_heads", ["A against B", "Positional encoding", "Compare heads", "All heads"]),
+    "inside a layer": ("/inside_a_layer", ["Worked example", "About the model", "Inside a layer", "One cell"]),
+}
+MENU = [title for listed in SECTIONS.values() for title in listed.values()]
+
+
+def go(reader, name):
+    """Click a page of the menu, or a part of a page."""
+    # A page that is left while its pictures are on their way asks for some that are gone.
+    reader.page.wait_for_load_state("networkidle")
+    if name in MENU:
+        reader.choose(name)
+    else:
+        reader.page.get_by_role("radio", name=name, exact=True).or_(
+            reader.page.get_by_role("button", name=name, exact=True)).first.click()
+        reader.wait()
+
+
+# tests/ui/test_session.py goes from every page and part to every other one.
+@pytest.mark.parametrize(("walk", "address"), [
+    (walk, address) if walk == "compare heads" and address else
+    pytest.param(walk, address, marks=pytest.mark.thorough)
+    for walk in WALKS for address in ("", f"?text={DREAM.replace(' ', '+')}")
+])
+def test_the_sentence_survives(reader, walk, address):
+    start, clicks = WALKS[walk]
+    reader.open(f"{start}{address}")
+    for click in clicks:
+        go(reader, click)
+    sentence = DREAM if address else "The animal didn't cross the street because it was too tired."
+    reader.has_typed(sentence)
+    # The click after that lost it as well.
+    go(reader, "Cross attention")
+    reader.maps(1)
+    reader.has_typed(sentence)
+    assert "text=&" not in reader.page.url and not reader.page.url.endswith("text=")
+
+
+def half_typed(reader):
+    """Somebody who has typed half a sentence on top of a whole one."""
+    reader.open(f"/encoder_attention?text={DREAM}&layer=2")
+    reader.maps(1)
+    reader.page.get_by_label("English sentence").fill(HALF)
+
+
+def test_what_is_being_typed_survives_other_pages_clicks_and_a_reload(reader):
+    half_typed(reader)
+    go(reader, "Cross attention")
+    reader.maps(1)
+    reader.has_typed(HALF)
+    go(reader, "About the model")
+    go(reader, "Cross attention")
+    reader.maps(1)
+    reader.has_typed(HALF)
+    reader.control("Layer").select_option("4")
+    reader.page.wait_for_url(re.compile("layer=4"))
+    reader.has_typed(HALF)
+    reader.reload()
+    reader.maps(1)
+    reader.has_typed(HALF)
+    # Nothing was translated by all of that, and Enter still does.
+    assert "text=I+have+a+dream." in reader.page.url
+    reader.page.get_by_label("English sentence").press("Enter")
+    reader.page.wait_for_url(re.compile(r"text=Where\+is\+the\+hou"))
+    reader.has_typed(HALF)
+
+
+def test_the_button_sends_what_is_typed(reader):
+    half_typed(reader)
+    reader.page.get_by_role("button", name="Translate", exact=True).click()
+    reader.page.wait_for_url(re.compile(r"text=Where\+is\+the\+hou"))
+
+
+def test_letters_are_no_shortcuts(reader):
+    """Streamlit clears its cache at C and runs the page again at R."""
+    reader.open(f"/encoder_attention?text={DREAM}")
+    reader.maps(1)
+    box = reader.page.get_by_label("English sentence")
+    box.fill("")
+    box.press_sequentially("crisp mirror?.w")
+    reader.has_typed("crisp mirror?.w")
+    assert reader.page.get_by_role("dialog").count() == 0
+
+
+def test_an_example_and_the_back_button_replace_what_is_being_typed(reader):
+    half_typed(reader)
+    reader.page.get_by_label("or an example").click()
+    reader.page.get_by_role("option").nth(2).click()
+    reader.page.wait_for_url(re.compile(r"text=(?!I\+have)"))
+    reader.wait()
+    expect(reader.page.get_by_label("English sentence")).not_to_have_value(HALF)
+    reader.page.get_by_label("English sentence").fill(HALF)
+    reader.page.go_back()
+    reader.has_typed(DREAM)
+
+
+def test_another_translation_that_is_being_typed_survives(reader):
+    reader.open(f"/cross_attention?text={DREAM}")
+    reader.maps(1)
+    reader.page.get_by_role("button", name="Let it read my translation").click()
+    reader.page.get_by_label("Your German translation").fill("Ich habe einen Hu")
+    reader.reload()
+    reader.maps(1)
+    reader.page.get_by_role("button", name="Let it read my translation").click()
+    box = reader.page.get_by_label("Your German translation")
+    expect(box).to_have_value("Ich habe einen Hu")
+    # It belongs to its sentence.
+    reader.page.keyboard.press("Escape")
+    reader.translate("Hello.")
+    reader.page.wait_for_url(re.compile("text=Hello"))
+    reader.wait()
+    reader.page.get_by_role("button", name="Let it read my translation").click()
+    expect(reader.page.get_by_label("Your German translation")).to_have_value("")
+
+
+@pytest.mark.thorough
+def test_everything_survives_a_restart_of_the_server(browser, serve):
+    """Not as a visitor: somebody whose server goes away sees errors of their network."""
+    with serve() as address:
+        page = browser.new_page()
+        page.goto(f"{address}/encoder_attention?text={DREAM}&layer=2")
+        page.locator(".atlas[data-drawn$=' 2 1']").wait_for()
+        page.get_by_label("English sentence").fill(HALF)
+    connected = "[data-testid=stApp][data-test-connection-state=CONNECTED][data-test-script-state=notRunning]"
+    page.locator(connected).wait_for(state="detached")
+    with serve(port=urlparse(address).port):
+        # The page asks for the server until it is there; what is clicked before its first run ends is not heard.
+        # The router runs before its first run: only the run that imports the model is the page's.
+        starting = page.get_by_text("Starting the Transformer")
+        starting.wait_for(timeout=PATIENCE)
+        starting.wait_for(state="detached", timeout=PATIENCE)
+        page.locator(connected).wait_for(timeout=PATIENCE)
+        page.get_by_label("Layer", exact=True).select_option("4")
+        page.wait_for_url(re.compile("layer=4"))
+        expect(page.get_by_label("English sentence")).to_have_value(HALF)
+        page.reload()
+        page.locator(".atlas[data-drawn$=' 4 1']").wait_for()
+        expect(page.get_by_label("English sentence")).to_have_value(HALF)
+        assert "text=I+have+a+dream." in page.url
+        page.close()
+
+
+def test_a_pin_belongs_to_its_kind_and_sentence(reader):
+    reader.open(f"/encoder_attention?text={DREAM}")
+    reader.maps(1)
+    canvas = reader.page.locator("canvas.large")
+    canvas.focus()
+    for key in ("ArrowDown", "ArrowDown", "ArrowRight", "Enter"):
+        canvas.press(key)
+    reader.page.wait_for_url(re.compile("encoder_rows=1&encoder_columns=1"))
+    readout = reader.page.locator(".readout")
+    go(reader, "Cross attention")
+    reader.maps(1)
+    expect(readout).to_contain_text("Point at a cell to read it, click to pin it.")
+    go(reader, "Encoder attention")
+    reader.maps(1)
+    expect(readout).to_contain_text("(row 2)")
+    reader.translate("Hello, my friend.")
+    reader.page.wait_for_url(lambda url: "text=Hello" in url and "rows" not in url)
+    expect(readout).to_contain_text("Point at a cell to read it, click to pin it.")

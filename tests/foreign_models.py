@@ -1,0 +1,100 @@
+"""Small random models with two vocabularies, as `attention-atlas import` writes them, that read or write Arabic."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import sentencepiece
+import torch
+
+from tests.conftest import SENTENCES
+from transformer.config import TransformerConfig
+from transformer.languages import Languages, language, write_languages
+from transformer.model.transformer import build
+from transformer.model_files import CARD, save_model
+from transformer.pair_tokenizer import IDS, SOURCE, SYMBOLS, TARGET, TARGET_IDS, PairTokenizer, write_symbols
+from transformer.vocabulary import Symbols
+
+TEXTS = {
+    "en": SENTENCES[::2],
+    "ar": [
+        "الرجل العجوز يقرأ كتابا في الحديقة.", "لدي حلم.", "أعطت الكتاب لأخيها أمس.", "الأطفال يلعبون مع الكلب.",
+        "أين تعلمت أن تتكلم الألمانية؟", "كان متعبا جدا.",
+    ],
+}
+STRANGERS_CARD = "### A stranger's card\n\n![pixel](https://example.org/x.png) <b>bold</b>\n"
+
+
+def arabic_model(
+    folder: Path, *, reads: str = "en", writes: str = "ar", seed: int = 3, codes: Sequence[str] = (),
+    separate: bool = False, encoder_layers: int = 2, decoder_layers: int = 2,
+) -> Path:
+    """Write a model folder with random weights, and return it.
+
+    Args:
+        folder: to be made.
+        reads, writes: languages of TEXTS.
+        seed: of the weights.
+        codes: of target languages, as ">>ara<<".
+        separate: whether each side has ids of its own.
+        encoder_layers, decoder_layers: how many.
+    """
+    models = [sentencepiece_model(TEXTS[code]) for code in (reads, writes)]
+    sides = [[*codes, *pieces_of(models[0])], pieces_of(models[1])]
+    total = max(map(len, sides)) + 3
+    ids = [numbered(side, total) for side in sides] if separate else [numbered([*codes, *pieces_of(*models)])]
+    size = len(ids[0])
+    pad = size - 1
+    tokenizer = PairTokenizer({
+        SOURCE: models[0], TARGET: models[1],
+        **{name: json.dumps(numbers).encode() for name, numbers in zip((IDS, TARGET_IDS), ids, strict=False)},
+        SYMBOLS: write_symbols(Symbols(pad=pad, unknown=1, start=pad, end=0)),
+    })
+    config = TransformerConfig(
+        source_vocabulary=size, target_vocabulary=size, d_model=32, heads=4, encoder_layers=encoder_layers,
+        decoder_layers=decoder_layers, d_ff=48, norm="post", positions="sinusoidal_halves", activation="silu",
+        tied_embeddings="target" if separate else "all",
+    )
+    torch.manual_seed(seed)
+    model = build(config).requires_grad_(False)
+    for name, parameter in model.named_parameters():
+        parameter += (0.3 if parameter.ndim == 1 else 0.2) * torch.randn_like(parameter)
+        if name == "generator.bias":
+            # It ends sentences, and writes no padding.
+            parameter[0] += 1.5
+            parameter[pad] = -1e4
+    save_model(folder, config, dict(model.named_parameters()), tokenizer, exact=True)
+    write_languages(folder, Languages(language(reads), language(writes)))
+    (folder / CARD).write_text(STRANGERS_CARD, encoding="utf-8")
+    return folder
+
+
+def sentencepiece_model(sentences: list[str], *, size: int = 90, byte_fallback: bool = False) -> bytes:
+    """As OPUS-MT's are: a unigram vocabulary with sentencepiece's own normalisation."""
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(sentences * 20), model_writer=model, model_type="unigram",
+        vocab_size=size + 256 * byte_fallback, byte_fallback=byte_fallback, minloglevel=2, hard_vocab_limit=False,
+    )
+    return model.getvalue()
+
+
+def pieces_of(*models: bytes) -> list[str]:
+    """The pieces of sentencepiece models, each once, without their symbols."""
+    pieces: dict[str, None] = {}
+    for model in models:
+        processor = sentencepiece.SentencePieceProcessor(model_proto=model)
+        pieces |= dict.fromkeys(
+            processor.id_to_piece(number) for number in range(processor.get_piece_size())
+            if not processor.is_control(number) and not processor.is_unknown(number)
+        )
+    return list(pieces)
+
+
+def numbered(pieces: list[str], total: int = 0) -> dict[str, int]:
+    """vocab.json as OPUS-MT's: the end symbol first, padding last; filled up to a total."""
+    filled = [*pieces, *(f"▁filler{number}" for number in range(total - len(pieces) - 3))]
+    return {text: number for number, text in enumerate(["</s>", "<unk>", *filled, "<pad>"])}

@@ -1,0 +1,358 @@
+// What the attention browser shows of a kind, against the trace.
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+
+import { Recorder, fixture, load } from "./bundles.js";
+
+const {
+  arrange, captionOf, clamped, csvOf, described, drawMap, drawWithCaption, harmless, hitGrid, gridGeometry, hitLines,
+  hitMap, inkOn, jsonOf, layoutWidth, linesGeometry, mapGeometry, notesOf, onScale, fromScale, pinnedCell, pinnedIn, press, quote, rankedHeads, shadesOf, shortened,
+  sumsOf, textWidth, unframe, unpack, weightOf, withPin, wrapped, LABEL_SIZE, SCALES, PALETTE, MASKED_CODE,
+} = load("attention_browser", [
+  "arrange", "captionOf", "clamped", "csvOf", "described", "drawMap", "drawWithCaption", "harmless", "hitGrid",
+  "gridGeometry", "hitLines", "hitMap", "inkOn", "jsonOf", "layoutWidth", "linesGeometry", "mapGeometry", "notesOf", "onScale", "fromScale", "pinnedCell", "pinnedIn", "press", "quote",
+  "rankedHeads", "shadesOf", "shortened", "sumsOf", "textWidth", "unframe", "unpack", "weightOf", "withPin", "wrapped", "LABEL_SIZE",
+  "SCALES", "PALETTE", "MASKED_CODE",
+]);
+
+const KINDS = ["encoder", "decoder", "cross"];
+const THEME = { background: "#ffffff", chosen: "#c2410c", text: "#111111", primary: "#0000ff", border: "#cccccc",
+  masked: [9, 9, 9] };
+const NOTHING = { rows: new Set(), columns: new Set() };
+
+async function kindOf(kind) {
+  return { ...await unpack(fixture(`${kind}.bin`)), arranged: new Map() };
+}
+
+function expectedOf(kind) {
+  const expected = JSON.parse(fixture(`${kind}.json`));
+  return { ...expected, choice: { heads: [], ...expected.choice },
+    selected: { rows: new Set(expected.pinned.rows), columns: new Set(expected.pinned.columns) } };
+}
+
+function near(actual, expected, tolerance) {
+  assert.ok(Math.abs(actual - expected) <= tolerance, `${actual} is not ${expected}`);
+}
+
+test("a message of Python is unpacked, bit by bit", async () => {
+  const { header, codes } = JSON.parse(fixture("message.json"));
+  const message = await unpack(fixture("message.bin"));
+  assert.deepEqual(message.header, header);
+  assert.deepEqual(Array.from(message.codes), codes);
+  assert.deepEqual(unframe(fixture("message.bin")).header, header);
+});
+
+test("codes of all four decimals are the weights they were made of", () => {
+  for (let number = 0; number <= 10_000; number++) {
+    assert.equal(weightOf(Math.floor((60_000 * number) / 10_000 + 3)).toFixed(4), (number / 10_000).toFixed(4));
+  }
+  assert.equal(weightOf(MASKED_CODE), 0);
+});
+
+for (const kind of KINDS) {
+  describe(`${kind} attention`, () => {
+    test("every head of every arrangement is the view of the pages", async () => {
+      const data = await kindOf(kind);
+      const { layers, heads } = data.header;
+      for (const { words, hide, rows, columns, weights, mask } of expectedOf(kind).views) {
+        for (let layer = 0; layer < layers; layer++) {
+          for (let head = 0; head < heads; head++) {
+            const arranged = arrange(data, { words, hide }, layer, head);
+            assert.deepEqual(arranged.rows.map(({ label }) => label), rows);
+            assert.deepEqual(arranged.columns.map(({ label }) => label), columns);
+            assert.deepEqual(Array.from(arranged.masked, (masked) => !masked), mask.flat());
+            weights[layer][head].flat().forEach((weight, at) => near(arranged.values[at], weight, 5e-5));
+            near(arranged.largest, Math.max(...weights[layer][head].flat()), 5e-5);
+          }
+        }
+      }
+    });
+
+    test("sums of what is pinned add up the decimals that are shown", async () => {
+      const { selected, sums } = expectedOf(kind);
+      const arranged = arrange(await kindOf(kind), { words: false, hide: false }, 0, 1);
+      const { rows, columns, all } = sumsOf(arranged, selected);
+      assert.deepEqual(rows.map((sum) => sum.toFixed(4)), sums.rows.map((sum) => sum.toFixed(4)));
+      assert.deepEqual(columns.map((sum) => sum.toFixed(4)), sums.columns.map((sum) => sum.toFixed(4)));
+      assert.equal(all.toFixed(4), sums.all.toFixed(4));
+      assert.deepEqual(sumsOf(arranged, NOTHING), { rows: null, columns: null, all: 0 });
+    });
+
+    test("the CSV is the one that Python's csv writes", async () => {
+      const { selected, csv } = expectedOf(kind);
+      assert.equal(csvOf(arrange(await kindOf(kind), { words: false, hide: false }, 0, 1), selected), csv);
+    });
+
+    test("the JSON has null where a cell is masked, and the sums", async () => {
+      const { selected, choice, views, sums } = expectedOf(kind);
+      const data = await kindOf(kind);
+      const saved = JSON.parse(jsonOf(data.header, { ...choice, head: 1 }, arrange(data, choice, 0, 1), selected));
+      const { mask, weights } = views.find(({ words, hide }) => !words && !hide);
+      assert.deepEqual([saved.layer, saved.head, saved.kind], [1, 2, kind]);
+      saved.weights.forEach((row, r) => row.forEach((weight, c) => {
+        if (mask[r][c]) near(weight, weights[0][1][r][c], 5.1e-5);
+        else assert.equal(weight, null);
+      }));
+      assert.deepEqual(saved.sums.rows, { of: [2, 4], weights: sums.rows });
+    });
+
+    test("all heads are ranked by their weight in a cell", async () => {
+      const { choice, views } = expectedOf(kind);
+      const { weights } = views.find(({ words, hide }) => !words && !hide);
+      const ranked = rankedHeads(await kindOf(kind), choice, { row: 2, column: 1 });
+      const expected = weights.flat().map((head) => head[2][1].toFixed(4)).sort((a, b) => b - a);
+      assert.deepEqual(ranked.map(({ weight }) => weight), expected);
+      assert.equal(new Set(ranked.map(({ layer, head }) => `${layer} ${head}`)).size, expected.length);
+      for (const { layer, head, weight } of ranked) assert.equal(weights[layer][head][2][1].toFixed(4), weight);
+      assert.deepEqual(rankedHeads(await kindOf(kind), choice, { row: 2 }), []);
+    });
+  });
+}
+
+test("a masked cell is read, drawn and hatched as masked", async () => {
+  const { choice } = expectedOf("decoder");
+  const arranged = arrange(await kindOf("decoder"), choice, 0, 0);
+  assert.match(described(arranged, { row: 0, column: 2 }, NOTHING), /\(row 1\) may not look at .*: masked$/);
+  const surface = new Recorder();
+  const geometry = mapGeometry(arranged, 900, true);
+  drawMap(surface, geometry, { arranged, choice, shades: shadesOf("viridis"), theme: THEME, hover: null,
+    selected: NOTHING, axes: { from: "from", to: "to" }, measure: "weight" });
+  const [{ colours }] = surface.of("cells");
+  const masked = colours.flat().filter((colour) => colour === THEME.masked).length;
+  const size = arranged.rows.length;
+  assert.equal(masked, (size * (size - 1)) / 2);
+  assert.equal(surface.of("line").filter(({ stroke }) => stroke === PALETTE.masked).length, masked);
+});
+
+test("a word reads what it looks at: a cell, a row, a column, a sum", async () => {
+  const arranged = arrange(await kindOf("encoder"), { words: false, hide: false }, 0, 1);
+  const { views } = expectedOf("encoder");
+  const head = views.find(({ words, hide }) => !words && !hide).weights[0][1];
+  const [first, second] = arranged.rows.map(({ label }) => label);
+  assert.equal(described(arranged, { row: 0, column: 1 }, NOTHING),
+    `“${first}” (row 1) looks at “${second}” (column 2) with ${head[0][1].toFixed(4)}`);
+  const most = Math.max(...head[0]);
+  const text = described(arranged, { row: 0 }, NOTHING);
+  assert.ok(text.startsWith(`“${first}” looks most at “${arranged.columns[head[0].indexOf(most)].label}” ${most.toFixed(4)}, `),
+    text);
+  const pinned = { rows: new Set([0, 1]), columns: new Set([2]) };
+  assert.match(described(arranged, null, pinned), /^“.*” and “.*” \(rows 1, 2\) look at “.*” \(column 3\) with \d\.\d{4} in all$/);
+  assert.deepEqual(pinnedCell(pinned), { row: undefined, column: 2 });
+  assert.equal(quote("שלום"), "“\u2068שלום\u2069”");
+});
+
+test("pointing at the middle of any cell, label or small map finds it", async () => {
+  const data = await kindOf("cross");
+  const arranged = arrange(data, { words: false, hide: false }, 0, 0);
+  const { rows, columns } = arranged;
+  for (const width of [400, 900, 1400]) {
+    const map = mapGeometry(arranged, width, true);
+    const lines = linesGeometry(arranged, width);
+    rows.forEach((_, row) => {
+      const y = map.top + (row + 0.5) * map.cellHeight;
+      columns.forEach((_, column) => (
+        assert.deepEqual(hitMap(map, map.left + (column + 0.5) * map.cellWidth, y), { row, column })));
+      assert.deepEqual(hitMap(map, 5, y), { row });
+      assert.deepEqual(hitLines(lines, arranged, 5, lines.rowY(row)), { row });
+    });
+    columns.forEach((_, column) => {
+      assert.deepEqual(hitMap(map, map.left + (column + 0.5) * map.cellWidth, map.top - 9), { column });
+      assert.deepEqual(hitLines(lines, arranged, width - 5, lines.columnY(column)), { column });
+    });
+    assert.equal(hitMap(map, map.left + 5, map.bottom + 20), null);
+    const grid = gridGeometry(data.header, width, true);
+    for (let layer = 0; layer < data.header.layers; layer++) {
+      for (let head = 0; head < data.header.heads; head++) {
+        const hit = hitGrid(grid, grid.left + (head + 0.5) * grid.cellWidth, grid.top + (layer + 0.4) * grid.cellHeight);
+        assert.deepEqual([hit.layer, hit.head], [layer, head]);
+        assert.ok(hit.across > 0 && hit.across < 1 && hit.down > 0 && hit.down < 1);
+      }
+    }
+    assert.equal(hitGrid(grid, grid.left - 1, grid.top + 1), null);
+  }
+});
+
+test("labels fit their room, and no row label stands on another", async () => {
+  const pieces = arrange(await kindOf("encoder"), { words: false, hide: false }, 0, 0);
+  const long = { label: "Donaudampfschifffahrtsgesellschaftskapitän".repeat(2), positions: [0] };
+  const arranged = { ...pieces, rows: [long, ...pieces.rows.slice(1)] };
+  for (const width of [300, 560, 1400]) {
+    const geometry = mapGeometry(arranged, width, true);
+    const surface = new Recorder();
+    drawMap(surface, geometry, { arranged, choice: { scale: SCALES[0], threshold: 0 }, shades: shadesOf("viridis"),
+      theme: THEME, hover: null, selected: NOTHING, axes: { from: "from: the piece", to: "to: the piece" }, measure: "weight" });
+    assert.ok(geometry.right <= width, "the map is within the figure");
+    const left = surface.of("text").filter(({ anchor, x, size }) => anchor === "end" && x < geometry.left && size === LABEL_SIZE);
+    assert.ok(left.length > 0);
+    for (const { x, string } of left) assert.ok(x - textWidth(string, LABEL_SIZE) >= 0, string);
+    left.slice(1).forEach(({ y }, index) => assert.ok(y - left[index].y >= LABEL_SIZE));
+  }
+});
+
+test("in a narrow figure a step keeps both of its words, and a word of the sentence its name", async () => {
+  const pieces = arrange(await kindOf("encoder"), { words: false, hide: false }, 0, 0);
+  const size = 12;
+  /** @type {(name: (index: number) => string) => { label: string, positions: number[] }[]} */
+  const labelled = (name) => Array.from({ length: size }, (_, index) => ({ label: name(index), positions: [index] }));
+  const arranged = { ...pieces, rows: labelled((index) => `in: word${index} → out: Wort${index}`), columns: labelled((index) => `w${index}`),
+    values: new Float32Array(size * size), masked: new Uint8Array(size * size) };
+  for (const [width, name] of [[330, "word3 → Wort3"], [900, "in: word3 → out: Wort3"]]) {
+    const surface = new Recorder();
+    drawMap(surface, mapGeometry(arranged, width, true), { arranged, choice: { scale: SCALES[0], threshold: 0 },
+      shades: shadesOf("viridis"), theme: THEME, hover: null, selected: NOTHING, axes: { from: "from", to: "to" }, measure: "weight" });
+    const written = surface.of("text").map(({ string }) => string);
+    assert.ok(written.includes(name), `${width}: ${written}`);
+    for (let column = 0; column < size; column++) assert.ok(written.includes(`w${column}`), `${width}: column ${column}`);
+  }
+});
+
+test("lines between the cells never outshine them: below 12 pixels a cell there are none", async () => {
+  const pieces = arrange(await kindOf("encoder"), { words: false, hide: false }, 0, 0);
+  const seen = new Set();
+  for (const size of [4, 12, 20, 30, 45, 60, 90, 128]) {
+    const labels = Array.from({ length: size }, (_, index) => ({ label: `w${index}`, positions: [index] }));
+    const arranged = { ...pieces, rows: labels, columns: labels,
+      values: new Float32Array(size * size), masked: new Uint8Array(size * size) };
+    for (const width of [330, 700, 1100]) {
+      const geometry = mapGeometry(arranged, width, false);
+      const surface = new Recorder();
+      drawMap(surface, geometry, { arranged, choice: { scale: SCALES[0], threshold: 0 }, shades: shadesOf("viridis"),
+        theme: THEME, hover: null, selected: NOTHING, axes: { from: "from", to: "to" }, measure: "weight" });
+      const between = surface.of("line").filter(({ stroke }) => stroke === THEME.background);
+      const small = Math.min(geometry.cellWidth, geometry.cellHeight) < 12;
+      assert.equal(between.length, small ? 0 : 2 * (size + 1), `${size} pieces, ${width} pixels`);
+      seen.add(small);
+    }
+  }
+  assert.deepEqual([...seen].sort(), [false, true], "both happen");
+});
+
+test("what is too long is cut in the middle, or broken between words", () => {
+  assert.equal(shortened("short", 100, 10), "short");
+  assert.equal(shortened("abcdefghij", 25, 10), "ab…ij");
+  assert.equal(shortened("abcdefghij", 30, 10), "abc…ij");
+  assert.equal(shortened("abc", 4, 10), "…");
+  for (const width of [20, 35, 60]) {
+    const lines = wrapped("the quick brown fox 🙂🙂🙂🙂🙂🙂🙂", width, 10);
+    for (const line of lines) assert.ok(textWidth(line, 10) <= width, line);
+    assert.equal(lines.join("").replaceAll(" ", ""), "thequickbrownfox🙂🙂🙂🙂🙂🙂🙂");
+  }
+  assert.deepEqual(wrapped("ab cd ef", 25, 10), ["ab cd", "ef"]);
+});
+
+test("a colour scale goes up, is undone by its inverse, and begins and ends with its palette", () => {
+  for (const scale of [...SCALES, "difference"]) {
+    const places = [0, 0.1, 0.25, 0.5].map((value) => onScale(value, scale, 0.5));
+    places.slice(1).forEach((place, index) => assert.ok(place > places[index], scale));
+    places.forEach((place, index) => near(fromScale(place, scale, 0.5), [0, 0.1, 0.25, 0.5][index], 1e-12));
+  }
+  assert.equal(onScale(0, "difference", 0.5), 0.5);
+  for (const [palette, stops] of Object.entries({ ...PALETTE.sequential, difference: PALETTE.diverging })) {
+    const hex = (colour) => `#${colour.map((channel) => channel.toString(16).padStart(2, "0")).join("")}`;
+    const shades = shadesOf(palette);
+    assert.deepEqual([shades.length, hex(shades[0]), hex(shades.at(-1))], [256, stops[0], stops.at(-1)]);
+  }
+  assert.equal(inkOn([253, 231, 37]), PALETTE.dark);
+  assert.equal(inkOn([68, 1, 84]), PALETTE.light);
+});
+
+test("a saved figure says what was done to its numbers", async () => {
+  const data = await kindOf("cross");
+  const choice = { ...expectedOf("cross").choice, threshold: 7, words: true, scale: SCALES[2], heads: [2, 99] };
+  const arranged = arrange(data, choice, 0, 0);
+  const { title, sentence, notes } = captionOf(data.header, choice, arranged, NOTHING);
+  assert.equal(title, `${data.header.title}, layer 1, head 1`);
+  assert.equal(sentence, `${data.header.texts.source} → ${data.header.texts.target}`);
+  assert.equal(notes, "Colour: square root of the weight, 0 to 1. Pieces are merged into words. Weights below 0.07 are left out.");
+  assert.deepEqual(notesOf({ ...choice, threshold: 0, scale: SCALES[0] }, NOTHING), []);
+  const lines = captionOf(data.header, { ...choice, look: "lines" }, arranged, NOTHING);
+  assert.match(lines.title, /heads 1, 3$/);
+});
+
+test("a click pins the pieces of a row or a column, or releases them, and Shift adds", () => {
+  const arranged = { rows: [{ label: "the", positions: [0] }, { label: "animal", positions: [1, 2] }],
+    columns: [{ label: "das", positions: [0] }, { label: "Tier", positions: [1] }] };
+  const none = { rows: [], columns: [] };
+  const animal = withPin(none, arranged, { row: 1, column: 0 }, false);
+  assert.deepEqual(animal, { rows: [1, 2], columns: [0] });
+  assert.deepEqual(pinnedIn(animal, arranged), { rows: new Set([1]), columns: new Set([0]) });
+  assert.deepEqual(withPin(animal, arranged, { row: 1, column: 0 }, false), none, "the same cell again");
+  assert.deepEqual(withPin(animal, arranged, { row: 0 }, false), { rows: [0], columns: [] }, "the label of a row");
+  assert.deepEqual(withPin(animal, arranged, { row: 0, column: 0 }, true), { rows: [1, 2, 0], columns: [] });
+  assert.deepEqual(withPin(animal, arranged, null, true), animal, "Shift beside the figure");
+  assert.deepEqual(withPin(animal, arranged, null, false), none);
+});
+
+describe("the keyboard", () => {
+  // `press` on what it uses of an attention browser; nothing is drawn.
+  async function pressed(key, { on = "grid", modifiers = {}, hover = null, ...choice } = {}) {
+    const data = await kindOf("encoder");
+    const parts = { grid: {}, large: {} };
+    const browser = {
+      ...parts, data, hover, keys: { open: false }, choice: { ...expectedOf("encoder").choice, ...choice },
+      change: (part) => Object.assign(changed, part), arranged: () => arrange(data, browser.choice, 0, 0), draw() {}, description: { say() {} },
+      pin: (hit, add) => Object.assign(changed, { pinned: hit, add }),
+    };
+    const changed = {};
+    let prevented = false;
+    press(browser, { key, target: parts[on], ctrlKey: false, metaKey: false, altKey: false, shiftKey: false, ...modifiers,
+      preventDefault: () => { prevented = true; }, stopPropagation() {} });
+    return { changed, prevented, hover: browser.hover };
+  }
+  globalThis.Element ??= class Element {};
+
+  test("arrows, brackets, comma and full stop choose heads, and stop at the last", async () => {
+    assert.deepEqual((await pressed("ArrowRight")).changed, { layer: 0, head: 1 });
+    assert.deepEqual((await pressed("ArrowUp")).changed, { layer: 0, head: 0 });
+    assert.deepEqual((await pressed("ArrowDown", { layer: 1 })).changed, { layer: 1, head: 0 });
+    assert.deepEqual((await pressed("]")).changed, { layer: 1 });
+    assert.deepEqual((await pressed("[", { layer: 1 })).changed, { layer: 0 });
+    assert.deepEqual((await pressed(".", { head: 3 })).changed, { head: 3 });
+    assert.deepEqual((await pressed(",", { head: 3 })).changed, { head: 2 });
+  });
+
+  test("arrows in the large figure walk over the cells, Enter pins, Shift adds", async () => {
+    assert.deepEqual((await pressed("ArrowRight", { on: "large" })).hover, { row: 0, column: 0 });
+    assert.deepEqual((await pressed("ArrowRight", { on: "large", hover: { row: 0, column: 0 } })).hover, { row: 0, column: 1 });
+    const at = { row: 1, column: 1 };
+    assert.deepEqual((await pressed("Enter", { on: "large", hover: at })).changed, { pinned: at, add: false });
+    assert.deepEqual((await pressed("Enter", { on: "large", hover: at, modifiers: { shiftKey: true } })).changed,
+      { pinned: at, add: true });
+  });
+
+  test("keys of the browser and unknown keys are left alone", async () => {
+    assert.deepEqual(await pressed("w", { modifiers: { ctrlKey: true } }), { changed: {}, prevented: false, hover: null });
+    assert.deepEqual(await pressed("x"), { changed: {}, prevented: false, hover: null });
+    assert.deepEqual(await pressed("w"), { changed: { words: true }, prevented: true, hover: null });
+    assert.deepEqual((await pressed("m")).changed, { look: "lines" });
+    assert.deepEqual((await pressed("Escape", { hover: { row: 1 } })), { changed: { rows: [], columns: [] }, prevented: true,
+      hover: null });
+  });
+
+  test("an index stays within its list", () => {
+    assert.deepEqual([clamped(-1, 3), clamped(1, 3), clamped(3, 3)], [0, 1, 2]);
+  });
+});
+
+test("a cell that a spreadsheet would compute is text, and a number stays one", () => {
+  for (const formula of ["=1+2", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\t=1", "-", "+49 30"]) {
+    assert.equal(harmless(formula), `'${formula}`);
+  }
+  for (const cell of ["-0.25", "+1.5e-07", "12", "-3", "Hund", "a=b", "␣-", "masked", ""]) assert.equal(harmless(cell), cell);
+});
+
+test("a picture for a column is as wide as one, with its caption below or without", () => {
+  const options = { column: "one", caption: true, transparent: false, light: false };
+  assert.deepEqual(["", "one", "two"].map((column) => layoutWidth({ ...options, column })), [null, 354, 736]);
+  const picture = { geometry: { width: 354 }, end: 200, theme: THEME, draw: (surface) => surface.line(0, 0, 9, 9, "#000000", 1) };
+  const caption = { title: "Cross-attention, layer 1, head 1", sentence: "dog ".repeat(40), notes: "", description: "" };
+  const [full, bare] = [options, { ...options, caption: false, transparent: true }].map((chosen) => (
+    drawWithCaption(picture, caption, chosen, () => new Recorder())));
+  const [title, ...lines] = full.surface.of("text");
+  assert.deepEqual([title.string, title.bold, title.y > 200], [caption.title, true, true]);
+  assert.equal(lines.map(({ string }) => string).join(" "), caption.sentence.trim());
+  assert.ok(lines.every(({ string, y }) => textWidth(string, 13) <= 354 - 16 && y < full.height));
+  assert.deepEqual(full.surface.of("rect"), [{ what: "rect", x: 0, y: 0, width: 354, height: full.height, fill: "#ffffff" }]);
+  assert.deepEqual([bare.height, bare.surface.of("text"), bare.surface.of("rect"), bare.surface.of("line").length], [200, [], [], 1]);
+});

@@ -1,0 +1,117 @@
+// What a change does to attention, and edits as the address has them.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { fixture, load } from "./bundles.js";
+
+const { AttentionEditor, ChangedAttention, arrange, concerns, csvOf, foreseen, parsedEdits, rankedHeads, sentenceOf, withEdit,
+  withShare, writtenEdits } = load("attention_editor", ["AttentionEditor", "ChangedAttention", "arrange", "concerns", "csvOf",
+  "foreseen", "parsedEdits", "rankedHeads", "sentenceOf", "withEdit", "withShare", "writtenEdits"]);
+
+const { edits, lists, views } = JSON.parse(fixture("changed.json"));
+const message = new Uint8Array(fixture("changed.bin"));
+const near = (found, expected, tolerance) => {
+  assert.equal(found.length, expected.length);
+  found.forEach((value, at) => assert.ok(Math.abs(value - expected[at]) <= tolerance, `${at}: ${value} ${expected[at]}`));
+};
+const read = (version) => ChangedAttention.prototype.read.call(
+  Object.assign(Object.create(ChangedAttention.prototype), { version }), message);
+
+test("edits read as they were written", () => {
+  for (const text of lists) assert.equal(writtenEdits(parsedEdits(text)), text);
+  assert.deepEqual(parsedEdits("cross.2.all.3-4~6x25"), [
+    { kind: "cross", layer: 1, head: null, rows: [2, 3], shares: [{ columns: [5, 5], percent: 25 }] }]);
+});
+
+test("both runs are there, and the difference is one from the other", async () => {
+  for (const words of [false, true]) {
+    const { versions } = await read("after");
+    const choice = { words, hide: false };
+    const [before, after] = ["before", "after"].map((name) => views[`${name}-${words}`]);
+    let largest = 0;
+    for (let layer = 0; layer < before.length; layer++) {
+      for (let head = 0; head < before[0].length; head++) {
+        const [old, now] = [before, after].map((view) => view[layer][head].flat());
+        // A word is the sum of several rounded weights.
+        near(arrange(versions.before, choice, layer, head).values, old, words ? 1e-4 : 2e-5);
+        near(arrange(versions.after, choice, layer, head).values, now, words ? 1e-4 : 2e-5);
+        const changes = now.map((value, at) => value - old[at]);
+        near(arrange(versions.difference, choice, layer, head).values, changes, words ? 2e-4 : 4e-5);
+        largest = Math.max(largest, ...changes.map(Math.abs));
+      }
+    }
+    const { largest: shown, signed } = arrange(versions.difference, choice, 0, 0);
+    assert.ok(signed && Math.abs(shown - largest) < 2e-4, "one scale for all heads");
+  }
+});
+
+test("a version says what it is, and a difference is said with its sign", async () => {
+  const data = await read("difference");
+  assert.equal(data.header.version, "what was changed, minus as trained");
+  assert.equal(data.versions.before.header.version, "as trained");
+  assert.equal(data.versions.after.header.edits, edits);
+  const arranged = arrange(data, { words: false, hide: false }, 1, 2);
+  assert.match(sentenceOf(arranged, { row: 2, column: 1 }), /\(column 2\) [+-]0\.\d{4} compared with as trained$/);
+  assert.match(sentenceOf(arranged, { row: 2 }), /changed most at /);
+  assert.match(csvOf(arranged, { rows: new Set(), columns: new Set() }), /^row,from,column,to,change\n/);
+  const ranked = rankedHeads(data, { words: false, hide: false }, { row: 2, column: 1 });
+  assert.deepEqual(ranked, ranked.toSorted((a, b) => Math.abs(b.value) - Math.abs(a.value)));
+});
+
+test("what is foreseen of a row is what the model then has", async () => {
+  const { versions } = await read("after");
+  const choice = { words: false, hide: false };
+  const [shares, even] = parsedEdits(edits);
+  // Layer 2 reads another stream than before in its other heads and rows; layer 1 does not.
+  const before = arrange(versions.before, choice, 0, 1);
+  near(foreseen(before, even).values, views["after-false"][0][1].flat(), 2e-5);
+  const { columns } = before;
+  const row = foreseen(before, shares).values.slice(2 * columns.length, 3 * columns.length);
+  const old = views["before-false"][0][1][2];
+  const left = old.reduce((sum, value, at) => sum + ([1, 3].includes(at) ? 0 : value), 0);
+  near(row, old.map((value, at) => ({ 1: 0.6, 3: 0.15 }[at] ?? (value * 0.25) / left)), 1e-4);
+});
+
+test("a masked cell gets nothing, and rows add up to 1", () => {
+  const label = (position) => ({ label: String(position), positions: [position] });
+  const arranged = { rows: [label(0), label(1)], columns: [label(0), label(1)], values: Float32Array.of(1, 0, 0.5, 0.5),
+    masked: Uint8Array.of(0, 1, 0, 0), largest: 1 };
+  const even = { rows: [0, 1], shares: [] };
+  assert.deepEqual([...foreseen(arranged, even).values], [1, 0, 0.5, 0.5]);
+  const all = { rows: [1, 1], shares: [{ columns: [1, 1], percent: 100 }] };
+  assert.deepEqual([...foreseen(arranged, all).values], [1, 0, 0, 1]);
+});
+
+test("shares make room for another one", () => {
+  const share = (column, percent) => ({ columns: [column, column], percent });
+  assert.deepEqual(withShare([], [3, 3], 40), [share(3, 40)]);
+  assert.deepEqual(withShare([share(1, 50), share(3, 20)], [3, 3], 40), [share(1, 50), share(3, 40)]);
+  assert.deepEqual(withShare([share(1, 50), share(2, 30)], [3, 3], 60), [share(1, 25), share(2, 15), share(3, 60)]);
+  assert.deepEqual(withShare([share(1, 50)], [3, 3], 100), [share(3, 100)]);
+  assert.deepEqual(withShare([share(1, 50)], [1, 2], 10), [{ columns: [1, 2], percent: 10 }]);
+});
+
+test("an edit takes the place of one of the same place, and concerns the heads that it names", () => {
+  const [one, every] = parsedEdits("cross.2.3.4~5x60_cross.all.all.4~5x60");
+  const again = { ...one, shares: [] };
+  assert.deepEqual(withEdit([one, every], again), [every, again]);
+  assert.equal(withEdit(Array.from({ length: 60 }, (_, row) => ({ ...one, rows: [row + 10, row + 10] })), one).length, 60);
+  const head = { layer: 1, head: 2 };
+  assert.ok(concerns(one, "cross", head, [3, 3]) && concerns(one, "cross", head) && concerns(every, "cross", { layer: 0, head: 0 }));
+  assert.ok(!concerns(one, "cross", { layer: 1, head: 1 }) && !concerns(one, "encoder", head) && !concerns(one, "cross", head, [4, 5]));
+});
+
+test("whoever edits faster than the server answers keeps the last edit", async () => {
+  const editor = Object.assign(Object.create(AttentionEditor.prototype), { version: "after", edits: [], pending: {},
+    sent: [edits, "cross.1.1.1~even"] });
+  await editor.read(message);
+  assert.deepEqual([editor.sent, editor.edits, editor.pending], [["cross.1.1.1~even"], [], {}]);
+  const sent = [];
+  editor.server = { setTriggerValue: (name, value) => sent.push([name, value.split(" ")[0]]) };
+  editor.undo();
+  assert.deepEqual(sent, [], "an undo waits for the answer to what it takes back");
+  editor.sent = [edits];
+  await editor.read(message);
+  assert.deepEqual([writtenEdits(editor.edits), editor.pending, sent], [edits, null, [["edited", "undo"]]]);
+});

@@ -1,0 +1,126 @@
+// What the steps of a decoding show, against the trace.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { Recorder, fixture, load } from "./bundles.js";
+
+const {
+  NODE, PICTURE_EDGE, Translation, nextNode, pathTo, probabilityOf, sentenceOfStep, shadesOf, stepPicture, treePlaces, unpack,
+} = load("decoding_steps", [
+  "NODE", "PICTURE_EDGE", "Translation", "nextNode", "pathTo", "probabilityOf", "sentenceOfStep", "shadesOf", "stepPicture",
+  "treePlaces", "unpack",
+]);
+
+const translation = new Translation(await unpack(fixture("decoding.bin")));
+const expected = JSON.parse(fixture("decoding.json"));
+
+function near(actual, wanted, tolerance) {
+  assert.equal(actual.length, wanted.length);
+  actual.forEach((value, index) => assert.ok(Math.abs(value - wanted[index]) <= tolerance, `${value}, ${wanted[index]}`));
+}
+
+test("every row of every head, and of their mean, is the trace's", () => {
+  const { layers, heads, count } = translation;
+  for (let step = 0; step < count; step++) {
+    for (let layer = 0; layer < layers; layer++) {
+      for (let head = 0; head < heads; head++) {
+        const plane = translation.plane({ show: "head", layer, head });
+        near(translation.decoderRow(plane, step), expected.decoder[layer][head][step].slice(0, step + 1), 2e-5);
+        near(translation.crossRow(plane, step), expected.cross[layer][head][step], 2e-5);
+      }
+    }
+    const mean = translation.plane({ show: "mean", layer: 1, head: 1 });
+    near(translation.decoderRow(mean, step), expected.decoder_mean[step].slice(0, step + 1), 2e-5);
+    near(translation.crossRow(mean, step), expected.cross_mean[step], 2e-5);
+  }
+});
+
+test("scores add up, and it hesitates where the two likeliest pieces are closest", () => {
+  near(translation.steps.map((_, step) => translation.scoreAt(step)), expected.scores, 1e-4);
+  assert.equal(translation.hesitation, expected.hesitation);
+});
+
+test("a probability is never shown as 0", () => {
+  assert.equal(probabilityOf(Math.log(0.5)), "0.5000");
+  assert.equal(probabilityOf(-20), "2e−9");
+  assert.equal(probabilityOf(Math.log(0.00005)), "0.0001");
+});
+
+test("a sentence says how sure a step is", () => {
+  const step = (probabilities, rest = {}) => sentenceOfStep({
+    hesitation: -1, steps: [{ candidates: probabilities.map((p, id) => [id, "abc"[id], Math.log(p)]), entropy: 0.5, rank: 1,
+      forced: false, out: "a", logProb: Math.log(probabilities[0]), ...rest }],
+  }, 0);
+  assert.equal(step([0.95, 0.03]), "Here it is sure: “a” (0.95).");
+  assert.equal(step([0.45, 0.4]), "Here it hesitates between “a” (0.45) and “b” (0.40).");
+  assert.equal(step([0.7, 0.2]), "Here it prefers “a” (0.70) to “b” (0.20).");
+  assert.match(step([0.7, 0.01], { entropy: 2.5 }), /but much else is possible: the entropy is 2.50 nats/);
+  assert.match(step([0.7, 0.2], { rank: 2, forced: true }), /^This piece was chosen for the model/);
+  assert.equal(step([0.7, 0.2], { rank: 2, out: "b", logProb: Math.log(0.2) }), "It took “b” (0.2000); “a” (0.70) was likelier.");
+});
+
+test("no two boxes of the tree stand in one place, and a column is a step", () => {
+  const { nodes } = translation.tree;
+  for (const pruned of [true, false]) {
+    const places = treePlaces(nodes, pruned);
+    const shown = places.filter(Boolean);
+    assert.equal(shown.length, nodes.filter(({ fate }) => pruned || fate !== "pruned").length);
+    assert.equal(new Set(shown.map(({ x, y }) => `${x} ${y}`)).size, shown.length);
+    nodes.forEach(({ step }, index) => {
+      if (places[index]) assert.equal(places[index].x, step * NODE.across);
+    });
+    // Without gaps, from the top, in the order in which the server sent them.
+    for (const step of new Set(nodes.map((node) => node.step))) {
+      const column = places.filter((place, index) => place && nodes[index].step === step);
+      assert.deepEqual(column.map(({ y }) => y), column.map((_, place) => NODE.top + place * NODE.down));
+    }
+  }
+});
+
+test("the best path is the translation", () => {
+  const { nodes, best } = translation.tree;
+  assert.deepEqual(pathTo(nodes, best.at(-1)), best.map((index) => nodes[index]));
+  assert.deepEqual(best.map((index) => nodes[index].id), translation.steps.map(({ id }) => id));
+});
+
+test("arrow keys follow the best path, go back to parents, and stay within a step", () => {
+  const { tree } = translation;
+  const { nodes, best } = tree;
+  assert.equal(nextNode(tree, 0, "ArrowRight", true), best[0] + 1);
+  best.slice(1).forEach((index, at) => {
+    assert.equal(nextNode(tree, best[at] + 1, "ArrowRight", true), index + 1);
+    assert.equal(nextNode(tree, index + 1, "ArrowLeft", true), best[at] + 1);
+  });
+  assert.equal(nextNode(tree, best[0] + 1, "ArrowLeft", true), best[0] + 1, "there is nothing before the first step");
+  nodes.forEach((node, index) => {
+    const up = nextNode(tree, index + 1, "ArrowUp", true);
+    assert.equal(nodes[up - 1].step, node.step);
+    if (up !== index + 1) assert.equal(nextNode(tree, up, "ArrowDown", true), index + 1);
+    const shown = nodes[nextNode(tree, index + 1, "ArrowDown", false) - 1];
+    if (shown !== node) assert.notEqual(shown.fate, "pruned", "what is not shown is not chosen");
+  });
+});
+
+test("in the picture of a step, pieces run as their language does, nothing touches a side, and its file has the step", () => {
+  const params = { step: 1, show: "mean", layer: 0, head: 0 };
+  const theme = { text: "#000000", border: "#cccccc", primary: "#0000ff" };
+  const width = 700;
+  for (const direction of ["ltr", "rtl"]) {
+    const languages = { ...translation.languages, target: { name: "…", direction } };
+    const shown = Object.assign(Object.create(Translation.prototype), translation, { languages });
+    const picture = stepPicture(shown, params, width, theme, shadesOf("viridis"));
+    assert.equal(picture.name, "step-2");
+    const surface = new Recorder();
+    picture.draw(surface);
+    const frames = surface.of("frame");
+    const written = frames.slice(0, translation.count).filter(({ y }) => y === frames[0].y).map(({ x }) => x);
+    assert.ok(written.length > 2);
+    assert.deepEqual(written, written.toSorted((a, b) => (direction === "rtl" ? b - a : a - b)), direction);
+    const source = frames.slice(translation.count, translation.count + 3).map(({ x }) => x);
+    assert.deepEqual(source, source.toSorted((a, b) => a - b), "the source is English in both");
+    for (const { x, width: wide } of [...frames, ...surface.of("rect")]) {
+      assert.ok(x >= PICTURE_EDGE && x + wide <= width - PICTURE_EDGE, `${x} ${wide}`);
+    }
+  }
+});

@@ -1,0 +1,52 @@
+// Scripts that run from right to left: which way a label is drawn, and what keeps its parts in order.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { load } from "./bundles.js";
+
+const { directionOf, isolated, shortened, CanvasSurface } = load("attention_browser", [
+  "directionOf", "isolated", "shortened", "CanvasSurface",
+]);
+
+test("the first letter says which way a string runs, and an arrow runs as it points", () => {
+  for (const string of ["dog", "", "12 !", "in: שלום", "…dog שלום", "我"]) {
+    assert.equal(directionOf(string), "ltr", string);
+  }
+  for (const string of ["שלום", "␣الكلب.", "12 عربي", "…ون dog"]) assert.equal(directionOf(string), "rtl", string);
+  assert.equal(directionOf("الكلب → كلب"), "ltr");
+});
+
+test("both ends of an arrow, and symbols, stand by themselves", () => {
+  assert.equal(isolated("dog → Hund </s> end"), "dog → Hund </s> end");
+  assert.equal(isolated("שלום"), "שלום");
+  assert.equal(isolated("in: مع → out: ال"), "\u2068in: مع\u2069 → \u2068out: ال\u2069");
+  assert.equal(isolated("كلب </s> end"), "كلب \u2066</s> end\u2069");
+});
+
+test("a label lies on its side of its point, whichever way it runs", () => {
+  const drawn = [];
+  const context = new Proxy({}, {
+    get: (own, name) => own[name] ?? (name === "fillText"
+      ? (string) => drawn.push([string, own.direction, own.textAlign]) : () => {}),
+    set: (own, name, value) => { own[name] = value; return true; },
+  });
+  const surface = new CanvasSurface({ style: {}, getContext: () => context }, 10, 10, 1);
+  for (const anchor of ["start", "middle", "end"]) surface.text(0, 0, "שלום", { fill: "red", anchor });
+  surface.text(0, 0, "dog", { fill: "red", anchor: "end" });
+  assert.deepEqual(drawn, [["שלום", "rtl", "left"], ["שלום", "rtl", "center"], ["שלום", "rtl", "right"],
+    ["dog", "ltr", "right"]]);
+});
+
+test("a label with an arrow keeps it, and both of its ends", () => {
+  // Here a character of size 10 is 5 wide.
+  assert.equal(shortened("Knochen. → </s> end", 200, 10), "Knochen. → </s> end");
+  assert.equal(shortened("Knochen. → </s> end", 80, 10), "Kn…n. → </s> end");
+  assert.equal(shortened("es → Donaudampfschiff", 60, 10), "es → Don…iff");
+  assert.equal(shortened("<s> start → Donaudampfschiff", 90, 10), "<s> start → Don…ff");
+  assert.ok(shortened("Donaudampfschiff → Donaudampfschiff", 70, 10).length <= 14);
+});
+
+test("of a sentence, whole words are left out", () => {
+  assert.equal(shortened("The animal did not cross the street.", 130, 10), "The animal … the street.");
+});

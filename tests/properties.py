@@ -1,0 +1,22 @@
+"""How many examples a property is tried with: a few with every `pytest`, many with `pytest -m thorough`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+
+def few(count: int) -> settings:
+    """Settings that try `count` examples, the same ones in every run."""
+    return settings(
+        max_examples=count, derandomize=True, database=None, deadline=None,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
+    )
+
+
+def many(count: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """As `few`, and only in `pytest -m thorough`."""
+    return lambda test: pytest.mark.thorough(few(count)(test))

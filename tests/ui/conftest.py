@@ -1,0 +1,60 @@
+"""What Streamlit warns of in its log is a fault of ours."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+
+import pytest
+import torch
+from streamlit.components.v2 import manifest_scanner
+from streamlit.elements.lib import policies
+
+from pages.ui import inference
+from transformer.checkpoint import Checkpoint
+from transformer.model.transformer import build
+from transformer.translator import Translator
+
+# Of every run without a server.
+BARE = "missing ScriptRunContext"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def environment_read_once() -> Iterator[None]:
+    """Every AppTest looks for components in all installed distributions, which takes longer than a run of a page."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
+        yield
+
+
+@pytest.fixture(scope="session")
+def narrow(shipped: Translator) -> Translator:
+    """Layers, heads and vocabulary of the model that ships, a third as wide: pages have as much to show, and compute
+    a tenth. Gains, biases and attention are not those of a fresh model.
+    """
+    torch.manual_seed(5)
+    model = build(replace(shipped.config, d_model=96, d_ff=48)).eval().requires_grad_(False)
+    for parameter in model.parameters():
+        parameter += (0.3 if parameter.ndim == 1 else 0.02) * torch.randn_like(parameter)
+    return Translator(Checkpoint(model, shipped.tokenizer), device="cpu", version="narrow")
+
+
+@pytest.fixture
+def narrow_app(monkeypatch: pytest.MonkeyPatch, narrow: Translator) -> Translator:
+    """The app with the narrow model, for what a page does whatever its model is."""
+    monkeypatch.setattr(inference, "load_translator", lambda device, folder: narrow)
+    return narrow
+
+
+@pytest.fixture(autouse=True)
+def log_without_warnings(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    # Streamlit warns once in a process of a value that is set twice; every test should hear of it.
+    monkeypatch.setattr(policies, "_shown_default_value_warning", False)
+    yield
+    warned = [
+        record.getMessage() for when in ("setup", "call") for record in caplog.get_records(when)
+        if record.levelno >= logging.WARNING and BARE not in record.getMessage()
+    ]
+    assert warned == []

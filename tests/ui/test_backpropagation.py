@@ -1,0 +1,171 @@
+"""The page Backpropagation, with the model that ships, and with a narrow one where the numbers may be any."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.ui.backpropagation.gradient import SECTIONS, section_of
+from pages.ui.params.backpropagation import PARTS, BackpropagationParams
+from tests.ui.driver import (
+    DREAM,
+    GIVEN,
+    HOSTILE,
+    MARKUP,
+    RUBBISH,
+    UNREADABLE,
+    figures,
+    healthy,
+    opened,
+    submit,
+    table,
+    texts,
+    unescaped,
+)
+from transformer.backpropagation.gradients import gradients, parameters_of
+from transformer.backpropagation.sentence import sentence_batch, sentence_gradients
+from transformer.backpropagation.stages import stages
+
+PAGE = "pages/backpropagation.py"
+
+
+def app(**address: str) -> AppTest:
+    return opened(PAGE, **{"text": DREAM, "layer": "2", "head": "5", **address})
+
+
+def numbers(test: AppTest) -> dict[str, str]:
+    """What the metrics say, as Python reads it."""
+    return {metric.label: metric.value.replace("−", "-") for metric in test.metric}
+
+
+def title(test: AppTest) -> str:
+    """Which gradient is shown."""
+    box = test.selectbox("backward_number")
+    return box.format_func(box.value)
+
+
+@pytest.fixture(scope="module")
+def listed(narrow):
+    """All gradients of layer 2, head 5."""
+    batch = sentence_batch(narrow.trace(DREAM, **GIVEN))
+    return stages(sentence_gradients(narrow.weights(), batch, encoder_layer=1, decoder_layer=1), head=4)
+
+
+def test_the_page_opens_with_the_loss(shipped):
+    test = app()
+    loss = -shipped.trace(DREAM).log_probs.sum()
+    assert healthy(test) and f"Loss: **{loss:.4f}** nats" in texts(test)
+    assert title(test) == "1 of 94: logits" and figures(test) == (0, 1)
+
+
+@pytest.mark.parametrize("walked", [
+    range(15, 18), range(22, 25), pytest.param(range(94), marks=pytest.mark.thorough),
+], ids=str)
+def test_the_way_back_is_walked_gradient_by_gradient(narrow_app, listed, walked):
+    assert len(listed) == 94
+    test = app(**GIVEN, backward_stage=listed[walked[0]].key)
+    for number in walked:
+        stage = listed[number]
+        assert healthy(test), stage.key
+        assert title(test) == f"{number + 1} of {len(listed)}: {stage.name}"
+        assert test.segmented_control("backward_section").value == section_of(stage.key)
+        largest = np.unravel_index(np.abs(stage.matrix).argmax(), stage.matrix.shape)
+        shown = numbers(test)
+        if stage.key not in ("generator.logits",):
+            assert float(shown["By hand"]) == pytest.approx(stage.matrix[largest], rel=0.1, abs=1e-6), stage.key
+        assert shown["Autograd"] == shown["By hand"] or abs(stage.matrix[largest]) < 1e-12
+        assert float(shown["Finite difference"]) == pytest.approx(float(shown["By hand"]), abs=2e-6)
+        if number < len(listed) - 1:
+            test.button("backward_Next").click().run()
+            assert test.query_params["backward_stage"] == listed[number + 1].key
+        else:
+            assert test.button("backward_Next").disabled
+
+
+def test_every_section_opens(narrow_app):
+    test = app(**GIVEN)
+    for section in SECTIONS:
+        test.segmented_control("backward_section").set_value(section).run()
+        stage = test.query_params.get("backward_stage", "generator.logits")
+        assert healthy(test) and section_of(stage) == section
+
+
+def test_a_weight_of_a_query_is_taken_apart(narrow_app, listed):
+    stage = next(stage for stage in listed if stage.key == "decoder.cross_attention.queries_weight")
+    test = app(**GIVEN, backward_stage=stage.key)
+    test.selectbox("backward_row").set_value(7).run()
+    test.selectbox("backward_column").set_value(3).run()
+    assert healthy(test) and figures(test) == (1, 1)
+    assert (test.query_params["backward_row"], test.query_params["backward_column"]) == ("8", "4")
+    added = table(test, "x̂", "dQ", "sum so far")
+    np.testing.assert_allclose(added["product"], added["x̂"] * added["dQ"])
+    assert added["sum so far"].iloc[-1] == pytest.approx(stage.matrix[7, 3], abs=1e-12)
+    assert numbers(test)["The weight itself"] == f"{stage.values[7, 3]:.6f}"
+
+
+def test_a_masked_cell_has_no_gradient(narrow_app):
+    test = app(**GIVEN, backward_stage="decoder.self_attention.scores", backward_row="1", backward_column="3")
+    assert healthy(test) and "The mask hides this cell" in texts(test)
+    assert numbers(test)["By hand"] in ("0.000000", "-0.000000")
+    cells = next(each.value for each in test.dataframe if "German piece" in each.value.columns)
+    assert (cells.iloc[0, 2:] == "masked").all() and cells.iloc[0, 1] != "masked"
+
+
+def test_the_loss_of_one_step_with_smoothing(narrow_app):
+    trace = narrow_app.trace(DREAM, **GIVEN)
+    test = app(**GIVEN)
+    test.selectbox("backward_step").set_value(3).run()
+    test.number_input("backward_smoothing").set_value(0.1).run()
+    batch = sentence_batch(trace, step=2, label_smoothing=0.1)
+    found = gradients(parameters_of(narrow_app.weights()), narrow_app.config, batch)
+    assert healthy(test) and f"Loss: **{found.loss:.4f}** nats" in texts(test)
+    assert (test.query_params["backward_step"], test.query_params["backward_smoothing"]) == ("3", "0.1")
+    test.selectbox("example").set_value(test.selectbox("example").options[1]).run()
+    assert healthy(test) and "backward_step" not in test.query_params, "a step belongs to its sentence"
+
+
+def test_the_size_of_gradients_with_norms_in_both_places(narrow_app):
+    test = app(**GIVEN, backward_part="sizes")
+    assert healthy(test) and figures(test) == (0, 2)
+    assert len(table(test, "after layer and sub-layer", "this model, trained")) == 13
+    test.segmented_control("backward_quantity").set_value("network").run()
+    shown = table(test, "layer", "pre-norm, untrained", "post-norm, untrained")
+    assert healthy(test) and len(shown) == 6 and (shown.iloc[:, 1:] > 0).all(axis=None)
+    assert "times in the untrained post-norm model" in texts(test).replace("**", "")
+
+
+def test_a_given_translation_is_learned(narrow_app):
+    test = app(target="Ich habe einen Hund.")
+    assert healthy(test)
+    assert any("Hund" in option for option in test.selectbox("backward_step").options)
+
+
+@pytest.mark.parametrize("text", HOSTILE[::9])
+def test_hostile_text_is_shown_as_itself(narrow_app, text):
+    """On both sides: the translation is given."""
+    test = app(text=text, target=text, backward_stage="encoder.table")
+    for part in PARTS:
+        test.segmented_control("backward_part").set_value(part).run()
+        assert healthy(test) and not any(markup in unescaped(test) for markup in MARKUP)
+
+
+@pytest.mark.parametrize("text", UNREADABLE[:1])
+def test_what_cannot_be_read_is_answered(narrow_app, text):
+    test = app(**GIVEN)
+    submit(test, text)
+    assert healthy(test, warned=True) and len(test.warning) == 1
+
+
+@pytest.mark.parametrize("value", RUBBISH[::4])
+def test_rubbish_in_an_address_falls_back(narrow_app, value):
+    address = {**GIVEN} | {f"backward_{name}": value for name in BackpropagationParams.__dataclass_fields__}
+    assert healthy(app(**address))
+
+
+def test_choices_survive_a_change_of_page(narrow_app):
+    test = app(**GIVEN, backward_stage="encoder.self_attention.keys", backward_row="2", backward_column="5")
+    test.switch_page("pages/about.py").run()
+    test.switch_page(PAGE).run()
+    assert healthy(test) and test.query_params["backward_stage"] == "encoder.self_attention.keys"
+    assert test.selectbox("backward_row").value == 1 and test.selectbox("backward_column").value == 4

@@ -1,0 +1,156 @@
+"""The page Change what it looks at, driven without a browser."""
+
+from __future__ import annotations
+
+import pytest
+
+from pages.ui.components.changed_attention import UNDO
+from pages.ui.components.wire import unframe
+from pages.ui.session import EXAMPLES
+from tests.ui.driver import DREAM, HOSTILE, MARKUP, RUBBISH, SOME, figures, healthy, opened, send, submit, texts
+from transformer.interventions import Interventions
+
+PAGE = "pages/change_attention.py"
+
+
+def editor(test):
+    """The component, and the header of what it received."""
+    found = [
+        (node, unframe(node.proto.bytes)[0]) for node in test.get("bidi_component") if node.proto.bytes
+    ]
+    (one,) = (each for each in found if "edits" in each[1])
+    return one
+
+
+def plain(test):
+    return texts(test).replace("\\", "")
+
+
+def button(test, key):
+    return next(each for each in test.button if each.key == key)
+
+
+def address(test, name):
+    value = test.query_params.get(name)
+    return value[0] if isinstance(value, list) else value
+
+
+def test_it_opens_with_an_example_that_changes_the_translation(shipped):
+    test = opened(PAGE, text=EXAMPLES[0])
+    assert healthy(test) and figures(test) == (0, 1)
+    assert "~~Das~~" in plain(test) and "becomes **Die**" in plain(test)
+    assert editor(test)[1]["edits"] == "encoder.all.all.2~7x100"
+    button(test, "edit_example_cross").click().run()
+    assert healthy(test) and ":orange-background[**die**]" in plain(test) and address(test, "edit_kind") == "cross"
+    assert address(test, "edit_edits") == "cross.all.all.9~7x100"
+    # The lines of Python write what the page shows.
+    (lines,) = (each.value for each in test.code)
+    look = {("cross", layer, head, 8): {6: 1.0} for layer in range(6) for head in range(8)}
+    assert "range(6)" in lines and shipped.translate(EXAMPLES[0], interventions=Interventions(attention=look)).text == (
+        "Das Tier überquerte die Straße nicht, weil die es zu müde war."
+    )
+
+
+def test_edits_are_made_removed_and_taken_back():
+    test = opened(PAGE, text=DREAM, edit_kind="cross")
+    assert healthy(test) and "nothing yet" in texts(test) and button(test, "edit_undo").disabled
+    send(test, editor(test)[0], "edited", "cross.1.1.2~4x100")
+    assert healthy(test) and address(test, "edit_edits") == "cross.1.1.2~4x100"
+    assert "one head alone" in texts(test) or "~~" in texts(test)
+    send(test, editor(test)[0], "edited", "cross.1.1.2~4x100_cross.all.all.3~even")
+    labels = [each.label.replace("\\", "") for each in test.button if (each.key or "").startswith("edit_remove")]
+    assert labels == [
+        "Cross-attention, layer 1, head 1: “Ich” (which writes “habe”) → “dream” 100%",
+        "Cross-attention, every head: “habe” (which writes “einen”) → everything equally",
+    ]
+    button(test, "edit_remove_0").click().run()
+    assert address(test, "edit_edits") == "cross.all.all.3~even"
+    for _ in range(2):  # the same one, heard twice
+        send(test, editor(test)[0], "edited", f"{UNDO} 1")
+        assert address(test, "edit_edits") == "cross.1.1.2~4x100_cross.all.all.3~even"
+    button(test, "edit_undo_all").click().run()
+    assert healthy(test) and address(test, "edit_edits") == "none"
+    for number, expected in enumerate(("cross.1.1.2~4x100_cross.all.all.3~even", "cross.1.1.2~4x100", None), start=2):
+        send(test, editor(test)[0], "edited", f"{UNDO} {number}")
+        assert healthy(test) and address(test, "edit_edits") == expected
+
+
+def test_a_link_has_no_history_but_its_edits_can_be_taken_back():
+    test = opened(PAGE, text=DREAM, edit_edits="encoder.1.1.1~2x50_encoder.1.1.2~2x50")
+    assert healthy(test)
+    button(test, "edit_undo").click().run()
+    assert address(test, "edit_edits") == "encoder.1.1.1~2x50"
+
+
+@pytest.mark.parametrize("value", [None, 5, ["cross.1.1.1~even"], {"a": 1}, "<b>", "cross.1.1.1", "x" * 10_000, ""])
+def test_what_no_editor_sends_is_ignored(value):
+    test = opened(PAGE, text=DREAM, edit_edits="cross.1.1.1~even")
+    send(test, editor(test)[0], "edited", value)
+    assert healthy(test) and editor(test)[1]["edits"] == "cross.1.1.1~even"
+
+
+@pytest.mark.parametrize("value", [*RUBBISH, "cross.9.1.1~even", "cross.1.1.500~even", "cross.1.1.1~1x80~2x80",
+                                   "decoder.1.1.1~3x10", "decoder.1.1.1~1x10"])
+def test_a_hostile_address_is_answered_by_one_sentence(value):
+    test = opened(PAGE, text=DREAM, edit_edits=value, edit_kind=value, edit_step=value, edit_erasure=value,
+                  edit_hidden_source=value if value != "0" else "")
+    assert healthy(test, warned=True)
+    assert len(test.warning) == 1 and test.warning[0].value.startswith("This change is left out: ")
+
+
+def test_erased_words_are_invisible_or_not_typed(shipped):
+    test = opened(PAGE, text=EXAMPLES[0], edit_edits="none", edit_hidden_source="6")
+    erased = Interventions(hidden_source=[6])
+    assert healthy(test) and "~~" in texts(test)
+    assert any("hidden_source=[6]" in each.value for each in test.code)
+    written = shipped.translate(EXAMPLES[0], interventions=erased).text
+    assert written == "Das Tier überquerte nicht, weil es zu müde war."
+    pills = next(each for each in test.button_group if each.key == "edit_hidden_source")
+    pills.set_value([]).run()
+    assert healthy(test) and "nothing yet" in texts(test) and address(test, "edit_hidden_source") is None
+    test = opened(PAGE, text=EXAMPLES[0], edit_edits="none", edit_hidden_source="6", edit_erasure="left_out")
+    assert healthy(test) and "The animal didn't cross the because" in plain(test) and "nothing yet" in texts(test)
+    button(test, "edit_read_shorter").click().run()
+    assert healthy(test) and address(test, "text").startswith("The animal didn't cross the because")
+    everything = opened(PAGE, text="Yes", edit_hidden_source="0", edit_erasure="left_out")
+    assert healthy(everything, warned=True), "a sentence of nothing"
+
+
+def test_the_reader_chooses_the_step_and_the_numbers_are_saved():
+    test = opened(PAGE, text=EXAMPLES[0], edit_step="9")
+    assert healthy(test) and "At step 9 the next word stays **es**" in plain(test)
+    # The words before it stay, also the one that the changed model would not write.
+    assert "nicht, weil es zu müde war. *(the same translation)*" in plain(test)
+    assert "prefix=[" in next(each.value for each in test.code)
+    saved = {each.proto.label for each in test.get("download_button")}
+    assert saved == {"Save as CSV", "Save as JSON", "Save every head as NPZ"}
+
+
+def test_a_page_of_attention_leads_there():
+    test = opened("pages/cross_attention.py", text=DREAM, layer="3", head="4")
+    button(test, "cross_change").click().run()
+    # The button goes there by itself; without a browser, a test has to.
+    test.switch_page(PAGE).run()
+    assert healthy(test) and address(test, "edit_kind") == "cross" and editor(test)[1]["edits"] == "none"
+    assert address(test, "layer") == "3" and address(test, "head") == "4"
+
+
+@pytest.mark.parametrize("hostile", [SOME, pytest.param(HOSTILE, marks=pytest.mark.thorough)], ids=["some", "all"])
+def test_text_is_shown_as_itself(narrow_app, hostile):
+    test = opened(PAGE, text=DREAM, edit_edits="encoder.all.all.1~1x50", edit_kind="cross")
+    for text in hostile:
+        submit(test, text)
+        assert healthy(test, warned=bool(test.warning)), text
+        if not test.warning:
+            send(test, editor(test)[0], "edited", "encoder.all.all.1~1x100_cross.all.all.1~1x100")
+        assert healthy(test, warned=bool(test.warning)), text
+        shown = texts(test) + "".join(each.label for each in test.button)
+        assert not any(sign in shown for sign in MARKUP), text
+
+
+def test_switched_heads_show_the_attention_after_and_before():
+    test = opened("pages/switch_heads_off.py", text=DREAM, off_heads="cross.1.8", off_kind="decoder")
+    assert healthy(test)
+    header = editor(test)[1]
+    assert header["what"] == "without cross-attention, layer 1, head 8" and header["edits"] is None
+    assert len(header["sizes"]) == 2

@@ -1,0 +1,65 @@
+"""The gallery of heads, driven without a browser, with the model that ships."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from pages.ui import recorded
+from pages.ui.kinds import PAGES
+from tests.ui.driver import RUBBISH, healthy, opened, send, texts
+from transformer.analysis.heads.gallery import Gallery
+
+PAGE = "pages/gallery.py"
+GALLERY = Gallery.from_json(recorded.GALLERY.path.read_text(encoding="utf-8"))
+SHOWN = [exhibit for exhibit in GALLERY.exhibits if exhibit.does_it]
+
+
+def component(test):
+    (found,) = (node for node in test.get("bidi_component") if '"exhibits"' in node.proto.json)
+    return found
+
+
+def test_every_exhibit_is_shown_with_links_to_its_sentences():
+    test = opened(PAGE, text="A dog", palette="magma")
+    assert healthy(test) and f"{GALLERY.sentences} sentences" in texts(test)
+    cards = json.loads(component(test).proto.json)["exhibits"]
+    assert len(cards) == len(SHOWN)
+    for exhibit, card in zip(SHOWN, cards, strict=True):
+        assert f"layer {exhibit.layer + 1}, head {exhibit.head + 1}" in card["head"]["label"]
+        assert f"{exhibit.share:.0%}" in card["numbers"] and f"{exhibit.everyone:.0%}" in card["numbers"]
+        for example, shown in zip(exhibit.examples, card["examples"], strict=True):
+            link = urlsplit(shown["href"])
+            address = {name: values[0] for name, values in parse_qs(link.query).items()}
+            assert link.path == PAGES[exhibit.kind].address and address["text"] == example.text
+            assert (address["layer"], address["head"]) == (str(exhibit.layer + 1), str(exhibit.head + 1))
+            assert address[f"{exhibit.kind}_rows"] == ".".join(map(str, example.rows))
+            assert address["palette"] == "magma", "what was chosen stays"
+            assert [word["weight"] for word in shown["words"]] == list(example.weights)
+            assert [word["aim"] for word in shown["words"]].index(True) == example.looked_at
+
+
+@pytest.mark.parametrize("place", [[0], [0, 2], [len(SHOWN) - 1, 0]], ids=str)
+def test_what_is_clicked_opens(place):
+    test = opened(PAGE)
+    send(test, component(test), "open", place)
+    # AppTest follows no change of page with an address; the browser test does.
+    assert not test.exception
+
+
+@pytest.mark.parametrize("value", [*RUBBISH, [], [99], [0, 99], [0, 0, 0], [-1], ["0"], [True], None, {}], ids=str)
+def test_rubbish_opens_nothing(value):
+    test = opened(PAGE)
+    send(test, component(test), "open", value)
+    assert healthy(test) and "Gallery of heads" in texts(test)
+
+
+def test_a_gallery_of_another_model_says_how_to_make_this_one(monkeypatch, tmp_path):
+    other = tmp_path / "gallery.json"
+    other.write_text(Gallery("another", 1, ()).to_json(), encoding="utf-8")
+    monkeypatch.setattr(recorded, "GALLERY", replace(recorded.GALLERY, path=other))
+    test = opened(PAGE)
+    assert healthy(test) and "transformer.analysis gallery" in test.button("measure_gallery").help

@@ -1,0 +1,141 @@
+"""The page Switch heads off, driven without a browser."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pages.ui.params.switches import FIRST
+from pages.ui.text.number_format import typeset
+from tests.ui.driver import DREAM, HOSTILE, MARKUP, RUBBISH, SOME, figures, healthy, opened, send, submit, table, texts
+from transformer.ablation.effect import effect_of
+from transformer.interventions import Interventions, parse_head
+
+PAGE = "pages/switch_heads_off.py"
+
+
+def switches(test):
+    """The component, and what it received."""
+    (found,) = (
+        (node, json.loads(node.proto.json)) for node in test.get("bidi_component")
+        if node.proto.json and "boards" in json.loads(node.proto.json)
+    )
+    return found
+
+
+def test_a_link_opens_a_switchboard_and_a_click_changes_it(shipped):
+    test = opened(PAGE, text=DREAM, off_heads="cross.1.8-encoder.3.1")
+    assert healthy(test) and figures(test) == (0, 2)
+    node, sent = switches(test)
+    assert sent["off"] == "cross.1.8-encoder.3.1" and sent["changed"] == "off"
+    assert [(board["kind"], board["layers"], board["heads"]) for board in sent["boards"]] == [
+        ("encoder", 6, 8), ("decoder", 6, 8), ("cross", 6, 8)
+    ]
+    off = Interventions(gates={parse_head(name): 0.0 for name in ("cross.1.8", "encoder.3.1")})
+    numbers = table(test, "change", "kl")
+    scores = shipped.score(DREAM, None, [off])
+    assert numbers["change"].tolist() == pytest.approx((scores.log_probs[0] - scores.baseline).tolist(), abs=1e-4)
+    assert numbers["kl"].tolist() == pytest.approx(scores.kl[0].tolist(), abs=1e-4)
+    assert "Save every head as NPZ" in {each.proto.label for each in test.get("download_button")}
+    assert shipped.translate(DREAM, interventions=off).text.rstrip(".") in texts(test).replace("\\", "")
+    send(test, node, "switched", "encoder.1.2")
+    assert healthy(test) and test.query_params["off_heads"] in ("encoder.1.2", ["encoder.1.2"])
+    send(test, switches(test)[0], "switched", "none")
+    assert healthy(test) and "Every head is as trained" in texts(test) and figures(test) == (0, 0)
+
+
+@pytest.mark.parametrize("value", [*RUBBISH, "cross.7.1", "cross.1.8-", "none-cross.1.1", "Cross.1.1", "cross.01.1"])
+def test_what_stands_for_no_head_changes_nothing(value):
+    test = opened(PAGE, text=DREAM, off_heads=value, off_gate=value, off_mode=value, off_importance=value)
+    assert healthy(test)
+    # A head of a larger model is one, and this model has it not.
+    assert switches(test)[1]["off"] == ("none" if value == "cross.7.1" else str(FIRST))
+
+
+@pytest.mark.parametrize("value", [None, 5, ["cross.1.1"], {"cross": 1}, "x" * 10_000])
+def test_what_no_switch_sends_is_ignored(value):
+    test = opened(PAGE, text=DREAM, off_heads="cross.1.8")
+    send(test, switches(test)[0], "switched", value)
+    assert healthy(test) and switches(test)[1]["off"] == "cross.1.8"
+
+
+def test_the_place_of_a_head_and_its_gate_are_those_of_the_run(shipped):
+    test = opened(PAGE, text=DREAM, off_heads="cross.6.5", off_mode="uniform", off_gate="2.0")
+    # Weights cannot be more than even.
+    assert healthy(test) and switches(test)[1]["changed"] == "at a gate of 1"
+    test = opened(PAGE, text=DREAM, off_heads="cross.6.5", off_mode="mean", off_gate="0.5")
+    assert healthy(test) and "at a gate of 0.5" in texts(test)
+    off = Interventions(gates={("cross", 5, 4): 0.5}, mode="mean")
+    change = float(shipped.score(DREAM, None, [off]).change[0])
+    assert table(test, "change", "kl")["change"].sum() == pytest.approx(change, abs=1e-4)
+
+
+def test_a_head_is_replaced_by_its_output_for_other_sentences(shipped):
+    test = opened(PAGE, text=DREAM, off_heads="cross.6.5", off_mode="resample", off_seed="2")
+    assert healthy(test) and figures(test) == (0, 2)
+    off = Interventions({("cross", 5, 4): 0.0}, "resample", seed=2)
+    effect = effect_of(shipped, DREAM, off)
+    assert f"{effect.kept} of 8 draws" in texts(test) and typeset(effect.change, "+.2f") in texts(test)
+    assert table(test, "draw", "change")["translation"].tolist() == list(effect.translations)
+    assert table(test, "change", "kl")["change"].tolist() == pytest.approx(effect.step_change.tolist(), abs=1e-4)
+    test.number_input("off_seed").set_value(3).run()
+    assert healthy(test) and test.query_params["off_seed"] in ("3", ["3"])
+    assert table(test, "draw", "change")["change"].tolist() != pytest.approx(effect.scores.change.tolist(), abs=1e-6)
+
+
+def test_every_head_is_measured_on_demand(shipped):
+    test = opened(PAGE, text=DREAM)
+    # From the top of the page, to what stands far below.
+    next(button for button in test.button if button.label == "What is every head worth?").click().run()
+    assert test.toggle("off_importance").value
+    assert healthy(test) and figures(test) == (0, 8)
+    numbers = table(test, "measured", "estimated")
+    assert len(numbers) == 144
+    row = numbers[(numbers["kind"] == "Cross-attention") & (numbers["layer"] == 6) & (numbers["head"] == 5)].iloc[0]
+    alone = shipped.score(DREAM, None, [Interventions(gates={("cross", 5, 4): 0.0})])
+    assert row["measured"] == pytest.approx(float(alone.change[0]), abs=1e-4)
+    said = texts(test)
+    assert "Spearman" in said and "(144 heads, this sentence)" in said
+    assert any("head_importance(" in block.value for block in test.code)
+    assert f"{(numbers['measured'] > 0).sum()} of 144" in said
+    submit(test, "A dog.")
+    assert healthy(test) and figures(test) == (0, 2), "another sentence is measured when somebody asks"
+
+
+def test_heads_are_removed_on_demand_and_the_recorded_scores_are_drawn(shipped):
+    test = opened(PAGE, text="A dog.", off_removal="true")
+    # Beside the two figures of what is off: this sentence, BLEU and chrF.
+    assert healthy(test) and figures(test) == (0, 5)
+    numbers = table(test, "last removed", "log-probability")
+    assert len(numbers) == 5 * 145
+    trained = float(shipped.trace("A dog.").log_probs.sum())
+    first = numbers[numbers["removed"] == 0]["log-probability"]
+    assert first.tolist() == pytest.approx([trained] * 5, abs=1e-3)
+    assert numbers[numbers["removed"] == 144]["log-probability"].nunique() <= 5
+    assert "of 144** heads can go" in texts(test) and "Over 500 sentences" in texts(test)
+    submit(test, "A cat.")
+    assert healthy(test) and figures(test) == (0, 2), "another sentence is measured when somebody asks"
+
+
+@pytest.mark.parametrize("hostile", [SOME, pytest.param(HOSTILE, marks=pytest.mark.thorough)], ids=["some", "all"])
+def test_text_is_shown_as_itself(hostile):
+    test = opened(PAGE, text=DREAM)
+    for text in hostile:
+        submit(test, text)
+        assert healthy(test, warned=bool(test.warning)), text
+        assert not any(sign in texts(test) for sign in MARKUP), text
+
+
+def test_a_long_sentence_is_not_measured_before_somebody_asks():
+    test = opened(PAGE, text="The old man gave his dog a bone yesterday. " * 5, off_heads="cross.1.8")
+    assert healthy(test) and figures(test) == (0, 2)
+    assert not test.toggle("off_importance").value
+
+
+def test_another_translation_is_compared_and_its_own_is_not(shipped):
+    test = opened(PAGE, text=DREAM, target="Ich träume.", off_heads="cross.1.8")
+    assert healthy(test) and "one that you gave" in texts(test)
+    off = Interventions(gates={("cross", 0, 7): 0.0})
+    scores = shipped.score(DREAM, "Ich träume.", [off])
+    assert table(test, "change", "kl")["after"].tolist() == pytest.approx(scores.log_probs[0].tolist(), abs=1e-4)

@@ -1,0 +1,191 @@
+"""The page of the language model, driven without a browser, with a small model of random weights."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.ui.components.wire import unpack
+from pages.ui.params.language_model import BEGINNING, FIRST, SECOND
+from tests.conftest import POSITIONS
+from tests.ui import driver
+from tests.ui.driver import headers, healthy, submit, tell, texts, typed, unescaped
+from transformer.available_models import VARIABLE
+from transformer.decoding.settings import METHODS, DecodingSettings
+from transformer.language_modelling.checkpoint import LoadedLanguageModel, load_language_model
+from transformer.language_modelling.continuation import continue_text
+from transformer.language_modelling.head_scores import NAMES, head_scores
+from transformer.language_modelling.scoring import score_text
+from transformer.language_modelling.tracing import trace_continuation
+
+PAGE = "pages/language_model.py"
+
+
+@pytest.fixture(scope="session")
+def loaded(tiny_language_model: Path) -> LoadedLanguageModel:
+    return load_language_model(tiny_language_model, "cpu")
+
+
+@pytest.fixture(autouse=True)
+def offered(monkeypatch: pytest.MonkeyPatch, tiny_language_model: Path) -> None:
+    monkeypatch.setenv(VARIABLE, str(tiny_language_model.parent))
+
+
+def opened(**address: str) -> AppTest:
+    """The page with the small model, opened with an address."""
+    return driver.opened(PAGE, **{"text": "Hello.", "lm_model": "tiny", **address})
+
+
+def map_of(test: AppTest) -> dict:
+    """What the attention browser received."""
+    (header,) = headers(test)
+    return header
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_it_goes_on_from_a_beginning_by_every_method(loaded, method):
+    test = opened(lm_text="The dog", lm_method=method, lm_seed="3", lm_beam_size="2", lm_length="7")
+    assert healthy(test)
+    settings = {"beam": {"beam_size": 2}, "sample": {"temperature": 0.7, "seed": 3}}.get(method, {})
+    found = continue_text(loaded.model, loaded.tokenizer, "The dog", DecodingSettings(method, **settings), limit=7)
+    header = map_of(test)
+    assert header["texts"] == {"source": "", "target": found.text} and header["kind"] == "decoder"
+    assert (header["layers"], header["heads"]) == (3, 4)
+    assert header["queries"] == len(found.beginning) + len(found.pieces)
+    assert f"log-probability {found.log_prob:.2f} nats" in texts(test)
+
+
+def test_what_is_typed_and_set_is_in_the_address_and_survives_another_page():
+    test = opened()
+    assert typed(test, "beginning") == BEGINNING
+    submit(test, "My sister", "beginning")
+    test.number_input(key="lm_length").set_value(3).run()
+    test.segmented_control(key="lm_method").set_value("sample").run()
+    assert healthy(test) and map_of(test)["texts"]["target"].startswith("My sister")
+    written = {name: test.query_params[name] for name in ("lm_text", "lm_length", "lm_method")}
+    assert written == {"lm_text": "My sister", "lm_length": "3", "lm_method": "sample"}
+    before = map_of(test)["texts"]
+    test.switch_page("pages/about.py").run()
+    test.switch_page(PAGE).run()
+    assert healthy(test) and map_of(test)["texts"] == before
+    assert test.query_params["text"] == "Hello.", "the translator's sentence is another one"
+
+
+def test_its_head_is_not_that_of_the_translator():
+    test = opened(lm_layer="3", lm_head="2", layer="6", head="8")
+    choice = map_of(test)["asked"]["choice"]
+    assert (choice["layer"], choice["head"]) == (2, 1)
+    browser = next(node for node in test.get("bidi_component") if node.proto.bytes)
+    tell(test, browser, {"choice": {**choice, "layer": 1, "head": 3, "rows": [2], "id": map_of(test)["id"]}})
+    assert healthy(test) and any("layer 2, head 4" in each.label for each in test.expander)
+    address = {name: test.query_params[name] for name in ("lm_layer", "lm_head", "lm_rows", "layer", "head")}
+    assert address == {"lm_layer": "2", "lm_head": "4", "lm_rows": "2", "layer": "6", "head": "8"}
+    submit(test, "Another beginning", "beginning")
+    assert "lm_rows" not in test.query_params, "what was pinned belongs to the text before"
+
+
+def test_it_begins_by_itself(loaded):
+    test = opened(lm_text="", lm_length="5")
+    # An address keeps an empty text.
+    assert healthy(test) and typed(test, "beginning") == ""
+    found = continue_text(loaded.model, loaded.tokenizer, "", DecodingSettings(), limit=5)
+    assert map_of(test)["texts"]["target"] == found.text
+
+
+@pytest.mark.parametrize("text", ["word " * 1000, "x" * 20_000, "dog " * POSITIONS])
+def test_what_is_too_long_is_answered_and_kept(text):
+    test = opened()
+    submit(test, text, "beginning")
+    assert healthy(test, warned=True)
+    (warning,) = test.warning
+    assert "shorten it" in warning.value and f"at most {POSITIONS - 1} pieces" in warning.value
+    assert typed(test, "beginning") == text
+
+
+@pytest.mark.parametrize("text", driver.EACH_HOSTILE)
+def test_hostile_text_is_shown_as_itself(text):
+    test = opened(lm_length="3")
+    submit(test, text, "beginning")
+    assert healthy(test) and not [mark for mark in driver.MARKUP if mark in unescaped(test)]
+
+
+@pytest.mark.parametrize("value", driver.RUBBISH)
+def test_rubbish_in_an_address_falls_back(value):
+    names = ("method", "length", "seed", "temperature", "top_k", "forced", "suppressed", "layer", "head", "rows")
+    test = opened(lm_part=value, **{f"lm_{name}": value for name in names})
+    assert healthy(test) and map_of(test)["queries"] > 1
+
+
+def test_without_a_model_one_line_says_so(monkeypatch, tmp_path):
+    monkeypatch.setenv(VARIABLE, str(tmp_path))
+    test = opened()
+    assert not test.exception
+    if not headers(test):
+        assert [each.value for each in test.info if "no language model" in each.value]
+
+
+def test_two_texts_stand_against_each_other(loaded):
+    test = opened(lm_part="likely")
+    scores = [score_text(loaded.model, loaded.tokenizer, text) for text in (FIRST, SECOND)]
+    assert healthy(test)
+    shown = driver.table(test, "text", "perplexity (pieces)")
+    assert shown["text"].tolist() == [FIRST, SECOND]
+    assert shown["log-probability (nats)"].tolist() == [f"{score.log_prob:.4f}" for score in scores]
+    assert shown["perplexity (pieces)"].tolist() == [f"{score.perplexity:.2f}" for score in scores]
+    assert " times as likely as " in texts(test)
+    pieces = driver.table(test, "piece", "all up to here (nats)")
+    assert pieces["all up to here (nats)"].iloc[-1] == f"{scores[0].log_prob:.4f}"
+    submit(test, "", "lm_second")
+    assert healthy(test) and len(driver.table(test, "text", "bits per byte")) == 1
+    assert "a perplexity of" in texts(test) and "lm_second" in test.query_params
+    submit(test, "", "lm_first")
+    assert healthy(test, warned=True) and "type at least one word" in test.warning[0].value
+    submit(test, "dog " * 400, "lm_first")
+    assert healthy(test, warned=True) and typed(test, "lm_first") == "dog " * 400
+
+
+def test_heads_that_copy_are_named_by_their_scores(loaded):
+    test = opened(lm_part="heads")
+    assert healthy(test)
+    scores = head_scores(loaded.model)
+    sent = [json.loads(node.proto.json) for node in test.get("bidi_component") if node.proto.json]
+    (sides,) = [data["sides"] for data in sent if "sides" in data]
+    assert len(sides) == 3
+    parts = [data["parts"] for data in sent if "parts" in data]
+    said = ["".join(part if isinstance(part, str) else part["text"] for part in each) for each in parts]
+    for name, sentence in zip(NAMES, said, strict=True):
+        values = getattr(scores, name)
+        best = np.unravel_index(values.argmax(), values.shape)
+        assert f"layer {best[0] + 1}, head {best[1] + 1}" in sentence and f"{values.max():.2f}" in sentence
+
+
+def test_its_steps_are_those_of_the_continuation(loaded):
+    test = opened(lm_part="steps", lm_text="The dog", lm_method="beam", lm_beam_size="2", lm_length="6", lm_step="2")
+    assert healthy(test)
+    node = next(node for node in test.get("bidi_component") if node.proto.bytes)
+    header, codes = unpack(node.proto.bytes)
+    settings = DecodingSettings("beam", beam_size=2)
+    traced = trace_continuation(loaded, "The dog", settings, limit=6)
+    trace, written = traced.trace, len(traced.ranks)
+    before = header["before"]
+    assert before == len(traced.continuation.beginning) and header["source"] == [] and header["noun"] == "continuation"
+    assert [step["id"] for step in header["steps"]] == [piece.id for piece in traced.continuation.pieces]
+    assert [step["rank"] for step in header["steps"]] == traced.ranks.tolist()
+    assert header["steps"][0]["logProb"] == pytest.approx(float(trace.log_probs[before]), abs=1e-5)
+    assert len(header["read"]) == before + written and header["tree"] and header["asked"]["params"]["step"] == 1
+    planes = codes.reshape(3 * 4 + 1, written, before + written).astype(float)
+    row = trace.decoder[1, 1, before, : before + 1]
+    np.testing.assert_allclose(planes[5, 0, : before + 1] / 60_000, row, atol=1e-4)
+    second = header["steps"][0]["candidates"][1][0]
+    tell(test, node, {"params": {**header["asked"]["params"], "forced": [second], "layer": 2, "head": 3}})
+    assert healthy(test) and test.query_params["lm_forced"] == str(second)
+    assert (test.query_params["lm_layer"], test.query_params["lm_head"]) == ("3", "4")
+    node = next(node for node in test.get("bidi_component") if node.proto.bytes)
+    header = unpack(node.proto.bytes)[0]
+    assert header["steps"][0]["id"] == second and header["forced"]["count"] == 1
+    submit(test, "Another", "beginning")
+    assert healthy(test) and "lm_forced" not in test.query_params, "what was forced belongs to its beginning"

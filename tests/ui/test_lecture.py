@@ -1,0 +1,218 @@
+"""Lecture mode, driven as a lecturer would, without a browser."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pages.ui.params.lecture import LectureParams
+from pages.ui.params.slides import Slide, Slides
+from pages.ui.router import FIRST
+from tests.ui.driver import DREAM, RUBBISH, headers, healthy, opened, send, texts
+
+SLIDES = Slides((
+    Slide.of("cross_attention", {"text": "It was too tired.", "layer": "5", "head": "3"}),
+    Slide.of("encoder_attention", {"text": "It was too tired.", "layer": "2", "head": "1", "encoder_rows": "1"}),
+    Slide.of("lessons", {"text": DREAM, "lesson_id": "one_row", "lesson_step": "4", "lesson_answer": "shown"}),
+))
+LISTED = {"slides": str(SLIDES)}
+
+
+def bar(test):
+    """The lecturer's controls."""
+    return next(node for node in test.get("bidi_component") if node.proto.json and "stepped" in node.proto.json)
+
+
+def told(test):
+    """What they were sent."""
+    return json.loads(bar(test).proto.json)
+
+
+def act(test, what, **more):
+    """Send it; AppTest does not follow a second change of page, which a slide may bring."""
+    send(test, bar(test), "act", {"what": what, **more})
+    return test
+
+
+def shown(test):
+    return headers(test)[0]["asked"]["choice"]
+
+
+def parameter(test, name):
+    value = test.query_params.get(name)
+    return value[0] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize("page", [
+    "translate", "decoding", "inside_a_layer", "positional_encoding", "training_lab", "about",
+])
+def test_every_page_can_be_presented_and_left(page):
+    test = opened(f"pages/{page}.py", text=DREAM)
+    assert not told(test)["lecture"]
+    act(test, "present")
+    assert healthy(test) and told(test)["lecture"] and parameter(test, "lecture") == "true"
+    act(test, "leave")
+    assert healthy(test) and not told(test)["lecture"] and parameter(test, "lecture") is None
+
+
+def test_a_table_of_a_lesson_is_text_which_a_lecture_makes_large():
+    """Elsewhere it is painted, in type that the last row cannot read."""
+    step = {"lesson_id": "query_key_value", "lesson_answer": "shown"}
+    test = opened("pages/lessons.py", **step)
+    assert healthy(test) and len(test.dataframe) == 1 and not test.table
+    test = opened("pages/lessons.py", lecture="true", **step)
+    (table,) = test.table
+    assert healthy(test) and not test.dataframe
+    assert table.value.iloc[0].tolist() == ["first", "112.000", "14.000", "1.000", "0.881"]
+    assert table.value.iloc[2, 1] == "", "a sum of scores says nothing"
+
+
+@pytest.mark.parametrize("page", ["encoder_attention", "masked_attention", "cross_attention"])
+def test_a_presented_map_comes_back_from_its_address(page):
+    test = opened(f"pages/{page}.py", text=DREAM, layer="2", head="5", lecture="true")
+    assert headers(test)[0]["lecture"] == "page"
+    assert (shown(test)["layer"], shown(test)["head"]) == (1, 4)
+    assert headers(act(test, "leave"))[0]["lecture"] == ""
+
+
+def test_the_list_says_of_a_slide_what_it_shows_and_nothing_else():
+    """A session keeps what every page shows, so the address of one has that of the others too."""
+    kept = {"text": DREAM, "layer": "5", "head": "8", "off_heads": "cross.1.8-cross.6.5", "lesson_id": "one_row",
+            "lesson_step": "2", "step": "4"}
+    one = kept | {"off_heads": "encoder.2.1", "off_gate": "0.5"}
+    slides = Slides((
+        *(Slide.of(page, kept) for page in ("cross_attention", "switch_heads_off", "lessons", "positional_encoding")),
+        Slide.of("switch_heads_off", one | {"off_gate": "0"}), Slide.of("switch_heads_off", one),
+        Slide.of("lessons", {"text": DREAM}), Slide.of("cross_attention", {"text": DREAM}),
+    ))
+    test = opened("pages/about.py", text=DREAM, slides=str(slides))
+    assert [slide["text"] for slide in told(test)["slides"]] == [
+        f"layer 5, head 8 · {DREAM}", f"2 heads off · {DREAM}", "one row, step 2", DREAM,
+        f"encoder self-attention, layer 2, head 1 off · {DREAM}",
+        f"encoder self-attention, layer 2, head 1 changed · {DREAM}", "", DREAM,
+    ]
+
+
+def test_slides_are_collected_opened_and_left():
+    test = opened("pages/cross_attention.py", text=DREAM, layer="4", head="2", words="false")
+    act(test, "add")
+    test.switch_page("pages/masked_attention.py").run()
+    act(test, "add")
+    titles = [slide["title"] for slide in told(test)["slides"]]
+    assert titles == ["Cross attention", "Masked attention"]
+    assert told(test)["slides"][0]["text"] == f"layer 4, head 2 · {DREAM}"
+    act(test, "move", slide=2, by=-1)
+    assert [slide["title"] for slide in told(test)["slides"]] == titles[::-1]
+    act(test, "start")
+    assert told(test)["slide"] == 1 and headers(test)[0]["kind"] == "decoder" and headers(test)[0]["lecture"] == "page"
+    act(test, "remove", slide=1)
+    assert [slide["title"] for slide in told(test)["slides"]] == titles[:1] and healthy(test)
+    other = opened("pages/about.py", text=DREAM, slides=parameter(test, "slides"))
+    act(other, "start")
+    assert headers(other)[0]["kind"] == "cross" and parameter(other, "slide") == "1"
+    assert shown(other) | {"layer": 3, "head": 1, "words": False} == shown(other)
+
+
+def test_a_slide_keeps_what_was_pinned_in_it():
+    """Another sentence would take the pins away."""
+    test = opened("pages/cross_attention.py", text=DREAM, **LISTED)
+    act(test, "open", slide=2)
+    assert shown(test)["rows"] == [1] and headers(test)[0]["texts"]["source"] == "It was too tired."
+
+
+def test_slides_come_back_from_an_address_and_a_file():
+    test = opened("pages/cross_attention.py", text=DREAM, **LISTED)
+    file = told(test)["file"]
+    for name in map(str, SLIDES.slides):
+        assert name in file
+    other = act(opened("pages/about.py", text=DREAM), "load", text=file)
+    assert told(other)["slides"] == told(test)["slides"] and parameter(other, "slides") == LISTED["slides"]
+    start = told(other)["start"]
+    assert start.startswith("cross_attention?text=It+was") and "lecture=true" in start and "slide=1" in start
+
+
+@pytest.mark.parametrize("slides", [RUBBISH[1], "javascript:alert(1)", LISTED["slides"][:40]])
+def test_a_hostile_address_is_one_sentence(slides):
+    test = opened("pages/about.py", text=DREAM, slides=slides, slide="9999999", lecture="<b>", qr="javascript:")
+    assert healthy(test, warned=True) and len(test.warning) == 1
+    assert "left out" in test.warning[0].value and told(test)["slides"] == []
+    assert parameter(test, "slides") is None
+    act(test, "present")
+    assert healthy(test)
+
+
+def test_a_hostile_file_is_one_sentence_and_costs_no_slide():
+    test = opened("pages/about.py", text=DREAM, **LISTED)
+    many = "\n".join(["about?text=x"] * 10_000)
+    for text in ("javascript:alert(1)", "<script>alert(1)</script>", many, "x" * 800_000):
+        act(test, "load", text=text)
+        assert healthy(test, warned=True) and "was not loaded" in test.warning[0].value
+        assert len(told(test)["slides"]) == len(SLIDES) and "was not loaded" in told(test)["problem"]
+        assert "<script>" not in test.warning[0].value
+
+
+def test_what_no_browser_of_ours_sends_does_nothing():
+    test = opened("pages/about.py", text=DREAM, **LISTED)
+    for sent in (
+        {}, {"what": None}, {"what": ["add"]}, {"what": "eval"}, {"what": "open"}, {"what": "open", "slide": 99},
+        {"what": "open", "slide": "1"}, {"what": "open", "slide": -1}, {"what": "move", "slide": 1, "by": 1e99},
+        {"what": "remove", "slide": 0}, {"what": "load", "text": 7}, {"what": "open", "slide": True}, "add", None, [1],
+    ):
+        send(test, bar(test), "act", sent)
+        assert not test.exception and not test.error
+        assert len(told(test)["slides"]) == len(SLIDES) and told(test)["slide"] == 0
+
+
+def test_a_page_that_fits_no_address_is_no_slide():
+    test = act(opened("pages/about.py", text="dream " * 1_000), "add")
+    assert told(test)["slides"] == [] and "too long" in told(test)["problem"]
+
+
+def test_the_code_is_that_of_the_page():
+    test = act(opened("pages/cross_attention.py", text=DREAM, lecture="true", **LISTED), "code")
+    code = told(test)["code"]
+    assert code["image"].startswith("data:image/svg+xml") and parameter(test, "qr") == "true"
+    assert code["address"].endswith("/cross_attention?text=I+have+a+dream.&lecture=true")
+    assert "--lecture" in code["problem"], "the tests run on this machine alone"
+    assert told(act(test, "code"))["code"] is None
+    first = act(opened(f"pages/{FIRST}.py", text=DREAM), "code")
+    assert "/?text=" in told(first)["code"]["address"]
+
+
+def test_a_lesson_goes_on_by_clicker_and_on_to_the_next_slide():
+    test = opened("pages/lessons.py", text=DREAM, lesson_id="one_row", lecture="true", slides=str(Slides(
+        (SLIDES.slides[0], SLIDES.slides[2], SLIDES.slides[1])
+    )), slide="2")
+    assert told(test)["stepped"], "the lesson's own buttons take the keys"
+    # Shown, then on: two presses of one key.
+    by_clicker = [button for button in test.button if button.proto.shortcut == "pagedown"]
+    assert [button.key for button in by_clicker] == ["lesson_show"]
+    by_clicker[0].click().run()
+    by_clicker = [button for button in test.button if button.proto.shortcut == "pagedown"]
+    assert [button.key for button in by_clicker] == ["lesson_next"]
+    by_clicker[0].click().run()
+    assert parameter(test, "lesson_step") == "2" and healthy(test)
+    for number in (2, 3, 4):
+        if test.button(key="lesson_next").disabled:
+            test.button(key="lesson_show").click().run()
+        assert test.button(key="lesson_next").label == ("Next slide" if number == 4 else "Next")
+        test.button(key="lesson_next").click().run()
+    assert parameter(test, "slide") == "3" and headers(test)[0]["kind"] == "encoder"
+
+
+def test_the_way_back_from_a_lesson_is_the_slide_before():
+    test = opened("pages/lessons.py", text=DREAM, lesson_id="one_row", lecture="true", slide="2", slides=str(Slides(
+        (SLIDES.slides[0], Slide.of("lessons", {"text": DREAM, "lesson_id": "one_row"}))
+    )))
+    test.button(key="lesson_previous").click().run()
+    assert parameter(test, "slide") == "1" and headers(test)[0]["kind"] == "cross"
+    alone = opened("pages/lessons.py", text=DREAM, lesson_id="one_row", lecture="true")
+    assert alone.button(key="lesson_previous").disabled
+
+
+def test_a_presented_page_says_what_to_look_for():
+    test = opened("pages/compare_heads.py", text=DREAM, lecture="true")
+    assert "Highest: " in texts(test) and "with 0." in texts(test)
+    assert "Highest: " not in texts(opened("pages/compare_heads.py", text=DREAM))
+    assert LectureParams(lecture=True).to_address() == {"lecture": "true"}

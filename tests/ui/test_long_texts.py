@@ -1,0 +1,114 @@
+"""Long texts: every part and every control, driven without a browser, with the models that ship."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.ui.params.long_texts import PARTS, QUANTITIES
+from tests.ui.driver import EACH_HOSTILE, MARKUP, RUBBISH, figures, healthy, opened, submit, table, texts
+from transformer.language_modelling.cost import ATTENTIONS
+
+PAGE = "pages/long_texts.py"
+
+
+def app(**address: str) -> AppTest:
+    return opened(PAGE, **{"text": "x", **address})
+
+
+def maps(test: AppTest) -> list[dict]:
+    """The maps that the browser is sent."""
+    sent = [json.loads(node.proto.json) for node in test.get("bidi_component") if node.proto.json]
+    return next((each["sides"] for each in sent if "sides" in each), [])
+
+
+def test_opens_with_the_three_maps_of_a_text():
+    test = app()
+    assert healthy(test)
+    full, local, compressed = maps(test)
+    rows = len(full["rows"])
+    assert [each["title"] for each in (full, local, compressed)] == [
+        f"Full: {rows} × {rows}", f"Local: {rows} × {rows}", f"Compressed: {rows} × {-(-rows // 3)}"
+    ]
+    assert compressed["columns"][0] == "".join(full["rows"][:3])
+    assert sum(compressed["masked"]) < len(compressed["masked"]) and "16.8 million" in texts(test)
+
+
+def test_a_text_a_kind_and_a_head_are_chosen_and_stand_in_the_address():
+    test = app()
+    submit(test, "The dog sleeps. The cat sleeps, too.", "long_text")
+    test.segmented_control("long_attention").set_value("compressed").run()
+    test.selectbox("long_layer").set_value(1).run()
+    test.selectbox("long_head").set_value(1).run()
+    assert healthy(test)
+    names = ("text", "attention", "layer", "head")
+    address = {f"long_{name}": test.query_params[f"long_{name}"] for name in names}
+    assert address == {
+        "long_text": "The dog sleeps. The cat sleeps, too.", "long_attention": "compressed", "long_layer": "2",
+        "long_head": "2",
+    }
+    again = app(**address)
+    assert maps(again) == maps(test) and len(maps(test)) == 1
+
+
+@pytest.mark.parametrize("text", EACH_HOSTILE)
+def test_any_text_is_shown_as_itself_or_answered(text):
+    test = app()
+    submit(test, text, "long_text")
+    assert healthy(test, warned=bool(test.warning))
+    shown = texts(test)
+    assert not [mark for mark in MARKUP if mark in shown.replace("](https://arxiv", "")]
+    assert maps(test) or test.warning
+
+
+@pytest.mark.parametrize(("text", "answer"), [
+    ("", "There is no text"), ("   ", "There is no text"), ("dog " * 200, "a map has room for 96"),
+    ("dog " * 1250, "5,000 characters"),
+])
+def test_what_has_no_map_gets_one_sentence(text, answer):
+    test = app()
+    submit(test, text, "long_text")
+    assert healthy(test, warned=True) and not maps(test)
+    (warning,) = test.warning
+    assert answer in warning.value.replace("\\", "")
+
+
+@pytest.mark.parametrize("quantity", QUANTITIES)
+def test_what_it_costs_is_drawn_and_its_slopes_are_said(quantity):
+    test = app(long_part="cost", long_quantity=quantity)
+    assert healthy(test) and figures(test) == (0, 1)
+    shown = texts(test)
+    assert "Full:" in shown and "slope" in shown and "67.1 MB" in shown and "9.66 GB" in shown
+    numbers = table(test, "pieces", "attention")
+    assert len(numbers) == 7 * len(ATTENTIONS)
+    if quantity == "weights":
+        assert "4.0 times the bytes (slope 2.00)" in shown and "2.0 times the bytes (slope 1.00)" in shown
+
+
+def test_it_is_measured_here():
+    test = app(long_part="cost")
+    test.button("long_measure").click().run()
+    assert healthy(test)
+    assert "this machine, just now" in texts(test)
+    numbers = table(test, "pieces", "attention")
+    full = numbers[numbers["attention"] == "Full"]
+    assert (full["bytes of the weights of one head"] == 4 * full["pieces"] ** 2).all() and len(full) >= 2
+
+
+def test_what_it_loses_is_drawn_and_said():
+    test = app(long_part="loss")
+    assert healthy(test) and figures(test) == (0, 1)
+    numbers = table(test, "attention", "parameters")
+    assert list(numbers["attention"]) == ["Full", "Local", "Compressed"]
+    shown = texts(test)
+    assert f"{numbers['held-out loss, nats a piece'][0]:.2f} nats a piece" in shown
+    assert "compare-attention" in shown
+
+
+@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("value", [RUBBISH[0], RUBBISH[3], RUBBISH[8]])
+def test_rubbish_in_the_address_is_the_default(part, value):
+    names = ("attention", "layer", "head", "quantity")
+    assert healthy(app(long_part=part, **{f"long_{name}": value for name in names}))

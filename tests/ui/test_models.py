@@ -1,0 +1,270 @@
+"""Several models in the app: chosen, named in the address, in their own languages, with nothing of the shipped one."""
+
+from __future__ import annotations
+
+import gc
+import json
+import weakref
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pages.ui import inference, measuring
+from tests.foreign_models import TEXTS, arabic_model
+from tests.ui.driver import DREAM, FIRST, headers, healthy, opened, submit, texts, typed
+from tests.ui.test_app import PAGES
+from transformer.analysis.heads.gallery import Gallery, gallery_of
+from transformer.available_models import SHIPPED
+from transformer.lessons.shelf import SHIPPED as LESSONS
+
+ARABIC = "en-ar"
+# As long as a name may be; with separate vocabularies, more layers on one side, and two languages to write.
+LARGE = "opus-mt-" + "x" * 46 + "-en-SEMITIC"[:10]
+ARA, HEB = ">>ara<<", ">>heb_Hebr<<"
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory) -> Path:
+    """Beside which the app is started: one model that writes Arabic, one that reads it, and one that is damaged."""
+    place = tmp_path_factory.mktemp("atlas")
+    arabic_model(place / "models" / ARABIC)
+    arabic_model(
+        place / "models" / LARGE, codes=(ARA, HEB), separate=True, encoder_layers=3, decoder_layers=1
+    )
+    reading = arabic_model(place / "models" / "ar-en", reads="ar", writes="en")
+    (reading / "sentences.txt").write_text("\n".join(TEXTS["ar"]), encoding="utf-8")
+    (arabic_model(place / "models" / "damaged") / "model.safetensors").unlink()
+    return place
+
+
+@pytest.fixture(autouse=True)
+def beside_the_models(monkeypatch, models):
+    monkeypatch.chdir(models)
+    inference.MODELS.clear()
+    yield
+    inference.MODELS.clear()
+
+
+def test_a_model_is_chosen_beside_the_device_and_stands_in_the_address():
+    test = opened(text=DREAM)
+    assert test.selectbox("model").options == [
+        "en-de: English → German", "ar-en: Arabic → English", "damaged: cannot be used", "en-ar: English → Arabic",
+        f"{LARGE}: English → Arabic",
+    ]
+    assert test.selectbox("model").value == SHIPPED and "model" not in test.query_params
+    test.selectbox("model").set_value(ARABIC).run()
+    assert healthy(test) and test.query_params["model"] in (ARABIC, [ARABIC])
+    assert "English into Arabic" in texts(test) and "German" not in texts(test)
+    assert typed(test) == DREAM, "both read English"
+    test.selectbox("model").set_value("ar-en").run()
+    assert healthy(test) and typed(test) == TEXTS["ar"][0], "an English sentence means nothing to it"
+    assert test.selectbox("example").options == TEXTS["ar"]
+    test.selectbox("model").set_value(SHIPPED).run()
+    assert healthy(test) and "model" not in test.query_params and "English into German" in texts(test)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if "lab" not in page and "lessons" not in page])
+def test_every_page_is_about_the_chosen_model(page):
+    test = opened(page, text=f"{HEB} {DREAM}", model=LARGE)
+    assert healthy(test)
+    assert "German" not in texts(test)
+
+
+def test_a_page_that_is_opened_without_a_text_stays_with_its_model():
+    test = opened("pages/cross_attention.py", text=DREAM, model=ARABIC)
+    (header,) = headers(test)
+    assert (header["layers"], header["heads"]) == (2, 4)
+    assert "Every step of the Arabic sentence looks at the English one." in texts(test)
+    test.switch_page(FIRST).run()
+    assert "English into Arabic" in texts(test)
+    submit(test, "The dog.")
+    assert test.query_params["model"] in (ARABIC, [ARABIC])
+
+
+def test_a_model_that_writes_several_languages_offers_them(models):
+    page = "pages/cross_attention.py"
+    test = opened(page, text=DREAM, model=LARGE)
+    offered = test.selectbox("target_language")
+    assert offered.options == ["Arabic (ara)", "Hebrew (heb_Hebr)"] and offered.value is None
+    assert healthy(test) and "choose one beside the sentence" in texts(opened(text=DREAM, model=LARGE))
+    offered.set_value(HEB).run()
+    assert healthy(test) and test.query_params["text"] in (f"{HEB} {DREAM}", [f"{HEB} {DREAM}"])
+    assert typed(test) == DREAM, "the code is not typed"
+    (header,) = headers(test)
+    assert f"{HEB} language" in json.dumps(header, ensure_ascii=False), "a column of its own"
+    assert "Hebrew sentence" in texts(test) and "Arabic" not in texts(test)
+    submit(test, "The dog.")
+    assert healthy(test) and typed(test) == "The dog." and test.selectbox("target_language").value == HEB
+    submit(test, f"{ARA} The dog.")
+    assert typed(test) == "The dog." and test.selectbox("target_language").value == ARA
+    test.selectbox("example").set_value(test.selectbox("example").options[1]).run()
+    assert test.query_params["text"][0].startswith(f"{ARA} ") or test.query_params["text"].startswith(f"{ARA} ")
+    test.selectbox("model").set_value(SHIPPED).run()
+    assert healthy(test) and not [each for each in test.selectbox if each.key == "target_language"]
+    assert ">>" not in typed(test), "which the other model does not write"
+
+
+def test_heads_are_measured_in_the_language_that_was_chosen(models):
+    own = models / "models" / LARGE
+    (own / "sentences.txt").write_text(f"The dog.\n{ARA} The old dog.\n", encoding="utf-8")
+    test = opened("pages/gallery.py", text=f"{HEB} {DREAM}", model=LARGE)
+    test.button("measure_head_gallery").click().run()
+    assert healthy(test) and "2 sentences" in texts(test)
+    for name in ("sentences.txt", "head_gallery.json"):
+        (own / name).unlink()
+
+
+def test_the_column_of_a_script_from_right_to_left_is_explained():
+    assert "Arabic is read from right to left" in texts(opened("pages/masked_attention.py", text=DREAM, model=ARABIC))
+    assert "right to left" not in texts(opened("pages/encoder_attention.py", text=DREAM, model=ARABIC))
+
+
+def test_an_unknown_model_is_one_line_and_the_shipped_one():
+    test = opened(text=DREAM, model="xx-yy")
+    assert not test.exception and not test.error
+    assert "xx\\-yy" in test.warning[0].value and "Ich habe einen Traum" in texts(test)
+    assert test.selectbox("model").value == SHIPPED
+
+
+def test_a_damaged_model_is_one_line_and_another_can_be_chosen():
+    test = opened(text=DREAM, model="damaged")
+    assert not test.exception and len(test.error) == 1
+    assert "is missing" in test.error[0].value
+    test.selectbox("model").set_value(ARABIC).run()
+    assert healthy(test)
+    assert "is missing" in texts(opened("pages/about.py", text=DREAM)), "About lists what cannot be used"
+
+
+def test_at_most_two_models_stay_in_memory(models):
+    first = weakref.ref(inference.load_translator("cpu", models / "models" / ARABIC))
+    memory = weakref.ref(next(iter(inference.weights(first()).arrays.values())))
+    for name in (SHIPPED, "ar-en", SHIPPED):
+        opened("pages/about.py", text=DREAM, **({} if name == SHIPPED else {"model": name}))
+        assert len(inference.MODELS) <= 2
+    gc.collect()
+    assert first() is None and memory() is None, "what was asked for longest ago is gone, with its weights"
+
+
+def test_about_is_the_models_own_card():
+    test = opened("pages/about.py", text=DREAM, model=ARABIC)
+    assert healthy(test) and "A stranger's card" in texts(test) and "reads English and writes Arabic" in texts(test)
+    assert "trained for this app" not in texts(test)
+    assert "example.org" not in texts(test) and "<b>" not in texts(test)
+
+
+def test_nothing_measured_of_the_shipped_model_is_shown_for_another(models):
+    gallery = opened("pages/gallery.py", text=DREAM, model=ARABIC)
+    assert healthy(gallery) and "nobody has done it" in texts(gallery)
+    assert not gallery.get("bidi_component") or "exhibits" not in str(gallery.get("bidi_component"))
+    off = opened("pages/switch_heads_off.py", text=DREAM, model=ARABIC)
+    assert healthy(off) and "BLEU" not in texts(off).partition("not measured for this model")[0]
+    mattered = opened("pages/what_mattered.py", text=DREAM, model=ARABIC, mattered_part="agreement")
+    assert "not measured for this model" in texts(mattered)
+    assert f"--model models/{ARABIC}" in mattered.button("measure_method_agreement").help
+    pairs = opened("pages/compare_heads.py", text=DREAM, model="ar-en", compare_part="two_heads")
+    assert not [button for button in pairs.button if "tired" in button.label]
+
+
+def test_heads_are_measured_over_many_sentences_when_asked(models):
+    page = "pages/compare_heads.py"
+    test = opened(page, text=TEXTS["ar"][1], model="ar-en")
+    assert healthy(test) and "over 6 sentences" not in texts(test)
+    test.button("measure_head_statistics").click().run()
+    assert healthy(test)
+    kept = json.loads((models / "models" / "ar-en" / "head_statistics.json").read_text(encoding="utf-8"))
+    assert kept["sentences"] == 6
+    assert "over 6 sentences" in texts(test)
+    assert not [button for button in test.button if button.key == "measure_head_statistics"]
+    assert "over 6 sentences" in texts(opened(page, text=TEXTS["ar"][1], model="ar-en")), "kept beside the model"
+
+
+def test_the_gallery_is_made_when_asked(models):
+    page, file = "pages/gallery.py", models / "models" / "ar-en" / "head_gallery.json"
+    test = opened(page, model="ar-en")
+    test.button("measure_head_gallery").click().run()
+    assert healthy(test) and "read 6 sentences" in texts(test)
+    assert "none of the translations came to its end" in texts(test), "of random weights"
+    assert Gallery.from_json(file.read_text(encoding="utf-8")).sentences == 6
+    assert "read 6 sentences" in texts(opened(page, model="ar-en")), "kept beside the model"
+    file.unlink()
+
+
+def test_the_gallery_speaks_the_languages_of_the_model(models):
+    page, folder = "pages/gallery.py", models / "models" / "ar-en"
+    translator = inference.load_translator("cpu", folder)
+    traces = [translator.trace(text, "The old man has seen it.") for text in TEXTS["ar"]]
+    found = gallery_of(traces, translator.version, translator.languages)
+    assert {each.task for each in found.exhibits} >= {"previous", "next", "alignment", "resting"}
+    assert not {each.task for each in found.exhibits} & {"negation", "auxiliary", "comma", "verb"}, "of other languages"
+    # Of random heads none does anything.
+    done = replace(found, exhibits=tuple(replace(each, share=0.9) for each in found.exhibits))
+    (folder / "head_gallery.json").write_text(done.to_json(), encoding="utf-8")
+    test = opened(page, model="ar-en")
+    assert healthy(test)
+    (drawn,) = (node for node in test.get("bidi_component") if '"exhibits"' in node.proto.json)
+    cards = {card["title"]: card for card in json.loads(drawn.proto.json)["exhibits"]}
+    assert "The English word before" in cards and "German" not in drawn.proto.json
+    assert {example["direction"] for example in cards["The word after"]["examples"]} == {"rtl"}
+    assert {example["direction"] for example in cards["The English word before"]["examples"]} == {"ltr"}
+    assert all("model=ar-en" in card["head"]["href"] for card in cards.values())
+    (folder / "head_gallery.json").unlink()
+
+
+def test_what_heads_are_worth_and_whether_methods_agree_is_measured_when_asked(models):
+    own = models / "models" / "ar-en"
+    address = {"text": TEXTS["ar"][1], "model": "ar-en"}
+    for page, name, chosen, shown in (
+        ("pages/compare_heads.py", "head_importance", {}, "averaged over 6 other sentences"),
+        ("pages/what_mattered.py", "method_agreement", {"mattered_part": "agreement"}, "Erasure measures, and"),
+    ):
+        test = opened(page, **address, **chosen)
+        assert healthy(test) and shown not in texts(test)
+        test.button(f"measure_{name}").click().run()
+        assert healthy(test) and (own / f"{name}.json").is_file()
+        assert shown in texts(test) and not [each for each in test.button if each.key == f"measure_{name}"]
+        (own / f"{name}.json").unlink()
+
+
+def test_what_cannot_be_measured_is_said(models):
+    """A file of sentences that is no text, and one whose sentences the model cannot read."""
+    file = models / "models" / ARABIC / "sentences.txt"
+    file.write_bytes(b"\xff\xfe broken")
+    test = opened("pages/gallery.py", model=ARABIC)
+    assert healthy(test) and "cannot be read" in texts(test)
+    file.write_text("word " * 1000, encoding="utf-8")
+    test = opened("pages/gallery.py", model=ARABIC)
+    test.button("measure_head_gallery").click().run()
+    assert not test.exception and "None of the sentences" in test.warning[0].value
+    file.unlink()
+
+
+def test_a_model_whose_folder_cannot_be_written_is_measured_all_the_same(monkeypatch, models):
+    blocked = models / "models" / ARABIC / "head_statistics.unfinished"
+    blocked.mkdir()
+    (models / "models" / ARABIC / "sentences.txt").write_text("The dog.\n", encoding="utf-8")
+    monkeypatch.setattr(measuring, "KEPT", {})
+    test = opened("pages/compare_heads.py", text=DREAM, model=ARABIC)
+    test.button("measure_head_statistics").click().run()
+    assert healthy(test) and "over 1 sentences" in texts(test) and len(measuring.KEPT) == 1
+    blocked.rmdir()
+    (models / "models" / ARABIC / "sentences.txt").unlink()
+
+
+def test_lessons_say_which_model_they_are_about():
+    test = opened("pages/lessons.py", text=DREAM, model=ARABIC)
+    assert healthy(test) and "English → German" in texts(test)
+    test = opened("pages/lessons.py", text=DREAM, model=ARABIC, lesson_id="one_row")
+    assert healthy(test) and "About the model en-de: English → German" in texts(test)
+
+
+def test_a_lesson_is_about_the_model_that_it_names(models):
+    own = models / "lessons"
+    own.mkdir()
+    lesson = (LESSONS / "02_one_row.toml").read_text(encoding="utf-8")
+    (own / "mine.toml").write_text(f'model = "{ARABIC}"\n' + lesson, encoding="utf-8")
+    (own / "gone.toml").write_text('model = "xx-yy"\n' + lesson, encoding="utf-8")
+    test = opened("pages/lessons.py", text=DREAM, lesson_id="mine")
+    assert not test.exception
+    gone = opened("pages/lessons.py", text=DREAM, lesson_id="gone")
+    assert not gone.exception and "no model" in gone.warning[0].value

@@ -1,0 +1,36 @@
+"""Turns of script runs: a page waits for its own, and leaves it however it ends."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from pages.ui.script_runs import SCRIPT_RUNS
+from tests.ui.driver import DREAM, healthy, opened
+
+PATIENCE = 240
+
+
+@pytest.mark.parametrize(("page", "text"), [
+    ("cross_attention", DREAM), ("cross_attention", ""), ("cross_attention", "too long " * 500), ("lessons", DREAM),
+])
+def test_a_run_leaves_its_turn_however_it_ends(page, text):
+    """A page that stops early, too, and one that begins again because it was opened outside app.py."""
+    assert healthy(opened(f"pages/{page}.py", text=text), warned=not text or len(text) > 100)
+    assert not SCRIPT_RUNS._queue
+
+
+def test_a_page_waits_until_another_one_is_done():
+    with ThreadPoolExecutor() as people:
+        with SCRIPT_RUNS:
+            answer = people.submit(opened, "pages/translate.py", text=DREAM)
+            moment = threading.Event()
+            for _ in range(PATIENCE * 100):
+                if len(SCRIPT_RUNS._queue) > 1 or answer.done():
+                    break
+                moment.wait(0.01)
+            assert len(SCRIPT_RUNS._queue) == 2 and not answer.done()
+        assert healthy(answer.result(PATIENCE))
+    assert not SCRIPT_RUNS._queue

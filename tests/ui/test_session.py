@@ -1,0 +1,177 @@
+"""What was typed stays: every way from every page and every part of a page to every other one."""
+
+from __future__ import annotations
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.ui.params.backpropagation import PARTS as BACKWARD
+from pages.ui.params.compare import PARTS as COMPARISONS
+from pages.ui.params.inside import PARTS as INSIDE
+from pages.ui.params.mattered import PARTS as MATTERED
+from pages.ui.params.positions import PARTS as POSITIONS
+from pages.ui.session import EXAMPLES
+from tests.ui.driver import DREAM, GIVEN, box, headers, healthy, opened, submit, tell, typed
+
+# A page, and the control of its parts with the one to choose; pages without parts have none.
+PLACES = [
+    *((f"pages/{page}.py", "", "") for page in (
+        "translate", "encoder_attention", "masked_attention", "cross_attention", "decoding", "about",
+    )),
+    *(("pages/compare_heads.py", "compare_part", part) for part in COMPARISONS),
+    *(("pages/positional_encoding.py", "positions_part", part) for part in POSITIONS),
+    *(("pages/inside_a_layer.py", "inside_part", part) for part in INSIDE),
+    *(("pages/backpropagation.py", "backward_part", part) for part in BACKWARD),
+    *(("pages/what_mattered.py", "mattered_part", part) for part in MATTERED),
+]
+
+
+def go(test: AppTest, before: tuple[str, str, str], place: tuple[str, str, str]) -> None:
+    """Go to a place as a reader does: by the menu, then by the control of the parts."""
+    page, control, part = place
+    if page != before[0]:
+        test.switch_page(page).run()
+        assert healthy(test), place
+    if part and test.segmented_control(control).value != part:
+        test.segmented_control(control).set_value(part).run()
+    assert healthy(test), place
+
+
+# Each of these enters and leaves every place once: forwards, and from one page to another.
+STRIDES = (1, 5)
+
+
+@pytest.mark.parametrize("stride", [
+    stride if stride in STRIDES else pytest.param(stride, marks=pytest.mark.thorough)
+    for stride in range(1, len(PLACES))
+])
+def test_the_sentence_survives_every_transition(narrow_app, stride):
+    """Over all strides every ordered pair of places is walked once."""
+    test, at = opened(PLACES[0][0], text=DREAM, **GIVEN), PLACES[0]
+    seen, number = set(), 0
+    while len(seen) < len(PLACES):
+        if number in seen:
+            number = min(set(range(len(PLACES))) - seen)
+            go(test, at, PLACES[number])
+            at = PLACES[number]
+        seen.add(number)
+        number = (number + stride) % len(PLACES)
+        go(test, at, PLACES[number])
+        assert test.query_params["text"] == DREAM and typed(test) in (DREAM, None), (at, PLACES[number])
+        at = PLACES[number]
+
+
+def test_an_address_without_a_sentence_is_about_the_first_example():
+    test = opened("pages/what_mattered.py", mattered_part=MATTERED[2])
+    assert healthy(test)
+    assert test.segmented_control("mattered_part").value == MATTERED[2]
+    assert typed(test) == test.query_params["text"] == EXAMPLES[0]
+
+
+def pinned(test: AppTest) -> tuple[list[int], list[int]]:
+    """Rows and columns that the attention browser was asked to show as pinned."""
+    choice = headers(test)[0]["asked"]["choice"]
+    return choice["rows"], choice["columns"]
+
+
+ENCODER, CROSS = "pages/encoder_attention.py", "pages/cross_attention.py"
+
+
+def test_pins_belong_to_their_kind():
+    test = opened(ENCODER, text=DREAM, encoder_rows="2", encoder_columns="1.3")
+    assert pinned(test) == ([2], [1, 3])
+    assert pinned(test.switch_page(CROSS).run()) == ([], [])
+    assert test.query_params["encoder_rows"] == "2" and "rows" not in test.query_params
+    test.switch_page("pages/about.py").run()
+    assert pinned(test.switch_page(ENCODER).run()) == ([2], [1, 3])
+
+
+def test_an_old_address_pins_in_the_kind_of_its_page():
+    test = opened(CROSS, text=DREAM, rows="2", columns="1")
+    assert pinned(test) == ([2], [1])
+    assert test.query_params["cross_rows"] == "2" and "rows" not in test.query_params
+    assert pinned(test.switch_page(ENCODER).run()) == ([], [])
+    address = {"inside_part": "cell", "inside_kind": "cross", "rows": "3", "columns": "2"}
+    inside = opened("pages/inside_a_layer.py", text=DREAM, **address)
+    assert (inside.selectbox("inside_rows").value, inside.selectbox("inside_columns").value) == (3, 2)
+    assert inside.query_params["cross_rows"] == "3"
+
+
+def test_pins_belong_to_their_sentence():
+    test = opened(ENCODER, text=DREAM, encoder_rows="2", cross_rows="1")
+    submit(test, "I have a car.")
+    assert healthy(test) and not [name for name in test.query_params if "rows" in name]
+    # The browser lets go by itself, so it is not asked to.
+    assert pinned(test) == ([2], []) and headers(test)[0]["asked"] == headers(test.run())[0]["asked"]
+    test.switch_page(CROSS).run()
+    assert pinned(test) == ([], [])
+
+
+def test_pins_of_german_pieces_belong_to_their_translation():
+    test = opened(ENCODER, text=DREAM, encoder_rows="2", decoder_rows="1", cross_columns="1")
+    before = headers(test)[0]["asked"]["number"]
+    submit(test, "Ich habe einen Hund.", "another")
+    assert healthy(test) and test.query_params["encoder_rows"] == "2"
+    assert "decoder_rows" not in test.query_params and "cross_columns" not in test.query_params
+    # The browser let go, and is asked again.
+    assert pinned(test) == ([2], []) and headers(test)[0]["asked"]["number"] > before
+
+
+def test_no_request_of_another_server_is_repeated():
+    """A page that was open while the server started again answers only to a number that it has not heard."""
+    first, second = (headers(opened(ENCODER, text=DREAM))[0]["asked"]["number"] for _ in range(2))
+    assert second > first
+
+
+def test_a_pin_that_comes_too_late_is_not_one_of_the_next_sentence():
+    """A browser tells a choice a moment after it was made; by then it may show another sentence."""
+    test = opened(ENCODER, text=DREAM)
+    late = {**headers(test)[0]["asked"]["choice"], "rows": [4], "id": headers(test)[0]["id"]}
+    submit(test, "I have a car.")
+    # Another head than the page opens at: that one stands in no address.
+    late["layer"] = (headers(test)[0]["asked"]["choice"]["layer"] + 1) % 6
+    (node,) = (node for node in test.get("bidi_component") if node.proto.id.endswith("encoder_browser"))
+    tell(test, node, {"choice": late})
+    assert "encoder_rows" not in test.query_params and test.query_params["layer"] == str(late["layer"] + 1)
+    tell(test, node, {"choice": {**late, "id": headers(test)[0]["id"]}})
+    assert test.query_params["encoder_rows"] == "4"
+
+
+def test_a_choice_that_comes_with_an_older_address_is_no_opened_link():
+    """A browser may tell a choice, even one that changes nothing, before it has the address written last."""
+    test = opened(ENCODER, text=DREAM)
+    older = dict(test.query_params)
+    choice = {**headers(test)[0]["asked"]["choice"], "id": headers(test)[0]["id"]}
+    choice["layer"] = (choice["layer"] + 1) % 6
+    for at in (1, 2):
+        (node,) = (node for node in test.get("bidi_component") if node.proto.id.endswith("encoder_browser"))
+        test.query_params.clear()
+        test.query_params.update(older)
+        tell(test, node, {"choice": {**choice, "at": at}})
+        assert test.query_params["layer"] == str(choice["layer"] + 1), f"told {at} times"
+
+
+def test_the_boxes_show_what_was_chosen_whatever_is_being_typed():
+    test = opened(ENCODER, text=DREAM, target="Ich habe einen Hund.")
+    before = box(test)["asked"]
+    test.selectbox("example").set_value(EXAMPLES[1]).run()
+    assert typed(test) == EXAMPLES[1] and box(test)["asked"] > before
+    submit(test, "Ich habe ein Auto.", "another")
+    before = box(test, "another")["asked"]
+    next(button for button in test.button if button.label == "Back to the model's own").click()
+    test.run()
+    assert typed(test, "another") == "" and box(test, "another")["asked"] > before
+
+
+@pytest.mark.parametrize("sent", [None, 3, ["x"], {"text": "x"}])
+def test_rubbish_from_a_box_is_ignored(sent):
+    test = opened(ENCODER, text=DREAM)
+    submit(test, sent)
+    assert healthy(test) and typed(test) == DREAM
+
+
+def test_half_a_surrogate_pair_from_a_browser_is_no_error():
+    """JSON can hold one: what a component sends, no page and no address can show."""
+    test = opened()
+    submit(test, "I have a \ud800 dream.")
+    assert healthy(test) and typed(test) == "I have a \ufffd dream."

@@ -1,0 +1,73 @@
+"""What holds for every table that any page shows."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pandas as pd
+import pytest
+
+from pages.ui.params import backpropagation, compare, inside, mattered, positions
+from tests.ui.driver import healthy, opened
+
+# What people count, and so do the pages, from 1; dimensions, offsets and steps of training have numbers of their own.
+COUNTED = {"position", "row", "column", "layer", "head", "draw", "piece"}
+DECIMALS = re.compile(r"[+−-]?\d+\.(\d+)")
+FORM = re.compile(r"%\+?\.(\d+)f")
+TEXT = "The old man gave his dog a bone."
+
+PLAIN = [
+    ("cross_attention", {}), ("inside_a_layer", {"inside_part": "cell"}), ("inside_a_layer", {"inside_part": "mask"}),
+    ("positional_encoding", {"positions_part": "distances"}), ("positional_encoding", {"positions_part": "sum"}),
+    ("what_mattered", {}), ("switch_heads_off", {"off_mode": "resample"}),
+]
+PARTS = {
+    "inside_a_layer": ("inside_part", inside.PARTS), "positional_encoding": ("positions_part", positions.PARTS),
+    "backpropagation": ("backward_part", backpropagation.PARTS), "what_mattered": ("mattered_part", mattered.PARTS),
+    "compare_heads": ("compare_part", compare.PARTS),
+}
+OTHERS = [(page, {name: part}) for page, (name, parts) in PARTS.items() for part in parts]
+OTHERS += [(page, {}) for page in ("encoder_attention", "masked_attention", "decoding", "about", "training_lab")]
+
+
+def problems(table, config):
+    """What is wrong with a table of a page; `config` is that of its columns."""
+    found, decimals = [], set()
+    for name, column in table.items():
+        if column.dtype.kind == "f":
+            form = config.get(str(name), {}).get("type_config", {}).get("format") or ""
+            if decimal := FORM.fullmatch(form):
+                decimals.add(int(decimal[1]))
+            elif not form.endswith("e"):
+                found.append(f"each number of {name} has as many decimals as it needs")
+        elif column.dtype.kind == "O":
+            decimals |= {len(number[1]) for text in column if (number := DECIMALS.fullmatch(str(text)))}
+        if str(name) in COUNTED and column.dtype.kind == "i" and len(column) and column.min() < 1:
+            found.append(f"{name} counts from {column.min()}")
+    return found + ([f"{sorted(decimals)} decimals"] if len(decimals) > 1 else [])
+
+
+@pytest.mark.parametrize(
+    ("page", "address"),
+    [*PLAIN, *(pytest.param(*each, marks=pytest.mark.thorough) for each in OTHERS if each not in PLAIN)],
+)
+def test_decimals_do_not_differ_within_a_table_and_people_count_from_one(page, address):
+    test = opened(f"pages/{page}.py", text=TEXT, **address)
+    assert healthy(test)
+    for node in test.dataframe:
+        columns = ", ".join(map(str, node.value.columns))
+        assert not problems(node.value, json.loads(node.proto.columns or "{}")), columns
+
+
+def test_tables_that_differ_are_found():
+    table = pd.DataFrame({"step": [0, 1], "layer": [1, 2], "weight": [0.5, 0.25], "norm": [1.5, 2.0]})
+
+    def config(**forms):
+        return {name: {"type_config": {"format": form}} for name, form in forms.items()}
+
+    assert problems(table, config(weight="%.4f", norm="%.4f")) == []
+    assert problems(table, config(weight="%.4f", norm="%.2f")) == ["[2, 4] decimals"]
+    assert problems(table, config(norm="%.2f")) == ["each number of weight has as many decimals as it needs"]
+    assert problems(table.astype({"weight": str}), config(norm="%.2f")) == ["[1, 2] decimals"]
+    assert problems(table.assign(layer=[0, 1]), config(weight="%.4f", norm="%.4f")) == ["layer counts from 0"]

@@ -1,0 +1,263 @@
+"""The training lab, driven without a browser."""
+
+from __future__ import annotations
+
+import threading
+from functools import partial
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.ui import session
+from pages.ui.components.wire import unpack
+from pages.ui.lab import live
+from pages.ui.lab.recorded_runs import recorded_run
+from pages.ui.lab.trainings import Trainings
+from pages.ui.params.lab import LabParams
+from tests.ui.driver import RUBBISH, healthy, opened, submit, tell, texts
+from transformer.tasks.trainer import TaskTrainer
+
+PAGE = "pages/training_lab.py"
+# Small enough for a test.
+SMALL = {"lab_task": "addition", "lab_width": "32", "lab_items": "8", "lab_steps": "20", "text": "x"}
+
+
+@pytest.fixture(autouse=True)
+def nobody_else(monkeypatch):
+    """Trainings of this test alone."""
+    monkeypatch.setattr(live, "TRAININGS", Trainings())
+    monkeypatch.setattr(live, "prepare", lambda: None)
+
+
+@pytest.fixture
+def unrecorded(monkeypatch, tmp_path):
+    """No task has a recorded training, so that the page begins one."""
+    monkeypatch.setattr(live, "recorded_run", partial(recorded_run, folder=tmp_path))
+
+
+def component(test: AppTest):
+    (found,) = (node for node in test.get("bidi_component") if node.proto.bytes)
+    return found
+
+
+def session_config(test: AppTest):
+    """What a training would be begun with."""
+    return test.session_state[session.STATE].of(LabParams).config
+
+
+def film(test: AppTest) -> dict:
+    return unpack(component(test).proto.bytes)[0]
+
+
+def learned(test: AppTest) -> AppTest:
+    """Until the training has ended; a run of the page is a slice."""
+    for _ in range(40):
+        if not film(test)["running"]:
+            return test
+        test.run()
+    raise AssertionError("the training goes on")
+
+
+def test_opens_with_a_recorded_training_for_which_nothing_is_computed(monkeypatch):
+    def never(*_, **__):
+        raise AssertionError("nothing is computed")
+
+    monkeypatch.setattr(TaskTrainer, "__init__", never)
+    test = opened(PAGE)
+    assert healthy(test)
+    shown = film(test)
+    assert shown["id"] == "recorded reverse" and len(shown["at"]) == 101 and not shown["running"]
+    assert "attention-atlas tasks train reverse" in texts(test)
+    assert "mirror" in " ".join(event["text"] for event in shown["events"])
+
+
+@pytest.mark.usefixtures("unrecorded")
+def test_trains_pauses_goes_on_and_begins_again():
+    test = opened(PAGE, **SMALL)
+    assert healthy(test) and film(test)["at"] == [0] and film(test)["id"] == "own 1"
+    test.button("lab_step").click().run()
+    assert healthy(test) and len(film(test)["losses"]) == 1
+    test.button("lab_start").click().run()
+    begun = film(test)
+    assert begun["running"] and len(begun["losses"]) > 1 and "Pause" in [button.label for button in test.button]
+    test.button("lab_pause").click().run()
+    paused = len(film(test.run())["losses"])
+    assert not film(test)["running"] and len(film(test.run())["losses"]) == paused
+    ended = film(learned(test.button("lab_start").click().run()))
+    assert healthy(test) and ended["id"] == "own 1" and ended["at"][-1] == 20 and len(ended["losses"]) == 20
+    test.button("lab_reset").click().run()
+    assert film(test)["at"] == [0] and film(test)["id"] == "own 2"
+
+
+@pytest.mark.usefixtures("unrecorded")
+def test_other_settings_are_those_of_the_next_training_and_stay_in_the_address():
+    test = opened(PAGE, **SMALL)
+    test.button("lab_step").click().run()
+    test.number_input("lab_heads").set_value(4).run()
+    test.number_input("lab_rate").set_value(0.01).run()
+    assert film(test)["heads"] == 2 and "settings have changed" in texts(test)
+    test.button("lab_step").click().run()
+    assert film(test)["heads"] == 4 and film(test)["id"] == "own 2"
+    assert test.query_params["lab_heads"] == "4" and test.query_params["lab_rate"] == "0.01"
+    assert test.query_params["lab_task"] == "addition"
+    again = opened(PAGE, **{**SMALL, "lab_heads": "4", "lab_rate": "0.01"})
+    assert film(again)["heads"] == 4 and again.number_input("lab_steps").value == 20
+
+
+def test_every_task_can_be_chosen():
+    test = opened(PAGE)
+    for task in test.selectbox("lab_task").options:
+        test.selectbox("lab_task").select(task).run()
+        assert healthy(test), task
+        assert task in texts(test) or film(test)["at"] == [0] or film(test)["id"].startswith("recorded")
+
+
+def test_the_settings_of_the_recorded_training_can_be_taken_over():
+    test = opened(PAGE, text="x", lab_task="addition-reversed")
+    run = recorded_run("addition-reversed")
+    assert film(test)["id"] == "recorded addition-reversed" and "The recorded training has 4 heads" in texts(test)
+    test.button("lab_as_recorded").click().run()
+    assert healthy(test) and "The recorded training has" not in texts(test)
+    assert test.number_input("lab_heads").value == 4 and test.number_input("lab_steps").value == run.config.steps
+    assert session_config(test) == run.config
+    assert "lab_as_recorded" not in [button.key for button in opened(PAGE, text="x").button], "reverse has them already"
+
+
+def test_grokking_is_shown_with_its_spectrum():
+    test = opened(PAGE, text="x", lab_task="modular")
+    assert healthy(test)
+    shown, run = film(test), recorded_run("modular")
+    assert shown["id"] == "recorded modular" and f"train modular --heads {run.config.heads}" in texts(test)
+    assert np.array(shown["spectra"]).shape == (len(shown["at"]), 29) and len(shown["learned"]) == len(shown["at"])
+    assert any(event["text"].startswith("grokking: ") for event in shown["events"])
+    assert "Fourier spectrum" in texts(test) and "more than one would wait for here" in texts(test)
+    assert "norm of frequency 29" in test.dataframe[0].value.columns
+    submit(test, "17+42", "lab_item")
+    assert healthy(test) and "**0**: :green-background[right]" in texts(test)
+    tell(test, component(test), {"view": {**film(test)["asked"]["view"], "moment": 0}})
+    assert "After step 0 " in texts(test)
+    assert film(opened(PAGE, text="x"))["spectra"] is None
+
+
+def test_backpropagation_leads_here():
+    test = opened("pages/backpropagation.py", text="I have a dream.")
+    # AppTest does not follow a change of page.
+    test.button("backward_lab").click().run()
+    test.switch_page(PAGE).run()
+    assert healthy(test) and test.query_params["lab_optimizer"] == "adam-by-hand"
+    assert test.selectbox("lab_optimizer").value == "adam-by-hand"
+
+
+def test_the_reader_chooses_moment_and_head_in_the_film():
+    test = opened(PAGE, text="x")
+    view = {"moment": 236, "score": "mirror", "encoder": 2, "decoder": 0, "cross": 1}
+    tell(test, component(test), {"view": view})
+    assert healthy(test)
+    assert {name: test.query_params.get(f"lab_{name}") for name in view} == {
+        "moment": "236", "score": "mirror", "encoder": "2", "decoder": None, "cross": "1",
+    }
+    assert film(test)["asked"]["view"]["moment"] == -1, "the browser has it already"
+    assert film(opened(PAGE, text="x", lab_moment="236", lab_cross="1"))["asked"]["view"] == {
+        "moment": 236, "score": "auto", "encoder": 0, "decoder": 0, "cross": 1,
+    }
+    for rubbish in (None, 3, [], {"moment": "x", "score": 1, "cross": 99}):
+        tell(test, component(test), {"view": rubbish})
+        assert healthy(test)
+
+
+def test_an_item_of_ones_own_is_answered_at_the_moment_that_is_shown():
+    test = opened(PAGE, text="x")
+    submit(test, "a b c d e f", "lab_item")
+    assert healthy(test) and "**fedcba**: :green-background[right]" in texts(test) and "step 400" in texts(test)
+    assert test.query_params["lab_item"] == "abcdef"
+    tell(test, component(test), {"view": {"moment": 0, "score": "auto", "encoder": 0, "decoder": 0, "cross": 0}})
+    assert ":red-background[wrong]" in texts(test) and "After step 0 " in texts(test)
+    linked = opened(PAGE, text="x", lab_item="abcdef")
+    assert ":green-background[right]" in texts(linked)
+
+
+@pytest.mark.parametrize(("typed", "message"), [
+    ("xyz", "does not know"), ("ab", "at least 3 letters"), ("abcdefghijklmnop", "at most 10"),
+    ("a" * 5_000, "5000 characters"), ("<b>x</b>", "does not know"), ("🙂", "does not know"), ("ABC", "does not know"),
+    ("\x00", "does not know"), ("047+385", "does not know"),
+])
+def test_what_is_no_item_is_one_sentence_and_stays_in_the_box(typed, message):
+    test = opened(PAGE, text="x")
+    submit(test, typed, "lab_item")
+    assert healthy(test, warned=True) and message in test.warning[0].value
+    assert "lab_item" not in test.query_params or len(test.query_params["lab_item"]) <= 40
+    assert film(test)["id"] == "recorded reverse"
+    submit(test, "abc", "lab_item")
+    assert healthy(test)
+
+
+@pytest.mark.parametrize("value", RUBBISH)
+def test_rubbish_in_the_address_is_the_default(value):
+    names = ("task", "optimizer", "layers", "heads", "width", "items", "steps", "rate", "decay", "seed", "moment",
+             "score", "cross")
+    test = opened(PAGE, text="x", **{f"lab_{name}": value for name in names})
+    assert healthy(test) and film(test)["id"] in ("recorded reverse", "own 1")
+
+
+def test_a_damaged_recorded_training_is_one_sentence(monkeypatch, tmp_path):
+    (tmp_path / "reverse.npz").write_bytes(b"no")
+    monkeypatch.setattr(live, "recorded_run", partial(recorded_run, folder=tmp_path))
+    test = opened(PAGE)
+    assert healthy(test, warned=True) and "is no recorded run" in test.warning[0].value
+    assert film(test)["at"] == [0], "one can train instead"
+
+
+@pytest.mark.usefixtures("unrecorded")
+def test_a_training_that_diverges_says_so_and_keeps_what_it_has():
+    test = opened(PAGE, **SMALL)
+    test.button("lab_step").click().run()
+    (training,) = live.TRAININGS._all.values()
+    training.trainer.model.generator.weight.data.fill_(np.inf)
+    test.button("lab_start").click().run()
+    test.run()
+    assert healthy(test, warned=True) and "lower learning rate" in test.warning[0].value
+    assert not film(test)["running"] and len(film(test)["losses"]) == 1
+    # Another try begins anew.
+    test.button("lab_start").click().run()
+    assert healthy(test) and film(test)["id"] == "own 2"
+
+
+@pytest.mark.usefixtures("unrecorded")
+def test_the_third_waits():
+    everybody = [opened(PAGE, **SMALL, lab_seed=str(seed)) for seed in (1, 2, 3)]
+    for test in everybody:
+        test.number_input("lab_steps").set_value(3_000).run()
+        test.button("lab_start").click().run()
+    assert [bool(test.info) for test in everybody] == [False, False, True]
+    assert "2 trainings are running" in everybody[2].info[0].value and len(film(everybody[2])["losses"]) == 0
+    everybody[0].button("lab_pause").click().run()
+    everybody[2].run()
+    assert not everybody[2].info and film(everybody[2])["losses"]
+
+
+@pytest.mark.usefixtures("unrecorded")
+def test_a_training_that_had_to_make_room_is_said():
+    test = opened(PAGE, **SMALL)
+    live.TRAININGS.leave(test.session_state[live.PERSON])
+    test.run()
+    assert not test.exception and "make room" in test.info[0].value and film(test)["at"] == [0]
+    assert not test.run().info
+
+
+@pytest.mark.usefixtures("unrecorded")
+def test_a_training_leaves_no_thread_and_stands_still_when_its_page_is_left():
+    before = set(threading.enumerate())
+    test = opened(PAGE, **SMALL)
+    test.number_input("lab_steps").set_value(3_000).run()
+    test.button("lab_start").click().run()
+    test.switch_page("pages/about.py").run()
+    (training,) = live.TRAININGS._all.values()
+    steps = training.trainer.step
+    test.run()
+    assert training.trainer.step == steps and set(threading.enumerate()) <= before
+    training.asked -= live.TRAININGS.patience + 1
+    test.switch_page(PAGE).run()
+    assert not film(test)["running"] and len(film(test)["losses"]) == steps, "found as it was left"
+    person = test.session_state[live.PERSON]
+    assert live.TRAININGS.of(person) is training

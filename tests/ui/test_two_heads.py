@@ -1,0 +1,37 @@
+"""Two heads compared, of a model whose stacks are not equally deep."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+SCRIPT = """
+from pathlib import Path
+
+import streamlit as st
+
+from pages.ui import session
+from pages.ui.compare.two_heads import show_two_heads
+from transformer.translator import Translator
+
+session.follow_address("compare_heads")
+show_two_heads(Translator.load(Path({folder!r}), "cpu"), st.container())
+"""
+
+
+@pytest.mark.parametrize(("kind", "layers"), [("encoder", 2), ("decoder", 3), ("cross", 3)])
+def test_a_layer_is_one_of_its_stack(model_folder, kind, layers):
+    """The model has 2 encoder and 3 decoder layers; by default the sixth is compared."""
+    test = AppTest.from_string(SCRIPT.format(folder=str(model_folder)), default_timeout=60)
+    test.query_params["text"] = "x"
+    for name in "ab":
+        test.query_params[f"compare_{name}"] = f"{kind}.6.1.words.The dog."
+    test.run()
+    assert not test.exception
+    for name in "ab":
+        box = test.selectbox(f"compare_{name}_layer")
+        assert box.value == layers - 1 and len(box.options) == layers
+    (node,) = (node for node in test.get("bidi_component") if "sides" in node.proto.json)
+    assert f"layer {layers}, head 1" in json.loads(node.proto.json)["sides"][0]["title"]

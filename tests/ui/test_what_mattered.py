@@ -1,0 +1,200 @@
+"""What mattered: every part and every control, driven without a browser, with the model that ships."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.ui.params.mattered import PARTS, WHOLE
+from pages.ui.text.number_format import typeset
+from tests.ui.driver import (
+    GIVEN,
+    HOSTILE,
+    MARKUP,
+    RUBBISH,
+    SOME,
+    UNREADABLE,
+    figures,
+    healthy,
+    opened,
+    submit,
+    table,
+    texts,
+)
+from transformer.analysis.words import word_groups
+from transformer.attribution.attribution import METHODS, Target
+from transformer.decoding.settings import DecodingSettings
+
+PAGE = "pages/what_mattered.py"
+TIRED = "The animal didn't cross the street because it was too tired."
+LONG = "The old man gave his dog a bone yesterday. " * 6
+# Altair's figures of each part.
+FIGURES = {"strip": 2, "writers": 1, "agreement": 2, "sides": 1, "guess": 0}
+
+
+def app(**address: str) -> AppTest:
+    """The page, opened with a sentence."""
+    return opened(PAGE, **{"text": TIRED, **address})
+
+
+def rows(test: AppTest, **chosen: object) -> list[float]:
+    """Scores of the table below the strip."""
+    numbers = table(test, "method", "side", "score")
+    for column, value in chosen.items():
+        numbers = numbers[numbers[column] == value]
+    return numbers.score.tolist()
+
+
+@pytest.fixture(scope="module")
+def trace(shipped):
+    return shipped.trace(TIRED, details=True)
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_every_part_opens_with_its_figures(part):
+    test = app(mattered_part=part)
+    assert healthy(test) and test.segmented_control("mattered_part").value == part
+    assert figures(test) == (0, FIGURES[part])
+
+
+def test_the_numbers_are_those_of_the_library(shipped, trace):
+    test = app(mattered_explained="9")
+    assert healthy(test) and test.button_group("mattered_word").value == "9"
+    titles = {"frozen_gradient": "Frozen gradient", "erasure": "Erasure", "weights": "Attention weights"}
+    for method, title in titles.items():
+        found = shipped.attribute(trace, method, [Target((8,))], words=True)
+        np.testing.assert_array_equal(rows(test, method=title, side="English"), found.source[0])
+    exact = shipped.attribute(trace, "frozen_gradient", [Target((8,))])
+    total = table(test, "total").set_index("method").loc["Frozen gradient", "total"]
+    assert total == pytest.approx(exact.total[0], abs=1e-3)
+
+
+def test_a_word_all_words_and_pieces_are_chosen_and_stand_in_the_address(trace):
+    test = app()
+    test.button_group("mattered_word").set_value("2").run()
+    assert healthy(test) and test.query_params["mattered_explained"] == "2" and "**Tier**" in texts(test)
+    test.button_group("mattered_word").set_value(WHOLE).run()
+    assert healthy(test) and test.query_params["mattered_explained"] == WHOLE
+    test.toggle("mattered_pieces").set_value(True).run()
+    assert healthy(test) and test.query_params["mattered_pieces"] == "true"
+    assert len(rows(test, method="Rollout", side="English")) == len(trace.source_pieces)
+    submit(test, "I have a dream.")
+    assert healthy(test) and "mattered_explained" not in test.query_params
+
+
+def test_why_this_word_and_not_that_one(shipped, trace):
+    test = app(mattered_explained="9")
+    other = int(trace.candidate_ids[8][1])
+    test.selectbox("mattered_other").set_value(other).run()
+    assert healthy(test) and test.query_params["mattered_against"] == str(other)
+    found = shipped.attribute(trace, "frozen_gradient", [Target((8,), (other,))], words=True)
+    np.testing.assert_array_equal(rows(test, method="Frozen gradient", side="English"), found.source[0])
+    numbers = table(test, "method", "side", "score")
+    assert set(numbers.method) == {"Frozen gradient", "Integrated gradients", "Erasure"}
+    assert "and not" in texts(test) and "give every candidate the same scores" in texts(test)
+    test.segmented_control("mattered_part").set_value("writers").run()
+    assert healthy(test) and "difference of the logits" in texts(test)
+    test.segmented_control("mattered_part").set_value("agreement").run()
+    assert healthy(test) and "Of 3 pairs of methods" in texts(test)
+    test.button_group("mattered_word").set_value("2").run()
+    assert "mattered_against" not in test.query_params, "a candidate belongs to its word"
+
+
+def test_all_components_add_up_and_the_largest_head_can_be_opened():
+    test = app(mattered_part="writers", mattered_explained="9", mattered_components="true")
+    numbers = table(test, "component", "score")
+    assert healthy(test) and len(numbers) == 118
+    assert f"**{typeset(numbers.score.sum())}**" in texts(test)
+    heads = numbers[numbers.component.str.contains("head")]
+    largest = heads.component[heads.score.abs().idxmax()]
+    labels = [each.label for each in test.button]
+    layer, head = (part.split()[-1] for part in largest.split(", ")[1:])
+    assert any(label.startswith(f"Open layer {layer}, head {head} of") for label in labels)
+
+
+def test_words_are_deleted_on_demand(trace):
+    test = app(mattered_part="agreement", mattered_explained="9", mattered_method="rollout")
+    assert healthy(test) and not any("most important first" in each.value.columns for each in test.dataframe)
+    test.toggle("mattered_deletion").set_value(True).run()
+    assert healthy(test) and figures(test) == (0, 3)
+    areas = table(test, "most important first")
+    assert len(areas) == len(METHODS) and "In the order of **Rollout**" in texts(test)
+    words = len(word_groups(trace.source_pieces)) - 1
+    assert f"the {words} words more alike" in texts(test)
+
+
+def test_agreement_over_many_sentences_is_the_recorded_one():
+    test = app(mattered_part="agreement", mattered_explained="9")
+    numbers = table(test, "tau", "from", "to")
+    assert healthy(test) and len(numbers) == len(METHODS) ** 2
+    assert ((numbers["from"] <= numbers["tau"]) & (numbers["tau"] <= numbers["to"])).all()
+    assert "Erasure measures, and" in texts(test) and "one word is drawn at random" in texts(test)
+
+
+def test_a_wrong_beginning_is_forced_and_taken_back(shipped):
+    test = app(mattered_part="sides")
+    before = table(test, "share")
+    test.selectbox("mattered_beginning").set_value("Die Musik").run()
+    test.button("mattered_force").click().run()
+    forced = shipped.tokenizer.encode_ids("Die Musik")[:-1]
+    written = shipped.translate(TIRED, DecodingSettings(), prefix=forced).text
+    assert healthy(test) and written.startswith("Die Musik")
+    assert test.query_params["target"] == written
+    assert "The model now reads" in texts(test) and not table(test, "share").equals(before)
+    next(each for each in test.button if each.label == "Back to the model's own").click().run()
+    assert healthy(test) and table(test, "share").equals(before)
+
+
+def test_the_game(shipped, trace):
+    test = app(mattered_part="guess")
+    assert healthy(test) and not test.dataframe
+    test.button_group("mattered_guessed").set_value(2).run()
+    assert test.query_params["mattered_guess"] == "2" and not test.dataframe, "nothing is told before it is carried out"
+    test.toggle("mattered_revealed").set_value(True).run()
+    assert healthy(test) and figures(test) == (0, 1)
+    answers = table(test, "named by").set_index("word")
+    assert "you" in answers.loc["animal", "named by"]
+    target = Target(tuple(range(len(trace.predicted_pieces))))
+    measured = shipped.attribute(trace, "erasure", [target], words=True).source[0]
+    assert answers.loc["animal", "hidden: falls by, nats"] == pytest.approx(measured[1])
+    typed = shipped.trace(TIRED.replace("animal ", ""), trace.target_text)
+    fall = float(trace.log_probs.sum() - typed.log_probs.sum())
+    assert answers.loc["animal", "typed: falls by, nats"] == pytest.approx(fall, abs=1e-4)
+
+
+def test_what_takes_long_on_a_long_sentence_is_asked_for(narrow_app):
+    test = opened(PAGE, text=LONG, **GIVEN)
+    assert healthy(test)
+    assert "Erasure" not in set(table(test, "method", "side", "score").method)
+    test.toggle("mattered_slow").set_value(True).run()
+    assert healthy(test) and "Erasure" in set(table(test, "method", "side", "score").method)
+
+
+@pytest.mark.parametrize("hostile", [SOME, pytest.param(HOSTILE, marks=pytest.mark.thorough)], ids=["some", "all"])
+@pytest.mark.parametrize("part", PARTS)
+def test_hostile_text_is_shown_as_itself(narrow_app, part, hostile):
+    """On both sides, so that any model will do."""
+    for text in hostile:
+        test = app(text=text, target=text, mattered_part=part, mattered_revealed="true")
+        assert healthy(test), text
+        options = [option for each in test.button_group for option in each.options]
+        # What is escaped is no markup.
+        shown = re.sub(r"\\.", "", "\n".join([texts(test), *options]))
+        assert not any(mark in shown for mark in MARKUP), text
+
+
+def test_what_cannot_be_read_is_answered_by_a_sentence(narrow_app):
+    test = app(**GIVEN)
+    for text in UNREADABLE:
+        submit(test, text)
+        assert healthy(test, warned=True)
+
+
+@pytest.mark.parametrize("rubbish", RUBBISH)
+def test_rubbish_in_the_address_is_the_default(narrow_app, rubbish):
+    names = ("part", "explained", "against", "pieces", "slow", "components", "deletion", "method", "guess", "revealed")
+    test = app(**GIVEN, **{f"mattered_{name}": rubbish for name in names})
+    assert healthy(test) and figures(test) == (0, FIGURES["strip"])

@@ -1,0 +1,137 @@
+"""The gallery of heads: which cells belong to a task, and what is stored."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from transformer.analysis.heads.gallery import Gallery, gallery_of
+from transformer.analysis.heads.tasks import TASK, TASKS
+from transformer.analysis.view import view_of
+from transformer.languages import Languages, language
+from transformer.vocabulary import Piece
+
+
+def links(made_up_trace, task, source, target, **maps):
+    return list(TASK[task].links(made_up_trace(source.split(), target.split(), **maps)))
+
+
+def looking(rows, columns, cells):
+    """A map that looks where it is told to, and evenly elsewhere."""
+    weights = np.full((rows, columns), 1 / columns)
+    for row, column in cells:
+        weights[row] = np.eye(columns)[column]
+    return weights
+
+
+def test_neighbours_leave_out_the_places_where_heads_rest(made_up_trace):
+    assert links(made_up_trace, "previous", "a b c d", "x") == [(2, (1,)), (3, (2,))]
+    assert links(made_up_trace, "next", "a b c d", "x") == [(0, (1,)), (1, (2,)), (2, (3,))]
+    assert links(made_up_trace, "previous_german", "a", "x y z") == [(2, (1,)), (3, (2,))]
+
+
+def test_a_negation_is_looked_at_by_the_words_beside_it(made_up_trace):
+    assert links(made_up_trace, "negation", "I do not sleep", "x") == [(1, (2,)), (3, (2,))]
+    assert links(made_up_trace, "negation", "Nobody sleeps", "x") == [(1, (0,))]
+    assert links(made_up_trace, "negation", "We didn't sleep", "x") == [(0, (1,)), (2, (1,))]
+    assert links(made_up_trace, "negation", "a knot is another thing", "x") == []
+
+
+def test_a_negation_and_its_translation_must_be_the_only_ones(made_up_trace):
+    assert links(made_up_trace, "negation_german", "I do not sleep", "Ich schlafe nicht.") == [(2, (2,))]
+    assert links(made_up_trace, "negation_german", "I do not, not sleep", "Ich schlafe nicht.") == []
+    assert links(made_up_trace, "negation_german", "I sleep", "Ich schlafe nicht.") == []
+
+
+def test_a_comma_opens_a_clause_where_english_has_none(made_up_trace):
+    target = "Ich weiß , dass du schläfst."
+    assert links(made_up_trace, "comma", "I know that you sleep.", target) == [(2, (2,))]
+    assert links(made_up_trace, "comma", "I know , that you sleep.", target) == []
+    assert links(made_up_trace, "comma", "That dog sleeps.", target) == [], "the first word opens no clause"
+
+
+def test_the_verb_at_the_end_goes_back_to_the_middle_of_the_sentence(made_up_trace):
+    source, target = "I have seen the old house .", "Ich habe das alte Haus gesehen ."
+    # The step that reads "Haus" writes "gesehen".
+    cross = looking(8, 8, [(5, 2)])
+    assert links(made_up_trace, "verb", source, target, cross=cross) == [(5, (2,))]
+    assert links(made_up_trace, "verb", source, target, cross=looking(8, 8, [(5, 5)])) == [], "the last word"
+    assert links(made_up_trace, "auxiliary", source, target) == [(5, (2,))]
+    assert links(made_up_trace, "auxiliary", source, "Ich sehe das alte Haus .") == []
+    assert links(made_up_trace, "auxiliary", source, "Ich habe gesehen .") == [], "too near to be a task"
+    assert links(made_up_trace, "auxiliary", source, "Ich habe das alte Haus .") == [], "a noun is no verb"
+    assert links(made_up_trace, "auxiliary", source, "Das Haus war sehr kalt .") == [], "nor is an adjective"
+
+
+def test_alignment_is_what_all_heads_agree_on_at_either_step(made_up_trace):
+    cross = looking(3, 3, [(0, 0), (1, 1)])
+    assert links(made_up_trace, "alignment", "A dog", "Ein Hund", cross=cross) == [(1, (1,))]
+    assert links(made_up_trace, "alignment_read", "A dog", "Ein Hund", cross=cross) == [(2, (1,))]
+
+
+def test_the_ends(made_up_trace):
+    assert links(made_up_trace, "resting", "A dog", "Ein Hund") == [(0, (2,)), (1, (2,))]
+    assert links(made_up_trace, "finished", "A dog", "Ein Hund") == [(2, (2,))]
+
+
+def test_the_head_with_most_attention_is_shown_on_its_best_sentences(made_up_trace):
+    """Two heads: one looks evenly, the other at the word before, on one sentence more than on the other."""
+    sentences = ["one two three four five six seven", "eight nine ten eleven twelve thirteen fourteen"]
+    traces = []
+    for sentence, certain in zip(sentences, (0.6, 0.9), strict=True):
+        even = np.full((8, 8), 1 / 8)
+        before = certain * np.eye(8, k=-1) + (1 - certain) / 8
+        traces.append(made_up_trace(sentence.split(), ["Hund"], encoder=np.stack([even, before])[None]))
+    found = gallery_of(traces, "a model")
+    shown = {each.task: each for each in found.exhibits}["previous"]
+    assert (shown.layer, shown.head, shown.rows, shown.sentences) == (0, 1, 10, 2)
+    assert shown.share == pytest.approx(0.75 + 0.25 / 8, abs=1e-4) and shown.does_it
+    assert shown.everyone == pytest.approx((shown.share + 1 / 8) / 2, abs=1e-4)
+    assert [each.text for each in shown.examples] == sentences[::-1], "the best first"
+    best = shown.examples[0]
+    assert best.words and best.labels[best.looked_at] == sentences[1].split()[best.columns[0]] and best.labels[-1] == ""
+    weights = view_of(traces[1], "encoder", words=True).weights[0, 1, best.rows[0]]
+    np.testing.assert_allclose(best.weights, weights, atol=1e-4)
+    assert not {each.task for each in found.exhibits} & {"negation", "comma", "verb"}, "no sentence has them"
+    assert Gallery.from_json(found.to_json()) == found
+
+
+def test_a_decoder_shows_only_what_may_be_looked_at(made_up_trace):
+    trace = made_up_trace(["A"], ["ein", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht"])
+    shown = next(each for each in gallery_of([trace], "a model").exhibits if each.task == "previous_german")
+    example = shown.examples[0]
+    assert not example.words, "a step reads one piece and predicts one"
+    assert len(example.labels) == example.rows[0] + 1 and example.labels[0] == ""
+    assert sum(example.weights) == pytest.approx(1, abs=1e-3)
+
+
+def test_what_covers_no_text_is_told_apart(made_up_trace):
+    """A space by itself and the code of a language are no end symbol."""
+    trace = made_up_trace(["▁A", "▁", "▁dog"], ["Ein", "Hund"])
+    code = Piece(90, ">>deu<<", None, "language")
+    pieces = (code, *trace.source_pieces[1:])
+    lone = replace(pieces[1], text="▁", span=(1, 1))
+    changed = replace(trace, source_pieces=(code, lone, *pieces[2:]))
+    (rest,) = (each for each in gallery_of([changed], "a model").exhibits if each.task == "resting")
+    assert rest.examples[0].labels[:2] == (">>deu<<", "▁") and rest.examples[0].labels[-1] == ""
+
+
+def test_a_task_about_the_words_of_a_language_is_for_its_models(made_up_trace):
+    trace = made_up_trace(["I", "do", "not", "sleep"], ["Ich", "schlafe", "nicht."])
+    german = {each.task for each in gallery_of([trace], "a model").exhibits}
+    french = Languages(language("en"), language("fr"))
+    assert german - {each.task for each in gallery_of([trace], "a model", french).exhibits} == {"negation_german"}
+    assert TASK["previous_german"].told(french)[0] == "The French word before"
+    assert all("{" not in words for task in TASKS for words in task.told(french))
+
+
+def test_no_trace_is_an_error():
+    with pytest.raises(ValueError, match="at least one"):
+        gallery_of([], "a model")
+
+
+def test_every_task_is_told_in_plain_words():
+    for task in TASKS:
+        assert task.title and task.meaning.endswith(".") and len(task.meaning.split()) <= 40, task.name

@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from transformer.analysis.heads.metrics import HeadMetrics, head_metrics, metrics_of
+from transformer.analysis.heads.names import RULES, head_names, head_rules
+
+SOURCE = [f"w{number}" for number in range(20)] + ["."]
+TARGET = [f"v{number}" for number in range(20)] + ["."]
+RARE = 7
+SCORES = [0.0] * 10 + [-20.0 if number == RARE else -5.0 for number in range(21)]
+QUERIES = 22
+
+
+def names(trace, kind):
+    return head_names(head_metrics(trace, kind, SCORES))[0][0]
+
+
+def positional(offset, hits, strength):
+    """A map whose first `hits` queries that are asked look at one offset with `strength`; the rest looks around."""
+    weights = np.zeros((QUERIES, QUERIES))
+    # Places with a word to look at: neither the first piece nor the end symbol.
+    asked = [row for row in range(QUERIES) if 0 < row + offset < QUERIES - 1]
+    for row in range(QUERIES):
+        share = strength if row in asked[:hits] else 0.0
+        weights[row, (row + offset) % QUERIES] += share
+        weights[row, 1 + (row + 7) % (QUERIES - 3)] += 1.0 - share
+    return weights
+
+
+@pytest.mark.parametrize(("offset", "name"), [(-1, "previous piece"), (0, "same piece"), (1, "next piece")])
+def test_a_positional_head_has_its_name(made_up_trace, offset, name):
+    trace = made_up_trace(SOURCE, TARGET, encoder=positional(offset, 18, 0.9))
+    assert names(trace, "encoder") == (name,)
+    rules = head_rules(head_metrics(trace, "encoder", SCORES))[0][0]
+    assert "Voita" in rules[0].threshold and len(rules) == (1 if offset == 0 else 2)
+
+
+def test_a_decoder_head_that_looks_back(made_up_trace):
+    decoder = np.eye(QUERIES, k=-1)
+    decoder[0, 0] = 1.0
+    assert names(made_up_trace(SOURCE, TARGET, decoder=decoder), "decoder") == ("previous piece",)
+
+
+@pytest.mark.parametrize(
+    ("offset", "hits", "strength"),
+    [(0, 17, 0.95), (0, 20, 0.75), (-1, 10, 1.0), (1, 10, 1.0), (-1, 20, 0.49), (1, 20, 0.49), (-2, 19, 1.0),
+     (2, 19, 1.0)],
+)
+def test_near_misses_have_no_name(made_up_trace, offset, hits, strength):
+    assert names(made_up_trace(SOURCE, TARGET, encoder=positional(offset, hits, strength)), "encoder") == ()
+
+
+def test_a_neighbour_with_little_more_than_half_is_named_by_clark_alone(made_up_trace):
+    trace = made_up_trace(SOURCE, TARGET, encoder=positional(-1, 20, 0.6))
+    (rule,) = head_rules(head_metrics(trace, "encoder", SCORES))[0][0]
+    assert rule.name == "previous piece" and "Clark" in rule.threshold
+
+
+def passes(kind="encoder", **values):
+    """Names of a head with these metrics, all others 0."""
+    full = {metric.name: np.full((1, 1), values.get(metric.name, 0.0)) for metric in metrics_of(kind)}
+    assert values.keys() <= full.keys()
+    return head_names(HeadMetrics(kind, full, dict.fromkeys(full, 10)))[0][0]
+
+
+@pytest.mark.parametrize("metric", ["previous", "same", "next"])
+def test_thresholds_of_positional_heads(metric):
+    name = (f"{metric} piece",)
+    strongest = f"strongest_{metric}"
+    assert passes(**{strongest: 0.9, "confidence": 0.81}) == name
+    assert passes(**{strongest: 0.9, "confidence": 0.80}) == (), "the confidence must be above 0.8"
+    assert passes(**{strongest: 0.89, "confidence": 0.99}) == (), "nine queries of ten"
+
+
+@pytest.mark.parametrize("metric", ["previous", "next"])
+def test_thresholds_of_neighbours(metric):
+    name = (f"{metric} piece",)
+    assert passes(**{metric: 0.51, f"strongest_{metric}": 0.6}) == name
+    assert passes(**{metric: 0.50, f"strongest_{metric}": 0.6}) == ()
+    assert passes(**{metric: 0.51, f"strongest_{metric}": 0.5}) == ()
+
+
+def test_clark_has_no_threshold_for_the_same_piece():
+    assert passes(same=0.7, strongest_same=0.7, confidence=0.7) == ()
+
+
+@pytest.mark.parametrize(
+    ("metric", "name", "kind"),
+    [("end", "end symbol", "encoder"), ("end", "end symbol", "cross"), ("punctuation", "punctuation", "decoder"),
+     ("strongest_rarest", "rare word", "encoder"), ("alignment_predicted", "alignment", "cross"),
+     ("alignment_read", "alignment", "cross")],
+)
+def test_more_than_half(metric, name, kind):
+    assert passes(kind, **{metric: 0.51}) == (name,)
+    assert passes(kind, **{metric: 0.50}) == ()
+    assert passes(kind, **{metric: np.nan}) == ()
+
+
+def test_a_rare_word_head(made_up_trace):
+    encoder = np.tile(np.eye(QUERIES)[RARE], (QUERIES, 1))
+    assert names(made_up_trace(SOURCE, TARGET, encoder=encoder), "encoder") == ("rare word",)
+    encoder[1::2] = np.eye(QUERIES)[3]
+    assert names(made_up_trace(SOURCE, TARGET, encoder=encoder), "encoder") == (), "half of the queries are too few"
+
+
+@pytest.mark.parametrize("kind", ["encoder", "cross"])
+def test_a_punctuation_head(made_up_trace, kind):
+    weights = np.tile(np.eye(QUERIES)[QUERIES - 2], (QUERIES, 1))
+    found = names(made_up_trace(SOURCE, TARGET, **{kind: weights}), kind)
+    assert "punctuation" in found and "end symbol" not in found
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 20])
+@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
+def test_a_head_that_rests_on_the_first_piece_has_no_name(made_up_trace, kind, count):
+    weights = np.tile(np.eye(count + 1)[0], (count + 1, 1))
+    trace = made_up_trace(SOURCE[:count], TARGET[:count], **{kind: weights})
+    assert names(trace, kind) == ()
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 20])
+@pytest.mark.parametrize("kind", ["encoder", "cross"])
+def test_a_head_that_rests_on_the_end_symbol_has_that_name_only(made_up_trace, kind, count):
+    weights = np.tile(np.eye(count + 1)[-1], (count + 1, 1))
+    assert names(made_up_trace(SOURCE[:count], TARGET[:count], **{kind: weights}), kind) == ("end symbol",)
+
+
+def test_an_opening_quotation_mark_is_a_sink_too(made_up_trace):
+    trace = made_up_trace(['"', "Go", "on", "he", "said"], TARGET[:5], encoder=np.tile(np.eye(6)[0], (6, 1)))
+    assert names(trace, "encoder") == ()
+
+
+@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
+def test_even_attention_has_no_name(made_up_trace, kind):
+    assert names(made_up_trace(SOURCE, TARGET), kind) == ()
+
+
+def test_every_rule_says_its_threshold():
+    for rule in RULES:
+        assert rule.threshold.endswith(".") and ("et al." in rule.threshold or "this atlas" in rule.threshold)

@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from transformer.analysis.replay.embedding import embedded_text
+from transformer.interventions import Interventions
+
+
+@pytest.mark.parametrize("stack", ["encoder", "decoder"])
+def test_is_what_the_model_reads(shaped_translator, shaped_trace, stack):
+    found = embedded_text(shaped_trace, shaped_translator.weights(), stack)
+    model, config = shaped_translator._model, shaped_translator.config
+    pieces = shaped_trace.source_pieces if stack == "encoder" else shaped_trace.target_pieces
+    assert found.pieces.tolist() == [piece.id for piece in pieces]
+    embedding = model.source_embedding if stack == "encoder" else model.target_embedding
+    assert np.array_equal(found.tokens, embedding(torch.tensor(found.pieces)).numpy())
+    assert found.scale == (24**0.5 if config.scale_embedding else 1)
+    assert (found.positions is None) == (config.positions == "none")
+    total = found.scaled if found.positions is None else found.scaled + found.positions
+    np.testing.assert_allclose(total, found.total, atol=1e-5)
+    assert np.array_equal(found.total, shaped_trace.residual_stream(stack)[0])
+
+
+def test_a_run_without_positions_has_none_to_show(shaped_translator):
+    trace = shaped_translator.trace("A dog.", "Ein Hund.", details=True, interventions=Interventions(positions=False))
+    for stack in ("encoder", "decoder"):
+        found = embedded_text(trace, shaped_translator.weights(), stack)
+        assert found.positions is None
+        np.testing.assert_allclose(found.scaled, found.total, atol=1e-5)

@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from transformer.analysis.replay.stages import stages
+from transformer.interventions import Interventions
+from transformer.model.recorder import Recorder
+
+LAYER, HEAD = 1, 2
+
+
+@pytest.fixture
+def found(shaped_translator, shaped_trace):
+    listed = stages(shaped_trace, shaped_translator.weights(), encoder_layer=LAYER, decoder_layer=LAYER, head=HEAD)
+    assert len({stage.key for stage in listed}) == len(listed)
+    return {stage.key: stage for stage in listed}
+
+
+def run_again(translator, trace):
+    """The model's own forward pass: what it records, both outputs, and the logits."""
+    model, record = translator._model, Recorder(details=True)
+    source, target = (
+        torch.tensor([[piece.id for piece in pieces]]) for pieces in (trace.source_pieces, trace.target_pieces)
+    )
+    real = torch.ones_like(source, dtype=torch.bool)
+    memory = model.encode(source, real, record=record)
+    hidden = model.decode(target, memory, real, record=record)
+    return record.tensors, memory, hidden, model.generator(hidden)
+
+
+def test_every_shape_is_its_letters(shaped_translator, shaped_trace, found):
+    config = shaped_translator.config
+    sizes = {
+        "B": 1, "S": len(shaped_trace.source_pieces), "T": len(shaped_trace.target_pieces), "D": config.d_model,
+        "K": config.d_head, "F": config.d_ff, "V": config.target_vocabulary,
+    }
+    assert sizes["S"] != sizes["T"]
+    for stage in found.values():
+        assert stage.array.shape == tuple(sizes[letter] for letter in stage.letters.split(", ")), stage.key
+        assert stage.formula.count("{") == stage.formula.count("}") and "$" not in stage.formula
+        assert stage.name and (stage.layer is None or stage.layer == LAYER)
+
+
+def test_attention_stages_are_the_models_own(shaped_translator, shaped_trace, found):
+    tensors, *_ = run_again(shaped_translator, shaped_trace)
+    for kind, prefix in (
+        ("encoder", "encoder.self_attention"), ("decoder", "decoder.self_attention"),
+        ("cross", "decoder.cross_attention"),
+    ):
+        own = {
+            name: tensors[f"{kind}.{name}"][LAYER]
+            for name in ("queries", "keys", "values", "scores", "weights", "outputs")
+        }
+        for name in ("queries", "keys", "values", "scores", "weights"):
+            np.testing.assert_allclose(found[f"{prefix}.{name}"].array, own[name][:, HEAD].numpy(), atol=1e-5)
+        np.testing.assert_allclose(found[f"{prefix}.head"].array, own["outputs"][:, HEAD].numpy(), atol=1e-5)
+        np.testing.assert_allclose(
+            found[f"{prefix}.heads"].array, own["outputs"].transpose(1, 2).flatten(2).numpy(), atol=1e-5
+        )
+        raw = own["queries"][:, HEAD] @ own["keys"][:, HEAD].transpose(-1, -2)
+        np.testing.assert_allclose(found[f"{prefix}.raw_scores"].array, raw.numpy(), atol=1e-5)
+        mask, masked = shaped_trace.mask(kind), found[f"{prefix}.masked_scores"].array[0]
+        assert (masked[~mask] == -np.inf).all() and np.array_equal(masked[mask], own["scores"][0, HEAD].numpy()[mask])
+
+
+@pytest.mark.parametrize("stack", ["encoder", "decoder"])
+def test_sublayer_stages_are_the_models_own(shaped_translator, shaped_trace, found, stack):
+    tensors, *_ = run_again(shaped_translator, shaped_trace)
+    model = shaped_translator._model
+    layer = (model.encoder_layers if stack == "encoder" else model.decoder_layers)[LAYER]
+    parts = ["self_attention", "feed_forward"] if stack == "encoder" else [
+        "self_attention", "cross_attention", "feed_forward"
+    ]
+    stream = tensors[f"{stack}.residual"][LAYER * len(parts) :]
+    np.testing.assert_allclose(found[f"{stack}.self_attention.stream"].array, stream[0].numpy(), atol=1e-5)
+    for part, before, after in zip(parts, stream, stream[1:], strict=False):
+        at, residual = f"{stack}.{part}", getattr(layer, f"{part}_residual")
+        if part == "feed_forward":
+            read = residual.norm(before) if residual.pre else before
+            hidden = layer.feed_forward.activation(layer.feed_forward.expand(read))
+            np.testing.assert_allclose(found[f"{at}.hidden"].array, hidden.numpy(), atol=1e-5)
+            np.testing.assert_allclose(found[f"{at}.written"].array, layer.feed_forward(read).numpy(), atol=1e-5)
+        else:
+            joined = torch.tensor(found[f"{at}.heads"].array)
+            projected = getattr(layer, part).out_projection(joined).numpy()
+            np.testing.assert_allclose(found[f"{at}.written"].array, projected, atol=1e-5)
+        summed = found[f"{at}.residual"].array
+        np.testing.assert_allclose(summed, before.numpy() + found[f"{at}.written"].array, atol=1e-5)
+        norm = residual.norm(before if residual.pre else torch.tensor(summed).float()).numpy()
+        np.testing.assert_allclose(found[f"{at}.norm"].array, norm, atol=1e-5)
+        handed_on = found[f"{at}.{'residual' if residual.pre else 'norm'}"].array
+        np.testing.assert_allclose(handed_on, after.numpy(), atol=1e-5)
+
+
+def test_the_way_in_and_the_way_out_are_the_models_own(shaped_translator, shaped_trace, found):
+    tensors, memory, hidden, logits = run_again(shaped_translator, shaped_trace)
+    np.testing.assert_allclose(found["encoder.output"].array, memory.numpy(), atol=1e-5)
+    np.testing.assert_allclose(found["decoder.output"].array, hidden.numpy(), atol=1e-5)
+    np.testing.assert_allclose(found["generator.logits"].array, logits.numpy(), atol=1e-5)
+    np.testing.assert_allclose(found["generator.probabilities"].array, logits.softmax(-1).numpy(), atol=1e-5)
+    assert np.array_equal(found["generator.words"].array, logits.argmax(-1).numpy())
+    config = shaped_translator.config
+    for stack in ("encoder", "decoder"):
+        way_in = found[f"{stack}.scaled" if config.scale_embedding else f"{stack}.tokens"].array
+        assert (f"{stack}.positions" in found) == (f"{stack}.input" in found) == (config.positions != "none")
+        if config.positions != "none":
+            way_in = way_in + found[f"{stack}.positions"].array
+            assert np.array_equal(found[f"{stack}.input"].array, tensors[f"{stack}.residual"][0].numpy())
+        np.testing.assert_allclose(way_in, tensors[f"{stack}.residual"][0].numpy(), atol=1e-5)
+
+
+def test_stages_come_in_the_order_in_which_people_learn_them(found):
+    order = list(found)
+    assert order[0] == "encoder.pieces" and order[-1] == "generator.words"
+    for first, then in (
+        ("encoder.tokens", "encoder.self_attention.queries"),
+        ("encoder.self_attention.queries", "encoder.self_attention.raw_scores"),
+        ("encoder.self_attention.raw_scores", "encoder.self_attention.scores"),
+        ("encoder.self_attention.scores", "encoder.self_attention.masked_scores"),
+        ("encoder.self_attention.masked_scores", "encoder.self_attention.weights"),
+        ("encoder.self_attention.weights", "encoder.self_attention.head"),
+        ("encoder.self_attention.written", "encoder.self_attention.residual"),
+        ("encoder.self_attention.residual", "encoder.feed_forward.hidden"),
+        ("encoder.output", "decoder.pieces"),
+        ("decoder.self_attention.residual", "decoder.cross_attention.queries"),
+        ("decoder.output", "generator.logits"),
+    ):
+        assert order.index(first) < order.index(then)
+
+
+def test_a_run_that_left_something_out_says_so(shaped_translator):
+    interventions = Interventions(decoder_mask=False, positions=False)
+    trace = shaped_translator.trace("A dog.", "Ein Hund.", details=True, interventions=interventions)
+    found = {stage.key: stage for stage in stages(trace, shaped_translator.weights())}
+    assert "encoder.positions" not in found and "decoder.input" not in found
+    assert "without its mask" in found["decoder.self_attention.written"].name
+    assert np.isfinite(found["decoder.self_attention.masked_scores"].array).all()
+    np.testing.assert_allclose(
+        found["decoder.self_attention.stream"].array[0], trace.residual_stream("decoder")[0], atol=0
+    )

@@ -1,0 +1,76 @@
+"""Models whose true cause is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+
+from transformer.checkpoint import Checkpoint
+from transformer.model.transformer import build
+from transformer.tokenizer import END
+from transformer.translator import Translator
+
+Change = Callable[[dict[str, torch.Tensor], slice, slice], None]
+
+
+@pytest.fixture(scope="session")
+def changed_copier(copying_translator: Translator) -> Callable[[Change], Translator]:
+    """A function that changes the weights of the model that copies; it is given the dimensions of pieces and places."""
+
+    def changed(change: Change) -> Translator:
+        config = copying_translator.config
+        model = build(config)
+        arrays = copying_translator.weights().arrays
+        weights = {name: torch.tensor(arrays[name]) for name, _ in model.named_parameters()}
+        pieces = slice(0, config.source_vocabulary)
+        change(weights, pieces, slice(pieces.stop, pieces.stop + config.max_positions))
+        model.load_state_dict(weights, strict=False)
+        return Translator(
+            Checkpoint(model.eval().requires_grad_(False), copying_translator.tokenizer), device="cpu", version="known"
+        )
+
+    return changed
+
+
+def look_one_ahead(weights, pieces, places):
+    """Decoder row t looks at source position t + 1 and predicts its piece."""
+    query = weights["decoder_layers.0.cross_attention.in_projection.weight"].chunk(3)[0]
+    query[places, places] = torch.eye(places.stop - places.start).roll(1, dims=0)
+
+
+@pytest.fixture(scope="session")
+def next_copier(changed_copier) -> Translator:
+    """Predicts the source piece at position t + 1, and looks at it."""
+    return changed_copier(look_one_ahead)
+
+
+@pytest.fixture(scope="session")
+def distracted_copier(changed_copier) -> Translator:
+    """As `next_copier`, but nine tenths of its cross-attention are on the end symbol, whose value is 0."""
+
+    def change(weights, pieces, places):
+        look_one_ahead(weights, pieces, places)
+        name = "decoder_layers.0.cross_attention"
+        _, key, value = weights[f"{name}.in_projection.weight"].chunk(3)
+        key[END, END] = 1.0
+        weights[f"{name}.in_projection.bias"][END] = 17.8
+        # Of every other piece, less the mean, so that what layer normalisation subtracts is no value either.
+        others = torch.ones(pieces.stop)
+        others[END] = 0
+        value[pieces, pieces] = torch.diag(others) - torch.outer(others, others) / others.sum()
+        weights[f"{name}.out_projection.weight"][pieces, pieces] = 10 * torch.eye(pieces.stop)
+
+    return changed_copier(change)
+
+
+@pytest.fixture(scope="session")
+def mixing_copier(changed_copier) -> Translator:
+    """The encoder brings the piece from position t + 1 to position t, where cross-attention looks."""
+
+    def change(weights, pieces, places):
+        # Twice what is there, and not so much that positions are lost in it.
+        weights["encoder_layers.0.self_attention.out_projection.weight"][pieces, pieces] = 0.15 * torch.eye(pieces.stop)
+
+    return changed_copier(change)

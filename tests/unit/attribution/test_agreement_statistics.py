@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from transformer.attribution.agreement import agreement
+from transformer.attribution.attribution import METHODS, Target
+from transformer.attribution.statistics import AgreementStatistics, agreement_statistics
+
+SENTENCE = "The old man gave his dog a bone."
+
+
+def test_of_one_sentence_it_is_the_agreement_on_one_of_its_words(shipped):
+    found = agreement_statistics(shipped, [SENTENCE, "No."])
+    assert (found.sentences, found.left_out, found.methods) == (1, 1, tuple(METHODS))
+    assert found.model == shipped.version and found.words == 8
+    trace = shipped.trace(SENTENCE, details=True)
+    columns = range(8)
+    every = [
+        agreement([shipped.attribute(trace, method, [Target((position,))], words=True) for method in METHODS], columns)
+        for position in range(len(trace.predicted_pieces) - 1)
+    ]
+    assert any(np.allclose(found.tau.mean, each.tau) for each in every), "a word of one piece was drawn"
+    np.testing.assert_array_equal(found.tau.low, found.tau.high)
+
+
+def test_statistics_survive_their_file_and_repeat(shipped):
+    texts = [SENTENCE, "I have a dream."]
+    found = agreement_statistics(shipped, texts)
+    again = AgreementStatistics.from_json(found.to_json())
+    np.testing.assert_allclose(again.tau.mean, found.tau.mean, atol=1e-6)
+    np.testing.assert_allclose(again.same_first.high, found.same_first.high, atol=1e-6)
+    assert again.digest == found.digest and found.to_json() == agreement_statistics(shipped, texts).to_json()
+
+
+def test_sentences_too_short_to_rank_are_answered(shipped):
+    with pytest.raises(ValueError, match="none of the sentences can be ranked"):
+        agreement_statistics(shipped, ["No."])

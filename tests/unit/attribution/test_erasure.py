@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from captum.attr import FeatureAblation
+
+from transformer.attribution.attribution import Target, every_position
+from transformer.attribution.erasure import erased_log_probs
+from transformer.attribution.objective import pieces_of
+from transformer.interventions import AS_TRAINED, Interventions
+
+
+def test_erasing_nothing_is_the_run_itself(shaped_translator, shaped_trace):
+    found = erased_log_probs(shaped_translator._model, shaped_trace, every_position(shaped_trace), [AS_TRAINED])
+    np.testing.assert_allclose(found[0], shaped_trace.log_probs, atol=2e-5)
+
+
+def test_an_erased_piece_is_the_models_own_padding(shaped_translator, shaped_trace):
+    """Hidden in the encoder and from the decoder, several variants at once."""
+    source, prefix = pieces_of(shaped_trace, torch.device("cpu"))
+    visible = np.ones((4, len(source)), dtype=bool)
+    visible[0, 2] = visible[1, [0, 5]] = visible[3, -1] = False
+    taken = [piece.id for piece in shaped_trace.predicted_pieces]
+    with torch.inference_mode():
+        logits = shaped_translator._model(
+            source.expand(4, -1), prefix.expand(4, -1), source_mask=torch.from_numpy(visible)
+        )
+    expected = logits.log_softmax(dim=-1)[:, np.arange(len(taken)), taken]
+    variants = [Interventions(hidden_source=np.flatnonzero(~row).tolist()) for row in visible]
+    found = erased_log_probs(shaped_translator._model, shaped_trace, every_position(shaped_trace), variants)
+    np.testing.assert_allclose(found, expected.numpy(), atol=2e-5)
+
+
+def test_erasure_is_the_intervention(shaped_translator, shaped_trace):
+    """The pass of the methods and the model's own give the same numbers, whatever is hidden on either side."""
+    variants = [
+        AS_TRAINED, Interventions(hidden_source=[2]), Interventions(hidden_target=[1, 3]),
+        Interventions(hidden_source=[0, 4, 5], hidden_target=[2]), Interventions(hidden_source=[2]),
+        Interventions(hidden_source=range(len(shaped_trace.source_pieces))),
+    ]
+    taken = [piece.id for piece in shaped_trace.predicted_pieces]
+    expected = shaped_translator.score(shaped_trace.source_text, taken, variants).log_probs
+    found = erased_log_probs(shaped_translator._model, shaped_trace, every_position(shaped_trace), variants)
+    np.testing.assert_allclose(found, expected, atol=2e-6)
+
+
+def test_scores_are_captums_feature_ablation(shaped_translator, shaped_trace):
+    """Of the mask that says what is visible."""
+    target, model = [Target((4,))], shaped_translator._model
+    sources, prefixes = len(shaped_trace.source_pieces), len(shaped_trace.target_pieces)
+
+    def log_prob(source, prefix):
+        return torch.from_numpy(
+            erased_log_probs(model, shaped_trace, target, [
+                Interventions(hidden_source=hidden(left), hidden_target=hidden(read))
+                for left, read in zip(source, prefix, strict=True)
+            ])[:, 0]
+        )
+
+    def hidden(mask):
+        return torch.nonzero(mask == 0)[:, 0].tolist()
+
+    source, prefix = FeatureAblation(log_prob).attribute(
+        (torch.ones(1, sources), torch.ones(1, prefixes)), perturbations_per_eval=1
+    )
+    found = shaped_translator.attribute(shaped_trace, "erasure", target)
+    np.testing.assert_allclose(found.source, source.numpy(), atol=1e-4)
+    np.testing.assert_allclose(found.prefix[0, :4], prefix[0, :4].numpy(), atol=1e-4)
+
+
+def test_the_step_cannot_lose_what_it_has_just_read(shaped_translator, shaped_trace):
+    found = shaped_translator.attribute(shaped_trace, "erasure", [Target((2,)), Target((2, 4))])
+    np.testing.assert_array_equal(np.flatnonzero(np.isnan(found.prefix[0])), [2])
+    assert (found.prefix[0, 3:] == 0).all() and (found.prefix[0, :2] != 0).all()
+    np.testing.assert_array_equal(np.flatnonzero(np.isnan(found.prefix[1])), [4])
+    assert np.isnan(found.error()).all()
+
+
+def test_a_word_goes_with_all_its_pieces(shaped_translator, shaped_trace):
+    target = [Target((5,))]
+    words = shaped_translator.attribute(shaped_trace, "erasure", target, words=True)
+    group = max(words.source_groups, key=len)
+    assert len(group) > 1
+    without = [AS_TRAINED, Interventions(hidden_source=group)]
+    log_probs = erased_log_probs(shaped_translator._model, shaped_trace, target, without)[:, 0]
+    column = words.source_groups.index(group)
+    assert words.source[0, column] == pytest.approx(log_probs[0] - log_probs[1], abs=1e-5)
+    pieces = shaped_translator.attribute(shaped_trace, "erasure", target)
+    assert words.source[0, column] != pytest.approx(pieces.source[0, list(group)].sum(), abs=1e-4)
+
+
+def test_a_trace_of_a_changed_model_is_refused(small_translator):
+    trace = small_translator.trace("The dog sleeps.", details=True, interventions=Interventions(positions=False))
+    for method in ("erasure", "frozen_gradient", "integrated_gradients"):
+        with pytest.raises(ValueError, match="make the trace without interventions"):
+            small_translator.attribute(trace, method)
+
+
+def test_a_position_that_does_not_exist_is_named(shaped_translator, shaped_trace):
+    with pytest.raises(ValueError, match="no piece 99"):
+        shaped_translator.attribute(shaped_trace, "erasure", [Target((99,))])

@@ -1,0 +1,177 @@
+"""Frozen gradients and integrated gradients: what they add up to, and what other packages compute."""
+
+from __future__ import annotations
+
+import random
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from captum.attr import IntegratedGradients
+
+from transformer.attribution.attribution import Target, every_position, whole_sentence
+from transformer.attribution.forward import ForwardPass
+from transformer.attribution.frozen_gradient import REMAINDERS
+from transformer.attribution.integrated_gradients import TOLERANCE, integrate
+from transformer.attribution.objective import embed, objective, pieces_of
+
+SENTENCES = Path(__file__).parents[3] / "assets" / "sentences.txt"
+
+
+def logits_of(translator, trace):
+    source, prefix = pieces_of(trace, torch.device("cpu"))
+    with torch.inference_mode():
+        return translator._model(source[None], prefix[None])[0].double().numpy()
+
+
+def test_all_terms_add_up_to_the_logit(shaped_translator, shaped_trace):
+    """Of every shape: pre- and post-norm, three activations, tied or not, with an output bias or without."""
+    targets = every_position(shaped_trace)
+    found = shaped_translator.attribute(shaped_trace, "frozen_gradient", targets)
+    taken = [piece.id for piece in shaped_trace.predicted_pieces]
+    logits = logits_of(shaped_translator, shaped_trace)
+    np.testing.assert_allclose(found.total, logits[np.arange(len(taken)), taken], atol=1e-4)
+    assert tuple(found.remainders) == REMAINDERS
+    assert found.error().max() < 1e-4
+    assert abs(found.remainders["biases"]).min() > 1e-3
+
+
+def test_with_everything_frozen_twice_the_embedding_is_twice_the_term(shaped_translator, shaped_trace, monkeypatch):
+    """What the terms rest on: whatever is detached stays at its observed value, and the rest is linear."""
+    target, pieces = Target((2,)), len(shaped_trace.source_pieces)
+    found = shaped_translator.attribute(shaped_trace, "frozen_gradient", [target])
+    run = ForwardPass(shaped_translator._model, frozen=True)
+    source, prefix = embed(run, shaped_trace, [target])
+
+    def logit(column=None):
+        factors = torch.ones(1, pieces, 1)
+        if column is not None:
+            factors[0, column] = 2
+        memory = run.encode(source.tokens * factors + source.positions)
+        hidden = run.decode((prefix.tokens + prefix.positions)[None], memory)
+        return float(objective(run, hidden, shaped_trace, [target], log_probs=False)[0])
+
+    observed, detach = [], torch.Tensor.detach
+    with monkeypatch.context() as patched:
+        patched.setattr(torch.Tensor, "detach", lambda tensor: observed.append(detach(tensor)) or observed[-1])
+        whole = logit()
+    assert whole == pytest.approx(found.total[0], abs=1e-4)
+    for column in range(pieces):
+        again = iter(observed)
+        with monkeypatch.context() as patched:
+            patched.setattr(torch.Tensor, "detach", lambda tensor, again=again: next(again))
+            doubled = logit(column)
+        assert doubled - whole == pytest.approx(found.source[0, column], abs=1e-4)
+
+
+@pytest.mark.parametrize("count", [20, pytest.param(100, marks=pytest.mark.thorough)])
+def test_the_logit_of_a_piece_in_each_of_many_sentences(shipped, count):
+    generator = random.Random(14)
+    for text in generator.sample(SENTENCES.read_text(encoding="utf-8").splitlines(), count):
+        # Any words will do, and reading the source's own needs no decoding.
+        trace = shipped.trace(text, text)
+        position = generator.randrange(len(trace.predicted_pieces))
+        found = shipped.attribute(trace, "frozen_gradient", [Target((position,))])
+        assert found.error()[0] < 1e-4, text
+
+
+def test_targets_of_several_positions_are_sums(shaped_translator, shaped_trace):
+    for method in ("frozen_gradient", "erasure"):
+        each = shaped_translator.attribute(shaped_trace, method)
+        whole = shaped_translator.attribute(shaped_trace, method, [whole_sentence(shaped_trace), Target((2, 3))])
+        np.testing.assert_allclose(whole.source[0], each.source.sum(axis=0), atol=1e-4)
+        np.testing.assert_allclose(whole.source[1], each.source[[2, 3]].sum(axis=0), atol=1e-4)
+
+
+def test_a_contrast_is_a_difference(shaped_translator, shaped_trace):
+    other = int(shaped_trace.candidate_ids[3, 4])
+    logits = logits_of(shaped_translator, shaped_trace)
+    taken = shaped_trace.predicted_pieces[3].id
+    target = [Target((3,), against=(other,))]
+    found = shaped_translator.attribute(shaped_trace, "frozen_gradient", target)
+    assert found.total[0] == pytest.approx(logits[3, taken] - logits[3, other], abs=1e-4)
+    assert found.error()[0] < 1e-4
+
+
+@pytest.mark.parametrize("method", ["frozen_gradient", "integrated_gradients", "erasure"])
+def test_two_candidates_against_each_other_are_opposites(shaped_translator, shaped_trace, method):
+    taken, other = shaped_trace.predicted_pieces[3].id, int(shaped_trace.candidate_ids[3, 4])
+    swapped = list(shaped_trace.predicted_pieces)
+    swapped[3] = replace(swapped[3], id=other)
+    found = shaped_translator.attribute(shaped_trace, method, [Target((3,), against=(other,))])
+    opposite = shaped_translator.attribute(
+        replace(shaped_trace, predicted_pieces=tuple(swapped)), method, [Target((3,), against=(taken,))]
+    )
+    assert abs(found.source).max() > 1e-3
+    np.testing.assert_allclose(found.source, -opposite.source, atol=1e-5)
+    np.testing.assert_allclose(found.total, -opposite.total, atol=1e-5)
+
+
+def test_words_are_sums_of_their_pieces(shaped_translator, shaped_trace):
+    pieces = shaped_translator.attribute(shaped_trace, "frozen_gradient")
+    words = shaped_translator.attribute(shaped_trace, "frozen_gradient", words=True)
+    assert words.source.shape[1] < pieces.source.shape[1]
+    np.testing.assert_allclose(words.error(), pieces.error(), atol=1e-9)
+    group = max(words.source_groups, key=len)
+    column = words.source_groups.index(group)
+    np.testing.assert_allclose(words.source[:, column], pieces.source[:, list(group)].sum(axis=1))
+
+
+def test_integrated_gradients_of_a_case_done_by_hand():
+    """relu(relu(x1) - 1 - relu(x2)) at (3, 1), from captum's own tests."""
+    found = integrate(
+        lambda a, b: torch.relu(torch.relu(a) - 1 - torch.relu(b)), [torch.tensor(3.0), torch.tensor(1.0)],
+        steps=2000, batch=500,
+    )
+    np.testing.assert_allclose([term.item() for term in found], [1.5, -0.5], atol=1e-3)
+
+
+def test_refining_an_integral_is_computing_it_finely():
+    inputs = [torch.linspace(-1, 2, 5)]
+    coarse = integrate(lambda x: x.exp().sum(dim=1), inputs, steps=8, batch=3)
+    fine = integrate(lambda x: x.exp().sum(dim=1), inputs, steps=16, batch=5, coarser=coarse)
+    at_once = integrate(lambda x: x.exp().sum(dim=1), inputs, steps=16, batch=16)
+    np.testing.assert_allclose(fine[0], at_once[0], atol=1e-6)
+    np.testing.assert_allclose(integrate(lambda x: x.exp().sum(dim=1), inputs, steps=1000, batch=500)[0],
+                               inputs[0].exp() - 1, atol=1e-4)
+
+
+def test_integrated_gradients_are_captums(shaped_translator, shaped_trace):
+    source_ids, prefix_ids = pieces_of(shaped_trace, torch.device("cpu"))
+    run, target = ForwardPass(shaped_translator._model), Target((4,))
+    source, prefix = run.embed_source(source_ids), run.embed_prefix(prefix_ids[:5])
+
+    def log_prob(x, y):
+        hidden = run.decode(y + prefix.positions, run.encode(x + source.positions))
+        return objective(run, hidden, shaped_trace, [target], log_probs=True)
+
+    expected = IntegratedGradients(log_prob).attribute(
+        (source.tokens[None], prefix.tokens[None]), n_steps=400, method="gausslegendre"
+    )
+    found = integrate(log_prob, (source.tokens, prefix.tokens), steps=400, batch=100)
+    for ours, theirs in zip(found, expected, strict=True):
+        np.testing.assert_allclose(ours.sum(dim=-1).numpy(), theirs[0].detach().sum(dim=-1).numpy(), atol=2e-2)
+        np.testing.assert_allclose(ours.numpy(), theirs[0].detach().numpy(), atol=5e-3)
+
+
+def test_integrated_gradients_say_how_far_they_are_from_complete(shaped_translator, shaped_trace):
+    found = shaped_translator.attribute(shaped_trace, "integrated_gradients")
+    np.testing.assert_allclose(
+        found.error(), abs(found.source.sum(axis=1) + found.prefix.sum(axis=1) - found.total)
+    )
+    assert (found.error() <= TOLERANCE * np.maximum(abs(found.total), 1)).all()
+    later = np.triu_indices(len(found.targets), k=1)
+    assert (found.prefix[later] == 0).all()
+
+
+def test_threads_do_not_meet(shipped):
+    """The same model explains several sentences at once as it does one after the other."""
+    traces = [shipped.trace(text) for text in ("I have a dream.", "The dog sleeps.", "She reads a book.")]
+    expected = [shipped.attribute(trace, "frozen_gradient").source for trace in traces]
+    with ThreadPoolExecutor(3) as pool:
+        found = list(pool.map(lambda trace: shipped.attribute(trace, "frozen_gradient").source, traces * 3))
+    for index, source in enumerate(found):
+        np.testing.assert_allclose(source, expected[index % 3], atol=1e-4)

@@ -1,0 +1,62 @@
+"""Models whose true cause is known: every method that must find it does."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from transformer.attribution.attribution import METHODS, Target
+
+# The first word is one piece: what is left of the source is the pieces of the target.
+TEXT, TARGET = "I read the cat", "read the cat"
+# A row in the middle: the piece after it is neither the first nor the end symbol.
+ROW = 3
+
+
+def strongest(translator, method, trace, row=ROW):
+    return translator.attribute(trace, method, [Target((row,))]).source[0].argmax()
+
+
+def trace_of(translator):
+    trace = translator.trace(TEXT, TARGET, details=True)
+    assert [piece.id for piece in trace.predicted_pieces] == [piece.id for piece in trace.source_pieces[1:]]
+    rows = slice(len(trace.predicted_pieces) - 1)
+    assert [piece.id for piece in trace.predicted_pieces[rows]] == trace.candidate_ids[rows, 0].tolist(), "it copies"
+    return trace
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_finds_the_piece_that_is_copied(next_copier, method):
+    trace = trace_of(next_copier)
+    for row in range(len(trace.source_pieces) - 2):
+        assert strongest(next_copier, method, trace, row) == row + 1
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_piece_without_a_value_misleads_only_those_that_see_nothing_but_weights(distracted_copier, method):
+    trace = trace_of(distracted_copier)
+    end = len(trace.source_pieces) - 1
+    assert trace.cross[0, 0, ROW, end] > 0.8
+    expected = end if method in ("weights", "rollout") else ROW + 1
+    assert strongest(distracted_copier, method, trace) == expected
+
+
+def test_the_end_symbol_without_a_value_has_no_share(distracted_copier):
+    trace = trace_of(distracted_copier)
+    for method in ("norms", "alti", "frozen_gradient"):
+        scores = distracted_copier.attribute(trace, method, [Target((ROW,))]).source[0]
+        assert abs(scores[-1]) < 0.02 * scores.max(), method
+
+
+@pytest.mark.parametrize("method", ["alti", "frozen_gradient", "integrated_gradients"])
+def test_what_the_encoder_moved_is_found_where_it_came_from(mixing_copier, method):
+    trace = trace_of(mixing_copier)
+    assert strongest(mixing_copier, "weights", trace) == ROW, "where cross-attention looks"
+    assert strongest(mixing_copier, method, trace) == ROW + 1
+
+
+def test_erasing_a_piece_that_nobody_looks_at_changes_nothing(next_copier):
+    trace = trace_of(next_copier)
+    scores = next_copier.attribute(trace, "erasure", [Target((ROW,))]).source[0]
+    others = np.delete(scores, ROW + 1)
+    assert abs(others).max() < 1e-3 < 1 < scores[ROW + 1]

@@ -1,0 +1,60 @@
+"""Random parameters and batches with padding, for models of every kind."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from transformer.backpropagation.gradients import Batch
+from transformer.config import TransformerConfig
+from transformer.model.transformer import Transformer
+
+# Together they have every choice of a configuration; the last two are as deep as the model that ships.
+CONFIGS = {
+    "pre": {"tied_embeddings": "all"},
+    "post": {
+        "norm": "post", "positions": "sinusoidal_halves", "activation": "gelu", "tied_embeddings": "target",
+        "output_bias": False,
+    },
+    "pre, learned": {"positions": "learned", "activation": "silu", "scale_embedding": False, "encoder_layers": 2},
+    "post, none": {"norm": "post", "positions": "none", "tied_embeddings": "all", "decoder_layers": 3},
+    "pre, untied": {"positions": "sinusoidal_halves", "activation": "gelu", "output_bias": False, "heads": 1},
+    "post, learned": {"norm": "post", "positions": "learned", "activation": "silu", "tied_embeddings": "target"},
+    "pre, 6 + 6": {"encoder_layers": 6, "decoder_layers": 6, "tied_embeddings": "all"},
+    "post, 6 + 6": {"norm": "post", "encoder_layers": 6, "decoder_layers": 6},
+}
+VOCABULARY = 11
+
+
+def random_parameters(config: TransformerConfig, seed: int = 0) -> dict[str, np.ndarray]:
+    """Float64, of a size that lets everything happen: no gain is 1, no bias 0, no attention even."""
+    rng = np.random.default_rng(seed)
+    parameters = {}
+    for name, parameter in Transformer(config).named_parameters():
+        scale = 1.0 if parameter.ndim == 1 else 1.5 / np.sqrt(config.d_model)
+        parameters[name] = rng.normal(scale=scale, size=tuple(parameter.shape))
+    return parameters
+
+
+@pytest.fixture(params=CONFIGS)
+def config(request: pytest.FixtureRequest) -> TransformerConfig:
+    return TransformerConfig(**{
+        "source_vocabulary": VOCABULARY, "target_vocabulary": VOCABULARY, "d_model": 12, "heads": 3, "d_ff": 20,
+        "encoder_layers": 1, "decoder_layers": 1, "max_positions": 9, **CONFIGS[request.param],
+    })
+
+
+@pytest.fixture
+def parameters(config: TransformerConfig) -> dict[str, np.ndarray]:
+    return random_parameters(config)
+
+
+@pytest.fixture
+def batch() -> Batch:
+    """Two sentence pairs of unequal length; pieces occur twice."""
+    rng = np.random.default_rng(5)
+    source, target, labels = (rng.integers(0, VOCABULARY, (2, length)) for length in (7, 5, 5))
+    source[0, 0] = source[0, 1]
+    source_mask, counted = np.ones((2, 7), dtype=bool), np.ones((2, 5), dtype=bool)
+    source_mask[1, 4:] = counted[1, 3:] = False
+    return Batch(source, target, labels, counted, source_mask, label_smoothing=0.1)

@@ -1,0 +1,146 @@
+"""A whole encoder-decoder against the model itself: autograd for everything, central differences for some of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from transformer.backpropagation.autograd import autograd
+from transformer.backpropagation.finite_difference import finite_difference
+from transformer.backpropagation.gradients import Batch, gradients, loss, parameters_of
+from transformer.backpropagation.optimizers import momentum
+from transformer.config import TransformerConfig
+from transformer.model.transformer import Transformer
+from transformer.tokenizer import START
+
+
+def agree(ours, theirs):
+    """Everything has the same name and shape, and no number is more than 1e-10 apart."""
+    assert ours.keys() == theirs.keys()
+    for name, expected in theirs.items():
+        assert ours[name].shape == expected.shape, name
+        np.testing.assert_allclose(ours[name], expected, rtol=0, atol=1e-10, err_msg=name)
+
+
+def test_every_gradient_is_autograds(config, parameters, batch):
+    found, expected = gradients(parameters, config, batch), autograd(parameters, config, batch)
+    assert found.loss == pytest.approx(expected.loss, abs=1e-10)
+    agree(found.parameters, expected.parameters)
+    agree(found.gradients, expected.gradients)
+    assert found.values.keys() == found.gradients.keys(), "every intermediate result has a gradient"
+    assert all(np.abs(each).max() > 0 for each in found.parameters.values()), "none is 0 by mistake"
+
+
+def test_central_differences_agree(config, parameters, batch):
+    found = gradients(parameters, config, batch)
+    everything = {**found.parameters, **found.gradients}
+    rng = np.random.default_rng(3)
+    # Each takes two passes, and a deep model has hundreds.
+    for name in rng.permutation(list(everything))[:40]:
+        grad = everything[name]
+        at = tuple(int(rng.integers(size)) for size in grad.shape)
+        difference = finite_difference(parameters, config, batch, name, at, grad.shape)
+        assert grad[at] == pytest.approx(difference, abs=1e-6), (name, at)
+
+
+def test_masked_scores_have_no_gradient(config, parameters, batch):
+    found = gradients(parameters, config, batch).gradients
+    padding, later = ~batch.source_mask, ~np.tri(batch.target.shape[1], dtype=bool)
+    assert padding.any() and later.any()
+    for name, grad in found.items():
+        if not name.endswith(".scores"):
+            continue
+        np.testing.assert_allclose(grad.sum(axis=-1), 0, atol=1e-12, err_msg=name)
+        if name.startswith("decoder") and "self_attention" in name:
+            assert (grad[..., later] == 0).all(), name
+        else:
+            assert (grad.swapaxes(1, -1)[padding] == 0).all(), name
+
+
+def test_one_step_of_the_loss_sends_nothing_to_later_positions(config, parameters, batch):
+    counted = np.zeros_like(batch.counted)
+    counted[0, 2] = True
+    found = gradients(parameters, config, replace(batch, counted=counted)).gradients
+    assert (found["target.input"][0, 3:] == 0).all() and (found["target.input"][1] == 0).all()
+    assert (np.abs(found["target.input"][0, :3]).max(axis=-1) > 0).all()
+    assert (found["source.input"][1] == 0).all()
+
+
+def test_the_losses_of_the_steps_add_up(config, parameters, batch):
+    each = []
+    for at in np.argwhere(batch.counted):
+        counted = np.zeros_like(batch.counted)
+        counted[tuple(at)] = True
+        each.append(gradients(parameters, config, replace(batch, counted=counted)))
+    whole = gradients(parameters, config, batch)
+    assert whole.loss == pytest.approx(sum(one.loss for one in each))
+    for name, grad in whole.parameters.items():
+        np.testing.assert_allclose(grad, sum(one.parameters[name] for one in each), atol=1e-9)
+
+
+def test_training_by_hand_is_training_by_torch(config, parameters, batch):
+    model = Transformer(config).double().eval()
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            parameter.copy_(torch.from_numpy(parameters[name]))
+    # Not Adam: it divides by the size of a gradient, so that those of size 1e-12 would have to agree in every digit.
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
+    velocity, losses = {}, []
+    for _ in range(3):
+        expected = autograd(
+            {name: each.detach().numpy().copy() for name, each in model.named_parameters()}, config, batch
+        ).parameters
+        for name, parameter in model.named_parameters():
+            parameter.grad = torch.from_numpy(expected[name])
+        optimizer.step()
+        found = gradients(parameters, config, batch)
+        parameters, velocity = momentum(parameters, found.parameters, velocity, learning_rate=0.01)
+        losses.append(found.loss)
+    assert losses[-1] < losses[0]
+    for name, parameter in model.named_parameters():
+        np.testing.assert_allclose(parameters[name], parameter.detach().numpy(), atol=1e-9, err_msg=name)
+
+
+def test_the_loss_is_that_of_the_trace(shipped):
+    """On the shipped weights: the loss, every gradient, and some central differences."""
+    trace = shipped.trace("I have a dream.")
+    source, target, labels = (
+        np.array([[piece.id for piece in pieces]])
+        for pieces in (trace.source_pieces, trace.target_pieces, trace.predicted_pieces)
+    )
+    assert target[0, 0] == START
+    batch = Batch(source, target, labels, np.ones(labels.shape, dtype=bool))
+    parameters = parameters_of(shipped.weights())
+    found, expected = (run(parameters, shipped.config, batch) for run in (gradients, autograd))
+    assert found.loss == pytest.approx(-float(trace.log_probs.sum()), abs=1e-4)
+    assert sum(each.size for each in found.parameters.values()) == shipped.parameters
+    agree(found.parameters, expected.parameters)
+    agree(found.gradients, expected.gradients)
+    rng = np.random.default_rng(0)
+    for name in (
+        "source_embedding.weight", "encoder_layers.3.self_attention.in_projection.weight",
+        "decoder_layers.0.cross_attention.scores", "decoder_layers.5.feed_forward.hidden", "logits",
+    ):
+        grad = {**found.parameters, **found.gradients}[name]
+        at = tuple(int(rng.integers(size)) for size in grad.shape)
+        if name == "source_embedding.weight":
+            at = (int(source[0, 1]), 7)
+        difference = finite_difference(parameters, shipped.config, batch, name, at, grad.shape)
+        assert grad[at] == pytest.approx(difference, abs=1e-6), name
+
+
+def test_a_known_gradient():
+    """Two logits of 0: p is a half each, so the loss is ln 2 and its gradient -1/2 and 1/2, by hand."""
+    config = TransformerConfig(
+        source_vocabulary=2, target_vocabulary=2, d_model=2, heads=1, encoder_layers=1, decoder_layers=1, d_ff=2,
+        positions="none",
+    )
+    parameters = {name: np.zeros(tuple(each.shape)) for name, each in Transformer(config).named_parameters()}
+    batch = Batch(np.array([[0]]), np.array([[0]]), np.array([[0]]), np.array([[True]]))
+    found = gradients(parameters, config, batch)
+    assert loss(parameters, config, batch) == found.loss == pytest.approx(np.log(2))
+    np.testing.assert_allclose(found.gradients["logits"], [[[-0.5, 0.5]]])
+    np.testing.assert_allclose(found.parameters["generator.bias"], [-0.5, 0.5])

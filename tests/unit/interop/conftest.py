@@ -1,0 +1,139 @@
+"""Small Marian models of Hugging Face's, with random weights, as folders and as the models that wrote them."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.conftest import SENTENCES
+from tests.foreign_models import numbered, pieces_of, sentencepiece_model
+from transformer.translator import Translator
+
+
+@pytest.fixture(scope="session")
+def sides() -> tuple[bytes, bytes]:
+    """A sentencepiece model of each language."""
+    return sentencepiece_model(SENTENCES[::2]), sentencepiece_model(SENTENCES[1::2])
+
+
+@pytest.fixture(scope="session")
+def vocabularies(sides) -> dict[str, dict[str, dict[str, int]]]:
+    """The id files of a joint vocabulary, and of two separate ones of the same size."""
+    source, target = pieces_of(sides[0]), pieces_of(sides[1])
+    total = max(len(source), len(target)) + 3
+    return {
+        "joint": {"vocab.json": numbered(pieces_of(*sides))},
+        "separate": {"vocab.json": numbered(source, total), "target_vocab.json": numbered(target, total)},
+    }
+
+
+@dataclass(frozen=True)
+class Peer:
+    """A model of Hugging Face's, and the folder that it wrote."""
+
+    model: torch.nn.Module
+    folder: Path
+
+
+@pytest.fixture(scope="session")
+def make_peer(tmp_path_factory, sides, vocabularies) -> Callable[..., Peer]:
+    """make_peer(**settings of MarianConfig), and:
+
+    seed: of the weights.
+    vocabulary, ids: one of `vocabularies`, or an id file.
+    dtype: of the file.
+    ending: added to the end symbol's logit.
+    spread: of the embeddings, and so of the logits.
+    """
+    from transformers import GenerationConfig, MarianConfig, MarianMTModel
+
+    def make(*, seed=0, vocabulary="joint", dtype=torch.float32, ids=None, ending=0.0, spread=0.25, **settings) -> Peer:
+        folder = tmp_path_factory.mktemp("marian")
+        files = vocabularies[vocabulary] if ids is None else {"vocab.json": ids}
+        sizes = [len(content) for content in files.values()]
+        numbers = files["vocab.json"]
+        pad, end = numbers["<pad>"], numbers["</s>"]
+        config = MarianConfig(**{
+            "vocab_size": sizes[0], "decoder_vocab_size": sizes[-1], "d_model": 16, "encoder_layers": 2,
+            "decoder_layers": 2, "encoder_attention_heads": 4, "decoder_attention_heads": 4, "encoder_ffn_dim": 24,
+            "decoder_ffn_dim": 24, "activation_function": "swish", "max_position_embeddings": 64,
+            "scale_embedding": True, "pad_token_id": pad, "eos_token_id": end, "decoder_start_token_id": pad,
+            "bos_token_id": end, "forced_eos_token_id": None, "attn_implementation": "eager", **settings,
+        })
+        torch.manual_seed(seed)
+        model = MarianMTModel(config).eval().requires_grad_(False)
+        for name, parameter in model.named_parameters():
+            if "embed_positions" in name:
+                continue
+            # A fresh model's biases and norms are 0 and 1, which would hide where they go.
+            scale = spread if "embed" in name or "shared" in name or "lm_head" in name else 1.5 * 16**-0.5
+            offset = 1.0 if name.endswith("layer_norm.weight") else 0.0
+            parameter.copy_(offset + scale * torch.randn_like(parameter))
+        model.final_logits_bias.copy_(torch.randn_like(model.final_logits_bias))
+        model.final_logits_bias[0, end] += ending
+        if dtype != torch.float32:
+            model.to(dtype)
+        model.generation_config = GenerationConfig(
+            pad_token_id=pad, eos_token_id=end, decoder_start_token_id=pad, bad_words_ids=[[pad]],
+            renormalize_logits=True,
+        )
+        model.save_pretrained(folder)
+        if dtype != torch.float32:
+            # Their own reading; `model.float()` would keep positions that were rounded.
+            model = MarianMTModel.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager")
+            model.requires_grad_(False).eval()
+        write_vocabulary(folder, sides, files)
+        return Peer(model, folder)
+
+    return make
+
+
+def write_vocabulary(folder: Path, sides: tuple[bytes, bytes], files: dict[str, dict[str, int]]) -> None:
+    for name, content in zip(("source.spm", "target.spm"), sides, strict=True):
+        (folder / name).write_bytes(content)
+    for name, ids in files.items():
+        (folder / name).write_text(json.dumps(ids, ensure_ascii=False), encoding="utf-8")
+    (folder / "tokenizer_config.json").write_text(json.dumps({
+        "tokenizer_class": "MarianTokenizer", "source_lang": "en", "target_lang": "de",
+        "separate_vocabs": "target_vocab.json" in files,
+    }))
+
+
+@pytest.fixture(scope="session")
+def peer(make_peer) -> Peer:
+    """One that ends some sentences, and whose candidates are far apart, so that rounding never decides."""
+    return make_peer(ending=4.0, spread=0.6)
+
+
+@pytest.fixture(scope="session")
+def imported_folder(peer, tmp_path_factory) -> Path:
+    from transformer.interop.importing import import_model
+
+    folder = tmp_path_factory.mktemp("imported") / "en-de"
+    import_model(str(peer.folder), folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def imported(imported_folder) -> Translator:
+    return Translator.load(imported_folder, "cpu")
+
+
+@pytest.fixture(scope="session")
+def marian_tokenizer() -> Callable[[Path], object]:
+    """marian_tokenizer(folder): Hugging Face's."""
+
+    def load(folder: Path):
+        from transformers import MarianTokenizer
+
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Recommended: pip install sacremoses")
+            return MarianTokenizer.from_pretrained(folder)
+
+    return load

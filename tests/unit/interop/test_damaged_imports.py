@@ -1,0 +1,94 @@
+"""Hugging Face folders that something happened to: each is refused in one line, or imported."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.properties import few, many
+from transformer.errors import CheckpointError
+from transformer.interop.importing import import_model
+
+FILES = (
+    "config.json", "generation_config.json", "tokenizer_config.json", "vocab.json", "source.spm", "target.spm",
+    "model.safetensors", "README.md",
+)
+# Of config.json: those that the import reads.
+SETTINGS = (
+    "model_type", "d_model", "encoder_layers", "decoder_layers", "encoder_attention_heads", "decoder_attention_heads",
+    "encoder_ffn_dim", "decoder_ffn_dim", "vocab_size", "decoder_vocab_size", "max_position_embeddings",
+    "activation_function", "dropout", "scale_embedding", "share_encoder_decoder_embeddings", "tie_word_embeddings",
+    "pad_token_id", "eos_token_id", "decoder_start_token_id", "unk_token_id", "separate_vocabs", "source_lang",
+)
+VALUES = (
+    None, True, False, "", "8", "en", -1, 0, 1, 2, 3, 16, 2**31, 10**30, 0.5, float("nan"), float("inf"), [], {}, [[0]],
+    "t5", "relu", "<b>",
+)
+KINDS = ("flip", "cut", "insert", "missing", "folder", "pipe", "empty", "other", "random", "loop")
+
+
+@st.composite
+def damages(draw: st.DrawFn) -> tuple:
+    """What happens to a folder, as a tuple that a failure prints."""
+    if draw(st.booleans()):
+        file = draw(st.sampled_from(FILES[:3]))
+        return "setting", file, draw(st.sampled_from(SETTINGS)), draw(st.sampled_from(VALUES))
+    place, added = draw(st.floats(0, 1, exclude_max=True)), draw(st.binary(min_size=1, max_size=40))
+    return draw(st.sampled_from(KINDS)), draw(st.sampled_from(FILES)), draw(st.sampled_from(FILES)), (place, added)
+
+
+def damage(folder: Path, kind: str, name: str, other: str, value: object) -> None:
+    """Do it to a folder."""
+    path = folder / name
+    if kind == "setting":
+        path.write_text(json.dumps({**json.loads(path.read_text()), other: value}))
+        return
+    assert isinstance(value, tuple)
+    content, (place, added) = path.read_bytes(), value
+    at = int(place * len(content))
+    path.unlink()
+    if kind == "folder":
+        path.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "loop":
+        path.symlink_to(path)
+    elif kind != "missing":
+        path.write_bytes({
+            "flip": content[:at] + bytes([content[at] ^ (added[0] or 1)]) + content[at + 1 :],
+            "cut": content[:at], "insert": content[:at] + added + content[at:], "empty": b"",
+            "other": (folder / other).read_bytes() if other != name else content, "random": added,
+        }[kind])
+
+
+@pytest.fixture(scope="module")
+def whole(peer, tmp_path_factory) -> Path:
+    folder = shutil.copytree(peer.folder, tmp_path_factory.mktemp("whole") / "theirs")
+    (folder / "README.md").write_text("---\nlicense: mit\n---\n# A card\n", encoding="utf-8")
+    return folder
+
+
+def refused_or_imported(whole, what) -> None:
+    with tempfile.TemporaryDirectory() as place:
+        folder, output = Path(place) / "theirs", Path(place) / "ours"
+        shutil.copytree(whole, folder)
+        damage(folder, *what)
+        try:
+            said = import_model(str(folder), output)
+        except CheckpointError as error:
+            assert "\n" not in str(error) and len(str(error)) < 600, error
+            left = sorted(path.name for path in Path(place).iterdir())
+            assert left == ["theirs"], "nothing is left of what could not be imported"
+            return
+        assert f"written to {output}" in said and (output / "model.safetensors").is_file()
+
+
+test_a_damaged_folder = few(40)(given(what=damages())(refused_or_imported))
+test_a_thousand_damaged_folders = many(1000)(given(what=damages())(refused_or_imported))

@@ -1,0 +1,299 @@
+"""`import`: what it says, and the one line that it says of what it cannot read."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from tests.foreign_models import arabic_model
+from transformer.__main__ import main
+from transformer.analysis.heads.metrics import head_metrics
+from transformer.analysis.replay.stages import stages
+from transformer.decoding.settings import DecodingSettings
+from transformer.interop import hub
+from transformer.kinds import KINDS
+from transformer.trace import Trace
+from transformer.translator import Translator
+
+TEXT = "The old man 🙂 reads a book."
+
+
+def test_says_what_was_read_and_decided(peer, tmp_path, run_main):
+    (peer.folder / "README.md").write_text(
+        "---\nlicense: cc-by-4.0\n---\n# A card\n\n![pixel](https://example.org/x.png) <b>bold</b>", encoding="utf-8"
+    )
+    output = tmp_path / "models" / "en-de"
+    done = run_main(main, "import", peer.folder, "--output", output)
+    assert done.returncode == 0
+    for said in ("2 + 2 layers, 4 heads, D 16", "English to German", "cc-by-4.0", "one matrix", f"written to {output}"):
+        assert said in done.stdout
+    card = (output / "README.md").read_text(encoding="utf-8")
+    assert card.startswith("### English → German, imported\n") and "# A card\n\npixel bold" in card
+    assert "example.org" not in card and "<b>" not in card
+    translated = run_main(main, "translate", "The dog.", "--model", output, "--device", "cpu")
+    assert translated.returncode == 0
+    assert sorted(path.name for path in output.parent.iterdir()) == ["en-de"], "nothing unfinished is left"
+
+
+def test_an_imported_model_does_all_that_ours_do(imported, tmp_path):
+    trace = imported.trace(TEXT, details=True)
+    assert trace.target_pieces[0].role == "start" and trace.source_pieces[-1].role == "end"
+    unknown = next(piece for piece in trace.source_pieces if piece.role == "unknown")
+    assert TEXT[slice(*unknown.span)] == "🙂"
+    trace.to_npz(tmp_path / "trace.npz")
+    assert Trace.from_npz(tmp_path / "trace.npz").equals(trace) and Trace.from_json(trace.to_json()).equals(trace)
+    for kind in KINDS:
+        assert head_metrics(trace, kind, imported.tokenizer.key_scores(kind)).values["entropy"].shape == (2, 4)
+    assert len(stages(trace, imported.weights())) > 20
+    beam = imported.trace_decoding(TEXT, DecodingSettings("beam", beam_size=3))
+    assert beam.translation.tree is not None
+    same = imported.trace(TEXT, [piece.id for piece in beam.translation.pieces])
+    np.testing.assert_allclose(same.cross, beam.trace.cross, atol=1e-6)
+    assert [each.name for each in imported.languages] == ["English", "German"]
+
+
+def test_full_precision_is_kept(peer, imported_folder):
+    """Rounding a float32 model to float16 would move logits by thousandths."""
+    theirs, ours = peer.model.state_dict(), load_file(imported_folder / "model.safetensors")
+    assert torch.equal(ours["encoder_layers.0.feed_forward.expand.weight"], theirs["model.encoder.layers.0.fc1.weight"])
+
+
+def test_half_precision_stays_half(make_peer, tmp_path, run_main):
+    peer = make_peer(dtype=torch.float16)
+    assert run_main(main, "import", peer.folder, "--output", tmp_path / "half").returncode == 0
+    assert {weight.dtype for weight in load_file(tmp_path / "half" / "model.safetensors").values()} == {torch.float16}
+
+
+def test_shards_are_read(peer, tmp_path, run_main):
+    folder = shutil.copytree(peer.folder, tmp_path / "sharded")
+    weights = load_file(folder / "model.safetensors")
+    (folder / "model.safetensors").unlink()
+    names = sorted(weights)
+    places = {name: f"model-0000{1 + (at % 2)}-of-00002.safetensors" for at, name in enumerate(names)}
+    for shard in set(places.values()):
+        save_file({name: weights[name] for name in names if places[name] == shard}, folder / shard)
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": places}))
+    assert run_main(main, "import", folder, "--output", tmp_path / "out").returncode == 0
+    assert Translator.load(tmp_path / "out", "cpu").translate("The dog.").pieces
+
+
+def test_a_pickle_is_read_only_when_asked_for_and_never_run(peer, tmp_path, run_main):
+    folder = shutil.copytree(peer.folder, tmp_path / "pickled")
+    (folder / "model.safetensors").unlink()
+    torch.save(peer.model.state_dict() | {
+        f"model.{side}.embed_positions.weight": getattr(peer.model.model, side).embed_positions.weight
+        for side in ("encoder", "decoder")
+    }, folder / "pytorch_model.bin")
+    refused(run_main(main, "import", folder, "--output", tmp_path / "no"), "--allow-pickle-weights")
+    done = run_main(main, "import", folder, "--output", tmp_path / "yes", "--allow-pickle-weights")
+    assert done.returncode == 0
+    here, there = (load_file(path / "model.safetensors") for path in (tmp_path / "yes", tmp_path / "yes"))
+    assert here.keys() == there.keys()
+
+    class Evil:
+        def __reduce__(self):
+            return (open, (str(tmp_path / "executed"), "w"))
+
+    torch.save({"lm_head.weight": Evil()}, folder / "pytorch_model.bin")
+    refused(
+        run_main(main, "import", folder, "--output", tmp_path / "evil", "--allow-pickle-weights"), "weights alone"
+    )
+    assert not (tmp_path / "executed").exists()
+
+
+def refused(done, *said):
+    assert done.returncode == 1 and done.stderr.startswith("error: ") and done.stderr.count("\n") == 1, done.stderr
+    for words in said:
+        assert words in done.stderr
+
+
+def settings(**changes):
+    def change(folder):
+        path = folder / "config.json"
+        path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+
+    return change
+
+
+def without(name):
+    return lambda folder: (folder / name).unlink()
+
+
+def content(name, data):
+    return lambda folder: (folder / name).write_bytes(data)
+
+
+def half(name):
+    def cut(folder):
+        whole = (folder / name).read_bytes()
+        (folder / name).write_bytes(whole[: len(whole) // 2])
+
+    return cut
+
+
+def weights(change):
+    def changed(folder):
+        tensors = load_file(folder / "model.safetensors")
+        change(tensors)
+        save_file(tensors, folder / "model.safetensors")
+
+    return changed
+
+
+def linked(folder):
+    (folder.parent / "secret").write_text("{}")
+    (folder / "vocab.json").unlink()
+    (folder / "vocab.json").symlink_to(folder.parent / "secret")
+
+
+DAMAGE = {
+    "t5": (settings(model_type="t5"), "a model of the family t5: only Marian models"),
+    "bart": (settings(model_type="bart"), "a model of the family bart"),
+    "no family": (settings(model_type=None), "names no family"),
+    "ours": (content("config.json", b'{"source_vocabulary": 3}'), "a model folder of Attention Atlas already"),
+    "no config": (without("config.json"), "config.json is missing"),
+    "no weights": (without("model.safetensors"), "model.safetensors is missing"),
+    "no pieces": (without("source.spm"), "source.spm is missing"),
+    "no ids": (without("vocab.json"), "vocab.json is missing"),
+    "half the weights": (half("model.safetensors"), "damaged or half there"),
+    "half the ids": (half("vocab.json"), "vocab.json is no JSON file, or a damaged one"),
+    "half the config": (half("config.json"), "config.json is no JSON, or a damaged one"),
+    "empty config": (content("config.json", b""), "config.json is empty"),
+    "deep config": (content("config.json", b"[" * 100_000), "config.json is no JSON"),
+    "list config": (content("config.json", b"[]"), "is no JSON object"),
+    "zeros for pieces": (content("target.spm", bytes(100)), "target.spm is no sentencepiece model"),
+    "pointer": (content("model.safetensors", b"version https://git-lfs.github.com/spec/v1\n"), "git lfs pull"),
+    "link": (linked, "leads to"),
+    "giant": (settings(d_model=10**9), "d_model in config.json must be a whole number of 1 to 8,192"),
+    "fraction": (settings(encoder_layers=2.5), "encoder_layers in config.json must be a whole number"),
+    "no layers": (settings(encoder_layers=None), "has no encoder_layers"),
+    "odd heads": (settings(encoder_attention_heads=2), "different heads, 2 and 4"),
+    "odd widths": (settings(decoder_ffn_dim=48), "different feed-forward widths, 24 and 48"),
+    "activation": (settings(activation_function="gelu_new"), "its activation is 'gelu_new'"),
+    "text for a flag": (settings(scale_embedding="yes"), "scale_embedding in config.json must be true or false"),
+    "more pieces": (settings(vocab_size=5), "pieces, and config.json says 5"),
+    "padding outside": (settings(pad_token_id=10**6), "names piece 1000000"),
+    "another width": (settings(d_model=32), "should be"),
+    "more layers": (settings(decoder_layers=3), "have no model.decoder.layers.2"),
+    "fewer layers": (settings(decoder_layers=1), "a tensor that no Marian model has, model.decoder.layers.1"),
+    "stranger": (weights(lambda tensors: tensors.update(x=torch.ones(1))), "no Marian model has, x"),
+    "not a number": (
+        weights(lambda tensors: tensors["final_logits_bias"].fill_(torch.nan)), "final_logits_bias", "not finite"
+    ),
+    "integers": (
+        weights(lambda tensors: tensors.update(final_logits_bias=torch.ones(1, 3, dtype=torch.int8))), "not a float"
+    ),
+    "bias of another size": (
+        weights(lambda tensors: tensors.update(final_logits_bias=torch.ones(1, 3))), "generator.bias should be"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGE)
+def test_what_cannot_be_read_is_said_in_one_line(name, peer, tmp_path, run_main):
+    damage, *said = DAMAGE[name]
+    folder = shutil.copytree(peer.folder, tmp_path / "theirs")
+    damage(folder)
+    refused(run_main(main, "import", folder, "--output", tmp_path / "ours"), *said)
+    assert not (tmp_path / "ours").exists() and not (tmp_path / "ours.unfinished").exists()
+
+
+def test_shards_of_other_names_are_not_opened(peer, tmp_path, run_main):
+    folder = shutil.copytree(peer.folder, tmp_path / "theirs")
+    (folder / "model.safetensors").rename(tmp_path / "outside.safetensors")
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {"a": "../outside.safetensors"}}))
+    refused(run_main(main, "import", folder, "--output", tmp_path / "ours"), "does not name the weight files")
+
+
+def test_nothing_is_overwritten(peer, tmp_path, run_main):
+    (tmp_path / "kept").write_text("mine")
+    refused(run_main(main, "import", peer.folder, "--output", tmp_path), "is there already")
+    assert (tmp_path / "kept").read_text() == "mine"
+
+
+def test_what_is_no_folder_and_no_name_is_said(peer, tmp_path, run_main):
+    refused(run_main(main, "import", tmp_path / "nowhere", "--output", tmp_path / "x"), "There is no folder")
+    refused(run_main(main, "import", peer.folder / "config.json", "--output", tmp_path / "x"), "is a file")
+    refused(run_main(main, "import", peer.folder, "--revision", "main", "--output", tmp_path / "x"), "no --revision")
+
+
+def test_a_name_needs_huggingface_hub(tmp_path, run_main, monkeypatch):
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
+    refused(
+        run_main(main, "import", "Helsinki-NLP/opus-mt-en-fr", "--output", tmp_path / "x"),
+        "pip install huggingface_hub", "give its path",
+    )
+
+
+def test_a_name_is_fetched_at_its_revision(peer, tmp_path, run_main, monkeypatch):
+    """What is asked of huggingface_hub, whose cache links files of a snapshot to its blobs."""
+    asked = {}
+    snapshot, blobs = tmp_path / "models--x" / "snapshots" / "abc123", tmp_path / "models--x" / "blobs"
+    shutil.copytree(peer.folder, blobs)
+    snapshot.mkdir(parents=True)
+    for path in blobs.iterdir():
+        (snapshot / path.name).symlink_to(path)
+
+    def download(name, **options):
+        asked.update(name=name, **options)
+        return str(snapshot)
+
+    monkeypatch.setitem(sys.modules, "huggingface_hub", SimpleNamespace(snapshot_download=download))
+    done = run_main(main, "import", "Some-One/opus-mt-en-ar", "--revision", "v1", "--output", tmp_path / "out")
+    assert done.returncode == 0 and "revision abc123" in done.stdout
+    assert asked["name"] == "Some-One/opus-mt-en-ar" and asked["revision"] == "v1"
+    assert set(asked["allow_patterns"]) == set(hub.WANTED) and "pytorch_model.bin" not in hub.WANTED
+    card = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
+    assert "Some-One/opus-mt-en-ar, revision abc123" in card
+
+
+def test_what_the_hub_refuses_is_one_line(tmp_path, run_main, monkeypatch):
+    def download(name, **options):
+        raise RuntimeError("Repository Not Found\n\nmore of it")
+
+    monkeypatch.setitem(sys.modules, "huggingface_hub", SimpleNamespace(snapshot_download=download))
+    refused(run_main(main, "import", "no/such", "--output", tmp_path / "x"), "cannot be fetched: Repository Not Found")
+
+
+def said_languages(folder):
+    return tuple(json.loads((folder / "languages.json").read_text(encoding="utf-8")).values())
+
+
+def test_languages_that_the_folder_does_not_say_are_given(peer, tmp_path, run_main):
+    folder = shutil.copytree(peer.folder, tmp_path / "fine-tuned")
+    (folder / "tokenizer_config.json").write_text("{}")
+    done = run_main(main, "import", folder, "--output", tmp_path / "none")
+    assert done.returncode == 0 and "--source and --target" in done.stdout
+    assert said_languages(tmp_path / "none") == ("source", "target")
+    done = run_main(main, "import", folder, "--output", tmp_path / "both", "--source", "en", "--target", "ar")
+    assert "English to Arabic" in done.stdout and said_languages(tmp_path / "both") == ("en", "ar")
+    done = run_main(main, "import", peer.folder, "--output", tmp_path / "one", "--target", "pt_BR")
+    assert "English to Portuguese" in done.stdout and said_languages(tmp_path / "one") == ("en", "pt_BR")
+
+
+@pytest.mark.parametrize(
+    ("code", "said"), [("<b>", "no code of a language"), ("", "no code"), ("French", "write its code, fr")]
+)
+def test_what_is_no_code_of_a_language_is_refused(code, said, peer, tmp_path, run_main):
+    refused(run_main(main, "import", peer.folder, "--output", tmp_path / "x", "--target", code), said)
+    assert not (tmp_path / "x").exists()
+
+
+def test_the_language_to_write_is_asked_for(tmp_path, run_main):
+    several = arabic_model(tmp_path / "several", codes=(">>ara<<", ">>heb<<"))
+    ask = ("translate", "The dog.", "--json", "--device", "cpu", "--model")
+    for code in ("heb", ">>heb<<"):
+        trace = Trace.from_json(run_main(main, *ask, several, "--language", code).stdout)
+        assert trace.source_text == ">>heb<< The dog." and trace.source_pieces[0].role == "language"
+    refused(run_main(main, *ask, several, "--language", "fra"), "does not write fra: it writes ara, heb")
+    one = arabic_model(tmp_path / "one")
+    refused(run_main(main, *ask, one, "--language", "fra"), "it writes Arabic only")
+    typed = ("translate", ">>ara<< The dog.", "--device", "cpu", "--model", several)
+    refused(run_main(main, *typed, "--language", "heb"), "leave out one of them")

@@ -1,0 +1,254 @@
+"""Imported models compute what Hugging Face's do: logits, attention, and every translation."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from transformer.checkpoint import load_checkpoint
+from transformer.decoding.beam import beam_search
+from transformer.decoding.greedy import greedy
+from transformer.decoding.hypotheses import hypotheses
+from transformer.errors import CheckpointError
+from transformer.interop.importing import import_model
+from transformer.model.recorder import Recorder
+
+LENGTHS = (17, 13, 5)
+WEIGHTS = "model.safetensors"
+CROWD, LIMIT = 200, 24
+
+VARIANTS = {
+    "opus": {},
+    "relu": {"activation_function": "relu"},
+    "gelu": {"activation_function": "gelu"},
+    "silu": {"activation_function": "silu"},
+    "unscaled": {"scale_embedding": False},
+    "one head": {"encoder_attention_heads": 1, "decoder_attention_heads": 1},
+    # The square root of 3 is no power of two, so that dividing and multiplying by it differ.
+    "narrow heads": {"d_model": 12},
+    "three and one": {"encoder_layers": 3, "decoder_layers": 1},
+    "legacy keys": {"normalize_before": True, "normalize_embedding": True, "add_final_layer_norm": True,
+                    "static_position_embeddings": True, "extra_pos_embeddings": 0},
+    "joint, untied": {"tie_word_embeddings": False},
+    "separate, tied": {"vocabulary": "separate", "share_encoder_decoder_embeddings": False},
+    "separate, untied": {"vocabulary": "separate", "share_encoder_decoder_embeddings": False,
+                         "tie_word_embeddings": False},
+    "half precision": {"dtype": torch.float16},
+    "bfloat16": {"dtype": torch.bfloat16},
+}
+TIED = {"joint, untied": "none", "separate, tied": "target", "separate, untied": "none"}
+
+
+def padded(rows, pad):
+    return torch.nn.utils.rnn.pad_sequence([torch.tensor(row) for row in rows], batch_first=True, padding_value=pad)
+
+
+def sentences(count, config, seed=1):
+    """Random pieces that end, never padding."""
+    generator = np.random.default_rng(seed)
+    return [
+        [*generator.integers(2, config.vocab_size - 1, size).tolist(), config.eos_token_id]
+        for size in generator.integers(1, 14, count)
+    ]
+
+
+def assert_same(ours, theirs, what):
+    np.testing.assert_allclose(ours.numpy(), theirs.detach().numpy(), rtol=0, atol=1e-5, err_msg=what)
+
+
+@torch.inference_mode()
+def check_parity(peer, folder):
+    """Logits and all attention of a padded batch, read at once and piece by piece."""
+    model, theirs = load_checkpoint(folder).model, peer.model
+    config = theirs.config
+    generator = torch.Generator().manual_seed(3)
+    rows = [torch.randint(2, config.vocab_size - 1, (length,), generator=generator).tolist() for length in LENGTHS]
+    pad = config.pad_token_id
+    source = padded([[*row, config.eos_token_id] for row in rows], pad)
+    target = torch.randint(2, config.decoder_vocab_size - 1, (len(rows), 9), generator=generator)
+    target[:, 0] = config.decoder_start_token_id
+    mask = source != pad
+    out = theirs(
+        input_ids=source, attention_mask=mask.long(), decoder_input_ids=target, output_attentions=True, use_cache=False
+    )
+    record = Recorder(details=False)
+    memory = model.encode(source, mask, record=record)
+    logits = model.generator(model.decode(target, memory, mask, record=record))
+    assert_same(memory[mask], out.encoder_last_hidden_state[mask], "encoder")
+    kept = [piece for piece in range(config.decoder_vocab_size) if piece != pad]
+    assert_same(logits[..., kept], out.logits[..., kept], "logits")
+    for kind, attention in (
+        ("encoder", out.encoder_attentions), ("decoder", out.decoder_attentions), ("cross", out.cross_attentions)
+    ):
+        assert len(record.tensors[f"{kind}.weights"]) == len(attention)
+        for ours, others in zip(record.tensors[f"{kind}.weights"], attention, strict=True):
+            real = mask[:, None, :, None] if kind == "encoder" else torch.ones(1, dtype=torch.bool)
+            assert_same(ours * real, others * real, kind)
+    cache = model.start_cache(memory, mask)
+    for position in range(target.shape[1]):
+        hidden, cache = model.decode_step(target[:, position : position + 1], cache)
+        assert_same(model.generator(hidden[:, 0])[:, kept], out.logits[:, position, kept], f"step {position}")
+    return model
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_every_variant_computes_the_same(name, make_peer, tmp_path):
+    peer = make_peer(**VARIANTS[name])
+    import_model(str(peer.folder), tmp_path / "model")
+    model = check_parity(peer, tmp_path / "model")
+    assert model.config.tied_embeddings == TIED.get(name, "all")
+
+
+def test_odd_ids_are_read_from_the_files(make_peer, vocabularies, tmp_path):
+    """A vocabulary of another converter: unknown 0, end 2, padding 3."""
+    ordinary = [text for text in vocabularies["joint"]["vocab.json"] if text not in ("</s>", "<unk>", "<pad>")]
+    ids = {text: number for number, text in enumerate(["<unk>", ordinary[0], "</s>", "<pad>", *ordinary[1:]])}
+    peer = make_peer(ids=ids)
+    import_model(str(peer.folder), tmp_path / "model")
+    checkpoint = load_checkpoint(tmp_path / "model")
+    symbols = checkpoint.tokenizer.symbols
+    assert (symbols.unknown, symbols.end, symbols.pad, symbols.start) == (0, 2, 3, 3)
+    assert checkpoint.model.symbols == symbols
+    generated = peer.model.generate(torch.tensor([[5, 6, 7, 2]]), max_new_tokens=12, num_beams=1)[0, 1:].tolist()
+    cache = checkpoint.model.start_cache(checkpoint.model.encode(torch.tensor([[5, 6, 7, 2]]), None), None)
+    assert [int(step.predicted) for step in greedy(checkpoint.model, cache, limit=12)] == generated
+
+
+def test_positions_in_the_file_are_used(make_peer, tmp_path):
+    """Rounded to half precision, as some converters wrote them, or trained: Hugging Face takes them, and so do we."""
+    for name, change in (("rounded", lambda table: table.half().float()), ("trained", lambda table: table + 0.1)):
+        peer = make_peer()
+        weights = load_file(peer.folder / WEIGHTS)
+        for side in ("encoder", "decoder"):
+            embedding = getattr(peer.model.model, side).embed_positions
+            embedding.weight.copy_(change(embedding.weight))
+            weights[f"model.{side}.embed_positions.weight"] = embedding.weight.clone()
+        save_file(weights, peer.folder / WEIGHTS, {"format": "pt"})
+        import_model(str(peer.folder), tmp_path / name)
+        assert check_parity(peer, tmp_path / name).config.positions == "learned"
+
+
+def test_the_formula_in_the_file_is_the_formula(make_peer, tmp_path):
+    peer = make_peer()
+    weights = load_file(peer.folder / WEIGHTS)
+    for side in ("encoder", "decoder"):
+        table = getattr(peer.model.model, side).embed_positions.weight
+        weights[f"model.{side}.embed_positions.weight"] = table.clone()
+    save_file(weights, peer.folder / WEIGHTS, {"format": "pt"})
+    import_model(str(peer.folder), tmp_path / "model")
+    assert check_parity(peer, tmp_path / "model").config.positions == "sinusoidal_halves"
+
+
+def test_a_missing_output_bias_is_zero(make_peer, tmp_path):
+    peer = make_peer()
+    peer.model.final_logits_bias.zero_()
+    weights = load_file(peer.folder / WEIGHTS)
+    weights.pop("final_logits_bias")
+    save_file(weights, peer.folder / WEIGHTS, {"format": "pt"})
+    import_model(str(peer.folder), tmp_path / "model")
+    check_parity(peer, tmp_path / "model")
+
+
+@pytest.mark.parametrize("alias", ["lm_head.weight", "model.encoder.embed_tokens.weight"])
+def test_a_shared_embedding_is_found_under_any_of_its_names(alias, make_peer, tmp_path):
+    peer = make_peer()
+    weights = load_file(peer.folder / WEIGHTS)
+    names = [name for name in weights if "embed_tokens" in name or "shared" in name or name == "lm_head.weight"]
+    embedding = weights[names[0]]
+    for name in names:
+        del weights[name]
+    save_file({**weights, alias: embedding}, peer.folder / WEIGHTS, {"format": "pt"})
+    import_model(str(peer.folder), tmp_path / "model")
+    assert check_parity(peer, tmp_path / "model").config.tied_embeddings == "all"
+
+
+def test_tensors_decide_what_is_tied(make_peer, tmp_path):
+    """Equal ones are one whatever config.json says; two that it ties and that differ are refused, both named."""
+    peer = make_peer(tie_word_embeddings=False)
+    weights = load_file(peer.folder / WEIGHTS)
+    same = weights["model.decoder.embed_tokens.weight"]
+    for name in ("model.encoder.embed_tokens.weight", "lm_head.weight", "model.shared.weight"):
+        weights[name] = same.clone()
+    save_file(weights, peer.folder / WEIGHTS, {"format": "pt"})
+    import_model(str(peer.folder), tmp_path / "equal")
+    assert load_checkpoint(tmp_path / "equal").model.config.tied_embeddings == "all"
+
+    settings = json.loads((peer.folder / "config.json").read_text())
+    (peer.folder / "config.json").write_text(json.dumps({**settings, "tie_word_embeddings": True}))
+    weights["lm_head.weight"] = torch.randn_like(same)
+    save_file(weights, peer.folder / WEIGHTS, {"format": "pt"})
+    with pytest.raises(CheckpointError, match=r"decoder\.embed_tokens\.weight and lm_head\.weight differ.*--tie"):
+        import_model(str(peer.folder), tmp_path / "different")
+    assert not (tmp_path / "different").exists()
+    import_model(str(peer.folder), tmp_path / "believed", tie=True)
+    believed = load_checkpoint(tmp_path / "believed").model
+    assert believed.config.tied_embeddings == "all" and torch.equal(believed.generator.weight, same)
+
+
+def test_padding_has_no_probability(peer, imported):
+    trace = imported.trace("The old man reads a book.")
+    pad = imported.tokenizer.symbols.pad
+    source = torch.tensor([[piece.id for piece in trace.source_pieces]])
+    target = torch.tensor([[piece.id for piece in trace.target_pieces]])
+    logits = peer.model(input_ids=source, decoder_input_ids=target).logits[0]
+    logits[:, pad] = -torch.inf
+    expected = logits.log_softmax(-1)
+    predicted = torch.tensor([piece.id for piece in trace.predicted_pieces])
+    np.testing.assert_allclose(trace.log_probs, expected.gather(-1, predicted[:, None])[:, 0].numpy(), atol=1e-5)
+    assert np.exp(np.float32(imported.weights().arrays["generator.bias"][pad])) == 0.0
+
+
+@pytest.fixture(scope="module")
+def crowd(peer):
+    """200 sources, side by side."""
+    return sentences(CROWD, peer.model.config)
+
+
+def generated(peer, crowd, **settings):
+    config = peer.model.config
+    source = padded(crowd, config.pad_token_id)
+    rows = peer.model.generate(
+        source, attention_mask=(source != config.pad_token_id).long(), max_new_tokens=LIMIT, do_sample=False, **settings
+    )[:, 1:].tolist()
+    return [cut(row, config.eos_token_id) for row in rows]
+
+
+def cut(row, end):
+    return row[: row.index(end) + 1] if end in row else row
+
+
+def start(imported_folder, crowd):
+    model = load_checkpoint(imported_folder).model
+    source = padded(crowd, model.symbols.pad)
+    mask = source != model.symbols.pad
+    return model, model.start_cache(model.encode(source, mask), mask)
+
+
+def check_variety(rows, end):
+    """Some sentences end, early and late, some do not, and there is not one answer to everything."""
+    lengths = {len(row) for row in rows if row[-1] == end}
+    assert len(lengths) > 3 and any(row[-1] != end for row in rows) and len({tuple(row) for row in rows}) > 30
+
+
+@torch.inference_mode()
+def test_greedy_translations_are_generate_s(peer, imported_folder, crowd):
+    model, cache = start(imported_folder, crowd)
+    rows = torch.stack([step.predicted for step in greedy(model, cache, limit=LIMIT)], dim=1).tolist()
+    ours = [cut(row, model.symbols.end) for row in rows]
+    assert ours == generated(peer, crowd, num_beams=1)
+    check_variety(ours, model.symbols.end)
+
+
+@torch.inference_mode()
+@pytest.mark.parametrize("beam", [4, 6])
+def test_beam_translations_are_generate_s(beam, peer, imported_folder, crowd):
+    """With no length penalty on either side; theirs is another formula."""
+    model, cache = start(imported_folder, crowd)
+    found = hypotheses(beam_search(model, cache, beam_size=beam, limit=LIMIT, length_penalty=0.0), len(crowd))
+    ours = [list(best_first[0].pieces) for best_first in found]
+    assert ours == generated(peer, crowd, num_beams=beam, length_penalty=0.0, early_stopping="never")
+    check_variety(ours, model.symbols.end)

@@ -1,0 +1,224 @@
+"""Two sentencepiece models and their ids: the same pieces as Hugging Face's tokenizer, each where it was typed."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+
+import pytest
+
+from tests.conftest import SENTENCES
+from tests.foreign_models import numbered, pieces_of, sentencepiece_model
+from tests.unit.interop.conftest import write_vocabulary
+from transformer.pair_tokenizer import PairTokenizer, write_symbols
+from transformer.vocabulary import Symbols
+
+NASTY = [
+    "", " ", "\t\n", "a", "  two  spaces  ", "🙂", "👩‍👩‍👧🇩🇪", "שלום עולם", "مرحبا بالعالم", "日本語の文。",
+    "e\u0301\u0323x", "a" * 300, "?!..,;", "<b>x</b>", '"><script>alert(1)</script>', "&amp;", "a\x00b",
+    "\x01\x02", "</s>", "<pad>", "<s> <unk> <0x41>", "dog</s>cat", "▁", "a▁b ▁▁", r"$\frac{a}{b}$",
+    "# *md* [x](y) `c`", "https://example.org/?a=b&c=d", "a\tb\nc", "ﬁne ﬀ…’“”", "½ ² ㎏ Ⅷ",
+    "\ufeffa\u200bb", "Ａ１", "x" + "\u0308" * 30, "İstanbul ß ſ", "한국어 \u1100\u1161\u11a8",
+    "\u00ad\u2060", "ไทย", "हिन्दी", "a\u202eb", ">>", "<<", "a >>deu<< b", "\ufffd", "I’m 1½ “old”…",
+    "\u3000full\u3000width",
+]
+ALPHABETS = (
+    (0x20, 0x7F), (0x20, 0x7F), (0x61, 0x7B), (0xA0, 0x250), (0x300, 0x330), (0x400, 0x450), (0x5D0, 0x5EB),
+    (0x627, 0x64B), (0x2000, 0x2070), (0x4E00, 0x4E20), (0xAC00, 0xAC20), (0xFF01, 0xFF5F), (0x1F600, 0x1F640),
+    (0x0, 0x20),
+)
+TEXTS = 1000
+
+
+@pytest.fixture(scope="module")
+def texts():
+    rng = random.Random(7)
+
+    def made():
+        words = rng.choice(SENTENCES).split()
+        for _ in range(rng.randrange(1, 5)):
+            alphabet = rng.choice(ALPHABETS)
+            noise = "".join(chr(rng.randrange(*alphabet)) for _ in range(rng.randrange(1, 8)))
+            words.insert(rng.randrange(len(words)), noise)
+        return rng.choice(("", " ")).join(words[: rng.randrange(1, 9)])
+
+    return [*NASTY, *(made() for _ in range(TEXTS - len(NASTY)))]
+
+
+def joint(sides):
+    return sides, {"vocab.json": numbered(pieces_of(*sides))}
+
+
+def separate(sides):
+    source, target = pieces_of(sides[0]), pieces_of(sides[1])
+    total = max(len(source), len(target)) + 3
+    return sides, {"vocab.json": numbered(source, total), "target_vocab.json": numbered(target, total)}
+
+
+def incomplete(sides):
+    """A fifth of the pieces has no id, as happens in the wild."""
+    return sides, {"vocab.json": numbered([text for at, text in enumerate(pieces_of(*sides)) if at % 5])}
+
+
+def with_codes(sides):
+    return sides, {"vocab.json": numbered([">>deu<<", ">>fra<<", *pieces_of(*sides)])}
+
+
+def with_bytes(sides):
+    models = tuple(sentencepiece_model(SENTENCES[side::2], byte_fallback=True) for side in (0, 1))
+    return models, {"vocab.json": numbered(pieces_of(*models))}
+
+
+KINDS = (joint, separate, incomplete, with_codes, with_bytes)
+
+
+def tokenizer_of(models, files):
+    ids = files["vocab.json"]
+    symbols = Symbols(pad=ids["<pad>"], unknown=ids["<unk>"], start=ids["<pad>"], end=ids["</s>"])
+    documents = {name: json.dumps(content, ensure_ascii=False).encode() for name, content in files.items()}
+    return PairTokenizer({
+        "source.spm": models[0], "target.spm": models[1], "symbols.json": write_symbols(symbols), **documents
+    })
+
+
+@pytest.fixture(scope="module", params=KINDS, ids=lambda kind: kind.__name__)
+def pair(request, sides, tmp_path_factory, marian_tokenizer):
+    """Ours and theirs."""
+    models, files = request.param(sides)
+    folder = tmp_path_factory.mktemp("pair")
+    write_vocabulary(folder, models, files)
+    return tokenizer_of(models, files), marian_tokenizer(folder)
+
+
+def test_the_pieces_are_hugging_face_s(pair, texts):
+    """But for a language code that the vocabulary does not have: there unknown, here the text that was typed."""
+    ours, theirs = pair
+    assert len(texts) == TEXTS
+    prefixed = [code + text for code in ours.codes for text in texts[40:60]]
+    for text in [*texts, *prefixed]:
+        source = [piece.id for piece in ours.encode_source(text)]
+        assert source == theirs(text, split_special_tokens=True)["input_ids"], text
+        target = [piece.id for piece in ours.encode_target(text)]
+        assert target == theirs(text_target=text, split_special_tokens=True)["input_ids"], text
+        assert target == ours.encode_ids(text)
+
+
+def test_every_piece_covers_its_characters(pair, texts):
+    tokenizer, _ = pair
+    for text in texts:
+        for side in (tokenizer.encode_source, tokenizer.encode_target):
+            spans = [piece.span for piece in side(text) if piece.span is not None]
+            assert all(0 <= start <= end <= len(text) for start, end in spans), text
+            assert all(a[0] <= b[0] and a[1] <= b[1] for a, b in zip(spans, spans[1:], strict=False)), text
+            covered = {at for start, end in spans for at in range(start, end)}
+            lost = {character for at, character in enumerate(text) if at not in covered}
+            assert all(not character.isprintable() or character.isspace() or character in "\ufeff\u200b\u2060\ufffd▁"
+                       for character in lost), (text, lost)
+
+
+def test_a_piece_is_what_its_span_says(sides):
+    tokenizer = tokenizer_of(*joint(sides))
+    text = "  The  ﬁne old man 🙂"
+    for piece in tokenizer.encode_source(text)[:-1]:
+        covered, spelt = text[slice(*piece.span)], piece.text.strip("▁")
+        assert piece.role == "unknown" or covered == spelt or (covered == "ﬁ" and spelt in ("f", "i", "fi")), piece
+
+
+def test_decoded_text_is_hugging_face_s_but_for_what_is_unknown(pair):
+    ours, theirs = pair
+    rng = random.Random(2)
+    broken = any(text.startswith("<0x") for text in ours.texts)
+    for _ in range(300):
+        ids = [rng.randrange(2, ours.size - 1) for _ in range(rng.randrange(1, 12))]
+        if broken:
+            ids = [piece for piece in ids if not ours.texts[piece].startswith("<0x")]
+        ids = [piece for piece in ids if not ours.texts[piece].startswith(">>")]
+        assert ours.decode(ids) == theirs.decode(ids, skip_special_tokens=True)
+
+
+def test_pieces_of_ids_are_located_in_their_text(pair, texts):
+    tokenizer, _ = pair
+    for text in texts[::10]:
+        ids = tokenizer.encode_ids(text)
+        decoded, pieces = tokenizer.decode(ids), tokenizer.pieces(ids)
+        assert [piece.id for piece in pieces] == ids and pieces[-1].role == "end" and pieces[-1].span is None
+        spelt = [
+            decoded[slice(*piece.span)] for piece in pieces
+            if piece.span and not piece.role and not piece.text.startswith("<0x")
+        ]
+        texts_of = [piece.text.replace("▁", " ").strip(" ") for piece in pieces
+                    if piece.span and not piece.role and not piece.text.startswith("<0x")]
+        assert spelt == texts_of, text
+
+
+def test_bytes_of_a_character_share_its_span(sides):
+    tokenizer = tokenizer_of(*with_bytes(sides))
+    source = [piece for piece in tokenizer.encode_source("a 🙂.") if piece.text.startswith("<0x")]
+    assert [piece.span for piece in source] == [(2, 3)] * 4
+    ids = [piece.id for piece in source]
+    assert tokenizer.decode(ids) == "🙂" and [piece.span for piece in tokenizer.pieces(ids)] == [(0, 1)] * 4
+    assert tokenizer.decode([*ids[:2], *ids]) == "\ufffd🙂"
+
+
+def test_the_unknown_is_named(sides):
+    tokenizer = tokenizer_of(*joint(sides))
+    unknown = next(piece for piece in tokenizer.encode_source("the 🙂") if piece.role)
+    assert (unknown.role, unknown.text, unknown.span, unknown.special) == ("unknown", "<unk>", (4, 5), False)
+
+
+def test_typed_symbols_stay_text(sides):
+    tokenizer = tokenizer_of(*joint(sides))
+    for text in ("</s>", "<pad>", "dog</s>cat", "<unk>"):
+        pieces = tokenizer.encode_source(text)
+        assert pieces[-1].role == "end" and not any(piece.special for piece in pieces[:-1])
+
+
+def test_a_language_code_is_a_piece_of_its_own(sides):
+    tokenizer = tokenizer_of(*with_codes(sides))
+    assert tokenizer.codes == (">>deu<<", ">>fra<<")
+    code, first, *_ = tokenizer.encode_source(">>fra<< The dog.")
+    assert (code.role, code.text, code.special) == ("language", ">>fra<<", True)
+    assert first.span[0] == 8
+    assert "language" not in {piece.role for piece in tokenizer.encode_source(">>spa<< The dog.")}, "which it has not"
+
+
+def test_half_of_a_surrogate_pair_is_no_error(sides):
+    assert tokenizer_of(*joint(sides)).encode_source("a\ud83db")[-1].role == "end"
+
+
+def test_scores_are_those_of_the_side_that_is_looked_at(sides):
+    tokenizer = tokenizer_of(*joint(sides))
+    source, target = tokenizer.key_scores("encoder"), tokenizer.key_scores("decoder")
+    assert source == tokenizer.key_scores("cross") and len(source) == len(target) == tokenizer.size
+    ids = {text: number for number, text in enumerate(tokenizer.texts)}
+    assert source[ids["</s>"]] == 0.0
+    foreign = next(text for text in pieces_of(sides[1]) if text not in pieces_of(sides[0]))
+    assert source[ids[foreign]] == -math.inf < target[ids[foreign]]
+
+
+def test_other_files_have_another_fingerprint(sides):
+    models, files = joint(sides)
+    one, two = tokenizer_of(models, files), tokenizer_of(models[::-1], files)
+    assert one.fingerprint != two.fingerprint and one.fingerprint == tokenizer_of(models, files).fingerprint
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("source.spm", b"\0" * 100, "source.spm is no sentencepiece model"),
+        ("target.spm", b"", "target.spm is no sentencepiece model"),
+        ("vocab.json", b'{"a": 0, "b": 2}', "does not number its 2 pieces from 0 to 1"),
+        ("vocab.json", b'{"a": -1, "b": 0}', "does not number"),
+        ("vocab.json", b'{"a": 0, "b": 0}', "does not number"),
+        ("vocab.json", b'{"a": "0"}', "gives every piece a number"),
+        ("vocab.json", b"[" * 100_000, "no JSON file"),
+        ("vocab.json", b"{", "no JSON file"),
+        ("symbols.json", b'{"pad": 0}', "should have pad, unknown, start and end"),
+        ("symbols.json", b'{"pad": 0, "unknown": 1, "start": 2, "end": 100000}', "names piece 100000"),
+    ],
+)
+def test_damaged_files_are_named(sides, name, content, message):
+    tokenizer = tokenizer_of(*joint(sides))
+    with pytest.raises(ValueError, match=message):
+        PairTokenizer({**tokenizer.files, name: content})

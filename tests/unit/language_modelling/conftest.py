@@ -1,0 +1,72 @@
+"""A small GPT-2 of Hugging Face's with random weights, as a folder and as the model that wrote it; and a vocabulary of
+ours."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import torch
+from tokenizers import ByteLevelBPETokenizer
+
+from tests.conftest import SENTENCES
+from transformer.interop.files import Folder
+from transformer.interop.gpt2 import read_gpt2
+from transformer.tokenizer import train_tokenizer
+
+END_OF_TEXT = "<|endoftext|>"
+
+
+def random_weights(model):
+    """Weights far from those that a fresh model has, whose biases are 0 and whose norms do nothing."""
+    torch.manual_seed(3)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.copy_(torch.randn_like(parameter) * 0.3)
+    return model.eval()
+
+
+@pytest.fixture(scope="session")
+def gpt2_folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("gpt2")
+    tokenizer = ByteLevelBPETokenizer()
+    # Words with an umlaut, a number and an emoji are merged over their bytes.
+    texts = [*SENTENCES, "Größe 2024 🙂🙂 it's they'll"] * 3
+    tokenizer.train_from_iterator(texts, vocab_size=420, special_tokens=[END_OF_TEXT], show_progress=False)
+    tokenizer.save_model(str(folder))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def huggingface(gpt2_folder):
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    size = len(json.loads((gpt2_folder / "vocab.json").read_text()))
+    config = GPT2Config(
+        vocab_size=size, n_positions=64, n_embd=24, n_layer=3, n_head=4, bos_token_id=0, eos_token_id=0,
+        attn_implementation="eager",
+    )
+    model = random_weights(GPT2LMHeadModel(config))
+    model.save_pretrained(gpt2_folder)
+    return model
+
+
+@pytest.fixture(scope="session")
+def imported(gpt2_folder, huggingface):
+    return read_gpt2(Folder(gpt2_folder))
+
+
+@pytest.fixture(scope="session")
+def model(imported):
+    return imported.model
+
+
+@pytest.fixture(scope="session")
+def tokenizer(imported):
+    return imported.tokenizer
+
+
+@pytest.fixture(scope="session")
+def piece_tokenizer():
+    """A vocabulary as the trainer makes it, of 400 pieces."""
+    return train_tokenizer(SENTENCES * 20, size=400)

@@ -1,0 +1,139 @@
+"""Byte-level pieces are those of Hugging Face's GPT-2 tokenizer, and each knows what it covers."""
+
+from __future__ import annotations
+
+import json
+import random
+import unicodedata
+
+import pytest
+
+from transformer.byte_tokenizer import ByteTokenizer, units
+
+# What pieces are cut at, and what is easy to cut wrongly: contractions, kinds of spaces, combining and joined
+# characters, numbers that are no digits, control characters, several bytes.
+PARTS = [
+    "The", "cat", " sat", "it's", "they'LL", "'", "''re", " 's", "'ve", "don't", " ", "  ",
+    "   ", "\n", "\r\n", "\t", " \n ", "\x00", "\x1c", "\x1f", "\x85", "\xa0", "\u2003",
+    "\u3000", "\u200b", "\u2028", "é", "e\u0301", "Größe", "ß", "İ", "ﬁ", "Ⅷ", "½", "²", "٣",
+    "一二", "日本語", "العربية", "हिन्दी", "한국어", "👩‍👩‍👧", "🙂", "🇩🇪", "\U0001d400", "\ufeff",
+    "\ufffd", "\ufdd0", "007", "3.14", "1,000", "...", "?!", "--", "—", "„“", "<", "|",
+    "endoftext", "_", "__a", "a_b", "#", "\\", "$", "€", "Ġ", "Ċ", "ª",
+]
+
+
+def hostile():
+    """1,000 texts of parts and of characters from all of Unicode."""
+    draw = random.Random(7)
+    assigned = [
+        chr(code) for code in range(0x110000)
+        if unicodedata.category(chr(code)) not in ("Cn", "Cs", "Co")
+    ]
+    for number in range(1000):
+        parts = [
+            draw.choice(PARTS if draw.random() < 0.7 else assigned) for _ in range(draw.randrange(1, 25))
+        ]
+        yield ("" if number % 3 else " ").join(parts)
+
+
+@pytest.fixture(scope="module")
+def theirs(gpt2_folder):
+    from transformers import GPT2Tokenizer
+
+    return GPT2Tokenizer.from_pretrained(gpt2_folder)
+
+
+def test_a_thousand_hostile_texts_are_cut_as_by_hugging_face(theirs, tokenizer):
+    for text in hostile():
+        ids = [piece.id for piece in tokenizer.encode(text)]
+        assert ids == theirs(text)["input_ids"], text
+        assert tokenizer.decode(ids) == text
+
+
+def test_spans_cover_the_text_but_for_spaces(tokenizer):
+    for text in hostile():
+        pieces = tokenizer.encode(text)
+        starts = [piece.span[0] for piece in pieces]
+        assert starts == sorted(starts)
+        covered = {at for piece in pieces for at in range(*piece.span)}
+        assert {at for at, character in enumerate(text) if at not in covered} <= {
+            at for at, character in enumerate(text) if character == " "
+        }
+        assert [(piece.id, piece.span) for piece in tokenizer.pieces([piece.id for piece in pieces])] == [
+            (piece.id, piece.span) for piece in pieces
+        ]
+
+
+def test_a_piece_knows_what_it_covers(tokenizer):
+    """Without merges every byte is a piece; those of one character share its span, and a space covers nothing."""
+    pieces = ByteTokenizer({**tokenizer.files, "merges.txt": b""}).encode("A é🙂")
+    assert [piece.span for piece in pieces] == [(0, 1), (2, 2), *[(2, 3)] * 2, *[(3, 4)] * 4]
+    assert [piece.text for piece in pieces[:4]] == ["A", "Ġ", "Ã", "©"]
+
+
+def test_broken_bytes_are_located_too(tokenizer):
+    byte = {text: number for number, text in enumerate(tokenizer.texts)}
+    some = [tokenizer.symbols.end, *(byte[text] for text in "ÃðŁAâĳÿ")]
+    draw = random.Random(2)
+    for _ in range(300):
+        ids = [draw.choice(some) for _ in range(9)]
+        text, pieces = tokenizer.decode(ids), tokenizer.pieces(ids)
+        assert text == tokenizer._bytes(ids).decode("utf-8", errors="replace")
+        covered = {at for piece in pieces if piece.span for at in range(*piece.span)}
+        assert covered == set(range(len(text)))
+        assert [piece.role for piece in pieces] == ["end" if number == 0 else "" for number in ids]
+
+
+def test_what_is_typed_never_becomes_a_symbol(tokenizer):
+    pieces = tokenizer.encode("<|endoftext|>")
+    assert tokenizer.symbols.end not in [piece.id for piece in pieces]
+    assert tokenizer.decode([piece.id for piece in pieces]) == "<|endoftext|>"
+
+
+def test_half_a_surrogate_pair_is_replaced(tokenizer):
+    pieces = tokenizer.encode("a\ud83db")
+    assert tokenizer.decode([piece.id for piece in pieces]) == "a\ufffdb"
+    assert pieces[-1].span == (2, 3)
+
+
+def test_units_are_those_of_the_pattern():
+    text = "it's  3½ a'b 's"
+    assert [text[start:end] for start, end in units(text)] == ["it", "'s", " ", " 3½", " a", "'", "b", " '", "s"]
+
+
+def test_a_long_word_is_cut(tokenizer):
+    text = "the" * 5000
+    assert tokenizer.decode([piece.id for piece in tokenizer.encode(text)]) == text
+
+
+def ids_of(files):
+    return json.loads(files["vocab.json"])
+
+
+def written(ids):
+    return json.dumps(ids).encode()
+
+
+@pytest.mark.parametrize(("change", "message"), [
+    (lambda files: files.pop("merges.txt"), "merges.txt is missing"),
+    (lambda files: files.update({"vocab.json": b"{"}), "vocab.json is no JSON"),
+    (lambda files: files.update({"vocab.json": b"[]"}), "vocab.json is no JSON object"),
+    (lambda files: files.update({"vocab.json": written(ids_of(files) | {"cat": 9000})}), "does not number its"),
+    (lambda files: files.update({"vocab.json": written({
+        {"<|endoftext|>": "<end>"}.get(text, text): number for text, number in ids_of(files).items()
+    })}), r"has no piece <\|endoftext\|>"),
+    (lambda files: files.update({"vocab.json": written({
+        {"A": "AAAAA"}.get(text, text): number for text, number in ids_of(files).items()
+    })}), "has no piece for the byte 0x41"),
+    (lambda files: files.update({
+        "vocab.json": written(ids_of(files) | {"a b": len(ids_of(files))})
+    }), "spells no bytes"),
+    (lambda files: files.update({"merges.txt": b"\xff\xfe"}), "merges.txt is no text in UTF-8"),
+    (lambda files: files.update({"merges.txt": b"#version: 0.2\na b c\n"}), "line 2 of merges.txt is not two pieces"),
+    (lambda files: files.update({"merges.txt": b"q qqq\n"}), "line 1 of merges.txt has the piece 'qqq'"),
+])
+def test_damaged_and_contradicting_files_are_named(tokenizer, change, message):
+    files = dict(tokenizer.files)
+    change(files)
+    with pytest.raises(ValueError, match=message):
+        ByteTokenizer(files)

@@ -1,0 +1,106 @@
+"""A language model goes on by the methods that translations are decoded by."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from transformer.decoding.settings import DecodingSettings
+from transformer.errors import TextError
+from transformer.language_modelling.continuation import continue_text
+from transformer.language_modelling.scoring import score_text
+
+TEXT = "The cat"
+METHODS = [
+    DecodingSettings(method="greedy"), DecodingSettings(method="beam", beam_size=3),
+    DecodingSettings(method="sample", temperature=0.8, top_k=20, top_p=0.9, seed=4),
+]
+
+
+def ids(pieces):
+    return [piece.id for piece in pieces]
+
+
+def test_greedy_is_hugging_faces(huggingface, model, tokenizer):
+    ours = continue_text(model, tokenizer, TEXT, DecodingSettings(), limit=12)
+    read = torch.tensor([[0, *ids(ours.beginning)]])
+    theirs = huggingface.generate(
+        read, attention_mask=torch.ones_like(read), max_new_tokens=12, do_sample=False, pad_token_id=0
+    )
+    assert ids(ours.pieces) == theirs[0, read.shape[1] :].tolist()
+
+
+@pytest.mark.parametrize("settings", METHODS, ids=lambda settings: settings.method)
+def test_its_score_is_that_of_reading_it(model, tokenizer, settings):
+    found = continue_text(model, tokenizer, TEXT, settings, limit=10)
+    read = [0, *ids(found.beginning), *ids(found.pieces)]
+    with torch.inference_mode():
+        log_probs = model(torch.tensor([read[:-1]]))[0].log_softmax(dim=-1)
+    expected = sum(log_probs[at - 1, read[at]].item() for at in range(len(found.beginning) + 1, len(read)))
+    assert found.log_prob == pytest.approx(expected, abs=1e-4)
+    assert found.text.startswith(TEXT)
+    assert ids(continue_text(model, tokenizer, TEXT, settings, limit=10).pieces) == ids(found.pieces)
+
+
+def test_a_wide_beam_finds_the_likeliest_of_all(model, tokenizer):
+    """Two pieces, all pairs of which can be tried, among a few that are not suppressed."""
+    from transformer.decoding.constraints import Constraints
+
+    few = [5, 40, 77, 120, 300]
+    constraints = Constraints(suppressed=frozenset(range(model.config.vocabulary)) - set(few))
+    found = continue_text(
+        model, tokenizer, TEXT, DecodingSettings(method="beam", beam_size=5), limit=2, constraints=constraints
+    )
+    beginning = [0, *ids(found.beginning)]
+    with torch.inference_mode():
+        first = model(torch.tensor([beginning]))[0, -1].log_softmax(dim=-1)
+        scores = {
+            (one, two): (first[one] + model(torch.tensor([[*beginning, one]]))[0, -1].log_softmax(dim=-1)[two]).item()
+            for one in few for two in few
+        }
+    assert tuple(ids(found.pieces)) == max(scores, key=scores.__getitem__)
+
+
+def test_seeds_and_temperature_change_a_sample(model, tokenizer):
+    drawn = {
+        tuple(ids(continue_text(model, tokenizer, TEXT, DecodingSettings(method="sample", seed=seed), limit=8).pieces))
+        for seed in range(5)
+    }
+    assert len(drawn) > 1
+    one = continue_text(model, tokenizer, TEXT, DecodingSettings(method="sample", top_k=1), limit=8)
+    assert ids(one.pieces) == ids(continue_text(model, tokenizer, TEXT, DecodingSettings(), limit=8).pieces)
+
+
+def test_the_beams_tree_has_its_attention(model, tokenizer):
+    found = continue_text(model, tokenizer, TEXT, DecodingSettings(method="beam"), limit=4, capture=True)
+    assert found.tree is not None
+    # The start symbol, the beginning, and a piece more at every step.
+    assert [rows.shape[-1] for rows in found.tree.decoder] == [
+        len(found.beginning) + 1 + step for step in range(len(found.tree.decoder))
+    ]
+    assert all(rows.shape[-1] == 0 for rows in found.tree.cross)
+
+
+def test_it_can_end_a_text(model, tokenizer):
+    from transformer.decoding.constraints import Constraints
+
+    found = continue_text(model, tokenizer, TEXT, DecodingSettings(), constraints=Constraints(prefix=(0,)))
+    assert found.complete
+    assert [piece.role for piece in found.pieces] == ["end"]
+    assert found.text == TEXT
+
+
+def test_an_empty_beginning_is_one(model, tokenizer):
+    found = continue_text(model, tokenizer, "", DecodingSettings(), limit=3)
+    assert found.beginning == ()
+    assert score_text(model, tokenizer, "x").pieces
+    assert 1 <= len(found.pieces) <= 3
+
+
+def test_it_stops_where_its_positions_end(model, tokenizer):
+    found = continue_text(model, tokenizer, "1 " * 31, DecodingSettings(), limit=40)
+    assert len(found.pieces) <= 2
+    with pytest.raises(TextError, match="shorten it"):
+        continue_text(model, tokenizer, "1 " * 32, DecodingSettings())
+    with pytest.raises(ValueError, match="limit must be at least 1"):
+        continue_text(model, tokenizer, TEXT, DecodingSettings(), limit=0)

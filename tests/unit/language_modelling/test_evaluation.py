@@ -1,0 +1,80 @@
+"""Perplexities are those of the texts one by one, and simpler models are counted as they say."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from tests.conftest import SENTENCES
+from transformer.config import LanguageModelConfig
+from transformer.errors import TextError
+from transformer.language_modelling.bigrams import DISCOUNT, Bigrams
+from transformer.language_modelling.checkpoint import load_language_model
+from transformer.language_modelling.evaluation import evaluate, evaluate_baselines, readable
+from transformer.language_modelling.scoring import score_text
+from transformer.model.language_model import build_language_model
+from transformer.model_files import save_model
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory, piece_tokenizer):
+    folder = tmp_path_factory.mktemp("trained")
+    torch.manual_seed(2)
+    config = LanguageModelConfig(
+        vocabulary=piece_tokenizer.size, d_model=16, heads=2, layers=2, d_ff=32, max_positions=40
+    )
+    save_model(folder, config, dict(build_language_model(config).named_parameters()), piece_tokenizer)
+    return load_language_model(folder, "cpu")
+
+
+@pytest.mark.parametrize("loaded", ["trained", "gpt2"])
+def test_many_texts_are_predicted_as_each_alone(request, loaded, trained, gpt2_folder, huggingface):
+    """Also where padding is a piece like others, as in GPT-2."""
+    loaded = trained if loaded == "trained" else load_language_model(gpt2_folder, "cpu")
+    texts = [*readable(loaded, SENTENCES)[0], "A."]
+    scores = [score_text(loaded.model, loaded.tokenizer, text) for text in texts]
+    found = evaluate(loaded, texts)
+    total = sum(score.log_prob for score in scores)
+    assert found.log_prob == pytest.approx(total, abs=1e-3)
+    assert found.pieces == sum(len(score.pieces) for score in scores) and found.texts == len(texts)
+    assert found.per_piece == pytest.approx(math.exp(-total / found.pieces), rel=1e-4)
+    assert found.per_word == pytest.approx(math.exp(-total / sum(len(text.split()) for text in texts)), rel=1e-4)
+    size = sum(len(text.encode()) for text in texts)
+    assert found.bits_per_byte == pytest.approx(-total / math.log(2) / size, rel=1e-4)
+
+
+def test_texts_that_are_too_long_are_told_from_the_others(trained):
+    assert readable(trained, ["one", "x " * 100]) == (["one"], ["x " * 100])
+
+
+@pytest.mark.parametrize("texts", [[], ["  "], ["one", ""]])
+def test_nothing_cannot_be_predicted(trained, texts):
+    with pytest.raises(TextError, match="there is no text to predict"):
+        evaluate(trained, texts)
+
+
+def test_probabilities_of_pairs_are_a_distribution():
+    model = Bigrams([[3, 4, 5], [3, 4, 4, 6], [5]], size=8, start=2)
+    for before in range(8):
+        sums = sum(math.exp(model.log_prob([before, piece]) - model.log_prob([before])) for piece in range(8))
+        assert sums == pytest.approx(1)
+    assert sum(math.exp(model.single([piece])) for piece in range(8)) == pytest.approx(1)
+
+
+def test_a_pair_has_the_probability_of_the_formula():
+    model = Bigrams([[3, 4], [3, 5], [3, 4]], size=8, start=2)
+    # Three times 4 or 5 after 3, two kinds; of 6 pieces and 8 that are added, 4 has 2 + 1.
+    expected = (2 - DISCOUNT + DISCOUNT * 2 * 3 / 14) / 3
+    assert math.exp(model.log_prob([3, 4]) - model.log_prob([3])) == pytest.approx(expected)
+    assert math.exp(model.log_prob([3])) == pytest.approx((3 - DISCOUNT + DISCOUNT * 4 / 14) / 3)
+    # Nothing was seen after 7.
+    assert math.exp(model.log_prob([7, 4]) - model.log_prob([7])) == pytest.approx(3 / 14)
+
+
+def test_pairs_predict_better_than_single_pieces_what_they_were_counted_in(trained):
+    single, pairs = evaluate_baselines(trained, SENTENCES, SENTENCES)
+    assert np.isfinite(single.log_prob) and pairs.per_piece < single.per_piece / 3
+    assert single.pieces == pairs.pieces

@@ -1,0 +1,96 @@
+"""A GPT-2 folder is read within limits, or refused in one line that says why."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from transformer.errors import CheckpointError
+from transformer.interop.files import Folder
+from transformer.interop.gpt2 import read_gpt2
+
+
+@pytest.fixture
+def folder(gpt2_folder, huggingface, tmp_path):
+    copy = tmp_path / "copy"
+    shutil.copytree(gpt2_folder, copy)
+    return copy
+
+
+def configured(folder, **values):
+    path = folder / "config.json"
+    settings = json.loads(path.read_text()) | values
+    path.write_text(json.dumps(settings))
+
+
+def reweighted(folder, change):
+    weights = load_file(folder / "model.safetensors")
+    save_file(change(weights), folder / "model.safetensors", {"format": "pt"})
+
+
+def test_old_files_without_the_prefix_and_with_masks_are_the_same_model(folder, imported):
+    def old(weights):
+        weights = {name.removeprefix("transformer."): weight for name, weight in weights.items()}
+        return weights | {"h.0.attn.bias": torch.ones(1, 1, 64, 64, dtype=torch.bool).tril()}
+
+    reweighted(folder, old)
+    model = read_gpt2(Folder(folder)).model
+    for (name, one), (_, other) in zip(
+        model.named_parameters(), imported.model.named_parameters(), strict=True
+    ):
+        assert torch.equal(one, other), name
+
+
+def test_it_is_ready_for_inference(imported):
+    assert not imported.model.training
+    assert imported.model.generator.weight is imported.model.embedding.weight
+    assert imported.model.config.max_positions == 64
+
+
+WRONG = {
+    "no config": (lambda folder: (folder / "config.json").unlink(), "config.json is missing"),
+    "no weights": (lambda folder: (folder / "model.safetensors").unlink(), "model.safetensors is missing"),
+    "no vocabulary": (lambda folder: (folder / "vocab.json").unlink(), "vocab.json is missing"),
+    "no merges": (lambda folder: (folder / "merges.txt").unlink(), "merges.txt is missing"),
+    "half the weights": (
+        lambda folder: (folder / "model.safetensors").write_bytes((folder / "model.safetensors").read_bytes()[:5000]),
+        "damaged or half there",
+    ),
+    "merges of zeros": (lambda folder: (folder / "merges.txt").write_bytes(b"\0" * 9), "is not two pieces"),
+    "a Marian model": (lambda folder: configured(folder, model_type="marian"), "is no GPT-2 model"),
+    "too many pieces": (lambda folder: configured(folder, vocab_size=421), "vocab_size in config.json says 421"),
+    "another width": (lambda folder: configured(folder, n_embd=32), "embedding.weight should be"),
+    "another depth": (lambda folder: configured(folder, n_layer=4), "the weights have no h.3.ln_1.weight"),
+    "a layer too many": (lambda folder: configured(folder, n_layer=2), "a tensor that no GPT-2 model has, h.2"),
+    "heads": (lambda folder: configured(folder, n_head=5), "24 is no multiple of 5"),
+    "all memory": (lambda folder: configured(folder, n_embd=10**9), "n_embd in config.json must be a whole number"),
+    "a text for a number": (lambda folder: configured(folder, n_layer="3"), "n_layer in config.json must be"),
+    "another end": (lambda folder: configured(folder, eos_token_id=7), "eos_token_id in config.json is 7"),
+    "another epsilon": (lambda folder: configured(folder, layer_norm_epsilon=0.1), "layer_norm_epsilon"),
+    "other scores": (lambda folder: configured(folder, scale_attn_weights=False), "scale_attn_weights"),
+    "another activation": (lambda folder: configured(folder, activation_function="mish"), "its activation is 'mish'"),
+    "an output of its own": (
+        lambda folder: reweighted(folder, lambda weights: weights | {
+            "lm_head.weight": weights["transformer.wte.weight"] + 1
+        }), "lm_head.weight and wte.weight differ",
+    ),
+    "no number": (
+        lambda folder: reweighted(folder, lambda weights: weights | {
+            "transformer.ln_f.bias": torch.full((24,), float("nan"))
+        }), "is not finite everywhere",
+    ),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_damaged_and_contradicting_folders_are_refused_in_one_line(folder, wrong):
+    change, message = WRONG[wrong]
+    change(folder)
+    with pytest.raises(CheckpointError) as error:
+        read_gpt2(Folder(folder))
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)

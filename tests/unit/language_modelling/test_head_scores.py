@@ -1,0 +1,78 @@
+"""Heads that copy are found by their published scores."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from transformer.config import LanguageModelConfig
+from transformer.language_modelling.head_scores import head_scores, scores_of
+from transformer.model.language_model import build_language_model
+
+
+def looking(back, length=5):
+    """One head that puts all its attention on the position so far back, or on itself if there is none."""
+    size = 2 * length + 1
+    weights = np.zeros((1, 1, 1, size, size))
+    at = np.arange(size)
+    weights[..., at, np.where(at < back, at, at - back)] = 1
+    return weights
+
+
+@pytest.mark.parametrize(("name", "back"), [("previous", 1), ("induction", 4), ("duplicate", 5)])
+def test_a_head_that_does_one_thing_has_its_score(name, back):
+    scores = scores_of(looking(back), 5)
+    found = {each: getattr(scores, each)[0, 0] for each in ("previous", "induction", "duplicate")}
+    assert found.pop(name) == 1
+    assert set(found.values()) == {0}
+
+
+def small(**values):
+    torch.manual_seed(0)
+    return build_language_model(LanguageModelConfig(
+        **{"vocabulary": 60, "d_model": 64, "heads": 1, "layers": 1, "d_ff": 8, "max_positions": 32} | values
+    )).eval()
+
+
+def test_even_attention_has_the_score_of_chance():
+    model = small(heads=4, layers=2)
+    with torch.no_grad():
+        for layer in model.layers:
+            layer.self_attention.in_projection.weight.zero_()
+    scores = head_scores(model, patterns=2, length=10)
+    assert scores.previous.shape == (2, 4)
+    np.testing.assert_allclose(scores.previous, np.mean([1 / (query + 1) for query in range(1, 21)]), atol=1e-6)
+    np.testing.assert_allclose(scores.induction, np.mean([1 / (query + 1) for query in range(11, 21)]), atol=1e-6)
+
+
+def test_a_head_that_reads_positions_alone_is_a_previous_piece_head():
+    """Position p is the p-th unit vector, a key is its position, and a query the one before its own."""
+    model = small(positions="learned", norm="post")
+    attention = model.layers[0].self_attention
+    with torch.no_grad():
+        model.embedding.weight.zero_()
+        model.positions.table.copy_(torch.eye(32, 64))
+        attention.in_projection.weight.zero_()
+        attention.in_projection.weight[:64] = 400 * torch.eye(64).roll(-1, dims=0)
+        attention.in_projection.weight[64:128] = torch.eye(64)
+    scores = head_scores(model, patterns=3, length=12)
+    assert scores.previous[0, 0] == pytest.approx(1, abs=1e-6)
+    assert scores.induction[0, 0] == pytest.approx(0, abs=1e-6)
+
+
+def test_a_seed_gives_the_same_patterns():
+    model = small()
+    one, other = (head_scores(model, length=8, seed=seed) for seed in (1, 1))
+    assert (one.induction == other.induction).all()
+    assert (head_scores(model, length=8, seed=2).induction != one.induction).any()
+
+
+def test_a_vocabulary_too_small_for_a_pattern_is_refused():
+    with pytest.raises(ValueError, match="25 different pieces"):
+        head_scores(small(vocabulary=20))
+
+
+def test_compressed_keys_have_no_scores():
+    with pytest.raises(ValueError, match="compresses several to one"):
+        head_scores(small(attention="compressed"))

@@ -1,0 +1,131 @@
+"""The decoder-only model computes what Hugging Face's does, at once and piece by piece."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from tests.unit.language_modelling.conftest import random_weights
+from transformer.config import LanguageModelConfig
+from transformer.model.language_model import LanguageModel, build_language_model
+from transformer.model.recorder import Recorder
+from transformer.sinusoids import sinusoids
+
+
+def attention(record):
+    return torch.stack(record.tensors["decoder.weights"])
+
+
+def pieces(vocabulary, *, rows=3, length=17):
+    return torch.randint(vocabulary, (rows, length), generator=torch.Generator().manual_seed(5))
+
+
+def small(**choices):
+    torch.manual_seed(6)
+    return build_language_model(LanguageModelConfig(
+        **{"vocabulary": 40, "d_model": 16, "heads": 2, "layers": 2, "d_ff": 20, "max_positions": 32} | choices
+    )).eval()
+
+
+def assert_equal_to(theirs, model):
+    """Logits and all attentions within 1e-5, in one pass and through the cache."""
+    ids = pieces(model.config.vocabulary)
+    with torch.inference_mode():
+        expected = theirs(ids, output_attentions=True)
+        maps = torch.stack(expected.attentions)
+        record = Recorder(details=False)
+        torch.testing.assert_close(model(ids, record=record), expected.logits, atol=1e-5, rtol=0)
+        torch.testing.assert_close(attention(record), maps, atol=1e-5, rtol=0)
+        torch.testing.assert_close(model(ids), expected.logits, atol=1e-5, rtol=0)
+
+        cache, last = model.start_cache(ids[:, :5]), ids[:, 4:5]
+        for at in range(4, ids.shape[1]):
+            record = Recorder(details=False)
+            hidden, cache = model.decode_step(last, cache, record=record)
+            torch.testing.assert_close(model.generator(hidden)[:, 0], expected.logits[:, at], atol=1e-5, rtol=0)
+            row = maps[:, :, :, at : at + 1, : at + 1]
+            torch.testing.assert_close(attention(record), row, atol=1e-5, rtol=0)
+            last = ids[:, at + 1 : at + 2]
+        assert cache.length == ids.shape[1]
+
+
+def test_is_gpt2(huggingface, model):
+    assert_equal_to(huggingface, model)
+
+
+def test_with_post_norm_it_is_the_first_gpt():
+    from transformers import OpenAIGPTConfig, OpenAIGPTLMHeadModel
+
+    theirs = random_weights(OpenAIGPTLMHeadModel(OpenAIGPTConfig(
+        vocab_size=40, n_positions=32, n_embd=16, n_layer=2, n_head=2, attn_implementation="eager"
+    )))
+    model = small(norm="post", d_ff=64)
+    names = {
+        "embedding.weight": "tokens_embed.weight", "positions.table": "positions_embed.weight",
+        "self_attention.in_projection": "attn.c_attn", "self_attention.out_projection": "attn.c_proj",
+        "feed_forward.expand": "mlp.c_fc", "feed_forward.contract": "mlp.c_proj",
+        "self_attention_residual.norm": "ln_1", "feed_forward_residual.norm": "ln_2", "layers": "h",
+    }
+    found = theirs.transformer.state_dict()
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            their = name
+            for one, other in names.items():
+                their = their.replace(one, other)
+            matrix = found[their]
+            parameter.copy_(matrix.T if "c_" in their and matrix.ndim == 2 else matrix)
+    assert_equal_to(theirs, model)
+
+
+def test_sinusoidal_positions_are_learned_ones_with_the_waves_in_the_table():
+    waves, learned = small(positions="sinusoidal"), small()
+    learned.load_state_dict({
+        **waves.state_dict(), "positions.table": torch.from_numpy(sinusoids(32, 16)).float()
+    })
+    ids = pieces(40)
+    torch.testing.assert_close(waves(ids), learned(ids))
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+@pytest.mark.parametrize("positions", ["learned", "sinusoidal"])
+def test_no_piece_sees_a_later_one(norm, positions):
+    model, ids = small(norm=norm, positions=positions), pieces(40)
+    changed = ids.clone()
+    changed[:, 9] = (changed[:, 9] + 1) % 40
+    before, after = model(ids), model(changed)
+    assert torch.equal(before[:, :9], after[:, :9])
+    assert (before[:, 9] != after[:, 9]).any()
+
+
+def test_one_matrix_is_embedding_and_output():
+    model = LanguageModel(LanguageModelConfig(vocabulary=12, d_model=8, heads=2, layers=1, d_ff=8))
+    assert model.generator.weight is model.embedding.weight
+    assert not [name for name, _ in model.named_parameters() if "generator" in name]
+
+
+def test_it_learns():
+    model = small(dropout=0.0).train()
+    ids = pieces(40, rows=4)
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+
+    def loss():
+        return torch.nn.functional.cross_entropy(model(ids[:, :-1]).flatten(0, 1), ids[:, 1:].flatten())
+
+    first = loss().item()
+    for _ in range(60):
+        optimizer.zero_grad()
+        loss().backward()
+        optimizer.step()
+    assert loss().item() < first / 4
+
+
+@pytest.mark.parametrize(("values", "message"), [
+    ({"layers": 0}, "layers must be a whole number of at least 1"),
+    ({"heads": 3}, "16 is no multiple of 3"),
+    ({"activation": "tanh"}, "activation must be one of relu, gelu, gelu_tanh, silu"),
+    ({"norm": "both"}, "norm must be one of pre, post"),
+    ({"dropout": 1}, "dropout must be at least 0 and below 1"),
+])
+def test_configurations_out_of_range_are_refused(values, message):
+    with pytest.raises(ValueError, match=message):
+        small(**values)

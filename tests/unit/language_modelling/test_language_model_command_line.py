@@ -1,0 +1,84 @@
+"""What a language model says in a terminal."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from transformer.decoding.settings import DecodingSettings
+from transformer.language_modelling.__main__ import main
+from transformer.language_modelling.checkpoint import load_language_model
+from transformer.language_modelling.continuation import continue_text
+from transformer.language_modelling.head_scores import head_scores
+
+
+@pytest.fixture
+def folder(gpt2_folder, huggingface):
+    return gpt2_folder
+
+
+@pytest.mark.parametrize("name", ["continue", "score", "evaluate", "heads"])
+def test_help(run_main, name):
+    done = run_main(main, name, "--help")
+    assert done.returncode == 0 and "--model" in done.stdout
+
+
+def test_writes_on_from_each_line(run_main, folder, tmp_path):
+    file = tmp_path / "beginnings.txt"
+    file.write_text("The cat\nI have\n", encoding="utf-8")
+    loaded = load_language_model(folder, "cpu")
+    settings = DecodingSettings(method="sample", seed=3, temperature=0.8)
+    expected = [
+        continue_text(loaded.model, loaded.tokenizer, text, settings, limit=5) for text in ("The cat", "I have")
+    ]
+    done = run_main(
+        main, "continue", "--model", folder, "--device", "cpu", "--file", file, "--method", "sample", "--seed", 3,
+        "--temperature", 0.8, "--limit", 5,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "".join(f"{found.text}{'' if found.complete else ' …'}\n" for found in expected)
+
+
+def test_scores_piece_by_piece(run_main, folder):
+    done = run_main(main, "score", "The cat sat.", "--model", folder, "--device", "cpu")
+    assert done.returncode == 0, done.stderr
+    text, sums, *pieces = done.stdout.splitlines()
+    assert text == "The cat sat." and "bits per byte" in sums
+    total = float(sums.split()[1].rstrip(","))
+    assert total == pytest.approx(sum(float(line.split()[0]) for line in pieces), abs=0.05)
+
+
+def test_predicts_held_out_texts(run_main, folder, tmp_path):
+    data, training = tmp_path / "data.tsv", tmp_path / "training.tsv"
+    data.write_text("The cat.\tDie Katze.\nThe cat.\tEine Katze.\n" + "a b c " * 40 + "\tx\n", encoding="utf-8")
+    training.write_text("The dog.\tDer Hund.\nThe cat.\tDie Katze.\n", encoding="utf-8")
+    done = run_main(main, "evaluate", "--data", data, "--baseline", training, "--model", folder, "--device", "cpu")
+    assert done.returncode == 0, done.stderr
+    left_out, *rows = done.stdout.splitlines()
+    assert left_out.endswith("1 texts")
+    assert [row.split(":")[0] for row in rows] == ["this model", "single pieces", "pairs"]
+    assert all("(1 texts" in row for row in rows)
+
+
+def test_names_heads_only_above_the_threshold(run_main, folder, tmp_path):
+    output = tmp_path / "heads.json"
+    done = run_main(main, "heads", "--model", folder, "--device", "cpu", "--output", output)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("too little for the name") == 9, "random weights have no such head"
+    written = json.loads(output.read_text())
+    loaded = load_language_model(folder, "cpu")
+    assert written["model"] == loaded.version and written["induction"]["named"] == []
+    scores = head_scores(loaded.model).induction
+    np.testing.assert_allclose(written["induction"]["scores"], scores, atol=1e-4)
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    (("score", ""), "There is no text"), (("continue", "x", "--limit", 0), "limit must be at least 1"),
+    (("continue", "--file", "nowhere.txt"), "there is no file nowhere.txt"),
+    (("continue", "x", "--method", "sample", "--temperature", 0), "temperature"),
+])
+def test_errors_are_one_line(run_main, folder, arguments, message):
+    done = run_main(main, *arguments, "--model", folder, "--device", "cpu")
+    assert done.returncode == 1 and message in done.stderr and done.stderr.count("\n") == 1

@@ -1,0 +1,126 @@
+"""The folder of a language model is read whole, or refused in one line that says why."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+
+import pytest
+import torch
+
+from tests.conftest import SENTENCES
+from transformer.config import LanguageModelConfig
+from transformer.decoding.settings import DecodingSettings
+from transformer.errors import CheckpointError
+from transformer.language_modelling.checkpoint import load_language_model
+from transformer.language_modelling.continuation import continue_text
+from transformer.language_modelling.head_scores import head_scores
+from transformer.language_modelling.scoring import score_text
+from transformer.model.language_model import build_language_model
+from transformer.model_files import save_model
+
+SIZES = {"d_model": 16, "heads": 2, "layers": 2, "d_ff": 32, "max_positions": 64}
+
+
+@pytest.fixture(params=["learned", "sinusoidal"])
+def config(request, tokenizer):
+    return LanguageModelConfig(vocabulary=tokenizer.size, positions=request.param, **SIZES)
+
+
+@pytest.fixture
+def tokenizer(piece_tokenizer):
+    return piece_tokenizer
+
+
+@pytest.fixture
+def trained(config, tokenizer, tmp_path):
+    """A folder, and the model that it was written from."""
+    torch.manual_seed(1)
+    model = build_language_model(config).eval()
+    save_model(tmp_path, config, dict(model.named_parameters()), tokenizer)
+    return tmp_path, model
+
+
+def test_loads_what_was_saved_in_half_precision(trained, config, tokenizer):
+    folder, model = trained
+    loaded = load_language_model(folder, "cpu")
+    assert loaded.model.config == config and loaded.tokenizer.fingerprint == tokenizer.fingerprint
+    assert not loaded.model.training and loaded.card == loaded.curve == "" and loaded.device == "cpu"
+    assert loaded.parameters == sum(parameter.numel() for parameter in model.parameters())
+    for (name, ours), theirs in zip(model.named_parameters(), loaded.model.parameters(), strict=True):
+        assert torch.equal(ours.half().float(), theirs), name
+
+
+def test_it_scores_continues_and_is_measured(trained):
+    """All that a language model is for takes pieces of sentencepiece, too."""
+    loaded = load_language_model(trained[0], "cpu")
+    text = SENTENCES[0]
+    score = score_text(loaded.model, loaded.tokenizer, text)
+    assert not any(piece.special for piece in score.pieces) and math.isfinite(score.log_prob)
+    found = continue_text(loaded.model, loaded.tokenizer, text, DecodingSettings(), limit=5)
+    assert found.text.startswith(text) and found.beginning == score.pieces
+    assert head_scores(loaded.model).induction.shape == (2, 2)
+
+
+def test_a_version_is_that_of_the_weights(trained, config, tokenizer):
+    folder, model = trained
+    before = load_language_model(folder, "cpu").version
+    assert load_language_model(folder, "cpu").version == before
+    weights = {name: parameter + 1 for name, parameter in model.named_parameters()}
+    save_model(folder, config, weights, tokenizer)
+    assert load_language_model(folder, "cpu").version != before
+
+
+def test_a_gpt2_folder_is_one(gpt2_folder, imported):
+    loaded = load_language_model(gpt2_folder, "cpu")
+    assert loaded.tokenizer.fingerprint == imported.tokenizer.fingerprint
+    read = torch.tensor([[0, 5, 6]])
+    with torch.inference_mode():
+        torch.testing.assert_close(loaded.model(read), imported.model(read))
+
+
+def configured(folder, **values):
+    path = folder / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | values))
+
+
+@pytest.mark.parametrize(("change", "message"), [
+    (lambda folder: (folder / "config.json").unlink(), "config.json is missing"),
+    (lambda folder: (folder / "tokenizer.model").unlink(), "tokenizer.model is missing"),
+    (lambda folder: (folder / "model.safetensors").unlink(), "model.safetensors is missing"),
+    (lambda folder: (folder / "model.safetensors").write_bytes(b"\0" * 40), "model.safetensors is damaged"),
+    (lambda folder: (folder / "tokenizer.model").write_bytes(b"\0" * 40), "is not the one that the weights"),
+    (lambda folder: (folder / "config.json").write_text("{"), "config.json cannot be used"),
+    (lambda folder: (folder / "config.json").write_text("[" * 100_000), "config.json cannot be used"),
+    (lambda folder: (folder / "config.json").write_text("[]"), "is a JSON object, not list"),
+    (lambda folder: configured(folder, layers=10**9), "do not fit config.json"),
+    (lambda folder: configured(folder, d_model=2**30, heads=1), "do not fit config.json"),
+    (lambda folder: configured(folder, heads=4), "were altered after they were saved"),
+    (lambda folder: configured(folder, temperature=1), "unknown field in the configuration: temperature"),
+    (lambda folder: configured(folder, model_type="bert"), "is no GPT-2 model"),
+    (lambda folder: (folder / "learning_curve.csv").write_text("x"), "learning_curve.csv is damaged"),
+])
+def test_what_cannot_be_used_is_one_line(trained, change, message):
+    folder = trained[0]
+    change(folder)
+    with pytest.raises(CheckpointError, match=message) as raised:
+        load_language_model(folder, "cpu")
+    assert "\n" not in str(raised.value)
+
+
+def test_weights_that_are_not_finite_are_refused(trained, config, tokenizer):
+    folder, model = trained
+    weights = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
+    weights["norm.weight"][3] = math.nan
+    save_model(folder, config, weights, tokenizer)
+    with pytest.raises(CheckpointError, match="are not all finite numbers"):
+        load_language_model(folder, "cpu")
+
+
+def test_a_vocabulary_of_another_size_is_refused(trained, config, tokenizer):
+    folder, model = trained
+    smaller = dataclasses.replace(config, vocabulary=tokenizer.size - 1)
+    save_model(folder, smaller, dict(build_language_model(smaller).named_parameters()), tokenizer)
+    with pytest.raises(CheckpointError, match="pieces, and config.json says"):
+        load_language_model(folder, "cpu")

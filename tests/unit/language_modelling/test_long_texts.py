@@ -1,0 +1,200 @@
+"""Attention for long texts: local, and memory-compressed, beside full attention."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from transformer.config import LanguageModelConfig
+from transformer.errors import TextError
+from transformer.language_modelling.attention_map import attention_weights, map_of_text, may_look
+from transformer.model.attention import scaled_dot_product_attention
+from transformer.model.blocks import Blocks
+from transformer.model.compression import Compression
+from transformer.model.kv_cache import KeysAndValues
+from transformer.model.language_model import build_language_model
+from transformer.model.masks import compressed_mask, local_mask
+from transformer.model.recorder import Recorder
+
+LENGTH = 14
+KINDS = [{"attention": "full"}, {"attention": "local", "block": 4}, {"attention": "compressed", "stride": 3}]
+
+
+def small(**choices):
+    torch.manual_seed(6)
+    return build_language_model(LanguageModelConfig(
+        vocabulary=40, d_model=16, heads=2, layers=2, d_ff=20, max_positions=32, dropout=0.0, **choices
+    )).eval()
+
+
+def pieces():
+    return torch.randint(40, (3, LENGTH), generator=torch.Generator().manual_seed(5))
+
+
+def kinds(function):
+    return pytest.mark.parametrize("choices", KINDS, ids=lambda choices: choices["attention"])(function)
+
+
+@kinds
+def test_no_piece_sees_a_later_one(choices):
+    model, ids = small(**choices), pieces()
+    for at in range(LENGTH):
+        changed = ids.clone()
+        changed[:, at] = (changed[:, at] + 1) % 40
+        torch.testing.assert_close(model(changed)[:, :at], model(ids)[:, :at], atol=1e-6, rtol=0)
+        assert (model(changed)[:, at] != model(ids)[:, at]).any()
+
+
+@kinds
+def test_piece_by_piece_it_is_the_same(choices):
+    model, ids = small(**choices), pieces()
+    with torch.inference_mode():
+        expected, cache = model(ids), model.start_cache(ids[:, :1])
+        for at in range(LENGTH):
+            hidden, cache = model.decode_step(ids[:, at : at + 1], cache)
+            torch.testing.assert_close(model.generator(hidden)[:, 0], expected[:, at], atol=1e-5, rtol=0)
+
+
+@kinds
+def test_recorded_and_fused_passes_agree_and_gradients_are_finite(choices):
+    model, ids = small(**choices), pieces()
+    fused, recorded = model(ids), model(ids, record=Recorder(details=False))
+    torch.testing.assert_close(fused, recorded, atol=1e-5, rtol=0)
+    for logits in (fused, recorded):
+        model.zero_grad()
+        logits.square().mean().backward()
+        assert all(parameter.grad.isfinite().all() for parameter in model.parameters())
+
+
+@pytest.mark.parametrize("block", [LENGTH, 100])
+def test_local_attention_with_a_block_as_long_as_the_text_is_full(block):
+    full, local = small(), small(attention="local", block=block)
+    local.load_state_dict(full.state_dict())
+    assert torch.equal(local(pieces()), full(pieces()))
+
+
+def test_local_attention_in_blocks_is_a_full_product_with_the_mask():
+    """What is computed block by block is what scaled dot-product attention computes with everything else masked."""
+    generator = torch.Generator().manual_seed(2)
+    query, key, value = torch.randn(3, 2, 3, LENGTH, 5, generator=generator)
+    expected = scaled_dot_product_attention(query, key, value, local_mask(LENGTH, 4))
+    blocks = Blocks(4, 0, LENGTH)
+    memory = blocks.split_memory(KeysAndValues(key, value))
+    found = scaled_dot_product_attention(
+        blocks.split_queries(query), memory.keys, memory.values, blocks.allowed(query.device)
+    )
+    assert found.weights.shape == (2 * 4, 3, 4, 4)
+    torch.testing.assert_close(blocks.whole_map(found.weights), expected.weights)
+    joined = blocks.join(found.output.transpose(1, 2).flatten(2))
+    torch.testing.assert_close(joined, expected.output.transpose(1, 2).flatten(2))
+
+
+@kinds
+@pytest.mark.parametrize("cuts", [(3, 9), (4, 8), (1, 6), (2, 3), (5, 13)])
+def test_several_pieces_at_a_time_are_the_same(choices, cuts):
+    """Whether what is new begins with a block, ends with it, or crosses several."""
+    model, ids = small(**choices), pieces()
+    with torch.inference_mode():
+        expected, cache, before = model(ids), model.start_cache(ids[:, :1]), 0
+        for after in (*cuts, LENGTH):
+            hidden, cache = model.decode_step(ids[:, before:after], cache)
+            torch.testing.assert_close(model.generator(hidden), expected[:, before:after], atol=1e-5, rtol=0)
+            before = after
+
+
+@kinds
+def test_what_is_masked_has_no_weight(choices):
+    model = small(**choices)
+    weights, allowed = attention_weights(model, pieces()), may_look(model.config, LENGTH)
+    assert weights.shape[-2:] == allowed.shape
+    assert (weights[..., ~allowed] == 0).all()
+    assert (weights[..., allowed] > 0).all()
+
+
+def test_local_attention_stays_in_its_block():
+    model, ids = small(attention="local", block=4), pieces()
+    weights = attention_weights(model, ids)
+    outside = ~local_mask(LENGTH, 4)
+    assert (weights[..., outside] == 0).all()
+    torch.testing.assert_close(weights.sum(dim=-1), torch.ones(2, 3, 2, LENGTH))
+    changed = ids.clone()
+    changed[:, 3] = (changed[:, 3] + 1) % 40
+    assert torch.equal(model(changed)[:, 4:], model(ids)[:, 4:])
+
+
+def test_compressed_attention_of_single_pieces_with_the_identity_is_full():
+    full, compressed = small(), small(attention="compressed", stride=1)
+    compressed.load_state_dict(full.state_dict(), strict=False)
+    with torch.no_grad():
+        for layer in compressed.layers:
+            for convolution in (layer.compression.keys, layer.compression.values):
+                convolution.weight.copy_(torch.eye(8).repeat(2, 1)[..., None])
+                convolution.bias.zero_()
+    torch.testing.assert_close(compressed(pieces()), full(pieces()), atol=1e-5, rtol=0)
+    found, expected = (attention_weights(model, pieces()) for model in (compressed, full))
+    torch.testing.assert_close(found, expected, atol=1e-6, rtol=0)
+
+
+@pytest.mark.parametrize("length", range(1, 8))
+def test_a_compressed_map_has_a_column_for_three_pieces(length):
+    weights = attention_weights(small(attention="compressed"), pieces()[:, :length])
+    columns = -(-length // 3)
+    assert weights.shape == (2, 3, 2, length, columns)
+    for query in range(length):
+        complete = (query + 1) // 3
+        assert (weights[..., query, complete:] == 0).all()
+        torch.testing.assert_close(weights[..., query, :].sum(dim=-1), torch.full((2, 3, 2), float(complete > 0)))
+
+
+def test_masks():
+    assert compressed_mask(5, 3).int().tolist() == [[0, 0], [0, 0], [1, 0], [1, 0], [1, 0]]
+    assert local_mask(4, 2).int().tolist() == [[1, 0, 0, 0], [1, 1, 0, 0], [0, 0, 1, 0], [0, 0, 1, 1]]
+
+
+def test_compression_is_the_sum_that_the_paper_says():
+    """Each compressed key is a weighted sum of the keys of its three positions, head by head."""
+    torch.manual_seed(1)
+    compression = Compression(8, 2, 3)
+    keys, values = torch.randn(2, 2, 2, 7, 4)
+    shortened = compression(KeysAndValues(keys, values))
+    parts = (compression.keys, keys, shortened.keys), (compression.values, values, shortened.values)
+    for convolution, x, found in parts:
+        weight, bias = convolution.weight.unflatten(0, (2, 4)), convolution.bias.unflatten(0, (2, 4))
+        assert found.shape == (2, 2, 3, 4)
+        for column in range(3):
+            expected = bias + sum(
+                torch.einsum("hok,bhk->bho", weight[..., at], x[:, :, 3 * column + at])
+                for at in range(3) if 3 * column + at < 7
+            )
+            torch.testing.assert_close(found[:, :, column], expected)
+
+
+@pytest.mark.parametrize(("choices", "message"), [
+    ({"attention": "sparse"}, "attention must be one of full, local, compressed"),
+    ({"stride": 0}, "stride must be a whole number of at least 1"),
+    ({"block": 1.5}, "block must be a whole number of at least 1"),
+])
+def test_choices_out_of_range_are_refused(choices, message):
+    with pytest.raises(ValueError, match=message):
+        small(**choices)
+
+
+@kinds
+def test_a_map_of_a_text_names_what_its_columns_hold(choices, piece_tokenizer):
+    model = build_language_model(LanguageModelConfig(
+        vocabulary=piece_tokenizer.size, d_model=16, heads=2, layers=2, d_ff=20, max_positions=32, dropout=0.0,
+        **choices
+    )).eval()
+    text = "The dog sleeps."
+    found = map_of_text(model, piece_tokenizer, text, most=30)
+    length = len(found.pieces)
+    assert found.pieces[0].role == "start" and found.pieces[1:] == piece_tokenizer.encode(text, end=False)
+    step = 3 if choices["attention"] == "compressed" else 1
+    assert found.weights.shape == (2, 2, length, -(-length // step))
+    assert found.allowed.shape == found.weights.shape[2:]
+    assert [row for held in found.columns for row in held] == list(range(length))
+    assert {len(held) for held in found.columns[:-1]} == {step}
+    assert (found.weights[..., ~found.allowed] == 0).all()
+    for refused, message in (("", "no text"), ("  ", "no text"), (text * 9, "a map has room for 30: shorten it")):
+        with pytest.raises(TextError, match=message):
+            map_of_text(model, piece_tokenizer, refused, most=30)

@@ -1,0 +1,68 @@
+"""The language model that ships: what its card says of it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from transformer.decoding.settings import DecodingSettings
+from transformer.language_modelling.checkpoint import load_language_model
+from transformer.language_modelling.continuation import continue_text
+from transformer.language_modelling.head_scores import THRESHOLD, copying_heads, head_scores
+from transformer.language_modelling.scoring import score_text
+from transformer.paths import LANGUAGE_MODEL
+
+BEGINNINGS = (
+    "The cat", "I have never", "When I was a child,", "She opened the door and", "Tom and Mary", "Do you know",
+    "The city of London", "If it rains tomorrow,", "My favourite", "In 1998,",
+)
+# Nats, of whole texts.
+LOG_PROBS = {
+    "The cat sits on the mat.": -26.253, "The mat sits on the cat.": -33.401, "Did you see him yesterday?": -18.0,
+}
+
+
+@pytest.fixture(scope="module")
+def shipped():
+    return load_language_model(device="cpu")
+
+
+@pytest.mark.parametrize("beginning", BEGINNINGS)
+def test_it_writes_what_its_card_says(shipped, beginning):
+    greedy = continue_text(shipped.model, shipped.tokenizer, beginning, DecodingSettings(), limit=40)
+    assert f"| {greedy.text}{'' if greedy.complete else ' …'} |" in shipped.card
+
+
+@pytest.mark.parametrize("text", LOG_PROBS)
+def test_texts_have_the_probability_that_they_had(shipped, text):
+    assert score_text(shipped.model, shipped.tokenizer, text).log_prob == pytest.approx(LOG_PROBS[text], abs=0.05)
+
+
+def test_it_is_small_and_says_how_many_parameters_it_has(shipped):
+    assert sum(file.stat().st_size for file in LANGUAGE_MODEL.iterdir()) < 16e6
+    assert f"{shipped.parameters:,} parameters" in shipped.card
+    assert shipped.curve.count("\n") > 40
+
+
+def test_its_heads_are_those_that_are_recorded(shipped):
+    recorded = json.loads((LANGUAGE_MODEL / "heads.json").read_text(encoding="utf-8"))
+    assert recorded["model"] == shipped.version and recorded["threshold"] == THRESHOLD
+    scores = head_scores(shipped.model)
+    named = {(layer, head) for kind in ("previous", "induction", "duplicate")
+             for layer, head, _ in recorded[kind]["named"]}
+    assert named == {(layer + 1, head + 1) for layer, head in copying_heads(scores)}
+    for kind in ("previous", "induction", "duplicate"):
+        for layer, head, score in recorded[kind]["named"]:
+            assert getattr(scores, kind)[layer - 1, head - 1] == pytest.approx(score, abs=0.01)
+            assert f"layer {layer}, head {head}: {score:.2f}" in shipped.card
+
+
+def test_it_repeats_a_text_that_it_has_read(shipped):
+    """The second time, every piece but the first is likelier: somewhere in it there is what looks back."""
+    text = "The zebra bought seven purple umbrellas near Lisbon."
+    once = score_text(shipped.model, shipped.tokenizer, text)
+    twice = score_text(shipped.model, shipped.tokenizer, f"{text} {text}")
+    assert len(twice.pieces) == 2 * len(once.pieces)
+    again = twice.log_probs[len(once.pieces) :]
+    assert again.sum() > once.log_prob / 2

@@ -1,0 +1,124 @@
+"""A trace of a language model holds what the model computes, and says that it has one kind of attention."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from pages.ui.components.attention_browser import browser_payload
+from pages.ui.components.html_export import export_parts
+from pages.ui.components.wire import unframe, unpack
+from pages.ui.params.attention import AttentionParams
+from transformer.analysis.heads.metrics import head_metrics
+from transformer.analysis.view import view_of
+from transformer.config import LanguageModelConfig
+from transformer.decoding.settings import METHODS, DecodingSettings
+from transformer.errors import TextError
+from transformer.language_modelling.checkpoint import load_language_model
+from transformer.language_modelling.continuation import continue_text
+from transformer.language_modelling.tracing import check_length, trace_continuation, trace_text
+from transformer.model.language_model import build_language_model
+from transformer.model.recorder import Recorder
+from transformer.model_files import save_model
+from transformer.trace import KINDS, Trace
+
+POSITIONS = 40
+
+
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory, piece_tokenizer):
+    torch.manual_seed(2)
+    config = LanguageModelConfig(
+        vocabulary=piece_tokenizer.size, d_model=16, heads=2, layers=3, d_ff=32, max_positions=POSITIONS
+    )
+    weights = {
+        name: weight.detach() + 0.2 * torch.randn_like(weight)
+        for name, weight in build_language_model(config).named_parameters()
+    }
+    folder = tmp_path_factory.mktemp("lm")
+    save_model(folder, config, weights, piece_tokenizer)
+    return load_language_model(folder, "cpu")
+
+
+def test_the_numbers_are_the_models(loaded):
+    score, trace = trace_text(loaded, "the house is small.")
+    ids = [piece.id for piece in score.pieces]
+    record = Recorder(details=True)
+    with torch.inference_mode():
+        log_probs = loaded.model(torch.tensor([[loaded.model.symbols.start, *ids[:-1]]]), record=record)[0]
+    np.testing.assert_allclose(trace.log_probs, score.log_probs, atol=1e-5)
+    weights = np.concatenate([layer.numpy() for layer in record.tensors["decoder.weights"]])
+    np.testing.assert_array_equal(trace.decoder, weights)
+    assert trace.candidate_ids[:, 0].tolist() == log_probs.argmax(dim=-1).tolist()
+    assert [piece.id for piece in trace.predicted_pieces] == ids
+    assert [piece.role for piece in trace.target_pieces][:2] == ["start", ""]
+    assert trace.model == loaded.version and trace.residual_stream("decoder").shape == (7, len(ids), 16)
+
+
+def test_it_has_one_kind_and_survives_a_file(loaded):
+    trace = trace_text(loaded, "the house is small.")[1]
+    assert trace.kinds == ("decoder",) and replace(trace, source_pieces=trace.target_pieces).kinds == KINDS
+    assert (np.triu(trace.decoder, 1) == 0).all() and not np.triu(trace.mask("decoder"), 1).any()
+    file = io.BytesIO()
+    trace.to_npz(file)
+    file.seek(0)
+    assert Trace.from_npz(file).equals(trace) and Trace.from_json(trace.to_json()).equals(trace)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_continuation_and_what_was_computed_for_it_belong_together(loaded, method):
+    settings = DecodingSettings(method, seed=5, beam_size=3)
+    traced = trace_continuation(loaded, "the house", settings, limit=6)
+    found = continue_text(loaded.model, loaded.tokenizer, "the house", settings, limit=6)
+    written = len(found.pieces)
+    assert traced.continuation.text == found.text and traced.trace.target_text == found.text
+    assert traced.trace.log_probs[-written:].sum() == pytest.approx(found.log_prob, abs=1e-4)
+    assert traced.ranks.shape == (written,) and traced.logit_lens.taken.shape == (3, written)
+    np.testing.assert_allclose(traced.logit_lens.taken[-1], traced.trace.log_probs[-written:], atol=1e-5)
+    if method == "greedy":
+        assert (traced.ranks == 1).all()
+    assert (traced.continuation.tree is not None) == (method == "beam")
+
+
+def test_what_is_forced_comes_first_even_beyond_the_limit(loaded):
+    forced = [20, 21, 22, 23]
+    traced = trace_continuation(loaded, "the", DecodingSettings(), limit=2, forced=forced, suppressed={30})
+    ids = [piece.id for piece in traced.continuation.pieces]
+    assert ids[:4] == forced and 30 not in ids and len(ids) <= 5
+
+
+@pytest.mark.parametrize("text", ["the " * POSITIONS, "x" * 20_000])
+def test_what_is_too_long_is_refused_in_one_sentence(loaded, text):
+    said = rf"has [0-9,]+ (pieces|characters), .* at most {POSITIONS - 1} pieces .* shorten it"
+    with pytest.raises(TextError, match=said):
+        trace_text(loaded, text)
+    with pytest.raises(TextError, match=said):
+        trace_continuation(loaded, text, DecodingSettings(), limit=3)
+
+
+def test_a_text_of_exactly_the_limit_is_accepted(loaded):
+    text = "the"
+    while len(loaded.tokenizer.encode(text + " the", end=False)) < POSITIONS:
+        text += " the"
+    check_length(loaded, text)
+    assert len(trace_continuation(loaded, text, DecodingSettings(), limit=9).ranks) >= 1
+    with pytest.raises(TextError):
+        check_length(loaded, text + " the")
+
+
+def test_the_browser_gets_the_one_kind_and_the_names_that_the_model_has(loaded):
+    score, trace = trace_text(loaded, "the house is small.")
+    metrics = head_metrics(trace, "decoder", [0.0] * loaded.tokenizer.size)
+    header, codes = unpack(browser_payload(trace, metrics, AttentionParams(), also={(1, 0): ("induction",)}))
+    count = len(score.pieces)
+    assert (header["kind"], header["queries"], header["keys"]) == ("decoder", count, count)
+    assert codes.size == 3 * 2 * count * count and header["names"][2].endswith("induction")
+    assert header["texts"]["target"] == trace.target_text
+    parts = unframe(export_parts(trace, "decoder", lambda kind: metrics))[0]
+    assert len(parts["sizes"]) == 1, "the file needs the template and no other kind"
+    assert json.dumps(header) and view_of(trace, "decoder", words=True, special=False).weights.shape[0] == 3

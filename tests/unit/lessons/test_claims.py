@@ -1,0 +1,151 @@
+"""Claims on a model whose attention is known, and what they refuse."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.unit.lessons.test_lesson import TEXT
+from transformer.ablation.importance import flattened, head_importance
+from transformer.ablation.removal import least_important_first, without
+from transformer.errors import LessonError
+from transformer.interventions import Interventions
+from transformer.lessons.__main__ import main
+from transformer.lessons.claims import measured
+from transformer.lessons.claims.attribution import named_words
+from transformer.lessons.evidence import Evidence
+from transformer.lessons.lesson import lesson_of
+from transformer.lessons.result import broken_claims
+from transformer.lessons.shelf import SHIPPED
+
+TEXT_READ = "I have a dream."
+
+
+@pytest.fixture(scope="module")
+def known(copying_translator):
+    """Every encoder row looks at the position after it."""
+    return Evidence(copying_translator, TEXT_READ)
+
+
+@pytest.fixture(scope="module")
+def evidence(shipped):
+    return Evidence(shipped, TEXT_READ)
+
+
+def test_a_head_is_found_by_its_job(known, evidence):
+    assert known.head("encoder", "next") == (0, 0)
+    layer, head = evidence.head("encoder", "I -> dream")
+    weights = evidence.view("encoder").weights
+    row, column = evidence.row("encoder", "I", (0, 0)), evidence.column("encoder", "dream")
+    assert weights[layer, head, row, column] == weights[:, :, row, column].max()
+    assert evidence.head("encoder", "2.3") == (1, 2)
+
+
+def test_the_masked_cells_are_those_of_the_map_that_is_shown(shipped):
+    # Some words of this translation are several pieces, and the map beside the question merges them.
+    evidence = Evidence(shipped, "She gave the book to her brother yesterday.")
+    mask = evidence.view("decoder").mask
+    assert len(mask) < len(evidence.trace().decoder_mask)
+    finding = measured("masked_cells", {}, evidence)
+    assert finding.holds and finding.values["steps"] == len(mask) == mask.shape[1]
+    assert finding.values["masked"] == (~mask).sum() and finding.values["cells"] == mask.size
+
+
+def test_a_false_claim_does_not_hold(known):
+    assert not measured("job", {"kind": "encoder", "job": "previous"}, known).holds
+    # All heads alike have the job: no one head stands out.
+    assert measured("job", {"kind": "encoder", "job": "next"}, known).values["average"] == pytest.approx(
+        measured("job", {"kind": "encoder", "job": "next"}, known).values["share"])
+
+
+def test_two_scores():
+    finding = measured("softmax_of_two", {"score": 112, "other": 96, "width": 64}, None)
+    assert finding.values["first"] == pytest.approx(np.exp(2) / (1 + np.exp(2))) and finding.values["root"] == 8
+
+
+@pytest.mark.parametrize(("name", "parameters", "message"), [
+    ("row_sum", {"kind": "encoder", "head": "next", "row": "cat"}, "no word 'cat' in “I have a dream.”; its words are"),
+    ("row_sum", {"kind": "encoder", "head": "boss", "row": "have"}, "no rule for a head; the rules are: previous"),
+    ("row_sum", {"kind": "encoder", "head": "99.1", "row": "have"}, "no head '99.1': this model has"),
+    ("row_sum", {"kind": "decoder", "head": "same", "row": "77"}, "no step '77'"),
+    ("row_sum", {"kind": "cross", "head": "I -> have", "row": "have"}, "only in the encoder"),
+    ("asymmetry", {"kind": "decoder", "head": "same", "one": "I", "other": "have"}, "cannot name them beforehand"),
+    ("job", {"kind": "cross", "job": "next"}, "have no number 'next'"),
+    ("likeliest", {"step": 99}, "no step 99"),
+    ("softmax_of_two", {"score": 1, "other": 2, "width": 0}, "at least 1"),
+    ("beam_against_greedy", {"beam_size": 99}, "1 to 10 hypotheses"),
+    ("sampled", {"temperature": 1.0, "count": 10_000, "least": 1, "most": 2}, "count is 1 to 20"),
+    ("weight_against_norm", {"kind": "encoder", "job": "next"}, "must be 'end' or 'start'"),
+    ("learned_early", {"share": 2}, "between 0 and 1"),
+    ("heads_removed", {"count": 0}, "count is 1 to 72, half of the heads, not 0"),
+    ("heads_removed", {"count": 73}, "not 73"),
+    ("clear_and_hardly_needed", {"kind": "encoder", "job": "1.1"}, "'1.1' is no job of a head; the jobs are: previous"),
+])
+def test_says_what_cannot_be_measured(evidence, name, parameters, message):
+    with pytest.raises(LessonError) as refused:
+        measured(name, parameters, evidence)
+    assert message in str(refused.value)
+
+
+def test_what_heads_are_worth_is_what_the_page_measures(evidence, shipped):
+    found = head_importance(shipped, TEXT_READ)
+    changes = flattened(found.measured)
+    np.testing.assert_allclose(evidence.head_changes(), changes, atol=1e-5)
+    values = measured("head_worth", {}, evidence).values
+    assert values["change"] == pytest.approx(changes.min(), abs=1e-5) and values["likelier"] == (changes > 0).sum()
+    clear = measured("clear_and_hardly_needed", {"kind": "decoder", "job": "start"}, evidence).values
+    change = found.measured["decoder"][clear["layer"] - 1, clear["head"] - 1]
+    assert clear["change"] == pytest.approx(change, abs=1e-5) and clear["more"] == (changes < change).sum()
+
+
+def test_removed_heads_are_those_of_the_order(evidence, shipped):
+    values = measured("heads_removed", {"count": 10}, evidence).values
+    order = least_important_first(shipped.config, head_importance(shipped, TEXT_READ).measured)
+    assert values["before"] == shipped.trace(TEXT_READ).target_text
+    assert values["least"] == shipped.trace(TEXT_READ, interventions=without(order[:10])).target_text
+    assert values["most"] == shipped.trace(TEXT_READ, interventions=without(order[-10:])).target_text
+
+
+def test_a_broken_claim_is_named(copying_translator):
+    assert broken_claims(lesson_of("one", TEXT), copying_translator) == []
+    far = TEXT.replace('row = "have" }\nfigure', 'row = "cat" }\nfigure', 1)
+    (broken,) = broken_claims(lesson_of("one", far), copying_translator)
+    assert broken.startswith("step 1, claim row_sum: there is no word 'cat'")
+    long = TEXT.replace("I have a dream.", "I have a dream. " * 60)
+    broken = broken_claims(lesson_of("one", long), copying_translator)
+    assert len(broken) == 3 and "at most 128 can be read at once" in broken[0]
+
+
+def test_the_command_checks_and_lists(run_main, tmp_path):
+    done = run_main(main, "check", SHIPPED / "02_one_row.toml", "--device", "cpu")
+    assert done.returncode == 0 and done.stdout == "02_one_row.toml: 4 steps, every claim holds\n"
+    (tmp_path / "mine.toml").write_text("title = 1", encoding="utf-8")
+    done = run_main(main, "check", tmp_path / "mine.toml")
+    assert done.returncode == 1 and done.stderr.startswith("error: mine.toml: the lesson: sentence is missing")
+    (tmp_path / "folder.toml").mkdir()
+    for name, message in (("none.toml", "No such file or directory"), ("folder.toml", "Is a directory")):
+        done = run_main(main, "check", tmp_path / name)
+        assert done.returncode == 1 and done.stderr == f"error: {name}: the file cannot be read: {message}\n"
+    done = run_main(main, "claims")
+    assert "row_maximum\n  The largest weight of a row" in done.stdout
+
+
+def test_words_needed_are_those_that_erasure_names(evidence, shipped):
+    """A German word's needed word is the one whose hiding costs most, as if each were hidden by hand."""
+    found = named_words(evidence.of("The animal didn't cross the street because it was too tired."))
+    trace = shipped.trace("The animal didn't cross the street because it was too tired.")
+    (negation,) = (one for one in found if one.needed == "didn't")
+    at = [piece.text for piece in trace.predicted_pieces].index("▁nicht")
+    start = trace.source_text.index("didn't")
+    word = [
+        at for at, piece in enumerate(trace.source_pieces)
+        if piece.span and start <= piece.span[0] < start + len("didn't")
+    ]
+    hidden = shipped.trace(trace.source_text, trace.target_text, interventions=Interventions(hidden_source=word))
+    assert negation.word == "nicht" and negation.probability == pytest.approx(np.exp(trace.log_probs[at]), rel=1e-4)
+    assert negation.needed_cost == pytest.approx(trace.log_probs[at] - hidden.log_probs[at], abs=1e-3)
+
+
+def test_words_that_are_looked_at_and_needed_alike_do_not_hold(evidence):
+    finding = measured("looked_at_and_needed", {}, evidence.of("I never eat meat."))
+    assert not finding.holds and finding.values["same"] == finding.values["words"] == 4

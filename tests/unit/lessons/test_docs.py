@@ -1,0 +1,22 @@
+"""The page for teachers says what is so."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from transformer.lessons.lesson import FIGURES, LESSON_FIELDS, NEXT_WHEN, STEP_FIELDS, lesson_of
+from transformer.lessons.result import broken_claims
+
+TEXT = (Path(__file__).parents[3] / "docs" / "lessons.md").read_text(encoding="utf-8")
+
+
+def test_the_example_is_a_lesson_that_is_true(shipped):
+    (example,) = re.findall(r"```toml\n(.*?)```", TEXT, re.DOTALL)
+    assert broken_claims(lesson_of("dream", example), shipped) == []
+
+
+def test_names_everything_there_is():
+    for name in (*LESSON_FIELDS, *STEP_FIELDS, *FIGURES):
+        assert f"`{name}`" in TEXT or f"[[{name}]]" in TEXT, name
+    assert all(f'`"{name}"`' in TEXT for name in NEXT_WHEN)

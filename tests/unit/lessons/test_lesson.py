@@ -1,0 +1,91 @@
+"""What a lesson file may hold, and what is said of one that holds something else."""
+
+from __future__ import annotations
+
+import pytest
+
+from transformer.errors import LessonError
+from transformer.lessons.lesson import lesson_of, read_lesson
+from transformer.lessons.template import filled
+
+STEP = """
+[[steps]]
+look_for = "Look."
+question = "What is the sum?"
+guess = "sum"
+reveal = "It is {sum:.2f}."
+claim = { name = "row_sum", kind = "encoder", head = "next", row = "have" }
+figure = { show = "map", kind = "encoder", head = "next", row = "have" }
+address = "encoder_attention"
+"""
+TEXT = 'title = "T"\nsummary = "S."\nsentence = "I have a dream."\n' + 3 * STEP
+
+
+def test_reads_what_is_right():
+    lesson = lesson_of("one", TEXT)
+    assert len(lesson.steps) == 3 and lesson.steps[0].next_when == "answered"
+    assert lesson.steps[0].sentence == "I have a dream."
+
+
+@pytest.mark.parametrize(("old", "new", "message"), [
+    ('title = "T"', "", "the lesson: title is missing"),
+    ('title = "T"', "title = 1", "title is 1; it must be a text"),
+    ('title = "T"', 'titel = "T"', "the lesson has 'titel'; it can have: title"),
+    ('title = "T"', 'title = "T', "the file is no TOML"),
+    ('title = "T"', 'title = "\\u202eT"', "invisible character"),
+    (2 * STEP, "", "it has 1 steps; a lesson has 3 to 7"),
+    (STEP, 6 * STEP, "it has 8 steps"),
+    (3 * STEP, "steps = 4", "begin each with a line"),
+    ("Look.", "word " * 41, "step 1: look_for and question have 45 words; at most 40"),
+    ("It is {sum:.2f}.", "It is {sun:.2f}.", "there is no value sun; the claim row_sum has: sum, count"),
+    ("It is {sum:.2f}.", "It is {sum.", "a brace without its partner"),
+    ("It is {sum:.2f}.", "{sum.__class__}", "is not understood"),
+    ("It is {sum:.2f}.", "{sum:999999999}", "is not understood"),
+    ("It is {sum:.2f}.", "{sum!r}", "is not understood"),
+    ('name = "row_sum"', 'name = "row_some"', "there is no claim 'row_some'; the claims are: asymmetry"),
+    ('head = "next", row = "have" }\nfigure', 'head = 3, row = "have" }\nfigure', "must be a text in quotes"),
+    ('kind = "encoder", head = "next", row = "have" }\nfigure', 'kind = "x", head = "next", row = "have" }\nfigure',
+     "must be one of: encoder, decoder, cross"),
+    (', row = "have" }\nfigure', ' }\nfigure', "the claim row_sum needs row"),
+    (', row = "have" }\nfigure', ', row = "have", at = 1 }\nfigure', "has no parameter 'at'"),
+    ('show = "map"', 'show = "film"', "the figure shows 'film'; it must be one of: map"),
+    ('figure = {', 'figur = {', "step 1 has 'figur'; it can have: look_for"),
+    ('show = "map", ', "", "the figure is missing"),
+    ('show = "map", kind = "encoder"', 'show = "map", kind = 3', "must be one of"),
+    ('show = "map", kind = "encoder"', 'show = "map"', "the figure map takes head, kind, row"),
+    ('guess = "sum"', 'guess = "some"', "guess is 'some'"),
+    ('guess = "sum"', "", "a question needs choices"),
+    ('guess = "sum"', 'choices = ["1", "2"]\nanswer = "3"', "the answer '3' is none of the choices"),
+    ('guess = "sum"', 'choices = ["1"]\nanswer = "1"', "a question has 2 to 6"),
+    ('guess = "sum"', 'guess = "sum"\npercent = "yes"', "percent is true or false"),
+    ('guess = "sum"', 'guess = "sum"\nnext_when = "soon"', "next_when is 'soon'; it must be one of: read"),
+    ('guess = "sum"', 'guess = "sum"\nnext_when = "read"', "goes on when it is"),
+    ('address = "encoder_attention"', 'address = "https://example.org"', "the address"),
+    ('address = "encoder_attention"', 'address = "javascript:alert(1)"', "the address"),
+    ('address = "encoder_attention"', 'address = "encoder"', "a page 'encoder'; the pages are: about, "),
+    (3 * STEP, "[steps]\n[steps]\n", "each step begins with [[steps]]"),
+])
+def test_says_what_is_wrong(old, new, message):
+    assert old in TEXT
+    with pytest.raises(LessonError) as refused:
+        lesson_of("one", TEXT.replace(old, new, 1))
+    assert message in str(refused.value)
+
+
+@pytest.mark.parametrize(("name", "data", "message"), [
+    ("Bad Name.toml", b"", "name the file in small letters"), ("lesson.txt", b"", "with .toml at its end"),
+    ("latin.toml", b"\xff", "no UTF-8"),
+    ("large.toml", b"#" * 60_000, "at most 50,000"), ("deep.toml", b"a = " + b"[" * 20_000, "no "),
+])
+def test_files_that_cannot_be_read(tmp_path, name, data, message):
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(LessonError) as refused:
+        read_lesson(tmp_path / name)
+    assert message in str(refused.value) and name in str(refused.value)
+
+
+def test_values_are_written_as_asked():
+    values = {"share": 0.256, "count": 8000, "word": "man"}
+    assert filled("{share:.0%} {share} {count:,} {word} {{}}", values) == "26% 0.26 8,000 man {}"
+    with pytest.raises(LessonError, match="word is a text"):
+        filled("{word:.2f}", values)

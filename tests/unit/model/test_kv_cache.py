@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import pytest
+import torch
+
+from transformer.model.attention import MultiHeadAttention
+from transformer.model.kv_cache import BLOCK
+
+
+@pytest.fixture
+def attention():
+    torch.manual_seed(3)
+    module = MultiHeadAttention(12, 3, dropout=0.4, kind="decoder").eval()
+    torch.nn.init.normal_(module.in_projection.bias)
+    return module
+
+
+@torch.inference_mode()
+def test_a_cache_is_the_earlier_positions_then_the_later(attention):
+    x = torch.randn(1, 5, 12)
+    _, whole = attention.project(x)
+    _, early = attention.project(x[:, :3])
+    _, late = attention.project(x[:, 3:])
+    torch.testing.assert_close(early.append(late).keys, whole.keys)
+    torch.testing.assert_close(early.append(late).values, whole.values)
+
+
+@torch.inference_mode()
+def test_a_cache_continued_in_several_ways_keeps_each(attention):
+    """Positions are written behind the earlier ones in place; that must not be seen by who holds a cache already."""
+    x = torch.randn(2, BLOCK + 6, 12)
+    one, other = torch.randn(2, 2, 1, 12)
+    _, seen = attention.project(x[:, :3])
+    for position in range(3, x.shape[1]):
+        seen = seen.append(attention.project(x[:, position : position + 1])[1])
+    ways = {}
+    for name, more in (("one", one), ("other", other), ("swapped", one)):
+        start = seen.select(torch.tensor([1, 0])) if name == "swapped" else seen
+        ways[name] = start.append(attention.project(more)[1])
+    for name, more in (("one", one), ("other", other), ("swapped", one)):
+        _, whole = attention.project(torch.cat([x[[1, 0]] if name == "swapped" else x, more], dim=1))
+        torch.testing.assert_close(ways[name].keys, whole.keys)
+        torch.testing.assert_close(ways[name].values, whole.values)
+    torch.testing.assert_close(seen.keys, attention.project(x)[1].keys)

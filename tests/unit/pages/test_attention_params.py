@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+
+import pytest
+
+from pages.ui.params.attention import AttentionParams
+
+FIRST = AttentionParams()
+OTHER_HEAD = AttentionParams(layer=3, head=4)
+OTHER = AttentionParams(
+    layer=3, head=6, words=False, hide=True, scale="square root", palette="magma", look="lines", threshold=12,
+    metric="entropy", rows=(0, 4), columns=(7,), shift=True,
+)
+
+
+def test_an_address_and_the_browser_give_a_choice_back():
+    assert AttentionParams.from_address(OTHER.to_address()) == OTHER
+    assert AttentionParams.from_browser(asdict(OTHER)) == OTHER
+    assert FIRST.to_address() == {} and AttentionParams.from_address({}) == FIRST
+
+
+def test_people_count_from_one():
+    assert AttentionParams(layer=2).to_address() == {"layer": "3"}
+    assert AttentionParams.from_address({"layer": "1", "head": "8"}) == AttentionParams(layer=0, head=7)
+    assert AttentionParams(layer=0, head=0).to_address() == {"layer": "1", "head": "1"}, "the first head was chosen"
+
+
+def test_nobody_has_to_choose_a_head():
+    assert not FIRST.chosen and FIRST.within(6, 8) == FIRST
+    assert FIRST.or_at(3, 4) == replace(FIRST, layer=3, head=4) == OTHER_HEAD and OTHER_HEAD.unchosen() == FIRST
+    half = AttentionParams.from_address({"layer": "3"})
+    assert half.chosen and half.or_at(3, 4) == half and half.within(6, 8) == replace(FIRST, layer=2, head=0)
+
+
+def test_words_are_shown_unless_pieces_were_chosen():
+    assert FIRST.words and AttentionParams.from_address({"words": "false"}) == replace(FIRST, words=False)
+    assert replace(FIRST, words=False).to_address() == {"words": "false"}
+
+
+RUBBISH = ["", "0x1", "-1", "1e9", "nan", "²", "9" * 400, "<b>", "١", "1.2", "....", "\x00"]
+
+
+@pytest.mark.parametrize("value", RUBBISH)
+def test_rubbish_in_an_address_is_as_at_first(value):
+    parameters = dict.fromkeys(asdict(FIRST), value)
+    parameters |= {"metric": "<b>", "rows": "1.x", "columns": value.replace("1.2", "1..2")}
+    assert AttentionParams.from_address(parameters) == FIRST
+
+
+@pytest.mark.parametrize("value", [None, 3, "x", [], {"layer": -1}, {"layer": True}, {"layer": 1.5}, {"rows": [True]},
+                                   {"rows": "12"}, {"scale": []}, {"threshold": 51}, {"metric": "a b"},
+                                   {"columns": list(range(1001))}])
+def test_rubbish_from_the_browser_is_as_at_first(value):
+    assert AttentionParams.from_browser(value) == FIRST
+
+
+def test_a_choice_is_kept_to_what_a_model_has():
+    assert AttentionParams(layer=9, head=2).within(6, 8) == AttentionParams(layer=5, head=2)
+
+
+def test_only_what_there_is_stays_pinned():
+    choice = AttentionParams(layer=3, rows=(0, 9, 4), columns=(7, 1), words=True)
+    assert choice.pinned_within(5, 7) == replace(choice, rows=(0, 4), columns=(1,))
+    assert choice.pinned_within(99, 99) == choice

@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from pages.ui.components.attention_payload import payload
+from pages.ui.components.wire import MASKED_CODE, PER_DECIMAL, STEPS, codes, unpack
+from pages.ui.text.number_format import rounded
+from transformer.analysis.view import view_of
+from transformer.trace import KINDS
+
+
+@pytest.fixture(scope="module")
+def trace(small_translator):
+    return small_translator.trace("The old man's dog 🙂 reads.", "Der Hund des alten Mannes liest.")
+
+
+def unpacked(packed: bytes) -> tuple[dict, np.ndarray]:
+    """Its header, and its codes with their shape."""
+    header, sent = unpack(packed)
+    return header, sent.reshape([header[name] for name in ("layers", "heads", "queries", "keys")])
+
+
+def test_codes_keep_four_decimals():
+    weights = np.concatenate([np.random.default_rng(5).random(200_000), [0.0, 1.0, 1e-9, 0.99996, 0.5]])
+    sent = codes(weights, np.array(True))
+    received = np.where(sent <= PER_DECIMAL // 2, 0.0, np.minimum(1.0, (sent - 2.5) / STEPS))
+    np.testing.assert_array_equal(np.round(received, 4), np.round(rounded(weights), 4))
+    assert np.abs(received - weights).max() < 1.7e-5 and received[-5] == 0 and received[-4] == 1
+    np.testing.assert_allclose(rounded(weights), weights, atol=0.5001e-4)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_payload_is_the_trace(trace, kind):
+    header, sent = unpacked(payload(trace, kind, {"title": "a title"}))
+    assert header["kind"] == kind and header["title"] == "a title"
+    mask = trace.mask(kind)
+    assert ((sent == MASKED_CODE) == ~mask).all()
+    received = undoubled(header, (sent - 2.5) / STEPS)
+    np.testing.assert_allclose(received[..., mask], trace.attention(kind)[..., mask], atol=1.7e-5)
+
+
+def undoubled(header, received):
+    """As the browser does it."""
+    doubled = 2.0 ** np.array([int(number, 16) for number in header["doublings"]]).reshape(received.shape[:-1])
+    special = np.isin(np.arange(received.shape[-1]), header["special"])
+    return np.where(special, received, received / doubled[..., None])
+
+
+@pytest.mark.parametrize("left", [1.0, 0.5, 0.3, 0.01, 3e-5, 1e-6, 0.0])
+def test_rows_that_rest_on_the_end_symbol_are_as_exact_as_others(trace, left):
+    """The four decimals of their weights, and what is left and scaled up to 1 where that symbol is hidden."""
+    weights = np.random.default_rng(2).dirichlet(np.ones(trace.encoder.shape[-1] - 1), size=trace.encoder.shape[:-1])
+    weights = np.concatenate([left * weights, np.full((*weights.shape[:-1], 1), 1 - left)], axis=-1)
+    resting = replace(trace, encoder=weights.astype(np.float32))
+    header, sent = unpacked(payload(resting, "encoder", {}))
+    received = undoubled(header, np.where(sent <= PER_DECIMAL // 2, 0.0, np.minimum(1.0, (sent - 2.5) / STEPS)))
+    np.testing.assert_array_equal(np.round(received, 4), np.round(rounded(resting.encoder), 4))
+    shown = received[..., :-1, :-1] / np.maximum(received[..., :-1, :-1].sum(-1, keepdims=True), 1e-12)
+    view = view_of(resting, "encoder", special=False)
+    np.testing.assert_allclose(shown, view.weights, atol=5e-5 if left > 2e-5 else 1e-3)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("words", [False, True])
+@pytest.mark.parametrize("special", [False, True])
+def test_an_arrangement_gives_the_view(trace, kind, words, special):
+    """Summing and averaging as the browser does gives what the pages' own view has."""
+    header, _ = unpacked(payload(trace, kind, {}))
+    arrangement = header["arrangements"][("words" if words else "pieces") + ("" if special else "-hidden")]
+    view = view_of(trace, kind, words=words, special=special)
+    weights = trace.attention(kind)[0, 1]
+    merged = np.array([
+        [weights[np.ix_(row["positions"], column["positions"])].sum(-1).mean() for column in arrangement["columns"]]
+        for row in arrangement["rows"]
+    ])
+    if arrangement["scaled"]:
+        merged /= merged.sum(-1, keepdims=True)
+    np.testing.assert_allclose(merged, view.weights[0, 1], atol=1e-6)
+
+
+def test_64_pieces_are_below_the_budget(small_translator):
+    """DESIGN section 6: at most 420 KiB for 6 x 8 heads of 64 x 64, even if nothing can be compressed."""
+    trace = small_translator.trace("dog " * 21, "Hund")
+    assert len(trace.source_pieces) == 64
+    weights = np.random.default_rng(1).random((6, 8, 64, 64)).astype(np.float32)
+    message = payload(replace(trace, encoder=weights), "encoder", {})
+    assert weights.size * 2 < len(message) < 420 * 1024

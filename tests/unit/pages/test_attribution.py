@@ -1,0 +1,395 @@
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pages.ui.attribution.agreement import (
+    area_table,
+    curve_table,
+    deletion_chart,
+    pair_table,
+    says_faithful,
+    what_follows,
+)
+from pages.ui.attribution.components import (
+    GROUPS,
+    LARGEST,
+    component_chart,
+    component_table,
+    component_title,
+    largest,
+    says_who,
+)
+from pages.ui.attribution.export import csv_text, json_text, run_facts
+from pages.ui.attribution.guess import YOU, Typed, answer_table, fall_chart, says_winner, who_named, without
+from pages.ui.attribution.methods import DESCRIPTIONS, title, unit_and_sum
+from pages.ui.attribution.over_many import recorded_table, says_over_many
+from pages.ui.attribution.question import (
+    Question,
+    ask,
+    candidates,
+    explained_group,
+    source_columns,
+    spoken,
+    spoken_label,
+    telling_group,
+)
+from pages.ui.attribution.sides import says_sides, share_chart, share_table
+from pages.ui.attribution.square import square_chart
+from pages.ui.attribution.strip import (
+    HIDDEN,
+    UNDECIDED,
+    first_words,
+    likelier_without,
+    part_chart,
+    part_table,
+    shown_sums,
+    side_names,
+    strip_chart,
+    strip_table,
+    sum_table,
+)
+from pages.ui.params.mattered import WHOLE, MatteredParams
+from pages.ui.text.number_format import typeset
+from transformer.ablation.estimate import Estimate
+from transformer.attribution.agreement import agreement
+from transformer.attribution.attribution import METHODS, Attribution, Target
+from transformer.attribution.deletion import DeletionCurves
+from transformer.attribution.direct_logits import Component, direct_logits
+from transformer.attribution.statistics import AgreementStatistics
+from transformer.languages import LANGUAGES
+from transformer.tokenizer import PAD
+
+TIRED = "The animal didn't cross the street because it was too tired."
+SOURCE, PREFIX = side_names(LANGUAGES)
+GROUPS_OF_TWO = ((0,), (1,))
+
+
+@pytest.fixture(scope="module")
+def trace(shipped):
+    return shipped.trace(TIRED, details=True)
+
+
+@pytest.fixture(scope="module")
+def asked(shipped, trace):
+    """Why "es", the ninth piece?"""
+    return ask(trace, shipped.tokenizer, MatteredParams(explained="9"), (0,), LANGUAGES)
+
+
+@pytest.fixture(scope="module")
+def found(shipped, trace, asked):
+    return [shipped.attribute(trace, method, [asked.target], words=True) for method in METHODS]
+
+
+def made(method, source, prefix, total=np.nan, **remainders):
+    """An attribution of one target."""
+    return Attribution(
+        method, (Target((1,)),), np.array([source], dtype=float), np.array([prefix], dtype=float),
+        tuple((column,) for column in range(len(source))), tuple((column,) for column in range(len(prefix))),
+        np.array([total]), {name: np.array([part]) for name, part in remainders.items()},
+    )
+
+
+QUESTION = Question(
+    Target((1,)), "␣x", "", True, ((0,), (1,), (2,)), GROUPS_OF_TWO, ("a", "*b*", "</s> end"), ("<s> start", "c"),
+    ranked=(0, 1), languages=LANGUAGES,
+)
+
+
+def test_a_word_is_explained_with_what_was_read_before_it(trace, asked):
+    assert asked.name == "es" and asked.target == Target((8,)) and asked.other == ""
+    assert asked.prefix_labels == ("<s> start", "Das", "Tier", "überquerte", "die", "Straße", "nicht,", "weil")
+    assert asked.source_labels[1] == "animal" and asked.source_labels[-1] == "</s> end"
+    assert asked.ranked == tuple(range(len(asked.source) - 1)), "the end symbol is no word"
+
+
+def test_punctuation_is_explained_apart(trace):
+    labels = [spoken_label(trace, group, words=True) for group in spoken(trace, words=True)]
+    assert labels == [
+        "Das", "Tier", "überquerte", "die", "Straße", "nicht", ",", "weil", "es", "zu", "müde", "war", ".", "</s> end",
+    ]
+    assert sorted(sum(spoken(trace, words=True), ())) == list(range(len(trace.predicted_pieces)))
+    assert spoken(trace, words=False) == tuple((at,) for at in range(len(trace.predicted_pieces)))
+
+
+def test_of_a_half_written_word_only_what_was_read_is_a_column(shipped, trace):
+    comma = ask(trace, shipped.tokenizer, MatteredParams(explained="7"), (0,), LANGUAGES)
+    assert comma.name == "," and comma.prefix_labels[-1] == "nicht"
+
+
+def test_all_of_a_translation(shipped, trace):
+    whole = ask(trace, shipped.tokenizer, MatteredParams(explained=WHOLE, against=5), (0,), LANGUAGES)
+    assert whole.target.positions == tuple(range(len(trace.predicted_pieces))) and whole.target.against is None
+    assert whole.explained == "the whole translation"
+
+
+@pytest.mark.parametrize("explained", ["", "999"])
+def test_where_there_is_no_such_word_the_page_chooses(shipped, trace, explained):
+    params = MatteredParams(explained=explained)
+    assert explained_group(trace, params) is None
+    assert ask(trace, shipped.tokenizer, params, (3,), LANGUAGES).target == Target((3,))
+
+
+def test_only_candidates_of_the_step_are_compared(shipped, trace):
+    others = candidates(trace, shipped.tokenizer.symbols, (8,))
+    taken = trace.predicted_pieces[8].id
+    assert taken not in others and PAD not in others and len(others) >= 8
+    assert list(others.values()) == sorted(others.values(), reverse=True) and sum(others.values()) < 1
+    best = next(iter(others))
+    compared = ask(trace, shipped.tokenizer, MatteredParams(explained="9", against=best), (0,), LANGUAGES)
+    assert compared.target == Target((8,), (best,)) and compared.other
+    for against in (taken, PAD, 999_999):
+        other = ask(trace, shipped.tokenizer, MatteredParams(explained="9", against=against), (0,), LANGUAGES)
+        assert other.target.against is None and other.other == ""
+
+
+def test_the_page_opens_with_a_word_that_methods_disagree_on(trace):
+    tops = np.zeros(len(trace.predicted_pieces), dtype=int)
+    others = tops.copy()
+    others[[6, 8]] = 1
+    assert telling_group(trace, tops, others, words=True) == (8,), "a comma is no word"
+    least_certain = telling_group(trace, tops, tops, words=True)
+    assert trace.entropy[least_certain[0]] == max(trace.entropy[:-1])
+
+
+def test_the_strip_has_every_number_of_every_method(asked, found):
+    table = strip_table(asked, found)
+    assert len(table) == len(METHODS) * (len(asked.source) + len(asked.prefix))
+    for row, each in enumerate(found, start=1):
+        for side, scores in ((SOURCE, each.source[0]), (PREFIX, each.prefix[0, : len(asked.prefix)])):
+            shown = table[(table.row == row) & (table.side == side)]
+            np.testing.assert_array_equal(shown.score, scores)
+            assert list(shown.word) == list(asked.source_labels if side == SOURCE else asked.prefix_labels)
+        (first,) = table[(table.row == row) & table["first"]].number
+        assert first == each.source[0].argmax() + 1
+    assert abs(table.scaled.dropna()).max() == 1
+    assert (table[~table.signed].scaled >= 0).all()
+
+
+def test_rows_are_scaled_by_themselves():
+    both = strip_table(QUESTION, [made("weights", [0.1, 0.2, 0.1], [0.8, 0.2])])
+    assert list(both.scaled) == [0.5, 1, 0.5, 1, 0.25], "each side by itself, because each adds up to 1 by itself"
+    signed = strip_table(QUESTION, [made("frozen_gradient", [1, -4, 2], [2, 0])])
+    assert list(signed.scaled) == [0.25, -1, 0.5, 0.5, 0]
+    assert list(signed[signed["first"]].word) == ["</s> end"]
+    nothing = strip_table(QUESTION, [made("frozen_gradient", [0, 0, 0], [0, 0])])
+    assert list(nothing.scaled) == [0] * 5
+
+
+def test_what_has_no_answer_says_so():
+    hidden = strip_table(QUESTION, [made("erasure", [1, 2, 3], [1, np.nan])])
+    assert hidden.shown.iloc[-1] == HIDDEN and np.isnan(hidden.score.iloc[-1])
+    undecided = strip_table(QUESTION, [made("alti", [np.nan] * 3, [np.nan] * 2)])
+    assert set(undecided.shown) == {UNDECIDED} and not undecided["first"].any()
+
+
+def test_the_strip_keeps_words_out_of_its_expressions(asked, found):
+    quoted = replace(QUESTION, source_labels=("\" + alert(1) + '", "if", "</s> end"))
+    each = [made("weights", [0.1, 0.2, 0.1], [0.8, 0.2])]
+    spec = strip_chart(quoted, each, strip_table(quoted, each)).to_dict()
+    labels = {param["name"]: param["value"] for param in spec["params"] if "value" in param}
+    assert labels["column_labels"] == [*quoted.source_labels, "", *quoted.prefix_labels]
+    spec["params"], spec["datasets"] = [], {}
+    assert "alert" not in json.dumps(spec)
+
+
+def test_the_line_is_between_the_sides(asked, found):
+    spec = strip_chart(asked, found, strip_table(asked, found)).to_dict()
+    (line,) = [layer for layer in spec["layer"] if layer["mark"]["type"] == "rule"]
+    assert spec["datasets"][line["data"]["name"]] == [{"column": len(asked.source) + 1}]
+    cells = strip_table(asked, found)
+    assert len(asked.source) + 1 not in set(cells.column)
+    assert cells[cells.side == PREFIX].column.min() == len(asked.source) + 2
+
+
+def test_rows_say_their_unit_and_their_sum(found):
+    said = {each.method: unit_and_sum(each) for each in found}
+    assert said["weights"] == "shares; each side adds up to 1" and said["alti"] == "shares; adds up to 1.00"
+    assert said["erasure"] == "nats; measured one by one"
+    exact = next(each for each in found if each.method == "frozen_gradient")
+    assert f"with biases {typeset(exact.total[0])}" in said["frozen_gradient"]
+    assert "±" in said["integrated_gradients"]
+    assert set(DESCRIPTIONS) == set(METHODS)
+
+
+def test_sums_hold(found):
+    table = sum_table(found, LANGUAGES).set_index("method")
+    exact = table.loc[title("frozen_gradient")]
+    parts = exact[[SOURCE, PREFIX, "source positions", "target positions", "biases"]].sum()
+    assert parts == pytest.approx(exact["should add up to"], abs=1e-4) and exact["off by"] < 1e-4
+    assert table.loc[title("erasure"), ["should add up to", "off by"]].isna().all()
+    assert table.loc[title("weights"), [SOURCE, PREFIX]].tolist() == pytest.approx([1, 1])
+    shown = shown_sums(sum_table(found, LANGUAGES), LANGUAGES).set_index("method")
+    total = shown.loc[title("frozen_gradient"), [SOURCE, "German", "positions", "biases"]].sum()
+    assert total == pytest.approx(shown.loc[title("frozen_gradient"), "total"], abs=1e-4)
+    # A tiny error must not give every number of the table eight decimals, which no column has room for.
+    assert shown["off by"].str.fullmatch(r"(\d+\.\d\d)?").all() and shown.loc[title("erasure"), "off by"] == ""
+
+
+def test_the_bars_of_the_exact_method_are_all_of_its_terms(found):
+    exact = next(each for each in found if each.method == "frozen_gradient")
+    table = part_table(exact, LANGUAGES)
+    assert "biases" in set(table.part) and table.score.sum() == pytest.approx(exact.total[0], abs=1e-4)
+    spec = part_chart(table, "logit", float(exact.total[0])).to_dict()
+    assert "their sum" in json.dumps(spec)
+
+
+def test_the_sentence_counts_methods():
+    each = [made("weights", [3, 1, 5], [0, 0]), made("norms", [2, 1, 1], [0, 0]), made("erasure", [4, 1, 1], [0, 0])]
+    assert first_words(QUESTION, each) == (
+        r"**2 of 3** methods put **a** first; Attention weights puts **\<\/s\> end** first."
+    )
+    assert first_words(QUESTION, each[1:]) == "**All 2** methods put **a** first."
+    assert first_words(QUESTION, [made("alti", [np.nan] * 3, [0, 0])]) == "No method has an answer here."
+
+
+def test_measured_effects_are_told_in_both_directions():
+    sentence = likelier_without(QUESTION, [made("erasure", [0.5, -0.25, 0], [0, 0])])
+    assert "without **a**, the log-probability falls by 0.50 nats" in sentence
+    assert r"without **\*b\***, it even rises by 0.25" in sentence
+    assert "no English word alone" in likelier_without(QUESTION, [made("erasure", [0.01, 0, 0], [0, 0])])
+    assert likelier_without(QUESTION, [made("weights", [1, 0, 0], [0, 0])]) == ""
+
+
+@pytest.fixture(scope="module")
+def written(shipped, trace):
+    return direct_logits(trace, shipped.weights(), [Target((8,))])
+
+
+def test_components_are_sorted_and_add_up(written):
+    table = component_table(written)
+    assert len(table) == 118 and list(table.score) == sorted(table.score, reverse=True)
+    assert table.score.sum() == pytest.approx(written.logits[0], abs=1e-4)
+    assert set(table.group) <= set(GROUPS) and set(table.kind) == {"", "decoder", "cross"}
+    heads = table[table.kind != ""]
+    assert len(heads) == 96 and heads[["layer", "head"]].min().tolist() == [1, 1]
+    fewer = largest(table)
+    assert len(fewer) == LARGEST + 1 and fewer.score.sum() == pytest.approx(table.score.sum())
+    assert fewer.iloc[-1].component == "98 others together"
+    assert len(largest(table.head(3))) == 3
+
+
+def test_a_component_has_a_name():
+    assert component_title(Component("cross-attention head", 4, 0)) == "cross-attention, layer 5, head 1"
+    assert component_title(Component("feed-forward", 0)) == "feed-forward, layer 1"
+    assert component_title(Component("output bias")) == "output bias"
+
+
+def test_the_bars_can_be_clicked_and_the_sentence_has_their_sum(asked, written):
+    table = component_table(written)
+    spec = component_chart(largest(table)).to_dict()
+    (pick,) = [param for param in spec["params"] if "select" in param]
+    assert pick["select"]["fields"] == ["kind", "layer", "head"]
+    assert f"**{typeset(table.score.sum())}**" in says_who(asked, written, table)
+
+
+def test_pairs_within_the_band_are_grey(asked, found):
+    agreed = agreement(found, asked.ranked)
+    table = pair_table(agreed)
+    assert len(table) == 49 and (table.n == len(asked.ranked)).all()
+    assert ((abs(table.tau) > table.chance) == table["beyond chance"]).all()
+    spec = square_chart(agreed.methods, table, []).to_dict()
+    grey = next(layer for layer in spec["layer"] if "inside" in str(layer["transform"]) and "color" in layer["mark"])
+    assert grey["mark"]["type"] == "rect"
+    sentence = what_follows(asked, agreed, found)
+    upper = np.triu_indices(7, k=1)
+    assert f"Of 21 pairs of methods, **{(agreed.above_chance & (agreed.tau > 0))[upper].sum()}**" in sentence
+    assert "What you may not" in sentence
+
+
+def test_agreement_over_many_sentences_is_said_of_its_file():
+    methods = ("weights", "rollout", "erasure")
+    mean = np.array([[1.0, 0.1, 0.5], [0.1, 1.0, 0.05], [0.5, 0.05, 1.0]])
+    tau = Estimate(mean, mean - 0.1, mean + 0.1)
+    recorded = AgreementStatistics("m", 20, 1, "d", 6.5, methods, tau, Estimate(mean / 2, mean / 4, mean))
+    again = AgreementStatistics.from_json(recorded.to_json())
+    assert again.methods == methods and again.left_out == 1
+    np.testing.assert_allclose(again.tau.low, tau.low)
+    numbers = recorded_table(again)
+    beyond = numbers.set_index(["method", "other method"])["beyond chance"]
+    assert beyond["Attention weights", "Erasure"] and not beyond["Rollout", "Erasure"]
+    says = says_over_many(again)
+    assert "**Attention weights** comes closest to its ranking: tau 0.50 (0.40 to 0.60)" in says
+    assert "Farthest from it is **Rollout**: 0.05 (−0.05 to 0.15). The two intervals do not overlap" in says
+    assert "in **25%** of the sentences (12% to 50%)" in says
+    assert square_chart(methods, numbers, []).to_dict()
+
+
+def test_what_may_be_concluded_was_measured():
+    each = [made("weights", [1, 3, 9], [0, 0]), made("erasure", [2, 1, 5], [0, 0])]
+    sentence = what_follows(QUESTION, agreement(each, QUESTION.ranked), each)
+    assert "without **a**, the log-probability of **x** would be 2.00 nats lower" in sentence
+    assert "0 of the 1 other methods" in sentence
+    each[1] = made("erasure", [-2, -1, 5], [0, 0])
+    assert "**x** does not depend on any word alone" in what_follows(QUESTION, agreement(each, QUESTION.ranked), each)
+
+
+def test_deletion_is_compared_with_random_orders():
+    curves = DeletionCurves(np.array([0.0, -4, -5]), np.array([0.0, -1, -5]), np.array([[0.0, -2, -5], [0.0, -3, -5]]))
+    assert "lower than in each of 2 random orders, by 0.75 nats" in says_faithful("weights", curves)
+    worse = replace(curves, best_first=np.array([0.0, -1, -5]))
+    assert "higher than in each of 2" in says_faithful("weights", worse)
+    between = replace(curves, best_first=np.array([0.0, -2.5, -5]))
+    assert "does no better than 2 random orders could" in says_faithful("weights", between)
+    table = area_table({"weights": curves})
+    assert table.iloc[0].tolist()[1:3] == [-3.25, -1.75] and table.iloc[0]["below random"] == 0.75
+    assert len(curve_table({"weights": curves})) == 4 * 3
+    assert deletion_chart(curves, QUESTION).to_dict()
+
+
+def test_shares_are_those_of_the_methods(shipped, trace):
+    each = [shipped.attribute(trace, method) for method in ("frozen_gradient", "alti")]
+    table = share_table(trace, each)
+    np.testing.assert_array_equal(table.share, np.concatenate([one.source_share() for one in each]))
+    lowest = each[0].source_share().min()
+    assert f"**{lowest:.0%}**" in says_sides(trace, each, LANGUAGES)
+    assert share_chart(trace, table, "English").to_dict()
+
+
+def test_the_game_knows_who_was_right():
+    each = [made("weights", [1, 3, 9], [0, 0]), made("erasure", [2, 1, 5], [0, 0])]
+    answers = who_named(each, (0, 1), 1)
+    assert answers == {1: [YOU, "Attention weights"], 0: ["Erasure"]}
+    typed = {0: Typed("*b*", "c", 1.0), 1: Typed("a", "d", 4.0)}
+    sentence = says_winner(answers, QUESTION.source_labels, each[1].source[0], (0, 1), typed)
+    assert "When **a** is hidden, the translation changes most" in sentence
+    assert "Erasure named it." in sentence and "number 2 of 2" in sentence
+    assert r"**\*b\*** costs most: 4.00 nats" in sentence
+    table = answer_table(answers, QUESTION.source_labels, each[1].source[0], (0, 1), typed)
+    assert list(table.word) == ["a", "*b*"] and list(table["named by"]) == ["Erasure", "you, Attention weights"]
+    right = says_winner({0: [YOU]}, QUESTION.source_labels, each[1].source[0], (0, 1), {0: Typed("", "", None)})
+    assert "You were right." in right and "Typed" not in right
+    assert fall_chart(each[1].source[0], (0, 1), QUESTION.source_labels, 1).to_dict()
+
+
+def test_a_sentence_is_typed_without_a_word(trace):
+    groups, labels, ranked = source_columns(trace, words=True)
+    assert without(trace, groups[labels.index("animal")]) == "The didn't cross the street because it was too tired."
+    assert without(trace, groups[0]).startswith("animal didn't")
+    assert without(trace, groups[ranked[-1]]).endswith("too")
+
+
+def test_an_export_says_by_which_method_of_which_model(shipped, trace, asked, found):
+    facts = run_facts(trace, shipped.version, asked)
+    table = strip_table(asked, found)[["method", "unit", "side", "number", "word", "score"]]
+    rows = pd.read_csv(io.StringIO(csv_text(table, facts)), keep_default_na=False)
+    assert set(rows.model) == {shipped.version} and set(rows.sentence) == {TIRED} and set(rows.positions) == {"[8]"}
+    assert set(rows[rows.method == "Integrated gradients"].baseline) == {"embeddings of 0, positions kept"}
+    content = json.loads(json_text(table, facts, {"sums": sum_table(found, LANGUAGES)}))
+    assert len(content["numbers"]) == len(table) and len(content["sums"]) == 7
+    assert content["numbers"][-1]["score"] is None, "erasure of the piece just read"
+    assert content["model"] == shipped.version and content["against"] is None
+
+
+def test_the_address_of_a_question():
+    params = MatteredParams(part="agreement", explained="9", against=7, pieces=True, deletion=True, guess=2)
+    address = params.to_address()
+    assert address["mattered_explained"] == "9" and MatteredParams.from_address(address) == params
+    assert params.for_another_sentence() == MatteredParams(part="agreement", pieces=True)
+    for rubbish in ("0", "1000", "whole translation", "-1", "9 "):
+        assert MatteredParams.from_address({"mattered_explained": rubbish}).explained == ""

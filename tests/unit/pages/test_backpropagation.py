@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pages.ui.backpropagation.entry import WINDOW, _around
+from pages.ui.backpropagation.gradient import SECTIONS, section_of
+from pages.ui.backpropagation.gradient_matrix import LARGEST, MOST_TERMS, gradient_matrix, terms_table
+from pages.ui.backpropagation.sentences import sentence_of
+from transformer.backpropagation.sentence import sentence_batch, sentence_gradients
+from transformer.backpropagation.stages import stages
+from transformer.backpropagation.sums import Terms
+from transformer.languages import LANGUAGES
+
+
+@pytest.fixture(scope="module")
+def listed(shaped_translator, shaped_trace):
+    return stages(sentence_gradients(
+        shaped_translator.weights(), sentence_batch(shaped_trace), encoder_layer=1, decoder_layer=0
+    ), head=1)
+
+
+def test_every_gradient_has_a_section_a_sentence_and_labels(listed, shaped_translator, shaped_trace):
+    order = list(SECTIONS)
+    sections = [section_of(stage.key) for stage in listed]
+    assert sorted(sections, key=order.index) == sections, "the way back goes through the sections in their order"
+    for stage in listed:
+        assert sentence_of(stage.key).endswith((".", "?"))
+        shown = gradient_matrix(stage, shaped_trace, shaped_translator.tokenizer, LANGUAGES)
+        for labels, size in zip((shown.rows, shown.columns), shown.values.shape, strict=True):
+            assert labels is None or len(labels) == size, stage.key
+        np.testing.assert_array_equal(shown.values, stage.matrix[:, shown.chosen])
+
+
+def test_the_right_pieces_are_columns_of_the_logits(listed, shaped_translator, shaped_trace):
+    shown = gradient_matrix(listed[0], shaped_trace, shaped_translator.tokenizer, LANGUAGES)
+    assert {piece.id for piece in shaped_trace.predicted_pieces} <= set(shown.chosen.tolist())
+    assert shown.place(0, 0) == np.unravel_index(np.abs(shown.values).argmax(), shown.values.shape)
+    assert shown.place(2, 1) == (1, 0) and shown.place(999, 999) == tuple(size - 1 for size in shown.values.shape)
+
+
+def test_a_long_sum_lists_its_largest_terms(shaped_translator, shaped_trace):
+    rng = np.random.default_rng(0)
+    size = shaped_translator.config.target_vocabulary
+    assert size > MOST_TERMS
+    terms = Terms("V", {"dz": rng.normal(size=size), "W": rng.normal(size=size)}, scale=0.5)
+    shown = terms_table(terms, shaped_trace, shaped_translator.tokenizer, LANGUAGES)
+    assert len(shown) == LARGEST + 1 and shown.iloc[-1, 0] == f"the other {size - LARGEST:,}"
+    assert shown["sum so far"].iloc[-1] == pytest.approx(terms.total)
+    np.testing.assert_allclose(shown["product"].iloc[:-1], (shown["dz"] * shown["W"] * shown["1 ÷ √K"]).iloc[:-1])
+    assert (shown["product"].iloc[:-1].abs().diff().dropna() <= 0).all()
+
+
+@pytest.mark.parametrize("place", [(0, 0), (5, 100), (39, 255)])
+def test_the_window_has_the_number_in_it_and_stays_inside(place):
+    top, left = _around(place, (40, 256))
+    assert top <= place[0] < top + WINDOW[0] <= 40 and left <= place[1] < left + WINDOW[1] <= 256
+    assert _around((0, 3), (1, 4)) == (0, 0)

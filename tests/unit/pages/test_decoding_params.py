@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import pytest
+
+from pages.ui.params.decoding import DecodingParams
+from transformer.decoding.settings import DecodingSettings
+from transformer.tokenizer import END, PAD, START
+
+FIRST = DecodingParams()
+FIRST = DecodingParams()
+OTHER = DecodingParams(
+    step=4, show="mean", method="sample", beam_size=7, length_penalty=1.25, temperature=0.5, top_k=40, top_p=0.95,
+    seed=12, forced=(362, 786), suppressed=(5, 290), node=3, search=True,
+)
+
+
+def test_an_address_and_the_browser_give_a_course_back():
+    assert DecodingParams.from_address(OTHER.to_address()) == OTHER
+    assert DecodingParams.from_browser(asdict(OTHER)) == OTHER
+    assert FIRST.to_address() == {} and DecodingParams.from_address({}) == FIRST
+
+
+def test_people_count_steps_from_one():
+    assert DecodingParams(step=2).to_address() == {"step": "3"}
+    assert DecodingParams.from_address({"step": "1"}) == FIRST == DecodingParams.from_address({"step": "0"})
+
+
+def test_a_whole_number_of_the_browser_is_a_decimal_too():
+    expected = DecodingParams(temperature=2.0, length_penalty=0.0)
+    assert DecodingParams.from_browser({"temperature": 2, "length_penalty": 0}) == expected
+    other = DecodingParams(length_penalty=1.0)
+    assert DecodingParams.from_address(other.to_address()) == other
+
+
+@pytest.mark.parametrize("value", ["", "0x1", "-1", "1e9", "nan", "inf", "²", "9" * 400, "<b>", "١", "....", "\x00"])
+def test_rubbish_in_an_address_is_as_at_first(value):
+    assert DecodingParams.from_address(dict.fromkeys(asdict(FIRST), value)) == FIRST
+
+
+@pytest.mark.parametrize("value", [
+    None, 3, "x", [], {"step": -1}, {"step": True}, {"step": 1.5}, {"forced": [True]}, {"forced": "12"},
+    {"suppressed": [-1]}, {"method": []}, {"method": "beams"}, {"beam_size": 0}, {"beam_size": 11}, {"temperature": 0},
+    {"temperature": float("nan")}, {"temperature": "1"}, {"top_p": 0}, {"top_p": 1.1}, {"length_penalty": 3.1},
+    {"forced": [1] * 1001}, {"show": "none"},
+])
+def test_rubbish_from_the_browser_is_as_at_first(value):
+    assert DecodingParams.from_browser(value) == FIRST
+
+
+def test_only_pieces_that_can_be_written_are_forced():
+    assert DecodingParams(forced=(7, 9)).within(8).forced == ()
+    assert DecodingParams(forced=(7, PAD)).within(8).forced == DecodingParams(forced=(START,)).within(8).forced == ()
+    assert DecodingParams(forced=(7, END, 6, PAD)).within(8).forced == (7, END), "nothing stands behind the end"
+    assert DecodingParams(suppressed=(9, 5, 5, 4)).within(8).suppressed == (4, 5)
+
+
+def test_settings_of_another_method_decode_nothing_again():
+    assert DecodingParams(beam_size=9, temperature=3.0).settings == DecodingSettings()
+    assert DecodingParams(seed=3).settings == DecodingSettings()
+    assert DecodingParams(method="beam", beam_size=9, seed=3).settings == DecodingSettings("beam", beam_size=9)
+    sample = DecodingParams(method="sample", seed=3, length_penalty=2.0)
+    assert sample.settings == DecodingSettings("sample", seed=3, temperature=0.7)
+
+
+def test_another_sentence_keeps_the_method_and_nothing_else():
+    start = OTHER.for_another_sentence()
+    assert (start.forced, start.suppressed, start.step, start.node) == ((), (), 0, 0) and start.free
+    assert start.settings == OTHER.settings and start.show == OTHER.show
+
+
+def test_what_a_reader_asked_for_is_said_in_words():
+    assert DecodingParams().in_words == "greedy decoding"
+    assert DecodingParams(method="beam", length_penalty=0.0).in_words == "a beam of 4, length penalty 0"
+    assert DecodingParams(method="sample", seed=7).in_words == "sampling at temperature 0.7, seed 7"
+    assert OTHER.in_words == (
+        "sampling at temperature 0.5, top-k 40, top-p 0.95, seed 12, its first 2 pieces forced, 2 pieces banned"
+    )
+    both = DecodingParams(forced=(7,), suppressed=(8,))
+    assert both.in_words == "greedy decoding, its first piece forced, 1 piece banned"

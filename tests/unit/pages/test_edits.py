@@ -1,0 +1,193 @@
+"""Edits of attention: as an address, as interventions on pieces, in words, and as lines of Python."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from pages.ui.editing.change_lines import change_lines
+from pages.ui.editing.erasing import groups_of
+from pages.ui.editing.labels import edit_label, what_changed
+from pages.ui.editing.next_word import next_table, says_next, step_table
+from pages.ui.editing.resolved import EXAMPLE, OTHER_EXAMPLE, edits_of, resolve, without_words
+from pages.ui.params.edits import LEFT_OUT, MOST_EDITS, Edit, EditList, EditParams
+from pages.ui.session import EXAMPLES
+from pages.ui.text.differences import merged_words
+from transformer.ablation.continuation import continue_from, reread
+from transformer.analysis.words import merge_words, word_groups
+from transformer.interventions import AS_TRAINED
+
+TEXT, TARGET = "The old man reads a book.", "Der alte Mann liest ein Buch."
+EDITS = {
+    "encoder.2.1.3~4x75": Edit("encoder", 1, 0, (2, 2), (((3, 3), 75),)),
+    "decoder.all.all.8-9~even": Edit("decoder", None, None, (7, 8), ()),
+    "cross.3.all.1~2-4x50~6x25": Edit("cross", 2, None, (0, 0), (((1, 3), 50), ((5, 5), 25))),
+}
+
+
+def params(text, **others):
+    return EditParams(edits=EditList.parse(text), **others)
+
+
+@pytest.fixture(scope="module")
+def trace(small_translator):
+    return small_translator.trace(TEXT, TARGET)
+
+
+@pytest.mark.parametrize("text", EDITS)
+def test_an_edit_reads_as_it_was_written(text):
+    assert Edit.parse(text) == EDITS[text] and str(EDITS[text]) == text
+
+
+def test_an_address_gives_the_edits_back():
+    every = EditParams("cross", EditList(tuple(EDITS.values())), (1, 2), (3,), LEFT_OUT, "4")
+    assert EditParams.from_address(every.to_address()) == every
+    nothing = EditParams(edits=EditList())
+    assert nothing.to_address() == {"edit_edits": "none"} and EditParams.from_address(nothing.to_address()) == nothing
+
+
+@pytest.mark.parametrize("text", [
+    "", "-", "encoder", "encoder.1.1.1", "encoder.0.1.1~1x5", "encoder.1.1.1~0x5", "encoder.1.1.2-1~even",
+    "x.1.1.1~even", "encoder.1.1.1~1x1000", "encoder.1.1.1~evenx5", "encoder.².1.1~even", "encoder.1.1.1~1x5~", "<b>",
+    "encoder.1.1.1~1x٥", "none_none", "a" * 5000,
+])
+def test_what_is_no_edit_is_left_out_and_said(text):
+    read = EditParams.from_address({"edit_edits": text}).edits
+    assert read == EditList(unreadable=True) and str(read) == "none"
+    both = EditList.parse(f"encoder.1.1.1~even_{text}")
+    assert both.unreadable and both.edits == (Edit("encoder", 0, 0, (0, 0), ()),)
+
+
+def test_there_are_not_more_edits_than_an_address_holds():
+    one = "encoder.all.all.100-101~100-101x100"
+    read = EditList.parse("_".join([one] * (MOST_EDITS + 5)))
+    assert len(read.edits) == MOST_EDITS and read.unreadable and len(str(read)) < 4000
+
+
+def test_edits_belong_to_their_sentence_and_translation():
+    made = params("encoder.1.1.1~even_cross.1.1.1~even", hidden_source=(1,), hidden_target=(2,), step="3")
+    assert made.for_another_sentence() == EditParams()
+    other = made.for_another_translation()
+    assert str(other.edits) == "encoder.1.1.1~even" and (other.hidden_source, other.hidden_target) == ((1,), ())
+
+
+def test_the_examples_are_of_the_first_sentence(shipped):
+    trace = shipped.trace(EXAMPLES[0])
+    assert edits_of(EditParams(), EXAMPLES[0]) == EXAMPLE and edits_of(EditParams(), TEXT) == EditList()
+    assert edits_of(EditParams(edits=EditList()), EXAMPLES[0]) == EditList()
+    assert edit_label(EXAMPLE.edits[0], trace) == "Encoder self-attention, every head: “animal” → “street” 100%"
+    assert edit_label(OTHER_EXAMPLE.edits[0], trace) == (
+        "Cross-attention, every head: “weil” (which writes “es”) → “street” 100%"
+    )
+    for example in (EXAMPLE, OTHER_EXAMPLE):
+        changed = resolve(EditParams(edits=example), trace).interventions
+        written = shipped.translate(EXAMPLES[0], interventions=changed).text
+        assert written != trace.target_text, "there is something to see"
+
+
+def test_edits_on_words_are_edits_on_their_pieces(small_translator, trace):
+    """In the view of words, the row has the shares that were given."""
+    rows, columns = word_groups(trace.target_pieces), word_groups(trace.source_pieces)
+    row = next(number for number, group in enumerate(rows) if len(group) > 1)
+    column = max(range(len(columns)), key=lambda number: len(columns[number]))
+    (first, last), (start, end) = ((group[0] + 1, group[-1] + 1) for group in (rows[row], columns[column]))
+    assert last > first and end > start
+    resolved = resolve(params(f"cross.2.3.{first}-{last}~{start}-{end}x60"), trace)
+    assert not resolved.problems
+    after = reread(small_translator, trace, resolved.interventions)
+    words = merge_words(after.cross, rows, columns)[1, 2]
+    assert words[row, column] == pytest.approx(0.6, abs=1e-6)
+    np.testing.assert_allclose(words.sum(axis=-1), 1, atol=1e-5)
+    # The others share the rest as before, each piece of the row by itself.
+    for position in rows[row]:
+        old, new = (np.delete(each.cross[1, 2, position], columns[column]) for each in (trace, after))
+        np.testing.assert_allclose(new / new.sum(), old / old.sum(), atol=1e-6)
+    # Nothing else of this layer changed.
+    assert np.array_equal(np.delete(after.cross[1], 2, axis=0), np.delete(trace.cross[1], 2, axis=0))
+
+
+def test_even_is_even_among_visible_pieces(small_translator, trace):
+    resolved = resolve(params("decoder.all.all.4~even", hidden_target=(1,)), trace)
+    after = reread(small_translator, trace, resolved.interventions)
+    expected = np.broadcast_to([1 / 3, 0, 1 / 3, 1 / 3], (3, 4, 4))
+    np.testing.assert_allclose(after.decoder[:, :, 3, :4], expected, atol=1e-6)
+    assert not after.decoder[:, :, 3, 4:].any()
+
+
+def test_a_later_edit_of_a_row_takes_the_place_of_an_earlier_one(trace):
+    resolved = resolve(params("cross.all.all.1~1x100_cross.2.3.1~2x100"), trace)
+    rows = dict(resolved.interventions.given_rows())
+    assert rows["cross", 1, 2, 0] == ((1, 1.0),) and rows["cross", 1, 1, 0] == ((0, 1.0),) and len(rows) == 3 * 4
+
+
+@pytest.mark.parametrize(("text", "others", "problem"), [
+    ("encoder.3.1.1~even", {}, "encoder.3.1.1~even: there is no layer 3, only 2 of them"),
+    ("encoder.1.5.1~even", {}, "no head 5, only 4"),
+    ("cross.1.1.900~even", {}, "no row 900"),
+    ("cross.1.1.1~900x10", {}, "no column 900"),
+    ("cross.1.1.1~1x60~2x50", {}, "the shares add up to 110%, and a row adds up to 100%"),
+    ("decoder.1.1.1~3x50", {}, "row 1 may not look at column 3, which is masked"),
+    ("encoder.1.1.1~2x50", {"hidden_source": (1,)}, "may not look at column 2, which is masked"),
+    ("decoder.1.1.1~1x50", {}, "no other column can take the rest"),
+    ("none", {"hidden_source": (900,)}, "no piece 901 to be erased"),
+    ("<b>", {}, "cannot be read"),
+])
+def test_what_cannot_be_done_is_left_out_with_a_sentence(trace, text, others, problem):
+    kept = "cross.1.1.2~1x100"
+    resolved = resolve(params(f"{kept}_{text}" if text != "none" else kept, **others), trace)
+    assert problem in resolved.problems[0] and len(resolved.problems) == 1
+    assert str(resolved.edits) == kept and list(dict(resolved.interventions.given_rows())) == [("cross", 0, 0, 1)]
+
+
+def test_erased_words_are_invisible_or_not_typed(trace):
+    words = groups_of(trace.source_pieces, words=True)
+    assert groups_of(trace.source_pieces, words=False) == tuple((i,) for i in range(len(trace.source_pieces)))
+    invisible = params("none", hidden_source=words[1], hidden_target=(2,))
+    changed = resolve(invisible, trace).interventions
+    assert (changed.hidden_source, changed.hidden_target) == (words[1], (2,))
+    left_out = replace(invisible, erasure=LEFT_OUT)
+    assert resolve(left_out, trace).interventions.hidden_source == ()
+    assert without_words(trace, words[1]) == "The man reads a book."
+    assert without_words(trace, (len(trace.source_pieces) - 1,)) == TEXT, "the end symbol is not typed"
+    assert resolve(params("none"), trace).interventions == AS_TRAINED
+    assert "erased: “" in what_changed((), invisible, trace) and "erased" in what_changed((), left_out, trace)
+    assert what_changed((), params("none"), trace) == "nothing changed"
+
+
+@pytest.mark.parametrize("text", [
+    "encoder.all.all.3~1x100", "cross.2.all.2-3~1-2x70_decoder.1.4.3~even", "encoder.all.2.3~1x50~2x25", "none",
+])
+def test_the_lines_of_python_write_the_same(small_translator, trace, text, monkeypatch, capsys):
+    resolved = resolve(params(text, hidden_source=(1, 4)), trace)
+    after = reread(small_translator, trace, resolved.interventions)
+    found = continue_from(small_translator, trace, after)
+    prefix = tuple(piece.id for piece in trace.predicted_pieces[: found.step])
+    lines = change_lines(trace, resolved.edits.edits, resolved.interventions, prefix)
+    assert len(lines.splitlines()) == 5
+    monkeypatch.setattr("transformer.translator.Translator.load", lambda: small_translator)
+    exec(compile(lines, "lines", "exec"), {})
+    assert capsys.readouterr().out == f"{found.written.text}\n"
+
+
+def test_a_sentence_says_what_the_next_word_becomes(shipped):
+    trace = shipped.trace(EXAMPLES[0])
+    changed = resolve(EditParams(edits=OTHER_EXAMPLE), trace).interventions
+    found = continue_from(shipped, trace, reread(shipped, trace, changed))
+    says, table = says_next(found, shipped.tokenizer), next_table(found, shipped.tokenizer)
+    assert found.step == 8 and "was **es** (" in says and "becomes **die** (" in says
+    before, after = table.before, table.after
+    assert table.piece[before.idxmax()] == "␣es" and table.piece[after.idxmax()] == "␣die"
+    assert f"{before.max():.1%}" in says and f"{after.max():.1%}" in says
+    steps = step_table(found)
+    assert (steps.change[:8] == 0).all() and steps.change[8] < -1
+    same = continue_from(shipped, trace, reread(shipped, trace, AS_TRAINED))
+    assert "stays **" in says_next(same, shipped.tokenizer)
+
+
+def test_words_that_go_and_come_are_marked():
+    assert merged_words("die Straße nicht, weil", "die Straße, weil") == "die Straße :gray[~~nicht~~]\\, weil"
+    assert merged_words("weil es zu", "weil Straße zu") == "weil :gray[~~es~~] :orange-background[**Straße**] zu"
+    assert merged_words("a", "a") == "a" and merged_words("", "") == ""
+    assert "*b*" not in merged_words("*a*", "*b*").replace("**", "")

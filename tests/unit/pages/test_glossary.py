@@ -1,0 +1,77 @@
+"""The technical words of the app, and docs/glossary.md."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import transformer.trace
+from pages.ui.components.bundle import BUNDLES, script, words
+from pages.ui.text.glossary import ARRAY, document, explain, explain_words_of, glossary
+
+ROOT = Path(__file__).parents[3]
+TERMS = [term for group in glossary().groups.values() for term in group]
+ALL_WORDS = {word for term in TERMS for word in (term.name, *term.also)}
+
+
+def test_the_document_is_what_the_file_says():
+    written = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    assert written == document(), "run: python -m pages.ui.text.glossary > docs/glossary.md"
+
+
+def test_a_word_is_explained_once():
+    words = Counter(word.lower() for term in TERMS for word in (term.name, *term.also))
+    assert words.most_common(1)[0][1] == 1
+
+
+@pytest.mark.parametrize("term", TERMS, ids=lambda term: term.name)
+def test_explanations_are_short_and_plain(term):
+    assert term.text.endswith(".") and len(term.text.split()) <= 45
+    # The same text is a tooltip of the browser, where markup would be seen.
+    assert not re.search(r"[`*_$<>\[\]]", term.text)
+
+
+def test_every_array_of_the_trace_has_its_other_names():
+    described = [name for name, *_ in ARRAY.findall(transformer.trace.__doc__)]
+    assert len(described) == 17
+    assert [array.name for array in glossary().arrays] == described
+
+
+def test_one_word_is_explained_without_its_name_and_several_with_theirs():
+    assert explain("token") == explain("piece")
+    both = explain("nats", "token").split("\n\n")
+    assert both == [f"**Nats:** {explain('nats')}", f"**Token:** {explain('piece')}"]
+    with pytest.raises(KeyError):
+        explain("attention spam")
+
+
+def test_a_title_has_its_words_explained():
+    assert explain_words_of("queries of a head") == explain("head", "query")
+    assert explain_words_of("token embedding, scaled") == explain("token", "token embedding")
+    assert explain_words_of("the rest") is None
+
+
+def test_every_word_that_a_page_asks_for_is_there():
+    """A page that asks for another fails only once that part of it is drawn."""
+    asked = set()
+    for path in (ROOT / "pages").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "explain":
+                asked |= {argument.value for argument in node.args if isinstance(argument, ast.Constant)}
+    assert len(asked) > 10
+    assert all(map(explain, asked))
+
+
+@pytest.mark.parametrize("bundle", BUNDLES)
+def test_a_component_brings_the_words_that_it_explains(bundle):
+    source = script(bundle)
+    own = re.sub(r"^const GLOSSARY = .*$", "", source, flags=re.MULTILINE)
+    used = set(re.findall(r'\bterm\("[^"]*", "([^"]+)"\)', own)) | set(re.findall(r'\), "([^"]+)"\)', own)) & ALL_WORDS
+    assert used == set(words(bundle))
+    for word in used:
+        assert json.dumps(explain(word)) in source, "as the glossary has it"

@@ -1,0 +1,50 @@
+"""Charts for a lecture hall: nothing of their own size, large type, and the chart of the page as it was."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from pages.ui.charts.hall import HALL_TYPE, TOP, VEGA_TYPE, for_hall, plot_for_hall
+from pages.ui.charts.matrix import matrix
+from pages.ui.charts.palette import sequential
+from pages.ui.model.learning_curve import QUALITY, learning_chart
+
+NAMES = ["one", "two", "three"]
+
+
+def a_map():
+    return matrix(
+        np.eye(3), NAMES, NAMES, name="weight", scale=sequential(), titles=("from", "to"), square=True, picked=(1, 1),
+        marks=("of head", np.full((3, 3), "8", dtype=object)),
+    )
+
+
+def test_a_map_has_no_size_of_its_own_and_large_type():
+    chart = a_map()
+    before, large = chart.to_json(), for_hall(chart).to_dict()
+    assert chart.to_json() == before and not {"width", "height", "autosize"} & large.keys()
+    assert {"width", "height", "autosize"} <= chart.to_dict().keys()
+    cells, marks = large["layer"][:2]
+    assert marks["mark"]["fontSize"] == VEGA_TYPE
+    across, down = cells["encoding"]["x"], cells["encoding"]["y"]
+    # Above the map there is room for names alone.
+    assert across["title"] is None and down["title"] is None and across["axis"]["labelLimit"] == TOP
+    assert down["axis"]["labelLimit"] > chart.to_dict()["layer"][0]["encoding"]["y"]["axis"]["labelLimit"]
+    assert large["params"] == chart.to_dict()["params"], "names of rows, and what a click selects"
+
+
+def test_a_figure_of_plotly_has_large_type():
+    figure = go.Figure(go.Heatmap(z=[[0, 1]]), layout={"width": 300, "height": 200})
+    large = plot_for_hall(figure)
+    assert (figure.layout.width, figure.layout.height) == (300, 200) and large.layout.width is None
+    assert large.layout.xaxis.tickfont.size == large.data[0].colorbar.tickfont.size == HALL_TYPE
+
+
+def test_the_first_numbers_of_two_axes_lie_apart():
+    """At the corner of a chart, the labels of both axes are one above the other; those of a map are not."""
+    chart = learning_chart(pd.DataFrame({"step": [0, 1], "validation_chrf": [2.0, 3.0]}), QUALITY, "chrF")
+    encoding = for_hall(chart).to_dict()["encoding"]
+    assert all(encoding[side]["axis"]["labelPadding"] >= 9 for side in "xy")
+    assert for_hall(a_map()).to_dict()["layer"][0]["encoding"]["x"]["axis"]["labelPadding"] == 2

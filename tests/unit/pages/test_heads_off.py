@@ -1,0 +1,202 @@
+"""The numbers and sentences of the page Switch heads off."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+
+from pages.ui.ablation.effect import changed_heads, draw_table, marked_words, says_effect, step_chart, step_table
+from pages.ui.ablation.importance import how_well, importance_table, says_importance
+from pages.ui.ablation.removal import (
+    GRADIENT,
+    MEASURED,
+    can_go,
+    quality_table,
+    removal_chart,
+    removal_table,
+    says_quality,
+    says_removal,
+)
+from pages.ui.ablation.switches import picture
+from pages.ui.params.switches import FIRST, NONE, HeadSet, OffParams
+from pages.ui.text.number_format import typeset
+from transformer.ablation.effect import effect_of
+from transformer.ablation.estimate import over_draws
+from transformer.ablation.importance import head_importance
+from transformer.ablation.quality import Quality, RemovalQuality
+from transformer.ablation.removal import RemovalCurve
+from transformer.head_means import HeadMeans
+from transformer.interventions import DEFAULT_DRAWS, Interventions, all_heads
+
+TEXT = "The old man reads a book."
+
+
+def test_an_address_gives_the_switches_back():
+    params = OffParams(HeadSet((("cross", 0, 7), ("encoder", 2, 0))), 0.5, "mean", importance=True, removal=True)
+    assert params.to_address() == {
+        "off_heads": "cross.1.8-encoder.3.1", "off_gate": "0.5", "off_mode": "mean", "off_importance": "true",
+        "off_removal": "true",
+    }
+    assert OffParams.from_address(params.to_address()) == params
+    assert OffParams.from_address({"off_heads": "encoder.3.1-cross.1.8-cross.1.8"}).heads == params.heads
+    drawn = OffParams(mode="resample", draws=16, seed=42)
+    assert drawn.to_address() == {"off_mode": "resample", "off_draws": "16", "off_seed": "42"}
+    assert OffParams.from_address(drawn.to_address()) == drawn and drawn.drawn == {"seed": 42, "draws": 16}
+    nothing = OffParams(HeadSet(()))
+    assert nothing.to_address() == {"off_heads": NONE} and OffParams.from_address(nothing.to_address()) == nothing
+    assert OffParams().to_address() == {}
+
+
+@pytest.mark.parametrize("value", ["", "-", "cross", "cross.0.1", "cross.1", "cross.1.1.1", "cross.1.²", "cross.١.1",
+                                   "x.1.1", "none-none", "cross.1.1 ", "cross.100.1", "a" * 5000])
+def test_no_heads_are_as_at_first(value):
+    assert OffParams.from_address({"off_heads": value}).heads == FIRST
+
+
+@pytest.mark.parametrize("value", ["7", "65", "0", "-8", "8.5", "1e1", "", "٨", "nan", "8" * 5000])
+def test_too_few_draws_and_rubbish_are_as_at_first(value):
+    params = OffParams.from_address({"off_mode": "resample", "off_draws": value, "off_seed": f"-{value}"})
+    assert (params.draws, params.seed) == (DEFAULT_DRAWS, 0)
+
+
+def test_all_heads_fit_into_an_address(small_config):
+    everything = HeadSet(tuple((kind, layer, head) for kind in ("encoder", "decoder", "cross")
+                               for layer in range(6) for head in range(8)))
+    assert len(str(everything)) < 2000
+    params = OffParams(everything, gate=2.0, mode="uniform")
+    found = params.interventions(small_config)
+    assert not list(found.head_gates()), "a gate of 1 changes nothing, and weights cannot be more than even"
+    off = OffParams(everything).interventions(small_config)
+    assert {head for head, _ in off.head_gates()} == set(all_heads(small_config))
+
+
+def test_every_head_has_its_part_of_the_picture():
+    weights = np.arange(2 * 3 * 4 * 5.0).reshape(2, 3, 4, 5)
+    mask = np.ones((4, 5), dtype=bool)
+    mask[0, 4] = False
+    found = picture(weights, mask)
+    assert found.shape == (8, 15)
+    part = found[4:8, 10:15]
+    np.testing.assert_array_equal(part[mask], weights[1, 2][mask])
+    assert np.isnan(part[0, 4]) and np.isnan(found).sum() == 6
+
+
+def test_words_that_differ_are_marked_and_text_stays_text():
+    old, new = marked_words("Das Tier *überquerte* nicht", "Das Tier ging nicht mehr")
+    assert old == r"Das Tier :orange-background[**\*überquerte\***] nicht"
+    assert new == "Das Tier :orange-background[**ging**] nicht :orange-background[**mehr**]"
+    old, new = marked_words("die Straße nicht, weil", "die Straße, weil")
+    assert old == r"die Straße :orange-background[**nicht**]\, weil" and new == r"die Straße\, weil"
+    assert marked_words("a b", "a b") == ("a b", "a b") and marked_words("", "x")[0] == ""
+
+
+def test_what_is_changed_is_named():
+    def named(*heads, **options):
+        return changed_heads(Interventions(gates=dict.fromkeys(heads, options.pop("gate", 0.0)), **options))
+
+    one, two = ("cross", 0, 7), ("encoder", 1, 1)
+    assert named(one) == "without cross-attention, layer 1, head 8"
+    assert named(one, two) == "without 2 heads"
+    assert named(one, mode="mean") == "with cross-attention, layer 1, head 8 replaced by its mean output"
+    assert named(one, two, mode="mean") == "with 2 heads replaced by their mean outputs"
+    assert named(one, mode="uniform") == "with cross-attention, layer 1, head 8 looking at everything equally"
+    for_another = "cross-attention, layer 1, head 8 replaced by its output for another sentence"
+    assert named(one, mode="resample") == f"with {for_another}"
+    assert named(one, two, mode="resample") == "with 2 heads replaced by their outputs for another sentence"
+    assert named(one, gate=1.5) == "with cross-attention, layer 1, head 8 at a gate of 1.5"
+
+
+def test_the_sentence_is_made_of_the_numbers(small_translator):
+    off = Interventions(gates={head: 0.0 for head in all_heads(small_translator.config) if head[0] == "cross"})
+    effect = effect_of(small_translator, TEXT, off)
+    table = step_table(effect)
+    assert table["change"].sum() == pytest.approx(effect.change, abs=1e-5)
+    assert (table["after"] - table["before"] - table["change"]).abs().max() < 1e-6
+    says = says_effect(effect, off, given=False)
+    if effect.first_difference is not None:
+        assert f"from piece {effect.first_difference + 1} on" in says
+    else:
+        assert "the same translation" in says
+    assert typeset(effect.change, "+.2f") in says
+    given = says_effect(effect, off, given=True)
+    assert "one that you gave" in given and "from piece" not in given
+
+
+def test_the_sentence_and_the_tables_of_draws_are_made_of_their_numbers(small_translator):
+    drawing = copy.copy(small_translator)
+    traces = (small_translator.trace(text, "Ein Hund.", details=True) for text in ("I have a dream.", "A dog."))
+    drawing.means = HeadMeans.over(traces, small_translator.version, "made up")
+    off = Interventions({("cross", 0, 1): 0.0, ("encoder", 0, 2): 0.0}, "resample", seed=3)
+    effect = effect_of(drawing, TEXT, off, draws=4)
+    says, change = says_effect(effect, off, given=False), over_draws(effect.scores.change)
+    assert f"same translation in **{effect.kept} of 4 draws**. On average it" in says
+    assert f"{effect.change:+.2f} nats; 95 % interval {change.low:+.2f} to {change.high:+.2f}, seed 3)" in says
+    table, draws = step_table(effect), draw_table(effect)
+    assert table["change"].sum() == pytest.approx(draws["change"].mean(), abs=1e-5) and len(draws) == 4
+    assert (table["low"] <= table["change"]).all() and (table["change"] <= table["high"]).all()
+    assert draws["translation"].tolist() == list(effect.translations)
+    ends = [layer for layer in step_chart(table, "change", "nats", signed=True, first=None).to_dict()["layer"]
+            if layer.get("encoding", {}).get("y2", {}).get("field") == "high"]
+    assert len(ends) == 1, "the interval is drawn"
+    found = importance_table(head_importance(drawing, TEXT, mode="resample", seed=3, draws=4))
+    assert (found["low"] <= found["measured"]).all() and (found["measured"] <= found["high"]).all()
+
+
+def test_importance_is_said_of_the_right_heads(small_translator):
+    found = head_importance(small_translator, TEXT)
+    table = importance_table(found)
+    assert len(table) == len(all_heads(small_translator.config))
+    says = says_importance(found, small_translator.config)
+    worst = table.loc[table["measured"].idxmin()]
+    assert f"layer {worst['layer']}, head {worst['head']} most: without it, its log-prob" in says
+    assert f"changes by **{typeset(worst['measured'], '+.2f')}** nats" in says
+    assert f"{(table['measured'] > 0).sum()} of {len(table)}" in says and typeset(found.agreement) in says
+    assert [how_well(each) for each in (0.95, 0.8, 0.5, 0.1, -0.9)] == [
+        "in almost the same order", "in much the same order", "in roughly the same order", "in another order",
+        "in another order",
+    ]
+
+
+HEADS = (("encoder", 0, 0), ("cross", 0, 1), ("decoder", 1, 0))
+
+
+def test_heads_can_go_until_the_first_value_that_is_too_low():
+    assert can_go([1.0, 2.0, 0.9, 3.0], 1.0) == 1
+    assert can_go([1.0, 1.0, 1.0], 1.0) == 2 and can_go([1.0], 1.0) == 0
+
+
+def test_removal_is_said_and_drawn_of_its_curves():
+    curves = {
+        name: RemovalCurve(HEADS, "zero", np.array(values)) for name, values in (
+            (MEASURED, [-4.0, -3.5, -4.6, -9.0]), (GRADIENT, [-4.0, -4.2, -5.0, -9.0]),
+            ("random order, 1", [-4.0, -6.0, -7.0, -9.0]), ("random order, 2", [-4.0, -4.1, -4.1, -9.0]),
+        )
+    }
+    says = says_removal(curves)
+    assert "**2 of 3** heads can go" in says and "in the gradient's order 1, in 2 random orders 0 to 2" in says
+    assert "most likely without 1 of them (log-probability +0.50 nats)" in says
+    table = removal_table(curves)
+    assert len(table) == 16 and table["last removed"].tolist()[:4] == ["", "encoder.1.1", "cross.1.2", "decoder.2.1"]
+    spec = removal_chart(table.rename(columns={"log-probability": "value"}), "nats").to_dict()
+    drawn = list(spec["datasets"].values())
+    band = next(rows for rows in drawn if "max" in rows[0])
+    assert [(row["min"], row["max"]) for row in band] == [(-4, -4), (-6, -4.1), (-7, -4.1), (-9, -9)]
+    lines = next(rows for rows in drawn if "order" in rows[0])
+    assert {row["order"] for row in lines} == {MEASURED, GRADIENT}
+
+
+def test_recorded_scores_are_said_and_survive_their_file():
+    scores = {
+        "measured": (30.0, 28.0, 27.0, 1.0), "gradient": (30.0, 27.0, 26.9, 1.0), "random 0": (30.0, 9.0, 5.0, 1.0),
+    }
+    points = tuple(Quality(order, 8 * at, bleu, bleu + 20)
+                   for order, each in scores.items() for at, bleu in enumerate(each))
+    recorded = RemovalQuality("m", "zero", "dev.tsv", 50, "d", points)
+    assert RemovalQuality.from_json(recorded.to_json()) == recorded
+    says = says_quality(recorded)
+    assert "Over 50 sentences" in says and "BLEU 30.0" in says and "**16 of 24** heads" in says
+    assert "without 8 in the gradient's" in says and "without 0 to 0 in random" in says and "steps of 8" in says
+    table = quality_table(recorded, "chrF")
+    assert table["value"].max() == 50 and set(table["order"]) == {MEASURED, GRADIENT, "random 0"}

@@ -1,0 +1,187 @@
+"""Runs of the model: one at a time, whoever asks."""
+
+from __future__ import annotations
+
+import gc
+import itertools
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import numpy as np
+import pytest
+import torch
+
+from pages.ui import inference
+from transformer.checkpoint import load_checkpoint
+from transformer.decoding.settings import DecodingSettings
+from transformer.errors import TextError
+from transformer.interventions import Interventions
+from transformer.trace import KINDS, Trace
+from transformer.translator import Translator
+
+RUNS = ("translate", "trace", "trace_together", "trace_decoding")
+# More than any run here takes; a thread that waits for a lock nobody gives back would wait forever.
+PATIENCE = 60
+
+
+class Watch:
+    """Notes how many threads run a translator at the same time."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.running: set[int] = set()
+        self.most = 0
+        self.calls: Counter[str] = Counter()
+        # Long enough for any other thread to get there too.
+        self.seconds = 0.02
+
+    def over(self, run: Callable) -> Callable:
+        def noted(*args: object, **settings: object) -> object:
+            with self.lock:
+                self.calls[run.__name__] += 1
+                self.running.add(threading.get_ident())
+                self.most = max(self.most, len(self.running))
+            try:
+                time.sleep(self.seconds)
+                return run(*args, **settings)
+            finally:
+                with self.lock:
+                    self.running.discard(threading.get_ident())
+
+        return noted
+
+
+numbers = itertools.count()
+
+
+@pytest.fixture
+def watch(monkeypatch) -> Watch:
+    watch = Watch()
+    for name in RUNS:
+        monkeypatch.setattr(Translator, name, watch.over(getattr(Translator, name)))
+    return watch
+
+
+@pytest.fixture
+def model(model_folder) -> Translator:
+    # A version of its own, because the cache outlives a test.
+    return Translator(load_checkpoint(model_folder), device="cpu", version=f"watched {next(numbers)}")
+
+
+def asked(model: Translator, text: str) -> list[Callable[[], object]]:
+    """Everything that a page may ask of a model about a text."""
+    bare = Interventions(decoder_mask=False)
+    return [
+        lambda: inference.trace(model, text),
+        lambda: inference.trace(model, text, "Ein Hund."),
+        lambda: inference.detailed_trace(model, text, "", bare),
+        lambda: inference.detailed_trace(model, text, "Ein Hund.", bare),
+        lambda: inference.trace(model, text, "", bare),
+        lambda: inference.metrics(model, text, "Ein Hund.", "cross"),
+        lambda: inference.trace_decoding(model, text, DecodingSettings(), (), frozenset()),
+        lambda: inference.translate(model, text, DecodingSettings()),
+    ]
+
+
+def test_two_people_never_run_the_model_at_once(model, watch):
+    texts = ["A dog.", "The old man reads a book."]
+    with ThreadPoolExecutor(max_workers=8) as people:
+        answers: list[Future] = [people.submit(ask) for text in texts for ask in asked(model, text)]
+        found = [answer.result(timeout=PATIENCE) for answer in answers]
+    assert len(found) == 16 and all(each is not None for each in found)
+    assert watch.most == 1
+
+
+def test_a_run_that_fails_lets_the_next_one_run(model):
+    for ask in asked(model, " "):
+        with pytest.raises(TextError):
+            ask()
+    with ThreadPoolExecutor(max_workers=1) as somebody_else:
+        trace = somebody_else.submit(asked(model, "A dog.")[0]).result(timeout=PATIENCE)
+    assert trace.source_text == "A dog."
+
+
+def test_a_hall_of_people_gets_every_answer_for_itself(model, watch):
+    """As one at a time, bit for bit; and somebody who sends nothing hears so, whoever else asks."""
+    texts = [f"{'The old man reads ' * (number % 5)}{number}." if number % 9 else " " for number in range(100)]
+    arrived = threading.Barrier(len(texts))
+
+    def ask(text: str) -> Trace | TextError:
+        arrived.wait(PATIENCE)
+        try:
+            return inference.trace(model, text)
+        except TextError as error:
+            return error
+
+    with ThreadPoolExecutor(max_workers=len(texts)) as people:
+        answers = list(people.map(ask, texts, timeout=PATIENCE))
+    assert watch.most == 1
+    # With what came before it still running, most of a hall waits, and is then answered together.
+    assert watch.calls["trace_together"] < len(texts) / 2
+    watch.seconds = 0
+    for text, answer in zip(texts, answers, strict=True):
+        if not text.strip():
+            assert isinstance(answer, TextError)
+            continue
+        alone = model.trace(text)
+        assert isinstance(answer, Trace) and answer.source_text == text
+        assert answer.predicted_pieces == alone.predicted_pieces and answer.target_text == alone.target_text
+        for kind in KINDS:
+            assert np.array_equal(answer.attention(kind), alone.attention(kind))
+        assert np.array_equal(answer.log_probs, alone.log_probs)
+
+
+LONG = {
+    "attribute": lambda model: inference.attribution(model, "A dog.", "", "rollout", (), False),
+    "score": lambda model: inference.score(model, "A dog.", "", (Interventions(gates={("cross", 0, 0): 0.0}),)),
+    "gate_gradients": lambda model: inference.importance(model, "A dog.", "", "zero", 0, 1),
+}
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_nobody_waits_for_a_long_run_who_wants_a_translation(model, monkeypatch, name):
+    begun, ends = threading.Event(), threading.Event()
+    run = getattr(Translator, name)
+
+    def lasting(*args: object, **settings: object) -> object:
+        begun.set()
+        assert ends.wait(PATIENCE)
+        return run(*args, **settings)
+
+    monkeypatch.setattr(Translator, name, lasting)
+    with ThreadPoolExecutor(max_workers=2) as people:
+        long = people.submit(LONG[name], model)
+        assert begun.wait(PATIENCE)
+        try:
+            trace = people.submit(inference.trace, model, "The old man reads a book.").result(timeout=PATIENCE)
+        finally:
+            ends.set()
+        assert trace.source_text == "The old man reads a book." and long.result(timeout=PATIENCE) is not None
+
+
+def test_a_trace_is_computed_once(model, model_folder):
+    """Whoever asks for it, and whichever options are spelt out; another model has its own."""
+    first = inference.trace(model, "A dog.")
+    twin = Translator(load_checkpoint(model_folder), device="cpu", version=model.version)
+    assert inference.trace(twin, "A dog.", "", Interventions()) is first
+    assert inference.metrics(model, "A dog.", "", "cross") is inference.metrics(twin, "A dog.", "", "cross")
+    assert inference.trace(model, "A dog.", "", Interventions(decoder_mask=False)) is not first
+    other = Translator(load_checkpoint(model_folder), device="cpu", version=f"watched {next(numbers)}")
+    assert inference.trace(other, "A dog.") is not first
+
+
+def test_the_loaded_model_leaves_the_server_its_cores_and_is_no_garbage_to_look_through():
+    inference.MODELS.clear()
+    gc.unfreeze()
+    torch.set_num_threads(2)
+    try:
+        inference.load_translator("cpu")
+        assert torch.get_num_threads() == 1
+        # Every module and every parameter; what a session makes comes after.
+        assert gc.get_freeze_count() > 100_000
+    finally:
+        gc.unfreeze()
+        torch.set_num_threads(1)

@@ -1,0 +1,237 @@
+"""The page Training lab: who may train when, what the browser is sent, and the recorded trainings."""
+
+from __future__ import annotations
+
+import gc
+import shlex
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+
+from pages.ui.components.wire import MASKED_CODE, unpack
+from pages.ui.lab.film import shown_heads
+from pages.ui.lab.form import settings_of
+from pages.ui.lab.own_item import says
+from pages.ui.lab.payload import MOST_POINTS, film_payload, kind_labels, points
+from pages.ui.lab.recorded_runs import FOLDER, command_of, recorded_run
+from pages.ui.lab.shown import moments, newest, spectrum_words
+from pages.ui.lab.trainings import Person, Trainings
+from pages.ui.params.lab import MOST_STEPS, NEWEST, LabParams
+from transformer.errors import TaskError
+from transformer.kinds import KINDS
+from transformer.tasks.__main__ import parser
+from transformer.tasks.answer import answer, model_at
+from transformer.tasks.archive import save_run
+from transformer.tasks.config import TaskConfig
+from transformer.tasks.events import GROKKING, SOLVED, Event, events
+from transformer.tasks.registry import TASKS
+from transformer.tasks.spectrum import fourier_spectrum, largest
+from transformer.tasks.task import FIRST_ID
+from transformer.tasks.trainer import TaskTrainer
+
+SMALL = TaskConfig(task="copy", d_model=8, heads=2, items=4, steps=6, snapshots=3, warmup=2)
+RECORDED = sorted(path.stem for path in FOLDER.glob("*.npz"))
+
+
+@pytest.fixture(scope="module")
+def run():
+    trainer = TaskTrainer(SMALL, "dacb")
+    trainer.advance()
+    return trainer.run()
+
+
+class Clock:
+    """Seconds that pass when a test says so."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_two_train_at_once_and_the_third_waits_for_its_turn():
+    clock, people = Clock(), [Person() for _ in range(4)]
+    trainings = Trainings(seats=2, patience=5.0, clock=clock)
+    each = [trainings.begin(person, SMALL) for person in people]
+    assert not any(map(trainings.has_seat, each)), "none was started"
+    for training in (each[2], each[0], each[3]):
+        trainings.start(training)
+    assert [trainings.has_seat(training) for training in each] == [True, False, True, False]
+    # Who pauses gives up the seat, and comes last when going on.
+    each[2].running = False
+    assert trainings.has_seat(each[3])
+    trainings.start(each[2])
+    assert [trainings.has_seat(training) for training in each] == [True, False, False, True]
+
+
+def test_a_training_that_was_left_stands_still():
+    clock, here, gone = Clock(), Person(), Person()
+    trainings = Trainings(seats=1, patience=5.0, clock=clock)
+    first, second = (trainings.begin(person, SMALL) for person in (gone, here))
+    trainings.start(first)
+    trainings.start(second)
+    assert trainings.has_seat(first) and not trainings.has_seat(second)
+    clock.now = 4.0
+    assert not trainings.has_seat(second)
+    clock.now = 6.0
+    assert trainings.has_seat(second), "nobody asked for the first one for six seconds"
+    back = trainings.of(gone)
+    assert back is first and not back.running
+
+
+def test_a_training_is_forgotten_with_its_person():
+    trainings, person = Trainings(), Person()
+    trainings.begin(person, SMALL)
+    assert len(trainings._all) == 1
+    del person
+    gc.collect()
+    assert len(trainings._all) == 0
+
+
+def test_those_not_looked_at_make_room():
+    clock, people = Clock(), [Person() for _ in range(4)]
+    trainings = Trainings(kept=2, clock=clock)
+    trainings.start(trainings.begin(people[0], SMALL))
+    for person in people[1:3]:
+        trainings.begin(person, SMALL)
+    assert trainings.of(people[1]) is None, "the first one runs, the third is the newest"
+    trainings.begin(people[3], SMALL)
+    assert [trainings.of(person) is not None for person in people] == [True, False, False, True]
+    trainings.leave(people[3])
+    assert trainings.of(people[3]) is None
+
+
+def test_the_browser_gets_every_weight_of_every_moment(run):
+    header, numbers = unpack(film_payload(run, events(run), {"id": "x"}))
+    assert (header["id"], header["steps"], header["at"]) == ("x", 6, [0, 2, 4, 6])
+    sizes = [len(each["rows"]) * len(each["columns"]) * SMALL.heads for each in header["maps"]]
+    parts = np.split(numbers.reshape(len(run.snapshots), -1), np.cumsum(sizes)[:-1], axis=1)
+    for kind, part in zip(KINDS, parts, strict=True):
+        weights = np.stack([snapshot.attention[kind] for snapshot in run.snapshots]).reshape(part.shape)
+        masked = part == MASKED_CODE
+        assert masked.any() == (kind == "decoder") and not weights[masked].any()
+        np.testing.assert_allclose(part[~masked] / 60_000, weights[~masked], atol=1e-4)
+    for name, of_kinds in header["scores"].items():
+        for kind, rows in of_kinds.items():
+            found = np.array(rows, dtype=float)
+            expected = [snapshot.scores[name][kind].ravel() for snapshot in run.snapshots]
+            np.testing.assert_allclose(found, expected, atol=1e-4)
+    assert [step for step, _ in header["losses"]] == [1, 2, 3, 4, 5, 6]
+    assert header["heldOut"] == [round(snapshot.held_out_loss, 5) for snapshot in run.snapshots]
+
+
+def test_labels_say_what_is_read_and_what_is_predicted():
+    labels = kind_labels(("a", "b"), ("b", "a"), ("b", "a", "end"))
+    assert labels["encoder"] == (["a", "b", "end"],) * 2
+    assert labels["cross"] == (["in: start → out: b", "in: b → out: a", "in: a → out: end"], ["a", "b", "end"])
+    assert labels["decoder"][1] == ["start", "b", "a"]
+
+
+def test_a_long_training_is_sent_as_means():
+    losses = np.random.default_rng(0).random(1_000).astype(np.float32)
+    found = points(losses)
+    assert len(found) == MOST_POINTS and points(losses[:0]) == []
+    assert np.mean([loss for _, loss in found]) == pytest.approx(losses.mean(), abs=0.01)
+    assert all(before < after for (before, _), (after, _) in zip(found, found[1:], strict=False))
+    assert 1 <= found[0][0] <= 3 and 998 <= found[-1][0] <= 1_000
+
+
+def test_the_heads_shown_are_chosen_or_those_of_the_first_event(run):
+    happened = [Event(2, "x", "mirror", "cross", 0, 1), Event(4, "y", "diagonal", "cross", 0, 0), Event(4, "z")]
+    params = LabParams()
+    assert shown_heads(run, happened, params) == {"encoder": (0, 0), "decoder": (0, 0), "cross": (0, 1)}
+    chosen = replace(params, cross=1, encoder=8)
+    assert shown_heads(run, happened, chosen) == {"encoder": (0, 1), "decoder": (0, 0), "cross": (0, 0)}
+    assert newest(run, happened, NEWEST) == "Step 6 of 6 · z" and newest(run, happened, 3) == "Step 2 of 6 · x"
+    assert newest(run, [], 0) == "Step 0 of 6"
+
+
+def test_an_answer_says_whether_it_is_right(run):
+    found = answer(SMALL, run.snapshots[-1], "abc")
+    right = replace(found, ended=True, written=tuple("abc"), probabilities=(0.5, 0.25, 1.0, 0.125))
+    assert "with **abc**: :green-background[right]" in says(right, run, run.snapshots[-1])
+    assert "a 0.50, b 0.25, c 1.00, end 0.12" in says(right, run, run.snapshots[-1])
+    wrong = replace(right, written=tuple("ab"), probabilities=(0.5, 0.25, 1.0))
+    assert "wrong]: the right answer is **abc**" in says(wrong, run, run.snapshots[1])
+    assert "After step 2 " in says(wrong, run, run.snapshots[1])
+    endless = replace(wrong, ended=False, probabilities=(0.5, 0.25))
+    assert "goes on and on" in says(endless, run, run.snapshots[-1])
+    nothing = replace(wrong, written=(), probabilities=(1.0,))
+    assert "with **nothing**" in says(nothing, run, run.snapshots[-1])
+
+
+def test_the_table_has_what_the_curves_show(run):
+    table = moments(run)
+    assert list(table["step"]) == [0, 2, 4, 6] and "diagonal, masked 2" in table and "mirror, masked 1" not in table
+    np.testing.assert_allclose(table["exact match"], [snapshot.exact_match for snapshot in run.snapshots])
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_every_setting_within_its_limits_is_a_training(task):
+    for name in ("layers", "heads", "items", "steps", "warmup", "rate", "decay", "seed"):
+        for value in LabParams.limits(name):
+            for optimizer in ("adam", "adam-by-hand", "muon"):
+                config = replace(LabParams(task=task, optimizer=optimizer), **{name: value}).config
+                assert config.task == task and config.weight_decay == (
+                    value if name == "decay" and optimizer != "adam-by-hand" else 0
+                )
+    largest = replace(LabParams(task=task), layers=2, heads=4, steps=MOST_STEPS)
+    assert largest.config.parameters < 250_000
+
+
+@pytest.mark.parametrize("task", RECORDED)
+def test_a_recorded_training_is_small_and_says_how_it_was_made(task):
+    found = recorded_run(task)
+    assert found is not None and found.finished and found.config.task == task
+    assert (FOLDER / f"{task}.npz").stat().st_size < 2_000_000
+    assert len(found.snapshots) == 101 and found.snapshots[-1].exact_match > 0.99
+    command = shlex.split(command_of(found))
+    assert command[:2] == ["attention-atlas", "tasks"]
+    options = vars(parser("x").parse_args(command[2:]))
+    assert TaskConfig(**{field.name: options[field.name] for field in fields(TaskConfig)}) == found.config
+    assert options["models"] == sum(snapshot.weights is not None for snapshot in found.snapshots)
+
+
+@pytest.mark.parametrize("task", RECORDED)
+def test_the_settings_of_a_recorded_training_train_the_same(task):
+    config = recorded_run(task).config
+    settings = settings_of(config, LabParams(task=task, heads=3, steps=20, item="abc"))
+    if task == "modular":
+        assert settings is None and config.items > LabParams.limits("items")[1], "nobody waits for that on a page"
+    else:
+        assert settings.config == config and settings.item == "abc"
+
+
+def test_grokking_is_what_the_recorded_modular_training_shows():
+    """The training items are known more than 1,000 steps before the held-out ones, and few frequencies stay."""
+    run = recorded_run("modular")
+    learned = next(snapshot.step for snapshot in run.snapshots if snapshot.training_match >= SOLVED)
+    found = next(snapshot.step for snapshot in run.snapshots if snapshot.exact_match >= SOLVED)
+    assert found - learned > GROKKING
+    says = f"grokking: the held-out items follow at step {found:,}, {found - learned:,} steps after the training items"
+    assert says in [event.text for event in events(run)]
+    (_, before), (frequencies, after) = (largest(run.snapshots[index].spectrum) for index in (0, -1))
+    assert before < 0.25 and after > 0.45
+    assert f"{', '.join(map(str, frequencies[:-1]))} and {frequencies[-1]}, and have {after:.0%}" in spectrum_words(run)
+
+    # The spectrum is that of the weights that the file has.
+    last = run.snapshots[-1]
+    embedding = model_at(run.config, last).target_embedding.weight[FIRST_ID : FIRST_ID + 59].detach().numpy()
+    np.testing.assert_allclose(fourier_spectrum(embedding), last.spectrum, rtol=0.01, atol=0.01)
+
+
+def test_a_mirror_forms_where_the_letters_are_reversed():
+    """What the page promises, in the training that it opens with."""
+    found = events(recorded_run("reverse"))
+    assert any(event.kind == "cross" and event.score == "mirror" for event in found)
+
+
+def test_a_damaged_recorded_training_is_refused_in_one_line(run, tmp_path):
+    assert recorded_run("copy", tmp_path) is None
+    (tmp_path / "copy.npz").write_bytes(b"PK" * 50)
+    with pytest.raises(TaskError, match="copy.npz is no recorded run, or is damaged"):
+        recorded_run("copy", tmp_path)
+    save_run(run, tmp_path / "sort.npz")
+    with pytest.raises(TaskError, match="of another task, copy"):
+        recorded_run("sort", tmp_path)

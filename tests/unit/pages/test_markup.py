@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import pytest
+
+from pages.ui.text.markup import entry_label, group_label, isolated, markdown, piece_label
+from transformer.tokenizer import END, PAD, START, UNKNOWN, Piece
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("**b** _i_", r"\*\*b\*\* \_i\_"),
+        ("<b>&amp;", r"\<b\>\&amp\;"),
+        ("$x$ :smile: [a](b)", r"\$x\$ \:smile\: \[a\]\(b\)"),
+        ("a\n\n# b", r"a \# b"),
+        ("Straße 🙂", "Straße 🙂"),
+        ("http://a.b", "http\\:\u2060\\/\\/a\\.b"),
+        ("WWW.a.b", "W\u2060WW\\.a\\.b"),
+        ("a -> b --- c >= d", "a \\-\u2060\\> b \\-\u2060\\-\u2060\\- c \\>\u2060\\= d"),
+        (":material_home: :streamlit:", "\\:\u2060material\\_home\\: \\:\u2060streamlit\\:"),
+    ],
+)
+def test_markdown_shows_text_as_itself(text, shown):
+    assert markdown(text) == shown
+
+
+def test_what_runs_from_right_to_left_stands_by_itself():
+    assert isolated("dog, 12") == "dog, 12"
+    assert [isolated(text) for text in ("شلوم 12", "in: שלום")] == ["\u2068شلوم 12\u2069", "\u2068in: שלום\u2069"]
+    assert markdown("*שלום*") == "\u2068\\*שלום\\*\u2069"
+
+
+def test_labels_of_pieces():
+    assert piece_label(Piece(9, "▁Hund", (0, 4)), "Hund") == "␣Hund"
+    assert piece_label(Piece(9, "<0xF0>", (2, 3)), "a 🙂") == "🙂 <0xF0>"
+    assert piece_label(Piece(9, "<unk>", (2, 3), "unknown"), "a 🙂") == "🙂 <unk>"
+    assert piece_label(Piece(9, "<pad>", None, "start"), "") == "<pad> start"
+
+
+def test_labels_of_the_vocabulary(tokenizer):
+    assert [entry_label(tokenizer, piece) for piece in (PAD, UNKNOWN, START, END)] == [
+        "<pad> padding", "<unk>", "<s> start", "</s> end"
+    ]
+    assert entry_label(tokenizer, tokenizer.texts.index("▁")) == "␣"
+
+
+def test_labels_of_words_are_the_readers_own_characters():
+    word = (Piece(9, "▁do", (1, 3)), Piece(10, "n'", (3, 5)), Piece(11, "t", (5, 6)))
+    assert group_label(word, " don’t", words=True) == "don’t"
+    assert group_label(word[:1], " don’t", words=False) == "␣do"
+    assert group_label((Piece(9, "▁", (0, 0)),), "x", words=True) == "␣"
+    assert group_label((Piece(START, "<s>", None, "start"),), "", words=True) == "<s> start"

@@ -1,0 +1,21 @@
+"""The table of methods on the page of decoding."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pages.ui.decoding.methods_compared import comparison
+from transformer.decoding.settings import DecodingSettings
+
+TEXT = "I have a dream."
+
+
+def test_no_number_is_the_time_of_a_call(small_translator):
+    """The first call of a process is the slowest, and greedy decoding, which stands first, lost to a beam by it."""
+    settings = {"greedy": DecodingSettings(), "beam 2": DecodingSettings("beam", beam_size=2)}
+    found = {name: small_translator.translate(TEXT, each) for name, each in settings.items()}
+    slow = {name: replace(each, seconds=each.seconds + 5) for name, each in found.items()}
+    assert all(each.seconds > 0 for each in found.values())
+    table = comparison(found, "German")
+    assert table.equals(comparison(slow, "German"))
+    assert table["method"].tolist() == list(settings) and table["hypotheses"].tolist() == [1, 2]

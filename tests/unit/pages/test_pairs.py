@@ -1,0 +1,76 @@
+"""What one changed word changes."""
+
+from __future__ import annotations
+
+import pytest
+
+from pages.ui.compare.pairs import (
+    PAIRS,
+    Pair,
+    largest_differences,
+    looks_from,
+    resolved,
+    translated,
+    translations_differ,
+)
+from transformer.analysis.heads.similarity import jensen_shannon
+from transformer.analysis.view import view_of
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.name)
+def test_a_pair_differs_in_one_word_and_shares_the_one_that_it_is_about(pair):
+    a, b = pair.a.split(), pair.b.split()
+    assert len(a) == len(b) and sum(one != other for one, other in zip(a, b, strict=True)) == 1
+    assert all(pair.word in [word.strip(".,") for word in words] for words in (a, b))
+
+
+def test_translations_are_compared_word_by_word():
+    assert translations_differ("Ich bin da.", "Ich bin da.") == "Both have the same translation."
+    assert "**müde** / **breit**" in translations_differ("weil es müde war.", "weil es breit war.")
+    assert "**—** / **sehr**" in translations_differ("Es ist da.", "Es ist sehr da.")
+    assert r"\*" in translations_differ("a *x* b", "a y b"), "shown as itself"
+
+
+@pytest.fixture
+def made_up_pair(small_translator):
+    return small_translator.trace("The old dog"), small_translator.trace("The old cat")
+
+
+def test_the_heads_are_those_that_look_most_differently(made_up_pair):
+    listed = largest_differences(*made_up_pair)
+    assert listed and [each.nats for each in listed] == sorted((each.nats for each in listed), reverse=True)
+    for each in listed:
+        rows = [view_of(trace, each.kind, words=True).weights[each.layer, each.head] for trace in made_up_pair]
+        assert each.nats == pytest.approx(jensen_shannon(*(row.astype(float) for row in rows)).mean(), abs=1e-6)
+    assert largest_differences(made_up_pair[0], made_up_pair[0]) == []
+
+
+def test_maps_of_other_sizes_are_left_out(small_translator):
+    listed = largest_differences(small_translator.trace("A dog"), small_translator.trace("A very old dog"))
+    assert "encoder" not in {each.kind for each in listed}
+
+
+def test_a_word_is_translated_as_all_heads_agree(shipped):
+    trace = shipped.trace("I have a dream.")
+    assert translated(trace, "dream") == "Traum"
+    assert translated(trace, "nightmare") is None
+
+
+def test_whether_a_word_is_resolved_is_read_off_the_translations(shipped):
+    same = shipped.trace("I have a dream.")
+    said = resolved(Pair("x", "", "", "dream"), same, same)
+    assert "**Traum** both times" in said and "does not show" in said
+    assert "No word of the translation" in resolved(Pair("x", "", "", "cat"), same, same)
+    other = shipped.trace("You have a dream.")
+    first, second = (translated(trace, "have") for trace in (same, other))
+    said = resolved(Pair("x", "", "", "have"), same, other)
+    assert first != second and f"**{first}** in A and **{second}** in B" in said
+
+
+def test_where_a_word_looks_is_said_for_both_sentences(shipped):
+    pair = PAIRS[0]
+    views = {name: view_of(shipped.trace(text), "encoder", words=True) for name, text in (("a", pair.a), ("b", pair.b))}
+    said = looks_from("it", views, 5, 0)
+    for view in views.values():
+        assert f"({view.weights[5, 0, pair.a.split().index('it')].max():.2f})" in said
+    assert looks_from("nowhere", views, 5, 0) == ""

@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import altair as alt
+import numpy as np
+import plotly.graph_objects as go
+
+from pages.ui.charts.palette import (
+    DIVERGING,
+    MASKED,
+    PALETTE,
+    VIRIDIS,
+    colorscale,
+    diverging,
+    pixels,
+    sequential,
+    shades,
+)
+from pages.ui.charts.thumbnail import thumbnail
+from pages.ui.components.bundle import script
+from pages.ui.params.attention import PALETTES
+
+
+def rgb(colour: str) -> list[int]:
+    return [int(colour[at : at + 2], 16) for at in (1, 3, 5)]
+
+
+def test_the_palettes_that_can_be_chosen_are_those_that_there_are():
+    assert list(PALETTES) == list(PALETTE["sequential"])
+    assert script("attention_browser").count("const PALETTE = ") == 1
+
+
+def test_ends_and_middle_of_both_scales():
+    assert pixels(np.array([0.0, 1.0]), VIRIDIS).tolist() == [rgb("#440154"), rgb("#fde725")]
+    assert pixels(np.array([0.0, 0.5, 1.0]), DIVERGING).tolist() == [rgb("#2166ac"), rgb("#f7f7f7"), rgb("#b2182b")]
+    assert shades(3) == ["#440154", "#22908c", "#fde725"]
+
+
+def test_altair_plotly_and_thumbnails_have_the_same_colours():
+    scale = diverging(2.0).to_dict()
+    assert (scale["domain"][0], scale["domain"][3], scale["domain"][-1]) == (-2.0, 0.0, 2.0)
+    assert scale["range"] == DIVERGING and sequential().to_dict()["range"] == VIRIDIS
+    assert [colour for _, colour in colorscale(DIVERGING)] == DIVERGING
+    go.Heatmap(colorscale=colorscale(VIRIDIS))
+    alt.Chart(alt.Data(values=[])).mark_rect().encode(color=alt.Color("a:Q", scale=sequential(3.0))).to_dict()
+    small = thumbnail(np.array([[-1.0, 0.0, 1.0, np.nan]]))
+    assert [small[0, at].tolist() for at in (0, 200, 300, 511)] == [
+        rgb(DIVERGING[0]), rgb(DIVERGING[3]), rgb(DIVERGING[-1]), rgb(MASKED),
+    ]

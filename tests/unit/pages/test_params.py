@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+import re
+from dataclasses import fields, replace
+
+import pytest
+
+from pages.ui.params.architecture import ArchitectureParams
+from pages.ui.params.backpropagation import BackpropagationParams
+from pages.ui.params.compare import CompareParams
+from pages.ui.params.decoding import DecodingParams
+from pages.ui.params.edits import EditList, EditParams
+from pages.ui.params.fields import FROM_ONE, Params
+from pages.ui.params.inside import InsideParams
+from pages.ui.params.lab import LabParams
+from pages.ui.params.language_model import ContinuationParams, LanguageModelParams, TextHeadParams
+from pages.ui.params.long_texts import LongTextsParams
+from pages.ui.params.positions import PositionsParams
+from pages.ui.params.state import EXAMPLES, State
+from transformer.available_models import NAME
+from transformer.parameter_counts import parameter_table
+
+OTHERS = [
+    PositionsParams(part="shuffled", length=7, width=64, dimensions=(0, 63), drop=0, offset=-3, kind="encoder"),
+    InsideParams(part="cell", stage="decoder.cross_attention.weights", kind="cross", score=-1.5, other=0.25, length=9,
+               stack="decoder", sublayer="cross_attention"),
+    LanguageModelParams(model="tiny", part="likely", text="", length=3, first="a\nb=&?", second="日本"),
+    ContinuationParams(method="sample", seed=7, step=2, forced=(4, 4), top_p=0.5),
+    TextHeadParams(layer=1, head=2, rows=(3,), words=False),
+    LongTextsParams(part="cost", text="a\nb=&?", attention="local", layer=1, head=1, quantity="seconds"),
+    ArchitectureParams(d_model=256, heads=4, tied="none", norm="pre", positions="learned", output_bias=True),
+]
+RUBBISH = [
+    "", "0x1", "-", "1e9", "nan", "inf", "²", "٣", "9" * 400, "1.2.3.", "..", "<b>", "true; DROP", "\x00", "-1001",
+]
+
+ADDRESSED = Params.registered()
+
+
+def test_every_page_has_names_of_its_own():
+    names = [cls.PREFIX + field.name for cls in ADDRESSED for field in fields(cls)]
+    assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize("other", OTHERS, ids=lambda other: type(other).__name__)
+def test_an_address_gives_it_back(other):
+    written = other.to_address()
+    assert type(other).from_address(written) == other
+    assert all(type(value) is str and name.startswith(other.PREFIX) for name, value in written.items())
+
+
+@pytest.mark.parametrize("cls", ADDRESSED)
+def test_what_is_the_default_is_not_written(cls):
+    assert cls().to_address() == {} and cls.from_address({}) == cls()
+
+
+@pytest.mark.parametrize("cls", ADDRESSED)
+@pytest.mark.parametrize("value", RUBBISH)
+def test_rubbish_is_the_default(cls, value):
+    first = cls()
+    read = cls.from_address({cls.PREFIX + field.name: value for field in fields(cls)})
+    for field in fields(cls):
+        if field.name in ("stage", "metric") and re.fullmatch("[a-z_.]{1,60}", value):
+            # Which stages and metrics exist depends on the model; the page falls back to the first.
+            continue
+        if cls is LabParams and field.name == "item" and re.fullmatch("[a-p]{1,40}", value):
+            # Letters that a task may have.
+            continue
+        if cls in (LanguageModelParams, LongTextsParams) and field.name in ("text", "first", "second"):
+            # Any text may be typed.
+            assert getattr(read, field.name) == value
+            continue
+        if field.name == "model" and NAME.fullmatch(value):
+            # Any folder may have this name; the page says whether one has.
+            continue
+        if cls is EditParams and field.name == "edits":
+            # The page says that it left something out.
+            assert read.edits == EditList(unreadable=True)
+            continue
+        assert getattr(read, field.name) == getattr(first, field.name), field.name
+
+
+@pytest.mark.parametrize("cls", ADDRESSED)
+def test_numbers_outside_their_limits_are_the_default(cls):
+    first = cls()
+    for field in fields(cls):
+        least, most = cls.limits(field.name)
+        if least is None or isinstance(field.default, tuple):
+            continue
+        counted_from = 1 if field.metadata[FROM_ONE] else 0
+        for value in (least, most):
+            read = cls.from_address({cls.PREFIX + field.name: str(value + counted_from)})
+            assert getattr(read, field.name) == value
+        for value in (least - 1, most + 1):
+            assert cls.from_address({cls.PREFIX + field.name: str(value + counted_from)}) == first
+
+
+def test_dimensions_that_a_width_does_not_have_are_left_out():
+    assert PositionsParams().shown == (4, 5, 6, 7)
+    assert PositionsParams(width=6).shown == (4, 5)
+    assert PositionsParams(width=3).shown == (0, 1), "an odd width is the even one below it"
+    assert PositionsParams.from_address({"positions_dimensions": "7.7.2"}).dimensions == (7, 2)
+
+
+def test_what_a_widget_sends_is_checked_too():
+    assert PositionsParams.checked("dimensions", ["0", "63"]) == (0, 63)
+    assert PositionsParams.checked("dimensions", [0, 63]) == (0, 63)
+    assert PositionsParams.checked("length", 30) == 30 and PositionsParams.checked("length", 10_000) is None
+    assert InsideParams.checked("score", 0.25) == 0.25 and InsideParams.checked("score", None) is None
+    assert ArchitectureParams.checked("output_bias", True) is True and ArchitectureParams.checked("norm", "<b>") is None
+    assert PositionsParams.checked("dimensions", []) is None, "at least one"
+
+
+def test_the_papers_base_model_has_the_numbers_of_the_paper():
+    """Reference A23: 18,914,304 in the encoder, 25,224,192 in the decoder, 37,000 shared pieces of 512."""
+    config = ArchitectureParams().config()
+    table = parameter_table(config)
+    assert sum(count for part, count in table if part.startswith("encoder")) == 18_914_304
+    assert sum(count for part, count in table if part.startswith("decoder")) == 25_224_192
+    assert sum(count for _, count in table) == 63_082_496
+    assert ArchitectureParams.of(replace(config, dropout=0.3)) == ArchitectureParams()
+
+
+def test_values_that_do_not_fit_together_are_named():
+    with pytest.raises(ValueError, match="512 is no multiple of 7"):
+        ArchitectureParams(heads=7).config()
+
+
+@pytest.mark.parametrize(("address", "now"), [
+    ({"inside_part": "way"}, InsideParams(part="stages")),
+    ({"compare_part": "versus"}, CompareParams(part="two_heads")),
+    ({"backward_part": "walk"}, BackpropagationParams(part="gradients")),
+    ({"positions_part": "measures"}, PositionsParams(part="distances")),
+    ({"positions_part": "others"}, PositionsParams(part="alternatives")),
+    ({"positions_part": "matters"}, PositionsParams(part="shuffled")),
+    ({"method": "beam", "size": "3", "alpha": "1.5"}, DecodingParams(method="beam", beam_size=3, length_penalty=1.5)),
+    ({"never": "5.290", "forced": "362"}, DecodingParams(suppressed=(5, 290), forced=(362,))),
+])
+def test_an_address_from_before_a_renaming_is_read(address, now):
+    assert type(now).from_address(address) == now
+    assert type(now).from_address(now.to_address()) == now
+
+
+def test_defining_a_page_is_enough():
+    """A module in the folder of parameters is imported, and what it defines takes part in the address."""
+    assert CompareParams in Params.registered() and all(cls in State().params for cls in Params.registered())
+    assert State().to_address() == {"text": EXAMPLES[0]}

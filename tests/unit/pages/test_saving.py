@@ -1,0 +1,41 @@
+"""Tables as files: every number as it is, and no text that a spreadsheet would compute."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pandas as pd
+import pytest
+
+from pages.ui.charts.saving import csv_text, harmless
+
+FORMULAS = ["=1+2", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "=HYPERLINK(\"http://x\")", "\t=1", "\r=1", "-", "+49 30"]
+NUMBERS = ["-0.25", "+1.5e-07", "12", "-3", ".5"]
+
+
+def cells(text: str) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(text, newline="")))
+
+
+@pytest.mark.parametrize("text", FORMULAS)
+def test_no_text_is_a_formula(text):
+    header, row = cells(csv_text(pd.DataFrame({"piece": [text], text: [1]}), {"sentence": text}))
+    assert header == ["piece", f"'{text}", "sentence"] and row == [f"'{text}", "1", f"'{text}"]
+
+
+@pytest.mark.parametrize("text", ["Hund", "a=b", "␣-", "−∞", "masked", "1-2", ""])
+def test_other_text_stays(text):
+    assert harmless(text) == text
+
+
+def test_numbers_stay_numbers():
+    table = pd.DataFrame({"value": [-0.25, 1e-7], "written": NUMBERS[:2], "kept": [True, False]})
+    assert cells(csv_text(table))[1:] == [["-0.25", "-0.25", "True"], ["1e-07", "+1.5e-07", "False"]]
+    assert [harmless(text) for text in NUMBERS] == NUMBERS
+
+
+def test_a_missing_cell_stays_empty():
+    assert cells(csv_text(pd.DataFrame({"a": ["x", None], "b": [float("nan"), 1.0]}))) == [
+        ["a", "b"], ["x", ""], ["", "1.0"],
+    ]

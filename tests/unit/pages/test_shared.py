@@ -1,0 +1,214 @@
+"""Results that all sessions share: computed once, bounded in bytes, out of reach of a browser."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+import pytest
+import streamlit as st
+
+from pages.ui import inference
+from pages.ui.shared import SharedResults, size_in_bytes
+from transformer.decoding.settings import DecodingSettings
+from transformer.kinds import KINDS
+
+PATIENCE = 30
+
+
+def arrays(shared):
+    """A function of a number whose results have as many bytes, and the numbers it was run with."""
+    runs: list[int] = []
+
+    @shared.remember()
+    def made(size: int, name: str = "") -> np.ndarray:
+        runs.append(size)
+        return np.zeros(size, dtype=np.uint8)
+
+    return made, runs
+
+
+def test_a_result_is_computed_once_however_its_arguments_are_spelt():
+    made, runs = arrays(SharedResults(10_000))
+    assert made(5) is made(5, "") is made(size=5) is made(name="", size=5)
+    assert made(5, "other") is not made(5)
+    assert runs == [5, 5]
+
+
+def test_what_was_not_asked_for_the_longest_goes_first():
+    shared = SharedResults(4_000)
+    made, runs = arrays(shared)
+    for size in (1_000, 1_001, 1_002, 1_000, 1_003):
+        made(size)
+    assert shared.size <= 4_000 and len(shared) == 3
+    made(1_000)
+    assert runs == [1_000, 1_001, 1_002, 1_003], "1,000 was asked for again in between"
+    made(1_001)
+    assert runs[-1] == 1_001
+
+
+def test_ten_thousand_results_stay_within_the_limit():
+    shared = SharedResults(100_000)
+    made, _ = arrays(shared)
+    for number in range(10_000):
+        made(number % 7_000, str(number))
+        assert shared.size <= 100_000
+    shared.clear()
+    assert shared.size == len(shared) == 0
+
+
+def test_a_result_larger_than_the_limit_is_given_and_not_kept():
+    shared = SharedResults(1_000)
+    made, runs = arrays(shared)
+    made(10)
+    assert len(made(5_000)) == 5_000 and len(made(5_000)) == 5_000
+    assert runs == [10, 5_000, 5_000]
+    made(10)
+    assert runs == [10, 5_000, 5_000], "and nothing else had to go for it"
+
+
+def test_what_is_asked_for_at_once_is_computed_once():
+    shared, runs, everybody = SharedResults(10_000), [], threading.Barrier(8)
+
+    @shared.remember()
+    def slow(name: str) -> list[str]:
+        runs.append(name)
+        threading.Event().wait(0.1)
+        return [name]
+
+    def ask(name: str) -> list[str]:
+        everybody.wait(PATIENCE)
+        return slow(name)
+
+    with ThreadPoolExecutor(8) as people:
+        found = [person.result(PATIENCE) for person in [people.submit(ask, "ab"[n % 2]) for n in range(8)]]
+    assert sorted(runs) == ["a", "b"]
+    assert len({id(each) for each in found}) == 2
+
+
+def test_what_is_raised_is_not_kept_and_lets_the_next_one_try():
+    shared, runs = SharedResults(10_000), []
+
+    @shared.remember("Waiting …")
+    def fails_once() -> str:
+        runs.append(1)
+        if len(runs) == 1:
+            raise ValueError("once")
+        return "done"
+
+    with pytest.raises(ValueError, match="once"):
+        fails_once()
+    with ThreadPoolExecutor(1) as somebody_else:
+        assert somebody_else.submit(fails_once).result(PATIENCE) == "done"
+
+
+def test_one_may_ask_for_another():
+    shared = SharedResults(10_000)
+
+    @shared.remember("Inner …")
+    def inner(number: int) -> int:
+        return number + 1
+
+    @shared.remember("Outer …")
+    def outer(number: int) -> int:
+        return inner(number) + inner(number + 1)
+
+    assert outer(1) == outer(1) == 5
+
+
+def test_identity_stands_for_an_argument_that_is_not_kept():
+    @dataclass(eq=False)
+    class Model:
+        version: str
+
+    shared = SharedResults(10_000, identity={Model: lambda model: model.version})
+    runs = []
+
+    @shared.remember()
+    def run(model: Model) -> str:
+        runs.append(model)
+        return model.version
+
+    assert run(Model("1")) == run(Model("1")) == "1" and run(Model("2")) == "2"
+    assert len(runs) == 2
+
+
+@dataclass(frozen=True)
+class Several:
+    first: np.ndarray
+    second: object
+
+
+def test_the_size_is_that_of_everything_referred_to_once():
+    array = np.zeros(100_000, dtype=np.float32)
+    assert 400_000 <= size_in_bytes(array) < 401_000
+    assert size_in_bytes(array[:10]) > 400_000, "a view keeps all of its array"
+    assert size_in_bytes([array, array, array[:5]]) < 402_000
+    both = Several(array, MappingProxyType({"copy": array.copy(), "text": "ä" * 1_000}))
+    assert 801_000 <= size_in_bytes(both) < 804_000
+    assert size_in_bytes(array[:10].copy()) < 300
+    endless: list[object] = []
+    endless.append(endless)
+    assert size_in_bytes(endless) > 0
+
+
+def test_the_size_of_a_search_counts_its_rows(small_translator):
+    beam = small_translator.trace_decoding("The old man reads a book.", DecodingSettings("beam", beam_size=5))
+    tree = beam.translation.tree
+    rows = sum(array.nbytes for array in (*tree.decoder, *tree.cross))
+    weights = sum(beam.trace.attention(kind).nbytes for kind in KINDS)
+    assert rows + weights < size_in_bytes(beam) < 3 * (rows + weights)
+
+
+def test_one_message_of_a_browser_empties_nothing(small_translator):
+    """Streamlit clears `st.cache_resource` and `st.cache_data` for everybody whenever a client asks."""
+    trace, weights = inference.trace(small_translator, "A dog."), inference.weights(small_translator)
+    st.cache_data.clear()
+    st.cache_resource.clear()
+    assert inference.trace(small_translator, "A dog.") is trace
+    assert inference.weights(small_translator) is weights
+
+
+def test_a_thread_that_draws_no_page_announces_nothing(caplog):
+    """A download is made in a thread of its own, where Streamlit logs a warning of every element."""
+    shared = SharedResults(1_000)
+
+    @shared.remember("Measuring …")
+    def made() -> int:
+        return 1
+
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(made).result() == 1
+    assert "ScriptRunContext" not in caplog.text
+
+
+def test_who_waits_for_a_result_lets_others_go_on_and_spoils_no_lock():
+    class Left(BaseException):
+        """What ends the thread of a page that was left."""
+
+    waits, left = threading.Event(), threading.Event()
+
+    @contextmanager
+    def waiting():
+        waits.set()
+        yield
+        if not left.is_set():
+            left.set()
+            raise Left
+
+    shared = SharedResults(1_000, waiting=waiting)
+
+    @shared.remember()
+    def slow(number):
+        assert waits.wait(60)
+        return number
+
+    with ThreadPoolExecutor() as people:
+        first, second = people.submit(slow, 1), people.submit(slow, 1)
+        found = [each.exception(60) for each in (first, second)]
+    assert [type(error) for error in found if error] == [Left]
+    assert slow(1) == 1

@@ -1,0 +1,129 @@
+"""The slides of a lecture: what comes back from an address and from a file, and what is refused."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import zlib
+
+import pytest
+
+from pages.ui.params.lecture import LectureParams
+from pages.ui.params.slides import LONGEST_CODE, MOST_BYTES, MOST_SLIDES, PAGES, Slide, Slides
+from pages.ui.params.state import State
+from pages.ui.router import SECTIONS
+from tests.ui.driver import HOSTILE
+
+DREAM = Slide.of("cross_attention", {"text": "I have a dream.", "layer": "5", "head": "3"})
+ORDER = Slide.of("positional_encoding", {"text": "Grün & Söhne = 100 % “wahr”?", "positions_part": "matrix"})
+LESSON = Slide.of("lessons", {"text": "I have a dream.", "lesson_id": "one_row", "lesson_step": "2"})
+THREE = Slides((DREAM, ORDER, LESSON))
+# Lines that lead out of the app, or into nothing.
+LEADING_ASTRAY = [
+    "javascript:alert(1)", "javascript:alert(1)?text=x", "https://example.org/cross_attention?text=x",
+    "//example.org/cross_attention?text=x", "/cross_attention?text=x", "../cross_attention?text=x",
+    "cross_attention", "cross_attention?", "cross_attention?layer=1", "cross_attention?text=", "no_such_page?text=x",
+    "ui?text=x", "__init__?text=x", "cross_attention?text=x\ty", "data:text/html,x?text=y",
+    "cross_attention?text=x&text", "cross_attention?text=%ff", "cross_attention?" + "&".join(["text=x"] * 300),
+    "cross_attention?text=" + "x" * 20_000, "\x00",
+]
+
+
+def code(text: str) -> str:
+    return base64.urlsafe_b64encode(zlib.compress(text.encode())).decode().rstrip("=")
+
+
+def test_the_pages_are_those_of_the_menus():
+    assert {name for listed in SECTIONS.values() for name in listed} == PAGES
+
+
+def test_an_address_and_a_file_give_them_back():
+    assert Slides.from_address(str(THREE)) == THREE and not Slides.from_address(str(THREE)).problem
+    assert Slides.from_file(THREE.to_file()) == THREE
+    lecture = LectureParams(lecture=True, slide=2, slides=THREE)
+    assert LectureParams.from_address(lecture.to_address()) == lecture
+    assert LectureParams.from_address(lecture.to_address()).slides.slides[1].parameters == ORDER.parameters
+
+
+@pytest.mark.parametrize("text", [text for text in HOSTILE if text.strip()])
+def test_whatever_somebody_typed_comes_back(text):
+    state = State(text=text)
+    slide = Slide.of("encoder_attention", state.page_address())
+    (back,) = Slides.from_address(str(Slides((slide,)))).slides
+    assert State.from_address(dict(back.parameters)).text == text
+
+
+def test_a_file_may_be_edited_by_hand():
+    text = f"\ufeff# My lecture\r\n\r\n  {DREAM}  \r\n# Then the order\n{ORDER}"
+    assert Slides.from_file(text).slides == (DREAM, ORDER)
+
+
+@pytest.mark.parametrize("line", LEADING_ASTRAY)
+def test_only_pages_of_this_app_are_slides(line):
+    for slides in (Slides.from_file(f"{DREAM}\n{line}"), Slides.from_address(code(f"{DREAM}\n{line}"))):
+        assert slides == Slides() and slides.problem.count(". ") == 0 and slides.problem.endswith(".")
+
+
+@pytest.mark.parametrize("rubbish", [
+    "", "0", "javascript:alert(1)", "%00", "=", "A" * (LONGEST_CODE + 1), "eJw", str(THREE)[:-9], str(THREE)[9:],
+    code(""), code("\n"), code("ü"), code("x" * (MOST_BYTES + 1)), "é", "AAAA\n",
+])
+def test_a_damaged_address_is_one_sentence(rubbish):
+    slides = Slides.from_address(rubbish)
+    assert slides == Slides() and slides.problem.startswith("The slides of this address were left out: ")
+
+
+def test_ten_thousand_slides_are_refused_and_counted():
+    many = Slides.from_address(code("\n".join([str(DREAM)] * 10_000)))
+    assert many == Slides() and "10,000" in many.problem and str(MOST_SLIDES) in many.problem
+    assert "10,000" in Slides.from_file("\n".join([str(DREAM)] * 10_000)).problem
+
+
+def test_a_bomb_is_not_unpacked():
+    bomb = base64.urlsafe_b64encode(zlib.compress(b"a" * 4_000_000, level=9)).decode().rstrip("=")
+    assert len(bomb) < LONGEST_CODE
+    assert "too many" in Slides.from_address(bomb).problem
+    assert "too large" in Slides.from_file("a" * (MOST_BYTES + 1)).problem
+
+
+def test_what_was_refused_is_in_no_address():
+    assert LectureParams.from_address({"slides": "rubbish"}).to_address() == {}
+
+
+def test_a_list_is_added_to_reordered_and_shortened():
+    assert Slides().added(DREAM).added(ORDER).added(LESSON) == THREE
+    assert THREE.moved(2, -1).slides == (DREAM, LESSON, ORDER)
+    assert THREE.moved(0, 1).slides == (ORDER, DREAM, LESSON)
+    assert THREE.moved(0, -1) == THREE and THREE.moved(2, 99) == THREE and THREE.moved(7, -1) == THREE
+    assert THREE.without(1).slides == (DREAM, LESSON)
+    assert THREE.without(3) == THREE and THREE.without(-1) == THREE
+
+
+def test_a_list_that_is_full_says_so_and_stays():
+    full = Slides((DREAM,) * MOST_SLIDES)
+    assert full.added(DREAM) == full and str(MOST_SLIDES) in full.added(DREAM).problem
+    # Every sentence another one, so that nothing can be saved by packing them together.
+    different = Slides()
+    for number in range(MOST_SLIDES):
+        added = different.added(Slide.of("cross_attention", {"text": hashlib.sha512(bytes([number])).hexdigest()}))
+        if added.problem:
+            break
+        different = added
+    assert added.problem and added == different
+    assert len(str(different)) <= LONGEST_CODE and 20 < len(different) < MOST_SLIDES
+
+
+def test_the_neighbours_of_a_slide():
+    lecture = LectureParams(slides=THREE)
+    assert lecture.neighbour(1) == 1 and lecture.neighbour(-1) is None
+    assert lecture.at(2).neighbour(1) == 3 and lecture.at(3).neighbour(1) is None
+    assert lecture.at(1).neighbour(-1) is None
+    assert lecture.shown(2) == ORDER and lecture.shown(0) is None and lecture.shown(4) is None
+
+
+def test_slides_survive_another_sentence_and_leave_room_for_it():
+    lecture = LectureParams(lecture=True, slides=THREE)
+    assert lecture.for_another_sentence() == lecture and lecture.for_another_translation() == lecture
+    address = State(text="x" * 5_000).with_params(lecture).to_address()
+    assert set(address) == {"lecture", "slides"}, "a text that is too long for an address takes no slide with it"
+    assert "slides" not in State(text="x").with_params(lecture).page_address()

@@ -1,0 +1,236 @@
+"""Turns at the model: in order, together where that is possible, and never lost."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import nullcontext
+
+import pytest
+
+from pages.ui import turns
+from pages.ui.turns import MOST_TOGETHER, Turns
+
+# More than anything here takes; who waits for a turn that nobody gives would wait forever.
+PATIENCE = 60
+
+
+class Left(BaseException):
+    """What Streamlit raises in the thread of a page that was left."""
+
+
+class Hall:
+    """People who come one after the other while somebody has the turn."""
+
+    def __init__(self, told=lambda ahead: nullcontext()) -> None:
+        self.turns = Turns(told)
+        self.groups: list[list[object]] = []
+        self.people = ThreadPoolExecutor(max_workers=200)
+
+    def waiting(self) -> int:
+        return len(self.turns._queue)
+
+    def come(self, do) -> Future:
+        """Somebody comes; returns when that person stands in the queue, or has left it."""
+        before = self.waiting()
+        answer = self.people.submit(do)
+        deadline = threading.Event()
+        for _ in range(PATIENCE * 1_000):
+            if self.waiting() > before or answer.done():
+                return answer
+            deadline.wait(0.001)
+        raise AssertionError("nobody came")
+
+    def want(self, item: object, kind: object = "even") -> Future:
+        return self.come(lambda: self.turns.together(kind, item, self.run))
+
+    def run(self, items, done) -> None:
+        """Doubles numbers; one that is negative is wrong, "spoils" spoils the others', and "ends" ends the thread."""
+        self.groups.append(list(items))
+        if "spoils" in items:
+            raise MemoryError("all of them are too much")
+        for number, item in enumerate(items):
+            if item == "ends":
+                raise Left
+            done(number, ValueError(f"{item}") if item < 0 else 2 * item)
+
+
+@pytest.fixture
+def hall():
+    hall = Hall()
+    yield hall
+    hall.people.shutdown()
+
+
+def test_who_waits_is_answered_together(hall):
+    with hall.turns:
+        answers = [hall.want(number) for number in range(10)]
+    assert [answer.result(PATIENCE) for answer in answers] == [2 * number for number in range(10)]
+    assert hall.groups == [list(range(10))] and not hall.waiting()
+
+
+def test_no_more_are_answered_together_than_is_good_for_them(hall):
+    with hall.turns:
+        answers = [hall.want(number) for number in range(2 * MOST_TOGETHER + 1)]
+    assert [answer.result(PATIENCE) for answer in answers] == [2 * number for number in range(2 * MOST_TOGETHER + 1)]
+    assert list(map(len, hall.groups)) == [MOST_TOGETHER, MOST_TOGETHER, 1]
+
+
+def test_others_have_their_turn_in_the_order_in_which_they_came(hall):
+    order: list[str] = []
+
+    def alone(name: str) -> None:
+        with hall.turns:
+            order.append(name)
+
+    with hall.turns:
+        first = hall.come(lambda: alone("first"))
+        answers = [hall.want(1), hall.want(2, "odd")]
+        last = hall.come(lambda: alone("last"))
+        answers.append(hall.want(3))
+    assert [answer.result(PATIENCE) for answer in answers] == [2, 4, 6]
+    first.result(PATIENCE), last.result(PATIENCE)
+    assert order == ["first", "last"]
+    assert hall.groups == [[1, 3], [2]], "those of another kind are not mixed in"
+
+
+def test_what_is_wrong_with_one_is_said_to_that_one(hall):
+    with hall.turns:
+        answers = [hall.want(number) for number in (1, -2, 3)]
+    assert answers[0].result(PATIENCE) == 2 and answers[2].result(PATIENCE) == 6
+    with pytest.raises(ValueError, match="-2"):
+        answers[1].result(PATIENCE)
+    assert len(hall.groups) == 1
+
+
+def test_one_that_spoils_the_run_spoils_nobody_elses(hall):
+    with hall.turns:
+        answers = [hall.want(item) for item in (1, "spoils", 3)]
+    assert answers[0].result(PATIENCE) == 2 and answers[2].result(PATIENCE) == 6
+    with pytest.raises(MemoryError):
+        answers[1].result(PATIENCE)
+    assert hall.groups == [[1, "spoils", 3], [1], ["spoils"], [3]] and not hall.waiting()
+
+
+def test_nobody_waits_for_a_thread_that_was_ended(hall):
+    with hall.turns:
+        answers = [hall.want(item) for item in (1, "ends", 3)]
+    with pytest.raises(Left):
+        answers[0].result(PATIENCE)
+    with pytest.raises(RuntimeError, match="ended"):
+        answers[2].result(PATIENCE)
+    assert hall.want(4).result(PATIENCE) == 8
+
+
+def test_a_turn_ends_with_an_error_too(hall):
+    with pytest.raises(KeyError), hall.turns:
+        raise KeyError
+    assert hall.want(4).result(PATIENCE) == 8
+
+
+def test_who_waits_learns_the_place_in_the_queue(monkeypatch):
+    monkeypatch.setattr(turns, "PATIENCE", 0.01)
+    monkeypatch.setattr(turns, "AGAIN", 0.01)
+    said: list[int] = []
+    known = threading.Event()
+
+    def told(ahead: int) -> nullcontext[None]:
+        said.append(ahead)
+        if said.count(1) > 1 and said.count(2) > 1:
+            known.set()
+        return nullcontext()
+
+    hall = Hall(told)
+    with hall.turns:
+        answers = [hall.want(1), hall.want(2, "odd")]
+        assert known.wait(PATIENCE)
+    assert [answer.result(PATIENCE) for answer in answers] == [2, 4]
+    # The first is before nobody but the one who has the turn.
+    assert set(said) <= {0, 1, 2}
+
+
+def test_who_leaves_while_waiting_holds_nobody_up(monkeypatch):
+    monkeypatch.setattr(turns, "PATIENCE", 0.01)
+    leaves = threading.Event()
+
+    def told(ahead: int) -> nullcontext[None]:
+        if ahead == 1 and leaves.is_set():
+            leaves.clear()
+            raise Left
+        return nullcontext()
+
+    hall = Hall(told)
+    monkeypatch.setattr(turns, "AGAIN", 0.01)
+    with hall.turns:
+        gone, stays = hall.want(1), hall.want(2)
+        leaves.set()
+        with pytest.raises(Left):
+            gone.result(PATIENCE)
+    assert stays.result(PATIENCE) == 4
+    assert hall.groups == [[2]] and not hall.waiting()
+
+
+def script_run(runs: Turns, model: Turns, item: object, run) -> object:
+    """What a page does: it has the turn of its script, and asks the model on the way."""
+    with runs:
+        return model.together("even", item, run)
+
+
+def test_who_waits_for_the_model_lets_others_come_up_to_it(hall):
+    runs = Turns(lambda ahead: nullcontext())
+    hall.turns = model = Turns(lambda ahead: nullcontext(), meanwhile=runs)
+    with model:
+        answers = [hall.come(lambda number=number: script_run(runs, model, number, hall.run)) for number in range(5)]
+        assert not runs._queue, "or only one of them had come so far"
+    assert [answer.result(PATIENCE) for answer in answers] == [2 * number for number in range(5)]
+    assert hall.groups == [list(range(5))] and not runs._queue
+
+
+def test_nobody_draws_while_a_batch_is_computed(hall):
+    runs = Turns(lambda ahead: nullcontext())
+    hall.turns = model = Turns(lambda ahead: nullcontext(), meanwhile=runs)
+    drawn: list[int] = []
+
+    def draws(items, done) -> None:
+        drawn.append(len(runs._queue))
+        hall.run(items, done)
+
+    assert script_run(runs, model, 1, draws) == 2 and drawn == [1]
+
+
+def test_pages_are_drawn_while_the_model_computes_for_one_alone():
+    """A heavy request makes nobody wait who does not need the model."""
+    runs = Turns(lambda ahead: nullcontext())
+    model = Turns(lambda ahead: nullcontext(), meanwhile=runs)
+    computing, drawn = threading.Event(), threading.Event()
+
+    def heavy() -> str:
+        with runs:
+            with model:
+                computing.set()
+                assert drawn.wait(PATIENCE)
+            assert runs._queue, "and goes on with a turn"
+            return "done"
+
+    with ThreadPoolExecutor() as people:
+        answer = people.submit(heavy)
+        assert computing.wait(PATIENCE)
+        with runs:
+            drawn.set()
+        assert answer.result(PATIENCE) == "done"
+    assert not runs._queue and not model._queue
+
+
+@pytest.mark.parametrize("error", [KeyError, Left])
+def test_a_turn_that_was_given_up_is_lost_to_nobody(hall, error):
+    """Whether the page catches what went wrong meanwhile, or ends by it."""
+    with pytest.raises(error), hall.turns:
+        with pytest.raises(error), hall.turns.given_up():
+            assert not hall.waiting()
+            raise error
+        assert hall.waiting() == issubclass(error, Exception)
+        raise error
+    assert not hall.waiting()
+    with hall.turns.given_up():
+        assert not hall.waiting(), "there was none to give up"
+    assert not hall.waiting()

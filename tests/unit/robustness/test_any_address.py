@@ -1,0 +1,75 @@
+"""Any address, and anything that a browser sends: valid values, or the defaults."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pages.ui.params.fields import FORMER, Params
+from pages.ui.params.state import MAX_ADDRESS, TEXT, State
+from tests.properties import few, many
+from tests.ui.driver import HOSTILE, RUBBISH
+
+NAMES = sorted({
+    cls.PREFIX + name
+    for cls in Params.registered() for each in fields(cls)
+    for name in (each.name, each.metadata[FORMER]) if name
+})
+# Spellings that are valid somewhere, so that everything else about them can be wrong.
+KNOWN = sorted({value for cls in Params.registered() for value in cls().to_address().values()} | {
+    str(each.default).lower() for cls in Params.registered() for each in fields(cls)
+})
+NUMBERS = st.integers(-10**7, 10**7)
+VALUES = st.one_of(
+    st.sampled_from([*KNOWN, *RUBBISH, *HOSTILE, "true", "false", "encoder", "cross", "decoder"]),
+    NUMBERS.map(str), st.decimals(-10**6, 10**6, places=3).map(str), st.text(max_size=30),
+    st.lists(NUMBERS, max_size=300).map(lambda numbers: ".".join(map(str, numbers))),
+    st.lists(st.integers(0, 30).map(str), max_size=6).map(".".join),
+)
+ADDRESSES = st.dictionaries(st.one_of(st.sampled_from(NAMES), st.text(max_size=12)), VALUES, max_size=25)
+# What JSON can hold.
+SENT = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20) | VALUES,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4), max_leaves=8,
+)
+
+
+def is_valid(params: Params) -> None:
+    """Every value is within its limits, and its address reads as it was written."""
+    for each in fields(params):
+        value, (least, most) = getattr(params, each.name), params.limits(each.name)
+        numbers = value if isinstance(value, tuple) else (value,)
+        if least is not None and value != each.default and all(isinstance(number, int | float) for number in numbers):
+            assert all(least <= number <= most for number in numbers), (each.name, value)
+        assert type(value) is type(each.default) or value is None or each.default is None, (each.name, value)
+    address = params.to_address()
+    assert type(params).from_address(address).to_address() == address
+    assert all(type(text) is str for text in address.values())
+
+
+def gives_valid_values(address: dict[str, str]) -> None:
+    state = State.from_address({TEXT: "A dog.", **address})
+    for cls in Params.registered():
+        is_valid(state.of(cls))
+        is_valid(state.of(cls).for_another_sentence())
+        is_valid(state.of(cls).for_another_translation())
+    written = state.to_address()
+    assert sum(map(len, written.values())) <= MAX_ADDRESS
+    if written:
+        assert State.from_address(written).to_address() == written
+
+
+def is_checked(sent: object, name: str, value: object) -> None:
+    for cls in Params.registered():
+        names = [each.name for each in fields(cls)]
+        is_valid(cls.from_browser(sent))
+        is_valid(cls.from_browser({names[0]: value, name: value, names[-1]: sent}))
+
+
+test_any_address = few(60)(given(address=ADDRESSES)(gives_valid_values))
+test_five_thousand_addresses = many(5_000)(given(address=ADDRESSES)(gives_valid_values))
+SENDING = {"sent": SENT, "name": st.sampled_from([name.rsplit("_", 1)[-1] for name in NAMES]), "value": SENT}
+test_anything_a_browser_sends = few(40)(given(**SENDING)(is_checked))
+test_five_thousand_messages = many(5_000)(given(**SENDING)(is_checked))

@@ -1,0 +1,314 @@
+"""Model folders that something happened to: each is refused with one clear message, or the model is the same."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import struct
+import tempfile
+from collections.abc import Iterator
+from dataclasses import fields, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from safetensors.numpy import save_file
+
+from tests.properties import few, many
+from transformer.config import TransformerConfig
+from transformer.errors import CheckpointError
+from transformer.head_means import FILE, HeadMeans, mean_outputs
+from transformer.kinds import KINDS
+from transformer.model.transformer import build
+from transformer.model_files import save_model
+from transformer.training.learning_curve import FIELDS
+from transformer.translator import Translator
+
+FILES = ("config.json", "model.safetensors", "tokenizer.model", "README.md", "learning_curve.csv", FILE)
+OPTIONAL = FILES[3:]
+# Values that a field of config.json may get: wrong, out of range, or far too large to be made.
+VALUES = st.sampled_from([
+    None, True, "", "8", -1, 0, 1, 2, 3, 7, 64, 2**20, 2**31, 2**40, 10**30, 0.5, 1.0, 1e308,
+    float("nan"), float("inf"), [], {}, "post", "learned", "none", "target", "all", "gelu", "sinusoidal_halves",
+])
+NAMES = st.sampled_from(FILES)
+
+
+@pytest.fixture(scope="module")
+def whole(model_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Translator]:
+    """A folder with every file, and its model."""
+    folder = tmp_path_factory.mktemp("whole") / "model"
+    shutil.copytree(model_folder, folder)
+    (folder / "learning_curve.csv").write_text(
+        f"{','.join(FIELDS)}\n" + "".join(f"{step},0.1,9.0,{9 - step / 100},,,1.5,1e-4,900\n" for step in (25, 50, 75))
+    )
+    translator = Translator.load(folder, "cpu")
+    HeadMeans.over([translator.trace("A dog.", details=True)], translator.version, "of one").save(folder)
+    return folder, Translator.load(folder, "cpu")
+
+
+def same(one: Translator, other: Translator) -> bool:
+    """Whether they compute the same, bit for bit."""
+    mine, theirs = one.weights().arrays, other.weights().arrays
+    return (
+        one.config == other.config and one.tokenizer.serialized == other.tokenizer.serialized
+        and mine.keys() == theirs.keys()
+        and all(np.array_equal(array, theirs[name]) for name, array in mine.items())
+        and (one.means is None or other.means is None
+             or one.means.pairs == other.means.pairs
+             and all(np.array_equal(one.means.outputs[kind], other.means.outputs[kind]) for kind in KINDS))
+    )
+
+
+@pytest.fixture(scope="module")
+def untied(tmp_path_factory, tokenizer, small_config) -> Path:
+    """A model whose config.json names a source vocabulary that it does not have."""
+    folder = tmp_path_factory.mktemp("untied")
+    config = replace(small_config, tied_embeddings="none", source_vocabulary=tokenizer.size + 7)
+    save_model(folder, config, dict(build(config).named_parameters()), tokenizer)
+    return folder
+
+
+@st.composite
+def damages(draw: st.DrawFn) -> tuple[str, ...]:
+    """What happens to a folder, as a tuple that a failure prints: the kind, the file, and its numbers."""
+    kind = draw(st.sampled_from([
+        "flip", "flip", "flip", "cut", "insert", "overwrite", "missing", "folder", "pipe", "empty", "other", "random",
+        "field", "field", "field", "nested", "header", "header", "tensor", "metadata", "cell", "loop",
+    ]))
+    name = draw(NAMES)
+    if kind in ("flip", "cut", "insert", "overwrite"):
+        return kind, name, draw(st.floats(0, 1, exclude_max=True)), draw(st.binary(min_size=1, max_size=40))
+    if kind == "random":
+        return kind, name, draw(st.binary(max_size=200))
+    if kind == "other":
+        return kind, name, draw(NAMES)
+    if kind == "field":
+        names = [*(each.name for each in fields(TransformerConfig)), "unknown"]
+        return kind, draw(st.sampled_from(names)), draw(VALUES), draw(st.booleans())
+    if kind == "nested":
+        return kind, draw(st.sampled_from("[{")), draw(st.integers(1, 200_000))
+    if kind in ("header", "tensor"):
+        return kind, draw(st.integers(0, 1000)), draw(st.sampled_from([
+            [], [0], [-1], [2**40], [2**62, 4], [1, 1, 1], ["x"], None, "F64", "I8", "C64", "F8_E4M3", "nonsense",
+        ]))
+    if kind == "metadata":
+        names = ["tokenizer", "contents", "model"]
+        return kind, draw(st.sampled_from(names)), draw(st.sampled_from(["", "0" * 64, 7]))
+    if kind == "cell":
+        cells = ["nan", "inf", "", "x", "=1+1", "1e999", "\x00", "ä", '"', "1,2", "\r", "\n"]
+        return kind, draw(st.sampled_from(cells))
+    return kind, name
+
+
+def damage(folder: Path, what: tuple) -> None:
+    """Do it to a folder."""
+    kind, *rest = what
+    if kind == "field":
+        field, value, dropped = rest
+        config = json.loads((folder / "config.json").read_text())
+        config.pop(field, None)
+        if not dropped:
+            config[field] = value
+        (folder / "config.json").write_text(json.dumps(config))
+    elif kind == "nested":
+        opening, depth = rest
+        (folder / "config.json").write_text(opening * depth if opening == "[" else '{"a":' * depth)
+    elif kind in ("header", "tensor", "metadata"):
+        change_header(folder / "model.safetensors", kind, *rest)
+    elif kind == "cell":
+        path = folder / "learning_curve.csv"
+        path.write_bytes(path.read_bytes().replace(b"8.5", rest[0].encode(), 1))
+    else:
+        change_file(folder, kind, *rest)
+
+
+def change_header(path: Path, kind: str, which: object, value: object) -> None:
+    """Another shape or type of a tensor, or another seal, in a safetensors header."""
+    content = path.read_bytes()
+    (length,) = struct.unpack("<Q", content[:8])
+    header = json.loads(content[8 : 8 + length])
+    if kind == "metadata":
+        header["__metadata__"][which] = value
+    else:
+        assert isinstance(which, int)
+        name = sorted(header.keys() - {"__metadata__"})[which % (len(header) - 1)]
+        if kind == "tensor":
+            header.pop(name)
+        else:
+            header[name]["dtype" if isinstance(value, str) else "shape"] = value
+    written = json.dumps(header).encode()
+    path.write_bytes(struct.pack("<Q", len(written)) + written + content[8 + length :])
+
+
+def change_file(folder: Path, kind: str, name: str, *numbers) -> None:
+    path = folder / name
+    content = path.read_bytes()
+    if kind in ("missing", "folder", "pipe", "loop"):
+        path.unlink()
+        if kind == "folder":
+            path.mkdir()
+        elif kind == "pipe":
+            os.mkfifo(path)
+        elif kind == "loop":
+            path.symlink_to(path)
+        return
+    if kind == "empty":
+        content = b""
+    elif kind == "other":
+        content = (folder / numbers[0]).read_bytes()
+    elif kind == "random":
+        content = numbers[0]
+    else:
+        place, added = int(numbers[0] * len(content)), numbers[1]
+        if kind == "flip":
+            content = content[:place] + bytes([content[place] ^ (added[0] or 1)]) + content[place + 1 :]
+        elif kind == "cut":
+            content = content[:place]
+        elif kind == "insert":
+            content = content[:place] + added + content[place:]
+        else:
+            content = content[:place] + added + content[place + len(added) :]
+    path.write_bytes(content)
+
+
+def refused_or_the_same(whole, what) -> None:
+    folder, translator = whole
+    with tempfile.TemporaryDirectory() as place:
+        damaged = Path(place) / "model"
+        shutil.copytree(folder, damaged)
+        damage(damaged, what)
+        try:
+            found = Translator.load(damaged, "cpu")
+        except CheckpointError as error:
+            assert "\n" not in str(error) and len(str(error)) < 600, error
+            assert str(damaged) in str(error), "it names the folder"
+            assert "Fetch" in str(error) or "Train" in str(error) or "Make it again" in str(error), "it says what to do"
+            return
+        assert same(found, translator)
+
+
+test_a_damaged_folder = few(70)(given(what=damages())(refused_or_the_same))
+test_two_thousand_damaged_folders = many(2000)(given(what=damages())(refused_or_the_same))
+
+
+@pytest.mark.parametrize("name", OPTIONAL[:2])
+@pytest.mark.parametrize("content", [b"\xff\xfe broken", None], ids=["not UTF-8", "a folder"])
+def test_a_card_or_curve_that_cannot_be_read_is_named(whole, tmp_path, name, content):
+    folder = shutil.copytree(whole[0], tmp_path / "model")
+    (folder / name).unlink()
+    if content is None:
+        (folder / name).mkdir()
+    else:
+        (folder / name).write_bytes(content)
+    with pytest.raises(CheckpointError, match=name):
+        Translator.load(folder, "cpu")
+
+
+@pytest.mark.parametrize("text", ["step,loss\n1,2\n", f"{','.join(FIELDS)}\n1,2\n", "\n", '"'], ids=repr)
+def test_a_learning_curve_that_is_none_is_refused_before_a_page_shows_it(whole, tmp_path, text):
+    folder = shutil.copytree(whole[0], tmp_path / "model")
+    (folder / "learning_curve.csv").write_text(text)
+    with pytest.raises(CheckpointError, match="learning curve .* is damaged"):
+        Translator.load(folder, "cpu")
+
+
+def configured(folder: Path, **changes: object) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | changes))
+
+
+@pytest.mark.parametrize("changes", [
+    {"encoder_layers": 10**9}, {"d_model": 2**40}, {"d_ff": 10**30}, {"max_positions": 10**12},
+    {"target_vocabulary": 2**40, "source_vocabulary": 2**40},
+], ids=str)
+def test_sizes_that_the_weights_do_not_have_are_never_made(whole, tmp_path, changes):
+    """The first of them hung the loading, the others ended it without memory."""
+    folder = shutil.copytree(whole[0], tmp_path / "model")
+    configured(folder, **changes)
+    with pytest.raises(CheckpointError, match="do not fit config.json|altered after they were saved"):
+        Translator.load(folder, "cpu")
+
+
+def test_a_deeply_nested_configuration_is_told(whole, tmp_path):
+    folder = shutil.copytree(whole[0], tmp_path / "model")
+    (folder / "config.json").write_text("[" * 100_000)
+    with pytest.raises(CheckpointError, match="nested too deeply"):
+        Translator.load(folder, "cpu")
+
+
+def test_a_source_vocabulary_that_the_text_is_not_cut_into_is_told(untied):
+    with pytest.raises(CheckpointError, match="is not the one that the weights beside it were trained with"):
+        Translator.load(untied, "cpu")
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
+def test_a_diverged_model_is_refused_though_its_seals_are_right(tmp_path, small_translator, small_config, value):
+    weights = dict(small_translator._model.named_parameters())
+    name = next(iter(weights))
+    broken = weights[name].detach().clone()
+    broken[3, 5] = value
+    save_model(tmp_path, small_config, {**weights, name: broken}, small_translator.tokenizer)
+    with pytest.raises(CheckpointError, match="not all finite numbers: their training diverged"):
+        Translator.load(tmp_path, "cpu")
+
+
+def modes(folder: Path) -> Iterator[tuple[str, int]]:
+    return ((path.name, path.stat().st_mode & 0o777) for path in folder.iterdir())
+
+
+def test_whoever_may_read_other_files_may_read_a_model(tmp_path, small_translator, small_config):
+    """safetensors writes files for their owner alone: a model in a shared folder was nobody else's."""
+    before = os.umask(0o022)
+    try:
+        weights = dict(small_translator._model.named_parameters())
+        save_model(tmp_path, small_config, weights, small_translator.tokenizer)
+        outputs = mean_outputs([small_translator.trace("A dog.", details=True)])
+        HeadMeans("any", "of one", outputs).save(tmp_path)
+    finally:
+        os.umask(before)
+    assert dict(modes(tmp_path)) == dict.fromkeys(
+        ["config.json", "tokenizer.model", "model.safetensors", "head_means.safetensors"], 0o644
+    )
+
+
+def test_head_means_that_are_no_numbers_are_refused(whole, tmp_path):
+    folder, translator = whole
+    means = HeadMeans.load(folder)
+    assert means is not None
+    outputs = {kind: array.copy() for kind, array in means.outputs.items()}
+    outputs["cross"][0, 0, 0] = float("nan")
+    HeadMeans(translator.version, "of one", outputs).save(tmp_path)
+    with pytest.raises(CheckpointError, match="head_means.safetensors is damaged"):
+        HeadMeans.load(tmp_path)
+
+
+@pytest.mark.parametrize("pairs", [(((1, 2), ()),), (((1, -2), (1,)),)], ids=["no piece", "no such piece"])
+def test_sentences_that_no_model_reads_are_refused(whole, tmp_path, pairs):
+    HeadMeans("any", "of one", HeadMeans.load(whole[0]).outputs, pairs).save(tmp_path)
+    with pytest.raises(CheckpointError, match="head_means.safetensors is damaged"):
+        HeadMeans.load(tmp_path)
+
+
+def test_means_of_an_older_version_have_no_sentences(whole, tmp_path):
+    means = HeadMeans.load(whole[0])
+    assert means.pairs
+    older = {str(kind): array for kind, array in means.outputs.items()}
+    save_file(older, tmp_path / FILE, {"model": means.model, "sentences": means.sentences})
+    assert HeadMeans.load(tmp_path).pairs == ()
+
+
+def test_nothing_is_computed_from_a_folder_that_was_refused(whole, tmp_path):
+    """No thread or file is left open: the folder can be mended in place."""
+    folder = shutil.copytree(whole[0], tmp_path / "model")
+    content = (folder / "model.safetensors").read_bytes()
+    (folder / "model.safetensors").write_bytes(content[:-1])
+    with pytest.raises(CheckpointError):
+        Translator.load(folder, "cpu")
+    (folder / "model.safetensors").write_bytes(content)
+    assert torch.is_inference_mode_enabled() is False
+    assert Translator.load(folder, "cpu").version == whole[1].version

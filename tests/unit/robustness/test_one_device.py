@@ -1,0 +1,210 @@
+"""Everything computed stays on the device of the model, tried with all tensors on torch's `meta` device.
+
+Nothing on that device has a value: an operation that mixes devices, or makes a tensor on another one, is seen here
+without a GPU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+from tests.conftest import SHAPES
+from transformer.config import TransformerConfig
+from transformer.decoding.beam import beam_search
+from transformer.decoding.constraints import Constraints
+from transformer.decoding.greedy import greedy
+from transformer.decoding.sampling import sample
+from transformer.decoding.search import logit_lens
+from transformer.errors import DeviceError
+from transformer.interventions import Interventions
+from transformer.model.edits import UNEDITED, Edits, edits_of
+from transformer.model.recorder import Recorder
+from transformer.model.transformer import Transformer
+from transformer.training.batching import Batch
+from transformer.training.loss import SummedLoss
+
+META = torch.device("meta")
+CPU = torch.device("cpu")
+COPIES = (torch.ops.aten._to_copy, torch.ops.aten.copy_, torch.ops.aten.to)
+ASKED = (torch.ops.aten._local_scalar_dense, torch.ops.aten.item, torch.ops.aten.is_nonzero)
+SCALARS = {torch.bool: False, torch.int64: 1, torch.float32: 1.0}
+
+
+class OneDevice(TorchDispatchMode):
+    """Fails where a tensor is made on the CPU, or values go through it and back.
+
+    Args:
+        results: whether results may leave the device, and be looked at on the CPU; what then comes back to the device
+            may only be choices: numbers of pieces and of rows.
+    """
+
+    def __init__(self, *, results: bool = False) -> None:
+        super().__init__()
+        self.results = results
+        self.operations = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        self.operations += 1
+        given = tree_leaves((args, kwargs))
+        inputs = [each for each in given if isinstance(each, torch.Tensor)]
+        copies = getattr(func, "overloadpacket", None) in COPIES
+        on_cpu = [each for each in inputs if each.device == CPU]
+        on_device = [each for each in inputs if each.device == META]
+        if getattr(func, "overloadpacket", None) in ASKED and on_device:
+            # What Python asks of a number: whether all sentences have ended, how many pieces a batch has.
+            return SCALARS[on_device[0].dtype]
+        if copies and on_device and CPU in given:
+            # Which rows of a batch go on decides in Python which interventions go with them.
+            assert self.results or not on_device[0].dtype.is_floating_point, f"{func}: values leave the device"
+            return torch.zeros(on_device[0].shape, dtype=kwargs.get("dtype") or on_device[0].dtype)
+        out = func(*args, **kwargs)
+        outputs = [each for each in tree_leaves(out) if isinstance(each, torch.Tensor)]
+        if any(each.device == META for each in outputs):
+            entering = [each for each in on_cpu if each.ndim > 0]
+            assert copies or not entering, f"{func} mixes devices"
+            assert all(not each.dtype.is_floating_point for each in entering), f"{func}: values come through the CPU"
+        elif outputs and not self.results:
+            # numpy masks are wrapped, indexed and stacked before they are moved.
+            assert all(not each.dtype.is_floating_point for each in outputs), f"{func} computes on the CPU"
+        return out
+
+
+@pytest.fixture(params=SHAPES)
+def model(request: pytest.FixtureRequest) -> Transformer:
+    config = TransformerConfig(
+        source_vocabulary=50, target_vocabulary=50, d_model=24, heads=3, encoder_layers=2, decoder_layers=2, d_ff=40,
+        max_positions=64, **SHAPES[request.param],
+    )
+    return Transformer(config).to(META).eval()
+
+
+def ids(*shape: int) -> torch.Tensor:
+    return torch.zeros(shape, dtype=torch.long, device=META)
+
+
+def edits(config: TransformerConfig) -> list[Edits]:
+    """None, and two sets in one batch."""
+    changes = [
+        Interventions(
+            gates={("cross", 0, 1): 0.0, ("encoder", 1, 2): 0.5}, attention={("decoder", 1, 0, 2): {1: 0.25}},
+            hidden_source=(1,), hidden_target=(3,), positions=False,
+        ),
+        Interventions(gates={("cross", 1, 1): 0.5}, mode="uniform", decoder_mask=False, positions=False),
+    ]
+    return [UNEDITED, edits_of(changes, config, device=META)]
+
+
+def test_a_run_stays_on_the_device(model):
+    for edit in edits(model.config):
+        for record in (None, Recorder(details=False), Recorder(details=True)):
+            with torch.inference_mode(), OneDevice() as mode:
+                memory = model.encode(ids(2, 5), None, edits=edit, record=record)
+                read = model.decode(ids(2, 7), memory, None, edits=edit, record=record)
+                cache = model.start_cache(memory, None, edits=edit)
+                for _ in range(3):
+                    step, cache = model.decode_step(ids(2, 1), cache, record=record)
+                cache = cache.select(torch.ones(2, dtype=torch.long, device=META))
+                logits = model.generator(step)
+            assert mode.operations > 100
+            assert {each.device for each in (memory, read, step, logits, cache.past[0].keys)} == {META}
+            if record is not None:
+                assert {each.device for name in record.tensors for each in record.tensors[name]} == {META}
+
+
+def test_padding_stays_on_the_device(model):
+    with OneDevice():
+        assert model(ids(2, 5), ids(2, 4), source_mask=ids(2, 5) != 1).device == META
+
+
+METHODS: dict[str, Callable[..., Any]] = {
+    "greedy": greedy,
+    "beam": lambda *args, **settings: beam_search(*args, beam_size=3, length_penalty=1.0, **settings),
+    "sample": lambda *args, **settings: sample(*args, seed=1, temperature=0.8, top_k=9, top_p=0.9, **settings),
+}
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("capture", [False, True])
+def test_only_results_leave_the_device_while_decoding(model, method, capture):
+    with torch.inference_mode(), OneDevice(results=True):
+        cache = model.start_cache(model.encode(ids(1, 5), None), None)
+        steps = list(METHODS[method](
+            model, cache, limit=4, constraints=Constraints((7,), frozenset({9})), capture=capture
+        ))
+    assert len(steps) == 4
+    for step in steps:
+        assert step.read.device == step.distribution.log_probs.device == META
+        assert not capture or step.distribution.rows.cross.device == META
+
+
+def test_the_logit_lens_sends_its_results_only(model):
+    record = Recorder(details=True)
+    with torch.inference_mode(), OneDevice(results=True):
+        model.decode(ids(1, 4), model.encode(ids(1, 5), None), None, record=record)
+        lens, ranks = logit_lens(model.decoder_norm, model.generator, record.tensors["decoder.residual"][3::3], ids(4))
+    assert ranks.device == META and lens.taken.shape == (2, 4)
+
+
+def test_a_training_step_stays_on_the_device(model):
+    model.train()
+    optimiser = torch.optim.AdamW(model.parameters(), lr=1e-3, fused=False, foreach=False, capturable=False)
+    with OneDevice(results=True) as mode:
+        loss = SummedLoss(model, label_smoothing=0.1)(Batch(ids(3, 6), ids(3, 5), ids(3, 5)))
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimiser.step()
+    assert mode.operations > 500 and loss.device == META
+    assert all(each.grad is not None and each.grad.device == META for each in model.parameters())
+
+
+class Breaking(TorchDispatchMode):
+    """Raises at the first multiplication, as a device does."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__()
+        self.error = error
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        if "mm" in func.name() or "linear" in func.name():
+            raise self.error
+        return func(*args, **(kwargs or {}))
+
+
+ERRORS = {
+    "too little free memory": [
+        torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB."),
+        RuntimeError("MPS backend out of memory (MPS allocated: 1 GB)"),
+    ],
+    "does not answer any more": [
+        torch.AcceleratorError("CUDA error: unspecified launch failure\nCUDA kernel errors might be asynchronous"),
+        RuntimeError("CUDA error: no CUDA-capable device is detected"),
+    ],
+}
+
+
+@pytest.mark.parametrize(("said", "error"), [(said, error) for said in ERRORS for error in ERRORS[said]], ids=str)
+def test_a_device_that_fails_is_one_message_and_the_next_run_works(small_translator, said, error):
+    detailed = small_translator.trace("A dog.", details=True)
+    runs: list[Callable[[], object]] = [
+        lambda: small_translator.translate("A dog."), lambda: small_translator.trace("A dog.", "Ein Hund."),
+        lambda: small_translator.trace_decoding("A dog."), lambda: small_translator.attribute(detailed, "erasure"),
+        lambda: small_translator.score("A dog.", None, [Interventions()]),
+        lambda: small_translator.gate_gradients("A dog.", None),
+    ]
+    for run in runs:
+        with Breaking(error), pytest.raises(DeviceError, match=said) as raised:
+            run()
+        assert "cpu" in str(raised.value) and "\n" not in str(raised.value)
+        run()
+
+
+def test_another_error_of_the_device_is_no_message_to_a_reader(small_translator):
+    with Breaking(RuntimeError("shapes cannot be multiplied")), pytest.raises(RuntimeError, match="shapes cannot"):
+        small_translator.translate("A dog.")

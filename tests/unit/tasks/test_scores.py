@@ -1,0 +1,89 @@
+"""What heads do, and what happened, on numbers whose answer is known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from transformer.tasks.events import events, first_over
+from transformer.tasks.scores import head_scores
+
+
+def one_hot(rows, width):
+    """Attention [1, 1, 1, rows, width] with all weight of each row on one column."""
+    return np.eye(width)[np.array(rows)][None, None, None]
+
+
+def measured(encoder, decoder, cross):
+    """Of the item "abcab" (ids 4 5 6 4 5), copied; the sixth row and column are the end's or the start's."""
+    source, target = np.array([[4, 5, 6, 4, 5, 3]]), np.array([[2, 4, 5, 6, 4, 5]])
+    attention = {"encoder": one_hot(encoder, 6), "decoder": one_hot(decoder, 6), "cross": one_hot(cross, 6)}
+    return {name: {kind: float(value[0, 0]) for kind, value in kinds.items()}
+            for name, kinds in head_scores(attention, source, target, [(5, 5)]).items()}
+
+
+def test_a_diagonal_is_one():
+    found = measured([0, 1, 2, 3, 4, 0], [0, 1, 2, 3, 4, 0], [0, 1, 2, 3, 4, 0])
+    assert found["diagonal"] == {"encoder": 1, "decoder": 1, "cross": 1}
+    assert found["mirror"]["cross"] == pytest.approx(1 / 5), "the middle is its own mirror"
+    assert found["entropy"] == {"encoder": 0, "decoder": 0, "cross": 0}
+
+
+def test_a_mirror_is_one():
+    found = measured([4, 3, 2, 1, 0, 5], [0] * 6, [4, 3, 2, 1, 0, 5])
+    assert found["mirror"]["encoder"] == found["mirror"]["cross"] == 1
+    assert np.isnan(found["mirror"]["decoder"]), "masked attention cannot look at what is not written"
+
+
+def test_a_prefix_match_is_one():
+    # The decoder reads <s> a b c a b: its fifth piece, a, was at index 1 and followed by that at 2.
+    # In the encoder a matches the other a, and b the other b, after which only the first has a letter.
+    found = measured([4, 0, 0, 1, 2, 0], [0, 0, 0, 0, 2, 0], [0, 1, 2, 3, 4, 0])
+    assert found["prefix_match"]["encoder"] == 1 and found["prefix_match"]["decoder"] == 1
+    # Cross rows read <s> a b c a: what follows a is at 1 and 4, b at 2, c at 3, a at 1 and 4.
+    assert found["prefix_match"]["cross"] == 1
+
+
+def test_even_attention_has_the_entropy_of_its_width():
+    even = {kind: np.full((1, 1, 2, 4, 4), 0.25) for kind in ("encoder", "decoder", "cross")}
+    ids = np.array([[4, 5, 6, 3]])
+    found = head_scores(even, ids, ids, [(3, 3)])
+    np.testing.assert_allclose(found["entropy"]["cross"], np.log(4))
+    assert found["entropy"]["cross"].shape == (1, 2)
+
+
+def test_an_event_is_where_it_begins_to_last():
+    assert first_over([0.1, 0.8, 0.2, 0.7, 0.9], 0.7) == 3
+    assert first_over([0.1, 0.2], 0.7) is None and first_over([], 0.7) is None
+    assert first_over([0.1, np.nan, 0.9, np.nan], 0.7) is None
+
+
+def test_events_are_named_from_the_numbers(small_run):
+    """A run of our making: the mirror of the second head comes at the third snapshot and stays."""
+    def changed(number, snapshot):
+        scores = {name: {kind: np.zeros((1, 2)) for kind in kinds} for name, kinds in snapshot.scores.items()}
+        scores["mirror"]["cross"] = np.array([[0.9, 0.9 if number >= 2 else 0.1]])
+        return replace(snapshot, scores=scores, exact_match=(0, 0.6, 0.4, 0.7, 0.995)[number])
+
+    run = replace(small_run, snapshots=tuple(changed(*each) for each in enumerate(small_run.snapshots)))
+    assert [event.text for event in events(run)] == [
+        "cross head 2 becomes a mirror at step 6", "half of the held-out items are right at step 9",
+        "99% of the held-out items are right at step 12",
+    ], "the first head was one before it learned anything"
+    assert (events(run)[0].kind, events(run)[0].layer, events(run)[0].head) == ("cross", 0, 1)
+
+
+def test_grokking_is_an_event(small_run):
+    steps = (0, 100, 1_200, 2_000, 3_000)
+    run = replace(small_run, snapshots=tuple(
+        replace(snapshot, step=step, training_match=float(index >= 1), exact_match=float(index >= 3), scores={
+            name: {kind: np.zeros((1, 2)) for kind in kinds} for name, kinds in snapshot.scores.items()
+        }) for index, (step, snapshot) in enumerate(zip(steps, small_run.snapshots, strict=True))
+    ))
+    assert [event.text for event in events(run)] == [
+        "99% of the training items are right at step 100", "half of the held-out items are right at step 2,000",
+        "99% of the held-out items are right at step 2,000",
+        "grokking: the held-out items follow at step 2,000, 1,900 steps after the training items",
+    ]

@@ -1,0 +1,166 @@
+"""A training in slices, and what its snapshots say."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from transformer.decoding.greedy import greedy
+from transformer.errors import TaskError
+from transformer.tasks.answer import answer, model_at
+from transformer.tasks.config import OPTIMIZERS, TaskConfig
+from transformer.tasks.items import Items
+from transformer.tasks.measurement import attention, teacher_forced
+from transformer.tasks.registry import task_named
+from transformer.tasks.trainer import TaskTrainer, seeded_model
+from transformer.vocabulary import OWN
+
+
+def same(one, other):
+    np.testing.assert_array_equal(one.losses, other.losses)
+    assert [snapshot.step for snapshot in one.snapshots] == [snapshot.step for snapshot in other.snapshots]
+    for first, second in zip(one.snapshots, other.snapshots, strict=True):
+        np.testing.assert_array_equal(first.weights, second.weights)
+        assert first.exact_match == second.exact_match and first.held_out_loss == second.held_out_loss
+
+
+def test_slices_lead_to_the_same_run(small_config, small_run):
+    trainer = TaskTrainer(small_config, "dacbh")
+    assert trainer.advance(steps=1) == 1
+    assert trainer.advance(seconds=0) == 1, "a slice without time takes one step"
+    assert trainer.advance(steps=3) == 3 and not trainer.finished
+    torch.rand(10)  # what others draw in between changes nothing
+    early = trainer.run()
+    assert trainer.advance() == small_config.steps - 5 and trainer.finished
+    assert trainer.advance() == 0
+    same(trainer.run(), small_run)
+    assert early.step == 5 and len(early.snapshots) == 2, "a result does not change with the next slice"
+
+
+def test_begins_again(small_config, small_run):
+    trainer = TaskTrainer(small_config, "dacbh")
+    trainer.advance(steps=4)
+    trainer.reset()
+    assert trainer.step == 0 and [snapshot.step for snapshot in trainer.snapshots] == [0]
+    trainer.advance()
+    same(trainer.run(), small_run)
+
+
+def test_leaves_the_generator_of_others_as_it_was(small_config):
+    torch.manual_seed(1)
+    expected = torch.rand(3)
+    torch.manual_seed(1)
+    TaskTrainer(small_config).advance(steps=1)
+    torch.testing.assert_close(torch.rand(3), expected)
+
+
+def test_a_snapshot_has_what_a_picture_needs(small_config, small_run):
+    assert [snapshot.step for snapshot in small_run.snapshots] == [0, 3, 6, 9, 12]
+    assert small_run.losses[-1] < small_run.losses[0] and small_run.finished
+    for snapshot in small_run.snapshots:
+        assert snapshot.weights.dtype == np.float16 and snapshot.weights.shape == (small_config.parameters,)
+        for kind in ("encoder", "decoder", "cross"):
+            weights = snapshot.attention[kind]
+            assert weights.shape == (1, 2, 6, 6)
+            np.testing.assert_allclose(weights.sum(axis=-1, dtype=np.float64), 1, atol=2e-3)
+            assert all(scores[kind].shape == (1, 2) for scores in snapshot.scores.values())
+        assert not np.triu(snapshot.attention["decoder"], 1).any()
+
+
+@pytest.mark.parametrize("sizes", [{}, {"layers": 2, "d_model": 24, "heads": 4}, {"task": "modular"}])
+def test_the_number_of_parameters_is_that_of_the_model(small_config, sizes):
+    config = replace(small_config, **sizes)
+    assert config.parameters == sum(each.numel() for each in seeded_model(config).parameters())
+
+
+def test_exact_match_is_that_of_decoding_piece_by_piece():
+    """On a model that is right about half of the time."""
+    trainer = TaskTrainer(TaskConfig(task="sort", steps=150, items=32, d_model=32, snapshots=1))
+    trainer.advance()
+    items, model = trainer.items, trainer.model.eval()
+    asked = sorted(items.held_out, key=lambda item: len(item.source))[:64]
+    _, share, right = teacher_forced(model, items, asked)
+    batch = items.batch(asked)
+    with torch.inference_mode():
+        mask = batch.source != OWN.pad
+        steps = list(greedy(model, model.start_cache(model.encode(batch.source, mask), mask), limit=11))
+    written = torch.stack([step.predicted for step in steps], dim=1).tolist()
+    expected = [OWN.end in ids and items.decode(ids) == item.target
+                for ids, item in zip(written, asked, strict=True)]
+    assert right.tolist() == expected and 0 < share < 1
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+def test_every_optimizer_learns(small_config, optimizer):
+    trainer = TaskTrainer(replace(small_config, optimizer=optimizer, steps=30))
+    trainer.advance()
+    assert np.mean(trainer.losses[-3:]) < 0.9 * trainer.losses[0]
+
+
+def test_adam_by_hand_is_torchs(small_config):
+    by_hand, torchs = (TaskTrainer(replace(small_config, optimizer=name)) for name in ("adam-by-hand", "adam"))
+    by_hand.advance(steps=6)
+    torchs.advance(steps=6)
+    np.testing.assert_allclose(by_hand.losses, torchs.losses, rtol=1e-4)
+
+
+def test_divergence_is_said_and_keeps_the_run(small_config):
+    trainer = TaskTrainer(small_config)
+    trainer.advance(steps=4)
+    with torch.no_grad():
+        trainer.model.generator.weight.fill_(torch.inf)
+    with pytest.raises(TaskError, match="diverged at step 5: .* --learning-rate"):
+        trainer.advance()
+    assert trainer.run().step == 4
+
+
+def test_answers_at_any_moment(small_config, small_run):
+    first, last = (answer(small_config, small_run.snapshots[index], "abc") for index in (0, -1))
+    for found in (first, last):
+        rows = len(found.reads)
+        assert found.sources == ("a", "b", "c", "</s>") and found.reads[0] == "<s>"
+        assert found.attention["cross"].shape == (1, 2, rows, 4)
+        assert found.attention["decoder"].shape == (1, 2, rows, rows)
+        assert len(found.probabilities) == rows and all(0 < each <= 1 for each in found.probabilities)
+        assert found.right == (found.ended and found.written == ("a", "b", "c"))
+    with pytest.raises(TaskError, match="does not know 'ß'"):
+        answer(small_config, small_run.snapshots[0], "aßc")
+
+
+def test_the_attention_of_a_right_answer_is_that_of_the_snapshot(small_config, small_run):
+    """Both are made from the same weights but for float16, while the decoder reads the same."""
+    snapshot = small_run.snapshots[-1]
+    items = Items(task_named("copy"), small_config.seed)
+    found = attention(model_at(small_config, snapshot), items, [small_run.item])
+    for kind, weights in snapshot.attention.items():
+        np.testing.assert_allclose(found[kind][0, :, :, : weights.shape[2], : weights.shape[3]], weights, atol=5e-3)
+
+
+def test_learns_to_copy():
+    trainer = TaskTrainer(TaskConfig(task="copy", d_model=32, steps=200, snapshots=1, learning_rate=1e-2))
+    trainer.advance()
+    assert trainer.snapshots[-1].exact_match > 0.9
+
+
+@pytest.mark.parametrize(("values", "message"), [
+    ({"task": "x"}, "there is no task 'x'"), ({"steps": 0}, "--steps must be at least 1"),
+    ({"d_model": 129}, "--d-model must be at most 128"), ({"heads": 3}, "heads"), ({"steps": 1.5}, "--steps"),
+    ({"seed": 10**400}, "--seed must be"), ({"learning_rate": float("nan")}, "--learning-rate must be a number"),
+    ({"optimizer": "sgd"}, "no optimiser 'sgd'"),
+    ({"optimizer": "adam-by-hand", "weight_decay": 0.1}, "--weight-decay 0"), ({"seed": "1"}, "--seed"),
+    ({"d_model": 128, "layers": 2, "snapshots": 200}, "--snapshots must be at most"),
+])
+def test_a_config_out_of_range_is_refused(values, message):
+    with pytest.raises(TaskError, match=message) as caught:
+        TaskConfig(**{"task": "copy", **values})
+    assert "\n" not in str(caught.value)
+
+
+def test_a_config_is_what_its_json_says(small_config):
+    assert TaskConfig.from_json(small_config.to_json()) == small_config
+    for text in ("", "[]", "{}", "[" * 100_000, small_config.to_json().replace('"copy"', "7")):
+        with pytest.raises(TaskError):
+            TaskConfig.from_json(text)

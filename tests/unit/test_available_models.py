@@ -1,0 +1,182 @@
+"""Which models are offered, and the one sentence about each folder that holds none."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import struct
+
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from transformer import available_models as module
+from transformer.available_models import (
+    SHIPPED,
+    SHIPPED_LANGUAGE_MODEL,
+    VARIABLE,
+    Languages,
+    language_model_folders,
+    model_folder,
+    model_folders,
+)
+from transformer.checkpoint import load_checkpoint
+from transformer.errors import CheckpointError
+from transformer.languages import language, write_languages
+from transformer.memory import check_memory, memory_available, memory_needed
+from transformer.paths import LANGUAGE_MODEL, MODEL
+
+
+@pytest.fixture
+def folder(monkeypatch, tmp_path, model_folder):
+    """models/en-ar, beside which the app is started."""
+    monkeypatch.chdir(tmp_path)
+    path = shutil.copytree(model_folder, tmp_path / "models" / "en-ar")
+    write_languages(path, Languages(language("en"), language("ar")))
+    return path
+
+
+def test_without_folders_there_is_the_model_that_ships(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv(VARIABLE, raising=False)
+    (only,) = model_folders().values()
+    assert (only.name, only.path, only.problem, only.shipped) == (SHIPPED, MODEL, "", True)
+    assert str(only) == "en-de: English → German"
+    assert load_checkpoint(MODEL).languages == only.languages
+
+
+def test_a_folder_is_offered_with_its_languages(monkeypatch, folder, tmp_path):
+    found = model_folders()
+    assert list(found) == [SHIPPED, "en-ar"] and str(found["en-ar"]) == "en-ar: English → Arabic"
+    assert found["en-ar"].languages.target.right_to_left and not found["en-ar"].shipped
+    assert found["en-ar"].sentences() == ()
+    (folder / "sentences.txt").write_text("One.\n\nTwo.\n", encoding="utf-8")
+    assert model_folders()["en-ar"].sentences() == ("One.", "Two.")
+    other = shutil.copytree(folder, tmp_path / "elsewhere" / "fr-en")
+    shutil.copytree(folder, other.parent / "en-ar")
+    monkeypatch.setenv(VARIABLE, str(other.parent))
+    assert list(model_folders()) == [SHIPPED, "en-ar", "fr-en"]
+    assert model_folder("en-ar").path.resolve() == folder, "of two with one name the first"
+
+
+def test_language_models_come_in_the_same_order(monkeypatch, tmp_path, tiny_language_model):
+    monkeypatch.chdir(tmp_path)
+    for path in ("models/b", "models/a", f"models/{SHIPPED_LANGUAGE_MODEL}", "elsewhere/c", "elsewhere/b"):
+        shutil.copytree(tiny_language_model, tmp_path / path)
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "elsewhere"))
+    found = language_model_folders()
+    assert list(found) == [SHIPPED_LANGUAGE_MODEL, "a", "b", "c"]
+    assert found[SHIPPED_LANGUAGE_MODEL].path == LANGUAGE_MODEL and found["b"].path.resolve() == tmp_path / "models/b"
+    assert not any(each.problem for each in found.values()) and list(model_folders()) == [SHIPPED]
+
+
+def test_the_languages_that_a_model_writes_are_read_from_its_vocabulary(folder):
+    assert model_folders()["en-ar"].codes == ()
+    for content, codes in (
+        (b'{">>heb<<": 0, ">>ara<<": 1, "a": 2}', (">>ara<<", ">>heb<<")), (b"[]", ()), (b"{", ()), (b"\xff", ()),
+    ):
+        (folder / "vocab.json").write_bytes(content)
+        os.utime(folder / "vocab.json", ns=(len(content), len(content)))
+        found = model_folders()["en-ar"]
+        assert found.codes == codes and not found.problem, "what is wrong with it is said when it is loaded"
+
+
+def test_no_folder_takes_the_place_of_the_model_that_ships(folder):
+    folder.rename(folder.with_name(SHIPPED))
+    assert list(model_folders()) == [SHIPPED] and model_folders()[SHIPPED].path == MODEL
+
+
+def without(name):
+    return lambda folder: (folder / name).unlink()
+
+
+def content(name, data):
+    return lambda folder: (folder / name).write_bytes(data)
+
+
+DAMAGE = {
+    "no config": (without("config.json"), "config.json is missing"),
+    "no weights": (without("model.safetensors"), "model.safetensors is missing"),
+    "half a config": (content("config.json", b'{"source_vo'), "cannot be used"),
+    "empty config": (content("config.json", b""), "cannot be used"),
+    "deep config": (content("config.json", b"[" * 100_000), "cannot be used"),
+    "another config": (content("config.json", b'{"heads": 4}'), "missing field"),
+    "no text": (content("config.json", b"\xff\xfe"), "cannot be used"),
+    "Hugging Face's": (content("config.json", json.dumps({"model_type": "marian"}).encode()), "attention-atlas import"),
+    "large config": (content("config.json", b" " * 1_000_001), "too large"),
+    "languages": (content("languages.json", b"[1]"), "languages.json should be"),
+    "markup": (content("languages.json", b'{"source": "<b>x</b>", "target": "de"}'), "languages.json should be"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_what_is_wrong_with_a_folder_is_one_line(folder, damage):
+    change, said = DAMAGE[damage]
+    change(folder)
+    found = model_folders()["en-ar"]
+    assert said in found.problem and "\n" not in found.problem and str(folder.relative_to(folder.parents[1])) in (
+        found.problem
+    )
+    assert str(found) == "en-ar: cannot be used"
+    with pytest.raises(CheckpointError, match="cannot be used"):
+        model_folder("en-ar")
+
+
+def test_names_that_no_address_could_have_are_said(folder):
+    folder.rename(folder.with_name("en ar!"))
+    assert "rename it" in model_folders()["en ar!"].problem
+    (folder.parent / "en-fr.unfinished").mkdir()
+    assert "interrupted" in model_folders()["en-fr.unfinished"].problem
+    (folder.parent / ".cache").mkdir()
+    (folder.parent / "notes.txt").write_text("x")
+    assert len(model_folders()) == 3
+
+
+def test_an_unknown_name_is_said(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(CheckpointError, match="no model “xx-yy”"):
+        model_folder("xx-yy")
+
+
+def test_a_model_that_does_not_fit_is_refused_with_both_numbers(tmp_path):
+    save_file({"a": torch.zeros(1000, 1000).half(), "b": torch.zeros(10)}, tmp_path / "weights", {"format": "pt"})
+    assert memory_needed(tmp_path / "weights") == 10_000_140
+    assert memory_needed(tmp_path) == memory_needed(tmp_path / "none") == 0
+    check_memory(tmp_path, 10, 10)
+    check_memory(tmp_path, 10, None)
+    with pytest.raises(CheckpointError, match=r"needs 1\.4 GB .* has 0\.9 GB free"):
+        check_memory(tmp_path, 1_400_000_000, 900_000_000)
+
+
+def test_what_is_free_is_read_from_the_machine_and_its_container(tmp_path):
+    machine = tmp_path / "meminfo"
+    assert memory_available(machine, tmp_path) is None
+    machine.write_text("MemTotal:  9000 kB\nMemAvailable:    5000 kB\nHugePages_Total: 0\n")
+    assert memory_available(machine, tmp_path) == 5_120_000
+    (tmp_path / "memory.max").write_text("max\n")
+    (tmp_path / "memory.current").write_text("900\n")
+    assert memory_available(machine, tmp_path) == 5_120_000
+    (tmp_path / "memory.max").write_text("1000\n")
+    (tmp_path / "memory.stat").write_text("anon 600\ninactive_file 200\n")
+    assert memory_available(machine, tmp_path) == 300
+    assert memory_available() is None or memory_available() > 0
+
+
+def test_too_large_a_model_is_refused_before_its_weights_are_read(folder):
+    """One more tensor of a terabyte, which is a hole in the file."""
+    path, extra = folder / "model.safetensors", 2**40
+    whole = path.read_bytes()
+    size = struct.unpack("<Q", whole[:8])[0]
+    header, body = json.loads(whole[8 : 8 + size]), whole[8 + size :]
+    header["huge"] = {"dtype": "F32", "shape": [extra // 4], "data_offsets": [len(body), len(body) + extra]}
+    text = json.dumps(header).encode()
+    with path.open("wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text + body)
+        file.truncate(8 + len(text) + len(body) + extra)
+    with pytest.raises(CheckpointError, match=r"needs 3848\.\d GB of memory .* has .* GB free"):
+        load_checkpoint(folder)
+
+
+def test_only_ours_are_named(folder):
+    assert module.NAME.fullmatch("opus-mt-en-fr") and not module.NAME.fullmatch("../en-fr")

@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+import random
+import shutil
+import sys
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from transformer import corpus
+from transformer.analysis.heads.statistics import statistics_of
+from transformer.corpus import measure_corpus, measure_part
+from transformer.errors import CheckpointError
+from transformer.translator import Translator
+
+WORDS = ("I", "have", "a", "dream", "and", "the", "dog", "that", "sleeps", "in", "our", "old", "house", "is", "red")
+
+
+@pytest.fixture(scope="module")
+def sentences() -> list[str]:
+    dice = random.Random(7)
+    return [" ".join(dice.sample(WORDS, dice.randint(1, 9))) for _ in range(23)]
+
+
+@pytest.fixture
+def file(sentences, tmp_path):
+    path = tmp_path / "sentences.txt"
+    path.write_text("\n\n".join(sentences) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.fixture(autouse=True)
+def short_parts(monkeypatch):
+    monkeypatch.setattr(corpus, "PART", 5)
+    monkeypatch.setattr(corpus, "TOGETHER", 3)
+
+
+def assert_same(part, expected, atol=1e-12):
+    assert (part.sentences, part.skipped) == (expected.sentences, expected.skipped)
+    for kind, metrics in expected.heads.items():
+        assert part.heads[kind].queries == metrics.queries
+        for name, values in metrics.values.items():
+            np.testing.assert_allclose(part.heads[kind].values[name], values, atol=atol, err_msg=f"{kind} {name}")
+
+
+def test_measures_what_one_sentence_after_the_other_gives(small_translator, sentences, file, tmp_path):
+    found = measure_corpus(small_translator, file, tmp_path / "state")
+    one_by_one = statistics_of(map(small_translator.trace, sentences), small_translator.tokenizer, "any")
+    assert found.sentences == one_by_one.sentences == 23 and found.skipped == 0
+    for kind, metrics in one_by_one.heads.items():
+        assert found.heads[kind].queries == metrics.queries
+        for name, values in metrics.values.items():
+            np.testing.assert_allclose(found.heads[kind].values[name], values, atol=1e-6)
+    assert not (tmp_path / "state").exists()
+
+
+def test_goes_on_where_it_was_stopped(small_translator, file, tmp_path):
+    state, reads = tmp_path / "state", []
+
+    def stop(read, part):
+        reads.append(read)
+        if read == 10:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        measure_corpus(small_translator, file, state, report=stop)
+    found = measure_corpus(small_translator, file, state, report=lambda read, part: reads.append(read))
+    assert reads == [5, 10, 15, 20, 23]
+    whole = measure_corpus(small_translator, file, tmp_path / "other")
+    # To the last bit: the state holds what was in memory.
+    assert_same(found, whole, atol=0.0)
+
+
+def test_two_processes_measure_the_same(model_folder, file, tmp_path, monkeypatch):
+    # New processes import the main module, which may be a page that another test has run.
+    monkeypatch.setitem(sys.modules, "__main__", ModuleType("__main__"))
+    translator = Translator.load(model_folder, "cpu")
+    alone = measure_corpus(translator, file, tmp_path / "alone")
+    assert_same(measure_corpus(translator, file, tmp_path / "both", processes=2), alone, atol=1e-6)
+
+
+def test_says_why_another_process_has_no_model(model_folder, file, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "__main__", ModuleType("__main__"))
+    folder = shutil.copytree(model_folder, tmp_path / "model")
+    translator = Translator.load(folder, "cpu")
+    (folder / "model.safetensors").unlink()
+    with pytest.raises(CheckpointError, match="model.safetensors is missing"):
+        measure_corpus(translator, file, tmp_path / "state", processes=2)
+
+
+def test_leaves_out_what_the_model_cannot_read(small_translator, sentences):
+    found = measure_part(small_translator, [*sentences[:4], "dream " * 5_000])
+    assert_same(found, measure_part(small_translator, sentences[:4]) + corpus.Part(0, 1, {}))
+
+
+def test_refuses_a_state_of_something_else(small_translator, file, tmp_path):
+    state = tmp_path / "state"
+
+    def stop(read, part):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        measure_corpus(small_translator, file, state, report=stop)
+    good = state.read_bytes()
+    file.write_text("Other words\n" + file.read_text(encoding="utf-8"), encoding="utf-8")
+    with pytest.raises(ValueError, match="on other sentences: delete"):
+        measure_corpus(small_translator, file, state)
+    for damaged in (b"", good[:100], good[:-40], b"PK" + good[:50]):
+        state.write_bytes(damaged)
+        with pytest.raises(ValueError, match="is damaged .*: delete"):
+            measure_corpus(small_translator, file, state)
+
+
+def test_refuses_the_state_of_another_model(small_translator, file, tmp_path):
+    state = tmp_path / "state"
+    state.write_bytes(corpus._pack(corpus.NOTHING, model="another", read=0, digest=""))
+    with pytest.raises(ValueError, match="on another model: delete"):
+        measure_corpus(small_translator, file, state)
+
+
+def test_says_which_line_is_no_text(small_translator, tmp_path):
+    path = tmp_path / "latin.txt"
+    path.write_bytes("A dog\n\nGrün\n".encode("latin-1"))
+    with pytest.raises(ValueError, match="line 3 is no UTF-8 text"):
+        measure_corpus(small_translator, path, tmp_path / "state")

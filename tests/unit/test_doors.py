@@ -1,0 +1,116 @@
+"""What a server lets in, asked over its own sockets: a real one, with the settings that ship."""
+
+from __future__ import annotations
+
+import http.client
+import socket
+import subprocess
+import sys
+import time
+
+import pytest
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.web.server.starlette.starlette_app_utils import generate_xsrf_token_string
+from websockets.sync.client import connect
+from websockets.typing import Subprotocol
+
+from transformer.paths import APP
+
+PATIENCE = 120
+HANDSHAKE = (
+    "GET /_stcore/stream HTTP/1.1\r\nHost: {host}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n"
+    "Sec-WebSocket-Protocol: streamlit\r\n{more}\r\n"
+)
+
+
+@pytest.fixture(scope="module")
+def port():
+    """Of a server, started as the README says."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "streamlit", "run", "app.py", f"--server.port={port}"], cwd=APP,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )
+    try:
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline and process.poll() is None:
+            try:
+                socket.create_connection(("127.0.0.1", port), timeout=1).close()
+                break
+            except OSError:
+                time.sleep(0.1)
+        yield port
+    finally:
+        process.terminate()
+        process.wait(timeout=PATIENCE)
+
+
+def knock(port: int, host: str, more: str = "") -> int:
+    """The status that the server answers to somebody who wants to open a session."""
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as line:
+        line.sendall(HANDSHAKE.format(host=host, more=more).encode())
+        return int(line.recv(1_000).split()[1])
+
+
+def answer(port: int, method: str, path: str, body: bytes = b"", **headers: str) -> tuple[int, bytes]:
+    line = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+    try:
+        line.request(method, path, body, {name.replace("_", "-"): value for name, value in headers.items()})
+        answered = line.getresponse()
+        return answered.status, answered.read()
+    finally:
+        line.close()
+
+
+def test_only_the_names_of_this_machine_open_a_session(port):
+    assert knock(port, f"localhost:{port}") == knock(port, f"127.0.0.1:{port}") == 101
+    others = ("evil.example", f"evil.example:{port}", "localhost.evil.example", "127.0.0.1.evil.example", "[::1", "")
+    for name in others:
+        assert knock(port, name) in (400, 403), name
+
+
+def test_no_other_machine_can_connect(port):
+    addresses = {each[4][0] for each in socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)}
+    for address in addresses - {"127.0.0.1"}:
+        if address.startswith("127."):
+            continue
+        with pytest.raises(OSError):
+            socket.create_connection((address, port), timeout=2).close()
+
+
+@pytest.mark.parametrize("path", [
+    "/app/static/examples.json", "/app/static/../app.py", "/static/../../../app.py", "/app.py",
+    "/.streamlit/config.toml", "/static/%2e%2e/%2e%2e/app.py", "/media/../app.py",
+    "/assets/models/en-de/config.json", "//etc/passwd", "/component/x/../../app.py",
+    "/_stcore/bidi-components/x/../../../../app.py", "/_stcore/agent/interact",
+])
+def test_no_file_of_the_project_is_served(port, path):
+    """What is not Streamlit's own is its page, or nothing: the app's pages are drawn through the session alone."""
+    status, body = answer(port, "GET", path)
+    assert status in (400, 403, 404, 405) or b"<div id=\"root\">" in body, (status, body[:200])
+    assert b"streamlit as st" not in body and b"d_model" not in body and b"root:" not in body
+
+
+def test_nobody_can_leave_a_file(port):
+    """Not even who has a session and its token."""
+    with connect(f"ws://127.0.0.1:{port}/_stcore/stream", subprotocols=[Subprotocol("streamlit")]) as line:
+        message = BackMsg()
+        message.rerun_script.query_string = ""
+        line.send(message.SerializeToString())
+        answered = ForwardMsg()
+        while answered.WhichOneof("type") != "new_session":
+            data = line.recv(PATIENCE)
+            assert isinstance(data, bytes)
+            answered.ParseFromString(data)
+        form = b'--x\r\nContent-Disposition: form-data; name="f"; filename="f"\r\n\r\n' + b"a" * 99 + b"\r\n--x--\r\n"
+        token = generate_xsrf_token_string()
+        session = answered.new_session.initialize.session_id
+        status, said = answer(
+            port, "PUT", f"/_stcore/upload_file/{session}/some-file", form,
+            Content_Type="multipart/form-data; boundary=x", Cookie=f"_streamlit_xsrf={token}", X_Xsrftoken=token,
+        )
+    assert (status, said) == (413, b"File too large")

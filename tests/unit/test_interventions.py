@@ -1,0 +1,443 @@
+"""Interventions as a value, and what they do to runs of the model, from Python."""
+
+from __future__ import annotations
+
+import copy
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from transformer.checkpoint import Checkpoint
+from transformer.decoding.greedy import greedy
+from transformer.decoding.settings import METHODS, DecodingSettings
+from transformer.errors import CheckpointError, InterventionError
+from transformer.head_means import FILE, HeadMeans, mean_outputs
+from transformer.head_replacements import POSITIONS, HeadReplacements, drawn, head_outputs
+from transformer.interventions import AS_TRAINED, MODES, Interventions, all_heads, draws_of, head_name, parse_head
+from transformer.kinds import KINDS
+from transformer.model.edits import edits_of
+from transformer.model.recorder import Recorder
+from transformer.model.transformer import build
+from transformer.translator import Translator
+
+TEXT = "The old man reads a book."
+TARGET = "Der alte Mann liest ein Buch."
+# The first is the text itself, which no draw takes.
+OTHERS = (TEXT, "I have a dream.", "She gave the book to her brother yesterday.", "A dog.")
+HEADS = [("encoder", 0, 1), ("decoder", 1, 2), ("cross", 0, 0)]
+CHANGES = {
+    "zero": Interventions(gates=dict.fromkeys(HEADS, 0.0)),
+    "half": Interventions(gates=dict.fromkeys(HEADS, 0.5)),
+    "double": Interventions(gates=dict.fromkeys(HEADS, 2.0)),
+    "mean": Interventions(gates=dict.fromkeys(HEADS, 0.0), mode="mean"),
+    "uniform": Interventions(gates={HEADS[0]: 0.0, HEADS[1]: 0.25, HEADS[2]: 0.0}, mode="uniform"),
+    "resample": Interventions(gates=dict.fromkeys(HEADS, 0.0), mode="resample", seed=3, draw=1),
+    "half resampled": Interventions(gates=dict.fromkeys(HEADS, 0.5), mode="resample", seed=3),
+    "rows": Interventions(attention={
+        ("encoder", 1, 0, 2): {0: 1.0}, ("decoder", 0, 1, 3): {1: 0.5, 2: 0.25}, ("cross", 1, 2, 0): {3: 0.9},
+    }),
+    "hidden": Interventions(hidden_source=[1, 2], hidden_target=[2]),
+    # As the page edits: a word of two pieces in every head, an even share, and a word erased.
+    "edits": Interventions(
+        attention={
+            (kind, layer, head, row): {0: 0.25, 1: 0.25} if row < 4 else dict.fromkeys(range(4), 0.25)
+            for kind in KINDS for layer in range(2) for head in range(3) for row in (2, 3, 4)
+        },
+        hidden_source=[4],
+    ),
+}
+
+
+def means_of(translator):
+    """Mean outputs that differ from head to head."""
+    return HeadMeans.over(
+        (translator.trace(text, TARGET, details=True) for text in OTHERS), translator.version, "made up"
+    )
+
+
+def replacements(translator, text=TEXT):
+    """What takes the place of a head while a text is read."""
+    return HeadReplacements(translator._model, translator.means, translator.tokenizer.encode_ids(text))
+
+
+@pytest.fixture(scope="session")
+def translator(shaped_translator):
+    """Of every shape, with mean outputs."""
+    with_means = copy.copy(shaped_translator)
+    with_means.means = means_of(shaped_translator)
+    return with_means
+
+
+def test_equal_changes_are_equal_values():
+    one = Interventions(gates={("cross", 0, 7): 0, ("encoder", 1, 1): 1.0}, hidden_source=[2, 1, 2])
+    other = Interventions(gates=((("cross", 0, 7), 0.0),), hidden_source=(1, 2))
+    assert one == other and hash(one) == hash(other) and one.gate(("cross", 0, 7)) == 0
+    assert Interventions(gates={("cross", 0, 7): 1}) == AS_TRAINED
+    row = Interventions(attention={("cross", 0, 1, 2): [0.5, 0.5]})
+    assert row == Interventions(attention={("cross", 0, 1, 2): {1: 0.5, 0: 0.5}}) and hash(row) != hash(one)
+    with pytest.raises(AttributeError):
+        one.mode = "mean"
+    drawn_first = Interventions({("cross", 0, 7): 0}, "resample", seed=1)
+    assert drawn_first != replace(drawn_first, seed=2) != replace(drawn_first, draw=1)
+    # Where nothing is drawn, a seed says nothing.
+    assert one == replace(one, seed=5, draw=2)
+    assert Interventions(mode="resample", seed=5) == Interventions(mode="resample")
+
+
+@pytest.mark.parametrize(("changes", "message"), [
+    ({"gates": {("cross", 0, 0): 2.1}}, r"cross\.1\.1 is 2\.1: in the mode zero it goes from 0 to 2"),
+    ({"gates": {("cross", 0, 0): float("nan")}}, "is nan"),
+    ({"gates": {("cross", 0, 0): 1.5}, "mode": "uniform"}, "from 0 to 1"),
+    ({"gates": {("crosses", 0, 0): 0}}, "no .kind, layer, head"),
+    ({"gates": {("cross", 0): 0}}, "no .kind, layer, head"),
+    ({"gates": {("cross", -1, 0): 0}}, "no .kind, layer, head"),
+    ({"mode": "median"}, "no mode 'median': choose one of zero, mean, uniform, resample"),
+    ({"mode": "resample", "seed": -1}, "Seed and draw are -1 and 0: give whole numbers"),
+    ({"mode": "resample", "draw": 1.5}, "Seed and draw are 0 and 1.5: give whole numbers"),
+    ({"mode": "resample", "seed": "1"}, "Seed and draw are '1' and 0: give whole numbers"),
+    ({"attention": {("cross", 0, 0, 1): {0: 0.7, 1: 0.6}}}, r"Row 2 of cross\.1\.1: the shares add up to 1\.3"),
+    ({"attention": {("cross", 0, 0, 1): {0: -0.1}}}, "from 0 to 1"),
+    ({"attention": {("cross", 0, 0, 1): {-1: 0.1}}}, "counts from 0"),
+    ({"attention": {("decoder", 0, 0, 1): {2: 0.1}}}, "column 3 is masked"),
+    ({"attention": {("encoder", 0, 0, 1): {2: 0.1}}, "hidden_source": [2]}, "column 3 is masked"),
+    ({"hidden_source": [-1]}, "cannot be negative"),
+])
+def test_what_makes_no_sense_is_answered(changes, message):
+    with pytest.raises(InterventionError, match=message):
+        Interventions(**changes)
+
+
+@pytest.mark.parametrize(("changes", "message"), [
+    ({"gates": {("encoder", 2, 0): 0}}, r"no head encoder\.3\.1: encoder attention has 2 layers of 4 heads"),
+    ({"gates": {("cross", 0, 4): 0}}, r"no head cross\.1\.5"),
+    ({"hidden_source": [99]}, "no source piece 100"),
+    ({"attention": {("cross", 0, 0, 0): {99: 0.5}}}, "no source piece 100"),
+    ({"attention": {("encoder", 0, 0, 99): {0: 0.5}}}, "no source piece 100"),
+    ({"attention": {("decoder", 0, 0, 0): {0: 0.5}}}, "add up to 0.5.*no other cell"),
+    ({"gates": {("cross", 0, 0): 0}, "mode": "mean"}, "python -m transformer.analysis means"),
+    ({"gates": {("cross", 0, 0): 0}, "mode": "resample"}, "python -m transformer.analysis means"),
+])
+def test_what_the_model_or_the_sentence_has_not_is_answered(small_translator, changes, message):
+    with pytest.raises(InterventionError, match=message):
+        small_translator.trace(TEXT, interventions=Interventions(**changes))
+
+
+def test_heads_have_names_that_count_from_one(small_config):
+    assert head_name(("cross", 0, 7)) == "cross.1.8" and parse_head("cross.1.8") == ("cross", 0, 7)
+    heads = all_heads(small_config)
+    assert len(set(heads)) == 4 * (2 + 3 + 3) and [parse_head(head_name(head)) for head in heads] == list(heads)
+    for text in ("cross.0.1", "cross.1", "dross.1.1", "cross.1.1.1", "", "cross.a.1", "cross.-1.1", "<b>"):
+        with pytest.raises(InterventionError, match="is no head"):
+            parse_head(text)
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_stepwise_decoding_is_the_teacher_forced_pass(translator, name):
+    """A head of the encoder changes every cross key, one of the decoder the keys that later layers cached."""
+    model, ids = translator._model, translator.tokenizer.encode_ids
+    edits = edits_of([CHANGES[name]], translator.config, replacements(translator))
+    source, target = torch.tensor([ids(TEXT)]), torch.tensor([ids(TARGET)])
+    with torch.inference_mode():
+        cache = model.start_cache(model.encode(source, None, edits=edits), None, edits=edits)
+        record = Recorder(details=False)
+        whole, _ = model.decode_step(target, cache, record=record)
+        for row in range(target.shape[1]):
+            step = Recorder(details=False)
+            hidden, cache = model.decode_step(target[:, row : row + 1], cache, record=step)
+            torch.testing.assert_close(hidden[:, 0], whole[:, row], atol=1e-5, rtol=0)
+            for kind in ("decoder", "cross"):
+                steps, rows = (torch.cat(each.tensors[f"{kind}.weights"]) for each in (step, record))
+                torch.testing.assert_close(steps[..., 0, :], rows[..., row, : steps.shape[-1]], atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_the_fused_and_the_written_out_path_agree(translator, name):
+    model, ids = translator._model, translator.tokenizer.encode_ids
+    edits = edits_of([CHANGES[name]], translator.config, replacements(translator))
+    source, target = torch.tensor([ids(TEXT)]), torch.tensor([ids(TARGET)])
+    with torch.inference_mode():
+        outputs = []
+        for record in (None, Recorder(details=True)):
+            memory = model.encode(source, None, edits=edits, record=record)
+            outputs.append(model.decode(target, memory, None, edits=edits, record=record))
+    torch.testing.assert_close(*outputs, atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", CHANGES)
+@pytest.mark.parametrize("method", METHODS)
+def test_changes_reach_every_way_of_decoding(translator, name, method):
+    traced = translator.trace_decoding(TEXT, DecodingSettings(method), interventions=CHANGES[name])
+    assert traced.trace.interventions == CHANGES[name]
+    assert traced.translation.log_prob == pytest.approx(float(traced.trace.log_probs.sum()), abs=1e-4)
+    read = translator.trace(TEXT, [piece.id for piece in traced.translation.pieces], interventions=CHANGES[name])
+    np.testing.assert_array_equal(read.cross, traced.trace.cross)
+    assert not np.array_equal(read.log_probs, translator.trace(TEXT, [p.id for p in read.predicted_pieces]).log_probs)
+
+
+def test_many_variants_are_one_batch(translator):
+    """Rows of one batch with different changes are what each is alone."""
+    model, variants = translator._model, [AS_TRAINED, *CHANGES.values()]
+    source = torch.tensor([translator.tokenizer.encode_ids(TEXT)])
+
+    def pieces(changes):
+        edits = edits_of(changes, translator.config, replacements(translator))
+        with torch.inference_mode():
+            memory = model.encode(source.expand(len(changes), -1), None, edits=edits)
+            steps = list(greedy(model, model.start_cache(memory, None, edits=edits), limit=8))
+        return torch.stack([step.distribution.log_probs for step in steps], dim=1)
+
+    together = pieces(variants)
+    for row, variant in enumerate(variants):
+        alone = pieces([variant])[0]
+        torch.testing.assert_close(together[row, : len(alone)], alone, atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_open_gates_change_no_bit(translator, mode):
+    opened = Interventions(gates=dict.fromkeys(all_heads(translator.config), 1.0), mode=mode)
+    same_bits(translator.trace(TEXT, details=True, interventions=opened), translator.trace(TEXT, details=True))
+
+
+def same_bits(one, other):
+    for kind in KINDS:
+        assert np.array_equal(one.attention(kind), other.attention(kind))
+    assert np.array_equal(one.log_probs, other.log_probs)
+    assert np.array_equal(one.residual_stream("decoder"), other.residual_stream("decoder"))
+
+
+def test_nothing_is_left_of_a_change(translator):
+    before = translator.trace(TEXT, details=True)
+    for changes in CHANGES.values():
+        translator.trace(TEXT, interventions=changes)
+        same_bits(translator.trace(TEXT, details=True), before)
+
+
+def test_an_open_gate_beside_a_closed_one_changes_no_bit(translator):
+    """In a batch with other variants, the row that is as trained."""
+    variants = [AS_TRAINED, CHANGES["zero"], CHANGES["uniform"], CHANGES["mean"]]
+    edits = edits_of(variants, translator.config, replacements(translator))
+    edit = edits.of_layer(*HEADS[0][:2])
+    weights, output = torch.rand(4, 3, 5, 5).softmax(-1), torch.randn(4, 3, 5, 8)
+    assert torch.equal(edit.weights(weights, None)[0], weights[0])
+    assert torch.equal(edit.output(output)[0], output[0])
+
+
+def test_rows_still_add_up_to_one_and_masked_cells_stay_zero(translator):
+    for changes in CHANGES.values():
+        trace = translator.trace(TEXT, TARGET, interventions=changes)
+        for kind in KINDS:
+            np.testing.assert_allclose(trace.attention(kind).sum(-1), 1, atol=1e-5)
+            assert (trace.attention(kind)[..., ~trace.mask(kind)] == 0).all()
+
+
+def test_given_rows_are_what_is_shown(translator):
+    plain, changed = translator.trace(TEXT, TARGET), translator.trace(TEXT, TARGET, interventions=CHANGES["rows"])
+    np.testing.assert_array_equal(changed.encoder[1, 0, 2], np.eye(plain.encoder.shape[-1])[0])
+    row = changed.decoder[0, 1, 3]
+    np.testing.assert_allclose(row[[1, 2]], [0.5, 0.25])
+    others = translator.trace(
+        TEXT, TARGET, interventions=Interventions(attention={("decoder", 0, 1, 3): {1: 0.5, 2: 0.25}})
+    ).decoder[0, 1, 3]
+    expected = plain.decoder[0, 1, 3, [0, 3]]
+    np.testing.assert_allclose(others[[0, 3]], 0.25 * expected / expected.sum(), atol=1e-6)
+    whole = Interventions(attention={("cross", 0, 1, 2): [float(w) for w in plain.cross[0, 1, 2]]})
+    np.testing.assert_allclose(
+        translator.trace(TEXT, TARGET, interventions=whole).log_probs, plain.log_probs, atol=1e-4
+    )
+
+
+def test_uniform_looks_at_every_visible_piece_alike(translator):
+    trace = translator.trace(TEXT, TARGET, interventions=CHANGES["uniform"])
+    np.testing.assert_allclose(trace.encoder[0, 1], 1 / len(trace.source_pieces), atol=1e-6)
+    plain = translator.trace(TEXT, TARGET)
+    even = plain.decoder_mask / plain.decoder_mask.sum(axis=1, keepdims=True)
+    alone = translator.trace(
+        TEXT, TARGET, interventions=Interventions(gates={("decoder", 1, 2): 0.25}, mode="uniform")
+    )
+    np.testing.assert_allclose(alone.decoder[1, 2], 0.25 * plain.decoder[1, 2] + 0.75 * even, atol=1e-6)
+
+
+def test_hidden_pieces_are_seen_by_nobody_but_themselves(translator):
+    trace = translator.trace(TEXT, TARGET, interventions=CHANGES["hidden"])
+    seen = trace.encoder[..., [1, 2]].copy()
+    seen[:, :, 1, 0] = seen[:, :, 2, 1] = 0
+    assert not seen.any() and not trace.cross[..., [1, 2]].any()
+    assert not np.delete(trace.decoder[..., 2], 2, axis=-1).any() and (trace.decoder[:, :, 2, 2] > 0).all()
+
+
+def test_a_hidden_source_piece_could_be_any_other(translator):
+    """Nothing of it reaches the translation; nor does anything of a source that is hidden altogether."""
+    texts = "The 1 old", "The 2 old"
+    pieces, others = (translator.trace(text, TARGET).source_pieces for text in texts)
+    where = [at for at, (one, other) in enumerate(zip(pieces, others, strict=True)) if one.id != other.id]
+    assert where
+    one, other = (
+        translator.trace(text, TARGET, interventions=Interventions(hidden_source=where)).log_probs for text in texts
+    )
+    np.testing.assert_allclose(one, other, atol=1e-5)
+    everything = Interventions(hidden_source=range(len(pieces)))
+    hidden = translator.trace(texts[0], TARGET, interventions=everything)
+    assert not hidden.cross.any() and np.isfinite(hidden.log_probs).all()
+    # The fused path, which has no weights to show.
+    scored = translator.score(texts[0], TARGET, [everything])
+    np.testing.assert_allclose(scored.log_probs[0], hidden.log_probs, atol=1e-5)
+
+
+def test_threads_with_different_switches_never_meet(small_translator):
+    heads = all_heads(small_translator.config)[::5]
+    changes = [Interventions(gates={head: gate}) for head in heads for gate in (0.0, 0.5, 1.0)]
+    changes += [Interventions({head: 0.0}, "resample", seed=seed) for head in heads for seed in (1, 2)]
+    drawing = copy.copy(small_translator)
+    drawing.means = means_of(small_translator)
+    alone = [drawing.trace(TEXT, details=True, interventions=each) for each in changes]
+    with ThreadPoolExecutor(8) as pool:
+        together = list(pool.map(lambda each: drawing.trace(TEXT, details=True, interventions=each), changes * 2))
+    assert all(a.equals(b) for a, b in zip(alone * 2, together, strict=True))
+    assert len({trace.log_probs.tobytes() for trace in alone}) > len(changes) / 2
+
+
+@pytest.mark.parametrize("head", HEADS)
+def test_a_head_that_is_off_is_a_head_whose_projection_was_cleared(translator, head):
+    """Not a block of the sub-layer's output: the output projection has mixed the heads by then."""
+    changed = build(translator.config).eval().requires_grad_(False)
+    changed.load_state_dict(translator._model.state_dict())
+    kind, layer, number = head
+    stack = changed.encoder_layers if kind == "encoder" else changed.decoder_layers
+    attention = stack[layer].cross_attention if kind == "cross" else stack[layer].self_attention
+    width = translator.config.d_model // translator.config.heads
+    # torch's matrices are transposed: the rows of W_O that a head writes with are columns here.
+    attention.out_projection.weight[:, number * width : (number + 1) * width] = 0
+    by_hand = Translator(Checkpoint(changed, translator.tokenizer), device="cpu", version="by hand")
+    off = translator.trace(TEXT, TARGET, interventions=Interventions(gates={head: 0.0}))
+    np.testing.assert_allclose(off.log_probs, by_hand.trace(TEXT, TARGET).log_probs, atol=1e-5)
+    assert abs(off.log_probs - translator.trace(TEXT, TARGET).log_probs).max() > 1e-3
+
+
+def test_the_means_of_one_position_are_the_identity(translator):
+    """With a reference of one token mean ablation changes nothing; with means of 0 it is zero ablation."""
+    model, config = translator._model, translator.config
+    source, target = torch.tensor([[9]]), torch.tensor([[2]])
+    record = Recorder(details=True)
+    with torch.inference_mode():
+        plain = model.decode(target, model.encode(source, None, record=record), None, record=record)
+        own = {kind: torch.cat(record.tensors[f"{kind}.outputs"])[:, :, 0].numpy() for kind in KINDS}
+        for outputs, expected in ((own, AS_TRAINED), ({kind: 0 * own[kind] for kind in KINDS}, None)):
+            gates = dict.fromkeys(all_heads(config), 0.0)
+            replacement = HeadReplacements(model, HeadMeans("", "", outputs), [9])
+            edits = edits_of([Interventions(gates, "mean")], config, replacement)
+            found = model.decode(target, model.encode(source, None, edits=edits), None, edits=edits)
+            zero = edits_of([Interventions(gates)], config)
+            without = model.decode(target, model.encode(source, None, edits=zero), None, edits=zero)
+            torch.testing.assert_close(found, plain if expected else without, atol=1e-5, rtol=1e-5)
+
+
+def identity(self, interventions):
+    """What takes the place of a head if the other sentence is the sentence itself, and every position takes its own."""
+    return head_outputs(self._model, self._means.pairs[0])
+
+
+def test_a_head_put_back_from_its_own_run_changes_no_bit(translator, monkeypatch):
+    """Resampling from the same sentence, position by position; from others of its positions it is not the identity."""
+    plain = translator.trace(TEXT, TARGET, details=True)
+    everything = dict.fromkeys(all_heads(translator.config), 0.0)
+    read = [piece.id for piece in plain.predicted_pieces]
+    away = translator.trace(TEXT, read, details=True, interventions=Interventions(everything, "resample"))
+    assert abs(away.log_probs - plain.log_probs).max() > 1e-2
+    monkeypatch.setattr(HeadReplacements, "__call__", identity)
+    for gate in (0.0, 0.5):
+        own = Interventions(dict.fromkeys(everything, gate), "resample")
+        same_bits(translator.trace(TEXT, read, details=True, interventions=own), plain)
+
+
+def test_a_draw_is_another_sentence_at_places_that_it_has(translator):
+    pairs, source = translator.means.pairs, translator.tokenizer.encode_ids(TEXT)
+    found = [drawn(pairs, source, 1, draw) for draw in range(6)]
+    assert [pair for pair, _ in found[:3]] == [pair for pair, _ in found[3:]], "each in turn"
+    assert {pair for pair, _ in found} == set(pairs[1:]), "never the sentence itself"
+    for pair, places in found:
+        for kind, length in (("encoder", len(pair[0])), ("decoder", len(pair[1])), ("cross", len(pair[1]))):
+            assert len(places[kind]) == POSITIONS and 0 == min(places[kind]) < max(places[kind]) == length - 1
+        assert np.array_equal(places["decoder"], places["cross"]), "heads of a stack keep company"
+    again, (_, other) = drawn(pairs, source, 1, 0), drawn(pairs, source, 1, 3)
+    assert again[0] == found[0][0] and np.array_equal(again[1]["cross"], found[0][1]["cross"])
+    assert not np.array_equal(other["cross"], found[0][1]["cross"]), "the same sentence is shuffled anew"
+    orders = {tuple(drawn(pairs, source, seed, draw)[0] for draw in range(3)) for seed in range(12)}
+    assert len(orders) > 3, "other seeds are other orders"
+    with pytest.raises(InterventionError, match="no other sentences"):
+        drawn(pairs[:1], source, 1, 0)
+
+
+def test_a_resampled_head_has_the_outputs_of_the_other_sentence(translator):
+    head, number, gate = ("decoder", 1, 2), 2, 0.25
+    changed = Interventions({head: gate}, "resample", seed=5, draw=number)
+    pair, places = drawn(translator.means.pairs, translator.tokenizer.encode_ids(TEXT), 5, number)
+    with torch.inference_mode():
+        other = head_outputs(translator._model, pair)["decoder"][1, 2].numpy()
+    plain = translator.trace(TEXT, TARGET, details=True).detail("decoder", "outputs")[1, 2]
+    # Its own layer reads the same stream as before.
+    found = translator.trace(TEXT, TARGET, details=True, interventions=changed)
+    layer = Interventions({("decoder", 1, 2): gate}, "zero")
+    same_stream = translator.trace(TEXT, TARGET, details=True, interventions=layer)
+    np.testing.assert_array_equal(found.decoder, same_stream.decoder)
+    np.testing.assert_allclose(
+        found.detail("decoder", "outputs")[1, 2],
+        gate * plain + (1 - gate) * other[places["decoder"][: len(plain)]], atol=1e-6,
+    )
+    assert found.equals(translator.trace(TEXT, TARGET, details=True, interventions=changed)), "a seed repeats"
+
+
+def test_the_mean_over_many_draws_is_mean_ablation_of_what_is_linear(translator):
+    """Sentences of one length count alike in both, and what takes a head's place is linear in the draws."""
+    texts = "I have a dream.", "I have a dog."
+    means = HeadMeans.over(
+        (translator.trace(text, TARGET, details=True) for text in (texts[0], texts[0])), translator.version, ""
+    )
+    replacement = HeadReplacements(translator._model, means, translator.tokenizer.encode_ids(texts[1]))
+    config, heads = translator.config, dict.fromkeys(all_heads(translator.config), 0.0)
+    with torch.inference_mode():
+        mean = edits_of([Interventions(heads, "mean")], config, replacement)
+        draws = edits_of(draws_of(Interventions(heads, "resample"), 400), config, replacement)
+    for kind in KINDS:
+        outputs = draws.offsets[kind]
+        spread = outputs.std(dim=0).clamp_min(1e-6)
+        assert spread.mean() > 0.05
+        # In standard errors, which are those of a normal distribution for so many draws.
+        error = (outputs.mean(dim=0) - mean.offsets[kind][0]) / spread * 400**0.5
+        assert error.abs().max() < 6 and error.square().mean() == pytest.approx(1, abs=0.25)
+
+
+def test_there_are_as_many_draws_as_wished():
+    off = Interventions({("cross", 0, 0): 0.0}, "resample", seed=7)
+    draws = draws_of(off, 8)
+    assert len(set(draws)) == 8 and draws[0] == off and {each.seed for each in draws} == {7}
+    for once in (replace(off, mode="mean"), Interventions(mode="resample"), AS_TRAINED):
+        assert draws_of(once, 8) == (once,), "nothing is drawn"
+    with pytest.raises(InterventionError, match="0 draws: take at least one"):
+        draws_of(off, 0)
+
+
+def test_means_belong_to_one_model(small_translator, model_folder, tmp_path):
+    means = means_of(small_translator)
+    means.save(tmp_path)
+    again = HeadMeans.load(tmp_path)
+    assert (again.model, again.sentences, again.pairs) == (means.model, means.sentences, means.pairs)
+    encoded = [tuple(small_translator.tokenizer.encode_ids(text)) for text in OTHERS]
+    assert [source for source, _ in means.pairs] == encoded
+    assert all(np.array_equal(again.outputs[kind], means.outputs[kind]) for kind in KINDS)
+    assert HeadMeans.load(model_folder) is None
+    checkpoint = Checkpoint(small_translator._model, small_translator.tokenizer)
+    assert Translator(checkpoint, device="cpu", version="another", means=means).means is None
+    (tmp_path / FILE).write_bytes(b"no tensors")
+    with pytest.raises(CheckpointError, match="Make it again"):
+        HeadMeans.load(tmp_path)
+
+
+def test_a_mean_is_over_every_position(small_translator):
+    traces = [small_translator.trace(text, details=True) for text in (TEXT, "I have a dream.")]
+    positions = np.concatenate([trace.detail("encoder", "outputs") for trace in traces], axis=2)
+    np.testing.assert_allclose(mean_outputs(traces)["encoder"], positions.mean(axis=2), atol=1e-6)
+    with pytest.raises(ValueError, match="at least one"):
+        mean_outputs([])

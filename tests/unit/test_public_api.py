@@ -1,0 +1,25 @@
+"""The names that `import transformer` gives, and the examples in their docstrings."""
+
+from __future__ import annotations
+
+import doctest
+
+import pytest
+
+import transformer
+from transformer import trace, translator
+
+
+def test_every_public_name_is_there():
+    for name in transformer.__all__:
+        assert getattr(transformer, name) is getattr(transformer, name)
+        assert name in dir(transformer)
+    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
+        transformer.Nothing  # noqa: B018
+
+
+@pytest.mark.parametrize("module", [transformer, trace, translator], ids=lambda module: module.__name__)
+def test_the_examples_of_the_docstrings(module, shipped, monkeypatch):
+    monkeypatch.setattr(translator.Translator, "load", lambda: shipped)
+    result = doctest.testmod(module)
+    assert result.attempted > 0 and result.failed == 0

@@ -1,0 +1,128 @@
+"""Translations by every method, and everything computed for them, as pages get them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from transformer.decoding.settings import METHODS, DecodingSettings
+from transformer.errors import TextError
+from transformer.interventions import Interventions
+from transformer.texts import MAX_PIECES
+from transformer.tokenizer import END
+from transformer.translation import Fate
+
+TEXT = "The old man reads a book."
+
+
+def ids(traced):
+    return tuple(piece.id for piece in traced.translation.pieces)
+
+
+def test_greedy_decoding_is_the_trace(small_translator):
+    trace = small_translator.trace(TEXT)
+    traced = small_translator.trace_decoding(TEXT, DecodingSettings())
+    assert traced.trace.equals(trace) and traced.translation.tree is None
+    assert traced.translation.pieces == trace.predicted_pieces and traced.translation.complete == trace.complete
+    assert traced.translation.log_prob == pytest.approx(float(trace.log_probs.sum()), abs=1e-4)
+    np.testing.assert_array_equal(traced.ranks, 1)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_prefix_of_its_own_translation_changes_nothing(shipped, method):
+    settings = DecodingSettings(method, temperature=1.5, seed=3)
+    free = shipped.trace_decoding(TEXT, settings)
+    for length in (1, len(ids(free)) - 1, len(ids(free))):
+        assert ids(shipped.trace_decoding(TEXT, settings, prefix=ids(free)[:length])) == ids(free)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_prefix_is_taken_and_what_is_suppressed_is_not(shipped, method):
+    prefix = shipped.tokenizer.encode_ids("Ein Hund", end=False)
+    traced = shipped.trace_decoding(TEXT, DecodingSettings(method), prefix=prefix)
+    assert list(ids(traced)[: len(prefix)]) == prefix and traced.translation.text.startswith("Ein Hund")
+    suppressed = ids(traced)[len(prefix)]
+    other = shipped.trace_decoding(TEXT, DecodingSettings(method), prefix=prefix, suppressed=frozenset({suppressed}))
+    assert suppressed not in ids(other)[len(prefix):]
+    rows = np.arange(len(prefix))
+    probs = np.exp(traced.trace.log_probs[rows])
+    assert (traced.ranks[rows] > 1).any() and (probs < 1).all(), "the prefix has the model's own probability"
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_whole_translation_can_be_the_prefix(shipped, method):
+    target = "Der Hund liest ein Buch."
+    traced = shipped.trace_decoding(TEXT, DecodingSettings(method), prefix=shipped.tokenizer.encode_ids(target))
+    read = shipped.trace(TEXT, target)
+    assert traced.translation.text == target and traced.translation.complete
+    np.testing.assert_array_equal(traced.trace.log_probs, read.log_probs)
+    np.testing.assert_array_equal(traced.trace.cross, read.cross)
+
+
+def test_the_last_layer_says_exactly_what_the_model_says(shipped, small_translator):
+    for translator in (shipped, small_translator):
+        traced = translator.trace_decoding(TEXT, DecodingSettings())
+        layers, count = traced.logit_lens, traced.logit_lens.candidate_ids.shape[-1]
+        assert layers.taken.shape == (translator.config.decoder_layers, len(ids(traced)))
+        np.testing.assert_array_equal(layers.candidate_ids[-1], traced.trace.candidate_ids[:, :count])
+        np.testing.assert_array_equal(layers.candidate_log_probs[-1], traced.trace.candidate_log_probs[:, :count])
+        np.testing.assert_array_equal(layers.taken[-1], traced.trace.log_probs)
+        assert not np.array_equal(layers.taken[0], layers.taken[-1])
+        assert (layers.candidate_log_probs <= 0).all()
+
+
+def test_the_tree_of_a_beam_has_the_best_translation(shipped):
+    traced = shipped.trace_decoding(TEXT, DecodingSettings("beam", beam_size=5))
+    tree = traced.translation.tree
+    assert tuple(tree.nodes[index].piece for index in tree.best) == ids(traced)
+    assert tree.nodes[tree.best[-1]].fate == Fate.ENDED
+    assert [tree.nodes[index].parent for index in tree.best] == [None, *tree.best[:-1]]
+    assert tree.nodes[tree.best[-1]].score == pytest.approx(traced.translation.log_prob)
+    for row, index in enumerate(tree.best):
+        decoder, cross = tree.rows(index)
+        np.testing.assert_allclose(decoder, traced.trace.decoder[:, :, row, : row + 1], atol=1e-5)
+        np.testing.assert_allclose(cross, traced.trace.cross[:, :, row], atol=1e-5)
+
+
+def test_translating_without_the_trace_gives_the_same(shipped):
+    for settings in (DecodingSettings(), DecodingSettings("beam", beam_size=3), DecodingSettings("sample", seed=5)):
+        alone, traced = shipped.translate(TEXT, settings), shipped.trace_decoding(TEXT, settings).translation
+        assert (alone.pieces, alone.text, alone.complete) == (traced.pieces, traced.text, traced.complete)
+        assert alone.settings == settings and alone.seconds > 0 and alone.tree is None
+
+
+def test_too_long_a_prefix_is_answered(small_translator):
+    piece = small_translator.tokenizer.encode_ids("dog", end=False)[-1]
+    whole = [piece] * MAX_PIECES
+    assert len(small_translator.translate(TEXT, DecodingSettings(), prefix=[*whole, END]).pieces) == MAX_PIECES + 1
+    assert len(small_translator.translate(TEXT, DecodingSettings(), prefix=whole).pieces) == MAX_PIECES + 1
+    with pytest.raises(TextError, match=f"{MAX_PIECES + 1} pieces, and at most {MAX_PIECES}"):
+        small_translator.translate(TEXT, DecodingSettings(), prefix=[*whole, piece])
+    with pytest.raises(ValueError, match="not in the vocabulary"):
+        small_translator.translate(TEXT, DecodingSettings(), prefix=[10**6])
+
+
+def test_an_unknown_method_is_answered(small_translator):
+    with pytest.raises(ValueError, match="no method 'Beam': choose one of greedy, beam, sample"):
+        small_translator.translate("I have a dream.", DecodingSettings("Beam"))
+
+
+def test_a_translation_that_never_ends_stops_at_the_limit(shipped):
+    traced = shipped.trace_decoding("Hello.", DecodingSettings(), suppressed=frozenset({END}))
+    assert not traced.translation.complete and END not in ids(traced)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("interventions", [Interventions(decoder_mask=False), Interventions(positions=False)])
+def test_options_reach_every_step(shaped_translator, method, interventions):
+    """The encoder, the cached steps and the pass over the whole translation are one run."""
+    traced = shaped_translator.trace_decoding(TEXT, DecodingSettings(method), interventions=interventions)
+    assert traced.trace.interventions == interventions
+    again = shaped_translator.trace(TEXT, interventions=interventions) if method == "greedy" else traced.trace
+    assert again.predicted_pieces == traced.translation.pieces
+    if interventions.decoder_mask:
+        # Without the mask the whole pass sees later pieces, the steps do not.
+        total = float(traced.trace.log_probs.sum())
+        assert traced.translation.log_prob == pytest.approx(total, abs=1e-4)
+        if shaped_translator.config.positions != "none":
+            assert shaped_translator.trace_decoding(TEXT, DecodingSettings(method)).translation.log_prob != total

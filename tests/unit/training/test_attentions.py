@@ -1,0 +1,97 @@
+"""Language models that differ in their attention alone are trained alike, and what they lose is measured."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from tests.conftest import SENTENCES
+from transformer.config import LanguageModelConfig
+from transformer.language_modelling.attention_losses import AttentionLoss, RecordedLosses, mean_and_spread
+from transformer.language_modelling.checkpoint import load_language_model
+from transformer.language_modelling.cost import ATTENTIONS
+from transformer.language_modelling.scoring import score_text
+from transformer.model.language_model import build_language_model
+from transformer.tokenizer import START
+from transformer.training.attentions import compare_attentions, mean_loss
+from transformer.training.contexts import ContextBatches, Contexts
+from transformer.training.run_folder import RunFolder
+
+WIDTH = 40
+
+
+def contexts(tokenizer, texts=SENTENCES):
+    return Contexts.of(texts, tokenizer, width=WIDTH, repeated=0.0, rng=np.random.default_rng(1))
+
+
+@pytest.fixture
+def run(tmp_path, tokenizer):
+    folder = RunFolder(tmp_path / "run")
+    folder.save_tokenizer(tokenizer)
+    for name in ("train", "validation"):
+        folder.save_data(name, contexts(tokenizer), tokenizer)
+    return folder.path
+
+
+def test_a_model_of_each_attention_is_trained_with_each_seed(run, tmp_path):
+    output, models = tmp_path / "losses.json", tmp_path / "models"
+    found = compare_attentions(run, output, steps=3, seeds=2, models=models)
+    assert [(each.seed, each.attention) for each in found.losses] == [
+        (seed, attention) for seed in (1, 2) for attention in ATTENTIONS
+    ]
+    assert RecordedLosses.from_json(output.read_text(encoding="utf-8")) == found
+    assert "--steps 3 --seeds 2" in found.command
+    full, local, compressed = (found.of(attention)[0] for attention in ATTENTIONS)
+    assert full.parameters == local.parameters < compressed.parameters
+    assert len({each.held_out for each in found.losses}) == 6
+    for attention in ATTENTIONS:
+        loaded = load_language_model(models / attention, "cpu")
+        assert loaded.model.config.attention == attention
+        assert np.isfinite(score_text(loaded.model, loaded.tokenizer, "The dog sleeps.").log_prob)
+
+
+def test_the_same_seed_is_the_same_model(run, tmp_path):
+    one, same = (
+        [each.held_out for each in compare_attentions(run, tmp_path / "x.json", steps=2, seeds=1).losses]
+        for _ in range(2)
+    )
+    assert one == same
+
+
+def test_the_loss_is_that_of_the_probabilities(tokenizer):
+    torch.manual_seed(2)
+    model = build_language_model(LanguageModelConfig(
+        vocabulary=tokenizer.size, d_model=16, heads=2, layers=1, d_ff=16, max_positions=WIDTH, dropout=0.0
+    )).eval()
+    data = contexts(tokenizer)
+    total = 0.0
+    for row, length in zip(data.pieces.astype(int), data.lengths, strict=True):
+        read = torch.tensor([[START, *row[: length - 1]]])
+        log_probs = model(read)[0].detach().log_softmax(dim=-1)
+        total -= float(log_probs[range(length), row[:length]].sum())
+    expected = total / data.lengths.sum()
+    assert mean_loss(model, ContextBatches(data, pieces=2 * WIDTH, seed=0)) == pytest.approx(expected, abs=1e-5)
+
+
+def test_even_predictions_lose_the_logarithm_of_the_vocabulary(tokenizer):
+    model = build_language_model(LanguageModelConfig(
+        vocabulary=tokenizer.size, d_model=8, heads=1, layers=1, d_ff=8, max_positions=WIDTH, dropout=0.0
+    )).eval()
+    with torch.no_grad():
+        model.embedding.weight.zero_()
+    batches = ContextBatches(contexts(tokenizer), pieces=WIDTH, seed=0)
+    assert mean_loss(model, batches) == pytest.approx(math.log(tokenizer.size), abs=1e-5)
+
+
+def test_no_seed_is_refused(run, tmp_path):
+    with pytest.raises(ValueError, match="--seeds must be at least 1, not 0"):
+        compare_attentions(run, tmp_path / "x.json", seeds=0)
+
+
+def test_mean_and_spread():
+    assert mean_and_spread([1.0, 2.0, 6.0]) == pytest.approx((3.0, 3.0))
+    losses = tuple(AttentionLoss("local", seed, 5, 1.0, 2.0) for seed in (1, 2))
+    assert RecordedLosses(losses, 256, 16, 3, 9, "", "", "", "").of("full") == ()

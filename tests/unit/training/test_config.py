@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from transformer.training.config import TrainConfig
+
+
+def test_default_is_the_shape_that_ships():
+    config = TrainConfig().model(8000)
+    assert (config.d_model, config.heads, config.d_ff) == (256, 8, 1024)
+    assert (config.encoder_layers, config.decoder_layers) == (6, 6)
+    assert config.norm == "pre" and config.tied_embeddings == "all"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"steps": 0}, "--steps must be at least 1, not 0"),
+        ({"learning_rate": 0.0}, "--learning-rate must be above 0"),
+        ({"learning_rate": math.inf}, "--learning-rate must be a number, not inf"),
+        ({"clip": math.nan}, "--clip must be a number, not nan"),
+        ({"cooldown": 1.5}, "--cooldown must be at most 1"),
+        ({"dropout": 1.0}, "--dropout must be below 1"),
+        ({"label_smoothing": -0.1}, "--label-smoothing must be at least 0"),
+        ({"average": 0}, "--average"),
+        ({"seed": -1}, "--seed"),
+        ({"steps": 100, "warmup": 100_000}, "--warmup must be at most --steps, which is 100"),
+    ],
+)
+def test_says_what_is_out_of_range(change, message):
+    with pytest.raises(ValueError, match=message):
+        TrainConfig(**change)

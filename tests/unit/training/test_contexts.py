@@ -1,0 +1,94 @@
+"""Texts stand whole in their contexts, and what is predicted follows what is read."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from transformer.tokenizer import END, PAD, START
+from transformer.training.contexts import ContextBatches, Contexts, texts_of
+from transformer.training.run_folder import read_data
+
+TEXTS = [f"the dog number {number}" for number in range(60)]
+
+
+def contexts(tokenizer, texts=TEXTS, *, width=48, seed=1, **shares):
+    return Contexts.of(texts, tokenizer, width=width, rng=np.random.default_rng(seed), **shares)
+
+
+def texts_in(data, tokenizer):
+    """The texts of each context, in order."""
+    for row in data.pieces.tolist():
+        filled = row[: row.index(PAD)] if PAD in row else row
+        assert filled[-1] == END and PAD not in filled, "padding is at the end alone"
+        parts = np.split(filled, np.flatnonzero(np.array(filled) == END) + 1)[:-1]
+        yield [tokenizer.decode(part.tolist()) for part in parts]
+
+
+def test_every_text_is_there_once_and_whole(tokenizer):
+    found = list(texts_in(contexts(tokenizer), tokenizer))
+    assert sorted(text for texts in found for text in texts) == sorted(TEXTS)
+    assert max(map(len, found)) > 1, "several texts share a context"
+
+
+def test_a_text_comes_again_in_its_own_context(tokenizer):
+    once, again = contexts(tokenizer), contexts(tokenizer, repeated=0.5)
+    found = list(texts_in(again, tokenizer))
+    assert {text for texts in found for text in texts} == set(TEXTS)
+    # Every text is new in one context only.
+    assert sum(len(set(texts)) for texts in found) == len(TEXTS)
+    assert any(len(set(texts)) < len(texts) for texts in found) and len(again) > len(once)
+
+
+def test_patterns_come_over_and_over(tokenizer):
+    """Added to what is there without them: of pieces of the texts, in no order of theirs."""
+    without, data = contexts(tokenizer, width=100), contexts(tokenizer, width=100, patterns=1.0)
+    assert np.array_equal(data.pieces[: len(without)], without.pieces) and len(data) == 2 * len(without)
+    known = {piece for text in TEXTS for piece in tokenizer.encode_ids(text, end=False)}
+    lengths = set()
+    for row in data.pieces[len(without) :].astype(int):
+        assert set(row.tolist()) <= known
+        (periods,) = np.nonzero([np.array_equal(row[at:], row[:-at]) for at in range(1, 50)])
+        lengths.add(int(periods[0]) + 1)
+    assert len(lengths) > 1, "one length could be told by position"
+
+
+def test_the_same_seed_gives_the_same_contexts(tokenizer):
+    one, same, other = (contexts(tokenizer, repeated=0.3, seed=seed) for seed in (1, 1, 2))
+    assert np.array_equal(one.pieces, same.pieces) and not np.array_equal(one.pieces[:3], other.pieces[:3])
+
+
+def test_a_text_longer_than_a_context_is_left_out(tokenizer):
+    data = contexts(tokenizer, ["one", "long " * 50, "two"], width=12)
+    assert sorted(text for texts in texts_in(data, tokenizer) for text in texts) == ["one", "two"]
+    assert len(contexts(tokenizer, ["long " * 50], width=12)) == 0
+    with pytest.raises(ValueError, match="no texts to train on"):
+        ContextBatches(contexts(tokenizer, ["long " * 50], width=12), pieces=64, seed=1)
+
+
+def test_what_is_read_is_what_is_predicted_one_place_on(tokenizer):
+    data = contexts(tokenizer)
+    batches = ContextBatches(data, pieces=200, seed=1)
+    assert batches.rows == 4
+    seen = []
+    for members in batches.epoch(0):
+        batch = batches.load(members)
+        assert (batch.read[:, 0] == START).all()
+        assert (batch.read[:, 1:] == batch.predicted[:, :-1]).all()
+        assert batch.pieces == batches.count(members) == int((data.pieces[members] != PAD).sum())
+        seen += members.tolist()
+    assert sorted(seen) == list(range(len(data)))
+    assert [m.tolist() for m in batches.epoch(3)] == [m.tolist() for m in batches.epoch(3)]
+    assert [m.tolist() for m in batches.epoch(3)] != [m.tolist() for m in batches.epoch(4)]
+
+
+def test_a_file_is_known_from_one_of_pairs(tokenizer, tmp_path):
+    data = contexts(tokenizer)
+    data.save(tmp_path / "data.npz", "abc")
+    loaded, fingerprint = read_data(tmp_path / "data.npz")
+    assert isinstance(loaded, Contexts) and fingerprint == "abc"
+    assert np.array_equal(loaded.pieces, data.pieces)
+
+
+def test_a_source_text_counts_once():
+    assert texts_of([("a", "x"), ("b", "y"), ("a", "z")]) == ["a", "b"]

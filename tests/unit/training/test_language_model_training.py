@@ -1,0 +1,169 @@
+"""The trainer's one loop makes a language model, too."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import random
+
+import pytest
+import torch
+
+from transformer.decoding.settings import DecodingSettings
+from transformer.language_modelling.checkpoint import load_language_model
+from transformer.language_modelling.continuation import continue_text
+from transformer.language_modelling.scoring import score_text
+from transformer.training.config import TrainConfig
+from transformer.training.distributed import Process
+from transformer.training.prepare import prepare, prepare_language_model
+from transformer.training.trainer import Trainer
+
+TINY = {
+    "d_model": 32, "heads": 4, "layers": 2, "d_ff": 64, "batch_pieces": 256, "micro_batches": 2, "steps": 6,
+    "warmup": 2, "save_minutes": 60.0, "average": 2, "label_smoothing": 0.0,
+}
+WORDS = ["red", "blue", "cat", "dog", "one", "two"]
+
+
+def written(folder, name, count, seed):
+    """A file of texts in which each word decides the next one."""
+    rng = random.Random(seed)
+    lines = []
+    for number in range(count):
+        first = rng.randrange(len(WORDS))
+        words = [WORDS[(first + step) % len(WORDS)] for step in range(rng.randrange(2, 6))]
+        lines.append(f"{' '.join(words)} {rng.randrange(100)}\t{name} {number}\n")
+    (folder / name).write_text("".join(lines), encoding="utf-8")
+    return folder / name
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory, tokenizer):
+    folder = tmp_path_factory.mktemp("prepared")
+    (folder / "tokenizer.model").write_bytes(tokenizer.serialized)
+    files = {"data": [written(folder, "train.tsv", 400, 1)], "validation": written(folder, "dev.tsv", 20, 2)}
+    prepare_language_model(folder / "run", **files, context=40, repeated=0.3, start=folder)
+    return folder
+
+
+@pytest.fixture
+def run(prepared, tmp_path):
+    for name in ("tokenizer.model", "train.npz", "validation.npz"):
+        (tmp_path / name).write_bytes((prepared / "run" / name).read_bytes())
+    return tmp_path
+
+
+def trainer(run, start=None, **changes):
+    return Trainer(run, TrainConfig(**{**TINY, **changes}), Process(0, 1, torch.device("cpu")), start)
+
+
+def test_learns_which_word_follows(run):
+    trainer(run, steps=150, learning_rate=0.01, dropout=0.0, micro_batches=1, warmup=10).train()
+    loaded = load_language_model(run / "model", "cpu")
+    written_on = continue_text(loaded.model, loaded.tokenizer, "one two red", DecodingSettings(), limit=20)
+    assert written_on.text.startswith("one two red") and written_on.complete
+    right, wrong = (score_text(loaded.model, loaded.tokenizer, text) for text in ("red blue cat", "red cat blue"))
+    assert right.log_prob > wrong.log_prob + 4
+    assert loaded.model.config.max_positions == 40 and loaded.model.config.attention == "full"
+    (*_, last) = csv.DictReader(loaded.curve.splitlines())
+    assert float(last["validation_loss"]) < 2 and last["validation_chrf"] == ""
+
+
+def test_an_interrupted_run_computes_what_an_uninterrupted_one_does(run):
+    whole = trainer(run)
+    losses = [whole.take_step()[0] for _ in range(6)]
+    interrupted = trainer(run)
+    first = [interrupted.take_step()[0] for _ in range(3)]
+    interrupted._save()
+    resumed = trainer(run)
+    assert resumed.step == 3
+    assert first + [resumed.take_step()[0] for _ in range(3)] == losses
+    for (name, one), other in zip(whole.model.named_parameters(), resumed.model.parameters(), strict=True):
+        assert torch.equal(one, other), name
+
+
+def test_the_loss_is_that_of_the_pieces_that_there_are(run):
+    """Padding after the last text of a context counts for nothing, and neither does what stands in it."""
+    training = trainer(run, dropout=0.0)
+    training.model.eval()
+    batch = training.batches.load(training._members(0))
+    real = batch.predicted != 0
+    assert not real.all()
+    with torch.no_grad():
+        log_probs = training.model(batch.read).log_softmax(dim=-1)
+        expected = -log_probs.gather(-1, batch.predicted[..., None]).squeeze(-1)[real].sum()
+        torch.testing.assert_close(training.loss(batch), expected)
+        filled = torch.where(torch.cat([real[:, :1], real[:, :-1]], dim=1), batch.read, 7)
+        torch.testing.assert_close(training.loss(dataclasses.replace(batch, read=filled)), expected)
+
+
+def test_learned_positions_are_no_matrix_of_muons(run):
+    training = trainer(run)
+    muon, adam = training.optimizer.parts
+    table = training.model.positions.table
+    assert any(p is table for p in adam.param_groups[0]["params"])
+    assert len(muon.param_groups[0]["params"]) == 4 * TINY["layers"]
+
+
+def test_a_run_can_start_with_a_models_weights(run, tmp_path_factory):
+    trainer(run, steps=4, average=1).train()
+    other = tmp_path_factory.mktemp("other")
+    for name in ("tokenizer.model", "train.npz", "validation.npz"):
+        (other / name).write_bytes((run / name).read_bytes())
+    again = trainer(other, start=run / "model")
+    expected = dict(load_language_model(run / "model", "cpu").model.named_parameters())
+    for name, parameter in again.model.named_parameters():
+        assert torch.equal(parameter, expected[name]), name
+    with pytest.raises(ValueError, match="is not of the shape that is to be trained"):
+        trainer(other, start=run / "model", d_ff=32)
+
+
+def test_a_run_can_start_with_a_model_of_another_vocabulary(run, prepared, tmp_path):
+    trainer(run, steps=4, average=1).train()
+    given = load_language_model(run / "model", "cpu")
+    other = tmp_path / "other"
+    data = {"data": [prepared / "train.tsv"], "validation": prepared / "dev.tsv"}
+    prepare_language_model(other, **data, context=40, vocabulary=396)
+    again = trainer(other, start=run / "model")
+    old, new = given.tokenizer, again.tokenizer
+    rows, made = given.model.embedding.weight, again.model.embedding.weight
+    torch.testing.assert_close(made[new.texts.index("e")], rows[old.texts.index("e")])
+    piece = new.texts.index("▁blue")
+    spelt = old.spell("▁blue")
+    assert len(spelt) > 1
+    torch.testing.assert_close(made[piece], rows[spelt].mean(dim=0))
+
+
+def test_data_for_two_kinds_of_models_is_refused(run, prepared, tmp_path):
+    pairs = tmp_path / "pairs"
+    files = {"data": [prepared / "train.tsv"], "validation": prepared / "dev.tsv"}
+    prepare(pairs, **files, start=prepared)
+    (run / "validation.npz").write_bytes((pairs / "validation.npz").read_bytes())
+    with pytest.raises(ValueError, match="is for two kinds of models: call `prepare"):
+        trainer(run)
+
+
+@pytest.mark.parametrize(("changes", "message"), [
+    ({"context": 0}, "--context must be at least 1"), ({"repeated": 1.0}, "--repeated must be .* below 1"),
+    ({"repeated": float("nan")}, "--repeated must be at least 0"), ({"patterns": 1.1}, "--patterns must be at least 0"),
+    ({"context": 1}, "no texts to train on"),
+])
+def test_what_cannot_be_prepared_is_said(prepared, tmp_path, changes, message):
+    files = {"data": [prepared / "train.tsv"], "validation": prepared / "dev.tsv"}
+    with pytest.raises(ValueError, match=message):
+        prepare_language_model(tmp_path, **files, start=prepared, **changes)
+        trainer(tmp_path)
+
+
+def test_what_is_held_out_is_not_learned_from(prepared, tmp_path):
+    """A text is held out however it is written, and one that comes with several translations counts once."""
+    data = tmp_path / "data.tsv"
+    data.write_text("the Dog!\ta\nred cat\tb\nred cat\tc\nblue\td\n", encoding="utf-8")
+    validation = tmp_path / "held-out.tsv"
+    validation.write_text("The dog.\tz\n", encoding="utf-8")
+    prepare_language_model(
+        tmp_path / "run", data=[data], validation=validation, repeated=0.0, patterns=0.0, start=prepared
+    )
+    training = trainer(tmp_path / "run", micro_batches=1)
+    (row,) = training.batches.data.pieces
+    assert sorted(training.tokenizer.decode(row.tolist()).replace("blue", " blue").split()) == ["blue", "cat", "red"]

@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+import pytest
+
+from transformer.tokenizer import train_tokenizer
+from transformer.training.vocabulary import coverage
+
+TEXT = "because the dog did not"
+
+
+@pytest.fixture(scope="module")
+def vocabulary():
+    return train_tokenizer([TEXT] * 50 + ["s o m e"], size=390)
+
+
+def test_words_that_are_one_piece_are_counted_as_often_as_they_occur(vocabulary):
+    counted = coverage(vocabulary, ["The “dog”, because", "the dog did not 12 dogs"])
+    assert counted.words == 8
+    assert counted.whole == 6, "not 'The' and 'dogs'"
+    assert "75.0 %" in str(counted)
+
+
+def test_frequent_words_that_lose_a_letter_are_named(vocabulary):
+    cut = coverage(vocabulary, [TEXT + " dogs becausebecause"]).cut
+    assert cut == {"dogs": ("▁dog", "s")}
+    assert str(coverage(vocabulary, [TEXT])).endswith("none")
+
+
+def test_a_text_without_words_is_refused(vocabulary):
+    with pytest.raises(ValueError, match="no word"):
+        coverage(vocabulary, ["1984!", ""])

@@ -1,0 +1,48 @@
+"""An encoder-decoder Transformer from scratch that returns everything it computed.
+
+>>> import transformer
+>>> transformer.Translator.load().translate("I have a dream.").text
+'Ich habe einen Traum.'
+
+The names below are imported when they are first used: importing the package loads neither torch nor numpy (PEP 562).
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from transformer.config import TransformerConfig
+    from transformer.decoding.settings import DecodingSettings
+    from transformer.errors import AtlasError
+    from transformer.interventions import Interventions
+    from transformer.trace import Trace
+    from transformer.translation import TracedTranslation, Translation
+    from transformer.translator import Translator
+    from transformer.weights import Weights
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AtlasError", "DecodingSettings", "Interventions", "Trace", "TracedTranslation", "TransformerConfig", "Translation",
+    "Translator", "Weights", "__version__",
+]
+
+_HOMES = {
+    "AtlasError": "errors", "DecodingSettings": "decoding.settings", "Interventions": "interventions",
+    "Trace": "trace", "TracedTranslation": "translation", "TransformerConfig": "config", "Translation": "translation",
+    "Translator": "translator", "Weights": "weights",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

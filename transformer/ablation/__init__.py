@@ -1,0 +1,1 @@
+"""What the model does without some of its parts: one change, every head by itself, and heads removed in turn."""

@@ -1,0 +1,91 @@
+"""What a changed model predicts next, and how it writes the translation on from there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from transformer.interventions import Interventions
+from transformer.trace import Trace
+from transformer.translation import Translation
+from transformer.translator import Translator
+
+
+@dataclass(frozen=True, eq=False)
+class Continuation:
+    """One step of a translation, with and without interventions.
+
+    Attributes:
+        before: the translation as the model reads it as trained.
+        after: the changed model reading the same translation.
+        step: the position of the predicted piece that is looked at.
+        written: what the changed model writes after the pieces before it.
+    """
+
+    before: Trace
+    after: Trace
+    step: int
+    written: Translation
+
+    @property
+    def step_change(self) -> np.ndarray:
+        """Change of the log-probability of each piece of the translation, nats [T]."""
+        return self.after.log_probs - self.before.log_probs
+
+    @property
+    def next_pieces(self) -> tuple[int, int]:
+        """Ids of the likeliest piece at the step, as trained and changed."""
+        return int(self.before.candidate_ids[self.step, 0]), int(self.after.candidate_ids[self.step, 0])
+
+
+def reread(translator: Translator, before: Trace, interventions: Interventions) -> Trace:
+    """A changed model reading the translation of a trace (teacher forcing).
+
+    Raises: those of `Translator.trace`.
+    """
+    # Not its text: the model may have written a word in other pieces than the tokenizer would.
+    read = [piece.id for piece in before.predicted_pieces]
+    return translator.trace(before.source_text, read, interventions=interventions)
+
+
+def continue_from(translator: Translator, before: Trace, after: Trace, step: int | None = None) -> Continuation:
+    """Let a changed model write a translation on from one step.
+
+    Args:
+        translator: whose model runs.
+        before, after: the translation, read as trained and by `reread`.
+        step: the position of a predicted piece; None takes `telling_step`.
+
+    Raises: those of `Translator.translate`.
+    """
+    step = telling_step(before, after) if step is None else min(step, len(before.predicted_pieces) - 1)
+    prefix = [piece.id for piece in before.predicted_pieces[:step]]
+    written = translator.translate(before.source_text, prefix=prefix, interventions=after.interventions)
+    return Continuation(before, after, step, written)
+
+
+def telling_step(before: Trace, after: Trace) -> int:
+    """The step to look at, of two traces of one translation.
+
+    The first one at which another piece is the likeliest, or whose row of masked or cross-attention is given; where
+    there is neither, the one whose piece changed most in log-probability.
+    """
+    differing = np.flatnonzero(before.candidate_ids[:, 0] != after.candidate_ids[:, 0]).tolist()
+    given = [row[3] for row, _ in after.interventions.given_rows() if row[0] != "encoder"]
+    steps = [*differing, *(row for row in given if row < len(after.predicted_pieces))]
+    return min(steps) if steps else int(np.abs(after.log_probs - before.log_probs).argmax())
+
+
+def candidates(before: Trace, after: Trace, step: int, count: int) -> list[tuple[int, float, float]]:
+    """The likeliest next pieces of both, the likeliest of either first: id, and log-probability before and after.
+
+    A piece that is not among the candidates that a trace has is NaN there: it is less likely than all of them.
+    """
+    known = [
+        dict(zip(trace.candidate_ids[step].tolist(), trace.candidate_log_probs[step].tolist(), strict=True))
+        for trace in (before, after)
+    ]
+    wanted = {piece for one in known for piece in list(one)[:count]}
+    rows = [(piece, known[0].get(piece, np.nan), known[1].get(piece, np.nan)) for piece in wanted]
+    return sorted(rows, key=lambda row: (-np.nanmax(row[1:]), row[0]))

@@ -1,0 +1,105 @@
+"""What one change of the model does to one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from transformer.ablation.scoring import Scores
+from transformer.interventions import DEFAULT_DRAWS, Interventions, draws_of
+from transformer.trace import Trace
+from transformer.translator import ReadTarget, Translator
+from transformer.vocabulary import Piece
+
+
+@dataclass(frozen=True, eq=False)
+class Effect:
+    """One sentence with and without interventions.
+
+    Attributes:
+        before: the translation as trained, or the one passed in, and its attention.
+        after: the changed model reading the same translation; in the mode "resample", in the first draw.
+        free: the changed model writing its own; in the first draw.
+        scores: of the changed model beside `before`, a variant a draw: KL, TVD and ranks of each step.
+        translations: what the changed model writes in each draw [R].
+        kept: in how many draws that is the old translation, piece by piece.
+    """
+
+    before: Trace
+    after: Trace
+    free: Trace
+    scores: Scores
+    translations: tuple[str, ...]
+    kept: int
+
+    @property
+    def draws(self) -> int:
+        """How many draws R there are; 1 but for the mode "resample"."""
+        return len(self.translations)
+
+    @property
+    def step_changes(self) -> np.ndarray:
+        """Change of each piece's log-probability in each draw, nats [R, T]; below 0 it became less likely."""
+        return self.scores.log_probs - self.scores.baseline
+
+    @property
+    def step_change(self) -> np.ndarray:
+        """Their mean over the draws, nats [T]."""
+        return self.step_changes.mean(axis=0)
+
+    @property
+    def change(self) -> float:
+        """Change of the log-probability of the whole translation, nats; the mean over the draws."""
+        return float(self.scores.change.mean())
+
+    @property
+    def first_difference(self) -> int | None:
+        """The first step at which the changed model writes another piece; None if it writes the same translation."""
+        old, new = ([piece.id for piece in trace.predicted_pieces] for trace in (self.before, self.free))
+        if old == new:
+            return None
+        same = (one == other for one, other in zip(old, new, strict=False))
+        return next((step for step, equal in enumerate(same) if not equal), min(len(old), len(new)))
+
+
+def effect_of(
+    translator: Translator, text: str, interventions: Interventions, target: ReadTarget = None, *,
+    details: bool = False, draws: int = DEFAULT_DRAWS,
+) -> Effect:
+    """Run a sentence with and without interventions.
+
+    Args:
+        translator: whose model runs.
+        text: a sentence in the source language.
+        interventions: what to change.
+        target: the translation to compare on, or the ids of its pieces; None takes the model's own, as trained.
+        details: of the traces, as in `Translator.trace`.
+        draws: of the mode "resample", in which every draw is an answer; computed as one batch.
+
+    Raises: those of `Translator.trace`.
+    """
+    runs = draws_of(interventions, draws)
+    before = translator.trace(text, target, details=details)
+    # Not its text: the model may have written a word in other pieces than the tokenizer would.
+    read = _ids(before.predicted_pieces)
+    first = runs[0]
+    if len(runs) == 1:
+        free = translator.trace(text, details=details, interventions=first)
+        written = [free.predicted_pieces]
+    else:
+        written = translator.translate_variants(text, runs)
+        free = translator.trace(text, _ids(written[0]), details=details, interventions=first)
+    return Effect(
+        before,
+        translator.trace(text, read, details=details, interventions=first),
+        free,
+        translator.score(text, read, runs),
+        tuple(translator.tokenizer.decode(_ids(pieces)) for pieces in written),
+        sum(_ids(pieces) == read for pieces in written),
+    )
+
+
+def _ids(pieces: Sequence[Piece]) -> list[int]:
+    return [piece.id for piece in pieces]

@@ -1,0 +1,99 @@
+"""How much each head matters to a translation: measured by switching it off, and estimated by a gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import rankdata
+
+from transformer.interventions import DEFAULT_DRAWS, Head, Interventions, Mode, all_heads, draws_of
+from transformer.kinds import KINDS, Kind
+from transformer.translator import ReadTarget, Translator
+
+# One number a head: float64 [L, H], by kind.
+ByHead = Mapping[Kind, np.ndarray]
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredImportance:
+    """What switching each head off does to the log-probability of one translation.
+
+    Above 0 the translation becomes likelier without the head.
+
+    Attributes:
+        mode: what is put in the place of a head.
+        measured: change of the log-probability when that head alone is off, nats; the mean over the draws.
+        estimated: the first-order estimate of the same in the mode "zero", minus the gradient by the head's gate, nats.
+        log_prob: of the translation with every head on, nats.
+        drawn: the change in each draw of the mode "resample", [R, L, H] by kind; in the other modes R is 1.
+    """
+
+    mode: Mode
+    measured: ByHead
+    estimated: ByHead
+    log_prob: float
+    drawn: ByHead
+
+    def __post_init__(self) -> None:
+        for array in (*self.measured.values(), *self.estimated.values(), *self.drawn.values()):
+            array.setflags(write=False)
+
+    @property
+    def agreement(self) -> float:
+        """Spearman's rank correlation of the measured and the estimated numbers over all heads."""
+        ranks = rankdata(flattened(self.measured)), rankdata(flattened(self.estimated))
+        return float(np.corrcoef(*ranks)[0, 1])
+
+
+def head_importance(
+    translator: Translator, text: str, target: ReadTarget = None, *, mode: Mode = "zero", seed: int = 0,
+    draws: int = DEFAULT_DRAWS,
+) -> MeasuredImportance:
+    """Switch every head off by itself, all in batches, and take the gradient.
+
+    Args:
+        translator: whose model runs.
+        text: a sentence in the source language.
+        target: its translation, or the ids of its pieces; None takes the model's own.
+        mode: what is put in the place of a head.
+        seed, draws: of the mode "resample": every head is replaced by the same sentences, one a draw.
+
+    Raises: those of `Translator.trace`.
+    """
+    heads = all_heads(translator.config)
+    target = [piece.id for piece in translator.translate(text).pieces] if target is None else target
+    runs = [draws_of(Interventions(gates={head: 0.0}, mode=mode, seed=seed), draws) for head in heads]
+    scores = translator.score(text, target, [run for each in runs for run in each])
+    # [H R] -> [R, H] for all H heads.
+    drawn = [by_head(translator, heads, each) for each in scores.change.reshape(len(heads), -1).T]
+    changes: dict[Kind, np.ndarray] = {kind: np.stack([each[kind] for each in drawn]) for kind in KINDS}
+    gradients = translator.gate_gradients(text, target)
+    return MeasuredImportance(
+        mode, {kind: changes[kind].mean(axis=0) for kind in KINDS},
+        {kind: -gradient.astype(np.float64) for kind, gradient in gradients.items()}, float(scores.baseline.sum()),
+        changes,
+    )
+
+
+def by_head(translator: Translator, heads: Sequence[Head], values: Iterable[float]) -> dict[Kind, np.ndarray]:
+    """Numbers of heads as arrays [L, H] by kind; NaN for heads that are not among them."""
+    config = translator.config
+    layers = {"encoder": config.encoder_layers, "decoder": config.decoder_layers, "cross": config.decoder_layers}
+    arrays: dict[Kind, np.ndarray] = {kind: np.full((layers[kind], config.heads), np.nan) for kind in KINDS}
+    for (kind, layer, head), value in zip(heads, values, strict=True):
+        arrays[kind][layer, head] = value
+    return arrays
+
+
+def flattened(values: ByHead) -> np.ndarray:
+    """The numbers in the order of `all_heads`."""
+    return np.concatenate([values[kind].ravel() for kind in KINDS])
+
+
+def normalised_by_layer(values: np.ndarray) -> np.ndarray:
+    """Magnitudes of [L, H] over the Euclidean norm of their layer (Michel et al. 2019, section 4.1); a layer of zeros
+    stays."""
+    norm = np.sqrt((values**2).sum(axis=-1, keepdims=True))
+    return np.abs(values) / np.where(norm == 0, 1, norm)

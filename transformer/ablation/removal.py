@@ -1,0 +1,75 @@
+"""How many heads a translation needs: heads removed one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from transformer.ablation.importance import ByHead, flattened
+from transformer.config import TransformerConfig
+from transformer.interventions import Head, Interventions, Mode, all_heads
+from transformer.translator import ReadTarget, Translator
+
+
+@dataclass(frozen=True, eq=False)
+class RemovalCurve:
+    """The log-probability of a translation while heads are removed.
+
+    Attributes:
+        order: the heads, first removed first.
+        mode: what is put in the place of a head.
+        log_probs: of the translation without the first k heads, nats [N + 1].
+    """
+
+    order: tuple[Head, ...]
+    mode: Mode
+    log_probs: np.ndarray
+
+    def __post_init__(self) -> None:
+        self.log_probs.setflags(write=False)
+
+
+def least_important_first(config: TransformerConfig, change: ByHead) -> tuple[Head, ...]:
+    """The heads in the order in which to remove them: first those without which the translation is likeliest.
+
+    Args:
+        config: of the model.
+        change: of the log-probability without each head, `MeasuredImportance.measured` or `.estimated`.
+    """
+    heads = all_heads(config)
+    return tuple(heads[index] for index in np.argsort(-flattened(change), kind="stable"))
+
+
+def random_order(config: TransformerConfig, seed: int) -> tuple[Head, ...]:
+    """The heads, shuffled."""
+    heads = all_heads(config)
+    return tuple(heads[index] for index in np.random.default_rng(seed).permutation(len(heads)))
+
+
+def removal_curve(
+    translator: Translator, text: str, target: ReadTarget, order: Sequence[Head], *, mode: Mode = "zero", seed: int = 0
+) -> RemovalCurve:
+    """Remove one head after the other, and score the same translation each time; all in batches.
+
+    Args:
+        translator: whose model runs.
+        text: a sentence in the source language.
+        target: its translation, or the ids of its pieces; None takes the model's own, as trained.
+        order: N heads, as from `least_important_first` or `random_order`.
+        mode: what is put in the place of a head.
+        seed: of the mode "resample", of which this takes the first draw: a curve is a run for every head.
+
+    Raises: those of `Translator.trace`.
+    """
+    scores = translator.score(text, target, [
+        without(order[:count], mode, seed) for count in range(1, len(order) + 1)
+    ])
+    whole = scores.baseline.astype(np.float64).sum()
+    return RemovalCurve(tuple(order), mode, whole + np.concatenate([[0.0], scores.change]))
+
+
+def without(heads: Sequence[Head], mode: Mode = "zero", seed: int = 0) -> Interventions:
+    """All of these heads off."""
+    return Interventions(gates=dict.fromkeys(heads, 0.0), mode=mode, seed=seed)

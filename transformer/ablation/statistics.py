@@ -1,0 +1,133 @@
+"""What switching heads off does over many sentences, with intervals."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from transformer.ablation.estimate import Estimate
+from transformer.ablation.importance import MeasuredImportance, head_importance, normalised_by_layer
+from transformer.head_means import sentences_digest
+from transformer.interventions import DEFAULT_DRAWS, Mode
+from transformer.kinds import KINDS, Kind
+from transformer.translator import Translator
+
+DRAWS = 2000
+SEED = 0
+# Ends of the interval, percent.
+INTERVAL = (2.5, 97.5)
+# Digits after the point in a file.
+DIGITS = 6
+
+
+@dataclass(frozen=True, eq=False)
+class ImportanceStatistics:
+    """`MeasuredImportance` over many sentences.
+
+    Attributes:
+        model: `Translator.version` of the model.
+        mode: what was put in the place of a head.
+        sentences: how many.
+        digest: `sentences_digest` of them.
+        measured, estimated: change of a sentence's log-probability without the head, nats [L, H] by kind.
+        magnitude: mean |gradient| by the gate, over the norm of its layer, [L, H] by kind (Michel et al. 2019).
+        agreement: Spearman's rank correlation of measured and estimated within a sentence.
+        seed, draws: of the mode "resample": each sentence counts with its mean over the draws.
+        reference: `sentences_digest` of those that heads were replaced by; empty in the modes without.
+    """
+
+    model: str
+    mode: Mode
+    sentences: int
+    digest: str
+    measured: Mapping[Kind, Estimate]
+    estimated: Mapping[Kind, Estimate]
+    magnitude: Mapping[Kind, np.ndarray]
+    agreement: Estimate
+    seed: int = 0
+    draws: int = 1
+    reference: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("measured", "estimated", "magnitude"):
+            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
+
+    def to_json(self) -> str:
+        """One JSON object, with six digits after the point."""
+        interval = f"95 % percentile bootstrap over sentences, {DRAWS} draws, seed {SEED}"
+        return json.dumps({
+            "model": self.model, "mode": self.mode, "sentences": self.sentences, "digest": self.digest,
+            "seed": self.seed, "draws": self.draws, "reference": self.reference,
+            "interval": interval, "agreement": _as_lists(self.agreement),
+            "kinds": {kind: {
+                "measured": _as_lists(self.measured[kind]), "estimated": _as_lists(self.estimated[kind]),
+                "magnitude": self.magnitude[kind].round(DIGITS).tolist(),
+            } for kind in KINDS},
+        }, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> ImportanceStatistics:
+        """Read what `to_json` wrote."""
+        document = json.loads(text)
+        kinds = document["kinds"]
+        return cls(
+            document["model"], document["mode"], document["sentences"], document["digest"],
+            {kind: _estimate(kinds[kind]["measured"]) for kind in KINDS},
+            {kind: _estimate(kinds[kind]["estimated"]) for kind in KINDS},
+            {kind: np.array(kinds[kind]["magnitude"]) for kind in KINDS}, _estimate(document["agreement"]),
+            # Files of older versions have none of these.
+            **{name: document[name] for name in ("seed", "draws", "reference") if name in document},
+        )
+
+
+def importance_statistics(
+    translator: Translator, sentences: Iterable[str], *, mode: Mode = "zero", seed: int = 0, draws: int = DEFAULT_DRAWS
+) -> ImportanceStatistics:
+    """Measure the importance of every head on every sentence, and average.
+
+    Args:
+        translator: whose model runs; each sentence is scored on the model's own translation.
+        sentences: at least one; each is measured before the next is asked for.
+        mode, seed, draws: of `head_importance`.
+
+    Raises:
+        ValueError: there is no sentence.
+    """
+    read: list[str] = []
+    each: list[MeasuredImportance] = []
+    for text in sentences:
+        each.append(head_importance(translator, text, mode=mode, seed=seed, draws=draws))
+        read.append(text)
+    if not read:
+        raise ValueError("the mean is over at least one sentence")
+    estimated: dict[Kind, np.ndarray] = {kind: np.stack([one.estimated[kind] for one in each]) for kind in KINDS}
+    return ImportanceStatistics(
+        translator.version, mode, len(read), sentences_digest(read),
+        {kind: bootstrap(np.stack([one.measured[kind] for one in each])) for kind in KINDS},
+        {kind: bootstrap(estimated[kind]) for kind in KINDS},
+        {kind: normalised_by_layer(np.abs(estimated[kind]).mean(axis=0)) for kind in KINDS},
+        bootstrap(np.array([one.agreement for one in each])), *((seed, draws) if mode == "resample" else (0, 1)),
+        translator.means.sentences if translator.means is not None and mode in ("mean", "resample") else "",
+    )
+
+
+def bootstrap(values: np.ndarray) -> Estimate:
+    """Mean of values [N, ...] over sentences, with its 95 % interval (percentile bootstrap, Efron 1979)."""
+    drawn = np.random.default_rng(SEED).integers(len(values), size=(DRAWS, len(values)))
+    # How often each value is drawn: [DRAWS, N] x [N, ...] needs no copy of the values for every draw.
+    times = np.stack([np.bincount(draw, minlength=len(values)) for draw in drawn]) / len(values)
+    low, high = np.percentile(np.tensordot(times, values, axes=1), INTERVAL, axis=0)
+    return Estimate(values.mean(axis=0), low, high)
+
+
+def _as_lists(estimate: Estimate) -> dict[str, Any]:
+    return {name: np.round(value, DIGITS).tolist() for name, value in vars(estimate).items()}
+
+
+def _estimate(lists: Mapping[str, Any]) -> Estimate:
+    return Estimate(**{name: np.array(values) for name, values in lists.items()})

@@ -1,0 +1,57 @@
+"""Which heads of cross-attention align words best, and at which step they have to be read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from transformer.analysis.heads.metrics import HeadMetrics
+
+Step = Literal["predicted", "read"]
+STEPS: tuple[Step, ...] = ("predicted", "read")
+# The share of target pieces from which a head is named after alignment.
+ALIGNS = 0.5
+
+
+@dataclass(frozen=True)
+class Aligner:
+    """Heads of one cross-attention layer whose mean aligns words.
+
+    Which layer aligns, and at which step, differs between models (Chen et al. 2020, "Accurate Word Alignment Induction
+    from Neural Machine Translation", section 4).
+
+    Attributes:
+        layer: from 0.
+        heads: from 0; the best first.
+        step: "predicted": a target piece is aligned by the step that predicts it; "read": by the next one, which reads
+            it.
+        agreement: share of the target pieces that the best head aligns as all heads together do, 0 to 1.
+        pieces: how many target pieces that is a share of.
+    """
+
+    layer: int
+    heads: tuple[int, ...]
+    step: Step
+    agreement: float
+    pieces: int
+
+
+def find_aligner(metrics: HeadMetrics) -> Aligner | None:
+    """The aligner of a model, from the metrics of its cross-attention over many sentences.
+
+    The layer and the step are those of the single head that agrees best with all heads together; its neighbours in the
+    layer that align more than half of the pieces at that step join it.
+
+    Returns:
+        None if no head aligns more than half of the pieces.
+    """
+    agreement = np.stack([np.nan_to_num(metrics.values[f"alignment_{step}"]) for step in STEPS])
+    best = float(agreement.max())
+    if best <= ALIGNS:
+        return None
+    at, layer, _ = (int(index) for index in np.unravel_index(agreement.argmax(), agreement.shape))
+    row = agreement[at, layer]
+    heads = tuple(int(head) for head in np.argsort(-row, kind="stable") if row[head] > ALIGNS)
+    return Aligner(layer, heads, STEPS[at], best, metrics.queries[f"alignment_{STEPS[at]}"])

@@ -1,0 +1,1 @@
+"""What each attention head does, measured, named, compared and laid out."""

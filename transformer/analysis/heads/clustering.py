@@ -1,0 +1,30 @@
+"""Hierarchical clustering of things with distances between them."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.cluster import hierarchy
+from scipy.spatial.distance import squareform
+
+
+def average_linkage(distances: np.ndarray) -> np.ndarray:
+    """Clusters whose distance is the mean distance of their members (UPGMA).
+
+    Args:
+        distances: [N, N], symmetric, 0 on the diagonal, N at least 1.
+
+    Returns:
+        [N - 1, 4], as `scipy.cluster.hierarchy.linkage` defines it.
+    """
+    if len(distances) < 2:
+        return np.zeros((0, 4))
+    return hierarchy.average(squareform(distances, checks=False))
+
+
+def leaf_order(linkage: np.ndarray) -> list[int]:
+    """The order of the things in which the branches of a dendrogram do not cross.
+
+    Args:
+        linkage: [N - 1, 4], as `average_linkage` returns it.
+    """
+    return hierarchy.leaves_list(linkage).tolist() if len(linkage) else [0]

@@ -1,0 +1,42 @@
+"""Multidimensional scaling: things with distances between them, laid out on a plane."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class Plane:
+    """A layout.
+
+    Attributes:
+        points: [N, 2], the mean at (0, 0), the longer axis first.
+        shown: share of the spread that the plane shows, 0 to 1; the rest lies in dimensions left out.
+    """
+
+    points: np.ndarray
+    shown: float
+
+
+def classical_mds(distances: np.ndarray) -> Plane:
+    """Classical multidimensional scaling to two dimensions (Torgerson 1952).
+
+    Distances between points of a plane are reproduced exactly. Each axis is reflected so that its coordinate of the
+    largest magnitude, the first of equals, is positive.
+
+    Args:
+        distances: [N, N], symmetric, 0 on the diagonal, N at least 1.
+    """
+    squared = distances**2
+    from_mean = squared - squared.mean(axis=0) - squared.mean(axis=1, keepdims=True) + squared.mean()
+    spreads, axes = np.linalg.eigh(-from_mean / 2)
+    # Distances that are not Euclidean have negative eigenvalues, which no axis can show.
+    spreads, axes = np.maximum(spreads[::-1], 0.0), axes[:, ::-1]
+    points = np.zeros((len(distances), 2))
+    points[:, : len(spreads)] = (axes * np.sqrt(spreads))[:, :2]
+    sizes = np.abs(points).round(9)
+    points *= np.where(points[sizes.argmax(axis=0), [0, 1]] < 0, -1.0, 1.0)
+    total = spreads.sum()
+    return Plane(points, float(spreads[:2].sum() / total) if total > 0 else 1.0)

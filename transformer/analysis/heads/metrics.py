@@ -1,0 +1,239 @@
+"""What every head of a kind does, in numbers that can be compared.
+
+Each number is a mean over queries. A query that a number does not apply to (the first piece has none before it)
+is left out of its mean; a number that applies to no query is NaN.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+
+from transformer.analysis.alignment import alignment_rows, consensus
+from transformer.analysis.heads.pattern import row_entropy
+from transformer.trace import KINDS, Kind, Trace
+from transformer.vocabulary import Piece
+
+SELF: tuple[Kind, ...] = ("encoder", "decoder")
+SOURCE: tuple[Kind, ...] = ("encoder", "cross")
+OFFSETS = {"previous": -1, "same": 0, "next": 1}
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One number that a head has.
+
+    Attributes:
+        name: its key in `HeadMetrics.values` and in an address: at most 30 of a to z, 0 to 9 and _, a letter first.
+        title: a few words for a table's head.
+        meaning: one sentence.
+        unit: "nats", "pieces" or "share".
+        low, high: its range, not below 0; `high` is None where it depends on the sentence.
+        kinds: of attention that have it.
+    """
+
+    name: str
+    title: str
+    meaning: str
+    unit: str
+    low: float
+    high: float | None
+    kinds: tuple[Kind, ...]
+
+
+def _share(name: str, title: str, meaning: str, kinds: tuple[Kind, ...]) -> Metric:
+    return Metric(name, title, meaning, "share", 0.0, 1.0, kinds)
+
+
+METRICS = (
+    Metric(
+        "entropy", "entropy", "How spread a query's attention is: 0 on a single piece, ln n evenly on n pieces.",
+        "nats", 0.0, None, KINDS,
+    ),
+    Metric(
+        "span", "span", "How many pieces a query looks at in effect: e to the power of its entropy.",
+        "pieces", 1.0, None, KINDS,
+    ),
+    _share(
+        "confidence", "confidence",
+        "The largest weight of a query, start and end symbols left out (Voita et al. 2019).", KINDS,
+    ),
+    _share(
+        "strongest_previous", "looks most at the previous piece",
+        "Queries that look most at the piece before them, out of those for which it is not the first piece.", SELF,
+    ),
+    _share(
+        "strongest_same", "looks most at the same piece",
+        "Queries that look most at their own place, out of those that are neither the first piece nor the end symbol.",
+        SELF,
+    ),
+    _share(
+        "strongest_next", "looks most at the next piece",
+        "Queries that look most at the piece after them, out of those for which it is not the end symbol.",
+        ("encoder",),
+    ),
+    _share(
+        "strongest_rarest", "looks most at the rarest piece",
+        "Queries that look most at the rarest piece, by its place in the vocabulary, which stands in for a count; a "
+        "sentence whose rarest piece is its first says nothing.", KINDS,
+    ),
+    _share("previous", "on the previous piece", "Attention on the piece before the query.", SELF),
+    _share("same", "on the same piece", "Attention on the query's own place.", SELF),
+    _share("next", "on the next piece", "Attention on the piece after the query.", ("encoder",)),
+    _share(
+        "first", "on the first piece", "Attention on the first piece, which in the decoder is the start symbol.", KINDS
+    ),
+    _share("end", "on the end symbol", "Attention on the end symbol.", SOURCE),
+    _share(
+        "punctuation", "on punctuation",
+        "Attention on punctuation other than the first piece; a sentence without any says nothing.", KINDS,
+    ),
+    Metric(
+        "distance", "distance", "How far away the pieces are that a query looks at: the mean of |i - j|, by weight.",
+        "pieces", 0.0, None, SELF,
+    ),
+    _share(
+        "alignment_predicted", "aligns the piece predicted",
+        "Target pieces at whose prediction the head looks most at the source piece that all heads together agree on; "
+        "links to the first source piece are not counted.", ("cross",),
+    ),
+    _share(
+        "alignment_read", "aligns the piece read",
+        "The same at the step that reads the target piece, one later (Chen et al. 2020: Shift-Att).", ("cross",),
+    ),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class HeadMetrics:
+    """The metrics of all heads of one kind.
+
+    Attributes:
+        kind: "encoder", "decoder" or "cross".
+        values: by name of the metric, in the order of `METRICS`: [L, H], float64, read-only; NaN for a metric that
+            applied to no query. Only the metrics that the kind has.
+        queries: by name of the metric, how many queries it is the mean of.
+    """
+
+    kind: Kind
+    values: Mapping[str, np.ndarray]
+    queries: Mapping[str, int]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", MappingProxyType(dict(self.values)))
+        object.__setattr__(self, "queries", MappingProxyType(dict(self.queries)))
+        for values in self.values.values():
+            values.setflags(write=False)
+
+
+def metrics_of(kind: Kind) -> tuple[Metric, ...]:
+    """The metrics that a kind of attention has."""
+    return tuple(metric for metric in METRICS if kind in metric.kinds)
+
+
+def head_metrics(trace: Trace, kind: Kind, scores: Sequence[float]) -> HeadMetrics:
+    """Measure every head of a kind on one sentence.
+
+    Args:
+        trace: of a run.
+        kind: of attention.
+        scores: of each piece that the kind looks at, by id; a lower one is rarer. See `Vocabulary.key_scores`.
+    """
+    measured = dict(_each_query(trace, kind, scores))
+    values, queries = {}, {}
+    for metric in metrics_of(kind):
+        each, counted = measured[metric.name]
+        queries[metric.name] = int(counted.sum())
+        values[metric.name] = each[..., counted].mean(axis=-1) if counted.any() else np.full(each.shape[:2], np.nan)
+    return HeadMetrics(kind, values, queries)
+
+
+def average(measured: Iterable[HeadMetrics]) -> HeadMetrics:
+    """Average over sentences, each with the weight of its queries: the mean over the queries of all of them.
+
+    Args:
+        measured: of one kind and one model, at least one.
+
+    Raises:
+        ValueError: there is none, or they are of several kinds.
+    """
+    measured = list(measured)
+    kinds = {metrics.kind for metrics in measured}
+    if len(kinds) != 1:
+        raise ValueError(f"an average takes metrics of one kind of attention, not of {len(kinds)}")
+    values, queries = {}, {}
+    for name, first in measured[0].values.items():
+        applied = [metrics for metrics in measured if metrics.queries[name]]
+        queries[name] = sum(metrics.queries[name] for metrics in applied)
+        total = sum((metrics.values[name] * metrics.queries[name] for metrics in applied), np.zeros(first.shape))
+        values[name] = total / queries[name] if applied else np.full(first.shape, np.nan)
+    return HeadMetrics(measured[0].kind, values, queries)
+
+
+def is_punctuation(piece: Piece, text: str) -> bool:
+    """Whether a piece covers punctuation only, in the text that its span refers to."""
+    covered = text[slice(*piece.span)] if piece.span is not None else ""
+    return bool(covered) and all(unicodedata.category(character).startswith("P") for character in covered)
+
+
+# A metric of each query [L, H, Q], and which queries it applies to, bool [Q].
+Measured = tuple[str, tuple[np.ndarray, np.ndarray]]
+
+
+def _each_query(trace: Trace, kind: Kind, scores: Sequence[float]) -> Iterator[Measured]:
+    weights, mask = trace.attention(kind).astype(np.float64), trace.mask(kind)
+    keys = trace.key_pieces(kind)
+    special = np.array([piece.special for piece in keys])
+    end = np.array([piece.role == "end" for piece in keys])
+    every = np.ones(len(mask), dtype=bool)
+
+    entropy = row_entropy(weights)
+    yield "entropy", (entropy, every)
+    yield "span", (np.exp(entropy), every)
+    yield "confidence", (np.where(special, 0.0, weights).max(axis=-1), mask[:, ~special].sum(axis=1) > 0)
+    yield "first", (weights[..., 0], every)
+    yield "end", (weights[..., end].sum(axis=-1), every)
+
+    # Heads attend to the first piece and the end symbol when they have nothing to do (attention sinks). That is no
+    # pattern, so a query with a sink where the pattern would be is left out.
+    sinks = special | (np.arange(len(keys)) == 0)
+    strongest = weights.argmax(axis=-1)
+    words = np.flatnonzero(~special)
+    rarity = np.array([scores[keys[position].id] for position in words])
+    rarest = np.zeros(len(keys), dtype=bool)
+    rarest[words[rarity == rarity.min(initial=np.inf)]] = True
+    rarest &= ~sinks
+    yield "strongest_rarest", (rarest[strongest], mask[:, rarest].sum(axis=1) > 0)
+    text = trace.target_text if kind == "decoder" else trace.source_text
+    marks = ~sinks & [is_punctuation(key, text) for key in keys]
+    yield "punctuation", (weights[..., marks].sum(axis=-1), every & marks.any())
+    if kind == "cross":
+        yield from _alignments(trace)
+    else:
+        yield from _positions(weights, mask, strongest, sinks)
+
+
+def _positions(
+    weights: np.ndarray, mask: np.ndarray, strongest: np.ndarray, sinks: np.ndarray
+) -> Iterator[Measured]:
+    """What self-attention does with places: previous, same and next one, and how far it looks."""
+    count = len(mask)
+    rows = np.arange(count)
+    for name, offset in OFFSETS.items():
+        columns = np.clip(rows + offset, 0, count - 1)
+        there = (columns == rows + offset) & mask[rows, columns]
+        yield name, (weights[..., rows, columns], there)
+        yield f"strongest_{name}", (strongest == columns, there & ~sinks[columns])
+    yield "distance", ((weights * np.abs(rows[:, None] - rows)).sum(axis=-1), np.ones(count, dtype=bool))
+
+
+def _alignments(trace: Trace) -> Iterator[Measured]:
+    agreed = consensus(trace)
+    for name, shift in (("predicted", False), ("read", True)):
+        # Special columns take part, so that a head which rests on the end symbol aligns nothing.
+        strongest = alignment_rows(trace, shift=shift).argmax(axis=-1)
+        yield f"alignment_{name}", (strongest == agreed, agreed != 0)

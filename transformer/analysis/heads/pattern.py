@@ -1,0 +1,96 @@
+"""What one head does with a sentence: its pattern, in a few numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import entr
+
+from transformer.tokenizer import Piece
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One entry of an attention map: the weight of column `column` in row `row`."""
+
+    row: int
+    column: int
+    weight: float
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """What one head does.
+
+    Attributes:
+        previous, same, following: mean share of a row's attention on the position before, on its own, and after it;
+            only for self-attention, else 0. Rows that have no such position are left out of the mean.
+        special: mean share on start and end symbols.
+        entropy: mean entropy of the rows, nats (Shannon 1948); `limit` is that of even attention.
+        strongest: the largest weight on a position that is not special, in self-attention between two
+            positions that are neither special nor the same; None without one.
+    """
+
+    previous: float
+    same: float
+    following: float
+    special: float
+    entropy: float
+    limit: float
+    strongest: Entry | None
+
+
+def row_entropy(weights: np.ndarray) -> np.ndarray:
+    """Entropy of each row, nats: [..., R, C] to [..., R]. A row with a single weight of 1 has 0."""
+    return entr(weights).sum(axis=-1)
+
+
+def offset_share(weights: np.ndarray, mask: np.ndarray, offset: int) -> float:
+    """Mean weight at column = row + offset, over the rows that may look there; 0 if none may."""
+    places = [
+        (row, row + offset)
+        for row in range(weights.shape[0])
+        if 0 <= row + offset < weights.shape[1] and mask[row, row + offset]
+    ]
+    return float(np.mean([weights[place] for place in places])) if places else 0.0
+
+
+def pattern(
+    weights: np.ndarray,
+    mask: np.ndarray,
+    rows: tuple[tuple[Piece, ...], ...],
+    columns: tuple[tuple[Piece, ...], ...],
+    *,
+    same_text: bool,
+) -> Pattern:
+    """The pattern of one head's map.
+
+    Args:
+        weights: [R, C], rows sum to 1.
+        mask: bool [R, C], True = may look.
+        rows, columns: pieces of each row and column.
+        same_text: rows and columns are the same text (self-attention), so "previous" and "same" mean something.
+    """
+    special_columns = np.array([group[0].special for group in columns])
+    special_rows = np.array([group[0].special for group in rows])
+    linkable = mask & ~special_columns[None, :]
+    if same_text:
+        # In cross-attention the start symbol's row is the step that writes the first word.
+        linkable &= ~special_rows[:, None] & ~np.eye(len(rows), len(columns), dtype=bool)
+    strongest = None
+    if linkable.any():
+        row, column = np.unravel_index(np.argmax(np.where(linkable, weights, -1.0)), weights.shape)
+        strongest = Entry(int(row), int(column), float(weights[row, column]))
+    previous, same, following = (
+        (offset_share(weights, mask, offset) if same_text else 0.0) for offset in (-1, 0, 1)
+    )
+    return Pattern(
+        previous=previous,
+        same=same,
+        following=following,
+        special=float(weights[:, special_columns].sum(axis=1).mean()) if special_columns.any() else 0.0,
+        entropy=float(row_entropy(weights).mean()),
+        limit=float(np.log(np.maximum(mask.sum(axis=1), 1)).mean()),
+        strongest=strongest,
+    )

@@ -1,0 +1,34 @@
+"""Which heads look at the same things."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from transformer.analysis.heads.pattern import row_entropy
+
+
+def jensen_shannon(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Jensen-Shannon divergence of distributions, nats: [..., K] and [..., K] to [...]; 0 if equal, at most ln 2."""
+    divergence = row_entropy((first + second) / 2) - (row_entropy(first) + row_entropy(second)) / 2
+    return np.maximum(divergence, 0.0)
+
+
+def head_distances(weights: np.ndarray) -> np.ndarray:
+    """How differently any two heads of a kind look, nats, 0 to ln 2.
+
+    Clark et al. 2019 ("What Does BERT Look At?", section 6) sum the divergences of the rows; this is their mean, so
+    that sentences of different lengths compare. It changes neither a layout nor a dendrogram but in scale.
+
+    Args:
+        weights: [L, H, Q, K], rows sum to 1.
+
+    Returns:
+        float64 [L * H, L * H], symmetric; head h of layer l is number l * H + h.
+    """
+    heads = weights.reshape(-1, *weights.shape[2:]).astype(np.float64)
+    distances = np.zeros((len(heads), len(heads)))
+    for head in range(len(heads) - 1):
+        # One head against all later ones: every pair at once would need gigabytes for a long sentence.
+        row = jensen_shannon(heads[head], heads[head + 1 :]).mean(axis=-1)
+        distances[head, head + 1 :] = distances[head + 1 :, head] = row
+    return distances

@@ -1,0 +1,93 @@
+"""What the heads of a model do over many sentences."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
+from types import MappingProxyType
+
+import numpy as np
+
+from transformer.analysis.aligner import Aligner, find_aligner
+from transformer.analysis.heads.metrics import HeadMetrics, average, head_metrics
+from transformer.trace import KINDS, Kind, Trace
+from transformer.vocabulary import Vocabulary
+
+# Digits after the point in a file.
+DIGITS = 6
+
+
+@dataclass(frozen=True, eq=False)
+class Statistics:
+    """Metrics of all heads of a model, averaged over sentences.
+
+    Attributes:
+        model: `Translator.version` of the model that was measured.
+        sentences: how many.
+        heads: the averages, by kind.
+    """
+
+    model: str
+    sentences: int
+    heads: Mapping[Kind, HeadMetrics]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "heads", MappingProxyType(dict(self.heads)))
+
+    @property
+    def aligner(self) -> Aligner | None:
+        """The heads of cross-attention that align words; None if none do."""
+        return find_aligner(self.heads["cross"])
+
+    def to_json(self) -> str:
+        """One JSON object, with six digits after the point; what is NaN is null."""
+        kinds = {
+            kind: {
+                "queries": dict(metrics.queries),
+                "values": {name: _as_lists(values) for name, values in metrics.values.items()},
+            }
+            for kind, metrics in self.heads.items()
+        }
+        aligner = self.aligner
+        if aligner:
+            aligner = asdict(replace(aligner, agreement=round(aligner.agreement, DIGITS)))
+        document = {"model": self.model, "sentences": self.sentences, "aligner": aligner, "kinds": kinds}
+        return json.dumps(document, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Statistics:
+        """Read what `to_json` wrote; the aligner follows from the averages."""
+        document = json.loads(text)
+        heads = {
+            kind: HeadMetrics(
+                kind,
+                {name: np.array(values, dtype=np.float64) for name, values in metrics["values"].items()},
+                metrics["queries"],
+            )
+            for kind, metrics in document["kinds"].items()
+        }
+        return cls(document["model"], document["sentences"], heads)
+
+
+def statistics_of(traces: Iterable[Trace], vocabulary: Vocabulary, model: str) -> Statistics:
+    """Measure every head on every sentence, and average.
+
+    Args:
+        traces: of one model, at least one; only one is in memory at a time.
+        vocabulary: of the model.
+        model: `Translator.version` of the model.
+
+    Raises:
+        ValueError: there is no trace.
+    """
+    measured: dict[Kind, list[HeadMetrics]] = {kind: [] for kind in KINDS}
+    for trace in traces:
+        for kind in KINDS:
+            measured[kind].append(head_metrics(trace, kind, vocabulary.key_scores(kind)))
+    heads: dict[Kind, HeadMetrics] = {kind: average(metrics) for kind, metrics in measured.items()}
+    return Statistics(model, len(measured["encoder"]), heads)
+
+
+def _as_lists(values: np.ndarray) -> list[list[float | None]]:
+    return [[None if np.isnan(value) else round(float(value), DIGITS) for value in row] for row in values]

@@ -1,0 +1,237 @@
+"""What a head may do, told in one sentence, and which cells of a map belong to it by the text alone.
+
+Heads look at the first piece and at the end symbol when they have nothing to do, so links to a neighbour there are not
+counted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from transformer.analysis.alignment import alignment_rows, consensus
+from transformer.analysis.words import word_groups
+from transformer.languages import LANGUAGES, Languages
+from transformer.trace import Kind, Trace
+from transformer.vocabulary import Piece
+
+ENGLISH, GERMAN = (each.name for each in LANGUAGES)
+# A row, and the columns that it should look at: the pieces of a word.
+Link = tuple[int, tuple[int, ...]]
+
+
+def _words(listed: str) -> frozenset[str]:
+    return frozenset(listed.split())
+
+
+NEGATION = re.compile(r"\b(not|no|never|nobody|nothing|none|neither|cannot|without)$|n['’]t$", re.IGNORECASE)
+GERMAN_NEGATION = re.compile(r"^(nicht|nichts|nie|niemals|niemand\w*|kein\w*|weder|ohne)$", re.IGNORECASE)
+# Words that begin a clause within a sentence, where German has a comma and English often has none.
+SUBORDINATORS = _words("""
+    that who whom whose which what where when while why how because if whether although than as
+""")
+# Of a verb in two parts, the part that German leaves at the second place.
+AUXILIARIES = _words("""
+    habe hast hat haben habt hatte hatten bin bist ist sind seid war waren wird werde werden würde würden wurde wurden
+    kann kannst können konnte konnten könnte könnten muss müssen musste mussten soll sollte sollten will wollen wollte
+    wollten darf dürfen möchte möchten
+""")
+# And the other part. German writes nouns with a capital letter; an adjective after "ist" looks like neither.
+GERMAN_VERB = re.compile("[a-zäöüß]*ge[a-zäöüß]+t|(be|ver|er|ent|zer)[a-zäöüß]+t|[a-zäöüß]+(iert|en|ern|eln)")
+
+
+@dataclass(frozen=True)
+class Task:
+    """Something that a head may do.
+
+    Attributes:
+        name: of the task, in addresses and files.
+        title: a few plain words; {source} and {target} stand for the languages.
+        meaning: one plain sentence: what to see in the examples; otherwise as `title`.
+        kind: of attention.
+        links: the cells that belong to it in a run; none where the sentence has nothing of the sort.
+        source, target: the languages that its words are in; empty where it is a task in any language.
+    """
+
+    name: str
+    title: str
+    meaning: str
+    kind: Kind
+    links: Callable[[Trace], Iterable[Link]]
+    source: str = ""
+    target: str = ""
+
+    def fits(self, languages: Languages) -> bool:
+        """Whether a model of these languages can have a head for it."""
+        return self.source in ("", languages.source.name) and self.target in ("", languages.target.name)
+
+    def told(self, languages: Languages) -> tuple[str, str]:
+        """Title and meaning, with the names of the languages."""
+        names = {"source": languages.source.name, "target": languages.target.name}
+        return self.title.format(**names), self.meaning.format(**names)
+
+
+def covered_text(pieces: Sequence[Piece], text: str) -> str:
+    """The characters that pieces cover; none for special ones."""
+    spans = [piece.span for piece in pieces if piece.span is not None]
+    return text[spans[0][0] : spans[-1][1]].strip() if spans else ""
+
+
+def _neighbour(offset: int, pieces: Sequence[Piece]) -> Iterator[Link]:
+    for row, piece in enumerate(pieces):
+        column = row + offset
+        if not piece.special and 0 < column < len(pieces) and not pieces[column].special:
+            yield row, (column,)
+
+
+def _source_words(trace: Trace) -> list[tuple[tuple[int, ...], str]]:
+    """Positions and letters of the source's words."""
+    return [
+        (group, _letters(trace.source_pieces, group, trace.source_text))
+        for group in word_groups(trace.source_pieces) if not trace.source_pieces[group[0]].special
+    ]
+
+
+def _target_words(trace: Trace) -> list[tuple[tuple[int, ...], str]]:
+    """Positions in `target_pieces` and letters of the target's words; row n - 1 predicts position n."""
+    return [
+        (group, _letters(trace.target_pieces, group, trace.target_text))
+        for group in word_groups(trace.target_pieces) if not trace.target_pieces[group[0]].special
+    ]
+
+
+def _letters(pieces: Sequence[Piece], group: Sequence[int], text: str) -> str:
+    return covered_text([pieces[position] for position in group], text).strip(".,;:!?\"“”„…()")
+
+
+def _resting(trace: Trace) -> Iterator[Link]:
+    """The source's end symbol, at the steps that write something else."""
+    end = tuple(at for at, piece in enumerate(trace.source_pieces) if piece.role == "end")
+    yield from ((row, end) for row, piece in enumerate(trace.predicted_pieces) if piece.role != "end" and end)
+
+
+def _negations(trace: Trace) -> list[tuple[int, ...]]:
+    return [group for group, word in _source_words(trace) if NEGATION.search(word)]
+
+
+def _negated(trace: Trace) -> Iterator[Link]:
+    """The words beside an English negation, which are those that it is about."""
+    for group in _negations(trace):
+        for row in (group[0] - 1, group[-1] + 1):
+            if 0 <= row < len(trace.source_pieces) and not trace.source_pieces[row].special:
+                yield row, group
+
+
+def _negation_translated(trace: Trace) -> Iterator[Link]:
+    negations = _negations(trace)
+    written = [group for group, word in _target_words(trace) if GERMAN_NEGATION.match(word)]
+    # With several, nobody says which belongs to which.
+    if len(negations) == len(written) == 1:
+        yield written[0][0] - 1, negations[0]
+
+
+def _clause_comma(trace: Trace) -> Iterator[Link]:
+    """A German comma where English has none, and the only word that begins a clause there."""
+    opening = [group for group, word in _source_words(trace)[1:] if word.lower() in SUBORDINATORS]
+    commas = [row for row, piece in enumerate(trace.predicted_pieces) if piece.text.strip("▁") == ","]
+    if "," not in trace.source_text and len(opening) == len(commas) == 1:
+        yield commas[0], opening[0]
+
+
+def _last_verb(trace: Trace) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    """Positions of the auxiliary of a German main clause, and of the last word, which is its verb; None if there is no
+    such clause: a sentence without a comma whose verb has two parts."""
+    words = [(group, word) for group, word in _target_words(trace) if word]
+    auxiliaries = [group for group, word in words[:-1] if word.lower() in AUXILIARIES]
+    if "," in trace.target_text or len(auxiliaries) != 1 or not GERMAN_VERB.fullmatch(words[-1][1]):
+        return None
+    return auxiliaries[0], words[-1][0]
+
+
+def _verb_at_the_end(trace: Trace) -> Iterator[Link]:
+    """The step that writes the last German verb, and its English word, where that is not the last one."""
+    verb = _last_verb(trace)
+    if verb is None:
+        return
+    predicts = verb[1][0] - 1
+    source = int(consensus(trace)[predicts])
+    words = [group for group, word in _source_words(trace) if word]
+    group = next((group for group in words if source in group), None)
+    if group is not None and group in words[:-2]:
+        yield predicts, group
+
+
+def _verb_and_auxiliary(trace: Trace) -> Iterator[Link]:
+    """The step that writes the last German verb, and the auxiliary that was read before."""
+    verb = _last_verb(trace)
+    if verb is not None and verb[1][0] - 1 > verb[0][-1] + 1:
+        yield verb[1][0] - 1, verb[0]
+
+
+def _aligned(trace: Trace, *, read: bool) -> Iterator[Link]:
+    agreed = consensus(trace) if alignment_rows(trace, shift=False).shape[2] else np.array([], dtype=int)
+    yield from ((target + read, (int(source),)) for target, source in enumerate(agreed) if source)
+
+
+def _finished(trace: Trace) -> Iterator[Link]:
+    """The step that writes the end symbol, and the source's."""
+    end = tuple(at for at, piece in enumerate(trace.source_pieces) if piece.role == "end")
+    yield from ((row, end) for row, piece in enumerate(trace.predicted_pieces) if piece.role == "end" and end)
+
+
+TASKS = (
+    Task(
+        "previous", "The word before", "Every word looks at its left neighbour, whatever it is: this is how a model "
+        "without an order of its own learns what stands beside what.", "encoder",
+        lambda trace: _neighbour(-1, trace.source_pieces),
+    ),
+    Task(
+        "next", "The word after", "The mirror image: every word looks at its right neighbour.", "encoder",
+        lambda trace: _neighbour(1, trace.source_pieces),
+    ),
+    Task(
+        "negation", "What a “not” is about", "The words beside “not”, “never” or “nobody” look at it: they learn that "
+        "they are denied.", "encoder", _negated, source=ENGLISH,
+    ),
+    Task(
+        "previous_german", "The {target} word before", "Before it writes a word, the model looks back at the last ones "
+        "that it wrote.", "decoder", lambda trace: _neighbour(-1, trace.target_pieces),
+    ),
+    Task(
+        "auxiliary", "The other half of a verb", "German splits its verbs: “Ich habe … gesehen.” Before it writes the "
+        "half at the end, the model looks back at the first one.", "decoder", _verb_and_auxiliary, target=GERMAN,
+    ),
+    Task(
+        "alignment", "The word to be translated now", "Before it writes a word, the model looks at the {source} one "
+        "that it translates.", "cross", lambda trace: _aligned(trace, read=False),
+    ),
+    Task(
+        "alignment_read", "The word that was just translated", "One step late: having read a word of its own, the "
+        "model looks at the {source} one that it came from.", "cross", lambda trace: _aligned(trace, read=True),
+    ),
+    Task(
+        "negation_german", "“nicht” and “not”", "Before it writes “nicht”, “kein” or “nie”, the model looks at the "
+        "English “not”, “no” or “never”.", "cross", _negation_translated, source=ENGLISH, target=GERMAN,
+    ),
+    Task(
+        "comma", "The comma that opens a clause", "German has a comma where English has none. Before it writes one, "
+        "the model looks at the word that begins the clause: “that”, “because”, “who”.", "cross", _clause_comma,
+        source=ENGLISH, target=GERMAN,
+    ),
+    Task(
+        "verb", "The verb at the end", "German puts the verb last. Before it writes it, the model goes back to the "
+        "middle of the {source} sentence, where it stands.", "cross", _verb_at_the_end, target=GERMAN,
+    ),
+    Task(
+        "finished", "When to stop", "Before it writes the end symbol, the model looks at the end of the {source} "
+        "sentence: all of it is translated.", "cross", _finished,
+    ),
+    Task(
+        "resting", "A place to rest", "A row must add up to 1, so a head that has nothing to look for has to put its "
+        "attention somewhere: on the end symbol, which says nothing.", "cross", _resting,
+    ),
+)
+TASK: Mapping[str, Task] = {task.name: task for task in TASKS}

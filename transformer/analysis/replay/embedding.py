@@ -1,0 +1,57 @@
+"""How a text enters a stack: token embeddings, scaled, plus positions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from transformer.sinusoids import sinusoids
+from transformer.trace import Stack, Trace
+from transformer.weights import Weights
+
+SIDES: Mapping[Stack, str] = {"encoder": "source", "decoder": "target"}
+
+
+@dataclass(frozen=True, eq=False)
+class EmbeddedText:
+    """N pieces as they enter a stack; float64.
+
+    Attributes:
+        pieces: ids [N].
+        tokens: rows of the embedding matrix, [N, D].
+        scale: sqrt(D), or 1 in a model that does not scale.
+        scaled: tokens times scale, [N, D].
+        positions: what is added, [N, D]; None if the model has no positions or the run left them out.
+        total: the residual stream before the first layer, from the trace, [N, D].
+    """
+
+    pieces: np.ndarray
+    tokens: np.ndarray
+    scale: float
+    scaled: np.ndarray
+    positions: np.ndarray | None
+    total: np.ndarray
+
+
+def embedded_text(trace: Trace, weights: Weights, stack: Stack) -> EmbeddedText:
+    """Of one stack, "encoder" or "decoder"; the trace has details."""
+    config, side = weights.config, SIDES[stack]
+    pieces = np.array([piece.id for piece in (trace.source_pieces if stack == "encoder" else trace.target_pieces)])
+    tokens = weights.arrays[f"{side}_embedding.weight"][pieces].astype(np.float64)
+    scale = math.sqrt(config.d_model) if config.scale_embedding else 1.0
+    positions = None
+    if config.positions == "learned":
+        positions = weights.arrays[f"{side}_positions.table"][: len(pieces)].astype(np.float64)
+    elif config.positions != "none":
+        positions = sinusoids(len(pieces), config.d_model, halves=config.positions == "sinusoidal_halves")
+    return EmbeddedText(
+        pieces=pieces,
+        tokens=tokens,
+        scale=scale,
+        scaled=scale * tokens,
+        positions=positions if trace.interventions.positions else None,
+        total=trace.residual_stream(stack)[0].astype(np.float64),
+    )

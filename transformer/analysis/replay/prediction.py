@@ -1,0 +1,37 @@
+"""From the decoder's output to the next word ("Attention Is All You Need", section 3.4)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from transformer.analysis.replay.residual import stack_output
+from transformer.analysis.replay.softmax import softmax
+from transformer.trace import Trace
+from transformer.weights import Weights
+
+
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """The model's prediction after each of T target pieces; float64.
+
+    Attributes:
+        logits: of the generator, [T, V].
+        probabilities: their softmax, [T, V].
+        likeliest: ids of the likeliest next pieces, [T].
+    """
+
+    logits: np.ndarray
+    probabilities: np.ndarray
+    likeliest: np.ndarray
+
+
+def prediction(trace: Trace, weights: Weights) -> Prediction:
+    """Apply the generator to the decoder's output; the trace has details."""
+    hidden = stack_output(trace, weights, "decoder").astype(np.float32)
+    # In float32 as in the model: a float64 copy of the largest matrix would gain nothing.
+    logits = (hidden @ weights.arrays["generator.weight"].T).astype(np.float64)
+    if weights.config.output_bias:
+        logits += weights.arrays["generator.bias"]
+    return Prediction(logits, softmax(logits), trace.candidate_ids[:, 0])

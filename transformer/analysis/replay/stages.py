@@ -1,0 +1,227 @@
+"""One sentence through the model, stage by stage, in the order of a textbook.
+
+Every stage has its usual name, its formula, its shape in letters, and the array itself. Letters: B
+batch (1), S source pieces, T target pieces, H heads, D model width, K head width, F feed-forward width, V vocabulary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from transformer.analysis.replay.embedding import embedded_text
+from transformer.analysis.replay.feed_forward import FeedForwardPass
+from transformer.analysis.replay.prediction import prediction
+from transformer.analysis.replay.residual import SubLayer, stack_output, sublayer
+from transformer.config import Activation
+from transformer.trace import PARTS, Detail, Kind, Stack, Trace
+from transformer.weights import Weights
+
+ATTENTION: dict[Kind, str] = {
+    "encoder": "multi-head self-attention",
+    "decoder": "masked multi-head self-attention",
+    "cross": "multi-head cross-attention",
+}
+ACTIVATIONS: dict[Activation, str] = {
+    "relu": r"\mathrm{ReLU}", "gelu": r"\mathrm{GELU}", "silu": r"\mathrm{SiLU}",
+}
+NORM = r"\gamma \odot \frac{x - \mu}{\sqrt{\sigma^2 + \epsilon}} + \beta"
+HEADS = r"[A_1 V_1; \dots; A_H V_H]"
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """One stage of a run.
+
+    Attributes:
+        key: its name in a URL; unique in a list of stages.
+        stack: that it belongs to; the generator belongs to the decoder.
+        layer: of that stack, from 0; None before the first layer and after the last.
+        name: of this part in the literature.
+        formula: LaTeX, without dollar signs.
+        letters: of the shape, such as "B, T, D".
+        array: the numbers, in that shape.
+    """
+
+    key: str
+    stack: Stack
+    layer: int | None
+    name: str
+    formula: str
+    letters: str
+    array: np.ndarray
+
+
+def stages(
+    trace: Trace, weights: Weights, *, encoder_layer: int = 0, decoder_layer: int = 0, head: int = 0
+) -> tuple[Stage, ...]:
+    """All stages from the pieces to the predicted words.
+
+    Args:
+        trace: with details.
+        weights: of the model that made it.
+        encoder_layer, decoder_layer: the layers to show stage by stage, from 0.
+        head: whose queries, keys, values, scores and weights to take.
+    """
+    return (
+        *_text(trace, weights, "encoder"),
+        *_layer(trace, weights, "encoder", encoder_layer, head),
+        *_output(trace, weights, "encoder"),
+        *_text(trace, weights, "decoder"),
+        *_layer(trace, weights, "decoder", decoder_layer, head),
+        *_output(trace, weights, "decoder"),
+        *_words(trace, weights),
+    )
+
+
+def _text(trace: Trace, weights: Weights, stack: Stack) -> Iterator[Stage]:
+    """From pieces to the stream before the first layer."""
+    text, rows = embedded_text(trace, weights, stack), _rows(stack)
+    scaled = r"\sqrt{D}\, E_w" if weights.config.scale_embedding else "E_w"
+
+    def stage(key: str, name: str, formula: str, letters: str, array: np.ndarray) -> Stage:
+        return Stage(f"{stack}.{key}", stack, None, name, formula, letters, array)
+
+    yield stage("pieces", "pieces", rf"w_1, \dots, w_{rows}", f"B, {rows}", text.pieces[None])
+    yield stage("tokens", "token embedding", "E_w", f"B, {rows}, D", text.tokens[None])
+    if weights.config.scale_embedding:
+        yield stage("scaled", "token embedding, scaled", scaled, f"B, {rows}, D", text.scaled[None])
+    if text.positions is not None:
+        yield stage("positions", "positional encoding", _position_formula(weights), f"{rows}, D", text.positions)
+        yield stage(
+            "input", "token embedding + positional encoding", rf"x = {scaled} + PE", f"B, {rows}, D",
+            text.total[None],
+        )
+
+
+def _layer(trace: Trace, weights: Weights, stack: Stack, layer: int, head: int) -> Iterator[Stage]:
+    """All sub-layers of one layer."""
+    pre, rows = weights.config.norm == "pre", _rows(stack)
+    for number, part in enumerate(PARTS[stack]):
+        replayed = sublayer(trace, weights, stack, layer, part)
+        if number == 0:
+            yield _stage(replayed, "stream", "residual stream", "x", f"{rows}, D", replayed.before)
+        if pre:
+            yield _stage(
+                replayed, "norm", "layer normalisation", rf"\hat{{x}} = {NORM}", f"{rows}, D", replayed.norm.after
+            )
+        if replayed.network is not None:
+            yield from _feed_forward(replayed, replayed.network, weights)
+        else:
+            yield from _attention(trace, weights, replayed, head)
+        name = "FFN" if part == "feed_forward" else "MultiHead"
+        added = rf"x + \mathrm{{{name}}}({_read(weights)})"
+        # The trace's own stream, where the sum is the stream.
+        yield _stage(
+            replayed, "residual", "residual connection", added, f"{rows}, D", replayed.after if pre else replayed.summed
+        )
+        if not pre:
+            formula = rf"\mathrm{{LayerNorm}}({added}), \quad \mathrm{{LayerNorm}}(x) = {NORM}"
+            yield _stage(replayed, "norm", "layer normalisation", formula, f"{rows}, D", replayed.after)
+
+
+def _attention(trace: Trace, weights: Weights, part: SubLayer, head: int) -> Iterator[Stage]:
+    """One head from its queries to its output, then all heads."""
+    kind: Kind = "cross" if part.part == "cross_attention" else part.stack
+    rows, columns = _rows(part.stack), "T" if kind == "decoder" else "S"
+    name = ATTENTION[kind]
+    if kind == "decoder" and not trace.interventions.decoder_mask:
+        name += " without its mask"
+    read = _read(weights)
+    looked_at = "m" if kind == "cross" else read
+    scaled = r"\frac{Q_h K_h^\top}{\sqrt{K}}"
+
+    def detail(name: Detail) -> np.ndarray:
+        return trace.detail(kind, name)[part.layer]
+
+    def stage(key: str, name: str, formula: str, letters: str, array: np.ndarray) -> Stage:
+        return _stage(part, key, name, formula, letters, array)
+
+    queries, keys, scores = detail("queries")[head], detail("keys")[head], detail("scores")[head]
+    yield stage("queries", "queries of a head", rf"Q_h = {read} W^Q_h + b^Q_h", f"{rows}, K", queries)
+    yield stage("keys", "keys of a head", rf"K_h = {looked_at} W^K_h + b^K_h", f"{columns}, K", keys)
+    yield stage(
+        "values", "values of a head", rf"V_h = {looked_at} W^V_h + b^V_h", f"{columns}, K", detail("values")[head]
+    )
+    yield stage(
+        "raw_scores", "dot products", r"Q_h K_h^\top", f"{rows}, {columns}",
+        queries.astype(np.float64) @ keys.astype(np.float64).T,
+    )
+    yield stage("scores", "scaled scores", scaled, f"{rows}, {columns}", scores)
+    yield stage(
+        "masked_scores", "masked scores", rf"{scaled} + M, \quad M_{{ij}} \in \{{0, -\infty\}}",
+        f"{rows}, {columns}", np.where(trace.mask(kind), scores, -np.inf),
+    )
+    yield stage(
+        "weights", "attention weights", rf"A_h = \mathrm{{softmax}}\left({scaled} + M\right)",
+        f"{rows}, {columns}", trace.attention(kind)[part.layer, head],
+    )
+    yield stage("head", "scaled dot-product attention", "A_h V_h", f"{rows}, K", detail("outputs")[head])
+    # [H, rows, K] to [rows, H * K]: what the model multiplies with W^O.
+    joined = detail("outputs").swapaxes(0, 1).reshape(len(queries), -1)
+    yield stage("heads", "all heads joined", HEADS, f"{rows}, D", joined)
+    yield stage(
+        "written", f"{name}, output projection", rf"{HEADS}\, W^O + b^O", f"{rows}, D", part.written
+    )
+
+
+def _feed_forward(part: SubLayer, network: FeedForwardPass, weights: Weights) -> Iterator[Stage]:
+    rows = _rows(part.stack)
+    hidden = rf"{ACTIVATIONS[weights.config.activation]}({_read(weights)} W_1 + b_1)"
+    yield _stage(
+        part, "hidden", "feed-forward network, hidden layer", hidden, f"{rows}, F", network.hidden
+    )
+    yield _stage(
+        part, "written", "position-wise feed-forward network", rf"{hidden}\, W_2 + b_2", f"{rows}, D",
+        part.written,
+    )
+
+
+def _output(trace: Trace, weights: Weights, stack: Stack) -> Iterator[Stage]:
+    """The output of the stack."""
+    symbol = "m" if stack == "encoder" else "y"
+    formula = rf"{symbol} = {NORM}" if weights.config.norm == "pre" else rf"{symbol} = x"
+    yield Stage(
+        f"{stack}.output", stack, None, f"{stack} output", formula, f"B, {_rows(stack)}, D",
+        stack_output(trace, weights, stack)[None],
+    )
+
+
+def _words(trace: Trace, weights: Weights) -> Iterator[Stage]:
+    """From the decoder's output to the words."""
+    predicted = prediction(trace, weights)
+    bias = r" + b" if weights.config.output_bias else ""
+    for key, name, formula, letters, array in (
+        ("logits", "generator (linear)", rf"z = y W^\top{bias}", "B, T, V", predicted.logits),
+        ("probabilities", "generator (softmax)", r"p = \mathrm{softmax}(z)", "B, T, V", predicted.probabilities),
+        ("words", "likeliest next piece", r"\hat{w}_{t+1} = \arg\max_v\, p_{t,v}", "B, T", predicted.likeliest),
+    ):
+        yield Stage(f"generator.{key}", "decoder", None, name, formula, letters, array[None])
+
+
+def _stage(part: SubLayer, key: str, name: str, formula: str, letters: str, array: np.ndarray) -> Stage:
+    """A stage of a sub-layer; `letters` and `array` without the batch."""
+    return Stage(
+        f"{part.stack}.{part.part}.{key}", part.stack, part.layer, name, formula, f"B, {letters}", array[None]
+    )
+
+
+def _rows(stack: Stack) -> str:
+    return "S" if stack == "encoder" else "T"
+
+
+def _read(weights: Weights) -> str:
+    """What a sub-layer reads: the normalised stream in pre-norm, the stream itself in post-norm."""
+    return r"\hat{x}" if weights.config.norm == "pre" else "x"
+
+
+def _position_formula(weights: Weights) -> str:
+    if weights.config.positions == "learned":
+        return r"PE_{p}"
+    sine, cosine = (
+        ("i", "D/2+i") if weights.config.positions == "sinusoidal_halves" else ("2i", "2i+1")
+    )
+    angle = r"\left(p \cdot 10000^{-2i/D}\right)"
+    return rf"PE_{{p,{sine}}} = \sin{angle}, \quad PE_{{p,{cosine}}} = \cos{angle}"

@@ -1,0 +1,42 @@
+"""ALTI+: layers measured by how close each summand is to their sum, then rolled out.
+
+Ferrando et al. 2022, "Measuring the Mixing of Contextual Information in the Transformer", section 3 (ALTI), and
+"Towards Opening the Black Box of Neural Machine Translation: Source and Target Interpretations of the Transformer",
+section 3 (ALTI+).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from transformer.attribution.attribution import Attribution, Target, shares
+from transformer.attribution.mixing import Mixing
+from transformer.attribution.rollout import roll_out
+from transformer.attribution.transformed import Transformed, mixing_of
+from transformer.trace import Trace
+from transformer.weights import Weights
+
+
+def alti(trace: Trace, weights: Weights, targets: Sequence[Target]) -> Attribution:
+    """Rollout of `mixing_by_proximity`; the trace has details."""
+    source, prefix = roll_out(mixing_by_proximity(trace, weights))
+    return shares("alti", trace, targets, source, prefix)
+
+
+def mixing_by_proximity(trace: Trace, weights: Weights) -> Mixing:
+    """Every attention layer by `proximity_shares`; the trace has details."""
+    return mixing_of(trace, weights, proximity_shares)
+
+
+def proximity_shares(transformed: Transformed) -> np.ndarray:
+    """The share of each vector in its row's sum y, [R, C]: c = max(0, |y| - |y - T|) in the 1-norm, over the row's c.
+
+    A row of which no vector is nearer to the sum than 0 is has no shares: all NaN.
+    """
+    output = transformed.output
+    distances = np.stack([abs(output - vectors).sum(axis=-1) for vectors in transformed.vectors.swapaxes(0, 1)], axis=1)
+    nearer = np.maximum(abs(output).sum(axis=-1, keepdims=True) - distances, 0)
+    total = nearer.sum(axis=1, keepdims=True)
+    return np.divide(nearer, total, out=np.full_like(nearer, np.nan), where=total > 0)

@@ -1,0 +1,180 @@
+"""The result of every attribution method: scores over the source and over what was already written.
+
+Letters: R targets, S source pieces, T target pieces. The score of a word is that of all its pieces together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import numpy as np
+
+from transformer.analysis.words import Group, word_groups
+from transformer.trace import Trace
+
+Method = Literal[
+    "weights", "norms", "rollout", "alti", "frozen_gradient", "integrated_gradients", "erasure"
+]
+
+
+@dataclass(frozen=True)
+class MethodProperties:
+    """What the scores of a method are.
+
+    Attributes:
+        unit: of a score.
+        signed: whether a score can speak against the word.
+        contrastive: whether it can say why this piece was predicted and not another.
+        adds_up: "separately": to 1 over the source and to 1 over the prefix; "together": to one number over both;
+            "no": nothing is promised.
+    """
+
+    unit: str
+    signed: bool
+    contrastive: bool
+    adds_up: Literal["separately", "together", "no"]
+
+
+METHODS: Mapping[Method, MethodProperties] = {
+    "weights": MethodProperties("share of attention", False, False, "separately"),
+    "norms": MethodProperties("share of vector lengths", False, False, "separately"),
+    "rollout": MethodProperties("share", False, False, "together"),
+    "alti": MethodProperties("share", False, False, "together"),
+    "frozen_gradient": MethodProperties("logit", True, True, "together"),
+    "integrated_gradients": MethodProperties("nats", True, True, "together"),
+    "erasure": MethodProperties("nats", True, True, "no"),
+}
+
+
+@dataclass(frozen=True)
+class Target:
+    """What is to be explained: the pieces predicted at some positions, together.
+
+    Attributes:
+        positions: rows of the decoder; row t reads `trace.target_pieces[t]` and predicts `trace.predicted_pieces[t]`.
+            One for a piece, several for a word, all for the sentence.
+        against: ids of other candidates, one for each position: why were the pieces predicted and not these? None
+            explains the pieces themselves.
+    """
+
+    positions: tuple[int, ...]
+    against: tuple[int, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if not self.positions:
+            raise ValueError("a target has at least one position")
+        if self.against is not None and len(self.against) != len(self.positions):
+            raise ValueError(
+                f"against needs one candidate for each of the {len(self.positions)} positions, not {len(self.against)}"
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class Attribution:
+    """Scores of one method; float64.
+
+    Attributes:
+        method: its name.
+        targets: what is explained, R of them.
+        source: scores of the source, [R, S], or [R, words].
+        prefix: scores of what the decoder had read, the start symbol first, [R, T], or [R, words]; 0 for what it had
+            not read. NaN where a method has no answer.
+        source_groups, prefix_groups: the positions that each column stands for.
+        remainders: parts of the total that belong to no piece, such as the biases, by name, [R].
+        total: what the scores and the remainders add up to, computed on its own, [R]; NaN if nothing is promised.
+    """
+
+    method: Method
+    targets: tuple[Target, ...]
+    source: np.ndarray
+    prefix: np.ndarray
+    source_groups: tuple[Group, ...]
+    prefix_groups: tuple[Group, ...]
+    total: np.ndarray
+    remainders: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for array in (self.source, self.prefix, self.total, *self.remainders.values()):
+            array.setflags(write=False)
+
+    @property
+    def properties(self) -> MethodProperties:
+        return METHODS[self.method]
+
+    def error(self) -> np.ndarray:
+        """How far the sum is from what it should be, at most, [R]; NaN if nothing is promised."""
+        source, prefix = self.source.sum(axis=1), self.prefix.sum(axis=1)
+        if self.properties.adds_up == "separately":
+            return np.maximum(abs(source - self.total), abs(prefix - self.total))
+        return abs(source + prefix + sum(self.remainders.values()) - self.total)
+
+    def source_share(self) -> np.ndarray:
+        """The share of the source in all scores, source against prefix, [R]; of their sizes if they have signs.
+
+        NaN for methods that score the two sides apart.
+        """
+        if self.properties.adds_up == "separately":
+            return np.full(len(self.targets), np.nan)
+        source, prefix = np.nansum(abs(self.source), axis=1), np.nansum(abs(self.prefix), axis=1)
+        both = source + prefix
+        return np.divide(source, both, out=np.full_like(both, np.nan), where=both > 0)
+
+    def merged(self, source_groups: Sequence[Group], prefix_groups: Sequence[Group]) -> Attribution:
+        """The scores of groups of pieces: the sums of theirs. Erasure erases groups together instead."""
+        return replace(
+            self,
+            source=_summed(self.source, source_groups),
+            prefix=_summed(self.prefix, prefix_groups),
+            source_groups=tuple(source_groups),
+            prefix_groups=tuple(prefix_groups),
+        )
+
+
+def every_position(trace: Trace) -> tuple[Target, ...]:
+    """One target for each predicted piece."""
+    return tuple(Target((position,)) for position in range(len(trace.predicted_pieces)))
+
+
+def whole_sentence(trace: Trace) -> Target:
+    """All predicted pieces together."""
+    return Target(tuple(range(len(trace.predicted_pieces))))
+
+
+def piece_groups(trace: Trace, *, words: bool = False) -> tuple[tuple[Group, ...], tuple[Group, ...]]:
+    """The positions of each column over the source and over the prefix: a piece each, or a word each."""
+    if words:
+        return word_groups(trace.source_pieces), word_groups(trace.target_pieces)
+    return (
+        tuple((position,) for position in range(len(trace.source_pieces))),
+        tuple((position,) for position in range(len(trace.target_pieces))),
+    )
+
+
+def shares(
+    method: Method, trace: Trace, targets: Sequence[Target], source: np.ndarray, prefix: np.ndarray
+) -> Attribution:
+    """An attribution by shares of each row [T, S] and [T, T]: those of a target are the mean over its positions.
+
+    Raises:
+        ValueError: a target asks for a contrast, which needs a method that knows which piece was predicted.
+    """
+    if any(target.against for target in targets):
+        contrastive = ", ".join(name for name, properties in METHODS.items() if properties.contrastive)
+        raise ValueError(f"{method} is the same for every candidate: for a contrast choose one of {contrastive}")
+    rows = [list(target.positions) for target in targets]
+    source_groups, prefix_groups = piece_groups(trace)
+    return Attribution(
+        method=method,
+        targets=tuple(targets),
+        source=np.stack([source[row].mean(axis=0) for row in rows]),
+        prefix=np.stack([prefix[row].mean(axis=0) for row in rows]),
+        source_groups=source_groups,
+        prefix_groups=prefix_groups,
+        total=np.ones(len(rows)),
+    )
+
+
+def _summed(scores: np.ndarray, groups: Sequence[Group]) -> np.ndarray:
+    return np.stack([scores[:, list(group)].sum(axis=1) for group in groups], axis=1)

@@ -1,0 +1,116 @@
+"""Direct logit attribution: which part of the decoder wrote the word.
+
+The stream that the generator reads is a sum of what the embedding, every head and every feed-forward network wrote to
+it. With the scale of the last layer normalisation at its observed value, so is each logit (Elhage et al. 2021, "A
+Mathematical Framework for Transformer Circuits"; pre-norm models only). The encoder writes nothing to this stream: its
+part is in the heads of cross-attention.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from transformer.analysis.replay.contributions import contributions
+from transformer.analysis.replay.embedding import embedded_text
+from transformer.analysis.replay.layer_norm import EPSILON
+from transformer.analysis.replay.residual import sublayer
+from transformer.attribution.attribution import Target
+from transformer.attribution.transformed import linear_layer_norm
+from transformer.trace import Kind, Trace
+from transformer.weights import Weights
+
+ComponentKind = Literal[
+    "token embedding", "position", "self-attention head", "self-attention bias", "cross-attention head",
+    "cross-attention bias", "feed-forward", "norm bias", "output bias",
+]
+ATTENTION: dict[Kind, tuple[ComponentKind, ComponentKind]] = {
+    "decoder": ("self-attention head", "self-attention bias"),
+    "cross": ("cross-attention head", "cross-attention bias"),
+}
+
+
+@dataclass(frozen=True)
+class Component:
+    """One summand of a logit.
+
+    Attributes:
+        kind: of part.
+        layer: of the decoder, from 0; None for what belongs to none.
+        head: from 0; None for what is no head.
+    """
+
+    kind: ComponentKind
+    layer: int | None = None
+    head: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class DirectLogits:
+    """What every component adds to the logits of some targets; float64.
+
+    Attributes:
+        targets: R of them.
+        components: N, in the order in which they write.
+        scores: [R, N]; for a target with `against` the differences.
+        logits: what the scores add up to, from the stream of the trace, [R].
+    """
+
+    targets: tuple[Target, ...]
+    components: tuple[Component, ...]
+    scores: np.ndarray
+    logits: np.ndarray
+
+
+def direct_logits(trace: Trace, weights: Weights, targets: Sequence[Target]) -> DirectLogits:
+    """All components of each target's logit; those of several positions are summed. The trace has details.
+
+    Raises:
+        ValueError: the model is post-norm, where what one part wrote is normalised again by every later one.
+    """
+    if weights.config.norm != "pre":
+        raise ValueError("direct logit attribution is for pre-norm models: in others no part writes to the logits")
+    components, written = _written(trace, weights)
+    gain, bias = weights.gain_and_bias("decoder_norm")
+    stream = trace.residual_stream("decoder")[-1].astype(np.float64)
+    deviation = np.sqrt(stream.var(axis=-1, keepdims=True) + EPSILON)
+    read = linear_layer_norm(written, gain, deviation)  # [N, T, D]
+    final = linear_layer_norm(stream, gain, deviation) + bias
+    matrix = weights.arrays["generator.weight"]
+    offsets = weights.arrays["generator.bias"] if weights.config.output_bias else np.zeros(len(matrix))
+    scores = np.zeros((len(targets), len(components) + 2))
+    logits = np.zeros(len(targets))
+    for row, target in enumerate(targets):
+        others = target.against or (None,) * len(target.positions)
+        for position, other in zip(target.positions, others, strict=True):
+            taken = trace.predicted_pieces[position].id
+            direction, offset = matrix[taken].astype(np.float64), float(offsets[taken])
+            if other is not None:
+                direction, offset = direction - matrix[other], offset - float(offsets[other])
+            scores[row] += (*(read[:, position] @ direction), bias @ direction, offset)
+            logits[row] += final[position] @ direction + offset
+    return DirectLogits(
+        tuple(targets), (*components, Component("norm bias"), Component("output bias")), scores, logits
+    )
+
+
+def _written(trace: Trace, weights: Weights) -> tuple[list[Component], np.ndarray]:
+    """What each component writes to the decoder's stream, [N, T, D]."""
+    text = embedded_text(trace, weights, "decoder")
+    components, written = [Component("token embedding")], [text.scaled]
+    if text.positions is not None:
+        components.append(Component("position"))
+        written.append(text.positions)
+    for layer in range(weights.config.decoder_layers):
+        for kind, (head_kind, bias_kind) in ATTENTION.items():
+            terms = contributions(trace, weights, kind, layer)
+            components += [Component(head_kind, layer, head) for head in range(weights.config.heads)]
+            written += list(terms.heads())
+            components.append(Component(bias_kind, layer))
+            written.append(np.broadcast_to(terms.bias, text.scaled.shape))
+        components.append(Component("feed-forward", layer))
+        written.append(sublayer(trace, weights, "decoder", layer, "feed_forward").written)
+    return components, np.stack(written)

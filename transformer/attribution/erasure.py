@@ -1,0 +1,110 @@
+"""Erasure: what becomes of the prediction when a piece is made invisible; measured, not estimated.
+
+Li, Monroe and Jurafsky 2016, "Understanding Neural Networks through Representation Erasure". Here a piece is hidden
+from every other in every layer, so that positions stay and nothing is read that no sentence has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import numpy as np
+import torch
+
+from transformer.analysis.words import Group
+from transformer.attribution.attribution import Attribution, Target
+from transformer.attribution.forward import ForwardPass
+from transformer.attribution.objective import objective, pieces_of, read_for
+from transformer.interventions import AS_TRAINED, Interventions
+from transformer.model.edits import edits_of
+from transformer.model.transformer import Transformer
+from transformer.trace import Trace
+
+# Pieces of both sides in one batch.
+BATCH_PIECES = 2048
+
+
+def erasure(
+    model: Transformer,
+    trace: Trace,
+    targets: Sequence[Target],
+    source_groups: Sequence[Group],
+    prefix_groups: Sequence[Group],
+) -> Attribution:
+    """By how much each target's log-probability falls when a group of pieces is erased, nats.
+
+    The pieces read before stay as they are (teacher forcing). A step cannot help seeing the piece it has just read:
+    the score of a group that only such a step could see is NaN.
+    """
+    variants = [AS_TRAINED]
+    variants += [Interventions(hidden_source=group) for group in source_groups]
+    variants += [Interventions(hidden_target=group) for group in prefix_groups]
+    log_probs = erased_log_probs(model, trace, targets, variants)
+    scores = log_probs[0] - log_probs[1:]
+    source, prefix = scores[: len(source_groups)].T.copy(), scores[len(source_groups) :].T.copy()
+    for row, target in enumerate(targets):
+        last = max(target.positions)
+        for column, group in enumerate(prefix_groups):
+            if min(group) >= last:
+                prefix[row, column] = np.nan if min(group) == last else 0.0
+    return Attribution(
+        method="erasure",
+        targets=tuple(targets),
+        source=source,
+        prefix=prefix,
+        source_groups=tuple(source_groups),
+        prefix_groups=tuple(prefix_groups),
+        total=np.full(len(targets), np.nan),
+    )
+
+
+def erased_log_probs(
+    model: Transformer, trace: Trace, targets: Sequence[Target], variants: Sequence[Interventions]
+) -> np.ndarray:
+    """Log-probabilities of the targets when some pieces are invisible.
+
+    Args:
+        model: in evaluation mode.
+        trace: has the pieces read and predicted.
+        targets: R of them.
+        variants: N of them; each may hide pieces from all others in every layer, and changes nothing else.
+
+    Returns:
+        nats, float64 [N, R].
+    """
+    source_ids, prefix_ids = pieces_of(trace, model.generator.weight.device)
+    length, run = read_for(targets), ForwardPass(model)
+    source, prefix = run.embed_source(source_ids), run.embed_prefix(prefix_ids[:length])
+    x, y = source.tokens + source.positions, prefix.tokens + prefix.positions
+    # Variants that hide the same are computed once, and so are sources of which the same is hidden.
+    wanted = [_within(each, length) for each in variants]
+    distinct, sources = _numbered(wanted), _numbered(each.encoder_part() for each in wanted)
+    results = []
+    with torch.inference_mode():
+        memory = torch.cat([
+            run.encode(x.expand(len(part), -1, -1), edits_of(part, model.config, device=x.device))
+            for part in _parts(list(sources), len(x))
+        ])
+        for part in _parts(list(distinct), len(x) + length):
+            read = memory[[sources[each.encoder_part()] for each in part]]
+            hidden = run.decode(y.expand(len(part), -1, -1), read, edits_of(part, model.config, device=x.device))
+            found = [objective(run, hidden, trace, [target], log_probs=True) for target in targets]
+            results.append(torch.stack(found, dim=1).cpu().double().numpy())
+    return np.concatenate(results)[[distinct[each] for each in wanted]]
+
+
+def _numbered(variants: Iterable[Interventions]) -> dict[Interventions, int]:
+    """Each of them once, with its place in the order in which they come."""
+    return {each: number for number, each in enumerate(dict.fromkeys(variants))}
+
+
+def _within(variant: Interventions, length: int) -> Interventions:
+    """The same without hidden pieces of the target that the decoder does not read."""
+    return replace(variant, hidden_target=tuple(each for each in variant.hidden_target if each < length))
+
+
+def _parts(variants: list[Interventions], pieces: int) -> list[list[Interventions]]:
+    """Variants of so many pieces each, in batches."""
+    size = max(1, BATCH_PIECES // pieces)
+    return [variants[start : start + size] for start in range(0, len(variants), size)]

@@ -1,0 +1,68 @@
+"""Gradients that add up: every term of the logit, exactly.
+
+With attention weights, the scales of layer normalisations and the factors of activations at their observed values, a
+Transformer is linear in its embeddings, positions and biases. The logit is then the sum of each times its gradient
+(Ali et al. 2022, "XAI for Transformers: Better Explanations through Conservative Propagation"; Modarressi et al. 2023,
+"DecompX: Explaining Transformers Decisions by Propagating Token Decomposition").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+
+from transformer.attribution.attribution import Attribution, Target, piece_groups
+from transformer.attribution.forward import ForwardPass
+from transformer.attribution.objective import BATCH_PIECES, embed, objective, over_all_read
+from transformer.model.transformer import Transformer
+from transformer.trace import Trace
+
+REMAINDERS = ("source positions", "target positions", "biases")
+
+
+def frozen_gradient(model: Transformer, trace: Trace, targets: Sequence[Target]) -> Attribution:
+    """The terms of each target's logit; their remainders are those of positions and of all biases."""
+    per_batch = max(1, BATCH_PIECES // (len(trace.source_pieces) + len(trace.target_pieces)))
+    batches = [
+        _terms(model, trace, targets[start : start + per_batch]) for start in range(0, len(targets), per_batch)
+    ]
+    source, prefix, *remainders, total = (np.concatenate(parts) for parts in zip(*batches, strict=True))
+    source_groups, prefix_groups = piece_groups(trace)
+    return Attribution(
+        method="frozen_gradient",
+        targets=tuple(targets),
+        source=source,
+        prefix=prefix,
+        source_groups=source_groups,
+        prefix_groups=prefix_groups,
+        total=total,
+        remainders=dict(zip(REMAINDERS, remainders, strict=True)),
+    )
+
+
+def _terms(model: Transformer, trace: Trace, targets: Sequence[Target]) -> tuple[np.ndarray, ...]:
+    """Terms of the source [B, S] and the prefix [B, T], of positions and biases [B] each, and the logit [B]."""
+    batch, device = len(targets), model.generator.weight.device
+    with torch.enable_grad():
+        # The term of many numbers that share a factor of 1 is the gradient of that factor (Euler).
+        source_factor, prefix_factor, bias = (
+            torch.ones(batch, 1, 1, device=device, requires_grad=True) for _ in range(3)
+        )
+        run = ForwardPass(model, frozen=True, bias=bias)
+        source, prefix = embed(run, trace, targets)
+        x, y = (side.tokens.expand(batch, -1, -1).clone().requires_grad_() for side in (source, prefix))
+        memory = run.encode(x + source_factor * source.positions)
+        hidden = run.decode(y + prefix_factor * prefix.positions, memory)
+        logits = objective(run, hidden, trace, targets, log_probs=False)
+        leaves = (x, y, source_factor, prefix_factor, bias)
+        gradients = torch.autograd.grad(logits.sum(), leaves, materialize_grads=True)
+    # Summed on the CPU: not every device has float64.
+    terms = [
+        (leaf * gradient).detach().cpu().double().sum(dim=-1)
+        for leaf, gradient in zip(leaves, gradients, strict=True)
+    ]
+    terms[1] = over_all_read(terms[1], trace)
+    source_terms, prefix_terms, *remainders = (term.numpy() for term in terms)
+    return source_terms, prefix_terms, *(term[:, 0] for term in remainders), logits.detach().cpu().double().numpy()

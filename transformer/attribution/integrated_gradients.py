@@ -1,0 +1,107 @@
+"""Integrated gradients (Sundararajan, Taly and Yan 2017, "Axiomatic Attribution for Deep Networks", section 3).
+
+The embeddings grow from 0 to what they are, positions kept, and each is credited with its part in the growth of the
+log-probability. The parts add up to the whole growth, but for the error of the numerical integral.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from transformer.attribution.attribution import Attribution, Target, piece_groups
+from transformer.attribution.forward import ForwardPass
+from transformer.attribution.objective import BATCH_PIECES, embed, objective, over_all_read
+from transformer.model.transformer import Transformer
+from transformer.trace import Trace
+
+# Steps of the integral: doubled until the error is small enough.
+MIN_STEPS, MAX_STEPS = 32, 256
+# Of the difference that the scores add up to, or of one nat where that is less.
+TOLERANCE = 0.05
+
+
+def integrated_gradients(model: Transformer, trace: Trace, targets: Sequence[Target]) -> Attribution:
+    """Scores of each target's log-probability against that of empty embeddings, in nats."""
+    results = [_scores(model, trace, target) for target in targets]
+    source, prefix, total = (np.stack(parts) for parts in zip(*results, strict=True))
+    source_groups, prefix_groups = piece_groups(trace)
+    return Attribution(
+        method="integrated_gradients",
+        targets=tuple(targets),
+        source=source,
+        prefix=prefix,
+        source_groups=source_groups,
+        prefix_groups=prefix_groups,
+        total=total,
+    )
+
+
+def integrate(
+    function: Callable[..., Tensor],
+    inputs: Sequence[Tensor],
+    *,
+    steps: int,
+    batch: int,
+    coarser: Sequence[Tensor] | None = None,
+) -> list[Tensor]:
+    """Integrated gradients of a function from the baseline 0, by the trapezoidal rule.
+
+    The points on the straight path are a = v^2 for even steps of v: more of them near the baseline, where layer
+    normalisation changes fastest.
+
+    Args:
+        function: from tensors [B, ...], one for each input, to [B].
+        inputs: without the dimension B.
+        steps: number of intervals.
+        batch: how many points to compute at once.
+        coarser: the result for half as many steps; only the points between its own are then computed.
+
+    Returns:
+        For each input a float64 tensor of its shape, on the CPU.
+    """
+    v = torch.arange(1, steps + 1, 1 if coarser is None else 2) / steps
+    # da = 2v dv; the point v = 0 counts nothing and v = 1 half.
+    shares = torch.where(v == 1, v, 2 * v) / steps
+    # Summed on the CPU: not every device has float64.
+    sums = [torch.zeros(x.shape, dtype=torch.float64) for x in inputs]
+    for points, weights in zip(v.split(batch), shares.split(batch), strict=True):
+        with torch.enable_grad():
+            scaled = [
+                (x * points.to(x).square().view(-1, *[1] * x.ndim)).requires_grad_() for x in inputs
+            ]  # [N, D] -> [B, N, D]
+            values = function(*scaled)
+            gradients = torch.autograd.grad(values @ weights.to(values), scaled)
+        for total, gradient in zip(sums, gradients, strict=True):
+            total += gradient.sum(dim=0).cpu()
+    terms = [x.cpu().double() * total for x, total in zip(inputs, sums, strict=True)]
+    if coarser is None:
+        return terms
+    return [term + half / 2 for term, half in zip(terms, coarser, strict=True)]
+
+
+def _scores(model: Transformer, trace: Trace, target: Target) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Of one target over the source [S] and the prefix [T], and the difference [] that they should add up to."""
+    run = ForwardPass(model)
+    source, prefix = embed(run, trace, [target])
+
+    def log_prob(x: Tensor, y: Tensor) -> Tensor:
+        hidden = run.decode(y + prefix.positions, run.encode(x + source.positions))
+        return objective(run, hidden, trace, [target], log_probs=True)
+
+    inputs = (source.tokens, prefix.tokens)
+    with torch.no_grad():
+        ends = log_prob(*(torch.stack((torch.zeros_like(x), x)) for x in inputs))
+    total = ends[1].item() - ends[0].item()
+    batch, steps, terms = max(1, BATCH_PIECES // sum(map(len, inputs))), MIN_STEPS, None
+    while True:
+        terms = integrate(log_prob, inputs, steps=steps, batch=batch, coarser=terms)
+        error = abs(sum(term.sum().item() for term in terms) - total)
+        if error <= TOLERANCE * max(abs(total), 1) or steps >= MAX_STEPS:
+            break
+        steps *= 2
+    scores = [term.sum(dim=-1) for term in terms]
+    return scores[0].numpy(), over_all_read(scores[1], trace).numpy(), np.array(total)

@@ -1,0 +1,72 @@
+"""The number that a method explains: the logit or the log-probability of a target, as a tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from transformer.attribution.attribution import Target
+from transformer.attribution.forward import Embedded, ForwardPass
+from transformer.trace import Trace
+
+# Pieces of both sides in one batch: bounds the memory of a pass with gradients to a few hundred MB.
+BATCH_PIECES = 1024
+
+
+def pieces_of(trace: Trace, device: torch.device) -> tuple[Tensor, Tensor]:
+    """Ids of the pieces that the encoder reads [S] and that the decoder reads [T]."""
+    source, prefix = ([piece.id for piece in pieces] for pieces in (trace.source_pieces, trace.target_pieces))
+    return torch.tensor(source, device=device), torch.tensor(prefix, device=device)
+
+
+def embed(run: ForwardPass, trace: Trace, targets: Sequence[Target]) -> tuple[Embedded, Embedded]:
+    """What enters the encoder and the decoder: the source, and as much of the prefix as all targets need."""
+    source, prefix = pieces_of(trace, run.model.generator.weight.device)
+    return run.embed_source(source), run.embed_prefix(prefix[: read_for(targets)])
+
+
+def over_all_read(scores: Tensor, trace: Trace) -> Tensor:
+    """Scores of the pieces that `embed` took of the prefix, [..., T']: 0 for those after them, [..., T]."""
+    return torch.nn.functional.pad(scores, (0, len(trace.target_pieces) - scores.shape[-1]))
+
+
+def read_for(targets: Sequence[Target]) -> int:
+    """How many pieces the decoder has to read to predict all targets."""
+    return max(max(target.positions) for target in targets) + 1
+
+
+def objective(
+    run: ForwardPass, hidden: Tensor, trace: Trace, targets: Sequence[Target], *, log_probs: bool
+) -> Tensor:
+    """What each row of a batch predicts for its target: sums over the target's positions, [B].
+
+    Args:
+        run: computes the logits.
+        hidden: the decoder's output, [B, T, D].
+        trace: has the pieces predicted.
+        targets: one for each row, or one for all.
+        log_probs: of log-probabilities, nats, instead of logits. Differences between candidates are the same in both.
+    """
+    if len(targets) == 1:
+        targets = list(targets) * len(hidden)
+    rows, positions, taken, others = [], [], [], []
+    for row, target in enumerate(targets):
+        rows += [row] * len(target.positions)
+        positions += target.positions
+        taken += [trace.predicted_pieces[position].id for position in target.positions]
+        # A contrast with nothing is one with a candidate whose score is taken as 0.
+        others += target.against or [-1] * len(target.positions)
+    index = torch.tensor(rows, device=hidden.device)
+    scores = run.logits(hidden[index, torch.tensor(positions, device=hidden.device)], index)
+    if log_probs:
+        scores = scores.log_softmax(dim=-1)
+    score = _picked(scores, taken) - _picked(scores, others)
+    return score.new_zeros(len(hidden)).index_add(0, index, score)
+
+
+def _picked(scores: Tensor, ids: Sequence[int]) -> Tensor:
+    """The scores [N, V] of one id each, [N]; 0 for the id -1."""
+    wanted = torch.tensor(ids, device=scores.device)
+    return scores.gather(1, wanted.clamp(min=0)[:, None])[:, 0] * (wanted >= 0)

@@ -1,0 +1,54 @@
+"""Attention rollout through an encoder-decoder.
+
+Abnar and Zuidema 2020, "Quantifying Attention Flow in Transformers", section 4, for one stack; Ferrando et al. 2022,
+"Towards Opening the Black Box of Neural Machine Translation: Source and Target Interpretations of the Transformer",
+section 3, for the two together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from transformer.attribution.attribution import Attribution, Target, shares
+from transformer.attribution.mixing import Mixing
+from transformer.attribution.weights import mixing_by_weights
+from transformer.trace import Trace
+
+
+def rollout(trace: Trace, targets: Sequence[Target]) -> Attribution:
+    """Of the attention weights, the residual connection counted as half of each layer."""
+    source, prefix = roll_out(mixing_by_weights(trace))
+    return shares("rollout", trace, targets, source, prefix)
+
+
+def roll_out(mixing: Mixing) -> tuple[np.ndarray, np.ndarray]:
+    """The shares of the input pieces in the decoder's output.
+
+    Returns:
+        Over the source [T, S] and over the prefix [T, T]; the two rows of a position sum to 1 together.
+    """
+    encoder = encoder_rollout(mixing)
+    source = np.zeros_like(mixing.cross[0])
+    prefix = np.eye(mixing.decoder.shape[-1])
+    for self_attention, cross, residual in zip(mixing.decoder, mixing.cross, mixing.residual, strict=True):
+        stays = residual[:, None] * self_attention
+        source = _product(stays, source) + _product(cross, encoder)
+        prefix = _product(stays, prefix)
+    return source, prefix
+
+
+def encoder_rollout(mixing: Mixing) -> np.ndarray:
+    """The shares of the source pieces in the encoder's output, [S, S]."""
+    product = np.eye(mixing.encoder.shape[-1])
+    for layer in mixing.encoder:
+        product = _product(layer, product)
+    return product
+
+
+def _product(shares: np.ndarray, below: np.ndarray) -> np.ndarray:
+    """shares @ below, where a row of NaN below spoils only the rows that have a share of it."""
+    product = shares @ np.nan_to_num(below, nan=0.0)
+    product[(shares > 0) @ np.isnan(below).any(axis=-1)] = np.nan
+    return product

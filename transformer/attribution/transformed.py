@@ -1,0 +1,75 @@
+"""The vectors that an attention layer and its residual connection add up, position by position.
+
+Kobayashi et al. 2021, "Incorporating Residual and Normalization Layers into Analysis of Masked Language Models",
+section 3: y_i = sum over j of T_i(x_j), plus biases. T_i(x_j) is the sum over the heads of a_ij f_h(x_j), plus x_i
+itself where j = i; in post-norm each goes through the linear part of the layer normalisation that follows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from transformer.analysis.replay.contributions import contributions
+from transformer.analysis.replay.layer_norm import EPSILON
+from transformer.attribution.mixing import Mixing
+from transformer.trace import Kind, Part, Stack, Trace
+from transformer.weights import Weights
+
+
+@dataclass(frozen=True, eq=False)
+class Transformed:
+    """Of one attention layer; R rows, C columns, D model width; float64.
+
+    Attributes:
+        vectors: T_i(x_j), [R, C, D]. Cross-attention has one more column, the last: the decoder's own stream.
+        output: their sum with the biases, [R, D].
+    """
+
+    vectors: np.ndarray
+    output: np.ndarray
+
+
+def transformed(trace: Trace, weights: Weights, kind: Kind, layer: int) -> Transformed:
+    """Of one attention layer; the trace has details."""
+    stack: Stack = "encoder" if kind == "encoder" else "decoder"
+    part: Part = "cross_attention" if kind == "cross" else "self_attention"
+    stream = trace.residual(stack, layer, part)[0].astype(np.float64)
+    terms = contributions(trace, weights, kind, layer)
+    vectors = np.einsum("hrc,hcd->rcd", terms.weights, terms.transformed, optimize=True)
+    if kind == "cross":
+        vectors = np.concatenate((vectors, stream[:, None]), axis=1)
+    else:
+        diagonal = np.arange(len(stream))
+        vectors[diagonal, diagonal] += stream
+    output = vectors.sum(axis=1) + terms.bias
+    if weights.config.norm == "post":
+        gain, bias = weights.gain_and_bias(f"{stack}_layers.{layer}.{part}_residual.norm")
+        deviation = np.sqrt(output.var(axis=-1, keepdims=True) + EPSILON)
+        vectors = linear_layer_norm(vectors, gain, deviation[:, None])
+        output = linear_layer_norm(output, gain, deviation) + bias
+    return Transformed(vectors, output)
+
+
+def linear_layer_norm(vectors: np.ndarray, gain: np.ndarray, deviation: np.ndarray) -> np.ndarray:
+    """What a layer normalisation makes of each summand of its input: gain times (v - mean(v)) / s.
+
+    Args:
+        vectors: [..., D].
+        gain: [D].
+        deviation: s of the whole sum, with the norm's epsilon, broadcastable to `vectors`.
+    """
+    return gain * (vectors - vectors.mean(axis=-1, keepdims=True)) / deviation
+
+
+def mixing_of(trace: Trace, weights: Weights, measure: Callable[[Transformed], np.ndarray]) -> Mixing:
+    """Every attention layer measured by a function from its vectors to shares [R, C] that sum to 1 in each row."""
+
+    def measured(kind: Kind) -> np.ndarray:
+        layers = range(len(trace.attention(kind)))
+        return np.stack([measure(transformed(trace, weights, kind, layer)) for layer in layers])
+
+    cross = measured("cross")
+    return Mixing(measured("encoder"), measured("decoder"), cross[..., :-1], cross[..., -1])

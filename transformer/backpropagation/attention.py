@@ -1,0 +1,156 @@
+"""Scaled dot-product attention and its heads ("Attention Is All You Need", section 3.2)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from transformer.backpropagation.linear import LinearSaved, linear, linear_backward
+from transformer.backpropagation.notes import Notes
+from transformer.backpropagation.softmax import softmax, softmax_backward
+
+
+def split_heads(x: np.ndarray, heads: int) -> np.ndarray:
+    """[B, T, D] to [B, H, T, K]. Its backward is `join_heads`: every number only moves, and so does its gradient."""
+    batch, length, _ = x.shape
+    return x.reshape(batch, length, heads, -1).swapaxes(1, 2)  # [B, T, H, K] -> [B, H, T, K]
+
+
+def join_heads(x: np.ndarray) -> np.ndarray:
+    """[B, H, T, K] to [B, T, D]. Its backward is `split_heads`."""
+    batch, _, length, _ = x.shape
+    return x.swapaxes(1, 2).reshape(batch, length, -1)  # [B, H, T, K] -> [B, T, H, K] -> [B, T, D]
+
+
+class AttentionSaved(NamedTuple):
+    query: np.ndarray
+    key: np.ndarray
+    value: np.ndarray
+    weights: np.ndarray
+
+
+class AttentionGradients(NamedTuple):
+    """dQ [..., T, K], dK and dV [..., S, K]."""
+
+    query: np.ndarray
+    key: np.ndarray
+    value: np.ndarray
+
+
+def scaled_dot_product_attention(
+    query: np.ndarray, key: np.ndarray, value: np.ndarray, allowed: np.ndarray | None, notes: Notes
+) -> tuple[np.ndarray, AttentionSaved]:
+    """O = A V, A = softmax(s), s = Q K^T / sqrt(K) (section 3.2.1, equation 1).
+
+    Args:
+        query: Q [..., T, K].
+        key, value: K and V [..., S, K].
+        allowed: bool, broadcastable to [..., T, S], True = may look; None allows everything.
+        notes: gets scores and weights [..., T, S].
+
+    Returns:
+        O [..., T, K].
+    """
+    scores = notes.note("scores", query @ key.swapaxes(-1, -2) / math.sqrt(query.shape[-1]))
+    weights = notes.note("weights", softmax(scores, allowed)[0])
+    return weights @ value, AttentionSaved(query, key, value, weights)
+
+
+def scaled_dot_product_attention_backward(
+    grad: np.ndarray, saved: AttentionSaved, notes: Notes
+) -> AttentionGradients:
+    """dV = A^T dO, dA = dO V^T, ds = softmax_backward(dA, A), dQ = ds K / sqrt(K), dK = ds^T Q / sqrt(K).
+
+    Two matrix products, each with the two gradients of a product, and a softmax between them (Dao et al. 2022,
+    "FlashAttention", appendix B.2, writes the same out).
+
+    Args:
+        grad: dO [..., T, K].
+        notes: gets dA and ds [..., T, S].
+    """
+    query, key, value, weights = saved
+    d_weights = notes.note("weights", grad @ value.swapaxes(-1, -2))
+    d_scores = notes.note("scores", softmax_backward(d_weights, weights))
+    scaled = d_scores / math.sqrt(query.shape[-1])
+    return AttentionGradients(
+        query=scaled @ key, key=scaled.swapaxes(-1, -2) @ query, value=weights.swapaxes(-1, -2) @ grad
+    )
+
+
+class MultiHeadSaved(NamedTuple):
+    query: LinearSaved
+    key: LinearSaved
+    value: LinearSaved
+    attention: AttentionSaved
+    output: LinearSaved
+
+
+class MultiHeadGradients(NamedTuple):
+    """dx [B, T, D] through the queries, dmemory [B, S, D] through keys and values, and those of the parameters."""
+
+    x: np.ndarray
+    memory: np.ndarray
+    parameters: dict[str, np.ndarray]
+
+
+def multi_head_attention(
+    x: np.ndarray, memory: np.ndarray, parameters: Mapping[str, np.ndarray], heads: int,
+    allowed: np.ndarray | None, notes: Notes,
+) -> tuple[np.ndarray, MultiHeadSaved]:
+    """[O_1; ...; O_H] W_O^T + b_O, with O_h the attention of a head (section 3.2.2).
+
+    Args:
+        x: [B, T, D], which looks.
+        memory: [B, S, D], which is looked at; x itself in self-attention.
+        parameters: `in_projection` has W_Q, W_K and W_V below each other, weight [3D, D] and bias [3D];
+            `out_projection` is W_O, weight [D, D] and bias [D].
+        heads: H.
+        allowed: broadcastable to [B, H, T, S].
+        notes: gets queries, keys, values and outputs [B, H, ., K], scores and weights, and joined [B, T, D].
+
+    Returns:
+        [B, T, D].
+    """
+    (w_query, w_key, w_value), (b_query, b_key, b_value) = (
+        np.split(parameters[f"in_projection.{name}"], 3) for name in ("weight", "bias")
+    )
+    query, query_saved = linear(x, w_query, b_query)
+    key, key_saved = linear(memory, w_key, b_key)
+    value, value_saved = linear(memory, w_value, b_value)
+    outputs, attention_saved = scaled_dot_product_attention(
+        notes.note("queries", split_heads(query, heads)), notes.note("keys", split_heads(key, heads)),
+        notes.note("values", split_heads(value, heads)), allowed, notes,
+    )
+    joined = notes.note("joined", join_heads(notes.note("outputs", outputs)))
+    y, output_saved = linear(joined, parameters["out_projection.weight"], parameters["out_projection.bias"])
+    return y, MultiHeadSaved(query_saved, key_saved, value_saved, attention_saved, output_saved)
+
+
+def multi_head_attention_backward(grad: np.ndarray, saved: MultiHeadSaved, notes: Notes) -> MultiHeadGradients:
+    """The same way back: output projection, split, attention of each head, join, three projections.
+
+    Args:
+        grad: dy [B, T, D].
+        notes: gets a gradient for everything that the forward pass noted.
+    """
+    heads = saved.attention.query.shape[1]
+    output = linear_backward(grad, saved.output)
+    d_outputs = notes.note("outputs", split_heads(notes.note("joined", output.x), heads))
+    attention = scaled_dot_product_attention_backward(d_outputs, saved.attention, notes)
+    query = linear_backward(join_heads(notes.note("queries", attention.query)), saved.query)
+    key = linear_backward(join_heads(notes.note("keys", attention.key)), saved.key)
+    value = linear_backward(join_heads(notes.note("values", attention.value)), saved.value)
+    return MultiHeadGradients(
+        x=query.x,
+        # Keys and values read the same vectors: their gradients add up.
+        memory=key.x + value.x,
+        parameters={
+            "in_projection.weight": np.concatenate([query.weight, key.weight, value.weight]),
+            "in_projection.bias": np.concatenate([query.bias, key.bias, value.bias]),
+            "out_projection.weight": output.weight,
+            "out_projection.bias": output.bias,
+        },
+    )

@@ -1,0 +1,120 @@
+"""The same gradients by torch's autograd, to compare with: the model itself, in float64."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from transformer.analysis.replay.embedding import SIDES
+from transformer.backpropagation.gradients import Batch
+from transformer.config import TransformerConfig
+from transformer.model.recorder import Recorder
+from transformer.model.transformer import Transformer
+from transformer.sinusoids import sinusoids
+from transformer.trace import DETAILS, PARTS
+
+
+@dataclass(frozen=True, eq=False)
+class AutogradResult:
+    """As `transformer.backpropagation.gradients.Gradients`, by torch."""
+
+    loss: float
+    gradients: Mapping[str, np.ndarray]
+    parameters: Mapping[str, np.ndarray]
+
+
+def autograd(parameters: Mapping[str, np.ndarray], config: TransformerConfig, batch: Batch) -> AutogradResult:
+    """Gradients of a copy of the model that belongs to this call, so that its hooks see no other run.
+
+    Args:
+        parameters: float64, by name, each once.
+    """
+    model = float64_model(parameters, config, max(batch.source.shape[1], batch.target.shape[1]))
+    seen: dict[str, Tensor] = {}
+    for name, module in model.named_modules():
+        if not any(module.children()):
+            module.register_forward_hook(_keep(seen, name))
+    record = Recorder(details=True)
+    with torch.enable_grad():
+        source, target = torch.from_numpy(batch.source), torch.from_numpy(batch.target)
+        mask = None if batch.source_mask is None else torch.from_numpy(batch.source_mask)
+        memory = model.encode(source, mask, record=record)
+        hidden = model.decode(target, memory, mask, record=record)
+        logits = model.generator(hidden)
+        counted = torch.from_numpy(batch.counted)
+        loss = F.cross_entropy(
+            logits[counted], torch.from_numpy(batch.labels)[counted], label_smoothing=batch.label_smoothing,
+            reduction="sum",
+        )
+        points = {"memory": memory, "hidden": hidden, "logits": logits, **_points(seen, record, config)}
+        leaves = dict(model.named_parameters())
+        found = torch.autograd.grad(
+            loss, [*points.values(), *leaves.values()], allow_unused=True, materialize_grads=True
+        )
+    arrays = [each.numpy() for each in found]
+    return AutogradResult(
+        loss.item(), dict(zip(points, arrays[: len(points)], strict=True)),
+        dict(zip(leaves, arrays[len(points) :], strict=True)),
+    )
+
+
+def float64_model(parameters: Mapping[str, np.ndarray], config: TransformerConfig, length: int) -> Transformer:
+    """The model with given parameters, in float64 and evaluation mode.
+
+    Args:
+        parameters: by name, each once.
+        length: of the longest text; computed positions are in float64 as well.
+    """
+    model = Transformer(config).double().eval()
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            parameter.copy_(torch.from_numpy(parameters[name]))
+    if config.positions.startswith("sinusoidal"):
+        table = torch.from_numpy(sinusoids(length, config.d_model, halves=config.positions == "sinusoidal_halves"))
+        model.source_positions.table = model.target_positions.table = table
+    return model
+
+
+def _points(seen: Mapping[str, Tensor], record: Recorder, config: TransformerConfig) -> dict[str, Tensor]:
+    """The intermediate results of both stacks, by the names that `transformer.backpropagation` gives them.
+
+    Args:
+        seen: inputs and outputs of modules by name.
+        record: of the same run.
+    """
+    points = {}
+    for stack, side in SIDES.items():
+        points[f"{side}.tokens"] = seen[f"{side}_embedding.output"]
+        points[f"{side}.input"], *after = record.tensors[f"{stack}.residual"]
+        for number, stream in enumerate(after):
+            layer, part = divmod(number, len(PARTS[stack]))
+            name = f"{stack}_layers.{layer}.{PARTS[stack][part]}"
+            points[f"{name}.after"] = stream
+            if config.norm == "pre":
+                points[f"{name}.read"] = seen[f"{name}_residual.norm.output"]
+            else:
+                points[f"{name}.summed"] = seen[f"{name}_residual.norm.input"]
+            if PARTS[stack][part] == "feed_forward":
+                points[f"{name}.expanded"] = seen[f"{name}.expand.output"]
+                points[f"{name}.hidden"] = seen[f"{name}.contract.input"]
+                points[f"{name}.written"] = seen[f"{name}.contract.output"]
+                continue
+            kind = "cross" if PARTS[stack][part] == "cross_attention" else stack
+            points |= {f"{name}.{each}": record.tensors[f"{kind}.{each}"][layer] for each in ("weights", *DETAILS)}
+            points[f"{name}.joined"] = seen[f"{name}.out_projection.input"]
+            points[f"{name}.written"] = seen[f"{name}.out_projection.output"]
+    return points
+
+
+def _keep(seen: dict[str, Tensor], name: str) -> Callable[[nn.Module, tuple[Tensor, ...], Tensor], None]:
+    """A hook that keeps the input and the output of a module."""
+
+    def hook(_: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> None:
+        seen[f"{name}.input"], seen[f"{name}.output"] = inputs[0], output
+
+    return hook

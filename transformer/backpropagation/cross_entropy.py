@@ -1,0 +1,54 @@
+"""The loss: cross-entropy with label smoothing ("Attention Is All You Need", section 5.4)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from transformer.backpropagation.softmax import softmax
+
+
+class CrossEntropySaved(NamedTuple):
+    """Probabilities p and targets y [B, T, V], and which positions count, bool [B, T]."""
+
+    probabilities: np.ndarray
+    targets: np.ndarray
+    counted: np.ndarray
+
+
+def cross_entropy(
+    logits: np.ndarray, labels: np.ndarray, counted: np.ndarray, label_smoothing: float = 0.0
+) -> tuple[float, CrossEntropySaved]:
+    """L = -sum_v y_v log p_v, p = softmax(z), summed over the positions that count; in nats.
+
+    Without smoothing y is 1 at the right piece and 0 elsewhere. Smoothing by e takes the share e from it and spreads it
+    evenly over the whole vocabulary (Szegedy et al. 2016, "Rethinking the Inception Architecture", section 7).
+
+    Args:
+        logits: z [B, T, V].
+        labels: ids of the right pieces [B, T].
+        counted: bool [B, T]; False on padding, and wherever the loss should not look.
+        label_smoothing: e, from 0 to below 1.
+    """
+    vocabulary = logits.shape[-1]
+    targets = np.full(logits.shape, label_smoothing / vocabulary)
+    np.put_along_axis(targets, labels[..., None], 1 - label_smoothing + label_smoothing / vocabulary, axis=-1)
+    probabilities, _ = softmax(logits)
+    shifted = logits - logits.max(axis=-1, keepdims=True)
+    log_probabilities = shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
+    losses = -(targets * log_probabilities).sum(axis=-1)  # [B, T]
+    return float(losses[counted].sum()), CrossEntropySaved(probabilities, targets, counted)
+
+
+def cross_entropy_backward(saved: CrossEntropySaved) -> np.ndarray:
+    """dz = p - y at the positions that count, and 0 at the others.
+
+    Softmax and logarithm cancel: what is left is how much too likely each piece was. A row sums to 0 (Bishop 2006,
+    "Pattern Recognition and Machine Learning", equation 4.109).
+
+    Returns:
+        dz [B, T, V].
+    """
+    probabilities, targets, counted = saved
+    return np.where(counted[..., None], probabilities - targets, 0.0)

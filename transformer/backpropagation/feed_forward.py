@@ -1,0 +1,64 @@
+"""The position-wise feed-forward network ("Attention Is All You Need", section 3.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from transformer.backpropagation.activations import activation, activation_backward
+from transformer.backpropagation.linear import LinearSaved, linear, linear_backward
+from transformer.backpropagation.notes import Notes
+from transformer.config import Activation
+
+
+class FeedForwardSaved(NamedTuple):
+    expand: LinearSaved
+    derivative: np.ndarray
+    contract: LinearSaved
+
+
+class FeedForwardGradients(NamedTuple):
+    """dx [B, T, D], and those of the parameters."""
+
+    x: np.ndarray
+    parameters: dict[str, np.ndarray]
+
+
+def feed_forward(
+    x: np.ndarray, parameters: Mapping[str, np.ndarray], name: Activation, notes: Notes
+) -> tuple[np.ndarray, FeedForwardSaved]:
+    """y = f(x W_1^T + b_1) W_2^T + b_2 (equation 2, with any activation f).
+
+    Args:
+        x: [B, T, D].
+        parameters: `expand` is W_1 [F, D] and b_1 [F], `contract` is W_2 [D, F] and b_2 [D].
+        name: of f.
+        notes: gets expanded and hidden [B, T, F], before and after f.
+
+    Returns:
+        y [B, T, D].
+    """
+    expanded, expand_saved = linear(x, parameters["expand.weight"], parameters["expand.bias"])
+    hidden, derivative = activation(notes.note("expanded", expanded), name)
+    y, contract_saved = linear(
+        notes.note("hidden", hidden), parameters["contract.weight"], parameters["contract.bias"]
+    )
+    return y, FeedForwardSaved(expand_saved, derivative, contract_saved)
+
+
+def feed_forward_backward(grad: np.ndarray, saved: FeedForwardSaved, notes: Notes) -> FeedForwardGradients:
+    """The three steps in reverse: dh = dy W_2, du = dh * f'(u), dx = du W_1.
+
+    Args:
+        grad: dy [B, T, D].
+        notes: gets the gradients of hidden and expanded.
+    """
+    contract = linear_backward(grad, saved.contract)
+    d_expanded = activation_backward(notes.note("hidden", contract.x), saved.derivative)
+    expand = linear_backward(notes.note("expanded", d_expanded), saved.expand)
+    return FeedForwardGradients(expand.x, {
+        "expand.weight": expand.weight, "expand.bias": expand.bias,
+        "contract.weight": contract.weight, "contract.bias": contract.bias,
+    })

@@ -1,0 +1,36 @@
+"""The gradient without any formula: change one number a little, and see what the loss does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from transformer.backpropagation.gradients import Batch, loss
+from transformer.config import TransformerConfig
+
+# Larger, and the curvature shows; smaller, and the rounding of the loss does. The error is about 1e-9 here.
+STEP = 1e-5
+
+
+def finite_difference(
+    parameters: Mapping[str, np.ndarray], config: TransformerConfig, batch: Batch, name: str, at: tuple[int, ...],
+    shape: tuple[int, ...], step: float = STEP,
+) -> float:
+    """(L(x + h) - L(x - h)) / 2h for one number x (central difference; Press et al. 2007, "Numerical Recipes", 5.7).
+
+    Args:
+        name: of a parameter, or of an intermediate result.
+        at: which number of it.
+        shape: of the array.
+        step: h.
+    """
+
+    def moved(by: float) -> float:
+        nudge = np.zeros(shape)
+        nudge[at] = by
+        if name in parameters:
+            return loss({**parameters, name: parameters[name] + nudge}, config, batch)
+        return loss(parameters, config, batch, {name: nudge})
+
+    return (moved(step) - moved(-step)) / (2 * step)

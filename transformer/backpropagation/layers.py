@@ -1,0 +1,167 @@
+"""The layers of the two stacks, forward and backward ("Attention Is All You Need", section 3.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from transformer.backpropagation.attention import (
+    MultiHeadSaved,
+    multi_head_attention,
+    multi_head_attention_backward,
+)
+from transformer.backpropagation.feed_forward import FeedForwardSaved, feed_forward, feed_forward_backward
+from transformer.backpropagation.layer_norm import LayerNormSaved
+from transformer.backpropagation.notes import Notes, prefix, select
+from transformer.backpropagation.residual import read, read_backward, write, write_backward
+from transformer.config import TransformerConfig
+
+
+class AttentionSubLayerSaved(NamedTuple):
+    read: LayerNormSaved | None
+    attention: MultiHeadSaved
+    write: LayerNormSaved | None
+
+
+class FeedForwardSubLayerSaved(NamedTuple):
+    read: LayerNormSaved | None
+    network: FeedForwardSaved
+    write: LayerNormSaved | None
+
+
+class EncoderLayerSaved(NamedTuple):
+    self_attention: AttentionSubLayerSaved
+    feed_forward: FeedForwardSubLayerSaved
+
+
+class DecoderLayerSaved(NamedTuple):
+    self_attention: AttentionSubLayerSaved
+    cross_attention: AttentionSubLayerSaved
+    feed_forward: FeedForwardSubLayerSaved
+
+
+class LayerGradients(NamedTuple):
+    """dx [B, N, D], and those of the parameters."""
+
+    x: np.ndarray
+    parameters: dict[str, np.ndarray]
+
+
+class CrossGradients(NamedTuple):
+    """dx [B, T, D], dmemory [B, S, D], and those of the parameters."""
+
+    x: np.ndarray
+    memory: np.ndarray
+    parameters: dict[str, np.ndarray]
+
+
+def encoder_layer(
+    x: np.ndarray, parameters: Mapping[str, np.ndarray], config: TransformerConfig, allowed: np.ndarray | None,
+    notes: Notes,
+) -> tuple[np.ndarray, EncoderLayerSaved]:
+    """Self-attention, then the feed-forward network; [B, S, D] to [B, S, D].
+
+    Args:
+        parameters: of the layer, by their names in a checkpoint.
+        allowed: broadcastable to [B, H, S, S].
+    """
+    x, self_attention = attention_sublayer("self_attention", x, None, parameters, config, allowed, notes)
+    x, network = feed_forward_sublayer(x, parameters, config, notes)
+    return x, EncoderLayerSaved(self_attention, network)
+
+
+def encoder_layer_backward(grad: np.ndarray, saved: EncoderLayerSaved, notes: Notes) -> LayerGradients:
+    """The sub-layers in reverse, from the gradient of the output [B, S, D]."""
+    network = feed_forward_sublayer_backward(grad, saved.feed_forward, notes)
+    attention = attention_sublayer_backward("self_attention", network.x, saved.self_attention, notes)
+    return LayerGradients(attention.x, {**attention.parameters, **network.parameters})
+
+
+def decoder_layer(
+    x: np.ndarray, memory: np.ndarray, parameters: Mapping[str, np.ndarray], config: TransformerConfig,
+    allowed: np.ndarray | None, source_allowed: np.ndarray | None, notes: Notes,
+) -> tuple[np.ndarray, DecoderLayerSaved]:
+    """Masked self-attention, cross-attention to the encoder's output, feed-forward network; [B, T, D] to [B, T, D].
+
+    Args:
+        memory: the encoder's output [B, S, D].
+        parameters: of the layer.
+        allowed: broadcastable to [B, H, T, T].
+        source_allowed: broadcastable to [B, H, T, S].
+    """
+    x, self_attention = attention_sublayer("self_attention", x, None, parameters, config, allowed, notes)
+    x, cross_attention = attention_sublayer("cross_attention", x, memory, parameters, config, source_allowed, notes)
+    x, network = feed_forward_sublayer(x, parameters, config, notes)
+    return x, DecoderLayerSaved(self_attention, cross_attention, network)
+
+
+def decoder_layer_backward(grad: np.ndarray, saved: DecoderLayerSaved, notes: Notes) -> CrossGradients:
+    """The sub-layers in reverse, from the gradient of the output [B, T, D]."""
+    network = feed_forward_sublayer_backward(grad, saved.feed_forward, notes)
+    cross = attention_sublayer_backward("cross_attention", network.x, saved.cross_attention, notes)
+    attention = attention_sublayer_backward("self_attention", cross.x, saved.self_attention, notes)
+    return CrossGradients(
+        attention.x, cross.memory, {**attention.parameters, **cross.parameters, **network.parameters}
+    )
+
+
+def attention_sublayer(
+    part: str, x: np.ndarray, memory: np.ndarray | None, parameters: Mapping[str, np.ndarray],
+    config: TransformerConfig, allowed: np.ndarray | None, notes: Notes,
+) -> tuple[np.ndarray, AttentionSubLayerSaved]:
+    """Attention within its residual connection, [B, T, D] to [B, T, D].
+
+    Args:
+        part: "self_attention" or "cross_attention".
+        memory: [B, S, D]; None where x looks at itself.
+    """
+    notes, norm = notes.of(part), select(parameters, f"{part}_residual")
+    seen, read_saved = read(x, norm, config.norm, notes)
+    y, attention_saved = multi_head_attention(
+        seen, seen if memory is None else memory, select(parameters, part), config.heads, allowed, notes
+    )
+    after, write_saved = write(x, y, norm, config.norm, notes)
+    return after, AttentionSubLayerSaved(read_saved, attention_saved, write_saved)
+
+
+def attention_sublayer_backward(
+    part: str, grad: np.ndarray, saved: AttentionSubLayerSaved, notes: Notes
+) -> CrossGradients:
+    """The gradient of x is the sum of two ways: past the sub-layer, and through it."""
+    notes = notes.of(part)
+    written = write_backward(grad, saved.write, notes)
+    attention = multi_head_attention_backward(written.y, saved.attention, notes)
+    # In self-attention the same vectors are queried and looked at.
+    through = attention.x + attention.memory if part == "self_attention" else attention.x
+    seen = read_backward(through, saved.read, notes)
+    return CrossGradients(written.x + seen.x, attention.memory, {
+        **prefix(part, attention.parameters),
+        **prefix(f"{part}_residual", {**written.parameters, **seen.parameters}),
+    })
+
+
+def feed_forward_sublayer(
+    x: np.ndarray, parameters: Mapping[str, np.ndarray], config: TransformerConfig, notes: Notes
+) -> tuple[np.ndarray, FeedForwardSubLayerSaved]:
+    """The feed-forward network within its residual connection, [B, N, D] to [B, N, D]."""
+    notes, norm = notes.of("feed_forward"), select(parameters, "feed_forward_residual")
+    seen, read_saved = read(x, norm, config.norm, notes)
+    y, network_saved = feed_forward(seen, select(parameters, "feed_forward"), config.activation, notes)
+    after, write_saved = write(x, y, norm, config.norm, notes)
+    return after, FeedForwardSubLayerSaved(read_saved, network_saved, write_saved)
+
+
+def feed_forward_sublayer_backward(
+    grad: np.ndarray, saved: FeedForwardSubLayerSaved, notes: Notes
+) -> LayerGradients:
+    """Again two ways: past the network, and through it."""
+    notes = notes.of("feed_forward")
+    written = write_backward(grad, saved.write, notes)
+    network = feed_forward_backward(written.y, saved.network, notes)
+    seen = read_backward(network.x, saved.read, notes)
+    return LayerGradients(written.x + seen.x, {
+        **prefix("feed_forward", network.parameters),
+        **prefix("feed_forward_residual", {**written.parameters, **seen.parameters}),
+    })

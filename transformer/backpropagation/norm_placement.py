@@ -1,0 +1,68 @@
+"""The size of gradients through the layers, with the norms where they are and where they might be.
+
+Xiong et al. 2020, "On Layer Normalization in the Transformer Architecture", section 3: in a fresh post-norm model the
+gradients of the last layers are the largest, and a warm-up has to tame them; in a pre-norm model they are alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+
+from transformer.backpropagation.gradients import Batch, gradients
+from transformer.config import NormPlacement, TransformerConfig
+from transformer.model.transformer import build
+from transformer.trace import PARTS, STACKS, Stack
+
+
+@dataclass(frozen=True, eq=False)
+class GradientSizes:
+    """Euclidean norms of the gradients of one loss.
+
+    Attributes:
+        loss: nats.
+        stream: of the residual stream, before the first sub-layer of each stack and after each: mean over the
+            positions, [2L + 1] and [3L + 1].
+        network: of the feed-forward network's second matrix in each layer, [L], which Xiong et al. look at.
+    """
+
+    loss: float
+    stream: Mapping[Stack, np.ndarray]
+    network: Mapping[Stack, np.ndarray]
+
+
+def gradient_sizes(parameters: Mapping[str, np.ndarray], config: TransformerConfig, batch: Batch) -> GradientSizes:
+    """Of a model with given parameters, float64."""
+    found = gradients(parameters, config, batch)
+    stream, network = {}, {}
+    for stack, side, depth in zip(
+        STACKS, ("source", "target"), (config.encoder_layers, config.decoder_layers), strict=True
+    ):
+        names = [f"{side}.input", *(
+            f"{stack}_layers.{layer}.{part}.after" for layer in range(depth) for part in PARTS[stack]
+        )]
+        stream[stack] = np.array([np.linalg.norm(found.gradients[name], axis=-1).mean() for name in names])
+        network[stack] = np.array([
+            np.linalg.norm(found.parameters[f"{stack}_layers.{layer}.feed_forward.contract.weight"])
+            for layer in range(depth)
+        ])
+    return GradientSizes(found.loss, stream, network)
+
+
+def fresh_sizes(config: TransformerConfig, norm: NormPlacement, batch: Batch, *, seed: int = 0) -> GradientSizes:
+    """Of a model before its first step of training.
+
+    Args:
+        config: of the model, but for its norms.
+        norm: where they are.
+        seed: of its weights; those of both placements are the same.
+    """
+    placed = replace(config, norm=norm)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model = build(placed)
+    parameters = {name: each.detach().double().numpy() for name, each in model.named_parameters()}
+    return gradient_sizes(parameters, placed, batch)

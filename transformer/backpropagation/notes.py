@@ -1,0 +1,53 @@
+"""The intermediate results of a pass by name, so that each can be looked at, compared, or nudged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+import numpy as np
+
+T = TypeVar("T")
+
+
+class Notes:
+    """Created for one pass and given to every part of it, as `transformer.model.recorder` is.
+
+    The forward pass notes values and the backward pass gradients, under the same names: "logits",
+    "encoder_layers.0.self_attention.scores".
+
+    Args:
+        nudges: what to add to some of the results, by name, before the pass goes on with them.
+
+    Attributes:
+        values: by name, in the order in which the pass came to them.
+    """
+
+    def __init__(self, nudges: Mapping[str, np.ndarray] | None = None) -> None:
+        self.values: dict[str, np.ndarray] = {}
+        self._nudges = nudges or {}
+        self._prefix = ""
+
+    def note(self, name: str, value: np.ndarray) -> np.ndarray:
+        """Note a result; returns what the pass goes on with."""
+        name = self._prefix + name
+        if name in self._nudges:
+            value = value + self._nudges[name]
+        self.values[name] = value
+        return value
+
+    def of(self, part: str) -> Notes:
+        """The same notes for a part, whose names begin with its name."""
+        notes = Notes(self._nudges)
+        notes.values, notes._prefix = self.values, f"{self._prefix}{part}."
+        return notes
+
+
+def select(named: Mapping[str, T], part: str) -> dict[str, T]:
+    """Those that belong to a part, by the names they have within it."""
+    return {name.removeprefix(f"{part}."): each for name, each in named.items() if name.startswith(f"{part}.")}
+
+
+def prefix(part: str, named: Mapping[str, T]) -> dict[str, T]:
+    """The reverse of `select`."""
+    return {f"{part}.{name}": each for name, each in named.items()}

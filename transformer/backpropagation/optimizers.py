@@ -1,0 +1,83 @@
+"""How parameters follow their gradients: a step of each optimiser as a pure function, and the paper's warm-up.
+
+Each takes parameters and gradients by name and what it remembers, and returns new ones; a first step remembers nothing,
+`{}`. Numbers are float64, arrays of any shape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+Arrays = Mapping[str, np.ndarray]
+
+
+def sgd(parameters: Arrays, gradients: Arrays, *, learning_rate: float) -> dict[str, np.ndarray]:
+    """p = p - lr g: downhill (Robbins and Monro 1951, "A Stochastic Approximation Method")."""
+    return {name: parameter - learning_rate * gradients[name] for name, parameter in parameters.items()}
+
+
+def momentum(
+    parameters: Arrays, gradients: Arrays, velocity: Arrays, *, learning_rate: float, decay: float = 0.9
+) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """v = decay v + g, p = p - lr v: a ball that rolls on (Polyak 1964; Sutskever et al. 2013, in torch's form).
+
+    Args:
+        velocity: v of the step before; empty before the first.
+        decay: share of v that is left after a step.
+
+    Returns:
+        Parameters and velocity.
+    """
+    velocity = {name: decay * velocity.get(name, 0.0) + gradient for name, gradient in gradients.items()}
+    return sgd(parameters, velocity, learning_rate=learning_rate), velocity
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """What Adam remembers: running means of g and of g², by name, and the number of steps taken."""
+
+    mean: Arrays = field(default_factory=dict)
+    square: Arrays = field(default_factory=dict)
+    steps: int = 0
+
+
+def adam(
+    parameters: Arrays, gradients: Arrays, moments: Moments, *, learning_rate: float,
+    betas: tuple[float, float] = (0.9, 0.98), epsilon: float = 1e-9,
+) -> tuple[dict[str, np.ndarray], Moments]:
+    """p = p - lr m / (sqrt(s) + epsilon), with m and s the means of g and g² (Kingma and Ba 2015, algorithm 1).
+
+    Both begin at 0 and are divided by 1 - beta^t, which they lack in the first steps. The defaults are those of
+    "Attention Is All You Need", section 5.3.
+
+    Args:
+        moments: of the step before; `Moments()` before the first.
+        betas: shares of m and of s that are left after a step.
+        epsilon: against division by 0.
+
+    Returns:
+        Parameters and moments.
+    """
+    first, second = betas
+    steps = moments.steps + 1
+    mean = {name: first * moments.mean.get(name, 0.0) + (1 - first) * g for name, g in gradients.items()}
+    square = {name: second * moments.square.get(name, 0.0) + (1 - second) * g**2 for name, g in gradients.items()}
+    moved = {}
+    for name, parameter in parameters.items():
+        m, s = mean[name] / (1 - first**steps), square[name] / (1 - second**steps)
+        moved[name] = parameter - learning_rate * m / (np.sqrt(s) + epsilon)
+    return moved, Moments(mean, square, steps)
+
+
+def warmup(step: int, d_model: int, steps: int = 4_000) -> float:
+    """lr = D^-0.5 min(step^-0.5, step * steps^-1.5) ("Attention Is All You Need", section 5.3, equation 3).
+
+    Args:
+        step: from 1.
+        d_model: D.
+        steps: number of steps in which the rate rises; after them it falls with the root of the step.
+    """
+    return d_model**-0.5 * min(step**-0.5, step * steps**-1.5)

@@ -1,0 +1,77 @@
+"""Residual connection and layer norm around a sub-layer f, in the two orders.
+
+Post-norm is norm(x + f(x)) ("Attention Is All You Need", section 3.1); pre-norm is x + f(norm(x)) (Xiong et al. 2020,
+"On Layer Normalization in the Transformer Architecture"). As in `transformer.model.layers`, `read` gives the input of f
+and `write` adds its output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from transformer.backpropagation.layer_norm import LayerNormSaved, layer_norm, layer_norm_backward
+from transformer.backpropagation.notes import Notes
+from transformer.config import NormPlacement
+
+
+class ReadGradients(NamedTuple):
+    """dx [B, T, D] by the way through f, and those of the norm's parameters, if there is a norm on it."""
+
+    x: np.ndarray
+    parameters: dict[str, np.ndarray]
+
+
+class WriteGradients(NamedTuple):
+    """dx [B, T, D] by the way past f, dy [B, T, D], and those of the norm's parameters, if there is a norm here."""
+
+    x: np.ndarray
+    y: np.ndarray
+    parameters: dict[str, np.ndarray]
+
+
+def read(
+    x: np.ndarray, parameters: Mapping[str, np.ndarray], norm: NormPlacement, notes: Notes
+) -> tuple[np.ndarray, LayerNormSaved | None]:
+    """What f reads from the stream x [B, T, D]: norm(x) in pre-norm, x itself in post-norm."""
+    if norm == "post":
+        return x, None
+    normed, saved = layer_norm(x, parameters["norm.weight"], parameters["norm.bias"])
+    return notes.note("read", normed), saved
+
+
+def read_backward(grad: np.ndarray, saved: LayerNormSaved | None, notes: Notes) -> ReadGradients:
+    """From the gradient of what f read, [B, T, D]."""
+    if saved is None:
+        return ReadGradients(grad, {})
+    found = layer_norm_backward(notes.note("read", grad), saved)
+    return ReadGradients(found.x, {"norm.weight": found.gain, "norm.bias": found.bias})
+
+
+def write(
+    x: np.ndarray, y: np.ndarray, parameters: Mapping[str, np.ndarray], norm: NormPlacement, notes: Notes
+) -> tuple[np.ndarray, LayerNormSaved | None]:
+    """The stream [B, T, D] after f wrote y: x + y in pre-norm, norm(x + y) in post-norm."""
+    after, saved = x + notes.note("written", y), None
+    if norm == "post":
+        after, saved = layer_norm(
+            notes.note("summed", after), parameters["norm.weight"], parameters["norm.bias"]
+        )
+    return notes.note("after", after), saved
+
+
+def write_backward(grad: np.ndarray, saved: LayerNormSaved | None, notes: Notes) -> WriteGradients:
+    """From the gradient of the stream after f, [B, T, D].
+
+    A sum hands its gradient to both summands. In pre-norm nothing stands between the loss and x: that is why deep
+    pre-norm stacks train.
+    """
+    notes.note("after", grad)
+    parameters = {}
+    if saved is not None:
+        found = layer_norm_backward(grad, saved)
+        grad = notes.note("summed", found.x)
+        parameters = {"norm.weight": found.gain, "norm.bias": found.bias}
+    return WriteGradients(x=grad, y=notes.note("written", grad), parameters=parameters)

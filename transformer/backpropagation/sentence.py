@@ -1,0 +1,133 @@
+"""The gradients of one sentence pair that a page shows, beside those of autograd."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from transformer.backpropagation.attention import join_heads
+from transformer.backpropagation.autograd import autograd
+from transformer.backpropagation.gradients import Batch, gradients, parameters_of
+from transformer.config import TransformerConfig
+from transformer.trace import Trace
+from transformer.weights import Weights
+
+
+@dataclass(frozen=True, eq=False)
+class SentenceGradients:
+    """What is known of a loss. Of two layers everything is stored; of all, the sizes and the stream.
+
+    Attributes:
+        config: of the model.
+        batch: one sentence pair.
+        loss: nats.
+        layers: number of the encoder's and of the decoder's layer, from 0.
+        rows: of parameters with a row for each piece of the vocabulary, the ids whose rows are stored.
+        generator: the generator's weights W [V, D], float32.
+        values: parameters and intermediate results by name, float64.
+        gradients: by hand, by the same names.
+        reference: by autograd, by the same names.
+        sent_back: what each decoder layer sends to the encoder's output, [L, S, D].
+        sizes: Euclidean norm of the gradient of every parameter, by name.
+        compared: how many numbers were compared with autograd's.
+        apart: the largest difference among them.
+    """
+
+    config: TransformerConfig
+    batch: Batch
+    loss: float
+    layers: tuple[int, int]
+    rows: Mapping[str, tuple[int, ...]]
+    generator: np.ndarray
+    values: Mapping[str, np.ndarray]
+    gradients: Mapping[str, np.ndarray]
+    reference: Mapping[str, np.ndarray]
+    sent_back: np.ndarray
+    sizes: Mapping[str, float]
+    compared: int
+    apart: float
+
+
+def sentence_batch(trace: Trace, *, step: int | None = None, label_smoothing: float = 0.0) -> Batch:
+    """The translation of a trace, being learned.
+
+    Args:
+        trace: a sentence and its translation.
+        step: whose loss counts, from 0; None adds up those of all steps.
+        label_smoothing: from 0 to below 1.
+    """
+    source, target, labels = (
+        np.array([[piece.id for piece in pieces]])
+        for pieces in (trace.source_pieces, trace.target_pieces, trace.predicted_pieces)
+    )
+    counted = np.ones(labels.shape, dtype=bool)
+    if step is not None:
+        counted[:] = np.arange(labels.shape[1]) == step
+    return Batch(source, target, labels, counted, label_smoothing=label_smoothing)
+
+
+def sentence_gradients(
+    weights: Weights, batch: Batch, *, encoder_layer: int = 0, decoder_layer: int = 0
+) -> SentenceGradients:
+    """Compute all gradients twice, by hand and by autograd, and store those of two layers.
+
+    Args:
+        weights: of the model.
+        batch: of one sentence pair.
+        encoder_layer, decoder_layer: from 0.
+    """
+    config, parameters = weights.config, parameters_of(weights)
+    found, reference = gradients(parameters, config, batch), autograd(parameters, config, batch)
+    ours = {**found.parameters, **found.gradients}
+    theirs = {**reference.parameters, **reference.gradients}
+    apart = max(float(np.abs(each - theirs[name]).max()) for name, each in ours.items())
+
+    rows = _rows(parameters, batch, config)
+
+    def stored(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        kept = {name: arrays[name] for name in _names(arrays, encoder_layer, decoder_layer)}
+        return {name: each[list(rows[name])] if name in rows else each for name, each in kept.items()}
+
+    return SentenceGradients(
+        config=config, batch=batch, loss=found.loss, layers=(encoder_layer, decoder_layer), rows=rows,
+        generator=weights.arrays["generator.weight"], values=stored({**parameters, **found.values}),
+        gradients=stored(ours), reference=stored(theirs),
+        sent_back=_sent_back(parameters, found.gradients, config),
+        sizes={name: float(np.linalg.norm(each)) for name, each in found.parameters.items()},
+        compared=sum(each.size for each in ours.values()), apart=apart,
+    )
+
+
+def _rows(
+    parameters: Mapping[str, np.ndarray], batch: Batch, config: TransformerConfig
+) -> dict[str, tuple[int, ...]]:
+    """The ids of the batch by parameter that has a row for each piece: those of the side that uses it, or of both."""
+    source, target = {*batch.source.flat}, {*batch.target.flat, *batch.labels.flat}
+    shared = source | target if config.tied_embeddings == "all" else source
+    ids = {
+        "source_embedding.weight": shared, "target_embedding.weight": target, "generator.weight": target,
+        "generator.bias": target,
+    }
+    return {name: tuple(sorted(map(int, each))) for name, each in ids.items() if name in parameters}
+
+
+def _names(arrays: Iterable[str], encoder_layer: int, decoder_layer: int) -> list[str]:
+    """Those of the two layers and of none, and the stream after every sub-layer."""
+    layers = (f"encoder_layers.{encoder_layer}.", f"decoder_layers.{decoder_layer}.")
+    return [name for name in arrays if name.startswith(layers) or "_layers." not in name or name.endswith(".after")]
+
+
+def _sent_back(
+    parameters: Mapping[str, np.ndarray], gradients: Mapping[str, np.ndarray], config: TransformerConfig
+) -> np.ndarray:
+    """What keys and values of each decoder layer send to the encoder's output, [L, S, D]."""
+    sent = []
+    for number in range(config.decoder_layers):
+        name = f"decoder_layers.{number}.cross_attention"
+        _, key, value = np.split(parameters[f"{name}.in_projection.weight"], 3)
+        sent.append(sum(
+            (join_heads(gradients[f"{name}.{each}"]) @ weight)[0] for each, weight in (("keys", key), ("values", value))
+        ))
+    return np.array(sent)

@@ -1,0 +1,134 @@
+"""The way back, stage by stage: from the loss through one layer of each stack down to the embeddings.
+
+The order is that of `transformer.analysis.replay.stages`, reversed. dX is short for the gradient of the loss with
+respect to X.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from transformer.analysis.replay.embedding import SIDES
+from transformer.backpropagation.cross_entropy import cross_entropy
+from transformer.backpropagation.sentence import SentenceGradients
+from transformer.backpropagation.stage import GradientStage, Maker
+from transformer.backpropagation.sublayer_stages import NORM, norm_parameters, norm_terms, rows_of, sublayer
+from transformer.backpropagation.sums import Pointwise, Product, Sum
+from transformer.backpropagation.transformer import TIED
+from transformer.trace import PARTS, Stack
+
+READ = {"source": "read in the sentence", "target": "read in the translation"}
+GENERATOR = "compared with by the generator"
+
+
+def stages(found: SentenceGradients, *, head: int = 0) -> tuple[GradientStage, ...]:
+    """All stages from the logits back to the pieces.
+
+    Args:
+        found: says which layers.
+        head: whose attention is shown.
+    """
+    maker = Maker(found, head)
+    return (*_generator(maker), *_stack(maker, "decoder"), *_stack(maker, "encoder"))
+
+
+def _generator(maker: Maker) -> Iterator[GradientStage]:
+    """From the loss to the decoder's output."""
+    found, batch = maker.found, maker.found.batch
+    _, saved = cross_entropy(found.values["logits"], batch.labels, batch.counted, batch.label_smoothing)
+    counted = batch.counted[0, :, None]
+    d_logits, hidden = found.gradients["logits"][0], found.values["hidden"][0]
+    yield maker.point(
+        "generator.logits", "decoder", None, "logits", r"dz = p - y", "B, T, V", "logits", lambda a: a[0],
+        Sum({"p": saved.probabilities[0] * counted, "− y": -saved.targets[0] * counted}),
+    )
+    if found.config.output_bias:
+        pieces = list(found.rows["generator.bias"])
+        yield maker.table(
+            "generator.bias", "decoder", "bias of the generator", r"db = \sum_t dz_t", "N, 1", "generator.bias",
+            Product(("dz", d_logits[:, pieces].T), ("1", np.ones((len(hidden), 1))), "T"),
+        )
+    if found.config.tied_embeddings == "none":
+        pieces = list(found.rows["generator.weight"])
+        yield maker.table(
+            "generator.weight", "decoder", "weights of the generator", r"dW = dz^\top y", "N, D",
+            "generator.weight", Product(("dz", d_logits[:, pieces].T), ("y", hidden), "T"),
+        )
+    yield maker.point(
+        "generator.hidden", "decoder", None, "decoder output", r"dy = dz\, W", "B, T, D", "hidden",
+        lambda a: a[0], Product(("dz", d_logits), ("W", found.generator), "V"),
+    )
+
+
+def _stack(maker: Maker, stack: Stack) -> Iterator[GradientStage]:
+    """From the output of a stack to its embeddings."""
+    found, config = maker.found, maker.found.config
+    layer, depth = (
+        (found.layers[0], config.encoder_layers) if stack == "encoder" else (found.layers[1], config.decoder_layers)
+    )
+    rows, side = rows_of(stack), SIDES[stack]
+    if stack == "encoder":
+        yield maker.point(
+            "encoder.memory", stack, None, "encoder output", r"dm = \sum_\ell \left(dK_\ell W^K_\ell{}^\top + "
+            r"dV_\ell W^V_\ell{}^\top\right)", f"B, {rows}, D", "memory", lambda a: a[0],
+            Sum({f"decoder layer {number + 1}": each for number, each in enumerate(found.sent_back)}),
+        )
+    last = f"{stack}_layers.{depth - 1}.feed_forward.after"
+    if config.norm == "pre":
+        d_output = found.gradients["memory" if stack == "encoder" else "hidden"][0]
+        yield from norm_parameters(maker, f"{stack}.output", stack, None, f"{stack}_norm", last, d_output)
+        yield maker.point(
+            f"{stack}.output.norm", stack, None, "stream after the last layer", rf"dx = {NORM}", f"B, {rows}, D", last,
+            lambda a: a[0], Sum(norm_terms(maker, f"{stack}_norm", last, d_output)),
+        )
+    after = f"{stack}_layers.{layer}.feed_forward.after"
+    if after != last:
+        yield maker.point(
+            f"{stack}.layer.after", stack, layer, f"stream after layer {layer + 1}",
+            rf"dx = \text{{what layer {layer + 2} sends back}}", f"B, {rows}, D", after, lambda a: a[0], None,
+        )
+    for part in reversed(PARTS[stack]):
+        yield from sublayer(maker, stack, layer, part)
+    if layer:
+        yield maker.point(
+            f"{stack}.input", stack, None, "embeddings and positions",
+            r"dx = \text{what layer 1 sends back}", f"B, {rows}, D", f"{side}.input", lambda a: a[0], None,
+        )
+    d_input = found.gradients[f"{side}.input"][0]
+    if config.positions == "learned":
+        length = len(d_input)
+        yield maker.parameter(
+            f"{stack}.positions", stack, None, "learned positions", r"dP_n = dx_n", f"{rows}, D",
+            f"{side}_positions.table", lambda a: a[:length], Sum({"dx": d_input}),
+        )
+    if config.scale_embedding:
+        root = np.full_like(d_input, math.sqrt(config.d_model))
+        yield maker.point(
+            f"{stack}.tokens", stack, None, "token embedding", r"dE_{w_n} = \sqrt{D}\, dx_n", f"B, {rows}, D",
+            f"{side}.tokens", lambda a: a[0], Pointwise({"dx": d_input, "√D": root}),
+        )
+    yield from _embedding_table(maker, stack)
+
+
+def _embedding_table(maker: Maker, stack: Stack) -> Iterator[GradientStage]:
+    """The rows of the pieces of both texts, with everything that uses them; once for a table that is shared."""
+    found, tied = maker.found, TIED[maker.found.config.tied_embeddings]
+    name = f"{SIDES[stack]}_embedding.weight"
+    if name in tied:
+        return
+    uses = [name, *(use for use, table in tied.items() if table == name)]
+    parts = {}
+    for side, ids in (("source", found.batch.source), ("target", found.batch.target)):
+        if f"{side}_embedding.weight" in uses:
+            # [N, places] x [places, D]: a row of the table gets what all places with its piece get.
+            places = np.equal.outer(found.rows[name], ids[0]).astype(float)
+            parts[READ[side]] = places @ found.gradients[f"{side}.tokens"][0]
+    if "generator.weight" in uses:
+        parts[GENERATOR] = found.gradients["logits"][0][:, list(found.rows[name])].T @ found.values["hidden"][0]
+    yield maker.table(
+        f"{stack}.table", stack, "embedding table", r"dE_v = \sum_{n:\, w_n = v} dE_{w_n}"
+        + (r" + dz_v^\top y" if GENERATOR in parts else ""), "N, D", name, Sum(parts),
+    )

@@ -1,0 +1,170 @@
+"""The whole encoder-decoder, forward and backward ("Attention Is All You Need", figure 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from transformer.backpropagation.embedding import EmbeddingSaved, embedding, embedding_backward
+from transformer.backpropagation.layer_norm import LayerNormSaved, layer_norm, layer_norm_backward
+from transformer.backpropagation.layers import (
+    DecoderLayerSaved,
+    EncoderLayerSaved,
+    decoder_layer,
+    decoder_layer_backward,
+    encoder_layer,
+    encoder_layer_backward,
+)
+from transformer.backpropagation.linear import LinearSaved, linear, linear_backward
+from transformer.backpropagation.notes import Notes, prefix, select
+from transformer.config import TransformerConfig
+
+# Which parameter is used in the place of which, by the kind of tying; a checkpoint has it under the second name.
+TIED: Mapping[str, Mapping[str, str]] = {
+    "none": {},
+    "target": {"generator.weight": "target_embedding.weight"},
+    "all": {
+        "generator.weight": "source_embedding.weight", "target_embedding.weight": "source_embedding.weight",
+    },
+}
+
+
+class TransformerSaved(NamedTuple):
+    source: EmbeddingSaved
+    encoder_layers: tuple[EncoderLayerSaved, ...]
+    encoder_norm: LayerNormSaved | None
+    target: EmbeddingSaved
+    decoder_layers: tuple[DecoderLayerSaved, ...]
+    decoder_norm: LayerNormSaved | None
+    generator: LinearSaved
+
+
+def transformer(
+    parameters: Mapping[str, np.ndarray], config: TransformerConfig, source: np.ndarray, target: np.ndarray,
+    source_mask: np.ndarray | None, notes: Notes,
+) -> tuple[np.ndarray, TransformerSaved]:
+    """Logits [B, T, V] of the piece after each target piece; there is no dropout.
+
+    Args:
+        parameters: float64, by their names in a checkpoint, each once.
+        config: of the model.
+        source: piece ids [B, S].
+        target: ids of the pieces that the decoder reads [B, T], the start symbol first.
+        source_mask: bool [B, S], False on padding; None where there is none.
+        notes: gets every intermediate result.
+    """
+    parameters = with_tied(parameters, config)
+    seen = None if source_mask is None else source_mask[:, None, None, :]  # [B, S] -> [B, 1, 1, S]
+    not_later = np.tri(target.shape[1], dtype=bool)  # [T, T]
+
+    # 1. encoder
+    x, source_saved = embedding(
+        source, parameters["source_embedding.weight"], parameters.get("source_positions.table"), config,
+        notes.of("source"),
+    )
+    encoder_saved = []
+    for number in range(config.encoder_layers):
+        name = f"encoder_layers.{number}"
+        x, saved = encoder_layer(x, select(parameters, name), config, seen, notes.of(name))
+        encoder_saved.append(saved)
+    memory, encoder_norm = _stack_output("encoder", x, parameters, config)
+    memory = notes.note("memory", memory)
+
+    # 2. decoder
+    x, target_saved = embedding(
+        target, parameters["target_embedding.weight"], parameters.get("target_positions.table"), config,
+        notes.of("target"),
+    )
+    decoder_saved = []
+    for number in range(config.decoder_layers):
+        name = f"decoder_layers.{number}"
+        x, saved = decoder_layer(x, memory, select(parameters, name), config, not_later, seen, notes.of(name))
+        decoder_saved.append(saved)
+    hidden, decoder_norm = _stack_output("decoder", x, parameters, config)
+
+    # 3. generator
+    logits, generator_saved = linear(
+        notes.note("hidden", hidden), parameters["generator.weight"], parameters.get("generator.bias")
+    )
+    return notes.note("logits", logits), TransformerSaved(
+        source_saved, tuple(encoder_saved), encoder_norm, target_saved, tuple(decoder_saved), decoder_norm,
+        generator_saved,
+    )
+
+
+def transformer_backward(
+    grad: np.ndarray, saved: TransformerSaved, config: TransformerConfig, notes: Notes
+) -> dict[str, np.ndarray]:
+    """The gradient of every use of a parameter, by name; `sum_tied` adds up those of a shared one.
+
+    Args:
+        grad: dz [B, T, V], of the logits.
+        notes: gets a gradient for everything that the forward pass noted.
+    """
+    gradients = {}
+
+    # 3. generator
+    generator = linear_backward(notes.note("logits", grad), saved.generator)
+    gradients["generator.weight"] = generator.weight
+    if config.output_bias:
+        gradients["generator.bias"] = generator.bias
+
+    # 2. decoder; all its layers read the encoder's output, whose gradient is the sum of what each sends back.
+    dx, more = _stack_output_backward("decoder", notes.note("hidden", generator.x), saved.decoder_norm)
+    gradients |= more
+    sent_back = []
+    for number, layer_saved in reversed(list(enumerate(saved.decoder_layers))):
+        name = f"decoder_layers.{number}"
+        layer = decoder_layer_backward(dx, layer_saved, notes.of(name))
+        dx = layer.x
+        sent_back.append(layer.memory)
+        gradients |= prefix(name, layer.parameters)
+    target = embedding_backward(dx, saved.target, notes.of("target"))
+    gradients |= {f"target_{name}": each for name, each in target.items()}
+
+    # 1. encoder
+    dx, more = _stack_output_backward("encoder", notes.note("memory", np.sum(sent_back, axis=0)), saved.encoder_norm)
+    gradients |= more
+    for number, layer_saved in reversed(list(enumerate(saved.encoder_layers))):
+        name = f"encoder_layers.{number}"
+        layer = encoder_layer_backward(dx, layer_saved, notes.of(name))
+        dx = layer.x
+        gradients |= prefix(name, layer.parameters)
+    source = embedding_backward(dx, saved.source, notes.of("source"))
+    return gradients | {f"source_{name}": each for name, each in source.items()}
+
+
+def with_tied(parameters: Mapping[str, np.ndarray], config: TransformerConfig) -> dict[str, np.ndarray]:
+    """Parameters by every name that they are used under."""
+    return {**parameters, **{use: parameters[name] for use, name in TIED[config.tied_embeddings].items()}}
+
+
+def sum_tied(gradients: Mapping[str, np.ndarray], config: TransformerConfig) -> dict[str, np.ndarray]:
+    """The gradient of each parameter once: that of a shared one is the sum over its uses (Press and Wolf 2017, "Using
+    the Output Embedding to Improve Language Models", section 3)."""
+    tied = TIED[config.tied_embeddings]
+    summed = {name: each for name, each in gradients.items() if name not in tied}
+    for use, name in tied.items():
+        summed[name] = summed[name] + gradients[use]
+    return summed
+
+
+def _stack_output(
+    stack: str, x: np.ndarray, parameters: Mapping[str, np.ndarray], config: TransformerConfig
+) -> tuple[np.ndarray, LayerNormSaved | None]:
+    """The output of a stack [B, N, D]: normalised in pre-norm; post-norm has just done that."""
+    if config.norm == "post":
+        return x, None
+    return layer_norm(x, parameters[f"{stack}_norm.weight"], parameters[f"{stack}_norm.bias"])
+
+
+def _stack_output_backward(
+    stack: str, grad: np.ndarray, saved: LayerNormSaved | None
+) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """dx [B, N, D], and those of the norm's parameters, if there is a norm."""
+    if saved is None:
+        return grad, {}
+    found = layer_norm_backward(grad, saved)
+    return found.x, {f"{stack}_norm.weight": found.gain, f"{stack}_norm.bias": found.bias}

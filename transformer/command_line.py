@@ -1,0 +1,84 @@
+"""The command `attention-atlas`: the app, and the library's command lines under one name.
+
+`python -m transformer.command_line` is the same without installation.
+"""
+
+from __future__ import annotations
+
+import argparse
+import runpy
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+from transformer import __version__
+from transformer.hall import open_to_hall
+from transformer.paths import APP
+
+PROG = "attention-atlas"
+# The module that has each command, and what the list of commands says; importing the modules would take seconds.
+COMMANDS = {
+    "translate": ("transformer", "translate a sentence and keep the trace of the run"),
+    "info": ("transformer", "print the architecture and its parameters"),
+    "import": ("transformer", "make a model folder of a Hugging Face Marian model"),
+    "export": ("transformer", "write a model folder for another program"),
+    "prepare": ("transformer.training", "make a vocabulary and split sentence pairs into its pieces"),
+    "prepare-language-model": ("transformer.training", "the same for a language model"),
+    "train": ("transformer.training", "train in a prepared folder, or continue there"),
+    "compare-attention": ("transformer.training", "train small language models of each kind of attention alike"),
+    "evaluate": ("transformer.training", "BLEU and chrF of a model on held-out pairs"),
+    "samples": ("transformer.training", "translate chosen sentences, as a model card lists them"),
+    "vocabulary": ("transformer.training", "how well a model's vocabulary keeps the words of a text whole"),
+    "overlap": ("transformer.training", "count the held-out sentences that are in the training data"),
+    "measure": ("transformer.analysis", "measure what every head looks at, over many sentences"),
+    "gallery": ("transformer.analysis", "find heads that do something telling, over many sentences"),
+    "means": ("transformer.analysis", "write every head's mean output beside the model"),
+    "importance": ("transformer.analysis", "switch every head off by itself, over many sentences"),
+    "removal": ("transformer.analysis", "BLEU and chrF while heads are removed"),
+    "agreement": ("transformer.analysis", "whether methods of attribution agree, over many sentences"),
+    "lessons": ("transformer.lessons", "check a lesson, or list what a lesson can claim"),
+    "language-model": ("transformer.language_modelling", "write on in English, score texts, find heads that copy"),
+    "tasks": ("transformer.tasks", "let a small Transformer learn to copy, reverse, sort or add"),
+}
+
+
+def parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=PROG, description="See everything that a Transformer's attention does.",
+        epilog=f"{PROG} COMMAND --help lists the options of a command.",
+    )
+    parser.add_argument("--version", action="version", version=f"{PROG} {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    commands.add_parser("app", add_help=False, help="start the app (default); takes --lecture [ADDRESS], "
+                        "which opens it to the network, and the options of `streamlit run`")
+    for name, (_, purpose) in COMMANDS.items():
+        commands.add_parser(name, add_help=False, help=purpose)
+    return parser
+
+
+def start_app(options: Sequence[str]) -> None:
+    """Serve the app as `streamlit run app.py` does, from whatever folder the command was called in.
+
+    Streamlit finds .streamlit/config.toml beside app.py. It runs as a module of this process, because no file of this
+    package imports it.
+    """
+    sys.argv = ["streamlit", "run", str(APP / "app.py"), *open_to_hall(options)]
+    runpy.run_module("streamlit", run_name="__main__")
+
+
+def main() -> None:
+    arguments = sys.argv[1:]
+    if not arguments or (arguments[0].startswith("-") and arguments[0] not in ("-h", "--help", "--version")):
+        arguments = ["app", *arguments]
+    command = parser().parse_args(arguments[:1]).command
+    if command == "app":
+        start_app(arguments[1:])
+        return
+    package, _ = COMMANDS[command]
+    # These have commands of their own; the others share a parser with the rest of their package.
+    own = package in ("transformer.lessons", "transformer.tasks", "transformer.language_modelling")
+    import_module(f"{package}.__main__").main(arguments[own:], f"{PROG} {command}" if own else PROG)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,230 @@
+"""Every head measured over a file of any length: streamed, many sentences side by side, and resumable."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import multiprocessing
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import cache, partial
+from io import BytesIO
+from itertools import islice
+from pathlib import Path
+from typing import Any, cast
+from zipfile import BadZipFile
+
+import numpy as np
+
+from transformer.analysis.heads.metrics import HeadMetrics, average, head_metrics
+from transformer.devices import use_one_thread
+from transformer.errors import AtlasError
+from transformer.trace import KINDS, Kind, Trace
+from transformer.translator import Translator
+
+# Sentences of which a process gives the averages at once, and after which the state is saved: some seconds of work.
+PART = 256
+# So many are translated side by side; more would hardly be faster, and hold more traces in memory.
+TOGETHER = 16
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What the heads do in a stretch of the file.
+
+    Attributes:
+        sentences: that were measured.
+        skipped: sentences that the model cannot read, because they are too long.
+        heads: averages by kind; empty where no sentence was measured.
+    """
+
+    sentences: int
+    skipped: int
+    heads: dict[Kind, HeadMetrics]
+
+    def __add__(self, other: Part) -> Part:
+        measured = [part for part in (self, other) if part.sentences]
+        heads: dict[Kind, HeadMetrics] = {
+            kind: average(part.heads[kind] for part in measured) for kind in KINDS if measured
+        }
+        return Part(self.sentences + other.sentences, self.skipped + other.skipped, heads)
+
+
+NOTHING = Part(0, 0, {})
+
+
+def sentences_of(path: Path) -> Iterator[str]:
+    """The lines of a file that are not blank, one in memory at a time.
+
+    Raises:
+        ValueError: a line is no UTF-8 text.
+    """
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            try:
+                sentence = line.decode("utf-8").strip()
+            except UnicodeDecodeError:
+                raise ValueError(f"{path}, line {number} is no UTF-8 text") from None
+            if sentence:
+                yield sentence
+
+
+def measure_corpus(
+    translator: Translator, path: Path, state: Path, *, processes: int = 1,
+    report: Callable[[int, Part], object] = lambda read, so_far: None,
+) -> Part:
+    """Measure every head on every sentence of a file, and average; go on where an earlier call was stopped.
+
+    Args:
+        translator: loaded from a folder, if there are several processes.
+        path: text, one sentence a line.
+        state: file that holds what was measured so far; removed at the end.
+        processes: that measure, each with a model of its own and one thread.
+        report: receives how many sentences have been read, and what they gave, whenever the state is saved.
+
+    Raises:
+        ValueError: the file cannot be read, has no sentence that the model can read, `state` is of another model, of
+            another file or damaged, or there are several processes for a model that lies in no folder.
+    """
+    digest = hashlib.sha256()
+    sentences = sentences_of(path)
+    read, so_far = _resume(state, translator.version, sentences, digest)
+    stretches: deque[list[str]] = deque()
+
+    def ahead() -> Iterator[list[str]]:
+        while stretch := list(islice(sentences, PART)):
+            stretches.append(stretch)
+            yield stretch
+
+    for part in _parts(translator, ahead(), processes):
+        stretch = stretches.popleft()
+        _note(digest, stretch)
+        read, so_far = read + len(stretch), so_far + part
+        _save(state, translator.version, digest.hexdigest(), read, so_far)
+        report(read, so_far)
+    if not so_far.sentences:
+        raise ValueError(f"{path} has no sentence that the model can read: write one a line")
+    state.unlink(missing_ok=True)
+    return so_far
+
+
+def measure_part(translator: Translator, sentences: Sequence[str]) -> Part:
+    """Measure every head on each of some sentences, and average."""
+    measured: dict[Kind, list[HeadMetrics]] = {kind: [] for kind in KINDS}
+    skipped = 0
+
+    def note(number: int, trace: Trace | AtlasError) -> None:
+        if isinstance(trace, AtlasError):
+            nonlocal skipped
+            skipped += 1
+            return
+        for kind in KINDS:
+            measured[kind].append(head_metrics(trace, kind, translator.tokenizer.key_scores(kind)))
+
+    # Sentences of one length end together.
+    ordered = iter(sorted(sentences, key=len))
+    while batch := list(islice(ordered, TOGETHER)):
+        translator.trace_together(batch, note)
+    heads: dict[Kind, HeadMetrics] = {kind: average(each) for kind, each in measured.items() if each}
+    return Part(len(measured["encoder"]), skipped, heads)
+
+
+def _parts(translator: Translator, stretches: Iterator[list[str]], processes: int) -> Iterator[Part]:
+    """What each stretch gives, in their order."""
+    if processes == 1:
+        for stretch in stretches:
+            yield measure_part(translator, stretch)
+        return
+    if translator.folder is None:
+        raise ValueError("other processes can only load a model that lies in a folder")
+    measure = partial(_measure_in_process, translator.folder, translator.device)
+    with ProcessPoolExecutor(processes, multiprocessing.get_context("spawn")) as pool:
+        waiting: deque[Future[bytes]] = deque()
+        try:
+            # One more than there are processes, so that none waits for the file, whose rest stays on the disk.
+            for stretch in islice(stretches, processes + 1):
+                waiting.append(pool.submit(measure, stretch))
+            while waiting:
+                part, _ = _unpack(waiting.popleft().result())
+                for stretch in islice(stretches, 1):
+                    waiting.append(pool.submit(measure, stretch))
+                yield part
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _measure_in_process(folder: Path, device: str, sentences: list[str]) -> bytes:
+    return _pack(measure_part(_own_translator(folder, device), sentences))
+
+
+@cache
+def _own_translator(folder: Path, device: str) -> Translator:
+    """That of a process which measures for another one."""
+    use_one_thread()
+    return Translator.load(folder, device)
+
+
+def _note(digest: hashlib._Hash, sentences: Sequence[str]) -> None:
+    for sentence in sentences:
+        digest.update(sentence.encode() + b"\n")
+
+
+def _resume(
+    state: Path, model: str, sentences: Iterator[str], digest: hashlib._Hash
+) -> tuple[int, Part]:
+    """How many sentences an earlier call has read and what they gave, after reading over them."""
+    if not state.exists():
+        return 0, NOTHING
+    advice = f"delete {state} to begin again"
+    try:
+        part, notes = _unpack(state.read_bytes())
+        written, read, found = notes["model"], notes["read"], notes["digest"]
+    except (ValueError, KeyError, TypeError, EOFError, BadZipFile) as error:
+        raise ValueError(f"{state} is damaged ({error}): {advice}") from None
+    if written != model:
+        raise ValueError(f"{state} was measured on another model: {advice}")
+    _note(digest, list(islice(sentences, read)))
+    if digest.hexdigest() != found:
+        raise ValueError(f"{state} was measured on other sentences: {advice}")
+    return read, part
+
+
+def _save(state: Path, model: str, digest: str, read: int, so_far: Part) -> None:
+    """Write the state so that a call that is stopped meanwhile leaves the old one."""
+    new = state.with_name(f"{state.name}.new")
+    new.write_bytes(_pack(so_far, model=model, digest=digest, read=read))
+    new.replace(state)
+
+
+def _pack(part: Part, **notes: str | int) -> bytes:
+    """A part, exactly, and notes on it, as npz."""
+    notes |= {"sentences": part.sentences, "skipped": part.skipped}
+    arrays: dict[str, np.ndarray] = {"notes": np.array(json.dumps(notes))}
+    for kind, metrics in part.heads.items():
+        for name, values in metrics.values.items():
+            arrays[f"{kind}/{name}"] = values
+            arrays[f"{kind}/{name}/queries"] = np.array(metrics.queries[name])
+    file = BytesIO()
+    np.savez(file, allow_pickle=False, **arrays)
+    return file.getvalue()
+
+
+def _unpack(packed: bytes) -> tuple[Part, dict[str, Any]]:
+    """What `_pack` wrote: a part, and the notes."""
+    with np.load(BytesIO(packed), allow_pickle=False) as arrays:
+        notes = json.loads(str(arrays["notes"]))
+        values: dict[Kind, dict[str, np.ndarray]] = {}
+        queries: dict[Kind, dict[str, int]] = {}
+        for key in arrays.files:
+            kind, _, rest = key.partition("/")
+            name, _, counted = rest.partition("/")
+            if counted:
+                queries.setdefault(cast(Kind, kind), {})[name] = int(arrays[key])
+            elif name:
+                values.setdefault(cast(Kind, kind), {})[name] = arrays[key]
+        heads: dict[Kind, HeadMetrics] = {
+            kind: HeadMetrics(kind, each, queries[kind]) for kind, each in values.items()
+        }
+        return Part(notes["sentences"], notes["skipped"], heads), notes

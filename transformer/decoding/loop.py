@@ -1,0 +1,56 @@
+"""The loop that greedy decoding and sampling share: one hypothesis a sentence, piece after piece."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import torch
+from torch import Tensor
+
+from transformer.decoding.constraints import Constraints
+from transformer.decoding.step import Decoder, Step, predict
+from transformer.model.kv_cache import DecoderCache
+
+
+def decode_loop(
+    model: Decoder,
+    cache: DecoderCache,
+    choose: Callable[[Tensor], Tensor],
+    *,
+    limit: int,
+    constraints: Constraints,
+    capture: bool,
+) -> Iterator[Step]:
+    """Decode B sentences side by side until each has predicted the end symbol.
+
+    Args:
+        model: in evaluation mode; call under `torch.inference_mode()`.
+        cache: of the model's `start_cache`: what it was given, and the edits of the run.
+        choose: the pieces [B] to take, given the logits [B, V] that the constraints leave. It is called once a step, in
+            the prefix too.
+        limit: maximum number of steps.
+        constraints: pieces to take or not to take.
+        capture: return the attention rows of every step.
+
+    Yields:
+        A step for each piece, the end symbol's included.
+
+    Raises:
+        ValueError: the constraints cannot be followed.
+    """
+    symbols = model.symbols
+    constraints.check(model.generator.out_features, limit, symbols)
+    read = cache.first_read(symbols.start)
+    ended = torch.zeros_like(read, dtype=torch.bool)
+    score = torch.zeros(cache.sentences, dtype=torch.float64)
+    for number in range(limit):
+        distribution, cache = predict(model, read, cache, capture=capture)
+        predicted = choose(constraints.apply(distribution.log_probs, number, symbols))
+        log_prob = distribution.log_probs.gather(-1, predicted[:, None]).squeeze(-1).masked_fill(ended, 0.0)
+        predicted = predicted.masked_fill(ended, symbols.pad)
+        score = score + log_prob.cpu().double()
+        ended = ended | (predicted == symbols.end)
+        yield Step(read, distribution, predicted, log_prob, score)
+        if ended.all():
+            return
+        read = predicted

@@ -1,0 +1,110 @@
+"""From decoding settings to a finished translation of one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from transformer.decoding.beam import beam_search
+from transformer.decoding.constraints import Constraints
+from transformer.decoding.greedy import greedy
+from transformer.decoding.hypotheses import hypotheses
+from transformer.decoding.sampling import sample
+from transformer.decoding.settings import METHODS, DecodingSettings
+from transformer.decoding.step import Decoder, token_rank, top_candidates
+from transformer.decoding.tree import search_tree
+from transformer.model.kv_cache import DecoderCache
+from transformer.translation import LogitLens, SearchTree
+
+LENS_CANDIDATES = 3
+
+
+@dataclass(frozen=True, eq=False)
+class SearchResult:
+    """The best translation that a search found.
+
+    Attributes:
+        pieces: ids taken, the end symbol included.
+        log_prob: sum of their log-probabilities, nats.
+        complete: whether the last one is the end symbol.
+        tree: of a beam search; None unless it was captured.
+    """
+
+    pieces: tuple[int, ...]
+    log_prob: float
+    complete: bool
+    tree: SearchTree | None
+
+
+def search(
+    model: Decoder,
+    cache: DecoderCache,
+    settings: DecodingSettings,
+    constraints: Constraints,
+    *,
+    limit: int,
+    capture: bool,
+) -> SearchResult:
+    """Decode one sentence.
+
+    Args:
+        model: in evaluation mode; call under `torch.inference_mode()`.
+        cache: of the model's `start_cache`, with a batch of 1.
+        settings: how pieces are chosen.
+        constraints: pieces to take or not to take.
+        limit: maximum number of steps.
+        capture: return the tree of a beam search.
+
+    Raises:
+        ValueError: a setting is out of range, or the constraints cannot be followed.
+    """
+    if settings.method == "beam":
+        # One distribution at a time: all of them, of a vocabulary of 65,000 pieces, would be hundreds of megabytes.
+        expanded = [step.lean() for step in beam_search(
+            model, cache, beam_size=settings.beam_size, length_penalty=settings.length_penalty, limit=limit,
+            constraints=constraints, capture=capture,
+        )]
+        best = hypotheses(expanded, 1)[0][0]
+        return SearchResult(best.pieces, best.score, best.ended, search_tree(expanded, best) if capture else None)
+    if settings.method == "greedy":
+        steps = list(greedy(model, cache, limit=limit, constraints=constraints))
+    elif settings.method == "sample":
+        steps = list(sample(
+            model, cache, seed=settings.seed, temperature=settings.temperature, top_k=settings.top_k,
+            top_p=settings.top_p, limit=limit, constraints=constraints,
+        ))
+    else:
+        raise ValueError(f"there is no method {settings.method!r}: choose one of {', '.join(METHODS)}")
+    pieces = tuple(int(step.predicted) for step in steps)
+    return SearchResult(pieces, float(steps[-1].score), pieces[-1] == model.symbols.end, None)
+
+
+def logit_lens(
+    norm: nn.Module, generator: nn.Module, outputs: Sequence[Tensor], predicted: Tensor
+) -> tuple[LogitLens, Tensor]:
+    """The prediction of every decoder layer, and the rank of each piece taken.
+
+    Args:
+        norm, generator: the model's final norm and its output layer, which are applied.
+        outputs: of each decoder layer, [1, T, D].
+        predicted: ids taken, [T].
+
+    Returns:
+        The predictions, and the ranks [T] in those of the last layer, which are the model's.
+    """
+    ids, log_probs, taken, ranks = [], [], [], predicted
+    # Layer by layer, in the shapes in which the model itself runs: so the last one's numbers are the model's own, bit
+    # for bit, and only one layer's distributions over the vocabulary are in memory at a time.
+    for output in outputs:
+        distribution = generator(norm(output)[0]).float().log_softmax(dim=-1)
+        candidates = top_candidates(distribution, LENS_CANDIDATES)
+        ids.append(candidates.ids)
+        log_probs.append(candidates.log_probs)
+        taken.append(distribution.gather(-1, predicted[:, None]).squeeze(-1))
+        ranks = token_rank(distribution, taken[-1])
+    # L x [T, C] -> [L, T, C], and L x [T] -> [L, T].
+    arrays = [torch.stack(parts).cpu().numpy() for parts in (ids, log_probs, taken)]
+    return LogitLens(*arrays), ranks

@@ -1,0 +1,1 @@
+"""Models and attention of other programs, in and out."""

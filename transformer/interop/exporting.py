@@ -1,0 +1,156 @@
+"""The command `export`: one of our model folders as a folder of Hugging Face's Marian."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import torch
+from safetensors.torch import save_file
+from torch import Tensor
+
+from transformer.checkpoint import Checkpoint, load_checkpoint
+from transformer.errors import CheckpointError
+from transformer.interop.files import WEIGHTS
+from transformer.interop.marian import (
+    ATTENTION,
+    DECODER_EMBEDDING,
+    ENCODER_EMBEDDING,
+    GENERATION,
+    LINEAR,
+    NORMS,
+    OUTPUT,
+    OUTPUT_BIAS,
+    PARTS,
+    POSITIONS,
+    SHARED,
+    TOKENIZER,
+)
+from transformer.interop.settings import CONFIG
+from transformer.model.positions import PositionalEncoding
+from transformer.model_files import CARD
+from transformer.pair_tokenizer import IDS, SOURCE, SYMBOLS, TARGET, TARGET_IDS
+from transformer.tokenizer import VOCABULARY
+
+THEIR_ACTIVATIONS = {"silu": "swish", "relu": "relu", "gelu": "gelu"}
+
+
+def export_huggingface(model: Path, output: Path) -> None:
+    """Write a model folder as `MarianMTModel` and `MarianTokenizer` of Hugging Face's transformers read it.
+
+    Logits and attention are the same there. Of a vocabulary made here, texts are cut into the same pieces only if they
+    are spelt as `transformer.normalisation` spells them, which Marian's tokenizer does not do.
+
+    Args:
+        model: our folder.
+        output: the folder to write; it must not exist, or be empty.
+
+    Raises:
+        CheckpointError: the model has a shape that Marian does not have, or the output folder is in use.
+    """
+    if output.exists() and (not output.is_dir() or any(output.iterdir())):
+        raise CheckpointError(f"{output} is there already: give another --output, or move it away.")
+    checkpoint = load_checkpoint(model)
+    config = checkpoint.model.config
+    if config.norm == "pre":
+        raise CheckpointError(
+            f"The model in {model} normalises before each sub-layer (pre-norm), and Hugging Face's Marian only after: "
+            "it has no place for this model."
+        )
+    output.mkdir(parents=True, exist_ok=True)
+    for name, document in _settings(checkpoint).items():
+        (output / name).write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+    for name, content in _vocabulary(checkpoint).items():
+        (output / name).write_bytes(content)
+    save_file(_weights(checkpoint), output / WEIGHTS, {"format": "pt"})
+    (output / CARD).write_text(checkpoint.card, encoding="utf-8")
+
+
+def _settings(checkpoint: Checkpoint) -> dict[str, dict[str, object]]:
+    config, symbols = checkpoint.model.config, checkpoint.tokenizer.symbols
+    ids = {
+        "pad_token_id": symbols.pad, "eos_token_id": symbols.end, "decoder_start_token_id": symbols.start,
+        "bos_token_id": symbols.start,
+    }
+    source, target = checkpoint.languages
+    return {
+        CONFIG: {
+            "architectures": ["MarianMTModel"],
+            "model_type": "marian",
+            "dtype": "float32",
+            "vocab_size": config.source_vocabulary,
+            "decoder_vocab_size": config.target_vocabulary,
+            "d_model": config.d_model,
+            "encoder_layers": config.encoder_layers,
+            "decoder_layers": config.decoder_layers,
+            "encoder_attention_heads": config.heads,
+            "decoder_attention_heads": config.heads,
+            "encoder_ffn_dim": config.d_ff,
+            "decoder_ffn_dim": config.d_ff,
+            "activation_function": THEIR_ACTIVATIONS[config.activation],
+            "dropout": config.dropout,
+            "max_position_embeddings": config.max_positions,
+            "scale_embedding": config.scale_embedding,
+            "share_encoder_decoder_embeddings": config.tied_embeddings == "all",
+            "tie_word_embeddings": config.tied_embeddings != "none",
+            "forced_eos_token_id": None,
+            **ids,
+        },
+        GENERATION: {
+            **ids, "bad_words_ids": [[piece] for piece in sorted(symbols.never_predicted)], "num_beams": 1,
+            "max_length": config.max_positions, "renormalize_logits": True,
+        },
+        TOKENIZER: {
+            "tokenizer_class": "MarianTokenizer", "source_lang": source.code, "target_lang": target.code,
+            "separate_vocabs": TARGET_IDS in checkpoint.tokenizer.files, "model_max_length": config.max_positions,
+        },
+    }
+
+
+def _vocabulary(checkpoint: Checkpoint) -> dict[str, bytes]:
+    tokenizer = checkpoint.tokenizer
+    if VOCABULARY not in tokenizer.files:
+        return {name: content for name, content in tokenizer.files.items() if name != SYMBOLS}
+    ids = {text: number for number, text in enumerate(tokenizer.texts)}
+    model = tokenizer.files[VOCABULARY]
+    return {SOURCE: model, TARGET: model, IDS: json.dumps(ids, ensure_ascii=False).encode("utf-8")}
+
+
+def _weights(checkpoint: Checkpoint) -> dict[str, Tensor]:
+    model, config = checkpoint.model, checkpoint.model.config
+    ours: dict[str, Tensor] = dict(model.named_parameters(remove_duplicate=False))
+    theirs: dict[str, Tensor]
+    if config.tied_embeddings == "all":
+        theirs = {SHARED: ours["target_embedding.weight"]}
+    else:
+        theirs = {
+            ENCODER_EMBEDDING: ours["source_embedding.weight"], DECODER_EMBEDDING: ours["target_embedding.weight"]
+        }
+        if config.tied_embeddings == "none":
+            theirs[OUTPUT] = ours["generator.weight"]
+    bias = model.generator.bias
+    theirs[OUTPUT_BIAS] = torch.zeros(1, config.target_vocabulary) if bias is None else bias[None]
+    if config.positions != "sinusoidal_halves":
+        # Hugging Face computes that kind only, and takes any other from the file.
+        for side, encoding in (("encoder", model.source_positions), ("decoder", model.target_positions)):
+            theirs[POSITIONS[side]] = _table(encoding, config.d_model)
+    for stack, layers in (("encoder", config.encoder_layers), ("decoder", config.decoder_layers)):
+        for layer in range(layers):
+            place, ours_here = f"model.{stack}.layers.{layer}", f"{stack}_layers.{layer}"
+            for kind in ("weight", "bias"):
+                for part in PARTS[stack]:
+                    attention = f"{place}.{ATTENTION[part]}"
+                    projections = ours[f"{ours_here}.{part}.in_projection.{kind}"].chunk(3)
+                    for name, projection in zip("qkv", projections, strict=True):
+                        theirs[f"{attention}.{name}_proj.{kind}"] = projection
+                    theirs[f"{attention}.out_proj.{kind}"] = ours[f"{ours_here}.{part}.out_projection.{kind}"]
+                for name, their in LINEAR.items():
+                    theirs[f"{place}.{their}.{kind}"] = ours[f"{ours_here}.{name}.{kind}"]
+                for name, their in NORMS.items():
+                    if f"{ours_here}.{name}.{kind}" in ours:
+                        theirs[f"{place}.{their}.{kind}"] = ours[f"{ours_here}.{name}.{kind}"]
+    return {name: weight.detach().contiguous().clone() for name, weight in theirs.items()}
+
+
+def _table(encoding: PositionalEncoding, d_model: int) -> Tensor:
+    return torch.zeros(encoding.max_positions, d_model) if encoding.kind == "none" else encoding.table

@@ -1,0 +1,125 @@
+"""The command `import`: somebody else's model folder becomes one of ours."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from transformer.errors import CheckpointError
+from transformer.interop import hub
+from transformer.interop.files import Folder
+from transformer.interop.marian import Imported, read_marian
+from transformer.languages import Language, Languages, given_language, language, write_languages
+from transformer.model_files import CARD, WEIGHTS, save_model
+from transformer.translator import Translator
+
+# What stands for languages that nobody named.
+UNKNOWN = Languages(language("source"), language("target"))
+
+
+def import_model(
+    source: str, output: Path, *, revision: str | None = None, allow_pickle: bool = False, tie: bool = False,
+    languages: tuple[str | None, str | None] = (None, None),
+) -> str:
+    """Write a model folder of ours from a Hugging Face Marian model.
+
+    Args:
+        source: a folder, or the name of a repository, "owner/name", to be fetched.
+        output: the folder to write; it must not exist, or be empty.
+        revision: of the repository; None for the newest.
+        allow_pickle: read pytorch_model.bin if there is no safetensors file.
+        tie: as in `read_marian`.
+        languages: codes of the source and of the target, which count more than what the folder says; None for what it
+            says.
+
+    Returns:
+        What was read and decided, for a terminal.
+
+    Raises:
+        CheckpointError: it cannot be read, the output folder is in use, or a code is none.
+    """
+    try:
+        source_language, target_language = (None if code is None else given_language(code) for code in languages)
+    except ValueError as error:
+        raise CheckpointError(f"{error}.") from error
+    if output.exists() and (not output.is_dir() or any(output.iterdir())):
+        raise CheckpointError(f"{output} is there already: give another --output, or move it away.")
+    folder, name, commit = _found(source, revision, allow_pickle)
+    model = read_marian(Folder(folder), name=name, allow_pickle=allow_pickle, tie=tie)
+    model = replace(model, card=replace(model.card, languages=_languages(model, source_language, target_language)))
+    unfinished = output.with_name(output.name + ".unfinished")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    save_model(unfinished, model.config, model.weights, model.tokenizer, exact=True)
+    (unfinished / CARD).write_text(card(model, name, commit), encoding="utf-8")
+    write_languages(unfinished, model.card.languages or UNKNOWN)
+    try:
+        _check(unfinished)
+    except CheckpointError:
+        shutil.rmtree(unfinished)
+        raise
+    size = (unfinished / WEIGHTS).stat().st_size
+    if output.exists():
+        output.rmdir()
+    unfinished.rename(output)
+    return "\n".join([*_facts(model, name, commit), f"{size / 1e6:.0f} MB of weights", f"written to {output}"])
+
+
+def _found(source: str, revision: str | None, pickle: bool) -> tuple[Path, str, str]:
+    """Folder, name and commit of a model."""
+    path = Path(source).expanduser()
+    if path.is_dir():
+        if revision is not None:
+            raise CheckpointError(f"{path} is a folder, which has no --revision.")
+        return path, path.resolve().name, ""
+    if path.exists():
+        raise CheckpointError(f"{path} is a file: give the folder that it lies in.")
+    if not hub.NAME.fullmatch(source) or source.startswith("."):
+        raise CheckpointError(f"There is no folder {path}; a name is written as Helsinki-NLP/opus-mt-en-fr.")
+    folder, commit = hub.fetch(source, revision=revision, pickle=pickle)
+    return folder, source, commit
+
+
+def _languages(model: Imported, source: Language | None, target: Language | None) -> Languages | None:
+    """Those that were given, or else those that the folder says; None if neither says any."""
+    if source is None and target is None:
+        return model.card.languages
+    said = model.card.languages or UNKNOWN
+    return Languages(source or said.source, target or said.target)
+
+
+def _check(folder: Path) -> None:
+    """See that the written folder can be read again and computes numbers."""
+    translation = Translator.load(folder, "cpu").trace("1")
+    if not np.isfinite(translation.log_probs).all():
+        raise CheckpointError("The model computes no numbers: its weights overflow.")
+
+
+def _facts(model: Imported, name: str, commit: str) -> list[str]:
+    config, tokenizer = model.config, model.tokenizer
+    pieces = f"{tokenizer.source_size:,}"
+    if tokenizer.size != tokenizer.source_size:
+        pieces += f" and {tokenizer.size:,}"
+    facts = [
+        f"{name}{f', revision {commit}' if commit else ''}",
+        f"{config.encoder_layers} + {config.decoder_layers} layers, {config.heads} heads, D {config.d_model}, "
+        f"F {config.d_ff}, {config.activation}, {pieces} pieces",
+        " to ".join(each.name for each in model.card.languages) if model.card.languages
+        else "languages not stated: delete this folder and import it again with --source and --target, or write them "
+        "into languages.json",
+        f"licence: {model.card.licence or 'not stated'}",
+    ]
+    if model.tokenizer.codes:
+        facts.append(f"a text begins with its target language: {', '.join(model.tokenizer.codes)}")
+    return facts + list(model.notes)
+
+
+def card(model: Imported, name: str, commit: str) -> str:
+    """The card of the imported model: where it is from, what was decided, and its own card."""
+    title = f"{name.split('/')[-1]}, imported"
+    if model.card.languages:
+        title = f"{' → '.join(each.name for each in model.card.languages)}, imported"
+    facts = "\n".join(f"- {fact}" for fact in _facts(model, name, commit))
+    return f"### {title}\n\n{facts}\n" + (f"\n#### Its own card\n\n{model.card.text}\n" if model.card.text else "")

@@ -1,0 +1,53 @@
+"""What a model folder of the hub says of itself: its languages, its licence, its card."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from transformer.cards import without_media
+from transformer.interop.files import Folder
+from transformer.languages import Languages, is_code, language
+
+TOKENIZER, CARD = "tokenizer_config.json", "README.md"
+OPUS_NAME = re.compile(r"opus-mt-(?:tc-)?(?:big-|base-|tiny-)?([A-Za-z_]+)-([A-Za-z_]+)$")
+HEAD = re.compile(r"\A---\s*\n(.*?)\n---\s*\n", re.DOTALL)
+LICENCE = re.compile(r"^license:[ \t]*[\"']?([^\"'\n]+?)[\"']?[ \t]*$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class ModelCard:
+    """What a folder says of its model.
+
+    Attributes:
+        languages: of the source and of the target; None if it does not say.
+        licence: as the card's head names it; empty if it does not.
+        text: the card without its head. It is a stranger's: images, which a page would fetch, and HTML are left out.
+    """
+
+    languages: Languages | None
+    licence: str
+    text: str
+
+
+def read_card(folder: Folder, name: str) -> ModelCard:
+    """Read README.md and tokenizer_config.json of a folder whose model has a name.
+
+    Raises:
+        CheckpointError: one of them cannot be read.
+    """
+    text = folder.read(CARD).decode("utf-8", errors="replace") if folder.has(CARD) else ""
+    head = HEAD.match(text)
+    licence = LICENCE.search(head[1]) if head else None
+    body = text[head.end() :] if head else text
+    return ModelCard(_languages(folder, name), licence[1] if licence else "", without_media(body).strip())
+
+
+def _languages(folder: Folder, name: str) -> Languages | None:
+    """From the tokenizer's settings, or else from the model's name."""
+    settings = folder.json(TOKENIZER) if folder.has(TOKENIZER) else {}
+    source, target = settings.get("source_lang"), settings.get("target_lang")
+    if is_code(source) and is_code(target):
+        return Languages(language(source), language(target))
+    named = OPUS_NAME.search(name)
+    return Languages(language(named[1]), language(named[2])) if named else None

@@ -1,0 +1,1 @@
+"""What a language model says of a text, how it goes on, and which of its heads copy."""

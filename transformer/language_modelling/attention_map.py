@@ -1,0 +1,89 @@
+"""The attention of a language model as a map: who looks at what, and what a column holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from transformer.config import LanguageModelConfig
+from transformer.errors import TextError
+from transformer.language_modelling.cost import cells
+from transformer.model.blocks import Blocks
+from transformer.model.language_model import LanguageModel
+from transformer.model.masks import causal_mask, compressed_mask, local_mask
+from transformer.model.recorder import Recorder
+from transformer.vocabulary import Piece, TextVocabulary
+
+
+@dataclass(frozen=True, eq=False)
+class AttentionMap:
+    """What every head of a model looks at while it reads a text.
+
+    Attributes:
+        pieces: that were read, the start symbol first, T; spans refer to the text.
+        weights: float32 [L, H, T, S].
+        allowed: bool [T, S]; False is masked.
+        columns: the rows, counted from 0, whose pieces each column holds; S.
+        cells: of one head that are computed, masked ones among them.
+    """
+
+    pieces: tuple[Piece, ...]
+    weights: np.ndarray
+    allowed: np.ndarray
+    columns: tuple[tuple[int, ...], ...]
+    cells: int
+
+
+def map_of_text(model: LanguageModel, tokenizer: TextVocabulary, text: str, most: int) -> AttentionMap:
+    """Let a model read a text, the start symbol before it.
+
+    Args:
+        model: in evaluation mode.
+        tokenizer: of the model.
+        text: of at least one character.
+        most: pieces that a map has room for.
+
+    Raises:
+        TextError: the text is empty, or has more pieces than `most`.
+    """
+    pieces = tokenizer.encode(text, end=False)
+    if not text.strip() or not pieces:
+        raise TextError("There is no text: type a sentence or two.")
+    if len(pieces) > most:
+        raise TextError(f"This text has {len(pieces):,} pieces, and a map has room for {most}: shorten it.")
+    start = tokenizer.pieces([model.symbols.start])
+    rows = (*start, *pieces)
+    ids = torch.tensor([[piece.id for piece in rows]], device=model.embedding.weight.device)
+    weights = attention_weights(model, ids)[:, 0]
+    step = model.config.stride if model.config.attention == "compressed" else 1
+    positions = range(len(rows))
+    return AttentionMap(
+        rows, weights.float().cpu().numpy(), may_look(model.config, len(rows)).numpy(),
+        tuple(tuple(positions[at : at + step]) for at in range(0, len(rows), step)), cells(model.config, len(rows)),
+    )
+
+
+def attention_weights(model: LanguageModel, pieces: Tensor) -> Tensor:
+    """Weights [L, B, H, T, S] of reading pieces [B, T]; what local attention does not compute is 0.
+
+    Args:
+        model: in evaluation mode.
+    """
+    record = Recorder(details=False)
+    with torch.inference_mode():
+        model(pieces, record=record)
+    weights = record.tensors["decoder.weights"]
+    if model.config.attention == "local":
+        blocks = Blocks(model.config.block, 0, pieces.shape[1])
+        weights = [blocks.whole_map(each) for each in weights]
+    return torch.stack(weights)
+
+
+def may_look(config: LanguageModelConfig, length: int) -> Tensor:
+    """Which keys each position may look at, bool [T, S]."""
+    if config.attention == "local":
+        return local_mask(length, config.block)
+    return compressed_mask(length, config.stride) if config.attention == "compressed" else causal_mask(length)

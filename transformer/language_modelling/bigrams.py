@@ -1,0 +1,53 @@
+"""A model that remembers one piece: what a language model's perplexity is to be compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+DISCOUNT = 0.75
+
+
+class Bigrams:
+    """Probabilities of a piece given the one before it, counted in texts.
+
+    Interpolated absolute discounting (Ney, Essen and Kneser 1994, "On Structuring Probabilistic Dependences in
+    Stochastic Language Modelling", section 2): DISCOUNT is taken off every count of a pair, and what that frees is
+    shared out by the counts of single pieces, each of which has one more than was counted.
+
+    Args:
+        texts: ids of the pieces of each.
+        size: number of pieces V.
+        start: the symbol before each text.
+    """
+
+    def __init__(self, texts: Iterable[Sequence[int]], *, size: int, start: int) -> None:
+        self.start = start
+        self._single = np.ones(size)
+        self._pairs: dict[tuple[int, int], int] = {}
+        # Of each piece: how often another follows, and how many different ones do.
+        self._followed, self._kinds = np.zeros(size), np.zeros(size)
+        for text in texts:
+            for pair in zip((start, *text), text, strict=False):
+                self._pairs[pair] = self._pairs.get(pair, 0) + 1
+                self._single[pair[1]] += 1
+                self._followed[pair[0]] += 1
+        for before, _ in self._pairs:
+            self._kinds[before] += 1
+        self._single /= self._single.sum()
+
+    def single(self, text: Sequence[int]) -> float:
+        """Log-probability of a text, nats, if no piece knew of another."""
+        return float(np.log(self._single[list(text)]).sum())
+
+    def log_prob(self, text: Sequence[int]) -> float:
+        """Log-probability of a text after the start symbol, nats."""
+        return float(sum(np.log(self._probability(*pair)) for pair in zip((self.start, *text), text, strict=False)))
+
+    def _probability(self, before: int, piece: int) -> float:
+        followed = self._followed[before]
+        if not followed:
+            return self._single[piece]
+        counted = max(0.0, self._pairs.get((before, piece), 0) - DISCOUNT)
+        return (counted + DISCOUNT * self._kinds[before] * self._single[piece]) / followed

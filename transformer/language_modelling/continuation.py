@@ -1,0 +1,77 @@
+"""How a language model goes on from a beginning."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from transformer.decoding.constraints import UNCONSTRAINED, Constraints
+from transformer.decoding.search import search
+from transformer.decoding.settings import DecodingSettings
+from transformer.errors import TextError
+from transformer.model.language_model import LanguageModel
+from transformer.translation import SearchTree
+from transformer.vocabulary import Piece, TextVocabulary
+
+
+@dataclass(frozen=True, eq=False)
+class Continuation:
+    """A beginning and what a model wrote after it.
+
+    Attributes:
+        text: both.
+        beginning, pieces: of each part, the end symbol included; spans refer to `text`.
+        log_prob: sum over `pieces`, nats.
+        complete: whether the model ended the text; False if it only ran out of steps or positions.
+        tree: of a beam search; None unless it was captured.
+    """
+
+    text: str
+    beginning: tuple[Piece, ...]
+    pieces: tuple[Piece, ...]
+    log_prob: float
+    complete: bool
+    tree: SearchTree | None
+
+
+def continue_text(
+    model: LanguageModel, tokenizer: TextVocabulary, text: str, settings: DecodingSettings, *, limit: int = 40,
+    constraints: Constraints = UNCONSTRAINED, capture: bool = False,
+) -> Continuation:
+    """Write on from a beginning, which may be empty.
+
+    Args:
+        model: in evaluation mode.
+        tokenizer: of the model.
+        text: the beginning; the model reads the start symbol before it.
+        settings: how pieces are chosen.
+        limit: maximum number of pieces to write, at least 1; fewer if the model has not learned so many positions.
+        constraints: pieces to take or not to take after the beginning.
+        capture: return the tree of a beam search.
+
+    Raises:
+        TextError: the beginning leaves no position to write at.
+        ValueError: a setting is out of range.
+    """
+    if limit < 1:
+        raise ValueError(f"limit must be at least 1, not {limit}")
+    beginning = [piece.id for piece in tokenizer.encode(text, end=False)]
+    if model.config.positions == "learned":
+        # The last piece that is written is not read.
+        room = model.config.max_positions - len(beginning)
+        if room < 1:
+            raise TextError(
+                f"The beginning has {len(beginning):,} pieces, and this model has learned "
+                f"{model.config.max_positions:,} positions: shorten it."
+            )
+        limit = min(limit, room)
+    with torch.inference_mode():
+        read = torch.tensor([[model.symbols.start, *beginning]], device=model.embedding.weight.device)
+        found = search(model, model.start_cache(read), settings, constraints, limit=limit, capture=capture)
+    ids = [*beginning, *found.pieces]
+    located = tokenizer.pieces(ids)
+    return Continuation(
+        tokenizer.decode(ids), located[: len(beginning)], located[len(beginning) :], found.log_prob, found.complete,
+        found.tree,
+    )

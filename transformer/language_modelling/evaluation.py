@@ -1,0 +1,127 @@
+"""How well a language model predicts many texts, and how well simpler models do."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from transformer.errors import TextError
+from transformer.language_modelling.bigrams import Bigrams
+from transformer.language_modelling.checkpoint import LoadedLanguageModel
+
+BATCH = 64
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """How well texts are predicted, each by itself and not its end, as in `score_text`.
+
+    Attributes:
+        texts, pieces, words, bytes: how many; words are what white space separates, bytes those of UTF-8.
+        log_prob: of all, nats.
+    """
+
+    texts: int
+    pieces: int
+    words: int
+    bytes: int
+    log_prob: float
+
+    @property
+    def per_piece(self) -> float:
+        """Perplexity per piece."""
+        return math.exp(-self.log_prob / self.pieces)
+
+    @property
+    def per_word(self) -> float:
+        """Perplexity per word, which does not depend on the vocabulary: exp(-log_prob / words)."""
+        return math.exp(-self.log_prob / self.words)
+
+    @property
+    def bits_per_byte(self) -> float:
+        return -self.log_prob / math.log(2) / self.bytes
+
+    def __str__(self) -> str:
+        return (
+            f"perplexity {self.per_piece:.2f} per piece, {self.per_word:.2f} per word; {self.bits_per_byte:.3f} bits "
+            f"per byte ({self.texts} texts, {self.pieces} pieces, {self.words} words, {self.bytes} bytes)"
+        )
+
+
+def readable(loaded: LoadedLanguageModel, texts: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Which texts a model has positions for, and which are too long."""
+    config = loaded.model.config
+    most = config.max_positions if config.positions == "learned" else math.inf
+    short, long = [], []
+    for text in texts:
+        (short if len(loaded.tokenizer.encode(text, end=False)) <= most else long).append(text)
+    return short, long
+
+
+def evaluate(loaded: LoadedLanguageModel, texts: Sequence[str]) -> Prediction:
+    """How well a language model predicts texts.
+
+    Raises:
+        TextError: there is none, or one has more pieces than the model has positions.
+    """
+    return _prediction(loaded, texts, lambda encoded: float(text_log_probs(loaded, encoded).sum()))
+
+
+def evaluate_baselines(
+    loaded: LoadedLanguageModel, texts: Sequence[str], training: Sequence[str]
+) -> tuple[Prediction, Prediction]:
+    """How well counts of single pieces, and of pairs, predict the same pieces.
+
+    Args:
+        loaded: whose vocabulary cuts the texts.
+        texts: to predict.
+        training: texts to count in.
+
+    Returns:
+        For single pieces, and for pairs.
+    """
+    tokenizer = loaded.tokenizer
+    counted = ([piece.id for piece in tokenizer.encode(text, end=True)] for text in training)
+    model = Bigrams(counted, size=tokenizer.size, start=tokenizer.symbols.start)
+    return (
+        _prediction(loaded, texts, lambda encoded: sum(map(model.single, encoded))),
+        _prediction(loaded, texts, lambda encoded: sum(map(model.log_prob, encoded))),
+    )
+
+
+def text_log_probs(loaded: LoadedLanguageModel, encoded: Sequence[Sequence[int]]) -> np.ndarray:
+    """Log-probability of each text given as ids of pieces, nats, float64 [N]; those of similar length are read
+    together."""
+    symbols, device = loaded.tokenizer.symbols, loaded.device
+    order = sorted(range(len(encoded)), key=lambda index: len(encoded[index]))
+    found = np.zeros(len(encoded))
+    for start in range(0, len(order), BATCH):
+        members = order[start : start + BATCH]
+        rows = [torch.tensor(encoded[index]) for index in members]
+        pieces = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=symbols.pad).to(device)
+        read = torch.cat([pieces.new_full((len(rows), 1), symbols.start), pieces[:, :-1]], dim=1)
+        with torch.inference_mode():
+            log_probs = loaded.model(read).double().log_softmax(dim=-1)
+        taken = log_probs.gather(-1, pieces[..., None]).squeeze(-1)  # [B, T, V] -> [B, T]
+        # Padding may be a piece, as in GPT-2, so it is known by its place.
+        lengths = torch.tensor([len(row) for row in rows], device=device)
+        real = torch.arange(pieces.shape[1], device=device) < lengths[:, None]
+        found[members] = (taken * real).sum(dim=1).cpu().numpy()
+    return found
+
+
+def _prediction(
+    loaded: LoadedLanguageModel, texts: Sequence[str], log_prob: Callable[[Sequence[Sequence[int]]], float]
+) -> Prediction:
+    """The prediction of texts by whatever gives their pieces a log-probability."""
+    encoded = [[piece.id for piece in loaded.tokenizer.encode(text, end=False)] for text in texts]
+    if not encoded or not all(encoded):
+        raise TextError("there is no text to predict, or one without a piece")
+    return Prediction(
+        texts=len(texts), pieces=sum(map(len, encoded)), words=sum(len(text.split()) for text in texts),
+        bytes=sum(len(text.encode("utf-8", errors="replace")) for text in texts), log_prob=log_prob(encoded),
+    )

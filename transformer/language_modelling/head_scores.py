@@ -1,0 +1,87 @@
+"""Which heads look at the previous piece, and which continue a pattern that was there before.
+
+Olsson et al. 2022, "In-context Learning and Induction Heads": an induction head looks at the piece after the earlier
+occurrence of the piece it stands at, which takes a head below that has moved each piece one place on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from transformer.language_modelling.attention_map import attention_weights
+from transformer.model.language_model import LanguageModel
+
+PATTERNS, LENGTH, SEED = 8, 25, 0
+# The share of its attention that makes a head one of its kind: more than half, as Clark et al. 2019 (section 3.1) ask
+# of a head of the previous piece; Olsson et al. draw no line.
+THRESHOLD = 0.5
+# What a head is called whose score is above it, by the name of the score.
+NAMES = {"previous": "previous piece", "induction": "induction", "duplicate": "same piece before"}
+
+
+@dataclass(frozen=True, eq=False)
+class HeadScores:
+    """Mean attention of each head where a head that does only one thing would put all of it, float64 [L, H].
+
+    Attributes:
+        previous: on the piece before the query.
+        induction: on the piece after the earlier occurrence of the query's piece; prefix matching in the paper.
+        duplicate: on the earlier occurrence itself.
+    """
+
+    previous: np.ndarray
+    induction: np.ndarray
+    duplicate: np.ndarray
+
+
+def head_scores(
+    model: LanguageModel, *, patterns: int = PATTERNS, length: int = LENGTH, seed: int = SEED
+) -> HeadScores:
+    """Let a model read random patterns, each twice, so that nothing but the repetition can tell what comes next.
+
+    Args:
+        model: in evaluation mode.
+        patterns: number of patterns to average over.
+        length: pieces of each pattern, all different.
+        seed: of the patterns.
+
+    Raises:
+        ValueError: the vocabulary has too few pieces for a pattern of different ones, or a key stands for several.
+    """
+    if model.config.attention == "compressed":
+        raise ValueError("the scores are of attention to single pieces, and this model compresses several to one")
+    symbols = model.symbols
+    # What is never a piece of a text would be no ordinary pattern.
+    ordinary = torch.tensor([piece for piece in range(model.config.vocabulary) if not symbols.role(piece)])
+    if len(ordinary) < length:
+        raise ValueError(f"a pattern has {length} different pieces, and the vocabulary has only {len(ordinary)}")
+    generator = torch.Generator().manual_seed(seed)
+    drawn = torch.stack([
+        ordinary[torch.randperm(len(ordinary), generator=generator)[:length]] for _ in range(patterns)
+    ])
+    start = torch.full((patterns, 1), symbols.start)
+    weights = attention_weights(model, torch.cat([start, drawn, drawn], dim=1).to(model.embedding.weight.device))
+    return scores_of(weights.double().cpu().numpy(), length)
+
+
+def scores_of(weights: np.ndarray, length: int) -> HeadScores:
+    """The scores of attention weights [L, B, H, T, T] over a start symbol and a pattern of `length` pieces, twice."""
+    queries = np.arange(1, weights.shape[-2])
+    again = queries[length:]
+
+    def mean(at: np.ndarray, back: int) -> np.ndarray:
+        return weights[..., at, at - back].mean(axis=(1, 3))  # [L, B, H, N] -> [L, H]
+
+    return HeadScores(mean(queries, 1), mean(again, length - 1), mean(again, length))
+
+
+def copying_heads(scores: HeadScores) -> dict[tuple[int, int], tuple[str, ...]]:
+    """The names of the heads with a score above THRESHOLD, by layer and head, counted from 0."""
+    found: dict[tuple[int, int], tuple[str, ...]] = {}
+    for score, name in NAMES.items():
+        for layer, head in np.argwhere(getattr(scores, score) > THRESHOLD).tolist():
+            found[layer, head] = (*found.get((layer, head), ()), name)
+    return found

@@ -1,0 +1,70 @@
+"""The probability of a text: that of each piece given those before it, and their product."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from transformer.errors import TextError
+from transformer.model.language_model import LanguageModel
+from transformer.vocabulary import Piece, TextVocabulary
+
+
+@dataclass(frozen=True, eq=False)
+class TextScore:
+    """What a language model gives a text.
+
+    Attributes:
+        text: as it was typed.
+        pieces: of the text, N.
+        log_probs: log p(w_j | start symbol, w_1 .. w_j-1), nats, float64 [N].
+    """
+
+    text: str
+    pieces: tuple[Piece, ...]
+    log_probs: np.ndarray
+
+    @property
+    def log_prob(self) -> float:
+        """Of the whole text, nats: the logarithm of the product of all probabilities."""
+        return float(self.log_probs.sum())
+
+    @property
+    def probability(self) -> float:
+        """The product of all probabilities; 0 where a float has no smaller number."""
+        return math.exp(self.log_prob)
+
+    @property
+    def perplexity(self) -> float:
+        """The number of equally likely pieces among which the model would be as uncertain, exp(-log_prob / N)."""
+        return math.exp(-self.log_prob / len(self.pieces))
+
+    @property
+    def bits_per_byte(self) -> float:
+        """Bits for each byte of the text in UTF-8: the only one of these that vocabularies can be compared by."""
+        return -self.log_prob / math.log(2) / len(self.text.encode("utf-8", errors="replace"))
+
+
+def score_text(model: LanguageModel, tokenizer: TextVocabulary, text: str) -> TextScore:
+    """Read a text with a language model, the start symbol before it.
+
+    Args:
+        model: in evaluation mode.
+        tokenizer: of the model.
+        text: of at least one character; whether it ends there is not scored.
+
+    Raises:
+        TextError: the text is empty, or has more pieces than the model has learned positions.
+    """
+    pieces = tokenizer.encode(text, end=False)
+    if not pieces:
+        raise TextError("There is no text: type at least one character.")
+    ids = torch.tensor([piece.id for piece in pieces], device=model.embedding.weight.device)
+    read = torch.cat([ids.new_tensor([model.symbols.start]), ids[:-1]])
+    with torch.inference_mode():
+        log_probs = model(read[None])[0].double().log_softmax(dim=-1)
+    taken = log_probs.gather(-1, ids[:, None]).squeeze(-1)  # [N, V] -> [N]
+    return TextScore(text, pieces, taken.cpu().numpy())

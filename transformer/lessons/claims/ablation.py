@@ -1,0 +1,72 @@
+"""Claims about what heads are worth: the translation without them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from transformer.errors import LessonError
+from transformer.interventions import Interventions, all_heads
+from transformer.kinds import Kind
+from transformer.lessons.claims.registry import Finding, claim
+from transformer.lessons.evidence import JOBS, Evidence
+
+KIND_NAMES: dict[Kind, str] = {
+    "encoder": "encoder self-attention", "decoder": "masked self-attention", "cross": "cross-attention",
+}
+
+
+@claim("count", "likelier", "share", "kind", "layer", "head", "change", "times", "best_change")
+def head_worth(evidence: Evidence) -> Finding:
+    """Without some heads the translation becomes less likely, and without others likelier."""
+    changes = evidence.head_changes()
+    worst = int(changes.argmin())
+    kind, layer, head = all_heads(evidence.runs.config)[worst]
+    likelier = int((changes > 0).sum())
+    return Finding(float(changes.min()) < 0 < float(changes.max()), {
+        "count": len(changes), "likelier": likelier, "share": likelier / len(changes), "kind": KIND_NAMES[kind],
+        "layer": layer + 1, "head": head + 1, "change": float(changes[worst]),
+        "times": float(np.exp(-changes[worst])), "best_change": float(changes.max()),
+    })
+
+
+@claim("share", "change", "factor", "more", "count", "layer", "head")
+def clear_and_hardly_needed(evidence: Evidence, kind: Kind, job: str) -> Finding:
+    """A head does one thing most of the time, and the translation needs many other heads more."""
+    if job not in JOBS:
+        raise LessonError(f"{job!r} is no job of a head; the jobs are: {', '.join(JOBS)}")
+    layer, head = at = evidence.head(kind, job)
+    changes = evidence.head_changes()
+    change = float(changes[all_heads(evidence.runs.config).index((kind, layer, head))])
+    share, more = float(evidence.metric(kind, JOBS[job])[at]), int((changes < change).sum())
+    return Finding(share > 0.5 and more > len(changes) / 4, {
+        "share": share, "change": change, "factor": float(np.exp(change)), "more": more, "count": len(changes),
+        "layer": layer + 1, "head": head + 1,
+    })
+
+
+@claim("count", "heads", "share", "before", "least", "most")
+def heads_removed(evidence: Evidence, count: int) -> Finding:
+    """Without the heads that it needs least the model writes the same translation; without as many others it does not.
+    """
+    before, least, most = removed_translations(evidence, count)
+    heads = len(all_heads(evidence.runs.config))
+    return Finding(least == before != most, {
+        "count": count, "heads": heads, "share": count / heads, "before": before, "least": least, "most": most,
+    })
+
+
+def removed_translations(evidence: Evidence, count: int) -> tuple[str, str, str]:
+    """What the model writes with all heads, without those that it needs least, and without those it needs most.
+
+    Raises:
+        LessonError: the model has too few heads.
+    """
+    heads = all_heads(evidence.runs.config)
+    if not 1 <= count <= len(heads) // 2:
+        raise LessonError(f"count is 1 to {len(heads) // 2}, half of the heads, not {count}")
+    ranked = [heads[index] for index in np.argsort(-evidence.head_changes(), kind="stable")]
+    least, most = (
+        evidence.runs.trace(evidence.sentence, interventions=Interventions(gates=dict.fromkeys(removed, 0.0)))
+        for removed in (ranked[:count], ranked[-count:])
+    )
+    return evidence.trace().target_text, least.target_text, most.target_text

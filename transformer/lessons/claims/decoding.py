@@ -1,0 +1,107 @@
+"""Claims about how a translation is written."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from transformer.decoding.settings import MAX_BEAM_SIZE, MAX_TEMPERATURE, MIN_TEMPERATURE, DecodingSettings
+from transformer.errors import LessonError
+from transformer.lessons.claims.registry import Finding, claim
+from transformer.lessons.evidence import END_NAME, Evidence
+from transformer.vocabulary import SPACE_MARK, Piece
+
+MOST_SAMPLES = 20
+
+
+@claim("first", "second", "third", "probability", "second_probability", "step", "read")
+def likeliest(evidence: Evidence, step: int = 1) -> Finding:
+    """At a step of the translation the likeliest piece is the one that was written."""
+    trace, tokenizer = evidence.trace(), evidence.runs.tokenizer
+    if not 1 <= step <= len(trace.predicted_pieces):
+        raise LessonError(f"there is no step {step}: this translation has steps 1 to {len(trace.predicted_pieces)}")
+    row = step - 1
+    ids = [int(number) for number in trace.candidate_ids[row]]
+    names = [_named(piece) for piece in tokenizer.pieces(ids)]
+    probabilities = np.exp(trace.candidate_log_probs[row])
+    return Finding(ids[0] == trace.predicted_pieces[row].id, {
+        "first": names[0], "second": names[1], "third": names[2], "probability": float(probabilities[0]),
+        "second_probability": float(probabilities[1]), "step": step,
+        "read": " ".join(_named(piece) for piece in trace.target_pieces[1:step]),
+    })
+
+
+@claim("probability", "steps", "lowest", "lowest_probability", "lowest_step")
+def sentence_probability(evidence: Evidence) -> Finding:
+    """The probability of a translation is the product of those of its pieces, and so below that of each."""
+    trace = evidence.trace()
+    lowest = int(trace.log_probs.argmin())
+    probability, least = float(np.exp(trace.log_probs.sum())), float(np.exp(trace.log_probs[lowest]))
+    piece = trace.predicted_pieces[lowest]
+    return Finding(probability < least, {
+        "probability": probability, "steps": len(trace.log_probs), "lowest": _named(piece),
+        "lowest_probability": least, "lowest_step": lowest + 1,
+    })
+
+
+@claim("read", "written", "shifted", "complete")
+def shifted(evidence: Evidence) -> Finding:
+    """Each step reads the piece that the step before has written, and the last one writes the end symbol."""
+    trace = evidence.trace()
+    follows = trace.target_pieces[1:] == trace.predicted_pieces[:-1]
+    last = trace.predicted_pieces[-1]
+    return Finding(follows and trace.complete, {
+        "read": len(trace.target_pieces), "written": len(trace.predicted_pieces), "shifted": 1,
+        "complete": _named(last),
+    })
+
+
+@claim("greedy", "beam", "greedy_probability", "beam_probability", "times", "verdict", "beam_size")
+def beam_against_greedy(evidence: Evidence, beam_size: int) -> Finding:
+    """A beam finds a translation that is at least as likely as the greedy one."""
+    if not 1 <= beam_size <= MAX_BEAM_SIZE:
+        raise LessonError(f"a beam has 1 to {MAX_BEAM_SIZE} hypotheses, not {beam_size}")
+    greedy = evidence.runs.translate(evidence.sentence, DecodingSettings())
+    beam = evidence.runs.translate(
+        evidence.sentence, DecodingSettings("beam", beam_size=beam_size, length_penalty=0.0)
+    )
+    gain = beam.log_prob - greedy.log_prob
+    return Finding(gain > -1e-4, {
+        "greedy": greedy.text, "beam": beam.text, "greedy_probability": float(np.exp(greedy.log_prob)),
+        "beam_probability": float(np.exp(beam.log_prob)), "times": float(np.exp(gain)), "beam_size": beam_size,
+        "verdict": "the same" if beam.text == greedy.text else "another",
+    })
+
+
+@claim("different", "warm", "count", "greedy", "temperature")
+def cooled(evidence: Evidence, temperature: float, count: int) -> Finding:
+    """At a low temperature samples differ less than at temperature 1."""
+    cold = sampled(evidence, temperature, count, 1, count).values
+    warm = sampled(evidence, 1.0, count, 1, count).values["different"]
+    return Finding(float(cold["different"]) < float(warm), {
+        "different": cold["different"], "warm": warm, "count": count, "greedy": cold["greedy"],
+        "temperature": temperature,
+    })
+
+
+@claim("different", "count", "greedy", "example", "temperature")
+def sampled(evidence: Evidence, temperature: float, count: int, least: int, most: int) -> Finding:
+    """Sampling that many times at a temperature gives a number of different translations within limits."""
+    if not 1 <= count <= MOST_SAMPLES or not MIN_TEMPERATURE <= temperature <= MAX_TEMPERATURE:
+        raise LessonError(
+            f"count is 1 to {MOST_SAMPLES} and temperature {MIN_TEMPERATURE:g} to {MAX_TEMPERATURE:g}, "
+            f"not {count} and {temperature:g}"
+        )
+    greedy = evidence.runs.translate(evidence.sentence, DecodingSettings()).text
+    texts = [
+        evidence.runs.translate(evidence.sentence, DecodingSettings("sample", temperature=temperature, seed=seed)).text
+        for seed in range(1, count + 1)
+    ]
+    different = len(set(texts))
+    return Finding(least <= different <= most, {
+        "different": different, "count": count, "greedy": greedy, "temperature": temperature,
+        "example": next((text for text in texts if text != greedy), greedy),
+    })
+
+
+def _named(piece: Piece) -> str:
+    return END_NAME if piece.role == "end" else piece.text.replace(SPACE_MARK, " ").strip() or SPACE_MARK

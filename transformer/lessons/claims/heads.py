@@ -1,0 +1,94 @@
+"""Claims about what is seen in attention maps."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from transformer.lessons.claims.registry import Finding, claim
+from transformer.lessons.evidence import JOBS, Evidence, column_names, row_names
+from transformer.trace import KINDS, Kind
+
+# Sums of float32 numbers are 1 up to this.
+ROUNDING = 1e-4
+
+
+@claim("count", "kinds", "layers", "heads")
+def head_count(evidence: Evidence) -> Finding:
+    """The model has that many heads: layers times heads, for three kinds of attention."""
+    shapes = [evidence.trace().attention(kind).shape[:2] for kind in KINDS]
+    count = sum(layers * heads for layers, heads in shapes)
+    layers, heads = shapes[0]
+    return Finding(
+        shapes.count(shapes[0]) == len(KINDS), {"count": count, "kinds": len(KINDS), "layers": layers, "heads": heads}
+    )
+
+
+@claim("sum", "count", "layer", "head")
+def row_sum(evidence: Evidence, kind: Kind, head: str, row: str) -> Finding:
+    """The weights of a row sum to 1."""
+    at = evidence.head(kind, head)
+    weights = evidence.view(kind).weights[*at, evidence.row(kind, row, at)]
+    total = float(weights.sum())
+    return Finding(abs(total - 1) < ROUNDING, {"sum": total, "count": len(weights), **_numbers(at)})
+
+
+@claim("word", "weight", "second", "second_weight", "third", "even", "times", "count", "row_word", "layer", "head")
+def row_maximum(evidence: Evidence, kind: Kind, head: str, row: str) -> Finding:
+    """The largest weight of a row is at least twice what even attention would give."""
+    at = evidence.head(kind, head)
+    view = evidence.view(kind)
+    row_at = evidence.row(kind, row, at)
+    names = column_names(view)
+    allowed = np.flatnonzero(view.mask[row_at])
+    weights = view.weights[*at, row_at]
+    # Equal words are one answer: the largest of them stands for all.
+    ranked = list(dict.fromkeys(names[column] for column in sorted(allowed, key=lambda column: -weights[column])))
+    best = {word: max(weights[column] for column in allowed if names[column] == word) for word in ranked}
+    even = 1 / len(allowed)
+    ranked += [ranked[-1]] * 2
+    weight = float(best[ranked[0]])
+    return Finding(weight > 2 * even, {
+        "word": ranked[0], "weight": weight, "second": ranked[1], "second_weight": float(best[ranked[1]]),
+        "third": ranked[2], "even": even, "times": weight / even, "count": len(allowed),
+        "row_word": row_names(view)[row_at], **_numbers(at),
+    })
+
+
+@claim("there", "back", "layer", "head")
+def asymmetry(evidence: Evidence, kind: Kind, head: str, one: str, other: str) -> Finding:
+    """One word looks at another, which does not look back in the same way."""
+    at = evidence.head(kind, head)
+    weights = evidence.view(kind).weights[at]
+    first, second = evidence.column(kind, one), evidence.column(kind, other)
+    there, back = float(weights[first, second]), float(weights[second, first])
+    return Finding(there > back + 0.05, {"there": there, "back": back, **_numbers(at)})
+
+
+@claim("weight", "other", "times", "more", "count", "layer", "head")
+def link(evidence: Evidence, row: str, column: str, than: str) -> Finding:
+    """Some encoder head looks from one word to another, far more than evenly and more than to a third word."""
+    weights = evidence.view("encoder").weights
+    at = evidence.head("encoder", f"{row} -> {column}")
+    row_at = evidence.row("encoder", row, at)
+    to, third = (weights[:, :, row_at, evidence.column("encoder", word)] for word in (column, than))
+    weight, other, even = float(to[at]), float(third[at]), 1 / weights.shape[-1]
+    return Finding(weight > other and weight > 2 * even, {
+        "weight": weight, "other": other, "times": weight / even, "more": int((to > third).sum()), "count": to.size,
+        **_numbers(at),
+    })
+
+
+@claim("share", "average", "layer", "head", "count")
+def job(evidence: Evidence, kind: Kind, job: str, least: float = 0.5) -> Finding:
+    """One head has a job: at least a given share of its attention, and far more than the average head."""
+    shares = evidence.metric(kind, JOBS.get(job, job))
+    at = evidence.head(kind, job)
+    share, average = float(shares[at]), float(shares.mean())
+    return Finding(
+        share >= least and share > average + 0.2,
+        {"share": share, "average": average, "count": shares.size, **_numbers(at)},
+    )
+
+
+def _numbers(at: tuple[int, int]) -> dict[str, int]:
+    return {"layer": at[0] + 1, "head": at[1] + 1}

@@ -1,0 +1,65 @@
+"""Claims about how the model learned, from the curve that lies beside it."""
+
+from __future__ import annotations
+
+import csv
+import math
+
+from transformer.errors import LessonError
+from transformer.lessons.claims.registry import Finding, claim
+from transformer.lessons.evidence import Evidence
+
+
+@claim("loss", "even", "vocabulary", "difference")
+def loss_at_start(evidence: Evidence, vocabulary: int = 0) -> Finding:
+    """The first loss that was noted is about ln V: the model guesses evenly among all V pieces.
+
+    Args:
+        vocabulary: V, where the training began with another vocabulary than the model has now; 0 for the same.
+    """
+    _, loss = _column(evidence, "training_loss")[0]
+    vocabulary = vocabulary or evidence.runs.config.target_vocabulary
+    even = math.log(vocabulary)
+    return Finding(abs(loss - even) < 1.5, {
+        "loss": loss, "even": even, "vocabulary": vocabulary, "difference": abs(loss - even),
+    })
+
+
+@claim("start", "end", "choices_start", "choices_end", "steps")
+def loss_fell(evidence: Evidence, until: int = 0) -> Finding:
+    """The loss on held-out sentences ended below half of what it began with.
+
+    Args:
+        until: the last step that counts, where the training went on with another vocabulary, whose losses do not
+            compare; 0 for all.
+    """
+    losses = [(step, loss) for step, loss in _column(evidence, "validation_loss") if not until or step <= until]
+    if not losses:
+        raise LessonError(f"the learning curve has no loss on held-out sentences up to step {until:,}")
+    start, end = losses[0][1], losses[-1][1]
+    return Finding(end < start / 2, {
+        "start": start, "end": end, "choices_start": math.exp(start), "choices_end": math.exp(end),
+        "steps": losses[-1][0],
+    })
+
+
+@claim("step", "fraction", "best", "reached", "steps")
+def learned_early(evidence: Evidence, share: float = 0.9) -> Finding:
+    """Most of the quality was there in the first half of the training."""
+    if not 0 < share < 1:
+        raise LessonError(f"a share is between 0 and 1, not {share:g}")
+    scores = _column(evidence, "validation_chrf")
+    best, steps = max(score for _, score in scores), scores[-1][0]
+    step, reached = next((step, score) for step, score in scores if score >= share * best)
+    return Finding(step < steps / 2, {
+        "step": step, "fraction": step / steps, "best": best, "reached": reached, "steps": steps,
+    })
+
+
+def _column(evidence: Evidence, name: str) -> list[tuple[int, float]]:
+    """Step and value, wherever a value was noted."""
+    rows = csv.DictReader(evidence.runs.curve.splitlines())
+    values = [(int(row["step"]), float(row[name])) for row in rows if row.get(name)]
+    if not values:
+        raise LessonError(f"the model has no learning curve with a column {name}")
+    return values

@@ -1,0 +1,109 @@
+"""Claims by name: what a lesson may say about the model, and the parameters that it takes."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from transformer.errors import LessonError
+from transformer.lessons.evidence import Evidence
+
+Value = float | int | str
+CLAIMS: dict[str, Claim] = {}
+TYPES = {str: "a text in quotes", int: "a whole number", float: "a number"}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What was measured.
+
+    Attributes:
+        holds: whether the claim is true of this model on this sentence.
+        values: what a text may show, by name.
+    """
+
+    holds: bool
+    values: Mapping[str, Value]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", MappingProxyType(dict(self.values)))
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A pure function of what the model computed.
+
+    Attributes:
+        measure: takes the evidence and the parameters.
+        says: what it says, in one sentence.
+        values: names that its finding has.
+        parameters: type of each parameter.
+        required: the parameters without a default.
+    """
+
+    measure: Callable[..., Finding]
+    says: str
+    values: tuple[str, ...]
+    parameters: Mapping[str, Any]
+    required: frozenset[str]
+
+
+def claim(*values: str) -> Callable[[Callable[..., Finding]], Callable[..., Finding]]:
+    """Register a function under its own name; its docstring says what it claims.
+
+    Args:
+        values: names that its finding has.
+    """
+
+    def register(measure: Callable[..., Finding]) -> Callable[..., Finding]:
+        given = list(inspect.signature(measure).parameters.values())[1:]
+        types = get_type_hints(measure)
+        CLAIMS[measure.__name__] = Claim(
+            measure, (inspect.getdoc(measure) or "").split("\n\n")[0].replace("\n", " "), values,
+            {one.name: types[one.name] for one in given},
+            frozenset(one.name for one in given if one.default is inspect.Parameter.empty),
+        )
+        return measure
+
+    return register
+
+
+def check_call(name: str, parameters: Mapping[str, object]) -> Claim:
+    """The claim that a lesson calls.
+
+    Raises:
+        LessonError: there is none of this name, or it does not take these parameters.
+    """
+    if name not in CLAIMS:
+        raise LessonError(f"there is no claim {name!r}; the claims are: {', '.join(sorted(CLAIMS))}")
+    called = CLAIMS[name]
+    takes = ", ".join(called.parameters) or "none"
+    for parameter, value in parameters.items():
+        if parameter not in called.parameters:
+            raise LessonError(f"the claim {name} has no parameter {parameter!r}; its parameters are: {takes}")
+        _check_type(f"the parameter {parameter!r} of the claim {name}", value, called.parameters[parameter])
+    if missing := called.required - parameters.keys():
+        raise LessonError(f"the claim {name} needs {', '.join(sorted(missing))}; its parameters are: {takes}")
+    return called
+
+
+def measured(name: str, parameters: Mapping[str, Any], evidence: Evidence) -> Finding:
+    """What a claim finds.
+
+    Raises:
+        LessonError: it cannot be measured on this sentence; the message says why.
+    """
+    return check_call(name, parameters).measure(evidence, **parameters)
+
+
+def _check_type(what: str, value: object, wanted: Any) -> None:
+    if get_origin(wanted) is Literal:
+        if value not in get_args(wanted):
+            raise LessonError(f"{what} is {value!r}; it must be one of: {', '.join(get_args(wanted))}")
+        return
+    accepted = (int, float) if wanted is float else (wanted,)
+    if type(value) not in accepted:
+        raise LessonError(f"{what} is {value!r}; it must be {TYPES[wanted]}")

@@ -1,0 +1,78 @@
+"""Claims about runs that leave a part of the model out."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from transformer.interventions import Interventions
+from transformer.lessons.claims.heads import ROUNDING
+from transformer.lessons.claims.registry import Finding, claim
+from transformer.lessons.evidence import JOBS, Evidence
+from transformer.trace import Kind
+
+NO_POSITIONS = Interventions(positions=False)
+NO_MASK = Interventions(decoder_mask=False)
+
+
+@claim("first", "second", "first_without", "second_without")
+def order_lost(evidence: Evidence, other: str) -> Finding:
+    """The same words in two orders have two translations with positions, and a single one without them."""
+    sentences = (evidence.sentence, other)
+    first, second = (evidence.runs.trace(text).target_text for text in sentences)
+    without = [evidence.runs.trace(text, interventions=NO_POSITIONS).target_text for text in sentences]
+    return Finding(first != second and without[0] == without[1] != "", {
+        "first": first, "second": second, "first_without": without[0], "second_without": without[1],
+    })
+
+
+@claim("share", "without", "even", "layer", "head")
+def job_without_positions(evidence: Evidence, kind: Kind, job: str) -> Finding:
+    """A head that has a job loses more than half of it when positions are left out."""
+    layer, head = at = evidence.head(kind, job)
+    name = JOBS.get(job, job)
+    share = float(evidence.metric(kind, name)[at])
+    without = float(evidence.metric(kind, name, interventions=NO_POSITIONS)[at])
+    return Finding(share > 0.5 and without < share / 2, {
+        "share": share, "without": without, "even": 1 / evidence.trace().mask(kind).shape[1], "layer": layer + 1,
+        "head": head + 1,
+    })
+
+
+@claim("steps", "cells", "masked", "share", "open")
+def masked_cells(evidence: Evidence) -> Finding:
+    """The mask hides every later word: n (n - 1) / 2 of n times n cells of the map that a lesson shows."""
+    view = evidence.view("decoder")
+    mask, weights = view.mask, view.weights
+    steps, hidden = len(mask), int((~mask).sum())
+    return Finding(hidden == steps * (steps - 1) // 2 and bool((weights[..., ~mask] == 0).all()), {
+        "steps": steps, "cells": mask.size, "masked": hidden, "share": hidden / mask.size, "open": mask.size - hidden,
+    })
+
+
+@claim("weight", "count")
+def first_step(evidence: Evidence) -> Finding:
+    """The first step has only the start symbol to look at: weight 1 in every head."""
+    weights = evidence.trace().decoder[:, :, 0, 0]
+    return Finding(bool(np.abs(weights - 1).max() < ROUNDING), {"weight": float(weights.min()), "count": weights.size})
+
+
+@claim("share", "average", "layer", "head")
+def future_seen(evidence: Evidence) -> Finding:
+    """Without the mask, heads look at pieces that come later."""
+    hidden = ~evidence.trace().decoder_mask
+    shares = np.where(hidden, evidence.trace(interventions=NO_MASK).decoder, 0.0).sum(axis=-1).mean(axis=-1)
+    layer, head = np.unravel_index(int(shares.argmax()), shares.shape)
+    return Finding(float(shares.mean()) > 0.05, {
+        "share": float(shares.max()), "average": float(shares.mean()), "layer": int(layer) + 1, "head": int(head) + 1,
+    })
+
+
+@claim("before", "after", "direction", "times")
+def future_disturbs(evidence: Evidence) -> Finding:
+    """Without the mask the model finds its own translation less likely: it was never trained to see the future."""
+    before = float(np.exp(evidence.trace().log_probs.sum()))
+    after = float(np.exp(evidence.trace(interventions=NO_MASK).log_probs.sum()))
+    return Finding(after < before, {
+        "before": before, "after": after, "direction": "less likely" if after < before else "more likely",
+        "times": before / after,
+    })

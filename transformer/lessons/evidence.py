@@ -1,0 +1,192 @@
+"""What a claim may look at: the model's runs on one sentence, and the words and heads that a lesson names.
+
+A lesson never numbers a head, because the next model has its heads elsewhere: it says by which rule one is found.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from transformer.ablation.scoring import Scores
+from transformer.analysis.heads.metrics import head_metrics
+from transformer.analysis.view import View, view_of
+from transformer.attribution.attribution import Attribution, Method, Target
+from transformer.config import TransformerConfig
+from transformer.decoding.settings import DecodingSettings
+from transformer.errors import LessonError
+from transformer.interventions import AS_TRAINED, Interventions, all_heads
+from transformer.trace import Kind, Trace
+from transformer.translation import Translation
+from transformer.vocabulary import Piece, Vocabulary
+from transformer.weights import Weights
+
+# The head with the highest value of a metric on the sentence.
+JOBS = {
+    "previous": "previous", "next": "next", "same": "same", "end": "end", "start": "first",
+    "alignment": "alignment_predicted", "certain": "confidence",
+}
+HEAD_RULES = (
+    f"{', '.join(JOBS)}; two words of the sentence as 'it -> animal'; or layer and head as '3.5'"
+)
+ARROW = re.compile(r"(.+?)\s*->\s*(.+)")
+NUMBERS = re.compile(r"([0-9]{1,3})\.([0-9]{1,3})")
+END_NAME, START_NAME = "the end symbol", "the start symbol"
+
+
+class Runs(Protocol):
+    """What runs the model: a `Translator`, or one that caches what it computed."""
+
+    @property
+    def config(self) -> TransformerConfig: ...
+
+    @property
+    def tokenizer(self) -> Vocabulary: ...
+
+    @property
+    def curve(self) -> str: ...
+
+    def weights(self) -> Weights: ...
+
+    def translate(self, text: str, settings: DecodingSettings) -> Translation: ...
+
+    def trace(
+        self, text: str, target: str | None = None, *, details: bool = False, interventions: Interventions = AS_TRAINED
+    ) -> Trace: ...
+
+    def score(self, text: str, target: str | None, variants: Sequence[Interventions]) -> Scores: ...
+
+    def attribute(
+        self, trace: Trace, method: Method, targets: Sequence[Target], *, words: bool = False
+    ) -> Attribution: ...
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One sentence, and the model that reads it.
+
+    Attributes:
+        runs: the model.
+        sentence: that the lesson is about.
+    """
+
+    runs: Runs
+    sentence: str
+
+    def trace(self, *, details: bool = False, interventions: Interventions = AS_TRAINED) -> Trace:
+        """The run on the sentence; with interventions, reading the translation that the model wrote without them."""
+        if interventions == AS_TRAINED:
+            return self.runs.trace(self.sentence, details=details)
+        return self.runs.trace(self.sentence, self.trace().target_text, details=details, interventions=interventions)
+
+    def head_changes(self) -> np.ndarray:
+        """Change of the log-probability of the translation without each head alone (zero ablation), nats, in the order
+        of `all_heads`."""
+        variants = tuple(Interventions(gates={head: 0.0}) for head in all_heads(self.runs.config))
+        return self.runs.score(self.sentence, None, variants).change
+
+    def view(self, kind: Kind) -> View:
+        """Attention between whole words, start and end symbols included."""
+        return view_of(self.trace(), kind, words=True)
+
+    def of(self, sentence: str) -> Evidence:
+        """The same model on another sentence."""
+        return Evidence(self.runs, sentence)
+
+    def metric(self, kind: Kind, name: str, *, interventions: Interventions = AS_TRAINED) -> np.ndarray:
+        """A metric of all heads of a kind on the sentence, [L, H].
+
+        Raises:
+            LessonError: the kind has no such metric.
+        """
+        scores = self.runs.tokenizer.key_scores(kind)
+        values = head_metrics(self.trace(interventions=interventions), kind, scores).values
+        if name not in values:
+            raise LessonError(f"heads of the kind {kind} have no number {name!r}")
+        return np.nan_to_num(values[name], nan=-1.0)
+
+    def head(self, kind: Kind, rule: str) -> tuple[int, int]:
+        """Layer and head, from 0, that a rule finds.
+
+        Raises:
+            LessonError: there is no such rule, word or head.
+        """
+        layers, heads = self.trace().attention(kind).shape[:2]
+        if rule in JOBS:
+            return _largest(self.metric(kind, JOBS[rule]))
+        if words := ARROW.fullmatch(rule):
+            if kind != "encoder":
+                raise LessonError(f"a head is found by two English words, as {rule!r} says, only in the encoder")
+            row, column = self.row(kind, words[1], (0, 0)), self.column(kind, words[2])
+            return _largest(self.view(kind).weights[:, :, row, column])
+        if numbers := NUMBERS.fullmatch(rule):
+            layer, head = int(numbers[1]), int(numbers[2])
+            if 1 <= layer <= layers and 1 <= head <= heads:
+                return layer - 1, head - 1
+            raise LessonError(f"there is no head {rule!r}: this model has {layers} layers of {heads} heads")
+        raise LessonError(f"{rule!r} is no rule for a head; the rules are: {HEAD_RULES}")
+
+    def row(self, kind: Kind, word: str, head: tuple[int, int]) -> int:
+        """A row of `view`.
+
+        In the encoder the row of an English word; in cross-attention the step at which the head looks most at it; in
+        the decoder a step, counted from 1.
+
+        Raises:
+            LessonError: the sentence has no such word, or the translation no such step.
+        """
+        view = self.view(kind)
+        if kind == "encoder":
+            return _index(word, row_names(view), self.sentence)
+        if kind == "cross":
+            return int(view.weights[*head, :, self.column(kind, word)].argmax())
+        if not word.isdecimal() or not 1 <= int(word) <= len(view.axes.rows):
+            raise LessonError(f"there is no step {word!r}: this translation has steps 1 to {len(view.axes.rows)}")
+        return int(word) - 1
+
+    def column(self, kind: Kind, word: str) -> int:
+        """The column of a word, in a kind that looks at English.
+
+        Raises:
+            LessonError: the sentence has no such word.
+        """
+        if kind == "decoder":
+            raise LessonError("words of the translation are the model's own: a lesson cannot name them beforehand")
+        return _index(word, column_names(self.view(kind)), self.sentence)
+
+
+def row_names(view: View) -> list[str]:
+    """What each row is: the word that looks, or in the decoder the word that is predicted there."""
+    if view.axes.predicted is None:
+        return [name(group, view.axes.row_text) for group in view.axes.rows]
+    return [name(group, view.axes.row_text) for group in view.axes.predicted]
+
+
+def column_names(view: View) -> list[str]:
+    """The word that each column is."""
+    return [name(group, view.axes.column_text) for group in view.axes.columns]
+
+
+def name(pieces: Sequence[Piece], text: str) -> str:
+    """A word as a sentence calls it, without the punctuation around it."""
+    if pieces[0].special:
+        return END_NAME if pieces[0].role == "end" else START_NAME
+    spans = [piece.span for piece in pieces if piece.span is not None]
+    word = text[spans[0][0] : spans[-1][1]].strip()
+    return word.strip(".,;:!?\"()") or word
+
+
+def _index(word: str, names: list[str], sentence: str) -> int:
+    # Of equal words the first.
+    if word in names:
+        return names.index(word)
+    raise LessonError(f"there is no word {word!r} in “{sentence}”; its words are: {', '.join(names)}")
+
+
+def _largest(values: np.ndarray) -> tuple[int, int]:
+    layer, head = np.unravel_index(int(values.argmax()), values.shape)
+    return int(layer), int(head)

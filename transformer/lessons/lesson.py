@@ -1,0 +1,304 @@
+"""A lesson: a TOML file of three to seven steps. docs/lessons.md describes it, with an example."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal, get_args
+
+from transformer.available_models import SHIPPED
+from transformer.errors import LessonError
+from transformer.lessons.claims import check_call
+from transformer.lessons.shelf import ID, MOST_STEPS, id_of
+from transformer.lessons.template import names
+from transformer.paths import APP
+from transformer.trace import KINDS
+
+NextWhen = Literal["read", "answered", "row pinned", "head opened"]
+NEXT_WHEN: tuple[NextWhen, ...] = get_args(NextWhen)
+# Most words that a step shows before the answer, and after it.
+MOST_WORDS = 40
+FEWEST_STEPS = 3
+MOST_CHOICES = 6
+MOST_BYTES = 50_000
+ADDRESS = re.compile(r"[a-z_]{1,40}(\?[A-Za-z0-9_=&.,+%-]{1,1000})?")
+# Pages of the app, which a step may lead to.
+PAGES = tuple(sorted(path.stem for path in (APP / "pages").glob("[a-z]*.py")))
+CONTROL = re.compile(r"[\x00-\x1f\x7f\ue000-\uf8ff\u202a-\u202e\u2066-\u2069]")
+# What a step may show, and its parameters: which are needed, and which may be left out.
+FIGURES: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
+    "map": (frozenset({"kind", "head"}), frozenset({"row"})),
+    "without": (frozenset({"kind", "head", "part"}), frozenset()),
+    "scores": (frozenset({"kind", "head", "row"}), frozenset()),
+    "example": (frozenset({"score", "other", "width"}), frozenset()),
+    "candidates": (frozenset({"step"}), frozenset()),
+    "probabilities": (frozenset(), frozenset()),
+    "translations": (frozenset(), frozenset()),
+    "norms": (frozenset({"kind", "head"}), frozenset()),
+    "learning": (frozenset(), frozenset()),
+    "worth": (frozenset(), frozenset()),
+    "removed": (frozenset({"count"}), frozenset()),
+    "needed": (frozenset(), frozenset()),
+}
+FIGURE_VALUES: Mapping[str, type | tuple[str, ...]] = {
+    "kind": KINDS, "head": str, "row": str, "part": ("positions", "mask"), "score": int, "other": int, "width": int,
+    "step": int, "count": int,
+}
+LESSON_FIELDS = ("title", "summary", "sentence", "model", "steps")
+STEP_FIELDS = (
+    "look_for", "question", "choices", "answer", "guess", "percent", "reveal", "next_when", "address", "sentence",
+    "claim", "figure",
+)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One screen of a lesson.
+
+    Attributes:
+        look_for: what to see in the figure.
+        question: to be answered before the reveal; empty for none.
+        choices: the answers to choose from, in the order of their text when shown; empty if a number is asked for.
+        answer: the right one of them.
+        guess: name of the value whose number is asked for; empty if there are choices.
+        percent: whether that number is asked for as a percentage.
+        reveal: what was measured.
+        next_when: what must be done first.
+        address: page of the app that shows more, with its parameters; empty for none.
+        sentence: that the step is about.
+        claim: name of the claim that the texts take their values from.
+        parameters: of the claim.
+        show: the figure, a key of FIGURES.
+        figure: the parameters of the figure.
+    """
+
+    look_for: str
+    question: str
+    choices: tuple[str, ...]
+    answer: str
+    guess: str
+    percent: bool
+    reveal: str
+    next_when: NextWhen
+    address: str
+    sentence: str
+    claim: str
+    parameters: Mapping[str, Any]
+    show: str
+    figure: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """Steps about one thing.
+
+    Attributes:
+        id: its name in an address: the name of its file without a number in front.
+        title: a few words.
+        summary: one sentence.
+        sentence: in the language that the model reads; what the steps are about unless they have one of their own.
+        steps: in order.
+        model: name of the model that it is about (`transformer.available_models`).
+    """
+
+    id: str
+    title: str
+    summary: str
+    sentence: str
+    steps: tuple[Step, ...]
+    model: str = SHIPPED
+
+
+def read_lesson(path: Path) -> Lesson:
+    """Read a lesson.
+
+    Raises:
+        LessonError: the file is no lesson; the message says where, and what to write instead.
+        OSError: the file cannot be read.
+    """
+    if path.suffix != ".toml" or not ID.fullmatch(id_of(path)):
+        raise LessonError(
+            f"{path.name}: name the file in small letters, digits and _, with .toml at its end, such as one_row.toml"
+        )
+    data = path.read_bytes()
+    if len(data) > MOST_BYTES:
+        raise LessonError(f"{path.name}: the file has {len(data):,} bytes; a lesson has at most {MOST_BYTES:,}")
+    try:
+        return lesson_of(id_of(path), data.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise LessonError(f"{path.name}: the file is no UTF-8 text; save it as UTF-8") from error
+    except LessonError as error:
+        raise LessonError(f"{path.name}: {error}") from error
+
+
+def lesson_of(name: str, text: str) -> Lesson:
+    """The lesson that a TOML document describes.
+
+    Args:
+        name: the lesson's id.
+
+    Raises:
+        LessonError: as in `read_lesson`.
+    """
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise LessonError(
+            f"the file is no TOML: {error}; texts stand in quotes, and each step begins with [[steps]]"
+        ) from error
+    except RecursionError as error:
+        raise LessonError("the file is no lesson: its brackets are nested too deeply") from error
+    _check_fields("the lesson", document, LESSON_FIELDS)
+    sentence = _text("the lesson", document, "sentence", needed=True)
+    steps = document.get("steps")
+    if not isinstance(steps, list) or not all(isinstance(step, dict) for step in steps):
+        raise LessonError("the steps are missing: begin each with a line [[steps]]")
+    if not FEWEST_STEPS <= len(steps) <= MOST_STEPS:
+        raise LessonError(f"it has {len(steps)} steps; a lesson has {FEWEST_STEPS} to {MOST_STEPS}")
+    title, summary = (_text("the lesson", document, key, needed=True) for key in ("title", "summary"))
+    return Lesson(
+        name, title, summary, sentence,
+        tuple(_step(f"step {number}", step, sentence) for number, step in enumerate(steps, 1)),
+        _text("the lesson", document, "model") or SHIPPED,
+    )
+
+
+def _step(where: str, step: dict[str, Any], sentence: str) -> Step:
+    _check_fields(where, step, STEP_FIELDS)
+    name, parameters = _call(where, step)
+    show, figure = _figure(where, step)
+    choices = step.get("choices", [])
+    if not isinstance(choices, list) or not all(isinstance(choice, str) for choice in choices):
+        raise LessonError(f"{where}: choices is a list of texts, such as [\"rises\", \"falls\"]")
+    next_when = step.get("next_when", "answered" if "question" in step else "read")
+    read = Step(
+        look_for=_text(where, step, "look_for", needed=True), question=_text(where, step, "question"),
+        choices=tuple(choices), answer=_text(where, step, "answer"), guess=_text(where, step, "guess"),
+        percent=step.get("percent", False), reveal=_text(where, step, "reveal", needed=True),
+        next_when=next_when, address=_text(where, step, "address"), sentence=_text(where, step, "sentence") or sentence,
+        claim=name, parameters=MappingProxyType(parameters), show=show, figure=MappingProxyType(figure),
+    )
+    _check_texts(where, read)
+    _check_question(where, read)
+    _check_next(where, read)
+    if read.address and not ADDRESS.fullmatch(read.address):
+        raise LessonError(
+            f"{where}: the address {read.address!r} is not understood; write a page of the app and its parameters, "
+            "such as cross_attention or inside_a_layer?inside_part=mask"
+        )
+    if read.address and (page := read.address.partition("?")[0]) not in PAGES:
+        raise LessonError(f"{where}: the address names a page {page!r}; the pages are: {', '.join(PAGES)}")
+    return read
+
+
+def _check_texts(where: str, step: Step) -> None:
+    """Short enough, and with no value that the claim does not have."""
+    values = check_call(step.claim, step.parameters).values
+    for texts, what in (
+        ((step.look_for, step.question), "look_for and question have"), ((step.reveal,), "reveal has"),
+    ):
+        count = sum(len(text.split()) for text in texts)
+        if count > MOST_WORDS:
+            raise LessonError(f"{where}: {what} {count} words; at most {MOST_WORDS} are on the screen at once")
+    for text in (step.look_for, step.question, *step.choices, step.answer, step.reveal):
+        try:
+            asked = names(text)
+        except LessonError as error:
+            raise LessonError(f"{where}: {error}") from error
+        if unknown := asked - set(values):
+            raise LessonError(
+                f"{where}: there is no value {', '.join(sorted(unknown))}; the claim {step.claim} has: "
+                f"{', '.join(values)}"
+            )
+    if step.guess and step.guess not in values:
+        raise LessonError(
+            f"{where}: guess is {step.guess!r}; the claim {step.claim} has the values: {', '.join(values)}"
+        )
+
+
+def _check_question(where: str, step: Step) -> None:
+    """A question has either choices and an answer, or a number to guess."""
+    if type(step.percent) is not bool:
+        raise LessonError(f"{where}: percent is true or false")
+    if bool(step.question) != bool(step.choices or step.guess) or bool(step.choices) != bool(step.answer):
+        raise LessonError(f"{where}: a question needs choices and their answer, or the name of a value as guess")
+    if step.choices and step.guess:
+        raise LessonError(f"{where}: a question has either choices or a guess, not both")
+    if step.choices and not 2 <= len(step.choices) <= MOST_CHOICES:
+        raise LessonError(f"{where}: it has {len(step.choices)} choices; a question has 2 to {MOST_CHOICES}")
+    if step.choices and step.answer not in step.choices and not names(step.answer):
+        raise LessonError(f"{where}: the answer {step.answer!r} is none of the choices; write it as it stands there")
+
+
+def _check_next(where: str, step: Step) -> None:
+    if step.next_when not in NEXT_WHEN:
+        raise LessonError(f"{where}: next_when is {step.next_when!r}; it must be one of: {', '.join(NEXT_WHEN)}")
+    if (step.next_when == "answered") != bool(step.question):
+        raise LessonError(
+            f"{where}: next_when is {step.next_when!r}; a step with a question goes on when it is \"answered\", one "
+            "without cannot"
+        )
+    if step.next_when == "row pinned" and (step.show != "map" or "row" not in step.figure):
+        raise LessonError(f"{where}: next_when is \"row pinned\", which needs a map whose row is named")
+    if step.next_when == "head opened":
+        values = check_call(step.claim, step.parameters).values
+        if step.show != "map" or not {"layer", "head"} <= set(values):
+            raise LessonError(
+                f"{where}: next_when is \"head opened\", which needs a figure that shows a map and a claim with the "
+                "values layer and head"
+            )
+
+
+def _call(where: str, step: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    called = step.get("claim")
+    if not isinstance(called, dict) or not isinstance(called.get("name"), str):
+        raise LessonError(f"{where}: the claim is missing; write one such as claim = {{ name = \"head_count\" }}")
+    parameters = {key: value for key, value in called.items() if key != "name"}
+    try:
+        check_call(called["name"], parameters)
+    except LessonError as error:
+        raise LessonError(f"{where}: {error}") from error
+    return called["name"], parameters
+
+
+def _figure(where: str, step: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    figure = step.get("figure")
+    if not isinstance(figure, dict) or "show" not in figure:
+        raise LessonError(f"{where}: the figure is missing; write figure = {{ show = … }} with {', '.join(FIGURES)}")
+    if figure["show"] not in list(FIGURES):
+        raise LessonError(f"{where}: the figure shows {figure['show']!r}; it must be one of: {', '.join(FIGURES)}")
+    parameters = {key: value for key, value in figure.items() if key != "show"}
+    needed, optional = FIGURES[figure["show"]]
+    what = f"{where}: the figure {figure['show']}"
+    if parameters.keys() - needed - optional or needed - parameters.keys():
+        takes = ", ".join([*sorted(needed), *(f"{one} (optional)" for one in sorted(optional))]) or "nothing"
+        raise LessonError(f"{what} takes {takes}; the lesson gives {', '.join(sorted(parameters)) or 'nothing'}")
+    for key, value in parameters.items():
+        wanted = FIGURE_VALUES[key]
+        if isinstance(wanted, tuple) and value not in wanted:
+            raise LessonError(f"{what} has {key} = {value!r}; it must be one of: {', '.join(wanted)}")
+        if isinstance(wanted, type) and type(value) is not wanted:
+            kind = "text" if wanted is str else "whole number"
+            raise LessonError(f"{what} has {key} = {value!r}; it must be a {kind}")
+    return figure["show"], parameters
+
+
+def _check_fields(where: str, table: Mapping[str, Any], known: tuple[str, ...]) -> None:
+    if unknown := [key for key in table if key not in known]:
+        raise LessonError(f"{where} has {', '.join(map(repr, unknown))}; it can have: {', '.join(known)}")
+
+
+def _text(where: str, table: Mapping[str, Any], key: str, *, needed: bool = False) -> str:
+    value = table.get(key, "")
+    if not isinstance(value, str):
+        raise LessonError(f"{where}: {key} is {value!r}; it must be a text in quotes")
+    value = " ".join(value.split())
+    if CONTROL.search(value):
+        raise LessonError(f"{where}: {key} has an invisible character that text does not need: type it anew")
+    if needed and not value:
+        raise LessonError(f"{where}: {key} is missing")
+    return value

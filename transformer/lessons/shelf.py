@@ -1,0 +1,32 @@
+"""Where lessons lie: those that ship, and a teacher's own in a folder `lessons` beside which the app is started."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from transformer.paths import ASSETS
+
+SHIPPED = ASSETS / "lessons"
+OWN = Path("lessons")
+ID = re.compile("[a-z][a-z0-9_]{0,59}")
+# Of a lesson.
+MOST_STEPS = 7
+
+
+def id_of(path: Path) -> str:
+    """A lesson's name in an address: 02_one_row.toml is one_row."""
+    return re.sub(r"^\d+_", "", path.stem)
+
+
+def lesson_files() -> dict[str, Path]:
+    """The files of all lessons by id, those that ship first, each in the order of their names.
+
+    A teacher's lesson does not replace one that ships under the same id.
+    """
+    paths = [*sorted(SHIPPED.glob("*.toml")), *sorted(OWN.glob("*.toml"))]
+    files: dict[str, Path] = {}
+    for path in paths:
+        if ID.fullmatch(id_of(path)):
+            files.setdefault(id_of(path), path)
+    return files

@@ -1,0 +1,63 @@
+"""Text with numbers in it: `{weight:.0%}` stands for what the claim has measured.
+
+A lesson file is untrusted: only names of values and a few formats are understood, no attributes, indices or widths.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from string import Formatter
+
+from transformer.errors import LessonError
+from transformer.lessons.claims.registry import Value
+
+NAME = re.compile("[a-z_]{1,40}")
+FORMAT = re.compile(r",|,?\.[0-6][f%]|")
+FORMATS = "{name}, {name:.2f}, {name:.0%} or {name:,}, with 0 to 6 decimals"
+
+
+def names(text: str) -> set[str]:
+    """The values that a text asks for.
+
+    Raises:
+        LessonError: it has a brace too many, or something in braces that is no value; the message quotes it.
+    """
+    return {name for _, name, _ in _parts(text) if name is not None}
+
+
+def filled(text: str, values: Mapping[str, Value], mark: Callable[[str], str] = str) -> str:
+    """A text with its values.
+
+    Args:
+        values: by name, at least those of `names`.
+        mark: what is done with each value once it is written.
+
+    Raises:
+        LessonError: a value is a text and has the format of a number.
+    """
+    return "".join(
+        literal + ("" if name is None else mark(_written(name, form, values[name])))
+        for literal, name, form in _parts(text)
+    )
+
+
+def _parts(text: str) -> Iterator[tuple[str, str | None, str]]:
+    """Plain text, and name and format of the value after it."""
+    try:
+        parts = list(Formatter().parse(text))
+    except ValueError as error:
+        raise LessonError(f"“{text}” has a brace without its partner; a value is written {FORMATS}") from error
+    for literal, name, form, conversion in parts:
+        if name is not None and (conversion or not NAME.fullmatch(name) or not FORMAT.fullmatch(form or "")):
+            raise LessonError(f"{{{name}}} in “{text}” is not understood; a value is written {FORMATS}")
+        yield literal, name, form or ""
+
+
+def _written(name: str, form: str, value: Value) -> str:
+    if form and isinstance(value, str):
+        raise LessonError(f"{{{name}:{form}}} asks for a number, and {name} is a text: write {{{name}}}")
+    if isinstance(value, str):
+        return value
+    # A number without a format would have sixteen digits.
+    return format(value, form or (".2f" if isinstance(value, float) else "")).replace("-", "−")

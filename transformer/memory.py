@@ -1,0 +1,103 @@
+"""How much memory a model needs, and how much this machine has left."""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+from collections.abc import Mapping
+from math import prod
+from pathlib import Path
+
+from transformer.errors import CheckpointError
+
+# Of a Linux machine, and of the container that a process runs in (cgroup v2).
+MACHINE, CONTAINER = Path("/proc/meminfo"), Path("/sys/fs/cgroup")
+# Bytes of a number as safetensors calls its type, and as a model on the CPU holds it: in float32, and packed for matrix
+# products in two more.
+BYTES = {"F16": 2, "BF16": 2, "F32": 4}
+HELD = 4
+PACKED = 2
+# How often the file itself is in memory meanwhile: its tensors, and its bytes for the digest. Of a model of 77 million
+# parameters in float16, loading takes ten bytes each at most, as benchmarks/marian.py measures.
+READ = 2
+# Bytes; safetensors reads no longer header.
+MOST_HEADER = 100_000_000
+
+
+def memory_needed(weights: Path) -> int:
+    """Bytes that a model takes at most while it is loaded, from the header of its safetensors file.
+
+    Returns:
+        0 if it is no such file, which whoever reads it will say.
+    """
+    # Opening a pipe waits for whoever writes into it.
+    if not weights.is_file():
+        return 0
+    try:
+        with weights.open("rb") as file:
+            (size,) = struct.unpack("<Q", file.read(8))
+            header = json.loads(file.read(min(size, MOST_HEADER)))
+        tensors = [
+            (prod(each["shape"]), BYTES.get(each["dtype"], HELD))
+            for name, each in header.items() if name != "__metadata__"
+        ]
+        # A header that speaks of more than its file holds is damaged.
+        if sum(count * bytes_each for count, bytes_each in tensors) > weights.stat().st_size:
+            return 0
+        return sum(count * (HELD + PACKED + READ * bytes_each) for count, bytes_each in tensors)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, struct.error):
+        return 0
+
+
+def memory_available(machine: Path = MACHINE, container: Path = CONTAINER) -> int | None:
+    """Bytes that this process may still take, what the system would free for it included; None where nobody says."""
+    room = [found for found in (_of_machine(machine), _of_container(container)) if found is not None]
+    return min(room, default=None)
+
+
+def check_memory(folder: Path, needed: int, available: int | None) -> None:
+    """Refuse a model that does not fit.
+
+    Raises:
+        CheckpointError: it needs more than there is; the message has both numbers.
+    """
+    if available is not None and needed > available:
+        raise CheckpointError(
+            f"The model in {folder} needs {_gigabytes(needed)} of memory to be loaded, and this machine has "
+            f"{_gigabytes(available)} free. Close other programs, or take a smaller model."
+        )
+
+
+def _gigabytes(count: int) -> str:
+    return f"{count / 1e9:.1f} GB"
+
+
+def _of_machine(path: Path) -> int | None:
+    fields = _numbers(path, ":")
+    if "MemAvailable" in fields:
+        return fields["MemAvailable"] * 1024
+    # Without Linux's file, all there is.
+    names = os.sysconf_names if hasattr(os, "sysconf_names") else {}
+    if path == MACHINE and {"SC_PHYS_PAGES", "SC_PAGE_SIZE"} <= set(names):
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return None
+
+
+def _of_container(folder: Path) -> int | None:
+    try:
+        limit, used = int((folder / "memory.max").read_text()), int((folder / "memory.current").read_text())
+    except (OSError, ValueError):
+        # No container, or one without a limit: "max".
+        return None
+    return max(limit - used + _numbers(folder / "memory.stat", " ").get("inactive_file", 0), 0)
+
+
+def _numbers(path: Path, separator: str) -> Mapping[str, int]:
+    """The lines of a file that are a name and a number."""
+    try:
+        lines = path.read_text(encoding="ascii").splitlines()
+    except (OSError, UnicodeDecodeError):
+        return {}
+    parts = (line.partition(separator) for line in lines)
+    return {name: int(value.split()[0]) for name, _, value in parts if value.split() and value.split()[0].isdecimal()}

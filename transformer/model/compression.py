@@ -1,0 +1,40 @@
+"""Shortens keys and values, so that attention to a long text takes less."""
+
+from __future__ import annotations
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from transformer.model.kv_cache import KeysAndValues
+
+
+class Compression(nn.Module):
+    """Makes the keys, and the values, of `stride` positions one (Liu et al. 2018, "Generating Wikipedia by Summarizing
+    Long Sequences", section 4.2.3, "memory-compressed attention": a convolution with kernel and stride 3).
+
+    Each head has kernels of its own: the paper leaves open whether heads mix, and here what a head reads stays its own.
+
+    Args:
+        d_model: width D.
+        heads: number of heads H.
+        stride: positions that become one; the width of the kernel too.
+    """
+
+    def __init__(self, d_model: int, heads: int, stride: int) -> None:
+        super().__init__()
+        self.stride = stride
+        self.keys = nn.Conv1d(d_model, d_model, stride, stride=stride, groups=heads)
+        self.values = nn.Conv1d(d_model, d_model, stride, stride=stride, groups=heads)
+
+    def forward(self, read: KeysAndValues) -> KeysAndValues:
+        """Keys and values [B, H, S, K] as [B, H, ceil(S / stride), K].
+
+        The last one may stand for fewer positions, filled up with zeros; `compressed_mask` hides it.
+        """
+        return KeysAndValues(self._shortened(self.keys, read.keys), self._shortened(self.values, read.values))
+
+    def _shortened(self, convolution: nn.Conv1d, x: Tensor) -> Tensor:
+        heads = x.shape[1]
+        x = x.transpose(2, 3).flatten(1, 2)  # [B, H, S, K] -> [B, H, K, S] -> [B, D, S]
+        x = convolution(F.pad(x, (0, -x.shape[-1] % self.stride)))  # [B, D, S] -> [B, D, C]
+        return x.unflatten(1, (heads, -1)).transpose(2, 3)  # [B, D, C] -> [B, H, K, C] -> [B, H, C, K]

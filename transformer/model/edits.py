@@ -1,0 +1,207 @@
+"""The interventions of a batch as tensors: what each attention layer does differently in each row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import torch
+from torch import Tensor
+
+from transformer.config import TransformerConfig
+from transformer.errors import InterventionError
+from transformer.interventions import AS_TRAINED, TOLERANCE, Cells, Interventions, Row, head_name
+from transformer.kinds import KINDS, Kind
+from transformer.model.masks import causal_mask
+
+# From a tensor by kind to that kind's: [B, L, H, ...].
+ByKind = Mapping[Kind, Tensor]
+# What takes the place of every head in a run, [L, H, 1 or P, K] by kind; P are positions, as many as the run can have.
+Replacement = Callable[[Interventions], ByKind]
+
+
+@dataclass(frozen=True)
+class AttentionEdit:
+    """What one attention layer does differently.
+
+    Attributes:
+        gate: what each head's output is multiplied by, [B, H, 1, 1]; None for 1.
+        offset: what is then added to it, [B, H, 1 or P, K], P positions from the first on; None for 0.
+        sharpness: share of a head's own weights, the rest is spread evenly, [B, H, 1, 1]; None for 1.
+        rows: row of the batch, head, query position, and its given cells.
+        start: position of the first query.
+    """
+
+    gate: Tensor | None = None
+    offset: Tensor | None = None
+    sharpness: Tensor | None = None
+    rows: tuple[tuple[int, Row, Cells], ...] = ()
+    start: int = 0
+
+    @property
+    def changes_weights(self) -> bool:
+        """Whether attention weights change, which a fused kernel does not offer."""
+        return self.sharpness is not None or bool(self.rows)
+
+    def weights(self, weights: Tensor, allowed: Tensor | None) -> Tensor:
+        """The weights [B, H, T, S] to use in place of the model's; rows add up to 1, masked cells stay 0.
+
+        Raises:
+            InterventionError: a given row does not fit the run.
+        """
+        if self.sharpness is not None:
+            visible = torch.ones_like(weights) if allowed is None else allowed.expand_as(weights).to(weights.dtype)
+            even = visible / visible.sum(dim=-1, keepdim=True).clamp_min(1)
+            # Written so that a sharpness of 1 returns the weights bit for bit.
+            weights = self.sharpness * weights + (1 - self.sharpness) * even
+        if self.rows:
+            weights = weights.clone()
+        for row_of_batch, row, cells in self.rows:
+            query = row[3] - self.start
+            if 0 <= query < weights.shape[2]:
+                place = row_of_batch, row[2], query
+                weights[place] = _given(weights[place], row, cells)
+        return weights
+
+    def output(self, output: Tensor) -> Tensor:
+        """The heads' outputs [B, H, T, K] to use in place of the model's."""
+        if self.gate is not None:
+            output = self.gate * output
+        if self.offset is None:
+            return output
+        if self.offset.shape[2] == 1:
+            return output + self.offset
+        return output + self.offset[:, :, self.start : self.start + output.shape[2]]
+
+
+@dataclass(frozen=True)
+class Edits:
+    """What the rows of a batch do differently; made by `edits_of`.
+
+    Attributes:
+        interventions: of each row, B; none if every row is as trained.
+        gates, sharpness: by kind, [B, L, H]; absent where every one is 1.
+        offsets: by kind, [B, L, H, 1 or P, K]; absent where every one is 0.
+        positions: add the positional encoding; the same for every row.
+    """
+
+    interventions: tuple[Interventions, ...] = ()
+    gates: ByKind = field(default_factory=dict)
+    sharpness: ByKind = field(default_factory=dict)
+    offsets: ByKind = field(default_factory=dict)
+    positions: bool = True
+
+    def select(self, rows: Tensor) -> Edits:
+        """Those of the rows `rows` [B'] of this batch, in that order; repeats are allowed."""
+        if not self.interventions:
+            return self
+        return replace(
+            self, interventions=tuple(self.interventions[row] for row in rows.tolist()),
+            **{name: {kind: part[rows] for kind, part in getattr(self, name).items()}
+               for name in ("gates", "sharpness", "offsets")},
+        )
+
+    def of_layer(self, kind: Kind, layer: int, *, start: int = 0) -> AttentionEdit | None:
+        """What one layer does differently for queries from position `start` on; None for nothing."""
+        rows = tuple(
+            (number, row, cells) for number, each in enumerate(self.interventions) for row, cells in each.given_rows()
+            if row[:2] == (kind, layer)
+        )
+        if not rows and not any(kind in part for part in (self.gates, self.sharpness, self.offsets)):
+            return None
+        gate, sharpness = (
+            part[kind][:, layer, :, None, None] if kind in part else None for part in (self.gates, self.sharpness)
+        )
+        offset = self.offsets[kind][:, layer] if kind in self.offsets else None
+        return AttentionEdit(gate, offset, sharpness, rows, start)
+
+    def allowed(self, kind: Kind, rows: int, columns: int, device: torch.device, *, start: int = 0) -> Tensor | None:
+        """Who may look at whom, padding aside, bool, broadcastable to [B, H, rows, columns]; None allows everything.
+
+        Args: those of `Interventions.visible`.
+        """
+        if not self.interventions:
+            # Made on the device: training comes this way at every step.
+            causal = kind == "decoder" and rows > 1
+            return causal_mask(columns, device=device)[start:] if causal else None
+        masks = [each.visible(kind, rows, columns, start=start) for each in self.interventions]
+        if all(mask.all() for mask in masks):
+            return None
+        return torch.stack([torch.from_numpy(mask) for mask in masks])[:, None].to(device)
+
+
+UNEDITED = Edits()
+
+
+def edits_of(
+    interventions: Sequence[Interventions], config: TransformerConfig, replacement: Replacement | None = None,
+    device: torch.device | str | None = None,
+) -> Edits:
+    """The interventions of the rows of a batch, as tensors.
+
+    Args:
+        interventions: one a row.
+        config: of the model.
+        replacement: what takes the place of a head, for the modes "mean" and "resample".
+        device: of the model.
+
+    Raises:
+        ValueError: the rows differ in whether they add positions.
+    """
+    if all(each == AS_TRAINED for each in interventions):
+        return UNEDITED
+    positions = {each.positions for each in interventions}
+    if len(positions) > 1:
+        raise ValueError("the rows of one batch either all add positions or all leave them out")
+    layers = {"encoder": config.encoder_layers, "decoder": config.decoder_layers, "cross": config.decoder_layers}
+    # By name and kind; a tensor is only made for what changes.
+    parts: dict[str, dict[Kind, Tensor]] = {"gates": {}, "sharpness": {}, "offsets": {}}
+
+    def part(name: str, kind: Kind, make: Callable[..., Tensor], *shape: int) -> Tensor:
+        if kind not in parts[name]:
+            parts[name][kind] = make(len(interventions), layers[kind], config.heads, *shape)
+        return parts[name][kind]
+
+    replaced: dict[int, ByKind] = {}
+    if replacement is not None:
+        replaced = {
+            number: replacement(each) for number, each in enumerate(interventions)
+            if each.mode in ("mean", "resample") and any(each.head_gates())
+        }
+    longest = {kind: max((each[kind].shape[2] for each in replaced.values()), default=1) for kind in KINDS}
+    for number, each in enumerate(interventions):
+        for (kind, layer, head), gate in each.head_gates():
+            if each.mode == "uniform":
+                part("sharpness", kind, torch.ones)[number, layer, head] = gate
+                continue
+            part("gates", kind, torch.ones)[number, layer, head] = gate
+            if number in replaced:
+                other = replaced[number][kind][layer, head]
+                offsets = part("offsets", kind, torch.zeros, longest[kind], config.d_model // config.heads)
+                offsets[number, layer, head] = (1 - gate) * other
+    moved: dict[str, ByKind] = {
+        name: {kind: tensor.to(device) for kind, tensor in by.items()} for name, by in parts.items()
+    }
+    return Edits(tuple(interventions), **moved, positions=positions.pop())
+
+
+def _given(weights: Tensor, row: Row, cells: Cells) -> Tensor:
+    """A row of weights [S] with some cells given; the others share the rest as they did before."""
+    where = f"Row {row[3] + 1} of {head_name(row[:3])}"
+    beyond = [column for column, share in cells if column >= len(weights) and share > 0]
+    if beyond:
+        raise InterventionError(f"{where}: there is no column {beyond[0] + 1}, it has {len(weights)}.")
+    columns = [column for column, _ in cells if column < len(weights)]
+    shares = weights.new_tensor([share for column, share in cells if column < len(weights)])
+    left = 1 - float(shares.sum())
+    others = weights.index_fill(0, torch.tensor(columns, device=weights.device, dtype=torch.long), 0.0)
+    total = float(others.sum())
+    if left <= TOLERANCE:
+        others, left, total = torch.zeros_like(others), 0.0, 1.0
+    elif total == 0:
+        raise InterventionError(
+            f"{where}: the shares add up to {1 - left:.4g}, a row adds up to 1, and no other cell can take the rest."
+        )
+    others = others * (left / total)
+    others[columns] = shares
+    return others

@@ -1,0 +1,90 @@
+"""Where the parameters of a Transformer are."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+
+import torch
+
+from transformer.config import TransformerConfig
+from transformer.model.transformer import Transformer
+
+
+@dataclass(frozen=True)
+class Concatenation:
+    """Parameters of one part of a Transformer with positions added and with positions concatenated.
+
+    Attributes:
+        part: its name, as in `parameter_table`.
+        added: with positions added to the embeddings.
+        concatenated: with positions put beside them.
+    """
+
+    part: str
+    added: int
+    concatenated: int
+
+
+def parameter_table(config: TransformerConfig) -> list[tuple[str, int]]:
+    """Number of parameters of each part, in the order of the forward pass; shared ones count
+    where they come first.
+
+    Args:
+        config: any configuration; no weights are made.
+
+    Returns:
+        Pairs of a part's name and its number of parameters; parts without any are left out. The numbers add up to
+        those of the whole model.
+    """
+    with torch.device("meta"):
+        model = Transformer(config)
+    counts: Counter[str] = Counter()
+    for name, parameter in model.named_parameters():
+        counts[_part(name, config)] += parameter.numel()
+    return list(counts.items())
+
+
+def concatenation_table(config: TransformerConfig) -> list[Concatenation]:
+    """Number of parameters if each position's vector were concatenated to the embedding instead of added.
+
+    The position's vector is as wide as the embedding, D, so the residual stream is 2D wide, and so is all that reads it
+    or writes to it; the number of heads and F stay. An output layer tied to the
+    target embedding is untied: it reads 2D numbers and the embedding has D.
+
+    Args:
+        config: any configuration, with the positions added; no weights are made.
+    """
+    added = dict(parameter_table(config))
+    concatenated: Counter[str] = Counter()
+    with torch.device("meta"):
+        model = Transformer(replace(config, d_model=2 * config.d_model, tied_embeddings="none"))
+    for name, parameter in model.named_parameters():
+        if name == "source_embedding.weight" and config.tied_embeddings == "all":
+            continue
+        # Embeddings and positions fill one half of the stream each.
+        half = name.endswith(("embedding.weight", "positions.table"))
+        concatenated[_part(name, config)] += parameter.numel() // (2 if half else 1)
+    parts = dict.fromkeys([*added, *concatenated])
+    return [Concatenation(part, added.get(part, 0), concatenated[part]) for part in parts]
+
+
+def _part(name: str, config: TransformerConfig) -> str:
+    """The literature's name of the part that a parameter belongs to."""
+    stack, _, rest = name.partition("_")
+    if name.endswith("positions.table"):
+        return f"learned positional encoding ({stack})"
+    if "norm." in name:
+        return f"{stack}: layer normalisation"
+    if "self_attention" in name:
+        return f"{stack}: {'masked ' if stack == 'decoder' else ''}multi-head self-attention"
+    if "cross_attention" in name:
+        return f"{stack}: multi-head cross-attention"
+    if "feed_forward" in name:
+        return f"{stack}: position-wise feed-forward network"
+    if rest.startswith("embedding"):
+        if config.tied_embeddings == "all":
+            return "token embedding, shared by source, target and output"
+        shared = config.tied_embeddings == "target" and stack == "target"
+        return f"token embedding ({stack}{', shared with the output' if shared else ''})"
+    return "generator (output layer)"

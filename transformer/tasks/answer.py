@@ -1,0 +1,84 @@
+"""What the model of a snapshot answers to an item, and what it looks at meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from transformer.decoding.greedy import greedy
+from transformer.kinds import Kind
+from transformer.model.transformer import Transformer
+from transformer.tasks.config import TaskConfig
+from transformer.tasks.items import Items
+from transformer.tasks.measurement import recorded_attention
+from transformer.tasks.registry import task_named
+from transformer.tasks.run import Snapshot
+from transformer.tasks.task import Item, Pieces
+from transformer.tasks.trainer import seeded_model
+from transformer.vocabulary import OWN
+
+START, END = "<s>", "</s>"
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """An answer, right or wrong.
+
+    Attributes:
+        item: the question with the right answer.
+        written: what the model wrote; "?" is a symbol that no item has.
+        ended: whether it came to an end by itself.
+        probabilities: of each piece that it wrote and of the end symbol.
+        sources, reads: pieces that the encoder and the decoder read, labels of columns and rows.
+        attention: weights by kind, float32 [L, H, rows, columns], while it wrote that.
+    """
+
+    item: Item
+    written: Pieces
+    ended: bool
+    probabilities: tuple[float, ...]
+    sources: Pieces
+    reads: Pieces
+    attention: Mapping[Kind, np.ndarray]
+
+    @property
+    def right(self) -> bool:
+        return self.ended and self.written == self.item.target
+
+
+def model_at(config: TaskConfig, snapshot: Snapshot) -> Transformer:
+    """The model of a snapshot, in evaluation mode.
+
+    Raises:
+        ValueError: the snapshot has no weights, or not as many as a model of the configuration.
+    """
+    if snapshot.weights is None:
+        raise ValueError(f"the weights of step {snapshot.step} were not kept")
+    model = seeded_model(config).eval()
+    torch.nn.utils.vector_to_parameters(torch.from_numpy(snapshot.weights.astype(np.float32)), model.parameters())
+    return model
+
+
+@torch.inference_mode()
+def answer(config: TaskConfig, snapshot: Snapshot, text: str) -> Answer:
+    """Let the model of a snapshot answer a typed item by greedy decoding.
+
+    Raises:
+        TaskError: the text is no item of the task.
+    """
+    task = task_named(config.task)
+    item = task.parse(text)
+    items = Items(task, config.seed)
+    model = model_at(config, snapshot)
+    source = torch.tensor([items.encode(item.source)])
+    steps = list(greedy(model, model.start_cache(model.encode(source, None), None), limit=task.longest_target + 1))
+    ids = [int(step.predicted) for step in steps]
+    reads = torch.tensor([[OWN.start, *ids[:-1]]])
+    return Answer(
+        item, items.decode(ids), ids[-1] == OWN.end, tuple(float(step.log_prob.exp()) for step in steps),
+        (*item.source, END), (START, *items.decode(ids[:-1])),
+        {kind: weights[0] for kind, weights in recorded_attention(model, source, reads).items()},
+    )

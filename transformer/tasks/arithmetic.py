@@ -1,0 +1,94 @@
+"""Tasks that calculate: addition digit by digit, and addition modulo a prime."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from transformer.errors import TaskError
+from transformer.tasks.task import Pieces, Task
+
+PLUS = "+"
+
+
+def summands(task: Task, source: Pieces) -> tuple[Pieces, Pieces]:
+    """The pieces before and after the plus sign.
+
+    Raises:
+        TaskError: there is not exactly one plus sign.
+    """
+    if source.count(PLUS) != 1:
+        raise TaskError(f"an item of {task.title} has one plus sign, for example {task.example}")
+    place = source.index(PLUS)
+    return source[:place], source[place + 1 :]
+
+
+class Addition(Task):
+    """Two numbers of three digits, with leading zeros; the sum has four.
+
+    Args:
+        reversed_digits: the sum begins with its last digit, so that every carry is known when it is needed (Lee et al.
+            2023, "Teaching Arithmetic to Small Transformers", section 3).
+    """
+
+    digits = 3
+    symbols = (*"0123456789", PLUS)
+    longest_source = 2 * digits + 1
+    longest_target = digits + 1
+    example = "047+385"
+
+    def __init__(self, *, reversed_digits: bool) -> None:
+        self.reversed_digits = reversed_digits
+        self.name = "addition-reversed" if reversed_digits else "addition"
+        self.title = "Addition, last digit first" if reversed_digits else "Addition"
+        self.says = "Add two numbers" + (" and write the sum from its last digit." if reversed_digits else ".")
+
+    def draw(self, rng: np.random.Generator) -> Pieces:
+        first, second = rng.integers(10**self.digits, size=2).tolist()
+        return tuple(f"{first:0{self.digits}}{PLUS}{second:0{self.digits}}")
+
+    def answer(self, source: Pieces) -> Pieces:
+        first, second = summands(self, source)
+        digits = f"{int(''.join(first)) + int(''.join(second)):0{self.longest_target}}"
+        return tuple(reversed(digits)) if self.reversed_digits else tuple(digits)
+
+    def check(self, source: Pieces) -> None:
+        if {len(side) for side in summands(self, source)} != {self.digits}:
+            raise TaskError(f"both numbers have {self.digits} digits: type an item such as {self.example}")
+
+
+class ModularAddition(Task):
+    """a + b modulo a prime, every number one symbol (Power et al. 2022, "Grokking", section 3).
+
+    There are few items, and half of them are held out: a model can learn the others by heart long before it calculates.
+    """
+
+    name = "modular"
+    title = "Modular addition"
+    modulus = 59
+    symbols = (*map(str, range(modulus)), PLUS)
+    says = f"Add two numbers modulo {modulus}."
+    example = "17+42"
+    longest_source = 3
+    longest_target = 1
+    held_out = modulus**2 // 2
+
+    def draw(self, rng: np.random.Generator) -> Pieces:
+        first, second = rng.integers(self.modulus, size=2).tolist()
+        return str(first), PLUS, str(second)
+
+    def sources(self) -> Iterable[Pieces]:
+        numbers = self.symbols[: self.modulus]
+        return ((first, PLUS, second) for first in numbers for second in numbers)
+
+    def answer(self, source: Pieces) -> Pieces:
+        first, _, second = source
+        return (str((int(first) + int(second)) % self.modulus),)
+
+    def check(self, source: Pieces) -> None:
+        if {len(side) for side in summands(self, source)} != {1}:
+            raise TaskError(f"an item of {self.title} is two numbers and a plus sign, for example {self.example}")
+
+    def split(self, text: str) -> list[str]:
+        return text.replace(PLUS, f" {PLUS} ").split()

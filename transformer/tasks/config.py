@@ -1,0 +1,121 @@
+"""Everything that decides how a task is learned, as one value that is stored with the run."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal, get_args
+
+from transformer.config import TransformerConfig
+from transformer.errors import TaskError
+from transformer.tasks.registry import task_named
+from transformer.tasks.task import vocabulary_size
+from transformer.training.config import TrainConfig, check_options, option
+
+OptimizerName = Literal["muon", "adam", "adam-by-hand"]
+# Of the weights of all snapshots: what a server can keep for each of a few people.
+SNAPSHOT_BYTES = 128 * 1024**2
+OPTIMIZERS: tuple[OptimizerName, ...] = get_args(OptimizerName)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskConfig:
+    """How a task is learned, within what a page can show and a person can wait for.
+
+    Attributes:
+        task: its name.
+        optimizer: "adam", torch's; "adam-by-hand", the one written out in `transformer.backpropagation`, which has no
+            weight decay; "muon", that of the translation model.
+
+    Each other field says what it is in its `help`.
+
+    Raises:
+        TaskError: there is no such task or optimiser, or a value is out of its range; the message names the option.
+    """
+
+    task: str
+    optimizer: OptimizerName = "adam"
+    d_model: int = option(64, "width of the residual stream", least=8, most=128)
+    heads: int = option(2, "attention heads of every layer", least=1, most=8)
+    layers: int = option(1, "layers of the encoder, and as many of the decoder", least=1, most=2)
+    items: int = option(64, "items that a step learns from", least=1, most=4096)
+    steps: int = option(400, "steps of the whole run", least=1, most=50_000)
+    warmup: int = option(20, "steps in which the learning rate rises to its peak", least=0, most=50_000)
+    cooldown: float = option(0.6, "share of the steps in which it falls to 0, at the end", least=0, most=1)
+    learning_rate: float = option(5e-3, "learning rate at its peak", above=0, most=1)
+    weight_decay: float = option(0.0, "weight decay", least=0, most=10)
+    snapshots: int = option(100, "moments that are kept with all weights, the beginning not counted", least=1, most=200)
+    seed: int = option(1, "of the first weights and of the items", least=0, most=2**31 - 1)
+
+    def __post_init__(self) -> None:
+        task_named(self.task)
+        if self.optimizer not in OPTIMIZERS:
+            raise TaskError(f"there is no optimiser {self.optimizer!r}: there are {', '.join(OPTIMIZERS)}")
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if each.metadata and not isinstance(value, int if isinstance(each.default, int) else (int, float)):
+                raise TaskError(f"--{each.name.replace('_', '-')} must be a number, not {value!r}")
+        try:
+            check_options(self)
+            _ = self.model
+        except TaskError:
+            raise
+        except ValueError as error:
+            raise TaskError(str(error)) from None
+        most = SNAPSHOT_BYTES // (2 * self.parameters) - 1
+        if min(self.snapshots, self.steps) > most:
+            raise TaskError(f"--snapshots must be at most {most} for a model of this size, not {self.snapshots}")
+        if self.optimizer == "adam-by-hand" and self.weight_decay:
+            raise TaskError("adam-by-hand has no weight decay: give it --weight-decay 0")
+
+    @property
+    def training(self) -> TrainConfig:
+        """The same for the parts of the trainer. The loss is not smoothed, and no attention weight dropped."""
+        return TrainConfig(
+            d_model=self.d_model, heads=self.heads, layers=self.layers, d_ff=2 * self.d_model, dropout=0.0,
+            steps=self.steps, warmup=min(self.warmup, self.steps), cooldown=self.cooldown,
+            learning_rate=self.learning_rate, weight_decay=self.weight_decay, label_smoothing=0.0, seed=self.seed,
+        )
+
+    @property
+    def snapshot_steps(self) -> tuple[int, ...]:
+        """Steps after which a snapshot is taken, as evenly as whole steps allow; 0 and the last are among them."""
+        count = min(self.snapshots, self.steps)
+        return tuple(round(self.steps * number / count) for number in range(count + 1))
+
+    @property
+    def model(self) -> TransformerConfig:
+        """The model's configuration."""
+        return self.training.model(vocabulary_size(task_named(self.task)))
+
+    @property
+    def parameters(self) -> int:
+        """Number of parameters P; counted here, because a model cannot be made without torch."""
+        d_model, d_ff = self.d_model, self.training.d_ff
+        attention, norm = 4 * d_model * (d_model + 1), 2 * d_model
+        feed_forward = 2 * d_model * d_ff + d_ff + d_model
+        layers = (attention + feed_forward + 2 * norm) + (2 * attention + feed_forward + 3 * norm)
+        # One embedding for both sides and the output, whose bias is its own.
+        vocabulary = vocabulary_size(task_named(self.task)) * (d_model + 1)
+        return vocabulary + self.layers * layers + 2 * norm
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> TaskConfig:
+        """Read what `to_json` wrote.
+
+        Raises:
+            TaskError: the text is something else.
+        """
+        try:
+            values: Any = json.loads(text)
+        except (ValueError, RecursionError):
+            raise TaskError("its configuration is no JSON") from None
+        names = {each.name for each in fields(cls)}
+        if not isinstance(values, dict) or values.keys() != names:
+            raise TaskError(f"its configuration should have {', '.join(sorted(names))}")
+        if not isinstance(values["task"], str):
+            raise TaskError("its configuration names no task")
+        return cls(**values)

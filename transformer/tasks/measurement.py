@@ -1,0 +1,100 @@
+"""How good a model is on held-out items, and what its heads do with them, in one pass."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from transformer.kinds import KINDS, Kind
+from transformer.model.recorder import Recorder
+from transformer.model.transformer import Transformer
+from transformer.tasks.items import Items
+from transformer.tasks.scores import head_scores
+from transformer.tasks.spectrum import fourier_spectrum
+from transformer.tasks.task import FIRST_ID, Item, Task
+from transformer.vocabulary import OWN
+
+# The scores of a head hardly change with more items.
+SCORED = 32
+
+
+@dataclass(frozen=True, eq=False)
+class Measurement:
+    """What `measure` found; each field is that of a `Snapshot` of the same name."""
+
+    held_out_loss: float
+    exact_match: float
+    training_match: float
+    attention: dict[Kind, np.ndarray]
+    scores: dict[str, dict[Kind, np.ndarray]]
+    spectrum: np.ndarray | None
+
+
+def measure(model: Transformer, items: Items, seen: Sequence[Item], watched: Item) -> Measurement:
+    """Measure a model in evaluation mode.
+
+    Args:
+        seen: items that it may have learned from.
+        watched: the item whose attention is wanted.
+    """
+    loss, matches, _ = teacher_forced(model, items, items.held_out)
+    scored = items.held_out[:SCORED]
+    batch = items.batch(scored)
+    scores = head_scores(
+        attention(model, items, scored), batch.source.numpy(), batch.target.numpy(),
+        [(len(item.source), len(item.target)) for item in scored],
+    )
+    rows, columns = len(watched.target) + 1, len(watched.source) + 1
+    shape = {"encoder": (columns, columns), "decoder": (rows, rows), "cross": (rows, columns)}
+    return Measurement(
+        loss, matches, teacher_forced(model, items, seen)[1],
+        {kind: weights[0, :, :, : shape[kind][0], : shape[kind][1]].astype(np.float16)
+         for kind, weights in attention(model, items, [watched]).items()},
+        scores, spectrum(model, items.task),
+    )
+
+
+def spectrum(model: Transformer, task: Task) -> np.ndarray | None:
+    """The Fourier spectrum of the embeddings of the task's numbers, float32 [F]; None where it has none."""
+    if not task.modulus:
+        return None
+    embedding = model.target_embedding.weight[FIRST_ID : FIRST_ID + task.modulus]
+    return fourier_spectrum(embedding.detach().numpy()).astype(np.float32)
+
+
+@torch.inference_mode()
+def teacher_forced(model: Transformer, items: Items, asked: Sequence[Item]) -> tuple[float, float, np.ndarray]:
+    """Loss and exact match while the decoder reads the right answers.
+
+    Greedy decoding is right to the end exactly if every piece is the likeliest after the right ones before it, so one
+    pass says what decoding piece by piece would.
+
+    Returns:
+        The mean loss of a piece in nats, the share of items without a mistake, and which those are, bool [N].
+    """
+    batch = items.batch(asked)
+    logits = model(batch.source, batch.target, source_mask=batch.source != OWN.pad)
+    loss = F.cross_entropy(logits.flatten(0, 1), batch.predicted.flatten(), ignore_index=OWN.pad)
+    logits[..., list(OWN.never_predicted)] = -torch.inf
+    right = ((logits.argmax(dim=-1) == batch.predicted) | (batch.predicted == OWN.pad)).all(dim=-1)
+    return float(loss), float(right.double().mean()), right.numpy()
+
+
+def attention(model: Transformer, items: Items, asked: Sequence[Item]) -> dict[Kind, np.ndarray]:
+    """All weights by kind, float32 [N, L, H, rows, columns], while the decoder reads the right answers."""
+    batch = items.batch(asked)
+    return recorded_attention(model, batch.source, batch.target)
+
+
+@torch.inference_mode()
+def recorded_attention(model: Transformer, source: Tensor, target: Tensor) -> dict[Kind, np.ndarray]:
+    """The same for ids [N, S] and [N, T]."""
+    mask = source != OWN.pad
+    record = Recorder(details=False)
+    model.decode(target, model.encode(source, mask, record=record), mask, record=record)
+    return {kind: torch.stack(record.tensors[f"{kind}.weights"], dim=1).numpy() for kind in KINDS}

@@ -1,0 +1,76 @@
+"""The choice of an optimiser, behind the one method that a training step calls."""
+
+from __future__ import annotations
+
+import math
+from typing import Protocol
+
+import torch
+from torch import nn
+
+from transformer.backpropagation.optimizers import Moments, adam
+from transformer.model.transformer import Transformer
+from transformer.tasks.config import TaskConfig
+from transformer.training.optimizer import Optimizer
+
+BETAS = (0.9, 0.98)
+
+
+class Steps(Protocol):
+    """What takes the steps; as `transformer.training.optimizer.Optimizer`."""
+
+    def step(self, factor: float) -> float:
+        """Clip, take a step at `factor` times the peak learning rate, forget the gradients; their norm."""
+        ...
+
+
+class Adam:
+    """torch's AdamW for all parameters."""
+
+    def __init__(self, model: Transformer, config: TaskConfig) -> None:
+        self.parameters = list(model.parameters())
+        self.peak, self.clip = config.learning_rate, config.training.clip
+        self.torch = torch.optim.AdamW(
+            self.parameters, lr=self.peak, betas=BETAS, eps=1e-9, weight_decay=config.weight_decay
+        )
+
+    def step(self, factor: float) -> float:
+        norm = float(nn.utils.clip_grad_norm_(self.parameters, self.clip))
+        if math.isfinite(norm):
+            for group in self.torch.param_groups:
+                group["lr"] = self.peak * factor
+            self.torch.step()
+            self.torch.zero_grad()
+        return norm
+
+
+class AdamByHand:
+    """Adam as `transformer.backpropagation.optimizers` writes it out, in float64; the gradients are autograd's."""
+
+    def __init__(self, model: Transformer, config: TaskConfig) -> None:
+        self.model = model
+        self.peak, self.clip = config.learning_rate, config.training.clip
+        self.moments = Moments()
+        self.values = {name: each.detach().double().numpy().copy() for name, each in model.named_parameters()}
+
+    def step(self, factor: float) -> float:
+        norm = float(nn.utils.clip_grad_norm_(self.model.parameters(), self.clip))
+        if not math.isfinite(norm):
+            return norm
+        named = dict(self.model.named_parameters())
+        gradients = {name: each.grad.double().numpy() for name, each in named.items() if each.grad is not None}
+        self.values, self.moments = adam(
+            self.values, gradients, self.moments, learning_rate=self.peak * factor, betas=BETAS
+        )
+        with torch.no_grad():
+            for name, parameter in named.items():
+                parameter.copy_(torch.from_numpy(self.values[name]))
+        self.model.zero_grad()
+        return norm
+
+
+def optimizer(model: Transformer, config: TaskConfig) -> Steps:
+    """The optimiser that a configuration names."""
+    if config.optimizer == "muon":
+        return Optimizer(model, config.training)
+    return Adam(model, config) if config.optimizer == "adam" else AdamByHand(model, config)

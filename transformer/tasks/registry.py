@@ -1,0 +1,32 @@
+"""The tasks by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from transformer.errors import TaskError
+from transformer.tasks.arithmetic import Addition, ModularAddition
+from transformer.tasks.sequences import Letters, RepeatedPattern
+from transformer.tasks.task import Task
+
+TASKS: Mapping[str, Task] = MappingProxyType({task.name: task for task in (
+    Letters("copy", "Copy", "Write the letters again.", lambda source: source),
+    Letters("reverse", "Reverse", "Write the letters from the last to the first.", lambda source: source[::-1]),
+    Letters("sort", "Sort", "Write the letters in the order of the alphabet.", lambda source: tuple(sorted(source))),
+    RepeatedPattern(),
+    Addition(reversed_digits=False),
+    Addition(reversed_digits=True),
+    ModularAddition(),
+)})
+
+
+def task_named(name: str) -> Task:
+    """The task of that name.
+
+    Raises:
+        TaskError: there is none.
+    """
+    if name not in TASKS:
+        raise TaskError(f"there is no task {name!r}: the tasks are {', '.join(TASKS)}")
+    return TASKS[name]

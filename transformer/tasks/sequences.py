@@ -1,0 +1,69 @@
+"""Tasks that move letters: copy, reverse, sort, and a pattern that repeats."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Callable
+
+import numpy as np
+
+from transformer.errors import TaskError
+from transformer.tasks.task import Pieces, Task
+
+LETTERS = tuple(string.ascii_lowercase[:16])
+TIMES = 3
+
+
+class Letters(Task):
+    """Random letters that are put into another order.
+
+    Args:
+        order: what is done to them.
+    """
+
+    symbols = LETTERS
+    # Few items are shorter, so that those held out would be missing in training.
+    shortest = 3
+    longest_source = longest_target = 10
+    example = "dacbh"
+
+    def __init__(self, name: str, title: str, says: str, order: Callable[[Pieces], Pieces]) -> None:
+        self.name, self.title, self.says = name, title, says
+        self.order = order
+
+    def draw(self, rng: np.random.Generator) -> Pieces:
+        length = rng.integers(self.shortest, self.longest_source + 1)
+        return tuple(self.symbols[index] for index in rng.integers(len(self.symbols), size=length).tolist())
+
+    def answer(self, source: Pieces) -> Pieces:
+        return self.order(source)
+
+    def check(self, source: Pieces) -> None:
+        if len(source) < self.shortest:
+            raise TaskError(f"an item of {self.title} has at least {self.shortest} letters, not {len(source)}")
+
+
+class RepeatedPattern(Letters):
+    """A few different letters, to be written three times over.
+
+    From the second time on, the decoder can look up in what it has written what came after the same letter before: the
+    work of an induction head (Olsson et al. 2022, "In-context Learning and Induction Heads").
+    """
+
+    longest_source = 5
+    longest_target = TIMES * longest_source
+    example = "dacb"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "pattern", "Repeated pattern", f"Write the pattern {TIMES} times.", lambda source: source * TIMES
+        )
+
+    def draw(self, rng: np.random.Generator) -> Pieces:
+        length = rng.integers(self.shortest, self.longest_source + 1)
+        return tuple(self.symbols[index] for index in rng.permutation(len(self.symbols))[:length].tolist())
+
+    def check(self, source: Pieces) -> None:
+        super().check(source)
+        if len(set(source)) < len(source):
+            raise TaskError(f"no letter comes twice in a pattern: type one such as {self.example}")

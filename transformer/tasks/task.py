@@ -1,0 +1,113 @@
+"""What a task is: items that a seed draws, and the one right answer to each."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from transformer.errors import TaskError
+from transformer.vocabulary import OWN
+
+# The pieces of an item as they are written, without the end symbol.
+Pieces = tuple[str, ...]
+# Of the first symbol of a task; the ids before it are padding, start and end.
+FIRST_ID = 1 + max(OWN.pad, OWN.unknown, OWN.start, OWN.end)
+
+
+@dataclass(frozen=True)
+class Item:
+    """A question and its answer.
+
+    Attributes:
+        source: what the encoder reads.
+        target: what the decoder should write.
+    """
+
+    source: Pieces
+    target: Pieces
+
+
+class Task(ABC):
+    """A family of items.
+
+    Attributes:
+        name: on the command line and in files.
+        title: for people.
+        says: one sentence that tells what is to be done.
+        example: an item as one types it.
+        symbols: every piece that a source or a target may have.
+        longest_source, longest_target: pieces, without the end symbol.
+        held_out: number of items that no training step sees.
+        modulus: p, where the first p symbols are the numbers modulo p; 0 where there are no such numbers.
+    """
+
+    name: str
+    title: str
+    says: str
+    example: str
+    symbols: Pieces
+    longest_source: int
+    longest_target: int
+    held_out: int = 256
+    modulus: int = 0
+
+    @abstractmethod
+    def draw(self, rng: np.random.Generator) -> Pieces:
+        """A random source."""
+
+    def sources(self) -> Iterable[Pieces] | None:
+        """Every source there is, in a fixed order; None where there are too many to list."""
+        return None
+
+    @abstractmethod
+    def answer(self, source: Pieces) -> Pieces:
+        """The right target of a source."""
+
+    @abstractmethod
+    def check(self, source: Pieces) -> None:
+        """Refuse a source of known symbols that is no item.
+
+        Raises:
+            TaskError: the message says in one sentence what is wrong and what an item looks like.
+        """
+
+    def item(self, source: Pieces) -> Item:
+        """A source with its answer."""
+        return Item(source, self.answer(source))
+
+    def split(self, text: str) -> list[str]:
+        """The pieces of a typed text; a character each, spaces left out."""
+        return [character for character in text if not character.isspace()]
+
+    def write(self, pieces: Pieces) -> str:
+        """Pieces as one types them."""
+        return "".join(pieces)
+
+    def parse(self, text: str) -> Item:
+        """The item that somebody typed.
+
+        Raises:
+            TaskError: it is empty, too long, or has another symbol than those of the task.
+        """
+        # Before it is split, because a text may be long.
+        if len(text) > 100:
+            raise TaskError(f"an item of {self.title} has at most {self.longest_source} symbols, for example "
+                            f"{self.example}; this text has {len(text)} characters")
+        source = tuple(self.split(text))
+        if not source:
+            raise TaskError(f"there is nothing to answer: type an item, for example {self.example}")
+        for piece in source:
+            if piece not in self.symbols:
+                raise TaskError(f"{self.title} does not know {piece!r}: type an item such as {self.example}")
+        if len(source) > self.longest_source:
+            raise TaskError(f"an item of {self.title} has at most {self.longest_source} symbols, not {len(source)}")
+        self.check(source)
+        return self.item(source)
+
+
+def vocabulary_size(task: Task) -> int:
+    """Number of ids V, padding, start and end included."""
+    return FIRST_ID + len(task.symbols)

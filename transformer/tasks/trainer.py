@@ -1,0 +1,140 @@
+"""A training that goes on in slices, so that a page can show it, stop it, and let others have their turn."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+
+import numpy as np
+import torch
+
+from transformer.errors import TaskError
+from transformer.model.transformer import Transformer, build
+from transformer.tasks.config import TaskConfig
+from transformer.tasks.items import Items
+from transformer.tasks.measurement import measure
+from transformer.tasks.optimizer import optimizer
+from transformer.tasks.registry import task_named
+from transformer.tasks.run import Snapshot, TaskRun
+from transformer.tasks.task import Item
+from transformer.training.loss import SummedLoss
+from transformer.training.schedule import trapezoid
+
+# Training items that a snapshot asks for where there is no end of them.
+SEEN = 64
+# The first weights are drawn from torch's generator, which all threads share.
+SEEDED = threading.Lock()
+
+
+def seeded_model(config: TaskConfig) -> Transformer:
+    """The model before its first step; torch's generator is left as it was."""
+    with SEEDED, torch.random.fork_rng(devices=[]):
+        torch.manual_seed(config.seed)
+        return build(config.model)
+
+
+class TaskTrainer:
+    """Trains a small `Transformer` on a task, with the loss, schedule and optimiser of the translation model.
+
+    What a step computes follows from the configuration and the step's number alone: slices of any size lead to the same
+    run. Nothing happens between two calls, so a training is paused by not calling `advance`. One thread at a time.
+
+    Args:
+        config: how to train.
+        watched: the item whose attention every snapshot keeps; the longest of the held-out ones without one.
+
+    Raises:
+        TaskError: the item is not one of the task.
+    """
+
+    def __init__(self, config: TaskConfig, watched: str | None = None) -> None:
+        self.config = config
+        self.task = task_named(config.task)
+        self.items = Items(self.task, config.seed)
+        self.watched: Item = (
+            max(self.items.held_out, key=lambda item: len(item.source)) if watched is None else self.task.parse(watched)
+        )
+        self._seen = self.items.trained or self.items.training(0, SEEN)
+        self._moments = frozenset(config.snapshot_steps)
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin again with the first weights."""
+        self.model = seeded_model(self.config)
+        self.loss = SummedLoss(self.model, label_smoothing=0.0)
+        self.optimizer = optimizer(self.model, self.config)
+        self.losses: list[float] = []
+        self.snapshots: list[Snapshot] = []
+        self.seconds = 0.0
+        self._take_snapshot()
+
+    @property
+    def step(self) -> int:
+        """Number of steps taken."""
+        return len(self.losses)
+
+    @property
+    def finished(self) -> bool:
+        return self.step == self.config.steps
+
+    def advance(self, *, steps: int | None = None, seconds: float = math.inf) -> int:
+        """Go on until so many steps are taken, so much time has passed, or the run is finished.
+
+        Args:
+            steps: at most so many; 1 is a single step, None sets no limit.
+            seconds: no step is begun after them; one is taken in any case.
+
+        Returns:
+            Number of steps taken.
+
+        Raises:
+            TaskError: the loss or its gradient is no longer a finite number. The run so far stays as it is.
+        """
+        started, before = time.monotonic(), self.step
+        last = self.config.steps if steps is None else min(self.config.steps, before + steps)
+        try:
+            while self.step < last:
+                self._take_step()
+                if self.step in self._moments:
+                    self._take_snapshot()
+                if time.monotonic() - started >= seconds:
+                    break
+        finally:
+            self.seconds += time.monotonic() - started
+        return self.step - before
+
+    def run(self) -> TaskRun:
+        """The training so far, as a value that does not change with the next slice."""
+        return TaskRun(
+            self.config, self.watched, np.array(self.losses, dtype=np.float32), tuple(self.snapshots), self.seconds
+        )
+
+    def _take_step(self) -> None:
+        config = self.config
+        self.model.train()
+        batch = self.items.batch(self.items.training(self.step, config.items))
+        with torch.enable_grad():
+            loss = self.loss(batch) / batch.pieces
+            loss.backward()
+        factor = trapezoid(
+            self.step, steps=config.steps, warmup=config.training.warmup, cooldown=config.cooldown
+        )
+        norm = self.optimizer.step(factor)
+        found = float(loss.detach())
+        if not math.isfinite(found) or not math.isfinite(norm):
+            raise self._diverged(self.step + 1)
+        self.losses.append(found)
+
+    def _take_snapshot(self) -> None:
+        self.model.eval()
+        found = measure(self.model, self.items, self._seen, self.watched)
+        if not math.isfinite(found.held_out_loss):
+            raise self._diverged(self.step)
+        weights = np.concatenate([each.detach().numpy().ravel() for each in self.model.parameters()])
+        if np.abs(weights).max() > np.finfo(np.float16).max:
+            raise self._diverged(self.step)
+        self.snapshots.append(Snapshot(step=self.step, weights=weights.astype(np.float16), **vars(found)))
+
+    def _diverged(self, step: int) -> TaskError:
+        return TaskError(f"the training has diverged at step {step}: begin again with a lower --learning-rate")

@@ -1,0 +1,103 @@
+"""Everything that decides how a training run goes, as one value that is stored with the run."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from transformer.config import LanguageModelConfig, TransformerConfig
+
+
+def option(default: float, help: str, *, least: float | None = None, above: float | None = None,
+           below: float | None = None, most: float | None = None) -> Any:
+    """A field with its default, what it says in `train --help`, and the range it must be in.
+
+    Args:
+        default: decides the type too.
+        help: one line.
+        least, most: bounds that are allowed themselves.
+        above, below: bounds that are not.
+    """
+    bounds = {"at least": least, "above": above, "below": below, "at most": most}
+    given = {name: bound for name, bound in bounds.items() if bound is not None}
+    return field(default=default, metadata={"help": help, "bounds": given})
+
+
+HOLDS = {
+    "at least": lambda value, bound: value >= bound,
+    "above": lambda value, bound: value > bound,
+    "below": lambda value, bound: value < bound,
+    "at most": lambda value, bound: value <= bound,
+}
+
+
+def check_options(config: Any) -> None:
+    """See that every `option` of a dataclass is in its range.
+
+    Raises:
+        ValueError: one is not, or is no number; the message names it as the command line does.
+    """
+    for each in fields(config):
+        if "bounds" not in each.metadata:
+            continue
+        value = getattr(config, each.name)
+        name = f"--{each.name.replace('_', '-')}"
+        # Compared, because a whole number may be too large for a float.
+        if not -math.inf < value < math.inf:
+            raise ValueError(f"{name} must be a number, not {value}")
+        for words, bound in each.metadata["bounds"].items():
+            if not HOLDS[words](value, bound):
+                raise ValueError(f"{name} must be {words} {bound}, not {value}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainConfig:
+    """How a model is trained. Each field says what it is in its `help`.
+
+    Raises:
+        ValueError: a value is out of its range, or is no number; the message names the option.
+    """
+
+    d_model: int = option(256, "width of the residual stream", least=1)
+    heads: int = option(8, "attention heads of every layer", least=1)
+    layers: int = option(6, "layers of the encoder, and as many of the decoder; of a language model, all", least=1)
+    d_ff: int = option(1024, "width of the feed-forward networks", least=1)
+    dropout: float = option(0.1, "rate of dropout", least=0, below=1)
+    batch_pieces: int = option(4096, "pieces to predict of a micro-batch, padding included", least=1)
+    micro_batches: int = option(1, "micro-batches of a step, shared out among the processes", least=1)
+    steps: int = option(7_800, "steps of the whole run; a run can be continued with more", least=1)
+    warmup: int = option(200, "steps in which the learning rate rises to its peak", least=0)
+    cooldown: float = option(0.47, "share of the steps in which it falls to 0, at the end", least=0, most=1)
+    learning_rate: float = option(2e-3, "learning rate at its peak", above=0)
+    weight_decay: float = option(0.01, "weight decay of the matrices inside the layers", least=0)
+    clip: float = option(1.0, "the gradient of a step is scaled down to this norm if it is larger", above=0)
+    label_smoothing: float = option(
+        0.1, "share of the target probability that is spread over the vocabulary", least=0, below=1
+    )
+    average: int = option(
+        3, "checkpoints that are kept; the average of the last so many of them that has the lowest validation loss is "
+        "the finished model", least=1,
+    )
+    save_minutes: float = option(10.0, "minutes between two checkpoints", least=0)
+    seed: int = option(1, "of the first weights, the order of the data and dropout", least=0)
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        if self.warmup > self.steps:
+            raise ValueError(f"--warmup must be at most --steps, which is {self.steps}, not {self.warmup}")
+
+    def model(self, vocabulary: int) -> TransformerConfig:
+        """The configuration of a translation model, for a joint vocabulary of that many pieces."""
+        return TransformerConfig(
+            source_vocabulary=vocabulary, target_vocabulary=vocabulary, d_model=self.d_model, heads=self.heads,
+            encoder_layers=self.layers, decoder_layers=self.layers, d_ff=self.d_ff, dropout=self.dropout,
+            tied_embeddings="all",
+        )
+
+    def language_model(self, vocabulary: int, context: int) -> LanguageModelConfig:
+        """The configuration of a language model for a vocabulary and contexts of that many pieces."""
+        return LanguageModelConfig(
+            vocabulary=vocabulary, d_model=self.d_model, heads=self.heads, layers=self.layers, d_ff=self.d_ff,
+            dropout=self.dropout, max_positions=context,
+        )

@@ -1,0 +1,171 @@
+"""What a language model reads: texts, one after another in contexts of one width."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from transformer.tokenizer import PAD, START, Tokenizer
+from transformer.training.data import Pair, check_size
+
+# Its name in a file, by which the file is known from one of sentence pairs.
+CONTEXTS = "contexts"
+# Pieces of a pattern, from and to.
+PATTERN = (4, 48)
+
+
+@dataclass(frozen=True)
+class ContextBatch:
+    """Contexts of one width.
+
+    Attributes:
+        read: piece ids [B, T], the start symbol first.
+        predicted: ids that follow them [B, T]: of texts, an end symbol after each, and of padding after the last.
+    """
+
+    read: Tensor
+    predicted: Tensor
+
+    @property
+    def pieces(self) -> int:
+        """Pieces to predict, padding left out."""
+        return int((self.predicted != PAD).sum())
+
+    def to(self, device: torch.device | str) -> ContextBatch:
+        return ContextBatch(*(ids.to(device, non_blocking=True) for ids in (self.read, self.predicted)))
+
+
+@dataclass(frozen=True)
+class Contexts:
+    """Texts as pieces, whole ones, as many as find room in a context.
+
+    Attributes:
+        pieces: uint16 [N, W]; an end symbol after each text, padding after the last.
+    """
+
+    pieces: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.pieces)
+
+    @property
+    def width(self) -> int:
+        return self.pieces.shape[1]
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Pieces of each context, padding left out, [N]."""
+        return (self.pieces != PAD).sum(axis=1)
+
+    @classmethod
+    def of(
+        cls, texts: Sequence[str], tokenizer: Tokenizer, *, width: int, rng: np.random.Generator,
+        repeated: float = 0.0, patterns: float = 0.0,
+    ) -> Contexts:
+        """Split texts into pieces and lay them out, in random order.
+
+        Args:
+            texts: one that has more than `width` pieces is left out.
+            tokenizer: splits them.
+            width: pieces of a context.
+            rng: where the choices come from.
+            repeated: after a text, one that the context holds already comes again with this probability, as long as
+                there is room: a text which only the look back can tell, so that the model learns to look.
+            patterns: add so many contexts, relative to their number, that hold no text, but a few pieces, drawn from
+                all texts, again and again: nothing but the look back can tell any of them.
+        """
+        check_size(tokenizer)
+        encoded = [tokenizer.encode_ids(text) for text in texts]
+        contexts: list[list[list[int]]] = [[]]
+        room = width
+        for index in rng.permutation(len(encoded)):
+            text = encoded[index]
+            if len(text) > width:
+                continue
+            if len(text) > room:
+                contexts.append([])
+                room = width
+            while True:
+                contexts[-1].append(text)
+                room -= len(text)
+                again = contexts[-1][int(rng.integers(len(contexts[-1])))]
+                if rng.random() >= repeated or len(again) > room:
+                    break
+                text = again
+        pieces = np.full((len(contexts), width), PAD, dtype=np.uint16)
+        for row, parts in zip(pieces, contexts, strict=True):
+            joined = [piece for part in parts for piece in part]
+            row[: len(joined)] = joined
+        if not contexts[0]:
+            # Nothing fits into the only one.
+            return cls(pieces[:0])
+        drawn = [_pattern(encoded, width, rng) for _ in range(int(patterns * len(pieces)))]
+        return cls(np.concatenate([pieces, np.array(drawn, dtype=np.uint16).reshape(-1, width)]))
+
+    def save(self, path: Path, fingerprint: str) -> None:
+        """Write a file, with the fingerprint of the vocabulary that the pieces are of."""
+        np.savez(path, contexts=self.pieces, fingerprint=np.array(fingerprint))
+
+    @classmethod
+    def of_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Contexts:
+        """What `save` wrote."""
+        pieces = arrays[CONTEXTS]
+        if pieces.ndim != 2 or pieces.dtype != np.uint16:
+            raise ValueError("its contexts are no table of pieces")
+        return cls(pieces)
+
+
+def _pattern(encoded: Sequence[Sequence[int]], width: int, rng: np.random.Generator) -> np.ndarray:
+    """Pieces of random texts in a row that fills the context, over and over; no end symbol among them."""
+    run = []
+    for _ in range(rng.integers(*PATTERN, endpoint=True)):
+        text = encoded[int(rng.integers(len(encoded)))]
+        # The last is the end symbol.
+        run.append(text[int(rng.integers(len(text) - 1))])
+    return np.resize(run, width)
+
+
+class ContextBatches:
+    """All contexts, once an epoch, shuffled; what `transformer.training.batching.Batches` is for pairs.
+
+    Args:
+        data: the contexts.
+        pieces: of a batch, padding included.
+        seed: with the epoch's number it fixes the order.
+    """
+
+    def __init__(self, data: Contexts, *, pieces: int, seed: int) -> None:
+        if not len(data):
+            raise ValueError("there are no texts to train on")
+        self.data = data
+        self.seed = seed
+        self.rows = max(1, pieces // data.width)
+
+    def epoch(self, number: int) -> list[np.ndarray]:
+        """The batches of an epoch as arrays of context indices; the same for the same number."""
+        order = np.random.default_rng([self.seed, number]).permutation(len(self.data))
+        return [order[start : start + self.rows] for start in range(0, len(order), self.rows)]
+
+    def count(self, members: np.ndarray) -> int:
+        """Pieces to predict of the contexts `members`."""
+        return int(self.data.lengths[members].sum())
+
+    def load(self, members: np.ndarray) -> ContextBatch:
+        """The contexts `members` as one batch."""
+        predicted = self.data.pieces[members].astype(np.int64)
+        read = np.concatenate([np.full((len(members), 1), START), predicted[:, :-1]], axis=1)
+        return ContextBatch(torch.from_numpy(read), torch.from_numpy(predicted))
+
+    def __iter__(self) -> Iterator[ContextBatch]:
+        """Every context once, the order of epoch 0."""
+        return map(self.load, self.epoch(0))
+
+
+def texts_of(pairs: Sequence[Pair]) -> list[str]:
+    """The source texts, each once."""
+    return list(dict.fromkeys(source for source, _ in pairs))

@@ -1,0 +1,64 @@
+"""One training process, or several that torchrun started."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import torch
+from torch import distributed
+
+from transformer.devices import available_devices, chosen_device
+
+
+@dataclass(frozen=True)
+class Process:
+    """Which of `count` processes this one is, and the device it trains on."""
+
+    rank: int
+    count: int
+    device: torch.device
+
+    def sum(self, number: float) -> float:
+        """The sum of what each process gives."""
+        if self.count == 1:
+            return number
+        total = torch.tensor(number, device=self.device)
+        distributed.all_reduce(total)
+        return total.item()
+
+
+@contextmanager
+def process_group(device: str | None = None) -> Iterator[Process]:
+    """Join the processes that torchrun started, or be the only one.
+
+    Args:
+        device: "cpu", "cuda" or "mps"; None takes CUDA if it is there, else the CPU.
+
+    Raises:
+        DeviceError: this machine has no such device.
+    """
+    name = chosen_device(device or ("cuda" if "cuda" in available_devices() else "cpu"))
+    count = int(os.environ.get("WORLD_SIZE", "1"))
+    if count == 1:
+        yield Process(0, 1, torch.device(name))
+        return
+    if name == "cuda":
+        name = f"cuda:{os.environ['LOCAL_RANK']}"
+        torch.cuda.set_device(name)
+    distributed.init_process_group("nccl" if name.startswith("cuda") else "gloo")
+    try:
+        yield Process(distributed.get_rank(), count, torch.device(name))
+    finally:
+        distributed.destroy_process_group()
+
+
+def has_bfloat16(device: torch.device) -> bool:
+    """Whether the device multiplies bfloat16 matrices in hardware."""
+    if device.type == "cuda":
+        return torch.cuda.is_bf16_supported(including_emulation=False)
+    if device.type == "cpu":
+        return torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+    return False

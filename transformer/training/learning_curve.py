@@ -1,0 +1,98 @@
+"""The learning curve of a run: what is noted every few steps, in a file that lies beside the model it led to."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from io import StringIO
+from pathlib import Path
+from typing import Literal
+
+FIELDS: tuple[str, ...] = (
+    "step", "epoch", "seconds", "training_loss", "validation_loss", "validation_chrf", "gradient_norm", "learning_rate",
+    "pieces_per_second",
+)
+# Only some rows have them.
+VALIDATED = ("validation_loss", "validation_chrf")
+
+
+@dataclass(frozen=True)
+class Validation:
+    """How good the weights of one step are.
+
+    Attributes:
+        loss: mean over the validation data, in nats a piece, label smoothing included.
+        chrf: 0 to 100, of greedy translations of the first of it; None of a model that translates none.
+    """
+
+    loss: float
+    chrf: float | None
+
+    def __str__(self) -> str:
+        return f"{self.loss:.3f}" if self.chrf is None else f"{self.loss:.3f}, chrF {self.chrf:.1f}"
+
+
+def check_curve(text: str) -> None:
+    """Refuse what is no learning curve.
+
+    Args:
+        text: of the file; empty if there is none.
+
+    Raises:
+        ValueError: the columns are not FIELDS, or a row has something else than a finite number in each; the message
+            names the line.
+    """
+    if not text:
+        return
+    lines = csv.reader(StringIO(text), strict=True)
+    try:
+        if tuple(next(lines)) != FIELDS:
+            raise ValueError(f"its columns should be {', '.join(FIELDS)}")
+        for row in lines:
+            if len(row) != len(FIELDS) or not all(map(_valid, FIELDS, row)):
+                raise ValueError(f"line {lines.line_num} is not a finite number for each of its columns")
+    except csv.Error as error:
+        raise ValueError(f"line {lines.line_num} is no CSV ({error})") from error
+
+
+def _valid(name: str, value: str) -> bool:
+    try:
+        return (name in VALIDATED and not value) or math.isfinite(float(value))
+    except ValueError:
+        return False
+
+
+class Curve:
+    """A CSV file with the columns FIELDS; a row is added at its end."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def truncate(self, step: int) -> None:
+        """Forget what was noted after that step: an interrupted run takes those steps again."""
+        if not self.path.exists():
+            return
+        with self.path.open(newline="", encoding="utf-8") as file:
+            kept = [row for row in csv.DictReader(file) if int(row["step"]) <= step]
+        self.path.unlink()
+        if kept:
+            self._write(kept, "w")
+
+    def add(self, row: Mapping[str, str], validation: Validation | None) -> None:
+        """Append a row of formatted values; the columns of what was not validated stay empty."""
+        values = dict(row)
+        if validation:
+            values["validation_loss"] = f"{validation.loss:.4f}"
+            if validation.chrf is not None:
+                values["validation_chrf"] = f"{validation.chrf:.2f}"
+        self._write([values], "a" if self.path.exists() else "w")
+
+    def _write(self, rows: Sequence[Mapping[str, str]], mode: Literal["a", "w"]) -> None:
+        self.path.parent.mkdir(exist_ok=True)
+        with self.path.open(mode, newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, FIELDS)
+            if mode == "w":
+                writer.writeheader()
+            writer.writerows(rows)

@@ -1,0 +1,75 @@
+"""Translations of chosen sentences, as a model card lists them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from transformer.checkpoint import load_checkpoint
+from transformer.devices import chosen_device
+from transformer.normalisation import normalise
+from transformer.training.evaluate import translate_all
+
+# Between the spellings of which one must survive.
+OR = " / "
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A sentence and its translation.
+
+    Attributes:
+        source: as it was given.
+        translation: the model's.
+        expected: spellings of a name, a number or a time of which one must be in the translation; empty if nothing is
+            asked.
+    """
+
+    source: str
+    translation: str
+    expected: tuple[str, ...] = ()
+
+    @property
+    def survives(self) -> bool:
+        """Whether one of the expected spellings is in the translation."""
+        return bool(self._found())
+
+    def __str__(self) -> str:
+        line = f"- {self.source} → *{self.translation}*"
+        if not self.expected:
+            return line
+        return f"{line} ✓ {self._found()}" if self.survives else f"{line} ✗ {OR.join(self.expected)}"
+
+    def _found(self) -> str:
+        """The expected spelling that is in the translation; empty if none is."""
+        return next((spelling for spelling in self.expected if spelling in self.translation), "")
+
+
+def read_samples(path: Path) -> list[tuple[str, tuple[str, ...]]]:
+    """Sentences, one a line; behind a tab what must survive in the translation, or several spellings of it.
+
+    Raises:
+        ValueError: there is no sentence, or the file is no UTF-8 text.
+    """
+    rows = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    if not rows:
+        raise ValueError(f"{path} has no sentence: write one a line")
+    return [(normalise(row[0]), tuple(row[1].split(OR)) if len(row) > 1 else ()) for row in rows]
+
+
+def translate_samples(folder: Path, sentences: Path, *, device: str | None = None, beam: int = 1) -> list[Sample]:
+    """Translate a file of sentences.
+
+    Args:
+        folder: model folder.
+        sentences: see `read_samples`.
+        device: None takes the best there is.
+        beam: size of the beam; 1 decodes greedily.
+    """
+    checkpoint = load_checkpoint(folder)
+    device = chosen_device(device)
+    rows = read_samples(sentences)
+    translations = translate_all(
+        checkpoint.model_on(device), checkpoint.tokenizer, [source for source, _ in rows], device, beam=beam
+    )
+    return [Sample(source, text, expected) for (source, expected), text in zip(rows, translations, strict=True)]

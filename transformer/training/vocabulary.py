@@ -1,0 +1,56 @@
+"""How well a vocabulary keeps words whole."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from transformer.normalisation import normalise
+from transformer.tokenizer import SPACE_MARK, Tokenizer
+
+# Runs of letters.
+WORD = re.compile(r"[^\W\d_]+")
+FREQUENT = 2_000
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """What a vocabulary does to the words of a text; words are runs of letters, each looked at by itself.
+
+    Attributes:
+        words: running words, that is each as often as it occurs.
+        whole: how many of them are one piece.
+        cut: the pieces of those of the FREQUENT most frequent words that lose a single letter, by word, the most
+            frequent first.
+    """
+
+    words: int
+    whole: int
+    cut: Mapping[str, tuple[str, ...]]
+
+    def __str__(self) -> str:
+        cut = ", ".join("|".join(pieces) for pieces in self.cut.values()) or "none"
+        return (
+            f"{self.words} running words, {100 * self.whole / self.words:.1f} % of them one piece; of the {FREQUENT} "
+            f"most frequent words, cut by a single letter: {cut}"
+        )
+
+
+def coverage(tokenizer: Tokenizer, texts: Iterable[str]) -> Coverage:
+    """Count the words of some texts that a vocabulary keeps whole.
+
+    Raises:
+        ValueError: there is no word in the texts.
+    """
+    counts = Counter(word for text in texts for word in WORD.findall(normalise(text)))
+    if not counts:
+        raise ValueError("there is no word in these texts")
+    pieces = {word: [tokenizer.texts[piece] for piece in tokenizer.encode_ids(word, end=False)] for word in counts}
+    cut = {
+        word: tuple(pieces[word]) for word, _ in counts.most_common(FREQUENT)
+        if len(pieces[word]) > 1 and any(len(piece.lstrip(SPACE_MARK)) == 1 for piece in pieces[word])
+    }
+    whole = sum(count for word, count in counts.items() if len(pieces[word]) == 1)
+    return Coverage(counts.total(), whole, cut)
