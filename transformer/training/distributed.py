@@ -56,8 +56,8 @@ def process_group(device: str | None = None) -> Iterator[Process]:
     try:
         yield Process(distributed.get_rank(), count, torch.device(name))
     finally:
-        # The threads of a group end with the last reference to it, and a DistributedDataParallel is one, part of cycles.
-        # A thread that outlives the interpreter can abort the process when all its work is done.
+        # The threads of a group end with the last reference to it: a DistributedDataParallel has one, and is part of
+        # cycles. A thread that outlives the interpreter can abort the process when all its work is done.
         gc.collect()
         distributed.destroy_process_group()
 
