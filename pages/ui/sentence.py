@@ -10,6 +10,7 @@ import streamlit as st
 from pages.ui import inference, session
 from pages.ui.components.attention_browser import at_telling_head
 from pages.ui.components.text_box import text_box
+from pages.ui.kinds import MAPS, HeadMaps
 from pages.ui.model_picker import (
     chosen_languages,
     chosen_model,
@@ -34,13 +35,14 @@ from transformer.analysis.heads.metrics import HeadMetrics
 from transformer.attribution.attribution import Attribution, Method, Target
 from transformer.attribution.deletion import DeletionCurves
 from transformer.attribution.direct_logits import DirectLogits
+from transformer.config import TransformerConfig
 from transformer.errors import AtlasError
 from transformer.interventions import AS_TRAINED, DEFAULT_DRAWS, Interventions, Mode
 from transformer.languages import Languages
 from transformer.texts import MAX_PIECES
 from transformer.trace import Kind, Trace
 from transformer.translator import Translator
-from transformer.vocabulary import split_code
+from transformer.vocabulary import Vocabulary, split_code
 from transformer.weights import Weights
 
 # How many translations were given: so many boxes for one were open, and are closed.
@@ -70,6 +72,19 @@ class Reading:
     translator: Translator
     own: Trace
     trace: Trace
+
+    @property
+    def config(self) -> TransformerConfig:
+        return self.translator.config
+
+    @property
+    def tokenizer(self) -> Vocabulary:
+        return self.translator.tokenizer
+
+    @property
+    def maps(self) -> HeadMaps:
+        """The pages of the kinds of attention."""
+        return MAPS
 
     @property
     def given(self) -> bool:

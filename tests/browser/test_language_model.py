@@ -15,7 +15,7 @@ def test_from_a_typed_beginning_to_a_head_and_to_another_piece(visit, tiny_langu
     with running_server() as server, visit(server) as lecturer:
         lecturer.open(PAGE + "The+dog")
         lecturer.maps(1)
-        box = lecturer.page.get_by_role("textbox", name="A beginning in English")
+        box = lecturer.page.get_by_role("textbox", name="A beginning")
         box.fill("My sister")
         box.press("Enter")
         lecturer.page.wait_for_url("**lm_text=My+sister**")

@@ -127,7 +127,7 @@ FLOORS = [
     {"session", "inference", "models", "charts", "recorded"},
     {"components", "language_runs"},
     {"bind", "kinds"},
-    {"lecture", "model_picker", "target_language"},
+    {"lecture", "model_picker", "target_language", "head_reading"},
     {"router", "prose", "sentence", "measuring"},
     {"head_picker", "architecture_form"},
     {"ablation", "attention", "attribution", "backpropagation", "decoding", "compare", "editing", "gallery", "inside",
