@@ -23,7 +23,7 @@ NAMES = {HEADS: "All heads", SIMILARITY: "Similarity", TWO_HEADS: "A against B",
 
 # In one line, and close together: on a projector, every line above a figure pushes it off the screen.
 with st.container(gap="xsmall"):
-    controls = st.container(horizontal=True, vertical_alignment="center")
+    controls = st.container(horizontal=True, vertical_alignment="center", gap="xsmall")
     with controls:
         subject_choice(CompareParams.PREFIX)
         st.segmented_control(

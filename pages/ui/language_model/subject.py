@@ -30,7 +30,7 @@ LINKS = (
     ("Compare its heads", "compare_heads", ":material/grid_view:"),
     ("Inside a layer", "inside_a_layer", ":material/layers:"),
 )
-WIDTH = 190
+WIDTH = 160
 
 
 def language_model_shown() -> bool:
