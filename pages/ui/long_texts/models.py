@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pages.ui.inference import MODEL_LOCK, RUNS, settle
+from pages.ui.inference import MODEL_LOCK, RUNS
+from pages.ui.models import settle
 from pages.ui.shared import SharedResults
 from transformer.config import LanguageModelAttention
 from transformer.language_modelling.attention_map import AttentionMap, map_of_text

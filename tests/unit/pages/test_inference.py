@@ -15,6 +15,7 @@ import pytest
 import torch
 
 from pages.ui import inference
+from pages.ui.models import MODELS, load_translator
 from transformer.checkpoint import load_checkpoint
 from transformer.decoding.settings import DecodingSettings
 from transformer.errors import TextError
@@ -174,11 +175,11 @@ def test_a_trace_is_computed_once(model, model_folder):
 
 
 def test_the_loaded_model_leaves_the_server_its_cores_and_is_no_garbage_to_look_through():
-    inference.MODELS.clear()
+    MODELS.clear()
     gc.unfreeze()
     torch.set_num_threads(2)
     try:
-        inference.load_translator("cpu")
+        load_translator("cpu")
         assert torch.get_num_threads() == 1
         # Every module and every parameter; what a session makes comes after.
         assert gc.get_freeze_count() > 100_000
