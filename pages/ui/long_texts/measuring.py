@@ -47,7 +47,7 @@ def _ask() -> None:
 
 
 def _measure() -> None:
-    """Measure with a bar that says how far it is; whatever is clicked meanwhile ends it: Streamlit raises at the bar."""
+    """Measure with a bar that says how far it is; a click meanwhile ends it, because Streamlit raises at the bar."""
     bar = st.progress(0.0, "Waiting for a turn …")
     use_one_thread()
     found: list[Cost] = []
