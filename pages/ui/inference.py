@@ -8,7 +8,7 @@ from typing import ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
 from pages.ui.script_runs import SCRIPT_RUNS
-from pages.ui.shared import SharedResults, place_shown
+from pages.ui.shared import SharedResults, end_if_left, place_shown
 from pages.ui.turns import Turns
 from transformer.ablation.continuation import Continuation, continue_from
 from transformer.ablation.continuation import reread as read_again
@@ -119,14 +119,14 @@ def trace_decoding(
     Raises:
         AtlasError: there is no such translation; the message says what to do.
     """
-    return translator.trace_decoding(text, settings, prefix=forced, suppressed=suppressed)
+    return translator.trace_decoding(text, settings, prefix=forced, suppressed=suppressed, on_step=end_if_left)
 
 
 @RUNS.remember("Decoding …")
 @one_at_a_time
 def translate(translator: Translator, text: str, settings: DecodingSettings) -> Translation:
     """A translation alone; otherwise as `trace_decoding`."""
-    return translator.translate(text, settings)
+    return translator.translate(text, settings, on_step=end_if_left)
 
 
 @RUNS.remember("Asking what mattered …")

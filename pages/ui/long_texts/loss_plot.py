@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import altair as alt
 import pandas as pd
 import streamlit as st
@@ -13,6 +11,7 @@ from pages.ui.charts.tables import show_table
 from pages.ui.components.save_as import show_altair
 from pages.ui.lecture.figure import main_figure
 from pages.ui.long_texts.names import NAMES, colour, shape
+from pages.ui.recorded import read_record
 from pages.ui.text.glossary import explain
 from transformer.config import LanguageModelAttention, LanguageModelConfig
 from transformer.language_modelling import cost
@@ -23,17 +22,9 @@ from transformer.paths import ASSETS
 FILE = ASSETS / "attention_losses.json"
 
 
-@lru_cache(maxsize=1)
-def _recorded() -> RecordedLosses | None:
-    try:
-        return RecordedLosses.from_json(FILE.read_text(encoding="utf-8"))
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-
-
 def show_losses() -> None:
     """A point a model, the table, and how they were trained."""
-    recorded = _recorded()
+    recorded = read_record(FILE, RecordedLosses.from_json)
     if recorded is None or not recorded.losses:
         st.warning(
             "What the three lose was not measured; `python -m transformer.training compare-attention` does that."
