@@ -243,8 +243,7 @@ def test_the_slides_by_keyboard_alone_as_a_file_and_back(reader, tmp_path):
     reader.head(4, 3)
     page.get_by_role("button", name="Slides", exact=True).focus()
     keyboard.press("Enter")
-    add = page.get_by_role("button", name="Add this page")
-    add.focus()
+    expect(page.get_by_role("button", name="Add this page")).to_be_focused()
     keyboard.press("Enter")
     expect(page.locator(".slides li")).to_have_count(1)
     keyboard.press("Enter")
@@ -268,6 +267,8 @@ def test_the_slides_by_keyboard_alone_as_a_file_and_back(reader, tmp_path):
     assert page.locator(".slides a").get_attribute("href").startswith("cross_attention?")
     keyboard.press("Escape")
     expect(page.locator(".slides")).to_be_hidden()
+    page.get_by_role("button", name="Slides (3)").press("Enter")
+    expect(page.locator(".slides li .open").first).to_be_focused()
 
 
 def test_on_a_phone_a_page_of_the_lecture_needs_one_thumb(reader):
