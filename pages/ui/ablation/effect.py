@@ -90,7 +90,11 @@ def show_effect(reading: Reading, interventions: Interventions, draws: int, *, m
     show_numbers(table, "off_step_numbers", digits=4)
     save_tables(
         reading, interventions, numbers, "heads_off", new_translation=free,
-        lines=effect_lines(reading.trace, interventions, given=reading.given, draws=drawn.get("draws")), **drawn,
+        lines=effect_lines(
+            reading.trace, interventions, folder=reading.translator.folder, given=reading.given,
+            draws=drawn.get("draws"),
+        ),
+        **drawn,
         **({"translations": effect.translations, "changes": effect.scores.change.tolist()} if drawn else {}),
     )
 

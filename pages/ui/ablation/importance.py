@@ -103,7 +103,10 @@ def show_importance(reading: Reading, *, main: bool = False) -> None:
     show_numbers(table, "off_importance_numbers", digits=4, label="The numbers of every head")
     save_tables(
         reading, Interventions(mode=params.mode), table, "head_importance", spearman=round(found.agreement, 6),
-        lines=importance_lines(reading.trace, params.mode, given=reading.given, **params.drawn), **params.drawn,
+        lines=importance_lines(
+            reading.trace, params.mode, folder=reading.translator.folder, given=reading.given, **params.drawn
+        ),
+        **params.drawn,
     )
 
 

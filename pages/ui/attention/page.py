@@ -54,9 +54,12 @@ def attention_page(kind: Kind, subtitle: str) -> Reading:
             if table is not None:
                 st.dataframe(table, hide_index=True)
         st.markdown("**The same in Python**, with all digits")
-        lines = head_lines(reading.trace, kind, choice.layer, choice.head, given=reading.given)
+        lines = head_lines(
+            reading.trace, kind, choice.layer, choice.head, folder=reading.translator.folder, given=reading.given,
+            words=choice.words, special=not choice.hide,
+        )
         st.code(lines, language="python", wrap_lines=True)
-        st.caption(FROM_ZERO + " These are the weights of pieces; “Words” merges pieces.")
+        st.caption(FROM_ZERO)
         save_every_head(reading.trace, kind)
     if st.button(
         "How is this cell computed?", key=f"{kind}_inside", icon=":material/account_tree:",
