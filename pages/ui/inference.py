@@ -1,12 +1,9 @@
-"""The model and its runs, computed once and shared by everybody who asks for the same."""
+"""Runs of the model, computed once and shared by everybody who asks for the same."""
 
 from __future__ import annotations
 
-import gc
-import threading
 from collections.abc import Callable, Set
 from functools import wraps
-from pathlib import Path
 from typing import ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -25,16 +22,8 @@ from transformer.attribution.deletion import DeletionCurves
 from transformer.attribution.direct_logits import DirectLogits
 from transformer.attribution.direct_logits import direct_logits as components_of_logits
 from transformer.decoding.settings import DecodingSettings
-from transformer.devices import use_one_thread
 from transformer.interventions import AS_TRAINED, Interventions, Mode
-from transformer.language_modelling.checkpoint import LoadedLanguageModel, load_language_model
-from transformer.language_modelling.head_scores import HeadScores, head_scores
-from transformer.language_modelling.scoring import TextScore
-from transformer.language_modelling.tracing import TracedContinuation
-from transformer.language_modelling.tracing import trace_continuation as continue_and_trace
-from transformer.language_modelling.tracing import trace_text as score_and_trace
-from transformer.malloc import return_freed_memory
-from transformer.paths import MODEL
+from transformer.language_modelling.checkpoint import LoadedLanguageModel
 from transformer.trace import Kind, Trace
 from transformer.translation import TracedTranslation, Translation
 from transformer.translator import Translator
@@ -45,14 +34,10 @@ Result = TypeVar("Result")
 MODEL_LOCK = Turns(told=place_shown, meanwhile=SCRIPT_RUNS)
 # What takes seconds for a long sentence has turns of its own, so that nobody waits for it who wants a translation.
 LONG_RUNS = Turns(told=place_shown, meanwhile=SCRIPT_RUNS)
-# Whoever waits for a model keeps nobody from running another.
-LOADING_LOCK = threading.Lock()
 # A model computes the same as another one with the same weights on the same device.
 IDENTITY = {kind: lambda model: (model.version, model.device) for kind in (Translator, LoadedLanguageModel)}
 # Hundreds of usual sentences, or five at the limit on length with all that is recorded of them.
 RUNS = SharedResults(limit=160 * 2**20, identity=IDENTITY, waiting=SCRIPT_RUNS.given_up)
-# Each takes as long to load as everything else together, and much of the machine's memory.
-MODELS = SharedResults(limit=2, size=lambda model: 1, waiting=SCRIPT_RUNS.given_up)
 # On the CPU they are the model's own memory, so they go when it goes.
 WEIGHTS: WeakKeyDictionary[Translator, Weights] = WeakKeyDictionary()
 
@@ -66,45 +51,6 @@ def one_at_a_time(run: Callable[Arguments, Result]) -> Callable[Arguments, Resul
             return run(*args, **settings)
 
     return queued
-
-
-@MODELS.remember("Loading the model …")
-def load_translator(device: str, folder: Path = MODEL) -> Translator:
-    """A model on a device.
-
-    Args:
-        folder: of the model.
-
-    Raises:
-        AtlasError: the model or the device cannot be used; the message says what to do.
-    """
-    with SCRIPT_RUNS.given_up(), LOADING_LOCK:
-        # First: three may be more than the machine has room for.
-        MODELS.make_room(1)
-        translator = Translator.load(folder, device)
-        settle()
-    return translator
-
-
-@MODELS.remember("Loading the language model …")
-def load_language(device: str, folder: Path) -> LoadedLanguageModel:
-    """A language model on a device; otherwise as `load_translator`."""
-    with SCRIPT_RUNS.given_up(), LOADING_LOCK:
-        MODELS.make_room(1)
-        loaded = load_language_model(folder, device)
-        settle()
-    return loaded
-
-
-def settle() -> None:
-    """Prepare this process for a server's work; called when what stays in memory has been loaded."""
-    use_one_thread()
-    return_freed_memory()
-    # A search for garbage takes 90 ms while it looks through torch's modules, and nobody is answered meanwhile; what is
-    # frozen is not looked at again. What was frozen with a model that is gone is not kept for it.
-    gc.unfreeze()
-    gc.collect()
-    gc.freeze()
 
 
 def trace(translator: Translator, text: str, target: str = "", interventions: Interventions = AS_TRAINED) -> Trace:
@@ -332,57 +278,3 @@ def removal_curves(
         with LONG_RUNS:
             curves.append(removal_curve(translator, text, written, order, mode=mode, seed=seed))
     return tuple(curves)
-
-
-@RUNS.remember("Writing …")
-@one_at_a_time
-def trace_continuation(
-    loaded: LoadedLanguageModel, text: str, settings: DecodingSettings, limit: int, forced: tuple[int, ...],
-    suppressed: Set[int],
-) -> TracedContinuation:
-    """How a language model goes on from a beginning, and all that was computed for it.
-
-    Args:
-        text, settings, limit, forced, suppressed: of `transformer.language_modelling.tracing.trace_continuation`.
-
-    Raises:
-        AtlasError: the beginning is too long; the message says what to do.
-    """
-    return continue_and_trace(
-        loaded, text, settings, limit=limit, forced=forced, suppressed=suppressed, on_step=end_if_left
-    )
-
-
-@RUNS.remember()
-def continuation_metrics(
-    loaded: LoadedLanguageModel, text: str, settings: DecodingSettings, limit: int, forced: tuple[int, ...],
-    suppressed: Set[int],
-) -> HeadMetrics:
-    """What every head does in a trace of `trace_continuation`."""
-    # Pieces are numbered as they were merged, the most frequent first.
-    scores = [-float(number) for number in range(loaded.tokenizer.size)]
-    traced = trace_continuation(loaded, text, settings, limit, forced, suppressed)
-    return head_metrics(traced.trace, "decoder", scores)
-
-
-@RUNS.remember("Reading …")
-@one_at_a_time
-def trace_text(loaded: LoadedLanguageModel, text: str) -> tuple[TextScore, Trace]:
-    """The probability of a text, and what was computed for it.
-
-    Raises:
-        AtlasError: the text is empty or too long; the message says what to do.
-    """
-    return score_and_trace(loaded, text)
-
-
-@RUNS.remember("Reading random patterns …")
-def copying_scores(loaded: LoadedLanguageModel) -> HeadScores:
-    """How much every head looks at the previous piece, and how much it continues a pattern.
-
-    Raises:
-        ValueError: the vocabulary is too small for a pattern.
-        AtlasError: the model has learned too few positions for one.
-    """
-    with LONG_RUNS:
-        return head_scores(loaded.model)

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.ui import inference
 from pages.ui.compare.pairs import PAIRS
 from pages.ui.components.wire import unframe
+from pages.ui.models import MODELS
 from pages.ui.params.attention import LOOKS, PALETTES, SCALES, AttentionParams
 from pages.ui.params.compare import PARTS
 from pages.ui.router import SECTIONS
@@ -472,7 +472,7 @@ def test_another_head_costs_no_forward_pass(monkeypatch):
 
 
 def test_a_damaged_model_is_one_message(monkeypatch, tmp_path):
-    inference.MODELS.clear()
+    MODELS.clear()
     load = Translator.load
     monkeypatch.setattr(Translator, "load", lambda folder, device=None: load(tmp_path, device))
     for page in PAGES:
@@ -481,4 +481,4 @@ def test_a_damaged_model_is_one_message(monkeypatch, tmp_path):
         assert [("config" in error.value, "missing" in error.value) for error in test.error] == [(True, True)]
         assert test.selectbox("device").options, "another device can still be chosen"
     monkeypatch.undo()
-    inference.MODELS.clear()
+    MODELS.clear()

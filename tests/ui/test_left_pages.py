@@ -8,7 +8,7 @@ import pytest
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.testing.v1 import AppTest
 
-from pages.ui import inference
+from pages.ui import inference, language_runs
 from transformer.decoding.settings import DecodingSettings
 from transformer.language_modelling.checkpoint import load_language_model
 from transformer.translator import Translator
@@ -30,9 +30,9 @@ def test_decoding_ends_when_its_page_is_left(small_translator, tiny_language_mod
     decode = {
         "translate": lambda: inference.translate(small_translator, "A dog.", BEAM),
         "trace_decoding": lambda: inference.trace_decoding(small_translator, "A dog.", BEAM, (), frozenset()),
-        "trace_continuation": lambda: inference.trace_continuation(loaded, "A dog", BEAM, 9, (), frozenset()),
+        "trace_continuation": lambda: language_runs.trace_continuation(loaded, "A dog", BEAM, 9, (), frozenset()),
     }[name]
-    place, attribute = (inference, "continue_and_trace") if name == "trace_continuation" else (Translator, name)
+    place, attribute = (language_runs, "continue_and_trace") if name == "trace_continuation" else (Translator, name)
     run = getattr(place, attribute)
 
     def left_meanwhile(*args: object, **settings: object) -> object:

@@ -124,8 +124,8 @@ def test_only_the_command_reads_models_of_others():
 FLOORS = [
     {"params", "shared", "text", "turns"},
     {"script_runs"},
-    {"session", "inference", "charts", "recorded"},
-    {"components"},
+    {"session", "inference", "models", "charts", "recorded"},
+    {"components", "language_runs"},
     {"bind", "kinds"},
     {"lecture", "model_picker", "target_language"},
     {"router", "prose", "sentence", "measuring"},

@@ -7,10 +7,11 @@ from functools import cache
 import streamlit as st
 
 from pages.ui import session
-from pages.ui.inference import MODEL_LOCK, settle
+from pages.ui.inference import MODEL_LOCK
 from pages.ui.lab.recorded_runs import recorded_run
 from pages.ui.lab.shown import show_run
 from pages.ui.lab.trainings import KEPT, SEATS, Person, Training, Trainings
+from pages.ui.models import settle
 from pages.ui.params.lab import NEWEST, LabParams
 from pages.ui.text.markup import markdown
 from transformer.errors import TaskError

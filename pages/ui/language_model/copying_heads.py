@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from pages.ui import inference, session
+from pages.ui import language_runs, session
 from pages.ui.components.attention_browser import AlsoNamed
 from pages.ui.components.side_by_side import Map, side_by_side
 from pages.ui.language_model.reading import PAGES
@@ -86,7 +86,7 @@ def _going_on() -> None:
 def scores_of_model(loaded: LoadedLanguageModel) -> HeadScores | str:
     """The scores of all heads; where the model cannot read the patterns, one sentence that says why."""
     try:
-        return inference.copying_scores(loaded)
+        return language_runs.copying_scores(loaded)
     except (AtlasError, ValueError) as error:
         return f"This model cannot read the patterns: {error}."
 

@@ -8,7 +8,7 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
-from pages.ui import inference, session
+from pages.ui import language_runs, session
 from pages.ui.charts.pieces import piece_strip, piece_table
 from pages.ui.charts.saving import csv_text, json_text, save_buttons
 from pages.ui.components.save_as import show_altair
@@ -76,7 +76,7 @@ def _read(name: str, typed: str) -> None:
 def _score(loaded: LoadedLanguageModel, text: str) -> TextScore | None:
     """The score of a text; None, after one message, where it cannot be read."""
     try:
-        return inference.trace_text(loaded, text)[0]
+        return language_runs.trace_text(loaded, text)[0]
     except AtlasError as error:
         st.warning(markdown(str(error)), icon=":material/edit:")
         return None

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 
-from pages.ui import inference, session
+from pages.ui import language_runs, session
 from pages.ui.components.attention_browser import at_telling_head
 from pages.ui.components.text_box import text_box
 from pages.ui.kinds import KindPage
@@ -58,7 +58,7 @@ class LanguageReading:
         Raises:
             AtlasError: the beginning is too long; the message says what to do.
         """
-        return inference.trace_continuation(self.loaded, *self._asked)
+        return language_runs.trace_continuation(self.loaded, *self._asked)
 
     @property
     def _asked(self) -> tuple[str, DecodingSettings, int, tuple[int, ...], frozenset[int]]:
@@ -73,7 +73,7 @@ class LanguageReading:
     def metrics(self, kind: Kind = "decoder") -> HeadMetrics:
         """What every head does with the text."""
         assert kind == "decoder", "a language model has no other kind"
-        return inference.continuation_metrics(self.loaded, *self._asked)
+        return language_runs.continuation_metrics(self.loaded, *self._asked)
 
     def choice(self) -> AttentionParams:
         """The head that is shown: the one that somebody chose, else the telling one of the text."""

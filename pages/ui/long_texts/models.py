@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pages.ui.inference import LOADING_LOCK, MODEL_LOCK, RUNS, settle
+from pages.ui.inference import MODEL_LOCK, RUNS
+from pages.ui.models import LOADING_LOCK, settle
 from pages.ui.script_runs import SCRIPT_RUNS
 from pages.ui.shared import SharedResults
 from transformer.config import LanguageModelAttention

@@ -15,7 +15,8 @@ import pytest
 import torch
 
 from pages.ui import inference
-from pages.ui.long_texts import models
+from pages.ui.long_texts.models import LOADED, small_model
+from pages.ui.models import LOADING_LOCK, MODELS, load_language, load_translator
 from pages.ui.script_runs import SCRIPT_RUNS
 from transformer.checkpoint import load_checkpoint
 from transformer.decoding.settings import DecodingSettings
@@ -177,23 +178,23 @@ def test_a_trace_is_computed_once(model, model_folder):
 
 @pytest.mark.parametrize("kind", ["language model", "model of long texts"])
 def test_pages_are_drawn_while_a_model_is_loaded(tiny_language_model, kind):
-    inference.MODELS.clear()
-    models.LOADED.clear()
+    MODELS.clear()
+    LOADED.clear()
     begun = threading.Event()
 
     def opens() -> object:
         with SCRIPT_RUNS:
             begun.set()
             if kind == "language model":
-                return inference.load_language("cpu", tiny_language_model)
-            return models.small_model("full")
+                return load_language("cpu", tiny_language_model)
+            return small_model("full")
 
     def draws() -> bool:
         with SCRIPT_RUNS:
             return True
 
     with ThreadPoolExecutor(max_workers=2) as people:
-        with inference.LOADING_LOCK:
+        with LOADING_LOCK:
             loaded = people.submit(opens)
             assert begun.wait(PATIENCE)
             assert people.submit(draws).result(timeout=PATIENCE) and not loaded.done()
@@ -201,11 +202,11 @@ def test_pages_are_drawn_while_a_model_is_loaded(tiny_language_model, kind):
 
 
 def test_the_loaded_model_leaves_the_server_its_cores_and_is_no_garbage_to_look_through():
-    inference.MODELS.clear()
+    MODELS.clear()
     gc.unfreeze()
     torch.set_num_threads(2)
     try:
-        inference.load_translator("cpu")
+        load_translator("cpu")
         assert torch.get_num_threads() == 1
         # Every module and every parameter; what a session makes comes after.
         assert gc.get_freeze_count() > 100_000
