@@ -28,7 +28,7 @@ def test_a_head_that_looks_at_one_word_from_everywhere_is_described(copying_tran
     weights = np.zeros_like(view.weights)
     weights[..., 1] = 1.0
     described = what_to_look_for(replace(view, weights=weights), 0, 0)
-    assert "mostly looks at **dog** (position 2): 100% of its attention on average." in described
+    assert "mostly looks at **he** (position 2): 100% of its attention on average." in described
 
 
 @pytest.mark.parametrize("kind", KINDS)
