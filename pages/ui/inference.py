@@ -31,9 +31,9 @@ from transformer.weights import Weights
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
-MODEL_LOCK = Turns(told=place_shown, meanwhile=SCRIPT_RUNS)
+MODEL_LOCK = Turns(show_place=place_shown, meanwhile=SCRIPT_RUNS)
 # What takes seconds for a long sentence has turns of its own, so that nobody waits for it who wants a translation.
-LONG_RUNS = Turns(told=place_shown, meanwhile=SCRIPT_RUNS)
+LONG_RUNS = Turns(show_place=place_shown, meanwhile=SCRIPT_RUNS)
 # A model computes the same as another one with the same weights on the same device.
 IDENTITY = {kind: lambda model: (model.version, model.device) for kind in (Translator, LoadedLanguageModel)}
 # Hundreds of usual sentences, or five at the limit on length with all that is recorded of them.

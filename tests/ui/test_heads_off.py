@@ -76,7 +76,7 @@ def test_a_head_is_replaced_by_its_output_for_other_sentences(shipped):
     assert healthy(test) and figures(test) == (0, 2)
     off = Interventions({("cross", 5, 4): 0.0}, "resample", seed=2)
     effect = effect_of(shipped, DREAM, off)
-    assert f"{effect.kept} of 8 draws" in texts(test) and typeset(effect.change, "+.2f") in texts(test)
+    assert f"{effect.unchanged} of 8 draws" in texts(test) and typeset(effect.change, "+.2f") in texts(test)
     assert table(test, "draw", "change")["translation"].tolist() == list(effect.translations)
     assert table(test, "change", "kl")["change"].tolist() == pytest.approx(effect.step_change.tolist(), abs=1e-4)
     test.number_input("off_seed").set_value(3).run()

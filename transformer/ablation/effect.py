@@ -24,7 +24,7 @@ class Effect:
         free: the changed model writing its own; in the first draw.
         scores: of the changed model beside `before`, a variant a draw: KL, TVD and ranks of each step.
         translations: what the changed model writes in each draw [R].
-        kept: in how many draws that is the old translation, piece by piece.
+        unchanged: in how many draws that is the old translation, piece by piece.
     """
 
     before: Trace
@@ -32,7 +32,7 @@ class Effect:
     free: Trace
     scores: Scores
     translations: tuple[str, ...]
-    kept: int
+    unchanged: int
 
     @property
     def draws(self) -> int:

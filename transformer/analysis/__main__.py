@@ -122,7 +122,7 @@ def describe_gallery(found: Gallery, languages: Languages) -> str:
     return "\n".join([
         f"{found.sentences} sentences",
         *(
-            f"{TASK[each.task].told(languages)[0]}: {each.kind} layer {each.layer + 1} head {each.head + 1}, "
+            f"{TASK[each.task].described(languages)[0]}: {each.kind} layer {each.layer + 1} head {each.head + 1}, "
             f"{each.share:.0%} (all heads: {each.everyone:.0%}; {each.rows} rows of {each.sentences} sentences)"
             for each in found.exhibits
         ),

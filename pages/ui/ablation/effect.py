@@ -129,8 +129,8 @@ def says_effect(
         says = f"{what[0].upper()}{what[1:]}, the model would write the translation above. The one that you gave"
     elif effect.draws > 1:
         says = (
-            f"{what[0].upper()}{what[1:]}, the model writes the same translation in **{effect.kept} of {effect.draws} "
-            "draws**. On average it"
+            f"{what[0].upper()}{what[1:]}, the model writes the same translation in **{effect.unchanged} of "
+            f"{effect.draws} draws**. On average it"
         )
     elif effect.first_difference is None:
         says = f"{what[0].upper()}{what[1:]}, the model writes **the same translation**. It"

@@ -131,7 +131,7 @@ def test_the_sentence_and_the_tables_of_draws_are_made_of_their_numbers(small_tr
     off = Interventions({("cross", 0, 1): 0.0, ("encoder", 0, 2): 0.0}, "resample", seed=3)
     effect = effect_of(drawing, TEXT, off, draws=4)
     says, change = says_effect(effect, off, given=False), over_draws(effect.scores.change)
-    assert f"same translation in **{effect.kept} of 4 draws**. On average it" in says
+    assert f"same translation in **{effect.unchanged} of 4 draws**. On average it" in says
     assert f"{effect.change:+.2f} nats; 95 % interval {change.low:+.2f} to {change.high:+.2f}, seed 3)" in says
     table, draws = step_table(effect), draw_table(effect)
     assert table["change"].sum() == pytest.approx(draws["change"].mean(), abs=1e-5) and len(draws) == 4
