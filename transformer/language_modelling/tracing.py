@@ -43,22 +43,27 @@ class TracedContinuation:
     logit_lens: LogitLens
 
 
+def most_pieces(loaded: LoadedLanguageModel) -> int:
+    """Of a text that can be looked at, the start symbol before it not counted."""
+    config = loaded.model.config
+    # The start symbol takes a position of those that are learned.
+    return min(MAX_PIECES, config.max_positions - 1) if config.positions == "learned" else MAX_PIECES
+
+
 def check_length(loaded: LoadedLanguageModel, text: str) -> None:
     """Refuse a text that is too long to be looked at.
 
     Raises:
         TextError: it is; the message says by how much.
     """
-    config, most = loaded.model.config, MAX_PIECES
-    if config.positions == "learned":
-        # At least one piece is to be written.
-        most = min(most, config.max_positions - 1)
+    most = most_pieces(loaded)
     # Cutting a very long text into pieces would take seconds.
     pieces = len(loaded.tokenizer.encode(text, end=False)) if len(text) <= MAX_CHARACTERS else None
     if pieces is None or pieces > most:
         length = f"{pieces:,} pieces" if pieces else f"{len(text):,} characters"
         raise TextError(
-            f"The text has {length}, and this model reads at most {most} pieces here: shorten it to a few sentences."
+            f"The text has {length}, and this model reads at most {most} pieces after the start symbol: shorten it to "
+            "a few sentences."
         )
 
 
