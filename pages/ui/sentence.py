@@ -185,7 +185,7 @@ def read_sentence(*, introduced: bool = False) -> Reading:
     if codes:
         beside[write_in] = 3.4
     if offered:
-        beside[pick] = 2.8 if several_models() else 4
+        beside[pick] = 2.8 if several_models() else 3.5
     if several_models():
         beside[model_choice] = 4.9
     typed_width = 8 if codes else 8.6 if several_models() else 10

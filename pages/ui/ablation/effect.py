@@ -60,8 +60,10 @@ def show_effect(reading: Reading, interventions: Interventions, draws: int, *, m
         says_effect(effect, interventions, given=reading.given, named=linked_head),
         help=explain("head", "log-probability", "nats"),
     )
-    if drawn:
-        show_numbers(draw_table(effect), "off_draws", digits=4, label=f"What all {effect.draws} draws write")
+    if effect.others:
+        show_numbers(
+            draw_table(effect), "off_draws", digits=4, label="The other sentences, and what is written with each"
+        )
     table = step_table(effect)
     changes, divergences = st.columns(2, gap="medium")
     first = None if reading.given else effect.first_difference
@@ -190,9 +192,12 @@ def step_table(effect: Effect) -> pd.DataFrame:
 
 
 def draw_table(effect: Effect) -> pd.DataFrame:
-    """A row a draw, from 1: what is written, and the change of the old translation's log-probability, nats."""
+    """A row a draw, from 1: the other sentence, what is written, and the change of the old translation's
+    log-probability, nats.
+    """
     return pd.DataFrame({
-        "draw": range(1, effect.draws + 1), "translation": list(effect.translations),
+        "draw": range(1, effect.draws + 1), "other sentence": list(effect.others),
+        "translation": list(effect.translations),
         "change": effect.scores.change.astype(float),
     })
 
