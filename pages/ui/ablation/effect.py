@@ -19,12 +19,13 @@ from pages.ui.charts.tables import show_numbers
 from pages.ui.components.save_as import show_altair
 from pages.ui.kinds import head_title, linked_head
 from pages.ui.lecture.figure import main_figure
-from pages.ui.sentence import NOTHING, Reading
+from pages.ui.sentence import Reading
 from pages.ui.text.differences import marked_words
 from pages.ui.text.glossary import explain
 from pages.ui.text.markup import VISIBLE_SPACE, markdown, piece_label
 from pages.ui.text.number_format import typeset
 from pages.ui.text.python_lines import effect_lines
+from pages.ui.translation import NOTHING
 from transformer.ablation.effect import Effect
 from transformer.ablation.estimate import over_draws
 from transformer.interventions import Interventions

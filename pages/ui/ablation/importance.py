@@ -20,13 +20,14 @@ from pages.ui.components.save_as import show_altair
 from pages.ui.kinds import head_title, linked_head
 from pages.ui.lecture.figure import main_figure
 from pages.ui.params.switches import HeadSet, OffParams
-from pages.ui.sentence import NOTHING, Reading
+from pages.ui.sentence import Reading
 from pages.ui.text.differences import marked_words
 from pages.ui.text.glossary import explain
 from pages.ui.text.labels import TITLES
 from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import typeset
 from pages.ui.text.python_lines import importance_lines
+from pages.ui.translation import NOTHING
 from transformer.ablation.effect import Effect
 from transformer.ablation.estimate import over_draws
 from transformer.ablation.importance import ByHead, MeasuredImportance, flattened
