@@ -16,8 +16,9 @@ from pages.ui.compare.similar_heads import show_similar_heads
 from pages.ui.compare.two_heads import show_two_heads
 from pages.ui.model_picker import translator
 from pages.ui.params.compare import HEADS, LAYERS, PARTS, SIMILARITY, TWO_HEADS, CompareParams
-from pages.ui.sentence import read_sentence, show_translation
+from pages.ui.sentence import read_sentence
 from pages.ui.text.labels import SHORT_TITLES
+from pages.ui.translation import show_translation
 
 NAMES = {HEADS: "All heads", SIMILARITY: "Similarity", TWO_HEADS: "A against B", LAYERS: "Across layers"}
 

@@ -27,7 +27,8 @@ from pages.ui.params.inside import (
     STAGES,
     InsideParams,
 )
-from pages.ui.sentence import read_sentence, show_translation
+from pages.ui.sentence import read_sentence
+from pages.ui.translation import show_translation
 
 NAMES = {
     STAGES: "Stage by stage", CELL: "One cell", EXAMPLE: "Worked example", MASK: "The mask", NORM: "Norm and residual",

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pages.ui.ablation.effect import changed_heads, draw_table, marked_words, says_effect, step_chart, step_table
-from pages.ui.ablation.importance import how_well, importance_table, says_importance
+from pages.ui.ablation.importance import how_well, importance_table, says_importance, what_is_written
 from pages.ui.ablation.removal import (
     GRADIENT,
     MEASURED,
@@ -137,6 +137,8 @@ def test_the_sentence_and_the_tables_of_draws_are_made_of_their_numbers(small_tr
     assert table["change"].sum() == pytest.approx(draws["change"].mean(), abs=1e-5) and len(draws) == 4
     assert (table["low"] <= table["change"]).all() and (table["change"] <= table["high"]).all()
     assert draws["translation"].tolist() == list(effect.translations)
+    assert set(draws["other sentence"]) == {"I have a dream.", "A dog."}, "both are taken in turn"
+    assert what_is_written(effect) == f", and it stays the same in **{effect.kept} of 4 draws**"
     ends = [layer for layer in step_chart(table, "change", "nats", signed=True, first=None).to_dict()["layer"]
             if layer.get("encoding", {}).get("y2", {}).get("field") == "high"]
     assert len(ends) == 1, "the interval is drawn"
@@ -153,6 +155,7 @@ def test_importance_is_said_of_the_right_heads(small_translator):
     assert f"layer {worst['layer']}, head {worst['head']} most: without it, its log-prob" in says
     assert f"changes by **{typeset(worst['measured'], '+.2f')}** nats" in says
     assert f"{(table['measured'] > 0).sum()} of {len(table)}" in says and typeset(found.agreement) in says
+    assert "nats, and so on. Without" in says_importance(found, small_translator.config, then=", and so on")
     assert [how_well(each) for each in (0.95, 0.8, 0.5, 0.1, -0.9)] == [
         "in almost the same order", "in much the same order", "in roughly the same order", "in another order",
         "in another order",
