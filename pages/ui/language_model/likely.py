@@ -72,10 +72,11 @@ def show_likely(loaded: LoadedLanguageModel) -> None:
 
 def _text_box(loaded: LoadedLanguageModel, name: str, text: str) -> None:
     """The box of a field, which shows its text."""
-    kind, placeholder = ("in English", "Type a text …") if name == "first" else ("to compare", "Another text, or none …")
+    first = name == "first"
     text_box(
-        f"lm_{name}", text, partial(_read, name), primary=name == "first", asked=session.box_request(),
-        label=f"Text {NUMBERS[name]}, {kind}; up to {most_pieces(loaded)} pieces", placeholder=placeholder,
+        f"lm_{name}", text, partial(_read, name), primary=first, asked=session.box_request(),
+        label=f"Text {NUMBERS[name]}, {'in English' if first else 'to compare'}; up to {most_pieces(loaded)} pieces",
+        placeholder="Type a text …" if first else "Another text, or none …",
         button="Read", help=f"Piece: {explain('piece')} The start symbol, which the model reads first, is not counted.",
     )
 

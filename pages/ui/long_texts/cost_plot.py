@@ -85,7 +85,7 @@ def cost_chart(found: Sequence[Cost], quantity: str) -> alt.LayerChart:
     })
     least, most = min(values) / 1.6, max(values) * 1.6
     powers = [10.0**power for power in range(-7, 13) if least <= 10.0**power <= most]
-    full = f"datum.attention === '{NAMES['full']}'"
+    full = alt.FieldEqualPredicate(field="attention", equal=NAMES["full"])
     base = alt.Chart(table).encode(
         x=alt.X("pieces:Q", title="pieces of the text", scale=alt.Scale(type="log", base=2, nice=False),
                 axis=alt.Axis(values=sorted(set(table["pieces"])), format=",", grid=False, **AXIS)),
