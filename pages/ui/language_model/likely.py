@@ -72,10 +72,11 @@ def show_likely(loaded: LoadedLanguageModel) -> None:
 
 def _text_box(loaded: LoadedLanguageModel, name: str, text: str) -> None:
     """The box of a field, which shows its text."""
-    kind = "in English" if name == "first" else "to compare; it may be empty"
+    first = name == "first"
     text_box(
-        f"lm_{name}", text, partial(_read, name), primary=name == "first", asked=session.box_request(),
-        label=f"Text {NUMBERS[name]}, {kind}; up to {most_pieces(loaded)} pieces", placeholder="Type a text …",
+        f"lm_{name}", text, partial(_read, name), primary=first, asked=session.box_request(),
+        label=f"Text {NUMBERS[name]}, {'in English' if first else 'to compare'}; up to {most_pieces(loaded)} pieces",
+        placeholder="Type a text …" if first else "Another text, or none …",
         button="Read", help=f"Piece: {explain('piece')} The start symbol, which the model reads first, is not counted.",
     )
 
@@ -121,14 +122,21 @@ def _numbers(scores: Mapping[int, TextScore]) -> str:
     """Markdown: the log-probabilities of two texts; where one is longer, what makes the comparison a fair one."""
     (number, first), (another, second) = scores.items()
     log_probs = f"The log-probabilities are {first.log_prob:.2f} and {second.log_prob:.2f} nats"
-    perplexities = f"{first.perplexity:.1f} and {second.perplexity:.1f}"
+    per_piece = f"{first.perplexity:.1f} and {second.perplexity:.1f} per piece"
     if len(first.pieces) == len(second.pieces):
-        return f"{log_probs}, the perplexities {perplexities} per piece."
-    better = number if first.perplexity < second.perplexity else another
+        return f"{log_probs}, the perplexities {per_piece}."
+    per_word = f"{_perplexity_per_word(first)} and {_perplexity_per_word(second)} per word"
+    by_pieces, by_words = (
+        number if better else another
+        for better in (first.perplexity < second.perplexity, _nats_per_word(first) < _nats_per_word(second))
+    )
+    expected = (
+        f"by both the model expects **text {by_pieces}** more" if by_pieces == by_words else
+        f"by the first the model expects **text {by_pieces}** more, by the second **text {by_words}**"
+    )
     return (
         f"{log_probs}; but text {number} has {_counted(first)}, text {another} {_counted(second)}, and every further "
-        f"piece makes a text less likely. The fair comparison is the perplexity per piece, {perplexities}: by that the "
-        f"model expects **text {better}** more."
+        f"piece makes a text less likely. The fair comparison is the perplexity, {per_piece}, {per_word}: {expected}."
     )
 
 
@@ -151,16 +159,20 @@ def score_table(scores: Mapping[int, TextScore]) -> pd.DataFrame:
         "pieces": [len(score.pieces) for score in each],
         "probability": [power_of_ten(score.log_prob) for score in each],
         "log-probability (nats)": [f"{score.log_prob:.4f}" for score in each],
-        "perplexity per piece": [f"{score.perplexity:.2f}" for score in each],
+        "perplexity per piece": [f"{score.perplexity:.1f}" for score in each],
         "perplexity per word": [_perplexity_per_word(score) for score in each],
         "bits per byte": [f"{score.bits_per_byte:.3f}" for score in each],
     })
 
 
+def _nats_per_word(score: TextScore) -> float:
+    return -score.log_prob / max(score.words, 1)
+
+
 def _perplexity_per_word(score: TextScore) -> str:
     """It may be larger than a float: a word in a script without spaces is a whole sentence."""
-    log = -score.log_prob / max(score.words, 1)
-    return f"{math.exp(log):,.2f}" if log < 14 else power_of_ten(log)
+    log = _nats_per_word(score)
+    return f"{math.exp(log):.1f}" if log < 10 else power_of_ten(log)
 
 
 def power_of_ten(log: float) -> str:
