@@ -147,7 +147,7 @@ def says_importance(
 def what_is_written(effect: Effect) -> str:
     """Markdown: what becomes of the translation, to go on in a sentence with the change of its log-probability."""
     if effect.draws > 1:
-        return f", and it stays the same in **{effect.kept} of {effect.draws} draws**"
+        return f", and it stays the same in **{effect.unchanged} of {effect.draws} draws**"
     if effect.first_difference is None:
         return ", yet the model still writes the same one"
     return f", and the model writes {marked_words(effect.before.target_text, effect.free.target_text)[1] or NOTHING}"

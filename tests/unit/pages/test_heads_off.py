@@ -138,7 +138,7 @@ def test_the_sentence_and_the_tables_of_draws_are_made_of_their_numbers(small_tr
     assert (table["low"] <= table["change"]).all() and (table["change"] <= table["high"]).all()
     assert draws["translation"].tolist() == list(effect.translations)
     assert set(draws["other sentence"]) == {"I have a dream.", "A dog."}, "both are taken in turn"
-    assert what_is_written(effect) == f", and it stays the same in **{effect.kept} of 4 draws**"
+    assert what_is_written(effect) == f", and it stays the same in **{effect.unchanged} of 4 draws**"
     ends = [layer for layer in step_chart(table, "change", "nats", signed=True, first=None).to_dict()["layer"]
             if layer.get("encoding", {}).get("y2", {}).get("field") == "high"]
     assert len(ends) == 1, "the interval is drawn"
