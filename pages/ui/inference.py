@@ -8,7 +8,7 @@ from typing import ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
 from pages.ui.script_runs import SCRIPT_RUNS
-from pages.ui.shared import SharedResults, place_shown
+from pages.ui.shared import SharedResults, end_if_left, place_shown
 from pages.ui.turns import Turns
 from transformer.ablation.continuation import Continuation, continue_from
 from transformer.ablation.continuation import reread as read_again
@@ -31,9 +31,9 @@ from transformer.weights import Weights
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
-MODEL_LOCK = Turns(told=place_shown, meanwhile=SCRIPT_RUNS)
+MODEL_LOCK = Turns(show_place=place_shown, meanwhile=SCRIPT_RUNS)
 # What takes seconds for a long sentence has turns of its own, so that nobody waits for it who wants a translation.
-LONG_RUNS = Turns(told=place_shown, meanwhile=SCRIPT_RUNS)
+LONG_RUNS = Turns(show_place=place_shown, meanwhile=SCRIPT_RUNS)
 # A model computes the same as another one with the same weights on the same device.
 IDENTITY = {kind: lambda model: (model.version, model.device) for kind in (Translator, LoadedLanguageModel)}
 # Hundreds of usual sentences, or five at the limit on length with all that is recorded of them.
@@ -119,14 +119,14 @@ def trace_decoding(
     Raises:
         AtlasError: there is no such translation; the message says what to do.
     """
-    return translator.trace_decoding(text, settings, prefix=forced, suppressed=suppressed)
+    return translator.trace_decoding(text, settings, prefix=forced, suppressed=suppressed, on_step=end_if_left)
 
 
 @RUNS.remember("Decoding …")
 @one_at_a_time
 def translate(translator: Translator, text: str, settings: DecodingSettings) -> Translation:
     """A translation alone; otherwise as `trace_decoding`."""
-    return translator.translate(text, settings)
+    return translator.translate(text, settings, on_step=end_if_left)
 
 
 @RUNS.remember("Asking what mattered …")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Set
 
 from pages.ui.inference import LONG_RUNS, MODEL_LOCK, RUNS, one_at_a_time
+from pages.ui.shared import end_if_left
 from transformer.analysis.heads.metrics import HeadMetrics, head_metrics
 from transformer.decoding.settings import DecodingSettings
 from transformer.language_modelling.checkpoint import LoadedLanguageModel
@@ -31,7 +32,9 @@ def trace_continuation(
     Raises:
         AtlasError: the beginning is too long; the message says what to do.
     """
-    return continue_and_trace(loaded, text, settings, limit=limit, forced=forced, suppressed=suppressed)
+    return continue_and_trace(
+        loaded, text, settings, limit=limit, forced=forced, suppressed=suppressed, on_step=end_if_left
+    )
 
 
 @RUNS.remember()

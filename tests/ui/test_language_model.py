@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.ui.components.wire import unpack
+from pages.ui.language_model.likely import score_table, verdict
 from pages.ui.params.language_model import BEGINNING, FIRST, SECOND
 from tests.conftest import POSITIONS
 from tests.ui import driver
@@ -132,11 +134,11 @@ def test_two_texts_stand_against_each_other(loaded):
     test = opened(lm_part="likely")
     scores = [score_text(loaded.model, loaded.tokenizer, text) for text in (FIRST, SECOND)]
     assert healthy(test)
-    shown = driver.table(test, "text", "perplexity (pieces)")
-    assert shown["text"].tolist() == [FIRST, SECOND]
+    shown = driver.table(test, "text", "perplexity per piece")
+    assert shown["text"].tolist() == [f"1: {FIRST}", f"2: {SECOND}"]
     assert shown["log-probability (nats)"].tolist() == [f"{score.log_prob:.4f}" for score in scores]
-    assert shown["perplexity (pieces)"].tolist() == [f"{score.perplexity:.2f}" for score in scores]
-    assert " times as likely as " in texts(test)
+    assert shown["perplexity per piece"].tolist() == [f"{score.perplexity:.1f}" for score in scores]
+    assert " times as likely as " in texts(test) and "fair comparison" not in texts(test), "both have as many pieces"
     pieces = driver.table(test, "piece", "all up to here (nats)")
     assert pieces["all up to here (nats)"].iloc[-1] == f"{scores[0].log_prob:.4f}"
     submit(test, "", "lm_second")
@@ -144,8 +146,41 @@ def test_two_texts_stand_against_each_other(loaded):
     assert "a perplexity of" in texts(test) and "lm_second" in test.query_params
     submit(test, "", "lm_first")
     assert healthy(test, warned=True) and "type at least one word" in test.warning[0].value
+    submit(test, SECOND, "lm_second")
+    assert healthy(test) and [each.label for each in test.expander] == ["Piece by piece: text 2"]
     submit(test, "dog " * 400, "lm_first")
     assert healthy(test, warned=True) and typed(test, "lm_first") == "dog " * 400
+    assert test.warning[0].value.startswith("Text 1: ")
+    assert driver.table(test, "text", "bits per byte")["text"].tolist() == [f"2: {SECOND}"]
+
+
+def test_of_two_lengths_the_fair_comparison_is_that_of_a_piece(loaded):
+    texts_typed = "A dog.", "A dog sits on the mat, and a cat sits on the table."
+    short, long = (score_text(loaded.model, loaded.tokenizer, text) for text in texts_typed)
+    said = " ".join(verdict({1: short, 2: long}))
+    assert f"text 1 has {len(short.pieces)} pieces, text 2 {len(long.pieces)} pieces" in said
+    assert "every further piece makes a text less likely" in said
+    assert f"{short.perplexity:.1f} and {long.perplexity:.1f} per piece" in said
+    better = 1 if short.perplexity < long.perplexity else 2
+    assert f"expects **text {better}** more" in said
+    # As many words as pieces for the one, half as many for the other.
+    made = {
+        number: replace(score, text="a " * words, log_probs=np.full(len(score.pieces), log_prob))
+        for number, score, words, log_prob in (
+            (1, short, len(short.pieces), -1.0), (2, long, len(long.pieces) // 2, -0.9),
+        )
+    }
+    said = verdict(made)[1]
+    assert "by the first the model expects **text 2** more, by the second **text 1**" in said
+    alone = " ".join(verdict({2: short}))
+    assert f"{short.perplexity:.1f} per piece" in alone and "text 1" not in alone
+
+
+def test_a_long_text_is_quoted_in_part_and_has_a_perplexity_however_large(loaded):
+    score = score_text(loaded.model, loaded.tokenizer, "語" * 18)
+    assert " · 10" in score_table({1: score})["perplexity per word"][0]
+    longer = score_text(loaded.model, loaded.tokenizer, "dog " * 20)
+    assert "dog …**" in verdict({1: longer})[0]
 
 
 def test_heads_that_copy_are_named_by_their_scores(loaded):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -43,28 +43,33 @@ class TracedContinuation:
     logit_lens: LogitLens
 
 
+def most_pieces(loaded: LoadedLanguageModel) -> int:
+    """Of a text that can be looked at, the start symbol before it not counted."""
+    config = loaded.model.config
+    # The start symbol takes a position of those that are learned.
+    return min(MAX_PIECES, config.max_positions - 1) if config.positions == "learned" else MAX_PIECES
+
+
 def check_length(loaded: LoadedLanguageModel, text: str) -> None:
     """Refuse a text that is too long to be looked at.
 
     Raises:
         TextError: it is; the message says by how much.
     """
-    config, most = loaded.model.config, MAX_PIECES
-    if config.positions == "learned":
-        # At least one piece is to be written.
-        most = min(most, config.max_positions - 1)
+    most = most_pieces(loaded)
     # Cutting a very long text into pieces would take seconds.
     pieces = len(loaded.tokenizer.encode(text, end=False)) if len(text) <= MAX_CHARACTERS else None
     if pieces is None or pieces > most:
         length = f"{pieces:,} pieces" if pieces else f"{len(text):,} characters"
         raise TextError(
-            f"The text has {length}, and this model reads at most {most} pieces here: shorten it to a few sentences."
+            f"The text has {length}, and this model reads at most {most} pieces after the start symbol: shorten it to "
+            "a few sentences."
         )
 
 
 def trace_continuation(
     loaded: LoadedLanguageModel, text: str, settings: DecodingSettings, *, limit: int,
-    forced: Sequence[int] = (), suppressed: Set[int] = frozenset(),
+    forced: Sequence[int] = (), suppressed: Set[int] = frozenset(), on_step: Callable[[], object] | None = None,
 ) -> TracedContinuation:
     """Go on from a beginning, and keep what was computed.
 
@@ -75,6 +80,7 @@ def trace_continuation(
         limit: maximum number of pieces to write; fewer where the model has not learned so many positions.
         forced: ids of the pieces that it writes first.
         suppressed: ids not to take after them.
+        on_step: called after every piece that is written; what it raises ends the run.
 
     Raises:
         TextError: the beginning is too long.
@@ -85,7 +91,7 @@ def trace_continuation(
     with device_errors_explained(loaded.device):
         continuation = continue_text(
             loaded.model, loaded.tokenizer, text, settings, limit=max(limit, len(forced) + 1),
-            constraints=Constraints(tuple(forced), frozenset(suppressed)), capture=True,
+            constraints=Constraints(tuple(forced), frozenset(suppressed)), capture=True, on_step=on_step,
         )
         ids = [piece.id for piece in (*continuation.beginning, *continuation.pieces)]
         first = len(continuation.beginning)

@@ -22,9 +22,8 @@ from transformer.decoding.settings import DecodingSettings
 from transformer.errors import AtlasError
 from transformer.interventions import AS_TRAINED, Interventions
 from transformer.language_modelling.checkpoint import LoadedLanguageModel
-from transformer.language_modelling.tracing import TracedContinuation
+from transformer.language_modelling.tracing import TracedContinuation, most_pieces
 from transformer.normalisation import valid
-from transformer.texts import MAX_PIECES
 from transformer.trace import Kind, Trace
 from transformer.vocabulary import TextVocabulary
 from transformer.weights import Weights
@@ -129,9 +128,9 @@ def read_beginning(loaded: LoadedLanguageModel, *, settings: bool = True) -> Lan
     box, example = st.columns([10, 4], vertical_alignment="bottom")
     with box:
         text_box(
-            "beginning", asked.text, go_on_from, label=f"A beginning, up to {MAX_PIECES} pieces",
+            "beginning", asked.text, go_on_from, label=f"A beginning, up to {most_pieces(loaded)} pieces",
             placeholder="Type a beginning, or nothing …", button="Go on", primary=True, asked=session.box_request(),
-            help=f"Piece: {explain('piece')}",
+            help=f"Piece: {explain('piece')} The start symbol, which the model reads first, is not counted.",
         )
     example.selectbox(
         "or an example", BEGINNINGS, index=None, key="lm_example", on_change=_use_example, placeholder="Choose one …",

@@ -17,7 +17,8 @@ from pages.ui.language_model.reading import PAGES, read_beginning
 from pages.ui.model_picker import translator
 from pages.ui.params.language_model import FIRST, SECOND, LanguageModelParams
 from pages.ui.params.subject import LANGUAGE_MODEL, TRANSLATOR, SubjectParams
-from pages.ui.sentence import read_sentence, show_translation
+from pages.ui.sentence import read_sentence
+from pages.ui.translation import show_translation
 from transformer.available_models import SHIPPED_LANGUAGE_MODEL, language_model_folders
 from transformer.trace import Trace
 
