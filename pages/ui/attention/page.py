@@ -18,6 +18,7 @@ from pages.ui.text.captions import how_to_read, sharpest, telling, what_to_look_
 from pages.ui.text.glossary import explain
 from pages.ui.text.labels import TITLES
 from pages.ui.text.python_lines import FROM_ZERO, head_lines
+from transformer.analysis.heads.names import head_names
 from transformer.analysis.view import view_of
 from transformer.trace import Kind
 
@@ -41,7 +42,10 @@ def attention_page(kind: Kind, subtitle: str) -> Reading:
             choice = attention_browser(reading.trace, metrics)
     view = view_of(reading.trace, kind, words=choice.words, special=not choice.hide)
     prose(f"{kind}_telling", telling(metrics, chosen=session.attention().chosen))
-    st.markdown(what_to_look_for(view, choice.layer, choice.head), help=explain("entropy", "nats", "attention sink"))
+    names = head_names(metrics)[choice.layer][choice.head]
+    st.markdown(
+        what_to_look_for(view, choice.layer, choice.head, names), help=explain("entropy", "nats", "attention sink")
+    )
     prose(f"{kind}_sharpest", sharpest(metrics))
     st.caption(
         how_to_read(view, reading.languages),

@@ -12,7 +12,7 @@ from pages.ui.charts.saving import save_every_head
 from pages.ui.components.attention_browser import attention_browser
 from pages.ui.components.html_export import send_export_parts
 from pages.ui.components.save_as import show_altair
-from pages.ui.language_model.copying_heads import copying_names
+from pages.ui.language_model.copying_heads import copying_names, says_copying
 from pages.ui.language_model.reading import PAGES, LanguageReading, read_beginning
 from pages.ui.lecture.figure import main_figure
 from pages.ui.params.language_model import TextHeadParams
@@ -21,6 +21,7 @@ from pages.ui.text.captions import how_to_read, sharpest, telling, what_to_look_
 from pages.ui.text.glossary import explain
 from pages.ui.text.markup import markdown, piece_label
 from pages.ui.text.python_lines import FROM_ZERO, continuation_lines
+from transformer.analysis.heads.names import head_names
 from transformer.analysis.view import view_of
 from transformer.language_modelling.checkpoint import LoadedLanguageModel
 from transformer.languages import LANGUAGES, Languages
@@ -45,7 +46,12 @@ def show_continuation(loaded: LoadedLanguageModel) -> None:
         "lm_telling", telling(metrics, chosen=session.attention(of=TextHeadParams).chosen), pages=PAGES,
         of=TextHeadParams,
     )
-    st.markdown(what_to_look_for(view, choice.layer, choice.head), help=explain("entropy", "nats", "attention sink"))
+    at = choice.layer, choice.head
+    names = dict.fromkeys((*head_names(metrics)[at[0]][at[1]], *copying_names(loaded).get(at, ())))
+    st.markdown(
+        f"{says_copying(loaded, trace, *at)} {what_to_look_for(view, *at, tuple(names))}".strip(),
+        help=explain("entropy", "nats", "attention sink", "induction head"),
+    )
     prose("lm_sharpest", sharpest(metrics), pages=PAGES, of=TextHeadParams)
     st.caption(
         how_to_read(view, ENGLISH) + " The row of a piece decides what comes after it, so a head that matters for a "

@@ -27,10 +27,9 @@ from transformer.trace import Kind, Trace
 PAGES: Mapping[Kind, KindPage] = {
     "decoder": KindPage("pages/language_model.py", "Language model", "every piece looks back"),
 }
-BEGINNINGS = (
-    "The old man went to the", "She said that she would never", "I was born in",
-    "One, two, three, four, five, one, two,", "",
-)
+# Which can be continued by looking at what came after the same words before.
+REPEATING = "She loves tea and he loves music. She loves tea and he"
+BEGINNINGS = ("The old man went to the", "She said that she would never", "I was born in", REPEATING, "")
 NOTHING = "(nothing: the model begins by itself)"
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from pages.ui.text.head_link import HeadLink
@@ -40,12 +42,16 @@ def how_to_read(view: View, languages: Languages) -> str:
     return " ".join(sentences)
 
 
-def what_to_look_for(view: View, layer: int, head: int) -> str:
-    """Markdown: what this head does with this sentence, from the numbers shown."""
+def what_to_look_for(view: View, layer: int, head: int, names: Sequence[str] = ()) -> str:
+    """Markdown: what this head does with this sentence, from the numbers shown.
+
+    Args:
+        names: that the head has beside the map.
+    """
     found = pattern(
         view.weights[layer, head], view.mask, view.axes.rows, view.axes.columns, same_text=view.axes.kind != "cross"
     )
-    sentences = [_habit(found, view)]
+    sentences = [_habit(found, view, names)]
     if found.strongest is not None:
         link = found.strongest
         sentences.append(
@@ -59,7 +65,7 @@ def what_to_look_for(view: View, layer: int, head: int) -> str:
     return " ".join(sentences)
 
 
-def _habit(found: Pattern, view: View) -> str:
+def _habit(found: Pattern, view: View, names: Sequence[str]) -> str:
     size = "word" if view.axes.words else "piece"
     habits = [
         (found.special, f"the {'start' if view.axes.kind == 'decoder' else 'end'} symbol", "a place to rest"),
@@ -75,10 +81,11 @@ def _habit(found: Pattern, view: View) -> str:
             f"This head spreads its attention widely: the entropy of a row is {found.entropy:.2f} nats on average, of "
             f"at most {found.limit:.2f}."
         )
-    return (
-        f"This head has no fixed place to look at. The entropy of a row is {found.entropy:.2f} nats on average, of at "
-        f"most {found.limit:.2f}."
+    called = " and ".join(f"“{name}”" for name in names)
+    habit = f"This head is called {called}, but other places have much of its attention too." if names else (
+        "This head has no fixed place to look at."
     )
+    return f"{habit} The entropy of a row is {found.entropy:.2f} nats on average, of at most {found.limit:.2f}."
 
 
 def _quoted(view: View, position: int, *, row: bool) -> str:

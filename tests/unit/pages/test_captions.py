@@ -18,6 +18,8 @@ def test_the_known_heads_are_described(copying_translator):
     assert "mostly looks at the next piece: 100%" in what_to_look_for(view_of(trace, "encoder"), 0, 0)
     cross = what_to_look_for(view_of(trace, "cross"), 0, 0)
     assert "no fixed place" in cross and "with 1.00" in cross
+    named = what_to_look_for(view_of(trace, "cross"), 0, 0, ["alignment"])
+    assert "no fixed place" not in named and "is called “alignment”" in named
 
 
 @pytest.mark.parametrize("kind", KINDS)
