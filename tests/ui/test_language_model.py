@@ -11,16 +11,18 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.ui.components.wire import unpack
+from pages.ui.language_model.copying_heads import PLACES, named_heads
 from pages.ui.language_model.likely import score_table, verdict
+from pages.ui.language_model.reading import REPEATING
 from pages.ui.params.language_model import BEGINNING, FIRST, SECOND
 from tests.conftest import POSITIONS
 from tests.ui import driver
 from tests.ui.driver import headers, healthy, submit, tell, texts, typed, unescaped
-from transformer.available_models import VARIABLE
+from transformer.available_models import SHIPPED_LANGUAGE_MODEL, VARIABLE
 from transformer.decoding.settings import METHODS, DecodingSettings
 from transformer.language_modelling.checkpoint import LoadedLanguageModel, load_language_model
 from transformer.language_modelling.continuation import continue_text
-from transformer.language_modelling.head_scores import NAMES, head_scores
+from transformer.language_modelling.head_scores import NAMES, HeadScores, head_scores
 from transformer.language_modelling.scoring import score_text
 from transformer.language_modelling.tracing import trace_continuation
 
@@ -196,6 +198,32 @@ def test_heads_that_copy_are_named_by_their_scores(loaded):
         values = getattr(scores, name)
         best = np.unravel_index(values.argmax(), values.shape)
         assert f"layer {best[0] + 1}, head {best[1] + 1}" in sentence and f"{values.max():.2f}" in sentence
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_where_no_head_looks_at_a_place_half_of_the_time_that_is_said(name):
+    scores = HeadScores(*(np.array([[0.1, 0.47], [0.2, 0.3]]) for _ in NAMES))
+    assert "".join(map(str, named_heads(scores, name))) == (
+        f"No head of this model has more than half of its attention on {PLACES[name]}; the nearest is layer 1, head 2 "
+        "with 0.47."
+    )
+
+
+@pytest.mark.parametrize(("beginning", "kept"), [(BEGINNING, False), ("Tom and Ann and Tom and", True)])
+def test_an_induction_head_opens_where_something_is_repeated(beginning, kept):
+    test = opened(lm_model=SHIPPED_LANGUAGE_MODEL, lm_part="heads", lm_text=beginning, lm_length="3")
+    sent = [(node, json.loads(node.proto.json)) for node in test.get("bidi_component") if node.proto.json]
+    node, data = next((node, data) for node, data in sent if "“induction”" in str(data.get("parts")))
+    link = next(part for part in data["parts"] if not isinstance(part, str))
+    driver.send(test, node, "open", {name: link[name] for name in ("kind", "layer", "head")})
+    assert healthy(test) and test.query_params["lm_layer"] == str(link["layer"] + 1)
+    assert "lm_part" not in test.query_params
+    assert typed(test, "beginning") == (beginning if kept else REPEATING)
+    shown = texts(test)
+    assert "is called “induction”. Here " in shown and "pieces have occurred before" in shown
+    assert "no fixed place" not in shown
+    submit(test, "I was born in", "beginning")
+    assert "Here no piece occurs twice" in texts(test)
 
 
 def test_its_steps_are_those_of_the_continuation(loaded):

@@ -34,10 +34,9 @@ PAGES: Mapping[Kind, KindPage] = {
 MAPS = HeadMaps(
     PAGES, TextHeadParams, lambda: (replace(session.params(LanguageModelParams), part=CONTINUE),)
 )
-BEGINNINGS = (
-    "The old man went to the", "She said that she would never", "I was born in",
-    "One, two, three, four, five, one, two,", "",
-)
+# Which can be continued by looking at what came after the same words before.
+REPEATING = "She loves tea and he loves music. She loves tea and he"
+BEGINNINGS = ("The old man went to the", "She said that she would never", "I was born in", REPEATING, "")
 NOTHING = "(nothing: the model begins by itself)"
 
 
