@@ -109,8 +109,9 @@ def load_description(folder: Path) -> Description:
 
 
 def _config(folder: Path) -> TransformerConfig:
+    written = read_text(folder / CONFIG)
     try:
-        return TransformerConfig.from_json(read_text(folder / CONFIG))
+        return TransformerConfig.from_json(written)
     except ValueError as error:
         raise CheckpointError(f"The file {folder / CONFIG} cannot be used: {error}. {RESTORE}") from error
 

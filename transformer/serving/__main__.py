@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import socket
 import sys
 import threading
 from collections.abc import Sequence
@@ -35,6 +36,13 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m transfor
     options = parser(prog).parse_args(arguments)
     if options.replicas < 1:
         sys.exit(f"error: there are to be {options.replicas} copies of the model: take at least one")
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((options.host, options.port))
+        except OSError as error:
+            place = f"{options.host}:{options.port}"
+            sys.exit(f"error: nobody can listen at {place} ({error.strerror}): give another --port")
     try:
         # Here, where a person reads what is wrong with it, and not in a replica's log.
         load_description(options.model)
