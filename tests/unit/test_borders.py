@@ -120,6 +120,15 @@ def test_only_the_command_reads_models_of_others():
             assert "huggingface_hub" not in {name.split(".")[0] for name in imported(path)}, path.name
 
 
+def test_only_the_models_server_needs_ray():
+    server = ROOT / "transformer" / "serving" / "server.py"
+    assert "ray" in set(imported(server))
+    for path in [*files("transformer"), *files("pages"), ROOT / "app.py"]:
+        names = set(imported(path))
+        assert path == server or not {"ray", "starlette", "pydantic"} & {name.split(".")[0] for name in names}, path
+        assert path.name == "__main__.py" or "transformer.serving.server" not in names, path
+
+
 # What is below pages/ui, from the ground up. An import goes to a lower floor, or stays in its own folder or file.
 FLOORS = [
     {"params", "shared", "text", "turns"},
