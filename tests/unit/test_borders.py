@@ -120,12 +120,13 @@ def test_only_the_command_reads_models_of_others():
             assert "huggingface_hub" not in {name.split(".")[0] for name in imported(path)}, path.name
 
 
-def test_only_the_models_server_needs_ray():
-    server = ROOT / "transformer" / "serving" / "server.py"
-    assert "ray" in set(imported(server))
+def test_only_the_models_server_and_a_cluster_need_ray():
+    server, corpus = ROOT / "transformer" / "serving" / "server.py", ROOT / "transformer" / "corpus.py"
+    assert "ray" in set(imported(server)) & set(imported(corpus))
     for path in [*files("transformer"), *files("pages"), ROOT / "app.py"]:
         names = set(imported(path))
-        assert path == server or not {"ray", "starlette", "pydantic"} & {name.split(".")[0] for name in names}, path
+        of_ray = {"ray", "starlette", "pydantic"} & {name.split(".")[0] for name in names}
+        assert not of_ray or path in (server, corpus), path
         assert path.name == "__main__.py" or "transformer.serving.server" not in names, path
 
 
