@@ -82,7 +82,7 @@ class Translator:
         self._model = checkpoint.model_on(device)
 
     @classmethod
-    def load(cls, folder: Path = MODEL, device: str | None = None) -> Translator:
+    def load(cls, folder: Path | str = MODEL, device: str | None = None) -> Translator:
         """Load a model folder.
 
         Args:
@@ -93,7 +93,7 @@ class Translator:
             CheckpointError: the folder is missing, damaged, or its files do not belong together.
             DeviceError: the device is missing, or has too little memory for the model.
         """
-        device = chosen_device(device)
+        folder, device = Path(folder), chosen_device(device)
         checkpoint = load_checkpoint(folder)
         version = folder_version(folder, checkpoint.tokenizer)
         with device_errors_explained(device):

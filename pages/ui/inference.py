@@ -31,15 +31,15 @@ from transformer.weights import Weights
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
-MODEL_LOCK = Turns(told=place_shown, meanwhile=SCRIPT_RUNS)
+MODEL_LOCK = Turns(show_place=place_shown, meanwhile=SCRIPT_RUNS)
 # What takes seconds for a long sentence has turns of its own, so that nobody waits for it who wants a translation.
-LONG_RUNS = Turns(told=place_shown, meanwhile=SCRIPT_RUNS)
+LONG_RUNS = Turns(show_place=place_shown, meanwhile=SCRIPT_RUNS)
 # A model computes the same as another one with the same weights on the same device.
 IDENTITY = {kind: lambda model: (model.version, model.device) for kind in (Translator, LoadedLanguageModel)}
 # Hundreds of usual sentences, or five at the limit on length with all that is recorded of them.
 RUNS = SharedResults(limit=160 * 2**20, identity=IDENTITY, waiting=SCRIPT_RUNS.given_up)
 # On the CPU they are the model's own memory, so they go when it goes.
-WEIGHTS: WeakKeyDictionary[Translator, Weights] = WeakKeyDictionary()
+WEIGHTS: WeakKeyDictionary[Translator | LoadedLanguageModel, Weights] = WeakKeyDictionary()
 
 
 def one_at_a_time(run: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
@@ -95,12 +95,12 @@ def metrics(translator: Translator, text: str, target: str, kind: Kind) -> HeadM
     return head_metrics(trace(translator, text, target), kind, translator.tokenizer.key_scores(kind))
 
 
-def weights(translator: Translator) -> Weights:
+def weights(model: Translator | LoadedLanguageModel) -> Weights:
     """The model's parameters, which nobody can change."""
-    found = WEIGHTS.get(translator)
+    found = WEIGHTS.get(model)
     if found is None:
         # Of two that are made at once one stays.
-        found = WEIGHTS.setdefault(translator, translator.weights())
+        found = WEIGHTS.setdefault(model, model.weights())
     return found
 
 

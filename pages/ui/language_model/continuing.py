@@ -21,7 +21,6 @@ from pages.ui.text.captions import how_to_read, sharpest, telling, what_to_look_
 from pages.ui.text.glossary import explain
 from pages.ui.text.markup import markdown, piece_label
 from pages.ui.text.python_lines import FROM_ZERO, continuation_lines
-from transformer.analysis.heads.names import head_names
 from transformer.analysis.view import view_of
 from transformer.language_modelling.checkpoint import LoadedLanguageModel
 from transformer.languages import LANGUAGES, Languages
@@ -46,10 +45,9 @@ def show_continuation(loaded: LoadedLanguageModel) -> None:
         "lm_telling", telling(metrics, chosen=session.attention(of=TextHeadParams).chosen), pages=PAGES,
         of=TextHeadParams,
     )
-    at = choice.layer, choice.head
-    names = dict.fromkeys((*head_names(metrics)[at[0]][at[1]], *copying_names(loaded).get(at, ())))
+    habit = what_to_look_for(view, choice.layer, choice.head)
     st.markdown(
-        f"{says_copying(loaded, trace, *at)} {what_to_look_for(view, *at, tuple(names))}".strip(),
+        f"{says_copying(loaded, trace, choice.layer, choice.head)} {habit}".strip(),
         help=explain("entropy", "nats", "attention sink", "induction head"),
     )
     prose("lm_sharpest", sharpest(metrics), pages=PAGES, of=TextHeadParams)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from pages.ui.text.head_link import HeadLink
@@ -42,16 +40,12 @@ def how_to_read(view: View, languages: Languages) -> str:
     return " ".join(sentences)
 
 
-def what_to_look_for(view: View, layer: int, head: int, names: Sequence[str] = ()) -> str:
-    """Markdown: what this head does with this sentence, from the numbers shown.
-
-    Args:
-        names: that the head has beside the map.
-    """
+def what_to_look_for(view: View, layer: int, head: int) -> str:
+    """Markdown: what this head does with this sentence, from the numbers shown."""
     found = pattern(
         view.weights[layer, head], view.mask, view.axes.rows, view.axes.columns, same_text=view.axes.kind != "cross"
     )
-    sentences = [_habit(found, view, names)]
+    sentences = [_habit(found, view)]
     if found.strongest is not None:
         link = found.strongest
         sentences.append(
@@ -65,27 +59,29 @@ def what_to_look_for(view: View, layer: int, head: int, names: Sequence[str] = (
     return " ".join(sentences)
 
 
-def _habit(found: Pattern, view: View, names: Sequence[str]) -> str:
+def _habit(found: Pattern, view: View) -> str:
     size = "word" if view.axes.words else "piece"
     habits = [
-        (found.special, f"the {'start' if view.axes.kind == 'decoder' else 'end'} symbol", "a place to rest"),
-        (found.previous, f"the {size} before", "a positional head"),
-        (found.same, f"the same {size}", "it passes on what stands there"),
-        (found.following, f"the next {size}", "a positional head"),
+        (found.special, f"the {'start' if view.axes.kind == 'decoder' else 'end'} symbol", ", a place to rest"),
+        (found.previous, f"the {size} before", ", a positional head"),
+        (found.same, f"the same {size}", ", it passes on what stands there"),
+        (found.following, f"the next {size}", ", a positional head"),
     ]
+    if found.column is not None:
+        habits.append((found.column_share, _quoted(view, found.column, row=False), ""))
     share, place, meaning = max(habits, key=lambda habit: habit[0])
     if share >= MOSTLY:
-        return f"This head mostly looks at {place}: {share:.0%} of its attention on average, {meaning}."
+        return f"This head mostly looks at {place}: {share:.0%} of its attention on average{meaning}."
     if found.limit > 0 and found.entropy > 0.8 * found.limit:
         return (
             f"This head spreads its attention widely: the entropy of a row is {found.entropy:.2f} nats on average, of "
             f"at most {found.limit:.2f}."
         )
-    called = " and ".join(f"“{name}”" for name in names)
-    habit = f"This head is called {called}, but other places have much of its attention too." if names else (
-        "This head has no fixed place to look at."
+    # What a head's name says of it, such as "alignment", is no place.
+    return (
+        f"No one place gets most of this head's attention here: the entropy of a row is {found.entropy:.2f} nats on "
+        f"average, of at most {found.limit:.2f}."
     )
-    return f"{habit} The entropy of a row is {found.entropy:.2f} nats on average, of at most {found.limit:.2f}."
 
 
 def _quoted(view: View, position: int, *, row: bool) -> str:
