@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import torch
 
@@ -37,11 +38,9 @@ def parameter_table(config: TransformerConfig) -> list[tuple[str, int]]:
         Pairs of a part's name and its number of parameters; parts without any are left out. The numbers add up to
         those of the whole model.
     """
-    with torch.device("meta"):
-        model = Transformer(config)
     counts: Counter[str] = Counter()
-    for name, parameter in model.named_parameters():
-        counts[_part(name, config)] += parameter.numel()
+    for name, size in _sizes(config):
+        counts[_part(name, config)] += size
     return list(counts.items())
 
 
@@ -57,16 +56,22 @@ def concatenation_table(config: TransformerConfig) -> list[Concatenation]:
     """
     added = dict(parameter_table(config))
     concatenated: Counter[str] = Counter()
-    with torch.device("meta"):
-        model = Transformer(replace(config, d_model=2 * config.d_model, tied_embeddings="none"))
-    for name, parameter in model.named_parameters():
+    for name, size in _sizes(replace(config, d_model=2 * config.d_model, tied_embeddings="none")):
         if name == "source_embedding.weight" and config.tied_embeddings == "all":
             continue
         # Embeddings and positions fill one half of the stream each.
         half = name.endswith(("embedding.weight", "positions.table"))
-        concatenated[_part(name, config)] += parameter.numel() // (2 if half else 1)
+        concatenated[_part(name, config)] += size // (2 if half else 1)
     parts = dict.fromkeys([*added, *concatenated])
     return [Concatenation(part, added.get(part, 0), concatenated[part]) for part in parts]
+
+
+@lru_cache(maxsize=16)
+def _sizes(config: TransformerConfig) -> list[tuple[str, int]]:
+    """Names and sizes of all parameters of a configuration; a page asks for the same ones at every click."""
+    with torch.device("meta"):
+        model = Transformer(config)
+    return [(name, parameter.numel()) for name, parameter in model.named_parameters()]
 
 
 def _part(name: str, config: TransformerConfig) -> str:

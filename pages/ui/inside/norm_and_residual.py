@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import altair as alt
 import numpy as np
 import pandas as pd
@@ -44,7 +46,7 @@ def show_norm(reading: Reading) -> None:
                 help=explain(f"{place}-norm", "layer norm", "residual connection"),
             )
             show_altair(
-                diagram(place), key=f"inside_diagram_{place}",
+                partial(diagram, place), key=f"inside_diagram_{place}",
                 alt=f"{title}. The residual connection bypasses the sub-layer and is added to what it writes.",
                 sentence="",
             )
