@@ -59,7 +59,9 @@ def test_a_link_opens_a_switchboard_and_a_click_changes_it(shipped):
     assert healthy(test) and "Every head is as trained" in texts(test) and figures(test) == (0, 0)
 
 
-@pytest.mark.parametrize("value", [*EACH_RUBBISH, "cross.7.1", "cross.1.8-", "none-cross.1.1", "Cross.1.1", "cross.01.1"])
+@pytest.mark.parametrize("value", [
+    *EACH_RUBBISH, "cross.7.1", "cross.1.8-", "none-cross.1.1", "Cross.1.1", "cross.01.1",
+])
 def test_what_stands_for_no_head_changes_nothing(value):
     test = opened(PAGE, text=DREAM, off_heads=value, off_gate=value, off_mode=value, off_importance=value)
     assert healthy(test)
