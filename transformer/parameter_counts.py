@@ -8,7 +8,8 @@ from functools import lru_cache
 
 import torch
 
-from transformer.config import TransformerConfig
+from transformer.config import LanguageModelConfig, TransformerConfig
+from transformer.model.language_model import LanguageModel
 from transformer.model.transformer import Transformer
 
 
@@ -27,7 +28,7 @@ class Concatenation:
     concatenated: int
 
 
-def parameter_table(config: TransformerConfig) -> list[tuple[str, int]]:
+def parameter_table(config: TransformerConfig | LanguageModelConfig) -> list[tuple[str, int]]:
     """Number of parameters of each part, in the order of the forward pass; shared ones count
     where they come first.
 
@@ -40,7 +41,8 @@ def parameter_table(config: TransformerConfig) -> list[tuple[str, int]]:
     """
     counts: Counter[str] = Counter()
     for name, size in _sizes(config):
-        counts[_part(name, config)] += size
+        part = _part(name, config) if isinstance(config, TransformerConfig) else _part_of_language_model(name)
+        counts[part] += size
     return list(counts.items())
 
 
@@ -67,11 +69,24 @@ def concatenation_table(config: TransformerConfig) -> list[Concatenation]:
 
 
 @lru_cache(maxsize=16)
-def _sizes(config: TransformerConfig) -> list[tuple[str, int]]:
+def _sizes(config: TransformerConfig | LanguageModelConfig) -> list[tuple[str, int]]:
     """Names and sizes of all parameters of a configuration; a page asks for the same ones at every click."""
     with torch.device("meta"):
-        model = Transformer(config)
+        model = Transformer(config) if isinstance(config, TransformerConfig) else LanguageModel(config)
     return [(name, parameter.numel()) for name, parameter in model.named_parameters()]
+
+
+def _part_of_language_model(name: str) -> str:
+    """The literature's name of the part that a parameter of a language model belongs to."""
+    if "norm." in name:
+        return "layer normalisation"
+    if "self_attention" in name:
+        return "masked multi-head self-attention"
+    if "compression" in name:
+        return "compression of keys and values"
+    if "feed_forward" in name:
+        return "position-wise feed-forward network"
+    return "learned positional encoding" if name.startswith("positions") else "token embedding, shared with the output"
 
 
 def _part(name: str, config: TransformerConfig) -> str:

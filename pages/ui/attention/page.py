@@ -13,11 +13,12 @@ from pages.ui.lecture.figure import main_figure
 from pages.ui.params.edits import EditParams
 from pages.ui.params.inside import CELL, InsideParams
 from pages.ui.prose import prose
-from pages.ui.sentence import Reading, read_sentence, show_translation
+from pages.ui.sentence import Reading, read_sentence
 from pages.ui.text.captions import how_to_read, sharpest, telling, what_to_look_for
 from pages.ui.text.glossary import explain
 from pages.ui.text.labels import TITLES
 from pages.ui.text.python_lines import FROM_ZERO, head_lines
+from pages.ui.translation import show_translation
 from transformer.analysis.view import view_of
 from transformer.trace import Kind
 

@@ -15,7 +15,7 @@ import pytest
 import torch
 
 from pages.ui import inference
-from pages.ui.long_texts import models
+from pages.ui.long_texts.models import LOADED, small_model
 from pages.ui.models import LOADING_LOCK, MODELS, load_language, load_translator
 from pages.ui.script_runs import SCRIPT_RUNS
 from transformer.checkpoint import load_checkpoint
@@ -179,7 +179,7 @@ def test_a_trace_is_computed_once(model, model_folder):
 @pytest.mark.parametrize("kind", ["language model", "model of long texts"])
 def test_pages_are_drawn_while_a_model_is_loaded(tiny_language_model, kind):
     MODELS.clear()
-    models.LOADED.clear()
+    LOADED.clear()
     begun = threading.Event()
 
     def opens() -> object:
@@ -187,7 +187,7 @@ def test_pages_are_drawn_while_a_model_is_loaded(tiny_language_model, kind):
             begun.set()
             if kind == "language model":
                 return load_language("cpu", tiny_language_model)
-            return models.small_model("full")
+            return small_model("full")
 
     def draws() -> bool:
         with SCRIPT_RUNS:
