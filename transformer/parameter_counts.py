@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from transformer.config import TransformerConfig
+from transformer.config import LanguageModelConfig, TransformerConfig
+from transformer.model.language_model import LanguageModel
 from transformer.model.transformer import Transformer
 
 
@@ -26,7 +27,7 @@ class Concatenation:
     concatenated: int
 
 
-def parameter_table(config: TransformerConfig) -> list[tuple[str, int]]:
+def parameter_table(config: TransformerConfig | LanguageModelConfig) -> list[tuple[str, int]]:
     """Number of parameters of each part, in the order of the forward pass; shared ones count
     where they come first.
 
@@ -38,10 +39,11 @@ def parameter_table(config: TransformerConfig) -> list[tuple[str, int]]:
         those of the whole model.
     """
     with torch.device("meta"):
-        model = Transformer(config)
+        model = Transformer(config) if isinstance(config, TransformerConfig) else LanguageModel(config)
     counts: Counter[str] = Counter()
     for name, parameter in model.named_parameters():
-        counts[_part(name, config)] += parameter.numel()
+        part = _part(name, config) if isinstance(config, TransformerConfig) else _part_of_language_model(name)
+        counts[part] += parameter.numel()
     return list(counts.items())
 
 
@@ -67,6 +69,19 @@ def concatenation_table(config: TransformerConfig) -> list[Concatenation]:
         concatenated[_part(name, config)] += parameter.numel() // (2 if half else 1)
     parts = dict.fromkeys([*added, *concatenated])
     return [Concatenation(part, added.get(part, 0), concatenated[part]) for part in parts]
+
+
+def _part_of_language_model(name: str) -> str:
+    """The literature's name of the part that a parameter of a language model belongs to."""
+    if "norm." in name:
+        return "layer normalisation"
+    if "self_attention" in name:
+        return "masked multi-head self-attention"
+    if "compression" in name:
+        return "compression of keys and values"
+    if "feed_forward" in name:
+        return "position-wise feed-forward network"
+    return "learned positional encoding" if name.startswith("positions") else "token embedding, shared with the output"
 
 
 def _part(name: str, config: TransformerConfig) -> str:

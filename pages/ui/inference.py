@@ -9,7 +9,7 @@ from typing import ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
 from pages.ui.script_runs import SCRIPT_RUNS
-from pages.ui.shared import SharedResults, place_shown
+from pages.ui.shared import SharedResults, end_if_left, place_shown
 from pages.ui.turns import Turns
 from transformer.ablation.continuation import Continuation, continue_from
 from transformer.ablation.continuation import reread as read_again
@@ -33,9 +33,9 @@ from transformer.weights import Weights
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
-MODEL_LOCK = Turns(told=place_shown, meanwhile=SCRIPT_RUNS)
+MODEL_LOCK = Turns(show_place=place_shown, meanwhile=SCRIPT_RUNS)
 # What takes seconds for a long sentence has turns of its own, so that nobody waits for it who wants a translation.
-LONG_RUNS = Turns(told=place_shown, meanwhile=SCRIPT_RUNS)
+LONG_RUNS = Turns(show_place=place_shown, meanwhile=SCRIPT_RUNS)
 # A model computes the same as another one with the same weights on the same device.
 IDENTITY = {
     kind: lambda model: (model.version, model.device) for kind in (Translator, RemoteTranslator, LoadedLanguageModel)
@@ -43,7 +43,7 @@ IDENTITY = {
 # Hundreds of usual sentences, or five at the limit on length with all that is recorded of them.
 RUNS = SharedResults(limit=160 * 2**20, identity=IDENTITY, waiting=SCRIPT_RUNS.given_up)
 # On the CPU they are the model's own memory, so they go when it goes.
-WEIGHTS: WeakKeyDictionary[Translator, Weights] = WeakKeyDictionary()
+WEIGHTS: WeakKeyDictionary[Translator | LoadedLanguageModel, Weights] = WeakKeyDictionary()
 
 
 def one_at_a_time(run: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
@@ -104,12 +104,12 @@ def metrics(translator: Translator, text: str, target: str, kind: Kind) -> HeadM
     return head_metrics(trace(translator, text, target), kind, translator.tokenizer.key_scores(kind))
 
 
-def weights(translator: Translator) -> Weights:
+def weights(model: Translator | LoadedLanguageModel) -> Weights:
     """The model's parameters, which nobody can change."""
-    found = WEIGHTS.get(translator)
+    found = WEIGHTS.get(model)
     if found is None:
         # Of two that are made at once one stays.
-        found = WEIGHTS.setdefault(translator, translator.weights())
+        found = WEIGHTS.setdefault(model, model.weights())
     return found
 
 
@@ -128,14 +128,14 @@ def trace_decoding(
         AtlasError: there is no such translation; the message says what to do.
     """
     with turn_at(translator):
-        return translator.trace_decoding(text, settings, prefix=forced, suppressed=suppressed)
+        return translator.trace_decoding(text, settings, prefix=forced, suppressed=suppressed, on_step=end_if_left)
 
 
 @RUNS.remember("Decoding …")
 def translate(translator: Translator, text: str, settings: DecodingSettings) -> Translation:
     """A translation alone; otherwise as `trace_decoding`."""
     with turn_at(translator):
-        return translator.translate(text, settings)
+        return translator.translate(text, settings, on_step=end_if_left)
 
 
 @RUNS.remember("Asking what mattered …")

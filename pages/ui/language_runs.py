@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Set
 
-from pages.ui.inference import LONG_RUNS, RUNS, one_at_a_time
+from pages.ui.inference import LONG_RUNS, MODEL_LOCK, RUNS, one_at_a_time
+from pages.ui.shared import end_if_left
 from transformer.analysis.heads.metrics import HeadMetrics, head_metrics
 from transformer.decoding.settings import DecodingSettings
 from transformer.language_modelling.checkpoint import LoadedLanguageModel
@@ -13,6 +14,7 @@ from transformer.language_modelling.scoring import TextScore
 from transformer.language_modelling.tracing import TracedContinuation
 from transformer.language_modelling.tracing import trace_continuation as continue_and_trace
 from transformer.language_modelling.tracing import trace_text as score_and_trace
+from transformer.language_modelling.tracing import trace_unmasked as read_without_mask
 from transformer.trace import Trace
 
 
@@ -30,7 +32,9 @@ def trace_continuation(
     Raises:
         AtlasError: the beginning is too long; the message says what to do.
     """
-    return continue_and_trace(loaded, text, settings, limit=limit, forced=forced, suppressed=suppressed)
+    return continue_and_trace(
+        loaded, text, settings, limit=limit, forced=forced, suppressed=suppressed, on_step=end_if_left
+    )
 
 
 @RUNS.remember()
@@ -43,6 +47,17 @@ def continuation_metrics(
     scores = [-float(number) for number in range(loaded.tokenizer.size)]
     traced = trace_continuation(loaded, text, settings, limit, forced, suppressed)
     return head_metrics(traced.trace, "decoder", scores)
+
+
+@RUNS.remember("Reading without the mask …")
+def unmasked_trace(
+    loaded: LoadedLanguageModel, text: str, settings: DecodingSettings, limit: int, forced: tuple[int, ...],
+    suppressed: Set[int],
+) -> Trace:
+    """The text of `trace_continuation`, read by the model without its mask."""
+    masked = trace_continuation(loaded, text, settings, limit, forced, suppressed).trace
+    with MODEL_LOCK:
+        return read_without_mask(loaded, masked)
 
 
 @RUNS.remember("Reading …")

@@ -47,7 +47,7 @@ def load_translator(device: str, folder: Path = MODEL) -> Translator:
 @MODELS.remember("Loading the language model …")
 def load_language(device: str, folder: Path) -> LoadedLanguageModel:
     """A language model on a device; otherwise as `load_translator`."""
-    with LOADING_LOCK:
+    with SCRIPT_RUNS.given_up(), LOADING_LOCK:
         MODELS.make_room(1)
         loaded = load_language_model(folder, device)
         settle()

@@ -8,6 +8,7 @@ from urllib.parse import quote_plus
 import pytest
 from playwright.sync_api import expect
 
+from pages.ui.params.state import EXAMPLES
 from pages.ui.router import SECTIONS
 from tests.browser.conftest import watched, window
 
@@ -144,6 +145,11 @@ def test_on_a_projector_a_map_begins_high_on_the_screen(reader, page):
     reader.translate(TWELVE_WORDS)
     expect(drawn).not_to_have_attribute("data-drawn", before)
     reader.page.wait_for_function(high)
+    reader.translate(EXAMPLES[0])
+    reader.until(
+        reader.page.get_by_label("English sentence"), "box => box.scrollWidth <= box.clientWidth",
+        "the box cuts the sentence that a first visitor sees",
+    )
 
 
 @pytest.mark.parametrize("path", [

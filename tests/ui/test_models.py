@@ -244,10 +244,10 @@ def test_a_model_whose_folder_cannot_be_written_is_measured_all_the_same(monkeyp
     blocked = models / "models" / ARABIC / "head_statistics.unfinished"
     blocked.mkdir()
     (models / "models" / ARABIC / "sentences.txt").write_text("The dog.\n", encoding="utf-8")
-    monkeypatch.setattr(measuring, "KEPT", {})
+    monkeypatch.setattr(measuring, "MEASURED", {})
     test = opened("pages/compare_heads.py", text=DREAM, model=ARABIC)
     test.button("measure_head_statistics").click().run()
-    assert healthy(test) and "over 1 sentences" in texts(test) and len(measuring.KEPT) == 1
+    assert healthy(test) and "over 1 sentences" in texts(test) and len(measuring.MEASURED) == 1
     blocked.rmdir()
     (models / "models" / ARABIC / "sentences.txt").unlink()
 

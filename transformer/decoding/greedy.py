@@ -8,7 +8,7 @@ import torch
 
 from transformer.decoding.constraints import UNCONSTRAINED, Constraints
 from transformer.decoding.loop import decode_loop
-from transformer.decoding.step import Decoder, Step, predict
+from transformer.decoding.step import Decoder, Step, logits_of_next
 from transformer.model.kv_cache import DecoderCache
 
 
@@ -40,12 +40,14 @@ def greedy_batch(model: Decoder, cache: DecoderCache, limits: Sequence[int]) -> 
     """
     symbols = model.symbols
     read = cache.first_read(symbols.start)
+    never = torch.tensor(sorted(symbols.never_predicted), dtype=torch.long, device=cache.device)
     # The sentence of each row, and what every sentence took.
     sentences = list(range(cache.sentences))
     taken: list[list[int]] = [[] for _ in sentences]
-    for number in range(max(limits)):
-        distribution, cache = predict(model, read, cache, capture=False)
-        read = UNCONSTRAINED.apply(distribution.log_probs, number, symbols).argmax(dim=-1)
+    for _ in range(max(limits)):
+        logits, cache = logits_of_next(model, read, cache)
+        # Not `argmax`, which takes three times as long.
+        read = logits.index_fill_(-1, never, -torch.inf).max(dim=-1).indices
         going_on = []
         for row, (sentence, piece) in enumerate(zip(sentences, read.tolist(), strict=True)):
             taken[sentence].append(piece)

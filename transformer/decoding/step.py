@@ -93,8 +93,8 @@ def predict(
         The distribution, and the cache extended by the piece read.
     """
     record = Recorder(details=False) if capture else None
-    hidden, cache = model.decode_step(read[:, None], cache, record=record)
-    log_probs = model.generator(hidden[:, 0]).float().log_softmax(dim=-1)
+    logits, cache = logits_of_next(model, read, cache, record)
+    log_probs = logits.log_softmax(dim=-1)
     rows = None
     if record is not None:
         # L x [N, H, 1, P] -> [N, L, H, P], and the same for the source.
@@ -104,9 +104,18 @@ def predict(
     return Distribution(log_probs, rows), cache
 
 
+def logits_of_next(
+    model: Decoder, read: Tensor, cache: DecoderCache, record: Recorder | None = None
+) -> tuple[Tensor, DecoderCache]:
+    """As `predict`, with logits, float32 [N, V], in place of a distribution: enough to compare pieces, and cheaper."""
+    hidden, cache = model.decode_step(read[:, None], cache, record=record)
+    return model.generator(hidden[:, 0]).float(), cache
+
+
 def entropy(log_probs: Tensor) -> Tensor:
     """Entropy of distributions [..., V] given as log-probabilities, in nats [...]; a certain one has 0."""
-    return -(log_probs.exp() * log_probs.clamp_min(torch.finfo(log_probs.dtype).min)).sum(dim=-1)
+    # Not a third array of that size: over a vocabulary, clearing its memory takes as long as the product.
+    return -log_probs.clamp_min(torch.finfo(log_probs.dtype).min).mul_(log_probs.exp()).sum(dim=-1)
 
 
 def top_candidates(log_probs: Tensor, count: int) -> Candidates:

@@ -40,7 +40,8 @@ class RemoteTranslator(Translator):
     """A translator whose runs a model's server computes; see `transformer.serving` for which. Threads may share one.
 
     Every run raises what the same run raises in the server, and `ServerError` where that does not answer or is of
-    another protocol or model. Nothing is remembered of a failure: the next run asks again.
+    another protocol or model. Nothing is remembered of a failure: the next run asks again. `on_step` is not called: the
+    steps are taken elsewhere.
 
     Args:
         address: of the server, as http://10.0.0.5:8600.
@@ -93,6 +94,7 @@ class RemoteTranslator(Translator):
         prefix: Sequence[int] = (),
         suppressed: Set[int] = frozenset(),
         interventions: Interventions = AS_TRAINED,
+        on_step: Callable[[], object] | None = None,
     ) -> Translation:
         return self._run(
             "translate", text=text, settings=settings, prefix=prefix, suppressed=suppressed,
@@ -128,6 +130,7 @@ class RemoteTranslator(Translator):
         prefix: Sequence[int] = (),
         suppressed: Set[int] = frozenset(),
         interventions: Interventions = AS_TRAINED,
+        on_step: Callable[[], object] | None = None,
     ) -> TracedTranslation:
         return self._run(
             "trace_decoding", text=text, settings=settings, prefix=prefix, suppressed=suppressed,

@@ -84,6 +84,8 @@ def show_table(
         if column.dtype.kind == "f":
             form = f"%.{SCIENTIFIC_DIGITS}e" if _smallest(column) < 0.5 * 10**-digits else f"%.{digits}f"
             columns[str(name)] = st.column_config.NumberColumn(format=form)
+        elif column.dtype.kind == "i":
+            columns[str(name)] = st.column_config.NumberColumn(format="%,d")
         elif pd.Series(pd.to_numeric(column.replace(NOT_NUMBERS, 0), errors="coerce")).notna().all():
             columns[str(name)] = st.column_config.TextColumn(alignment="right")
     columns |= {name: st.column_config.TextColumn(width=width) for name, width in (wrapped or {}).items()}

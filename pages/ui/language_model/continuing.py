@@ -12,7 +12,7 @@ from pages.ui.charts.saving import save_every_head
 from pages.ui.components.attention_browser import attention_browser
 from pages.ui.components.html_export import send_export_parts
 from pages.ui.components.save_as import show_altair
-from pages.ui.language_model.copying_heads import copying_names
+from pages.ui.language_model.copying_heads import copying_names, says_copying
 from pages.ui.language_model.reading import PAGES, LanguageReading, read_beginning
 from pages.ui.lecture.figure import main_figure
 from pages.ui.params.language_model import TextHeadParams
@@ -45,7 +45,11 @@ def show_continuation(loaded: LoadedLanguageModel) -> None:
         "lm_telling", telling(metrics, chosen=session.attention(of=TextHeadParams).chosen), pages=PAGES,
         of=TextHeadParams,
     )
-    st.markdown(what_to_look_for(view, choice.layer, choice.head), help=explain("entropy", "nats", "attention sink"))
+    at = choice.layer, choice.head
+    st.markdown(
+        f"{says_copying(loaded, trace, *at)} {what_to_look_for(view, *at)}".strip(),
+        help=explain("entropy", "nats", "attention sink", "induction head"),
+    )
     prose("lm_sharpest", sharpest(metrics), pages=PAGES, of=TextHeadParams)
     st.caption(
         how_to_read(view, ENGLISH) + " The row of a piece decides what comes after it, so a head that matters for a "

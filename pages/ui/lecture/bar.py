@@ -23,7 +23,7 @@ KEY = "lecture"
 # The page of a slide that was asked for, until the run that goes there.
 OPENED = "_opened_slide"
 TOO_LONG = "This page was not added: its sentence is too long for an address."
-# Pages whose own buttons take a clicker's keys.
+# Pages whose own buttons take a clicker's keys, unless they are one of the slides.
 STEPPED = ("lessons",)
 OF_ONE_HEAD = (
     "encoder_attention", "masked_attention", "cross_attention", "decoding", "inside_a_layer", "change_attention",
@@ -81,7 +81,8 @@ def lecture_bar(page: str, titles: Mapping[str, str], first: str) -> None:
         draw_bar(
             key=KEY, on_act_change=act, width="stretch",
             data={
-                "lecture": params.lecture, "slide": params.slide, "stepped": page in STEPPED and bool(_lesson()),
+                "lecture": params.lecture, "slide": params.slide,
+                "stepped": page in STEPPED and bool(_lesson()) and not params.presents_slide,
                 "slides": [{"title": titles[slide.page], "text": _described(slide)} for slide in slides.slides],
                 "file": slides.to_file() if slides else "", "limit": MOST_BYTES, "problem": slides.problem,
                 "start": f"{path(slides.slides[0].page)}?{_query(slides.slides[0], start)}" if slides else "",

@@ -93,7 +93,8 @@ def drawn(attention: LanguageModelAttention, found: AttentionMap, text: str, lay
 def title_of(attention: LanguageModelAttention, found: AttentionMap) -> str:
     """What stands above a map: its name and size."""
     rows, columns = found.allowed.shape
-    return f"{NAMES[attention]}: {rows} × {columns}"
+    blocks = f", in blocks of {found.config.block}" if attention == "local" else ""
+    return f"{NAMES[attention]}{blocks}: {rows} × {columns}"
 
 
 def says_sizes(maps: Mapping[LanguageModelAttention, AttentionMap]) -> str:

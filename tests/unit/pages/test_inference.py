@@ -15,7 +15,9 @@ import pytest
 import torch
 
 from pages.ui import inference
-from pages.ui.models import MODELS, load_translator
+from pages.ui.long_texts.models import LOADED, small_model
+from pages.ui.models import LOADING_LOCK, MODELS, load_language, load_translator
+from pages.ui.script_runs import SCRIPT_RUNS
 from transformer.checkpoint import load_checkpoint
 from transformer.decoding.settings import DecodingSettings
 from transformer.errors import TextError
@@ -172,6 +174,31 @@ def test_a_trace_is_computed_once(model, model_folder):
     assert inference.trace(model, "A dog.", "", Interventions(decoder_mask=False)) is not first
     other = Translator(load_checkpoint(model_folder), device="cpu", version=f"watched {next(numbers)}")
     assert inference.trace(other, "A dog.") is not first
+
+
+@pytest.mark.parametrize("kind", ["language model", "model of long texts"])
+def test_pages_are_drawn_while_a_model_is_loaded(tiny_language_model, kind):
+    MODELS.clear()
+    LOADED.clear()
+    begun = threading.Event()
+
+    def opens() -> object:
+        with SCRIPT_RUNS:
+            begun.set()
+            if kind == "language model":
+                return load_language("cpu", tiny_language_model)
+            return small_model("full")
+
+    def draws() -> bool:
+        with SCRIPT_RUNS:
+            return True
+
+    with ThreadPoolExecutor(max_workers=2) as people:
+        with LOADING_LOCK:
+            loaded = people.submit(opens)
+            assert begun.wait(PATIENCE)
+            assert people.submit(draws).result(timeout=PATIENCE) and not loaded.done()
+        assert loaded.result(timeout=PATIENCE) is not None
 
 
 def test_the_loaded_model_leaves_the_server_its_cores_and_is_no_garbage_to_look_through():

@@ -140,7 +140,7 @@ def test_norm_and_stream_are_the_traces(shaped_translator, shaped_trace, stack):
     assert not np.signbit(table["mean normalised"]).any(), "no minus 0"
     np.testing.assert_allclose(table["dev. normalised"], 1, atol=1e-3)
     stream = shaped_trace.residual_stream(stack)
-    sizes = size_table(stream_sizes(shaped_trace, weights, stack), stack)
+    sizes = size_table(stream_sizes(shaped_trace, weights, stack), shaped_trace.parts(stack))
     np.testing.assert_allclose(sizes["residual stream"], np.linalg.norm(stream, axis=-1).mean(axis=1), rtol=1e-5)
     assert len(sizes) == len(stream) and sizes["after"].iloc[-1] == "2 FFN"
     size_chart(sizes).to_dict()
