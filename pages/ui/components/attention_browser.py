@@ -13,7 +13,7 @@ import numpy as np
 import streamlit as st
 
 from pages.ui import session
-from pages.ui.components.attention_payload import payload
+from pages.ui.components.attention_payload import EVERY_ARRANGEMENT, payload
 from pages.ui.components.bundle import component
 from pages.ui.params.attention import AttentionParams
 from pages.ui.params.lecture import LectureParams
@@ -155,6 +155,8 @@ def browser_payload(
         also: of `attention_browser`.
     """
     kind = metrics.kind
+    # Without a toolbar nobody asks for the others.
+    only = [(choice.words, not choice.hide)] if glance else EVERY_ARRANGEMENT
     return payload(trace, kind, {
         "title": TITLES[kind], "glance": glance, "quiet": quiet, "lecture": lecture,
         "asked": {"number": number, "choice": asdict(at_telling_head(choice, metrics))},
@@ -163,8 +165,8 @@ def browser_payload(
             ", ".join(dict.fromkeys((*names, *also.get((layer, head), ()))))
             for layer, heads in enumerate(head_names(metrics)) for head, names in enumerate(heads)
         ],
-        "metrics": [_metric(metric, metrics.values[metric.name]) for metric in metrics_of(kind)],
-    })
+        "metrics": [] if glance else [_metric(metric, metrics.values[metric.name]) for metric in metrics_of(kind)],
+    }, only)
 
 
 def sentence_id(trace: Trace) -> str:

@@ -5,9 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from pages.ui.components.attention_browser import browser_payload
 from pages.ui.components.attention_payload import payload
 from pages.ui.components.wire import MASKED_CODE, PER_DECIMAL, STEPS, codes, unpack
+from pages.ui.params.attention import AttentionParams
 from pages.ui.text.number_format import rounded
+from transformer.analysis.heads.metrics import head_metrics
 from transformer.analysis.view import view_of
 from transformer.trace import KINDS
 
@@ -88,3 +91,15 @@ def test_64_pieces_are_below_the_budget(small_translator):
     weights = np.random.default_rng(1).random((6, 8, 64, 64)).astype(np.float32)
     message = payload(replace(trace, encoder=weights), "encoder", {})
     assert weights.size * 2 < len(message) < 420 * 1024
+
+
+@pytest.mark.parametrize("hide", [False, True])
+@pytest.mark.parametrize("words", [False, True])
+def test_a_glance_has_what_its_choice_shows(small_translator, trace, words, hide):
+    metrics = head_metrics(trace, "cross", small_translator.tokenizer.scores)
+    choice = AttentionParams(layer=0, head=0, words=words, hide=hide)
+    whole, small = (unpacked(browser_payload(trace, metrics, choice, glance=glance)) for glance in (False, True))
+    shown = ("words" if words else "pieces") + ("-hidden" if hide else "")
+    assert small[0].pop("arrangements") == {shown: whole[0].pop("arrangements")[shown]}
+    assert small[0] == {**whole[0], "glance": True, "metrics": []}
+    np.testing.assert_array_equal(small[1], whole[1])
