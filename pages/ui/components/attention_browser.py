@@ -17,6 +17,7 @@ from pages.ui.components.attention_payload import EVERY_ARRANGEMENT, payload
 from pages.ui.components.bundle import component
 from pages.ui.params.attention import AttentionParams
 from pages.ui.params.lecture import LectureParams
+from pages.ui.shared import SharedResults
 from pages.ui.text.labels import TITLES
 from transformer.analysis.heads.metrics import HeadMetrics, Metric, metrics_of
 from transformer.analysis.heads.names import head_names
@@ -27,6 +28,8 @@ from transformer.trace import Trace
 # differ once the reader used it.
 ASKED = "_asked"
 SHOWN = "_shown"
+# A click at a head sends what the browser has already: the same bytes, of which Streamlit then sends only the name.
+MESSAGES = SharedResults(limit=32 * 2**20, identity={Trace: id, HeadMetrics: id})
 # Names of heads by layer and head, from 0.
 AlsoNamed = Mapping[tuple[int, int], Sequence[str]]
 
@@ -58,7 +61,7 @@ def attention_browser(
     def draw(key: str, asked: Asked, store: Callable[[], None]) -> None:
         draw_browser(
             key=key, on_choice_change=store, width="stretch",
-            data=browser_payload(
+            data=browser_message(
                 trace, metrics, asked.choice, number=asked.number, also=also,
                 lecture="page" if session.params(LectureParams).lecture else "",
             ),
@@ -137,6 +140,32 @@ def glance(trace: Trace, metrics: HeadMetrics) -> bool:
     chosen = AttentionParams.from_browser(opened).within(*trace.attention(kind).shape[:2])
     session.store_attention(replace(session.attention(), layer=chosen.layer, head=chosen.head))
     return True
+
+
+def browser_message(
+    trace: Trace, metrics: HeadMetrics, choice: AttentionParams, *, number: int = 0,
+    lecture: Literal["", "page", "figure"] = "", also: AlsoNamed = MappingProxyType({}),
+) -> bytes:
+    """The same as `browser_payload`, made once for all runs of a page that show the same."""
+    if also:
+        return browser_payload(trace, metrics, choice, number=number, lecture=lecture, also=also)
+    return _message(trace, metrics, choice, number, lecture).bytes
+
+
+@dataclass(frozen=True, eq=False)
+class _Message:
+    """With what it was made of: as long as it is kept, nothing else has their identity."""
+
+    trace: Trace
+    metrics: HeadMetrics
+    bytes: bytes
+
+
+@MESSAGES.remember()
+def _message(
+    trace: Trace, metrics: HeadMetrics, choice: AttentionParams, number: int, lecture: Literal["", "page", "figure"]
+) -> _Message:
+    return _Message(trace, metrics, browser_payload(trace, metrics, choice, number=number, lecture=lecture))
 
 
 def browser_payload(
