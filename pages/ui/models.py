@@ -20,6 +20,11 @@ MODELS = SharedResults(limit=2, size=lambda model: 1, waiting=SCRIPT_RUNS.given_
 LOADING_LOCK = threading.Lock()
 
 
+def server() -> str:
+    """The address of the model's server; empty if the model runs in this process."""
+    return os.environ.get(SERVER, "")
+
+
 @MODELS.remember("Loading the model …")
 def load_translator(device: str, folder: Path = MODEL) -> Translator:
     """A model on a device; or one whose runs a model's server computes, if the environment names it.
@@ -33,8 +38,8 @@ def load_translator(device: str, folder: Path = MODEL) -> Translator:
     with SCRIPT_RUNS.given_up(), LOADING_LOCK:
         # First: three may be more than the machine has room for.
         MODELS.make_room(1)
-        server = os.environ.get(SERVER)
-        translator = RemoteTranslator(server, folder, device) if server else Translator.load(folder, device)
+        address = server()
+        translator = RemoteTranslator(address, folder, device) if address else Translator.load(folder, device)
         settle()
     return translator
 

@@ -53,6 +53,7 @@ def test_pages_are_drawn_from_its_runs(monkeypatch, service, asked, page, runs):
         monkeypatch.setenv(SERVER, address)
         test = opened(page, text=DREAM)
         assert healthy(test)
+        assert "runs at http" in test.selectbox("device").help
     assert set(asked) >= runs
 
 

@@ -120,13 +120,17 @@ def test_only_the_command_reads_models_of_others():
             assert "huggingface_hub" not in {name.split(".")[0] for name in imported(path)}, path.name
 
 
-def test_only_the_models_server_needs_ray():
-    server = ROOT / "transformer" / "serving" / "server.py"
-    assert "ray" in set(imported(server))
+def test_only_the_models_server_and_a_cluster_need_ray():
+    """The app runs without it; measuring a corpus imports it where a cluster was named."""
+    server, corpus = ROOT / "transformer" / "serving" / "server.py", ROOT / "transformer" / "corpus.py"
+    assert "ray" in set(imported(server)) & set(imported(corpus))
     for path in [*files("transformer"), *files("pages"), ROOT / "app.py"]:
-        names = set(imported(path))
-        assert path == server or not {"ray", "starlette", "pydantic"} & {name.split(".")[0] for name in names}, path
-        assert path.name == "__main__.py" or "transformer.serving.server" not in names, path
+        names = {name.split(".")[0] for name in imported(path)}
+        assert path in (server, corpus) or not {"ray", "starlette", "pydantic"} & names, path
+        assert path.name == "__main__.py" or "transformer.serving.server" not in set(imported(path)), path
+    code = "import sys, transformer.corpus, pages.ui.models; print('ray' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
 
 
 # What is below pages/ui, from the ground up. An import goes to a lower floor, or stays in its own folder or file.

@@ -14,7 +14,7 @@ from transformer.errors import AtlasError
 from transformer.paths import MODEL
 from transformer.serving.client import SERVER
 
-MISSING = "the model's server needs Ray: install it with `pip install 'attention-atlas[serve]'`"
+MISSING = "the model's server needs Ray: install it with `pip install 'ray[serve]>=2.60,<3'`"
 
 
 def parser(prog: str) -> argparse.ArgumentParser:

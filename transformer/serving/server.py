@@ -42,7 +42,7 @@ MOST_TOGETHER, PATIENCE = 16, 0.005
 WAITING = 8
 # Requests that one replica takes at a time, most of which wait there for a batch.
 MOST_AT_A_REPLICA = 64
-# Bytes for answers on their way, the largest of which take twenty million.
+# Bytes for answers on their way, the largest of which take thirty million.
 STORE = 200_000_000
 
 

@@ -92,7 +92,7 @@ def named_heads(scores: HeadScores, name: str) -> list[str | HeadLink]:
             f"No head of this model has more than half of its attention on {PLACES[name]}; the nearest is ",
             HeadLink("decoder", *nearest), f" with {values[nearest]:.2f}.",
         ]
-    parts: list[str | HeadLink] = [f"“{NAMES[name]}” heads look at {PLACES[name]}: "]
+    parts: list[str | HeadLink] = [f"Heads called “{NAMES[name]}” look at {PLACES[name]}: "]
     for number, at in enumerate(passed):
         parts += [", " if number else "", HeadLink("decoder", *at), f" ({values[at]:.2f})"]
     return [*parts, "."]
@@ -120,7 +120,7 @@ def says_copying(loaded: LoadedLanguageModel, trace: Trace, layer: int, head: in
         return f"{called} Here no piece occurs twice, so that it has nothing to copy: try the example “{REPEATING}”."
     found = scores_in_text(trace.decoder, pieces)
     shares = " and ".join(
-        f"{getattr(found, score)[layer, head]:.0%} on {PLACES[score]}" for score in REPEATED if NAMES[score] in names
+        f"{getattr(found, score)[layer, head]:.0%} is on {PLACES[score]}" for score in REPEATED if NAMES[score] in names
     )
     rows = "one piece has" if again == 1 else f"{again} pieces have"
     return f"{called} Here {rows} occurred before: of the attention from them, {shares}."

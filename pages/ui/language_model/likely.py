@@ -75,7 +75,7 @@ def _text_box(loaded: LoadedLanguageModel, name: str, text: str) -> None:
     first = name == "first"
     text_box(
         f"lm_{name}", text, partial(_read, name), primary=first, asked=session.box_request(),
-        label=f"Text {NUMBERS[name]}, {'in English' if first else 'to compare'}; up to {most_pieces(loaded)} pieces",
+        label=f"Text {NUMBERS[name]}, {'' if first else 'to compare; '}up to {most_pieces(loaded)} pieces",
         placeholder="Type a text …" if first else "Another text, or none …",
         button="Read", help=f"Piece: {explain('piece')} The start symbol, which the model reads first, is not counted.",
     )

@@ -124,5 +124,5 @@ def test_slides_survive_another_sentence_and_leave_room_for_it():
     lecture = LectureParams(lecture=True, slides=THREE)
     assert lecture.for_another_sentence() == lecture and lecture.for_another_translation() == lecture
     address = State(text="x" * 5_000).with_params(lecture).to_address()
-    assert set(address) == {"lecture", "slides"}, "a text that is too long for an address takes no slide with it"
+    assert set(address) == {"lecture", "slides", "text"}, "a text that is too long to be read takes no slide with it"
     assert "slides" not in State(text="x").with_params(lecture).page_address()
