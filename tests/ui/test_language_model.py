@@ -92,6 +92,13 @@ def test_its_head_is_not_that_of_the_translator():
     assert "lm_rows" not in test.query_params, "what was pinned belongs to the text before"
 
 
+def test_a_beginning_that_leaves_room_for_one_piece_says_so(loaded):
+    beginning = "1" * (POSITIONS - 2)
+    assert len(loaded.tokenizer.encode(beginning, end=False)) == POSITIONS - 1
+    test = opened(lm_text=beginning, lm_length="9")
+    assert healthy(test) and f"learned {POSITIONS} positions and has none left" in texts(test)
+
+
 def test_it_begins_by_itself(loaded):
     test = opened(lm_text="", lm_length="5")
     # An address keeps an empty text.

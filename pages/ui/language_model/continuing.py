@@ -31,14 +31,14 @@ ENGLISH = Languages(LANGUAGES.source, LANGUAGES.source)
 
 
 def show_continuation(loaded: LoadedLanguageModel) -> None:
-    """The text, what was written with its probabilities, and the map of the chosen head."""
+    """The text with what was written, the map of the chosen head, and the probability of every piece written."""
     with st.container(gap="xsmall"):
         reading = read_beginning(loaded)
         show_written(reading)
-        show_probabilities(reading)
         metrics = reading.metrics()
         with main_figure():
             choice = attention_browser(reading.trace, metrics, TextHeadParams, copying_names(loaded))
+        show_probabilities(reading)
     trace = reading.trace
     view = view_of(trace, "decoder", words=choice.words, special=not choice.hide)
     prose(
@@ -79,7 +79,13 @@ def show_written(reading: LanguageReading) -> None:
     written = f"**{written}**" if written else "*(nothing: the end came first)*"
     st.markdown(f"{beginning} {written}".strip())
     count, total = len(continuation.pieces), continuation.log_prob
-    whole = "the model ended the text" if continuation.complete else "the text would go on"
+    config, length = reading.loaded.model.config, len(continuation.beginning) + count
+    if continuation.complete:
+        whole = "the model ended the text"
+    elif config.positions == "learned" and length >= config.max_positions:
+        whole = f"the model has learned {config.max_positions} positions and has none left"
+    else:
+        whole = "the text would go on"
     how = reading.params.in_words
     st.caption(
         f"{how[:1].upper()}{how[1:]}: {count} {'piece' if count == 1 else 'pieces'} written, log-probability "

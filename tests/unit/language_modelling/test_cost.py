@@ -106,7 +106,8 @@ def test_slopes_are_of_the_long_texts():
 
 
 def test_a_recording_is_read_as_it_was_written():
-    recorded = RecordedCosts((Cost("local", 64, 5, 6, 0.25),), "a model", "two cores", "a command")
+    costs = Cost("full", 64, 7, 6, 0.5), Cost("local", 64, 5, 6, 0.25)
+    recorded = RecordedCosts(costs, "a model", "two cores", "a command")
     assert RecordedCosts.from_json(recorded.to_json()) == recorded
 
 
