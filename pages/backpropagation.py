@@ -14,7 +14,8 @@ from pages.ui.backpropagation.sizes import show_sizes
 from pages.ui.bind import bind
 from pages.ui.params.backpropagation import GRADIENTS, PARTS, SIZES, BackpropagationParams
 from pages.ui.params.lab import LabParams
-from pages.ui.sentence import read_sentence, show_translation
+from pages.ui.sentence import read_sentence
+from pages.ui.translation import show_translation
 
 NAMES = {GRADIENTS: "Step by step, backwards", SIZES: "Large and small gradients"}
 SHOWS = {GRADIENTS: show_gradient, SIZES: show_sizes}

@@ -14,7 +14,8 @@ from pages.ui.editing.export import show_repeat
 from pages.ui.editing.next_word import show_next_word
 from pages.ui.editing.outcome import run_changed, show_outcome
 from pages.ui.lecture.figure import main_figure
-from pages.ui.sentence import read_sentence, show_translation
+from pages.ui.sentence import read_sentence
+from pages.ui.translation import show_translation
 
 # Close together: on a projector, every line above the map pushes it off the screen.
 with st.container(gap="xsmall"):

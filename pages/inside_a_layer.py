@@ -13,9 +13,11 @@ from pages.ui.bind import bind
 from pages.ui.inside.cell import show_cell
 from pages.ui.inside.mask import show_mask
 from pages.ui.inside.norm_and_residual import show_norm
-from pages.ui.inside.parameters import show_parameters
+from pages.ui.inside.parameters import show_parameters, show_parameters_of_language_model
 from pages.ui.inside.stages import show_stages
 from pages.ui.inside.worked_example import show_example
+from pages.ui.language_model.model import language_model
+from pages.ui.language_model.subject import language_model_shown, read_subject, subject_choice
 from pages.ui.model_picker import translator
 from pages.ui.params.inside import (
     CELL,
@@ -27,7 +29,6 @@ from pages.ui.params.inside import (
     STAGES,
     InsideParams,
 )
-from pages.ui.sentence import read_sentence, show_translation
 
 NAMES = {
     STAGES: "Stage by stage", CELL: "One cell", EXAMPLE: "Worked example", MASK: "The mask", NORM: "Norm and residual",
@@ -37,17 +38,20 @@ READS = {STAGES: show_stages, CELL: show_cell, MASK: show_mask, NORM: show_norm}
 
 # Close together: on a projector, every line above a figure pushes it off the screen.
 with st.container(gap="xsmall"):
-    st.segmented_control(
-        "Inside a layer", PARTS, format_func=NAMES.__getitem__, required=True, label_visibility="collapsed",
-        **bind(InsideParams, "part"),
-    )
+    with st.container(horizontal=True, vertical_alignment="center"):
+        subject_choice(InsideParams.PREFIX)
+        st.segmented_control(
+            "Inside a layer", PARTS, format_func=NAMES.__getitem__, required=True, label_visibility="collapsed",
+            **bind(InsideParams, "part"),
+        )
     part = session.params(InsideParams).part
     if part in READS:
-        reading = read_sentence()
-        show_translation(reading)
+        reading = read_subject()
 if part in READS:
     READS[part](reading)
 elif part == EXAMPLE:
     show_example()
+elif language_model_shown():
+    show_parameters_of_language_model(language_model().model.config)
 else:
     show_parameters(translator())

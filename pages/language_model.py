@@ -16,6 +16,7 @@ from pages.ui.language_model.introduction import introduce
 from pages.ui.language_model.likely import show_likely
 from pages.ui.language_model.model import language_model
 from pages.ui.language_model.steps import show_steps
+from pages.ui.language_model.subject import links_to_its_heads
 from pages.ui.params.language_model import CONTINUE, HEADS, LIKELY, PARTS, STEPS, LanguageModelParams
 
 NAMES = {CONTINUE: "How it goes on", STEPS: "Step by step", LIKELY: "How likely a text is", HEADS: "Heads that copy"}
@@ -24,8 +25,10 @@ SHOWN = {CONTINUE: show_continuation, STEPS: show_steps, LIKELY: show_likely, HE
 with st.container(gap="xsmall"):
     model = language_model()
     introduce(model)
-    st.segmented_control(
-        "Language model", PARTS, format_func=NAMES.__getitem__, required=True, label_visibility="collapsed",
-        **bind(LanguageModelParams, "part"),
-    )
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.segmented_control(
+            "Language model", PARTS, format_func=NAMES.__getitem__, required=True, label_visibility="collapsed",
+            **bind(LanguageModelParams, "part"),
+        )
+        links_to_its_heads()
 SHOWN[session.params(LanguageModelParams).part](model)

@@ -27,7 +27,8 @@ from pages.ui.positions.curves import show_curves
 from pages.ui.positions.distances import show_distances
 from pages.ui.positions.matrix import show_matrix
 from pages.ui.positions.shuffled import show_shuffled
-from pages.ui.sentence import read_sentence, show_translation
+from pages.ui.sentence import read_sentence
+from pages.ui.translation import show_translation
 
 NAMES = {
     SHUFFLED: "What if the order were lost?", CURVES: "Curves", MATRIX: "Matrix", DISTANCES: "What it measures",

@@ -15,9 +15,10 @@ from pages.ui.lecture.figure import main_figure, presented
 from pages.ui.overview import attention_box
 from pages.ui.prose import prose
 from pages.ui.router import open_page
-from pages.ui.sentence import read_sentence, show_translation
+from pages.ui.sentence import read_sentence
 from pages.ui.text.captions import sharpest
 from pages.ui.text.markup import markdown
+from pages.ui.translation import show_translation
 
 reading = read_sentence(introduced=True)
 show_translation(reading, large=True)

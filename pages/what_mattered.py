@@ -25,7 +25,8 @@ from pages.ui.params.mattered import (
     WRITERS,
     MatteredParams,
 )
-from pages.ui.sentence import read_sentence, show_translation
+from pages.ui.sentence import read_sentence
+from pages.ui.translation import show_translation
 
 NAMES = {
     STRIP: "Which words", WRITERS: "Which parts of the model", AGREEMENT: "Do the methods agree?",

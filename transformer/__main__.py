@@ -148,7 +148,8 @@ def resample(translator: Translator, text: str, interventions: Interventions, op
     if options.json:
         drawn = {
             "seed": interventions.seed, "draws": draws, "reference": translator.means and translator.means.sentences,
-            "translations": effect.translations, "kept": effect.kept, "changes": effect.scores.change.tolist(),
+            "translations": effect.translations, "unchanged": effect.unchanged,
+            "changes": effect.scores.change.tolist(),
             **{name: float(value) for name, value in vars(change).items()},
         }
         print(json.dumps({**json.loads(trace.to_json()), "resampled": drawn}))

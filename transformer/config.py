@@ -139,6 +139,30 @@ class LanguageModelConfig:
         counts = ("vocabulary", "d_model", "heads", "layers", "d_ff", "max_positions", "block", "stride")
         _check(self, counts, choices, ("scale_embedding",))
 
+    # Under the names that `TransformerConfig` has for them: what reads a decoder reads a language model too.
+
+    @property
+    def d_head(self) -> int:
+        """Width K of one head."""
+        return self.d_model // self.heads
+
+    @property
+    def decoder_layers(self) -> int:
+        return self.layers
+
+    @property
+    def target_vocabulary(self) -> int:
+        return self.vocabulary
+
+    @property
+    def tied_embeddings(self) -> TiedEmbeddings:
+        """The output layer is the embedding."""
+        return "target"
+
+    @property
+    def output_bias(self) -> bool:
+        return False
+
     def to_json(self) -> str:
         return json.dumps(asdict(self), indent=2) + "\n"
 

@@ -1,4 +1,9 @@
-"""Every head measured over a file of any length: streamed, many sentences side by side, and resumable."""
+"""Every head measured over a file of any length: streamed, many sentences side by side, and resumable.
+
+On a cluster, stretches of the file are tasks of Ray (https://docs.ray.io/en/latest/ray-core/tasks.html), not rows of
+Ray Data: what is saved is what was measured up to a line of the file, so results must come in the file's order, and no
+more of the file may be read than the workers need.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +12,8 @@ import json
 import multiprocessing
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, partial
 from io import BytesIO
@@ -28,6 +34,8 @@ from transformer.translator import Translator
 PART = 256
 # So many are translated side by side; more would hardly be faster, and hold more traces in memory.
 TOGETHER = 16
+# Begins to measure sentences elsewhere; what it returns waits for them, and gives what `_pack` made of them.
+Submit = Callable[[list[str]], Callable[[], bytes]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +80,7 @@ def sentences_of(path: Path) -> Iterator[str]:
 
 
 def measure_corpus(
-    translator: Translator, path: Path, state: Path, *, processes: int = 1,
+    translator: Translator, path: Path, state: Path, *, processes: int = 1, cluster: str | None = None,
     report: Callable[[int, Part], object] = lambda read, so_far: None,
 ) -> Part:
     """Measure every head on every sentence of a file, and average; go on where an earlier call was stopped.
@@ -82,11 +90,15 @@ def measure_corpus(
         path: text, one sentence a line.
         state: file that holds what was measured so far; removed at the end.
         processes: that measure, each with a model of its own and one thread.
+        cluster: address of a Ray cluster that measures instead, with all of its processors, or of its GPUs if the
+            translator is on one; "auto" is the one that this machine belongs to, "local" this machine alone. The
+            model's folder must be at the same place on each of its machines.
         report: receives how many sentences have been read, and what they gave, whenever the state is saved.
 
     Raises:
         ValueError: the file cannot be read, has no sentence that the model can read, `state` is of another model, of
-            another file or damaged, or there are several processes for a model that lies in no folder.
+            another file or damaged, or other processes are to measure with a model that lies in no folder.
+        AtlasError: Ray is not installed, or there is no such cluster.
     """
     digest = hashlib.sha256()
     sentences = sentences_of(path)
@@ -98,7 +110,7 @@ def measure_corpus(
             stretches.append(stretch)
             yield stretch
 
-    for part in _parts(translator, ahead(), processes):
+    for part in _parts(translator, ahead(), processes, cluster):
         stretch = stretches.popleft()
         _note(digest, stretch)
         read, so_far = read + len(stretch), so_far + part
@@ -131,28 +143,58 @@ def measure_part(translator: Translator, sentences: Sequence[str]) -> Part:
     return Part(len(measured["encoder"]), skipped, heads)
 
 
-def _parts(translator: Translator, stretches: Iterator[list[str]], processes: int) -> Iterator[Part]:
+def _parts(
+    translator: Translator, stretches: Iterator[list[str]], processes: int, cluster: str | None
+) -> Iterator[Part]:
     """What each stretch gives, in their order."""
-    if processes == 1:
+    if processes == 1 and cluster is None:
         for stretch in stretches:
             yield measure_part(translator, stretch)
         return
     if translator.folder is None:
         raise ValueError("other processes can only load a model that lies in a folder")
-    measure = partial(_measure_in_process, translator.folder, translator.device)
-    with ProcessPoolExecutor(processes, multiprocessing.get_context("spawn")) as pool:
-        waiting: deque[Future[bytes]] = deque()
+    folder, device = translator.folder, translator.device
+    workers = _processes(folder, device, processes) if cluster is None else _cluster(folder, device, cluster)
+    with workers as (submit, count):
+        # One more than there are workers, so that none waits for the file, whose rest stays on the disk.
+        waiting = deque(map(submit, islice(stretches, count + 1)))
+        while waiting:
+            part, _ = _unpack(waiting.popleft()())
+            waiting.extend(map(submit, islice(stretches, 1)))
+            yield part
+
+
+@contextmanager
+def _processes(folder: Path, device: str, count: int) -> Iterator[tuple[Submit, int]]:
+    """Processes of this machine, and their number."""
+    with ProcessPoolExecutor(count, multiprocessing.get_context("spawn")) as pool:
         try:
-            # One more than there are processes, so that none waits for the file, whose rest stays on the disk.
-            for stretch in islice(stretches, processes + 1):
-                waiting.append(pool.submit(measure, stretch))
-            while waiting:
-                part, _ = _unpack(waiting.popleft().result())
-                for stretch in islice(stretches, 1):
-                    waiting.append(pool.submit(measure, stretch))
-                yield part
+            yield lambda stretch: pool.submit(_measure_in_process, folder, device, stretch).result, count
         finally:
             pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def _cluster(folder: Path, device: str, address: str) -> Iterator[tuple[Submit, int]]:
+    """The processors of a Ray cluster, or its GPUs, and their number."""
+    try:
+        import ray  # pyright: ignore[reportMissingImports]
+    except ModuleNotFoundError:
+        raise AtlasError('a cluster is measured on with Ray: pip install "attention-atlas[serve]"') from None
+    try:
+        ray.init(address, log_to_driver=False)
+    except ConnectionError:
+        start = "ray start --head --disable-usage-stats"
+        raise AtlasError(f"there is no Ray cluster at {address}: start one with `{start}`") from None
+    try:
+        resource = "CPU" if device == "cpu" else "GPU"
+        measure = ray.remote(_measure_in_process).options(**{f"num_{resource.lower()}s": 1})
+        count = int(ray.cluster_resources().get(resource, 0))
+        if not count:
+            raise AtlasError(f"the Ray cluster at {address} has no {resource}: choose another device")
+        yield lambda stretch: partial(ray.get, measure.remote(folder, device, stretch)), count
+    finally:
+        ray.shutdown()
 
 
 def _measure_in_process(folder: Path, device: str, sentences: list[str]) -> bytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from time import perf_counter
 
@@ -66,6 +66,7 @@ class EncodedSource:
         suppressed: Set[int] = frozenset(),
         *,
         capture: bool = False,
+        on_step: Callable[[], object] | None = None,
     ) -> Translation:
         """The decoder writes a translation, piece by piece.
 
@@ -74,6 +75,7 @@ class EncodedSource:
             prefix: ids that the translation begins with.
             suppressed: ids not to take after the prefix.
             capture: return the tree of a beam search.
+            on_step: called after every step; what it raises ends the search.
 
         Raises:
             TextError: the prefix is too long.
@@ -89,7 +91,9 @@ class EncodedSource:
         limit = most_pieces(len(self.pieces), len(prefix))
         constraints = Constraints(prefix, suppressed) if prefix or suppressed else UNCONSTRAINED
         began = perf_counter()
-        result = search(self.model, self._start_cache(), settings, constraints, limit=limit, capture=capture)
+        result = search(
+            self.model, self._start_cache(), settings, constraints, limit=limit, capture=capture, on_step=on_step
+        )
         return Translation(
             settings=settings,
             prefix=prefix,

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import torch
 
-from transformer.config import TransformerConfig
+from transformer.config import LanguageModelConfig, TransformerConfig
+from transformer.model.language_model import LanguageModel
 from transformer.model.transformer import Transformer
 
 
@@ -26,7 +28,7 @@ class Concatenation:
     concatenated: int
 
 
-def parameter_table(config: TransformerConfig) -> list[tuple[str, int]]:
+def parameter_table(config: TransformerConfig | LanguageModelConfig) -> list[tuple[str, int]]:
     """Number of parameters of each part, in the order of the forward pass; shared ones count
     where they come first.
 
@@ -37,11 +39,10 @@ def parameter_table(config: TransformerConfig) -> list[tuple[str, int]]:
         Pairs of a part's name and its number of parameters; parts without any are left out. The numbers add up to
         those of the whole model.
     """
-    with torch.device("meta"):
-        model = Transformer(config)
     counts: Counter[str] = Counter()
-    for name, parameter in model.named_parameters():
-        counts[_part(name, config)] += parameter.numel()
+    for name, size in _sizes(config):
+        part = _part(name, config) if isinstance(config, TransformerConfig) else _part_of_language_model(name)
+        counts[part] += size
     return list(counts.items())
 
 
@@ -57,16 +58,35 @@ def concatenation_table(config: TransformerConfig) -> list[Concatenation]:
     """
     added = dict(parameter_table(config))
     concatenated: Counter[str] = Counter()
-    with torch.device("meta"):
-        model = Transformer(replace(config, d_model=2 * config.d_model, tied_embeddings="none"))
-    for name, parameter in model.named_parameters():
+    for name, size in _sizes(replace(config, d_model=2 * config.d_model, tied_embeddings="none")):
         if name == "source_embedding.weight" and config.tied_embeddings == "all":
             continue
         # Embeddings and positions fill one half of the stream each.
         half = name.endswith(("embedding.weight", "positions.table"))
-        concatenated[_part(name, config)] += parameter.numel() // (2 if half else 1)
+        concatenated[_part(name, config)] += size // (2 if half else 1)
     parts = dict.fromkeys([*added, *concatenated])
     return [Concatenation(part, added.get(part, 0), concatenated[part]) for part in parts]
+
+
+@lru_cache(maxsize=16)
+def _sizes(config: TransformerConfig | LanguageModelConfig) -> list[tuple[str, int]]:
+    """Names and sizes of all parameters of a configuration; a page asks for the same ones at every click."""
+    with torch.device("meta"):
+        model = Transformer(config) if isinstance(config, TransformerConfig) else LanguageModel(config)
+    return [(name, parameter.numel()) for name, parameter in model.named_parameters()]
+
+
+def _part_of_language_model(name: str) -> str:
+    """The literature's name of the part that a parameter of a language model belongs to."""
+    if "norm." in name:
+        return "layer normalisation"
+    if "self_attention" in name:
+        return "masked multi-head self-attention"
+    if "compression" in name:
+        return "compression of keys and values"
+    if "feed_forward" in name:
+        return "position-wise feed-forward network"
+    return "learned positional encoding" if name.startswith("positions") else "token embedding, shared with the output"
 
 
 def _part(name: str, config: TransformerConfig) -> str:

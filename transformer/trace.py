@@ -26,7 +26,7 @@ KIND_keys              [L, H, S, K]
 KIND_values            [L, H, S, K]
 KIND_outputs           [L, H, T, K]    each head's weighted sum of values, times its gate, before the output projection
 encoder_residual       [2L + 1, S, D]  the residual stream: embeddings, then after every sub-layer
-decoder_residual       [3L + 1, T, D]  "
+decoder_residual       [3L + 1, T, D]  "; of a language model [2L + 1, T, D]
 =====================  ==============  =====================================================================
 """
 
@@ -122,6 +122,20 @@ class Trace:
         """The kinds of attention that the model has: without a source there is only the decoder's."""
         return KINDS if self.source_pieces else ("decoder",)
 
+    @property
+    def stacks(self) -> tuple[Stack, ...]:
+        """The stacks of layers that the model has."""
+        return STACKS if self.source_pieces else ("decoder",)
+
+    def parts(self, stack: Stack) -> tuple[Part, ...]:
+        """The sub-layers of each layer of a stack, in the order in which they run."""
+        return tuple(part for part in PARTS[stack] if part != "cross_attention" or "cross" in self.kinds)
+
+    @property
+    def text(self) -> str:
+        """What the reader typed: the source; of a language model, which has none, with what it wrote after it."""
+        return self.source_text if self.source_pieces else self.target_text
+
     def attention(self, kind: Kind) -> np.ndarray:
         """Weights [L, H, rows, columns] of a kind."""
         return {"encoder": self.encoder, "decoder": self.decoder, "cross": self.cross}[kind]
@@ -152,18 +166,18 @@ class Trace:
         Args:
             stack: "encoder" or "decoder".
             layer: of the stack, from 0.
-            part: one of `PARTS[stack]`.
+            part: one of `parts(stack)`.
 
         Raises:
             ValueError: the trace has no details, or the stack has no such part.
         """
-        parts = PARTS[stack]
+        parts = self.parts(stack)
         before = layer * len(parts) + parts.index(part)
         stream = self.residual_stream(stack)
         return stream[before], stream[before + 1]
 
     def residual_stream(self, stack: Stack) -> np.ndarray:
-        """The residual stream before the first sub-layer of a stack and after each, [2L + 1 or 3L + 1, N, D].
+        """The residual stream before the first sub-layer of a stack and after each, [P L + 1, N, D] for P parts.
 
         Raises:
             ValueError: the trace has no details.
@@ -191,18 +205,27 @@ class Trace:
         document, as bytes, with the texts, the model's version, the run's interventions and everything known of the
         pieces.
         """
-        words = np.frombuffer(json.dumps(self._words()).encode("ascii"), dtype=np.uint8)
         pieces = {name: np.array([piece.text for piece in getattr(self, name)]) for name in PIECES}
         # Opened here, because numpy appends .npz to names that end otherwise.
         with Path(file).open("wb") if isinstance(file, str | Path) else nullcontext(file) as opened:
-            np.savez_compressed(opened, allow_pickle=False, words=words, **pieces, **self._arrays())
+            np.savez_compressed(opened, allow_pickle=False, **pieces, **self.to_arrays())
 
     @classmethod
     def from_npz(cls, file: Path | BinaryIO) -> Trace:
         """Read what `to_npz` wrote."""
         with np.load(file, allow_pickle=False) as saved:
-            arrays = {name: saved[name] for name in saved.files if name not in PIECES and name != "words"}
-            return cls._of(json.loads(saved["words"].tobytes()), arrays)
+            return cls.from_arrays({name: saved[name] for name in saved.files if name not in PIECES})
+
+    def to_arrays(self) -> dict[str, np.ndarray]:
+        """All arrays by name, with `words`: what `to_npz` writes beside the pieces' texts."""
+        words = np.frombuffer(json.dumps(self._words()).encode("ascii"), dtype=np.uint8)
+        return {"words": words, **self._arrays()}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Trace:
+        """The trace of `to_arrays`."""
+        own = dict(arrays)
+        return cls._of(json.loads(own.pop("words").tobytes()), own)
 
     def to_bertviz(self) -> dict[str, Any]:
         """The arguments of BertViz's `model_view` and `head_view` (Vig 2019) for an encoder-decoder model.

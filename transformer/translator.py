@@ -83,7 +83,7 @@ class Translator:
         self._model = checkpoint.model_on(device)
 
     @classmethod
-    def load(cls, folder: Path = MODEL, device: str | None = None) -> Translator:
+    def load(cls, folder: Path | str = MODEL, device: str | None = None) -> Translator:
         """Load a model folder.
 
         Args:
@@ -94,7 +94,7 @@ class Translator:
             CheckpointError: the folder is missing, damaged, or its files do not belong together.
             DeviceError: the device is missing, or has too little memory for the model.
         """
-        device = chosen_device(device)
+        folder, device = Path(folder), chosen_device(device)
         checkpoint = load_checkpoint(folder)
         version = folder_version(folder, checkpoint.tokenizer)
         with device_errors_explained(device):
@@ -119,6 +119,7 @@ class Translator:
         prefix: Sequence[int] = (),
         suppressed: Set[int] = frozenset(),
         interventions: Interventions = AS_TRAINED,
+        on_step: Callable[[], object] | None = None,
     ) -> Translation:
         """Translate, without storing anything that was computed for it.
 
@@ -128,6 +129,7 @@ class Translator:
             prefix: ids that the translation begins with; the whole translation, if the end symbol is the last of them.
             suppressed: ids not to take after the prefix.
             interventions: what to change, in this run only.
+            on_step: called after every step of decoding; what it raises ends the run.
 
         Raises:
             TextError: there is nothing to translate, or too much, or the prefix is too long.
@@ -136,7 +138,7 @@ class Translator:
             ValueError: a setting is out of range, or the vocabulary has no such piece.
         """
         with self._computing():
-            return self._encode(text, interventions).decode(settings, prefix, suppressed)
+            return self._encode(text, interventions).decode(settings, prefix, suppressed, on_step=on_step)
 
     def translate_variants(self, text: str, variants: Sequence[Interventions]) -> list[tuple[Piece, ...]]:
         """What the model, changed in many ways, writes greedily: the pieces of each translation; one batch.
@@ -205,6 +207,7 @@ class Translator:
         prefix: Sequence[int] = (),
         suppressed: Set[int] = frozenset(),
         interventions: Interventions = AS_TRAINED,
+        on_step: Callable[[], object] | None = None,
     ) -> TracedTranslation:
         """Translate as `translate` does, and return everything computed for the translation.
 
@@ -213,7 +216,7 @@ class Translator:
         with self._computing():
             # The logit lens needs the residual stream.
             source = self._encode(text, interventions, Recorder(details=True))
-            translation = source.decode(settings, prefix, suppressed, capture=True)
+            translation = source.decode(settings, prefix, suppressed, capture=True, on_step=on_step)
             trace = source.read(translation.text, translation.pieces)
             lens, ranks = source.logit_lens(translation.pieces)
             return TracedTranslation(translation, replace(trace, details={}), ranks, lens)

@@ -36,6 +36,14 @@ const PARTS_BOXES = [
   ["generator.", "To the word", 181, 3],
 ];
 const PARTS_BOX = { width: 148, height: 23 };
+// Of a language model: one stack, and nothing beside it.
+/** @type {[string, string, number, number][]} */
+const PARTS_OF_ONE_STACK = [
+  ["decoder.", "Into the model", 91, 119],
+  ["decoder.self_attention.", "Masked attention", 91, 83],
+  ["decoder.feed_forward.", "Feed-forward", 91, 47],
+  ["generator.", "To the next piece", 91, 11],
+];
 
 function smallDrawing() {
   const { width, height } = SMALL_BOX;
@@ -51,12 +59,15 @@ function smallDrawing() {
 /** @param {PartsMessage} data */
 function partsDrawing({ stages }) {
   const { width, height } = PARTS_BOX;
-  const upwards = PARTS_BOXES.filter(([part]) => !["encoder.feed_forward.", "generator."].includes(part));
+  const source = "encoder." in stages;
+  const boxes = source ? PARTS_BOXES : PARTS_OF_ONE_STACK;
+  const upwards = boxes.filter(([part]) => !["encoder.feed_forward.", "generator."].includes(part));
+  const gap = source ? 5 : 12;
   return [
     arrowHead(),
-    ...upwards.map(([, , x, y]) => arrow([x + width / 2, y], [x + width / 2, y - 5])),
-    arrow([150, 72.5], [180, 72.5]),
-    ...PARTS_BOXES.map(([part, label, x, y]) => {
+    ...upwards.map(([, , x, y]) => arrow([x + width / 2, y], [x + width / 2, y - gap])),
+    ...(source ? [arrow([150, 72.5], [180, 72.5])] : []),
+    ...boxes.map(([part, label, x, y]) => {
       const box = linkBox("inside_a_layer", label, { x, y, width, height }, svgText(label, x + width / 2, y + 16));
       Object.assign(box.dataset, { part, stage: stages[part] });
       return box;

@@ -56,9 +56,18 @@ function saveMenu(save, others = [], can = () => true, label = "Save as") {
     });
   }
 
+  /** @param {Event} event */
+  function leave(event) {
+    if (event.composedPath().includes(menu)) return;
+    menu.open = false;
+    removeEventListener("pointerdown", leave, true);
+  }
+
   function place() {
     raise(menu, menu.open);
     if (!menu.open) return;
+    // It stays for one format after the other, so a press anywhere else closes it.
+    addEventListener("pointerdown", leave, true);
     // It opens to the left; on a telephone the button may stand too far to the left for that.
     choices.style.translate = "";
     choices.style.translate = `${Math.max(0, 8 - choices.getBoundingClientRect().left)}px`;
@@ -72,8 +81,7 @@ function saveMenu(save, others = [], can = () => true, label = "Save as") {
     try {
       if (format === COPY_LINK) await copy(location.href);
       else await save(format, { ...chosenOptions });
-      said.textContent = format === COPY_LINK ? "The link is copied." : "";
-      menu.open = format === COPY_LINK;
+      said.textContent = format === COPY_LINK ? "The link is copied." : `${format} saved.`;
     } catch (error) {
       said.textContent = error instanceof Error ? error.message : String(error);
     }

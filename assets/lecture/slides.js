@@ -28,6 +28,7 @@ function slidesDialog(act) {
   const file = element("input", { type: "file", accept: ".txt,text/plain", "aria-label": "Load slides from a file" });
   const load = element("label", { class: "load" }, "Load from a file", file);
   let data = /** @type {LectureMessage | null} */ (null);
+  const add = button("Add this page", () => act({ what: "add" }));
   const save = button("Save as a file", () => saveSlides(data?.file ?? ""));
   file.onchange = async () => {
     const [chosen] = file.files ?? [];
@@ -39,7 +40,7 @@ function slidesDialog(act) {
   };
   const dialog = element("dialog", { class: "slides", "aria-label": "My slides" }, element("h2", {}, "My slides"), problem, none,
     list, element("p", { class: "buttons" }, present, start, save, load),
-    element("form", { method: "dialog" }, button("Add this page", () => act({ what: "add" })), element("button", {}, "Close")));
+    element("form", { method: "dialog" }, add, element("button", {}, "Close")));
   /** @type {(title: string, text: string, index: number, count: number) => HTMLElement} */
   const item = (title, text, index, count) => {
     const slide = index + 1;
@@ -64,6 +65,8 @@ function slidesDialog(act) {
     list.querySelectorAll("li").forEach((one, index) => one.classList.toggle("here", index + 1 === message.slide));
     problem.textContent = message.problem;
     none.hidden = slides.length > 0;
+    // Otherwise the first slide has the focus when it opens.
+    add.autofocus = slides.length === 0;
     for (const one of [list, present, start, save]) one.hidden = slides.length === 0;
     // Below the app's own address, whatever folder that is in.
     if (message.start) start.href = message.start.startsWith("?") ? `./${message.start}` : message.start;

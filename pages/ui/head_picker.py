@@ -1,17 +1,48 @@
-"""Boxes that choose layer and head, on pages without the attention browser."""
+"""Boxes that choose kind, layer and head, on pages without the attention browser."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import streamlit as st
 
 from pages.ui import session
-from pages.ui.bind import preset
+from pages.ui.bind import bind, preset
+from pages.ui.head_reading import HeadReading
 from pages.ui.params.attention import AttentionParams
-from pages.ui.sentence import Reading
+from pages.ui.params.compare import CompareParams
+from pages.ui.params.inside import InsideParams
 from transformer.trace import Kind, Trace
 
 
-def pick_head(reading: Reading, kind: Kind, page: str, *, head: bool = True) -> AttentionParams:
+def pick_kind(
+    kinds: Sequence[Kind], of: type[CompareParams | InsideParams], titles: Mapping[Kind, str], **options: Any
+) -> Kind:
+    """Draw the choice where there are several; returns the kind that is chosen.
+
+    Args:
+        kinds: that the model has.
+        of: the parameters of the page.
+        titles: of the kinds.
+        options: of `st.segmented_control`.
+    """
+    chosen = shown_kind(kinds, of)
+    if len(kinds) > 1:
+        st.segmented_control(
+            "Kind of attention", kinds, format_func=titles.__getitem__, required=True,
+            **bind(of, "kind", value=chosen), **options,
+        )
+    return chosen
+
+
+def shown_kind(kinds: Sequence[Kind], of: type[CompareParams | InsideParams]) -> Kind:
+    """The kind that is chosen, or the first where the model does not have it."""
+    chosen = session.params(of).kind
+    return chosen if chosen in kinds else kinds[0]
+
+
+def pick_head(reading: HeadReading, kind: Kind, page: str, *, head: bool = True) -> AttentionParams:
     """Draw the boxes; returns the choice, limited to the layers and heads of the model.
 
     Args:
@@ -27,7 +58,7 @@ def pick_head(reading: Reading, kind: Kind, page: str, *, head: bool = True) -> 
             name.capitalize(), range(count), key=preset(key, getattr(choice, name)), width=110,
             format_func=lambda number: str(number + 1),
             on_change=lambda key=key, name=name: session.update_attention(
-                **{"layer": choice.layer, "head": choice.head, name: st.session_state[key]}
+                of=type(choice), **{"layer": choice.layer, "head": choice.head, name: st.session_state[key]}
             ),
         )
     return choice

@@ -1,17 +1,15 @@
-"""The model and its runs, computed once and shared by everybody who asks for the same."""
+"""Runs of the model, computed once and shared by everybody who asks for the same."""
 
 from __future__ import annotations
 
-import gc
-import threading
 from collections.abc import Callable, Set
+from contextlib import AbstractContextManager
 from functools import wraps
-from pathlib import Path
 from typing import ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
 from pages.ui.script_runs import SCRIPT_RUNS
-from pages.ui.shared import SharedResults, place_shown
+from pages.ui.shared import SharedResults, end_if_left, place_shown
 from pages.ui.turns import Turns
 from transformer.ablation.continuation import Continuation, continue_from
 from transformer.ablation.continuation import reread as read_again
@@ -25,16 +23,9 @@ from transformer.attribution.deletion import DeletionCurves
 from transformer.attribution.direct_logits import DirectLogits
 from transformer.attribution.direct_logits import direct_logits as components_of_logits
 from transformer.decoding.settings import DecodingSettings
-from transformer.devices import use_one_thread
 from transformer.interventions import AS_TRAINED, Interventions, Mode
-from transformer.language_modelling.checkpoint import LoadedLanguageModel, load_language_model
-from transformer.language_modelling.head_scores import HeadScores, head_scores
-from transformer.language_modelling.scoring import TextScore
-from transformer.language_modelling.tracing import TracedContinuation
-from transformer.language_modelling.tracing import trace_continuation as continue_and_trace
-from transformer.language_modelling.tracing import trace_text as score_and_trace
-from transformer.malloc import return_freed_memory
-from transformer.paths import MODEL
+from transformer.language_modelling.checkpoint import LoadedLanguageModel
+from transformer.serving.client import RemoteTranslator
 from transformer.trace import Kind, Trace
 from transformer.translation import TracedTranslation, Translation
 from transformer.translator import Translator
@@ -42,19 +33,17 @@ from transformer.weights import Weights
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
-MODEL_LOCK = Turns(told=place_shown, meanwhile=SCRIPT_RUNS)
+MODEL_LOCK = Turns(show_place=place_shown, meanwhile=SCRIPT_RUNS)
 # What takes seconds for a long sentence has turns of its own, so that nobody waits for it who wants a translation.
-LONG_RUNS = Turns(told=place_shown, meanwhile=SCRIPT_RUNS)
-# Whoever waits for a model keeps nobody from running another.
-LOADING_LOCK = threading.Lock()
+LONG_RUNS = Turns(show_place=place_shown, meanwhile=SCRIPT_RUNS)
 # A model computes the same as another one with the same weights on the same device.
-IDENTITY = {kind: lambda model: (model.version, model.device) for kind in (Translator, LoadedLanguageModel)}
+IDENTITY = {
+    kind: lambda model: (model.version, model.device) for kind in (Translator, RemoteTranslator, LoadedLanguageModel)
+}
 # Hundreds of usual sentences, or five at the limit on length with all that is recorded of them.
 RUNS = SharedResults(limit=160 * 2**20, identity=IDENTITY, waiting=SCRIPT_RUNS.given_up)
-# Each takes as long to load as everything else together, and much of the machine's memory.
-MODELS = SharedResults(limit=2, size=lambda model: 1, waiting=SCRIPT_RUNS.given_up)
 # On the CPU they are the model's own memory, so they go when it goes.
-WEIGHTS: WeakKeyDictionary[Translator, Weights] = WeakKeyDictionary()
+WEIGHTS: WeakKeyDictionary[Translator | LoadedLanguageModel, Weights] = WeakKeyDictionary()
 
 
 def one_at_a_time(run: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
@@ -68,43 +57,9 @@ def one_at_a_time(run: Callable[Arguments, Result]) -> Callable[Arguments, Resul
     return queued
 
 
-@MODELS.remember("Loading the model …")
-def load_translator(device: str, folder: Path = MODEL) -> Translator:
-    """A model on a device.
-
-    Args:
-        folder: of the model.
-
-    Raises:
-        AtlasError: the model or the device cannot be used; the message says what to do.
-    """
-    with SCRIPT_RUNS.given_up(), LOADING_LOCK:
-        # First: three may be more than the machine has room for.
-        MODELS.make_room(1)
-        translator = Translator.load(folder, device)
-        settle()
-    return translator
-
-
-@MODELS.remember("Loading the language model …")
-def load_language(device: str, folder: Path) -> LoadedLanguageModel:
-    """A language model on a device; otherwise as `load_translator`."""
-    with LOADING_LOCK:
-        MODELS.make_room(1)
-        loaded = load_language_model(folder, device)
-        settle()
-    return loaded
-
-
-def settle() -> None:
-    """Prepare this process for a server's work; called when what stays in memory has been loaded."""
-    use_one_thread()
-    return_freed_memory()
-    # A search for garbage takes 90 ms while it looks through torch's modules, and nobody is answered meanwhile; what is
-    # frozen is not looked at again. What was frozen with a model that is gone is not kept for it.
-    gc.unfreeze()
-    gc.collect()
-    gc.freeze()
+def turn_at(translator: Translator, turns: Turns = MODEL_LOCK) -> AbstractContextManager[object]:
+    """A turn at a model of this process; others go on meanwhile if it is elsewhere, where a server gives the turns."""
+    return SCRIPT_RUNS.given_up() if isinstance(translator, RemoteTranslator) else turns
 
 
 def trace(translator: Translator, text: str, target: str = "", interventions: Interventions = AS_TRAINED) -> Trace:
@@ -124,18 +79,18 @@ def trace(translator: Translator, text: str, target: str = "", interventions: In
 
 @RUNS.remember("Translating …")
 def _trace(translator: Translator, text: str, target: str, interventions: Interventions) -> Trace:
-    if not target and interventions == AS_TRAINED:
+    if not target and interventions == AS_TRAINED and not isinstance(translator, RemoteTranslator):
         # What a hall full of people asks for.
         return MODEL_LOCK.together((translator.version, translator.device), text, translator.trace_together)
-    with MODEL_LOCK:
+    with turn_at(translator):
         return translator.trace(text, target or None, interventions=interventions)
 
 
 @RUNS.remember("Computing the scores …")
-@one_at_a_time
 def detailed_trace(translator: Translator, text: str, target: str, interventions: Interventions) -> Trace:
     """As `trace`, with scores, queries, keys, values, head outputs and the residual stream."""
-    return translator.trace(text, target or None, details=True, interventions=interventions)
+    with turn_at(translator):
+        return translator.trace(text, target or None, details=True, interventions=interventions)
 
 
 @RUNS.remember()
@@ -149,17 +104,16 @@ def metrics(translator: Translator, text: str, target: str, kind: Kind) -> HeadM
     return head_metrics(trace(translator, text, target), kind, translator.tokenizer.key_scores(kind))
 
 
-def weights(translator: Translator) -> Weights:
+def weights(model: Translator | LoadedLanguageModel) -> Weights:
     """The model's parameters, which nobody can change."""
-    found = WEIGHTS.get(translator)
+    found = WEIGHTS.get(model)
     if found is None:
         # Of two that are made at once one stays.
-        found = WEIGHTS.setdefault(translator, translator.weights())
+        found = WEIGHTS.setdefault(model, model.weights())
     return found
 
 
 @RUNS.remember("Decoding …")
-@one_at_a_time
 def trace_decoding(
     translator: Translator, text: str, settings: DecodingSettings, forced: tuple[int, ...], suppressed: Set[int]
 ) -> TracedTranslation:
@@ -173,14 +127,15 @@ def trace_decoding(
     Raises:
         AtlasError: there is no such translation; the message says what to do.
     """
-    return translator.trace_decoding(text, settings, prefix=forced, suppressed=suppressed)
+    with turn_at(translator):
+        return translator.trace_decoding(text, settings, prefix=forced, suppressed=suppressed, on_step=end_if_left)
 
 
 @RUNS.remember("Decoding …")
-@one_at_a_time
 def translate(translator: Translator, text: str, settings: DecodingSettings) -> Translation:
     """A translation alone; otherwise as `trace_decoding`."""
-    return translator.translate(text, settings)
+    with turn_at(translator):
+        return translator.translate(text, settings, on_step=end_if_left)
 
 
 @RUNS.remember("Asking what mattered …")
@@ -233,7 +188,6 @@ def direct_logits(translator: Translator, text: str, target: str, explained: Tar
 
 
 @RUNS.remember("Translating without them …")
-@one_at_a_time
 def effect(translator: Translator, text: str, target: str, interventions: Interventions, draws: int) -> Effect:
     """A sentence with and without interventions.
 
@@ -244,7 +198,8 @@ def effect(translator: Translator, text: str, target: str, interventions: Interv
     Raises:
         AtlasError: the model has no such part; the message says what to do.
     """
-    return effect_of(translator, text, interventions, target or None, draws=draws)
+    with turn_at(translator):
+        return effect_of(translator, text, interventions, target or None, draws=draws)
 
 
 @RUNS.remember("Running the changed model …")
@@ -255,7 +210,7 @@ def reread(translator: Translator, text: str, target: str, interventions: Interv
         AtlasError: the model or the sentence has no such part; the message says what to do.
     """
     before = trace(translator, text, target)
-    with MODEL_LOCK:
+    with turn_at(translator):
         return read_again(translator, before, interventions)
 
 
@@ -280,7 +235,7 @@ def continuation(
     Raises: those of `reread`.
     """
     before, after = trace(translator, text, target), reread(translator, text, target, interventions)
-    with MODEL_LOCK:
+    with turn_at(translator):
         return continue_from(translator, before, after, step)
 
 
@@ -295,7 +250,7 @@ def importance(
         mode: what is put in the place of a head.
         seed, draws: of the mode "resample".
     """
-    with LONG_RUNS:
+    with turn_at(translator, LONG_RUNS):
         return head_importance(translator, text, target or None, mode=mode, seed=seed, draws=draws)
 
 
@@ -307,7 +262,7 @@ def score(translator: Translator, text: str, target: str, variants: tuple[Interv
         text, target: of `trace`.
         variants: the changes.
     """
-    with LONG_RUNS:
+    with turn_at(translator, LONG_RUNS):
         return translator.score(text, target or None, variants)
 
 
@@ -329,58 +284,6 @@ def removal_curves(
     curves = []
     for order in ranked:
         # Others have their turn between two orders.
-        with LONG_RUNS:
+        with turn_at(translator, LONG_RUNS):
             curves.append(removal_curve(translator, text, written, order, mode=mode, seed=seed))
     return tuple(curves)
-
-
-@RUNS.remember("Writing …")
-@one_at_a_time
-def trace_continuation(
-    loaded: LoadedLanguageModel, text: str, settings: DecodingSettings, limit: int, forced: tuple[int, ...],
-    suppressed: Set[int],
-) -> TracedContinuation:
-    """How a language model goes on from a beginning, and all that was computed for it.
-
-    Args:
-        text, settings, limit, forced, suppressed: of `transformer.language_modelling.tracing.trace_continuation`.
-
-    Raises:
-        AtlasError: the beginning is too long; the message says what to do.
-    """
-    return continue_and_trace(loaded, text, settings, limit=limit, forced=forced, suppressed=suppressed)
-
-
-@RUNS.remember()
-def continuation_metrics(
-    loaded: LoadedLanguageModel, text: str, settings: DecodingSettings, limit: int, forced: tuple[int, ...],
-    suppressed: Set[int],
-) -> HeadMetrics:
-    """What every head does in a trace of `trace_continuation`."""
-    # Pieces are numbered as they were merged, the most frequent first.
-    scores = [-float(number) for number in range(loaded.tokenizer.size)]
-    traced = trace_continuation(loaded, text, settings, limit, forced, suppressed)
-    return head_metrics(traced.trace, "decoder", scores)
-
-
-@RUNS.remember("Reading …")
-@one_at_a_time
-def trace_text(loaded: LoadedLanguageModel, text: str) -> tuple[TextScore, Trace]:
-    """The probability of a text, and what was computed for it.
-
-    Raises:
-        AtlasError: the text is empty or too long; the message says what to do.
-    """
-    return score_and_trace(loaded, text)
-
-
-@RUNS.remember("Reading random patterns …")
-def copying_scores(loaded: LoadedLanguageModel) -> HeadScores:
-    """How much every head looks at the previous piece, and how much it continues a pattern.
-
-    Raises:
-        ValueError: the vocabulary is too small for a pattern.
-        AtlasError: the model has learned too few positions for one.
-    """
-    with LONG_RUNS:
-        return head_scores(loaded.model)

@@ -1,4 +1,4 @@
-"""The pages of the three kinds of attention, and a button that opens a head there."""
+"""The pages that show the maps of heads, and what opens a head there."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ import streamlit as st
 from pages.ui import session
 from pages.ui.charts.matrix import PICK
 from pages.ui.components.save_as import show_altair
+from pages.ui.params.attention import AttentionParams
+from pages.ui.params.fields import Params
 from pages.ui.text.labels import TITLES
-from transformer.config import TransformerConfig
+from transformer.config import LanguageModelConfig, TransformerConfig
 from transformer.languages import Languages
 from transformer.trace import Kind
 
@@ -45,19 +47,50 @@ PAGES: dict[Kind, KindPage] = {
 }
 
 
-def layer_count(config: TransformerConfig, kind: Kind) -> int:
+@dataclass(frozen=True)
+class HeadMaps:
+    """Where the heads of a model are shown.
+
+    Attributes:
+        pages: of each kind of attention that it has.
+        params: those that choose the head there.
+        also: other parameters with which these pages show a map.
+    """
+
+    pages: Mapping[Kind, KindPage]
+    params: type[AttentionParams] = AttentionParams
+    also: Callable[[], tuple[Params, ...]] = tuple
+
+    def at(self, layer: int, head: int) -> AttentionParams:
+        """What chooses a head, counted from 0."""
+        return replace(session.attention(of=self.params), layer=layer, head=head)
+
+    def prepare(self) -> None:
+        """Have the page show a map; for callbacks, and before a change of page."""
+        for value in self.also():
+            session.store(value)
+
+
+# Those of a translator.
+MAPS = HeadMaps(PAGES)
+
+
+def layer_count(config: TransformerConfig | LanguageModelConfig, kind: Kind) -> int:
     """The number of layers that have a kind of attention."""
-    return config.encoder_layers if kind == "encoder" else config.decoder_layers
+    if kind == "encoder" and isinstance(config, TransformerConfig):
+        return config.encoder_layers
+    return config.decoder_layers
 
 
 # The head that was clicked in a chart, until the run that the click caused comes to the chart.
 CLICKED = "_clicked_head"
 
 
-def open_head(kind: Kind, layer: int, head: int) -> None:
+def open_head(kind: Kind, layer: int, head: int, maps: HeadMaps = MAPS) -> None:
     """Go to the page of a kind with a head chosen, counted from 0."""
-    session.store_attention(replace(session.attention(), layer=layer, head=head))
-    st.switch_page(PAGES[kind].path)
+    session.store_attention(maps.at(layer, head))
+    maps.prepare()
+    st.switch_page(maps.pages[kind].path)
 
 
 def head_title(kind: Kind, layer: int, head: int) -> str:
@@ -65,27 +98,27 @@ def head_title(kind: Kind, layer: int, head: int) -> str:
     return f"{TITLES[kind].lower()}, layer {layer + 1}, head {head + 1}"
 
 
-def linked_head(kind: Kind, layer: int, head: int) -> str:
+def linked_head(kind: Kind, layer: int, head: int, maps: HeadMaps = MAPS) -> str:
     """Markdown: the same as a link that opens the head beside this page, which keeps what it has computed."""
-    address = session.page_address()
+    address = session.page_address(maps.at(layer, head), *maps.also())
     if not address:
         return head_title(kind, layer, head)
-    address |= replace(session.attention(), layer=layer, head=head).to_address()
-    return f"[{head_title(kind, layer, head)}]({PAGES[kind].address}?{urlencode(address, errors='replace')})"
+    return f"[{head_title(kind, layer, head)}]({maps.pages[kind].address}?{urlencode(address, errors='replace')})"
 
 
-def open_button(kind: Kind, layer: int, head: int, *, name: str = "open") -> None:
+def open_button(kind: Kind, layer: int, head: int, *, name: str = "open", maps: HeadMaps = MAPS) -> None:
     """Draw a button that opens a head, counted from 0; `name` tells it from others of its page."""
     if st.button(
-        f"Open layer {layer + 1}, head {head + 1} of {PAGES[kind].title.lower()}",
+        f"Open layer {layer + 1}, head {head + 1} of {maps.pages[kind].title.lower()}",
         key=f"{name}_{kind}", icon=":material/open_in_full:",
     ):
-        open_head(kind, layer, head)
+        open_head(kind, layer, head, maps)
 
 
 def chart_of_heads(
     chart: alt.Chart | alt.LayerChart, kind: Kind | None, key: str, description: str, *,
     fields: tuple[str, str] = ("layer", "head"), head_at: Callable[[Mapping[str, Any]], tuple[int, int]] | None = None,
+    maps: HeadMaps = MAPS,
 ) -> None:
     """Draw a chart whose marks are heads; a click on one opens it.
 
@@ -96,12 +129,13 @@ def chart_of_heads(
         description: what it shows, for those who do not see it.
         fields: layer and head of a mark, counted from 1.
         head_at: the layer and head of a mark, from 0, where its fields do not say them.
+        maps: where they are opened.
     """
 
     def clicked() -> None:
         points = st.session_state[key].selection[PICK]
         clicked_kind = kind or (points and points[0].get("kind"))
-        if points and clicked_kind in PAGES:
+        if points and clicked_kind in maps.pages:
             layer, head = head_at(points[0]) if head_at else (int(points[0][field]) - 1 for field in fields)
             st.session_state[CLICKED] = key, clicked_kind, layer, head
 
@@ -110,4 +144,4 @@ def chart_of_heads(
     )
     if st.session_state.get(CLICKED, ("",))[0] == key:
         _, clicked_kind, layer, head = st.session_state.pop(CLICKED)
-        open_head(clicked_kind, layer, head)
+        open_head(clicked_kind, layer, head, maps)

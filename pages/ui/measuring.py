@@ -26,13 +26,13 @@ from transformer.translator import Translator
 # The file and the version of the model that are to be measured, until the run that the click caused comes to it.
 ASKED = "_measure"
 # Of models whose folders cannot be written, by the same two.
-KEPT: dict[tuple[str, str], Any] = {}
+MEASURED: dict[tuple[str, str], Any] = {}
 
 
 def measured(recording: Recording[Record], translator: Translator) -> Record | None:
     """The numbers of a model; None if nobody has measured it."""
     found = recording.beside(translator).of_model(translator.version)
-    return found if found is not None else KEPT.get(_name(recording, translator))
+    return found if found is not None else MEASURED.get(_name(recording, translator))
 
 
 def offer_measuring(
@@ -127,7 +127,7 @@ def _measure(
         with replaced(path) as file:
             file.write_text(found.to_json() + "\n", encoding="utf-8")
     except OSError:
-        KEPT[asked] = found
+        MEASURED[asked] = found
 
 
 def _can_read(translator: Translator, text: str) -> bool:

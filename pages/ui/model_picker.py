@@ -6,7 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from pages.ui import inference, session
+from pages.ui import models, session
 from pages.ui.bind import preset
 from pages.ui.params.model import ModelParams
 from pages.ui.text.markup import markdown
@@ -58,7 +58,7 @@ def load(path: Path, problem: str = "") -> Translator:
     try:
         if problem:
             raise CheckpointError(problem)
-        return inference.load_translator(device if device in devices else devices[0], path)
+        return models.load_translator(device if device in devices else devices[0], path)
     except AtlasError as error:
         st.error(markdown(str(error)), icon=":material/error:")
         st.stop()
@@ -66,10 +66,11 @@ def load(path: Path, problem: str = "") -> Translator:
 
 def device_choice() -> None:
     """Where the model runs: chosen by itself, and open to another choice."""
-    devices = available_devices()
+    devices, server = available_devices(), models.server()
+    here = f"What looks at the model's weights is computed here. The model itself runs at {markdown(server)}."
     st.selectbox(
         "Device", devices, key=session.DEVICE, persist_state="session", format_func=str.upper,
-        help="Where the model runs. The fastest device of this machine is chosen automatically.",
+        help=here if server else "Where the model runs. The fastest device of this machine is chosen automatically.",
     )
 
 

@@ -1,4 +1,4 @@
-"""Numbers over many sentences that a command has recorded; shown only if they are of the loaded model."""
+"""Numbers that a command has recorded; those over many sentences are shown only if they are of the loaded model."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ class Recorded(Protocol):
 
 
 Record = TypeVar("Record", bound=Recorded)
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
@@ -62,11 +63,7 @@ class Recording(Generic[Record]):
         Args:
             version: of the translator.
         """
-        try:
-            found: Record | None = _read(self, self.path.stat().st_mtime_ns)
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
-            # There is none, or what stands there is something else.
-            return None
+        found = read_record(self.path, self.read)
         return found if found is not None and found.model == version else None
 
     def missing(self, what: str) -> str:
@@ -74,11 +71,23 @@ class Recording(Generic[Record]):
         return f"{what} not measured for this model. To measure it, run `{self.command}`."
 
 
+def read_record(path: Path, read: Callable[[str], Value]) -> Value | None:
+    """What a command has written into a file; None if there is none, or something else stands there.
+
+    Args:
+        read: makes it of the file's text.
+    """
+    try:
+        return _read(path, read, path.stat().st_mtime_ns)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
 # Not `st.cache_resource`, which any browser can empty.
 @lru_cache(maxsize=32)
-def _read(recording: Recording[Any], changed: int) -> Any:
-    """The record of a file that was last changed at a time."""
-    return recording.read(recording.path.read_text(encoding="utf-8"))
+def _read(path: Path, read: Callable[[str], Any], changed: int) -> Any:
+    """The same of a file that was last changed at a time."""
+    return read(path.read_text(encoding="utf-8"))
 
 
 STATISTICS = Recording(

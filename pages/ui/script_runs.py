@@ -7,4 +7,4 @@ from pages.ui.turns import Turns
 
 # Two runs at once share one interpreter, and take longer than both in a row. A run gives its turn up while it waits for
 # the model or for somebody else's result, and while the model computes for it alone.
-SCRIPT_RUNS = Turns(told=place_shown)
+SCRIPT_RUNS = Turns(show_place=place_shown)

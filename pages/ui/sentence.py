@@ -10,6 +10,7 @@ import streamlit as st
 from pages.ui import inference, session
 from pages.ui.components.attention_browser import at_telling_head
 from pages.ui.components.text_box import text_box
+from pages.ui.kinds import MAPS, HeadMaps
 from pages.ui.model_picker import (
     chosen_languages,
     chosen_model,
@@ -17,15 +18,12 @@ from pages.ui.model_picker import (
     examples,
     model_choice,
     several_models,
-    ships,
     translator,
 )
 from pages.ui.params.attention import AttentionParams
 from pages.ui.target_language import kept_code, language_choice, text_of_box
 from pages.ui.text.glossary import explain
-from pages.ui.text.hints import hints
-from pages.ui.text.markup import BYTE, markdown
-from pages.ui.text.number_format import parameter_count, typeset
+from pages.ui.text.markup import markdown
 from transformer.ablation.continuation import Continuation
 from transformer.ablation.effect import Effect
 from transformer.ablation.importance import MeasuredImportance
@@ -34,27 +32,19 @@ from transformer.analysis.heads.metrics import HeadMetrics
 from transformer.attribution.attribution import Attribution, Method, Target
 from transformer.attribution.deletion import DeletionCurves
 from transformer.attribution.direct_logits import DirectLogits
-from transformer.errors import AtlasError
+from transformer.config import TransformerConfig
+from transformer.errors import AtlasError, ServerError
 from transformer.interventions import AS_TRAINED, DEFAULT_DRAWS, Interventions, Mode
 from transformer.languages import Languages
 from transformer.texts import MAX_PIECES
 from transformer.trace import Kind, Trace
 from transformer.translator import Translator
-from transformer.vocabulary import split_code
+from transformer.vocabulary import Vocabulary, split_code
 from transformer.weights import Weights
 
-# How many translations were given: so many boxes for one were open, and are closed.
-ANOTHER = "another_translation"
-# A translation without a piece.
-NOTHING = "*(nothing: the end symbol came first)*"
 # Sentences that are offered where nothing can be read.
 OFFERED = 3
 LESSONS = "pages/lessons.py"
-# What the model that ships is known for.
-LIMITS = (
-    " A model this small copes with plain everyday sentences at best; it often gets rare words, names and numbers "
-    "wrong."
-)
 
 
 @dataclass(frozen=True)
@@ -70,6 +60,19 @@ class Reading:
     translator: Translator
     own: Trace
     trace: Trace
+
+    @property
+    def config(self) -> TransformerConfig:
+        return self.translator.config
+
+    @property
+    def tokenizer(self) -> Vocabulary:
+        return self.translator.tokenizer
+
+    @property
+    def maps(self) -> HeadMaps:
+        """The pages of the kinds of attention."""
+        return MAPS
 
     @property
     def given(self) -> bool:
@@ -185,7 +188,7 @@ def read_sentence(*, introduced: bool = False) -> Reading:
     if codes:
         beside[write_in] = 3.4
     if offered:
-        beside[pick] = 2.8 if several_models() else 4
+        beside[pick] = 2.8 if several_models() else 3.5
     if several_models():
         beside[model_choice] = 4.9
     typed_width = 8 if codes else 8.6 if several_models() else 10
@@ -216,6 +219,9 @@ def read_sentence(*, introduced: bool = False) -> Reading:
             st.page_link(LESSONS, label="New to this? Take the lessons", icon=":material/school:")
     try:
         own = inference.trace(model, text)
+    except ServerError:
+        # Another sentence would not help.
+        raise
     except AtlasError as error:
         st.warning(markdown(str(error)), icon=":material/edit:")
         _offer_sentences(offered, codes)
@@ -251,93 +257,3 @@ def _offer_sentences(offered: Sequence[str], codes: Sequence[str]) -> None:
             st.button(
                 sentence, key=f"try_{number}", on_click=session.try_sentence, args=(kept_code(sentence, codes),)
             )
-
-
-def show_translation(
-    reading: Reading, *, large: bool = False, label: str = "", beside: Callable[[], None] | None = None
-) -> None:
-    """The translation, how long both sentences are, and a way to have another translation read.
-
-    Args:
-        reading: of which the model's own translation is shown, and the given one if there is one.
-        large: as the page's headline, with what it took.
-        label: what the model's own is called where it is no headline; empty for its language.
-        beside: draws another button of the page.
-    """
-    target = markdown(reading.languages.target.name)
-    with st.container(horizontal=True, vertical_alignment="center", key="translation"):
-        with st.container(width="stretch"):
-            _show_words(reading.own, large=large, label=label or target)
-        if beside is not None:
-            beside()
-        another = st.popover(
-            "Let it read my translation", icon=":material/compare_arrows:", on_change="rerun",
-            key=f"{ANOTHER}_{st.session_state.get(ANOTHER, 0)}",
-        )
-    with another:
-        text_box(
-            "another", session.target(), _read_another, label=f"Your {target} translation",
-            placeholder=f"Type a translation into {target} …", button="Let the model read it",
-            asked=session.box_request(), belongs=reading.own.source_text,
-            help=f"Teacher forcing: {explain('teacher forcing')}",
-        )
-    if reading.given:
-        read, back = st.columns([7, 3], vertical_alignment="center")
-        origin = session.origin(reading.trace.target_text)
-        whose = f"from {markdown(origin)}" if origin else "given, not the model's own"
-        read.markdown(
-            f"**The model now reads:** {markdown(reading.trace.target_text)} ({whose})  \n{likelihood(reading.trace)}; "
-            f"the model's own: {likelihood(reading.own)}.", help=explain("log-probability", "nats", "piece"),
-        )
-        back.button("Back to the model's own", on_click=session.read_own_translation, width="stretch")
-    remarks = [*([_effort(reading)] if large else []), *_warnings(reading)]
-    if remarks:
-        st.caption(" ".join(remarks))
-
-
-def _read_another(typed: str) -> None:
-    """Callback: read the translation and close its box, which would lie over the button back to the model's own.
-
-    Another box is drawn, which is closed: a message that the browser sends meanwhile still says that the one before is
-    open.
-    """
-    session.read_target(typed)
-    st.session_state[ANOTHER] = st.session_state.get(ANOTHER, 0) + 1
-
-
-def _effort(reading: Reading) -> str:
-    own, model = reading.own, reading.translator
-    source, target = len(own.source_pieces) - 1, len(own.predicted_pieces) - own.complete
-    return (
-        f"{source} {'piece' if source == 1 else 'pieces'} read, {target} written, by "
-        f"{parameter_count(model.parameters)} on {model.device.upper()}."
-    ) + (LIMITS if ships(model) else "")
-
-
-def _warnings(reading: Reading) -> list[str]:
-    """What a reader should know of this translation."""
-    own, warnings = reading.own, []
-    if not own.complete:
-        warnings.append("The translation reached the limit on length before it was finished.")
-    if reading.translator.tokenizer.codes and own.source_pieces[0].role != "language":
-        warnings.append("This model writes several languages: choose one beside the sentence, or it guesses.")
-    spelt = [(own.source_text[slice(*piece.span)], piece) for piece in own.source_pieces if piece.span]
-    if strange := dict.fromkeys(text for text, piece in spelt if BYTE.fullmatch(piece.text)):
-        warnings.append(f"The model has no piece for {markdown(' '.join(strange))}: it reads the bytes and guesses.")
-    if strange := dict.fromkeys(text for text, piece in spelt if piece.role == "unknown"):
-        warnings.append(f"The model has no piece for {markdown(' '.join(strange))}: it reads “unknown” and guesses.")
-    return [*warnings, *(hints(own.source_text) if ships(reading.translator) else [])]
-
-
-def likelihood(trace: Trace) -> str:
-    """How likely the model finds a translation."""
-    total, pieces = float(trace.log_probs.sum()), len(trace.log_probs)
-    return f"log-probability {typeset(total)} nats, {typeset(total / pieces)} a piece"
-
-
-def _show_words(trace: Trace, *, large: bool, label: str) -> None:
-    german = markdown(trace.target_text) or NOTHING
-    if large:
-        st.subheader(german, anchor=False)
-    else:
-        st.markdown(f"**{label}:** {german}")

@@ -38,6 +38,8 @@ REQUEST = "_request"
 ORIGIN = "_origin"
 # Whether the translation that is read from now on is the one that the page of decoding shows.
 JUST_DECODED = "_just_decoded"
+# What figures of a page quote that does not read the sentence.
+QUOTED = "_quoted"
 DRAWN = "_drawn"
 PREVIOUSLY_DRAWN = "_previously_drawn"
 
@@ -78,6 +80,7 @@ def follow_address(page: str, *, write: bool = True) -> None:
             state = state.with_params(decoding)
     st.session_state[STATE] = state = _pinned_in_kind(state, page)
     st.session_state[PREVIOUSLY_DRAWN] = st.session_state.pop(DRAWN, None)
+    st.session_state.pop(QUOTED, None)
     if write:
         _write_address(state, opened)
 
@@ -101,9 +104,13 @@ def address() -> dict[str, str]:
     return _state().to_address()
 
 
-def page_address() -> dict[str, str]:
-    """Parameters of an address of what is shown, without the lecture; empty where a text is too long for one."""
-    return _state().page_address()
+def page_address(*changed: Params) -> dict[str, str]:
+    """Parameters of an address of what is shown, without the lecture; empty where a text is too long for one.
+
+    Args:
+        changed: URL parameters of pages that are others there.
+    """
+    return _state().with_params(*changed).page_address()
 
 
 def rewrite_address() -> None:
@@ -135,6 +142,16 @@ def text() -> str:
 def target() -> str:
     """The translation that is read instead of the model's own; empty for none."""
     return _state().target
+
+
+def quote(words: str) -> None:
+    """Have the figures of this run quote something else than the sentence."""
+    st.session_state[QUOTED] = words
+
+
+def quoted() -> str:
+    """What the captions of figures quote."""
+    return st.session_state.get(QUOTED, f"Sentence: {text()}")
 
 
 def read_text(typed: str) -> None:
@@ -244,9 +261,11 @@ def store_attention(chosen: AttentionParams, kind: Kind | None = None) -> None:
         store(params(PinParams).pinned(kind, chosen.rows, chosen.columns))
 
 
-def update_attention(kind: Kind | None = None, **changes: object) -> None:
+def update_attention(
+    kind: Kind | None = None, of: type[AttentionParams] = AttentionParams, **changes: object
+) -> None:
     """Replace some of what `attention` returns; otherwise as `store`."""
-    store_attention(replace(attention(kind), **changes), kind)
+    store_attention(replace(attention(kind, of), **changes), kind)
 
 
 def was_drawn(key: str) -> bool:

@@ -168,6 +168,13 @@ def place_shown(ahead: int) -> AbstractContextManager[None]:
     return st.spinner(f"{ahead} before you") if drawing and ahead else nullcontext()
 
 
+def end_if_left() -> None:
+    """End this run of a page that was left or used meanwhile, as Streamlit otherwise does when something is drawn."""
+    context = get_script_run_ctx(suppress_warning=True)
+    if context is not None:
+        context.yield_check()
+
+
 class _Spinner(AbstractContextManager[None]):
     """Streamlit's, once in a thread."""
 

@@ -24,21 +24,21 @@ class Turns:
     other at every operation of the model, so that thirty people wait many times longer than in a queue.
 
     Args:
-        told: shows somebody who waits how many are before, for as long as it is entered. It may raise, as Streamlit
-            does where a page was left: whoever waited then leaves the queue.
+        show_place: shows somebody who waits how many are before, for as long as it is entered. It may raise, as
+            Streamlit does where a page was left: whoever waited then leaves the queue.
         meanwhile: turns that a thread gives up for as long as it waits for one of these or has it alone.
     """
 
     def __init__(
-        self, told: Callable[[int], AbstractContextManager[object]], meanwhile: Turns | None = None
+        self, show_place: Callable[[int], AbstractContextManager[object]], meanwhile: Turns | None = None
     ) -> None:
-        self._told = told
+        self._show_place = show_place
         self._meanwhile = meanwhile
         self._lock = threading.Lock()
         # The first one has its turn.
         self._queue: list[_Request] = []
         # The thread that has its turn alone, and what ends it.
-        self._held: tuple[int, ExitStack] | None = None
+        self._owner: tuple[int, ExitStack] | None = None
 
     def __enter__(self) -> None:
         request = _Request(None, None)
@@ -46,14 +46,14 @@ class Turns:
             turn.enter_context(self._others_go_on())
             turn.callback(self._leave, request)
             self._wait(request)
-            self._held = threading.get_ident(), turn.pop_all()
+            self._owner = threading.get_ident(), turn.pop_all()
 
     def __exit__(self, *error: Any) -> None:
-        held = self._held
+        owner = self._owner
         # Not after an error that ended this thread's wait for another turn.
-        if held is not None and held[0] == threading.get_ident():
-            self._held = None
-            held[1].__exit__(*error)
+        if owner is not None and owner[0] == threading.get_ident():
+            self._owner = None
+            owner[1].__exit__(*error)
 
     @contextmanager
     def given_up(self) -> Iterator[None]:
@@ -61,8 +61,8 @@ class Turns:
 
         It does not where the thread is about to end, as Streamlit ends those of a page that was left.
         """
-        held = self._held
-        if held is None or held[0] != threading.get_ident():
+        owner = self._owner
+        if owner is None or owner[0] != threading.get_ident():
             yield
             return
         self.__exit__(None, None, None)
@@ -136,7 +136,7 @@ class Turns:
         while not request.woken.wait(patience):
             with self._lock:
                 ahead = self._queue.index(request) if request in self._queue else 0
-            with self._told(ahead):
+            with self._show_place(ahead):
                 if request.woken.wait(AGAIN):
                     return
             patience = 0

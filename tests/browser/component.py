@@ -119,6 +119,7 @@ class Component:
         self.root.locator(".save summary").click()
         with self.page.expect_download() as download:
             self.root.get_by_role("button", name=name, exact=True).click()
+        self.page.keyboard.press("Escape")
         self.page.mouse.move(0, 0)
         self.settle()
         return Path(download.value.path()).read_bytes()

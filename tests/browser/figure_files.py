@@ -47,8 +47,8 @@ def save(figure: Locator, name: str, *, width: str = "as on the screen", **chose
         box.set_checked(chosen.get(label.split()[0].lower(), label == "Caption"))
     with figure.page.expect_download() as download:
         menu.get_by_role("button", name=name, exact=True).click()
-    # The menu closes when the page is laid out as before.
-    figure.page.wait_for_function("menu => !menu.open", arg=menu.element_handle())
+    # It says so when the page is laid out as before, and stays for the next format.
+    menu.get_by_text(f"{name} saved.").wait_for()
     return Path(download.value.path()).read_bytes()
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from playwright.sync_api import expect
 
 from tests.browser.conftest import running_server
@@ -15,7 +17,7 @@ def test_from_a_typed_beginning_to_a_head_and_to_another_piece(visit, tiny_langu
     with running_server() as server, visit(server) as lecturer:
         lecturer.open(PAGE + "The+dog")
         lecturer.maps(1)
-        box = lecturer.page.get_by_role("textbox", name="A beginning in English")
+        box = lecturer.page.get_by_role("textbox", name="A beginning")
         box.fill("My sister")
         box.press("Enter")
         lecturer.page.wait_for_url("**lm_text=My+sister**")
@@ -36,3 +38,16 @@ def test_from_a_typed_beginning_to_a_head_and_to_another_piece(visit, tiny_langu
         lecturer.page.locator(".candidates .take").nth(1).click()
         lecturer.page.wait_for_url("**lm_forced=**")
         expect(lecturer.page.locator(".timeline .piece span").first).to_have_text(second)
+        # The pages about heads look at the same text, and lead back to the map of a head.
+        main = lecturer.page.get_by_test_id("stMain")
+        main.get_by_role("button", name="Compare its heads").click()
+        lecturer.arrived("compare_heads")
+        row = main.locator(".heads tbody tr").filter(has_text="layer 2, head 3")
+        row.locator("td").nth(2).click()
+        lecturer.page.wait_for_url(re.compile("language_model.*lm_layer=2&lm_head=3"))
+        lecturer.head(2, 3)
+        main.get_by_role("button", name="Inside a layer").click()
+        lecturer.arrived("inside_a_layer")
+        main.get_by_role("link", name="Feed-forward").click()
+        lecturer.page.wait_for_url("**inside_stage=decoder.feed_forward.norm**")
+        lecturer.see("18 of 25: layer normalisation")

@@ -12,7 +12,7 @@ import torch
 from streamlit.components.v2 import manifest_scanner
 from streamlit.elements.lib import policies
 
-from pages.ui import inference
+from pages.ui import models
 from transformer.checkpoint import Checkpoint
 from transformer.model.transformer import build
 from transformer.translator import Translator
@@ -44,7 +44,7 @@ def narrow(shipped: Translator) -> Translator:
 @pytest.fixture
 def narrow_app(monkeypatch: pytest.MonkeyPatch, narrow: Translator) -> Translator:
     """The app with the narrow model, for what a page does whatever its model is."""
-    monkeypatch.setattr(inference, "load_translator", lambda device, folder: narrow)
+    monkeypatch.setattr(models, "load_translator", lambda device, folder: narrow)
     return narrow
 
 

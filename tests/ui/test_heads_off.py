@@ -7,8 +7,23 @@ import json
 import pytest
 
 from pages.ui.params.switches import FIRST
+from pages.ui.text.labels import TITLES
 from pages.ui.text.number_format import typeset
-from tests.ui.driver import DREAM, HOSTILE, MARKUP, RUBBISH, SOME, figures, healthy, opened, send, submit, table, texts
+from tests.ui.driver import (
+    DREAM,
+    EACH_RUBBISH,
+    GIVEN,
+    HOSTILE,
+    MARKUP,
+    SOME,
+    figures,
+    healthy,
+    opened,
+    send,
+    submit,
+    table,
+    texts,
+)
 from transformer.ablation.effect import effect_of
 from transformer.interventions import Interventions, parse_head
 
@@ -45,7 +60,9 @@ def test_a_link_opens_a_switchboard_and_a_click_changes_it(shipped):
     assert healthy(test) and "Every head is as trained" in texts(test) and figures(test) == (0, 0)
 
 
-@pytest.mark.parametrize("value", [*RUBBISH, "cross.7.1", "cross.1.8-", "none-cross.1.1", "Cross.1.1", "cross.01.1"])
+@pytest.mark.parametrize("value", [
+    *EACH_RUBBISH, "cross.7.1", "cross.1.8-", "none-cross.1.1", "Cross.1.1", "cross.01.1",
+])
 def test_what_stands_for_no_head_changes_nothing(value):
     test = opened(PAGE, text=DREAM, off_heads=value, off_gate=value, off_mode=value, off_importance=value)
     assert healthy(test)
@@ -76,12 +93,19 @@ def test_a_head_is_replaced_by_its_output_for_other_sentences(shipped):
     assert healthy(test) and figures(test) == (0, 2)
     off = Interventions({("cross", 5, 4): 0.0}, "resample", seed=2)
     effect = effect_of(shipped, DREAM, off)
-    assert f"{effect.kept} of 8 draws" in texts(test) and typeset(effect.change, "+.2f") in texts(test)
+    assert f"{effect.unchanged} of 8 draws" in texts(test) and typeset(effect.change, "+.2f") in texts(test)
     assert table(test, "draw", "change")["translation"].tolist() == list(effect.translations)
     assert table(test, "change", "kl")["change"].tolist() == pytest.approx(effect.step_change.tolist(), abs=1e-4)
     test.number_input("off_seed").set_value(3).run()
     assert healthy(test) and test.query_params["off_seed"] in ("3", ["3"])
     assert table(test, "draw", "change")["change"].tolist() != pytest.approx(effect.scores.change.tolist(), abs=1e-6)
+
+
+def measured_worst(numbers):
+    """The head whose absence costs most."""
+    row = numbers.loc[numbers["measured"].idxmin()]
+    (kind,) = (kind for kind, title in TITLES.items() if title == row["kind"])
+    return kind, int(row["layer"]) - 1, int(row["head"]) - 1
 
 
 def test_every_head_is_measured_on_demand(shipped):
@@ -99,6 +123,9 @@ def test_every_head_is_measured_on_demand(shipped):
     assert "Spearman" in said and "(144 heads, this sentence)" in said
     assert any("head_importance(" in block.value for block in test.code)
     assert f"{(numbers['measured'] > 0).sum()} of 144" in said
+    head = measured_worst(numbers)
+    changed = shipped.translate(DREAM, interventions=Interventions({head: 0.0})).text != shipped.translate(DREAM).text
+    assert ("nats, and the model writes" in said) == changed != ("still writes the same one" in said)
     submit(test, "A dog.")
     assert healthy(test) and figures(test) == (0, 2), "another sentence is measured when somebody asks"
 
@@ -127,8 +154,8 @@ def test_text_is_shown_as_itself(hostile):
         assert not any(sign in texts(test) for sign in MARKUP), text
 
 
-def test_a_long_sentence_is_not_measured_before_somebody_asks():
-    test = opened(PAGE, text="The old man gave his dog a bone yesterday. " * 5, off_heads="cross.1.8")
+def test_a_long_sentence_is_not_measured_before_somebody_asks(narrow_app):
+    test = opened(PAGE, text="The old man gave his dog a bone yesterday. " * 5, **GIVEN, off_heads="cross.1.8")
     assert healthy(test) and figures(test) == (0, 2)
     assert not test.toggle("off_importance").value
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,15 +11,18 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.ui.components.wire import unpack
+from pages.ui.language_model.copying_heads import PLACES, named_heads
+from pages.ui.language_model.likely import score_table, verdict
+from pages.ui.language_model.reading import REPEATING
 from pages.ui.params.language_model import BEGINNING, FIRST, SECOND
 from tests.conftest import POSITIONS
 from tests.ui import driver
 from tests.ui.driver import headers, healthy, submit, tell, texts, typed, unescaped
-from transformer.available_models import VARIABLE
+from transformer.available_models import SHIPPED_LANGUAGE_MODEL, VARIABLE
 from transformer.decoding.settings import METHODS, DecodingSettings
 from transformer.language_modelling.checkpoint import LoadedLanguageModel, load_language_model
 from transformer.language_modelling.continuation import continue_text
-from transformer.language_modelling.head_scores import NAMES, head_scores
+from transformer.language_modelling.head_scores import NAMES, HeadScores, head_scores
 from transformer.language_modelling.scoring import score_text
 from transformer.language_modelling.tracing import trace_continuation
 
@@ -88,6 +92,13 @@ def test_its_head_is_not_that_of_the_translator():
     assert "lm_rows" not in test.query_params, "what was pinned belongs to the text before"
 
 
+def test_a_beginning_that_leaves_room_for_one_piece_says_so(loaded):
+    beginning = "1" * (POSITIONS - 2)
+    assert len(loaded.tokenizer.encode(beginning, end=False)) == POSITIONS - 1
+    test = opened(lm_text=beginning, lm_length="9")
+    assert healthy(test) and f"learned {POSITIONS} positions and has none left" in texts(test)
+
+
 def test_it_begins_by_itself(loaded):
     test = opened(lm_text="", lm_length="5")
     # An address keeps an empty text.
@@ -104,6 +115,9 @@ def test_what_is_too_long_is_answered_and_kept(text):
     (warning,) = test.warning
     assert "shorten it" in warning.value and f"at most {POSITIONS - 1} pieces" in warning.value
     assert typed(test, "beginning") == text
+    again = opened(**{name: test.query_params[name] for name in test.query_params})
+    assert [each.value for each in again.warning] == [warning.value] or len(text) > 10_000
+    assert healthy(again, warned=True) and text.startswith(typed(again, "beginning") or "?")
 
 
 @pytest.mark.parametrize("text", driver.EACH_HOSTILE)
@@ -132,11 +146,11 @@ def test_two_texts_stand_against_each_other(loaded):
     test = opened(lm_part="likely")
     scores = [score_text(loaded.model, loaded.tokenizer, text) for text in (FIRST, SECOND)]
     assert healthy(test)
-    shown = driver.table(test, "text", "perplexity (pieces)")
-    assert shown["text"].tolist() == [FIRST, SECOND]
+    shown = driver.table(test, "text", "perplexity per piece")
+    assert shown["text"].tolist() == [f"1: {FIRST}", f"2: {SECOND}"]
     assert shown["log-probability (nats)"].tolist() == [f"{score.log_prob:.4f}" for score in scores]
-    assert shown["perplexity (pieces)"].tolist() == [f"{score.perplexity:.2f}" for score in scores]
-    assert " times as likely as " in texts(test)
+    assert shown["perplexity per piece"].tolist() == [f"{score.perplexity:.1f}" for score in scores]
+    assert " times as likely as " in texts(test) and "fair comparison" not in texts(test), "both have as many pieces"
     pieces = driver.table(test, "piece", "all up to here (nats)")
     assert pieces["all up to here (nats)"].iloc[-1] == f"{scores[0].log_prob:.4f}"
     submit(test, "", "lm_second")
@@ -144,8 +158,41 @@ def test_two_texts_stand_against_each_other(loaded):
     assert "a perplexity of" in texts(test) and "lm_second" in test.query_params
     submit(test, "", "lm_first")
     assert healthy(test, warned=True) and "type at least one word" in test.warning[0].value
+    submit(test, SECOND, "lm_second")
+    assert healthy(test) and [each.label for each in test.expander] == ["Piece by piece: text 2"]
     submit(test, "dog " * 400, "lm_first")
     assert healthy(test, warned=True) and typed(test, "lm_first") == "dog " * 400
+    assert test.warning[0].value.startswith("Text 1: ")
+    assert driver.table(test, "text", "bits per byte")["text"].tolist() == [f"2: {SECOND}"]
+
+
+def test_of_two_lengths_the_fair_comparison_is_that_of_a_piece(loaded):
+    texts_typed = "A dog.", "A dog sits on the mat, and a cat sits on the table."
+    short, long = (score_text(loaded.model, loaded.tokenizer, text) for text in texts_typed)
+    said = " ".join(verdict({1: short, 2: long}))
+    assert f"text 1 has {len(short.pieces)} pieces, text 2 {len(long.pieces)} pieces" in said
+    assert "every further piece makes a text less likely" in said
+    assert f"{short.perplexity:.1f} and {long.perplexity:.1f} per piece" in said
+    better = 1 if short.perplexity < long.perplexity else 2
+    assert f"expects **text {better}** more" in said
+    # As many words as pieces for the one, half as many for the other.
+    made = {
+        number: replace(score, text="a " * words, log_probs=np.full(len(score.pieces), log_prob))
+        for number, score, words, log_prob in (
+            (1, short, len(short.pieces), -1.0), (2, long, len(long.pieces) // 2, -0.9),
+        )
+    }
+    said = verdict(made)[1]
+    assert "by the first the model expects **text 2** more, by the second **text 1**" in said
+    alone = " ".join(verdict({2: short}))
+    assert f"{short.perplexity:.1f} per piece" in alone and "text 1" not in alone
+
+
+def test_a_long_text_is_quoted_in_part_and_has_a_perplexity_however_large(loaded):
+    score = score_text(loaded.model, loaded.tokenizer, "語" * 18)
+    assert " · 10" in score_table({1: score})["perplexity per word"][0]
+    longer = score_text(loaded.model, loaded.tokenizer, "dog " * 20)
+    assert "dog …**" in verdict({1: longer})[0]
 
 
 def test_heads_that_copy_are_named_by_their_scores(loaded):
@@ -161,6 +208,32 @@ def test_heads_that_copy_are_named_by_their_scores(loaded):
         values = getattr(scores, name)
         best = np.unravel_index(values.argmax(), values.shape)
         assert f"layer {best[0] + 1}, head {best[1] + 1}" in sentence and f"{values.max():.2f}" in sentence
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_where_no_head_looks_at_a_place_half_of_the_time_that_is_said(name):
+    scores = HeadScores(*(np.array([[0.1, 0.47], [0.2, 0.3]]) for _ in NAMES))
+    assert "".join(map(str, named_heads(scores, name))) == (
+        f"No head of this model has more than half of its attention on {PLACES[name]}; the nearest is layer 1, head 2 "
+        "with 0.47."
+    )
+
+
+@pytest.mark.parametrize(("beginning", "kept"), [(BEGINNING, False), ("Tom and Ann and Tom and", True)])
+def test_an_induction_head_opens_where_something_is_repeated(beginning, kept):
+    test = opened(lm_model=SHIPPED_LANGUAGE_MODEL, lm_part="heads", lm_text=beginning, lm_length="3")
+    sent = [(node, json.loads(node.proto.json)) for node in test.get("bidi_component") if node.proto.json]
+    node, data = next((node, data) for node, data in sent if "“induction”" in str(data.get("parts")))
+    link = next(part for part in data["parts"] if not isinstance(part, str))
+    driver.send(test, node, "open", {name: link[name] for name in ("kind", "layer", "head")})
+    assert healthy(test) and test.query_params["lm_layer"] == str(link["layer"] + 1)
+    assert "lm_part" not in test.query_params
+    assert typed(test, "beginning") == (beginning if kept else REPEATING)
+    shown = texts(test)
+    assert "is called “induction”. Here " in shown and "pieces have occurred before" in shown
+    assert "No one place gets most" not in shown
+    submit(test, "I was born in", "beginning")
+    assert "Here no piece occurs twice" in texts(test)
 
 
 def test_its_steps_are_those_of_the_continuation(loaded):

@@ -85,12 +85,15 @@ def test_the_list_says_of_a_slide_what_it_shows_and_nothing_else():
         *(Slide.of(page, kept) for page in ("cross_attention", "switch_heads_off", "lessons", "positional_encoding")),
         Slide.of("switch_heads_off", one | {"off_gate": "0"}), Slide.of("switch_heads_off", one),
         Slide.of("lessons", {"text": DREAM}), Slide.of("cross_attention", {"text": DREAM}),
+        *(Slide.of(page, kept | {"subject": "language_model", "lm_text": "The dog", "lm_layer": "2"})
+          for page in ("inside_a_layer", "language_model", "cross_attention")),
     ))
     test = opened("pages/about.py", text=DREAM, slides=str(slides))
     assert [slide["text"] for slide in told(test)["slides"]] == [
         f"layer 5, head 8 · {DREAM}", f"2 heads off · {DREAM}", "one row, step 2", DREAM,
         f"encoder self-attention, layer 2, head 1 off · {DREAM}",
         f"encoder self-attention, layer 2, head 1 changed · {DREAM}", "", DREAM,
+        "layer 2, head 1 · The dog", "The dog", f"layer 5, head 8 · {DREAM}",
     ]
 
 
@@ -180,35 +183,32 @@ def test_the_code_is_that_of_the_page():
     assert "/?text=" in told(first)["code"]["address"]
 
 
-def test_a_lesson_goes_on_by_clicker_and_on_to_the_next_slide():
-    test = opened("pages/lessons.py", text=DREAM, lesson_id="one_row", lecture="true", slides=str(Slides(
-        (SLIDES.slides[0], SLIDES.slides[2], SLIDES.slides[1])
-    )), slide="2")
+def by_clicker(test):
+    return {button.key: button.proto.shortcut for button in test.button if button.proto.shortcut.startswith("page")}
+
+
+def test_a_lesson_opened_by_itself_goes_on_by_clicker():
+    test = opened("pages/lessons.py", text=DREAM, lesson_id="one_row", lecture="true", **LISTED)
     assert told(test)["stepped"], "the lesson's own buttons take the keys"
     # Shown, then on: two presses of one key.
-    by_clicker = [button for button in test.button if button.proto.shortcut == "pagedown"]
-    assert [button.key for button in by_clicker] == ["lesson_show"]
-    by_clicker[0].click().run()
-    by_clicker = [button for button in test.button if button.proto.shortcut == "pagedown"]
-    assert [button.key for button in by_clicker] == ["lesson_next"]
-    by_clicker[0].click().run()
+    assert by_clicker(test) == {"lesson_show": "pagedown", "lesson_previous": "pageup"}
+    test.button(key="lesson_show").click().run()
+    assert by_clicker(test) == {"lesson_next": "pagedown", "lesson_previous": "pageup"}
+    test.button(key="lesson_next").click().run()
     assert parameter(test, "lesson_step") == "2" and healthy(test)
-    for number in (2, 3, 4):
-        if test.button(key="lesson_next").disabled:
-            test.button(key="lesson_show").click().run()
-        assert test.button(key="lesson_next").label == ("Next slide" if number == 4 else "Next")
-        test.button(key="lesson_next").click().run()
-    assert parameter(test, "slide") == "3" and headers(test)[0]["kind"] == "encoder"
 
 
-def test_the_way_back_from_a_lesson_is_the_slide_before():
-    test = opened("pages/lessons.py", text=DREAM, lesson_id="one_row", lecture="true", slide="2", slides=str(Slides(
-        (SLIDES.slides[0], Slide.of("lessons", {"text": DREAM, "lesson_id": "one_row"}))
+def test_a_lesson_that_is_a_slide_shows_its_step_and_a_clicker_goes_on_to_the_next_slide():
+    test = opened("pages/lessons.py", text=DREAM, lesson_id="one_row", lecture="true", slide="1", slides=str(Slides(
+        (Slide.of("lessons", {"text": DREAM, "lesson_id": "one_row"}), SLIDES.slides[0])
     )))
-    test.button(key="lesson_previous").click().run()
-    assert parameter(test, "slide") == "1" and headers(test)[0]["kind"] == "cross"
-    alone = opened("pages/lessons.py", text=DREAM, lesson_id="one_row", lecture="true")
-    assert alone.button(key="lesson_previous").disabled
+    assert not told(test)["stepped"] and by_clicker(test) == {}
+    # Its own buttons walk through it meanwhile.
+    test.button(key="lesson_show").click().run()
+    test.button(key="lesson_next").click().run()
+    assert parameter(test, "lesson_step") == "2" and not told(test)["stepped"] and healthy(test)
+    act(test, "open", slide=2)
+    assert parameter(test, "slide") == "2" and headers(test)[0]["kind"] == "cross"
 
 
 def test_a_presented_page_says_what_to_look_for():

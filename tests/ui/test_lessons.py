@@ -7,7 +7,7 @@ import re
 import pytest
 
 from pages.ui.text.markup import markdown
-from tests.ui.driver import RUBBISH, healthy, opened, texts
+from tests.ui.driver import EACH_RUBBISH, healthy, opened, texts
 from transformer.lessons.lesson import read_lesson
 from transformer.lessons.shelf import lesson_files
 
@@ -52,12 +52,24 @@ def test_a_lesson_from_start_to_end():
     assert "Right." in texts(test) or "You said" in texts(test)
     test.button(key="lesson_next").click().run()
     test.button(key="lesson_show").click().run()
-    test.button(key="lesson_next").click().run()
+    assert test.query_params["lesson_done"] == "one_row", "done, whichever way it is left by"
+    following = test.button(key="lesson_next")
+    assert following.label == r"Next lesson: Query\, key\, value" and following.proto.shortcut == "pagedown"
+    following.click().run()
+    assert r"Query\, key\, value · 1 of" in texts(test) and healthy(test)
+    next(button for button in test.button if button.label == "All lessons").click().run()
     assert f"1 of {len(FILES)}" in texts(test) and test.query_params["lesson_done"] == "one_row"
     assert test.query_params["text"] == "I have a dream.", "the reader's own sentence stays"
 
 
-@pytest.mark.parametrize("value", RUBBISH)
+def test_the_last_lesson_leads_back_to_the_list():
+    test = lessons(id=list(FILES)[-1], step="7", answer="shown")
+    assert test.button(key="lesson_next").label == "Back to all lessons"
+    test.button(key="lesson_next").click().run()
+    assert f"1 of {len(FILES)}" in texts(test) and healthy(test)
+
+
+@pytest.mark.parametrize("value", EACH_RUBBISH)
 def test_rubbish_in_the_address(value):
     assert healthy(lessons(id=value, step=value, answer=value, done=value))
     assert healthy(lessons(id="one_row", step=value, answer=value))
@@ -74,6 +86,8 @@ def test_a_teachers_lesson(tmp_path, monkeypatch):
     assert healthy(test, warned=True) and "broken" in test.warning[0].value
     assert r"\<b\>\:red\[Mine\]\<\/b\> \$x\$" in texts(test)
     assert healthy(lessons(id="mine", step="2", answer="5"))
+    last = lessons(id=list(FILES)[-1], step="7", answer="shown").button(key="lesson_next")
+    assert last.label == f"Next lesson: {markdown('<b>:red[Mine]</b> $x$')}", "the broken one is left out"
     assert healthy(lessons(id="broken"), warned=True)
 
 

@@ -11,12 +11,15 @@ from pathlib import Path
 import pytest
 
 from pages.ui import inference, measuring
+from pages.ui.models import MODELS, load_translator
 from tests.foreign_models import TEXTS, arabic_model
 from tests.ui.driver import DREAM, FIRST, headers, healthy, opened, submit, texts, typed
 from tests.ui.test_app import PAGES
 from transformer.analysis.heads.gallery import Gallery, gallery_of
 from transformer.available_models import SHIPPED
 from transformer.lessons.shelf import SHIPPED as LESSONS
+from transformer.paths import MODEL
+from transformer.translator import Translator
 
 ARABIC = "en-ar"
 # As long as a name may be; with separate vocabularies, more layers on one side, and two languages to write.
@@ -39,11 +42,14 @@ def models(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def beside_the_models(monkeypatch, models):
+def beside_the_models(monkeypatch, models, shipped):
+    """No model is in the app's memory; the one that ships is read from the tests' own."""
+    load = Translator.load
+    monkeypatch.setattr(Translator, "load", lambda folder, device: shipped if folder == MODEL else load(folder, device))
     monkeypatch.chdir(models)
-    inference.MODELS.clear()
+    MODELS.clear()
     yield
-    inference.MODELS.clear()
+    MODELS.clear()
 
 
 def test_a_model_is_chosen_beside_the_device_and_stands_in_the_address():
@@ -137,11 +143,11 @@ def test_a_damaged_model_is_one_line_and_another_can_be_chosen():
 
 
 def test_at_most_two_models_stay_in_memory(models):
-    first = weakref.ref(inference.load_translator("cpu", models / "models" / ARABIC))
+    first = weakref.ref(load_translator("cpu", models / "models" / ARABIC))
     memory = weakref.ref(next(iter(inference.weights(first()).arrays.values())))
     for name in (SHIPPED, "ar-en", SHIPPED):
         opened("pages/about.py", text=DREAM, **({} if name == SHIPPED else {"model": name}))
-        assert len(inference.MODELS) <= 2
+        assert len(MODELS) <= 2
     gc.collect()
     assert first() is None and memory() is None, "what was asked for longest ago is gone, with its weights"
 
@@ -192,7 +198,7 @@ def test_the_gallery_is_made_when_asked(models):
 
 def test_the_gallery_speaks_the_languages_of_the_model(models):
     page, folder = "pages/gallery.py", models / "models" / "ar-en"
-    translator = inference.load_translator("cpu", folder)
+    translator = load_translator("cpu", folder)
     traces = [translator.trace(text, "The old man has seen it.") for text in TEXTS["ar"]]
     found = gallery_of(traces, translator.version, translator.languages)
     assert {each.task for each in found.exhibits} >= {"previous", "next", "alignment", "resting"}
@@ -243,10 +249,10 @@ def test_a_model_whose_folder_cannot_be_written_is_measured_all_the_same(monkeyp
     blocked = models / "models" / ARABIC / "head_statistics.unfinished"
     blocked.mkdir()
     (models / "models" / ARABIC / "sentences.txt").write_text("The dog.\n", encoding="utf-8")
-    monkeypatch.setattr(measuring, "KEPT", {})
+    monkeypatch.setattr(measuring, "MEASURED", {})
     test = opened("pages/compare_heads.py", text=DREAM, model=ARABIC)
     test.button("measure_head_statistics").click().run()
-    assert healthy(test) and "over 1 sentences" in texts(test) and len(measuring.KEPT) == 1
+    assert healthy(test) and "over 1 sentences" in texts(test) and len(measuring.MEASURED) == 1
     blocked.rmdir()
     (models / "models" / ARABIC / "sentences.txt").unlink()
 

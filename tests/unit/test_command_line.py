@@ -73,7 +73,7 @@ def test_resamples_heads(folder_with_means, tmp_path, run_main):
         np.testing.assert_allclose(trace.log_probs, effect.free.log_probs, atol=1e-6)
     drawn = json.loads(done.stdout)["resampled"]
     assert (drawn["seed"], drawn["draws"], drawn["reference"]) == (3, 5, "made up")
-    assert tuple(drawn["translations"]) == effect.translations and drawn["kept"] == effect.kept
+    assert tuple(drawn["translations"]) == effect.translations and drawn["unchanged"] == effect.unchanged
     np.testing.assert_allclose(drawn["changes"], effect.scores.change, atol=1e-6)
     assert drawn["mean"] == pytest.approx(np.mean(drawn["changes"])) and drawn["low"] < drawn["mean"] < drawn["high"]
 

@@ -11,7 +11,7 @@ import pytest
 from transformer import corpus
 from transformer.analysis.heads.statistics import statistics_of
 from transformer.corpus import measure_corpus, measure_part
-from transformer.errors import CheckpointError
+from transformer.errors import AtlasError, CheckpointError
 from transformer.translator import Translator
 
 WORDS = ("I", "have", "a", "dream", "and", "the", "dog", "that", "sleeps", "in", "our", "old", "house", "is", "red")
@@ -124,3 +124,9 @@ def test_says_which_line_is_no_text(small_translator, tmp_path):
     path.write_bytes("A dog\n\nGrün\n".encode("latin-1"))
     with pytest.raises(ValueError, match="line 3 is no UTF-8 text"):
         measure_corpus(small_translator, path, tmp_path / "state")
+
+
+def test_without_ray_a_cluster_is_one_line(model_folder, file, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(AtlasError, match=r'pip install "attention-atlas\[serve\]"'):
+        measure_corpus(Translator.load(model_folder, "cpu"), file, tmp_path / "state", cluster="auto")

@@ -126,3 +126,24 @@ def test_options_reach_every_step(shaped_translator, method, interventions):
         assert traced.translation.log_prob == pytest.approx(total, abs=1e-4)
         if shaped_translator.config.positions != "none":
             assert shaped_translator.trace_decoding(TEXT, DecodingSettings(method)).translation.log_prob != total
+
+
+class Left(BaseException):
+    """What Streamlit raises in the thread of a page that was left."""
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_run_ends_between_two_steps_where_nobody_waits_for_it(small_translator, method):
+    asked = 0
+
+    def on_step():
+        nonlocal asked
+        asked += 1
+        if asked == 3:
+            raise Left
+
+    for run in (small_translator.translate, small_translator.trace_decoding):
+        asked = 0
+        with pytest.raises(Left):
+            run(TEXT, DecodingSettings(method), on_step=on_step)
+        assert asked == 3

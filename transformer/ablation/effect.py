@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from transformer.ablation.scoring import Scores
+from transformer.head_replacements import drawn
 from transformer.interventions import DEFAULT_DRAWS, Interventions, draws_of
 from transformer.trace import Trace
 from transformer.translator import ReadTarget, Translator
@@ -24,7 +25,8 @@ class Effect:
         free: the changed model writing its own; in the first draw.
         scores: of the changed model beside `before`, a variant a draw: KL, TVD and ranks of each step.
         translations: what the changed model writes in each draw [R].
-        kept: in how many draws that is the old translation, piece by piece.
+        unchanged: in how many draws that is the old translation, piece by piece.
+        others: in the mode "resample", the sentence of each draw whose outputs the heads have [R]; else empty.
     """
 
     before: Trace
@@ -32,7 +34,8 @@ class Effect:
     free: Trace
     scores: Scores
     translations: tuple[str, ...]
-    kept: int
+    unchanged: int
+    others: tuple[str, ...]
 
     @property
     def draws(self) -> int:
@@ -98,6 +101,16 @@ def effect_of(
         translator.score(text, read, runs),
         tuple(translator.tokenizer.decode(_ids(pieces)) for pieces in written),
         sum(_ids(pieces) == read for pieces in written),
+        _others(translator, before, runs),
+    )
+
+
+def _others(translator: Translator, before: Trace, runs: Sequence[Interventions]) -> tuple[str, ...]:
+    """The other sentence of each run that takes one."""
+    source, means = _ids(before.source_pieces), translator.means
+    return tuple(
+        translator.tokenizer.decode(drawn(means.pairs, source, run.seed, run.draw)[0][0])
+        for run in runs if means and run.mode == "resample" and any(run.head_gates())
     )
 
 

@@ -37,10 +37,12 @@ def parser(prog: str) -> argparse.ArgumentParser:
     measure = commands.add_parser("measure", help="measure what every head looks at")
     gallery = commands.add_parser("gallery", help="find heads that do something telling, and sentences that show it")
     means = commands.add_parser("means", help=f"write every head's mean output into the model folder, as {FILE}")
-    measure.add_argument(
+    where = measure.add_mutually_exclusive_group()
+    where.add_argument(
         "--processes", type=int, default=1, metavar="N",
         help="measure in so many, each with a model of its own (%(default)s)",
     )
+    where.add_argument("--cluster", metavar="ADDRESS", help='measure on a Ray cluster; "auto": that of this machine')
     importance = commands.add_parser("importance", help="switch every head off by itself")
     importance.add_argument("--mode", choices=MODES, default="zero", help="what a head that is off does (%(default)s)")
     importance.add_argument(
@@ -122,7 +124,7 @@ def describe_gallery(found: Gallery, languages: Languages) -> str:
     return "\n".join([
         f"{found.sentences} sentences",
         *(
-            f"{TASK[each.task].told(languages)[0]}: {each.kind} layer {each.layer + 1} head {each.head + 1}, "
+            f"{TASK[each.task].described(languages)[0]}: {each.kind} layer {each.layer + 1} head {each.head + 1}, "
             f"{each.share:.0%} (all heads: {each.everyone:.0%}; {each.rows} rows of {each.sentences} sentences)"
             for each in found.exhibits
         ),
@@ -148,7 +150,8 @@ def measure(options: argparse.Namespace, translator: Translator) -> None:
     clock = Clock(options.sentences)
     try:
         found = measure_corpus(
-            translator, options.sentences, state, processes=options.processes, report=clock.report
+            translator, options.sentences, state, processes=options.processes, cluster=options.cluster,
+            report=clock.report,
         )
     except KeyboardInterrupt:
         sys.exit(f"stopped; {state} has what was measured, and the same command goes on there")

@@ -79,6 +79,7 @@ def sentence_gradients(
         encoder_layer, decoder_layer: from 0.
     """
     config, parameters = weights.config, parameters_of(weights)
+    assert isinstance(config, TransformerConfig), "a language model has no sentence pairs"
     found, reference = gradients(parameters, config, batch), autograd(parameters, config, batch)
     ours = {**found.parameters, **found.gradients}
     theirs = {**reference.parameters, **reference.gradients}

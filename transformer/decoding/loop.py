@@ -1,8 +1,9 @@
-"""The loop that greedy decoding and sampling share: one hypothesis a sentence, piece after piece."""
+"""The loop that greedy decoding and sampling share: one hypothesis a sentence, piece after piece; and what ends it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 import torch
 from torch import Tensor
@@ -10,6 +11,8 @@ from torch import Tensor
 from transformer.decoding.constraints import Constraints
 from transformer.decoding.step import Decoder, Step, predict
 from transformer.model.kv_cache import DecoderCache
+
+AnyStep = TypeVar("AnyStep", bound=Step)
 
 
 def decode_loop(
@@ -54,3 +57,11 @@ def decode_loop(
         if ended.all():
             return
         read = predicted
+
+
+def watched(steps: Iterator[AnyStep], on_step: Callable[[], object] | None) -> Iterator[AnyStep]:
+    """The same steps of a search; what `on_step`, called after each, raises ends it."""
+    for step in steps:
+        if on_step is not None:
+            on_step()
+        yield step

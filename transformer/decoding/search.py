@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -12,6 +12,7 @@ from transformer.decoding.beam import beam_search
 from transformer.decoding.constraints import Constraints
 from transformer.decoding.greedy import greedy
 from transformer.decoding.hypotheses import hypotheses
+from transformer.decoding.loop import watched
 from transformer.decoding.sampling import sample
 from transformer.decoding.settings import METHODS, DecodingSettings
 from transformer.decoding.step import Decoder, token_rank, top_candidates
@@ -47,6 +48,7 @@ def search(
     *,
     limit: int,
     capture: bool,
+    on_step: Callable[[], object] | None = None,
 ) -> SearchResult:
     """Decode one sentence.
 
@@ -57,29 +59,32 @@ def search(
         constraints: pieces to take or not to take.
         limit: maximum number of steps.
         capture: return the tree of a beam search.
+        on_step: called after every step; what it raises ends the search.
 
     Raises:
         ValueError: a setting is out of range, or the constraints cannot be followed.
     """
     if settings.method == "beam":
         # One distribution at a time: all of them, of a vocabulary of 65,000 pieces, would be hundreds of megabytes.
-        expanded = [step.lean() for step in beam_search(
+        expansions = beam_search(
             model, cache, beam_size=settings.beam_size, length_penalty=settings.length_penalty, limit=limit,
             constraints=constraints, capture=capture,
-        )]
+        )
+        expanded = [step.lean() for step in watched(expansions, on_step)]
         best = hypotheses(expanded, 1)[0][0]
         return SearchResult(best.pieces, best.score, best.ended, search_tree(expanded, best) if capture else None)
     if settings.method == "greedy":
-        steps = list(greedy(model, cache, limit=limit, constraints=constraints))
+        steps = greedy(model, cache, limit=limit, constraints=constraints)
     elif settings.method == "sample":
-        steps = list(sample(
+        steps = sample(
             model, cache, seed=settings.seed, temperature=settings.temperature, top_k=settings.top_k,
             top_p=settings.top_p, limit=limit, constraints=constraints,
-        ))
+        )
     else:
         raise ValueError(f"there is no method {settings.method!r}: choose one of {', '.join(METHODS)}")
-    pieces = tuple(int(step.predicted) for step in steps)
-    return SearchResult(pieces, float(steps[-1].score), pieces[-1] == model.symbols.end, None)
+    taken = [(int(step.predicted), float(step.score)) for step in watched(steps, on_step)]
+    pieces = tuple(piece for piece, _ in taken)
+    return SearchResult(pieces, taken[-1][1], pieces[-1] == model.symbols.end, None)
 
 
 def logit_lens(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from transformer.config import LanguageModelAttention
+from transformer.language_modelling.cost import ATTENTIONS
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,14 @@ class RecordedLosses:
             ValueError, KeyError, TypeError: it is something else.
         """
         values: dict[str, Any] = json.loads(text)
-        return cls(**{**values, "losses": tuple(AttentionLoss(**each) for each in values["losses"])})
+        losses = tuple(AttentionLoss(**each) for each in values["losses"])
+        if not {"full"} <= {each.attention for each in losses} <= set(ATTENTIONS):
+            raise ValueError("full attention is missing, or there is one that nobody knows")
+        if not all(0 < each.held_out < math.inf for each in losses):
+            raise ValueError("losses are above 0 and finite")
+        if not min(values["context"], values["block"], values["stride"], values["pieces"]) > 0:
+            raise ValueError("sizes are above 0")
+        return cls(**{**values, "losses": losses})
 
 
 def mean_and_spread(values: Sequence[float]) -> tuple[float, float]:

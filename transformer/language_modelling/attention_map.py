@@ -27,14 +27,19 @@ class AttentionMap:
         weights: float32 [L, H, T, S].
         allowed: bool [T, S]; False is masked.
         columns: the rows, counted from 0, whose pieces each column holds; S.
-        cells: of one head that are computed, masked ones among them.
+        config: of the model.
     """
 
     pieces: tuple[Piece, ...]
     weights: np.ndarray
     allowed: np.ndarray
     columns: tuple[tuple[int, ...], ...]
-    cells: int
+    config: LanguageModelConfig
+
+    @property
+    def cells(self) -> int:
+        """Of one head that are computed, masked ones among them."""
+        return cells(self.config, len(self.pieces))
 
 
 def map_of_text(model: LanguageModel, tokenizer: TextVocabulary, text: str, most: int) -> AttentionMap:
@@ -62,7 +67,7 @@ def map_of_text(model: LanguageModel, tokenizer: TextVocabulary, text: str, most
     positions = range(len(rows))
     return AttentionMap(
         rows, weights.float().cpu().numpy(), may_look(model.config, len(rows)).numpy(),
-        tuple(tuple(positions[at : at + step]) for at in range(0, len(rows), step)), cells(model.config, len(rows)),
+        tuple(tuple(positions[at : at + step]) for at in range(0, len(rows), step)), model.config,
     )
 
 

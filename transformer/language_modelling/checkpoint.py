@@ -27,6 +27,7 @@ from transformer.model_files import (
 from transformer.paths import LANGUAGE_MODEL
 from transformer.tokenizer import VOCABULARY, Tokenizer
 from transformer.vocabulary import TextVocabulary
+from transformer.weights import Weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +56,20 @@ class LoadedLanguageModel:
     def parameters(self) -> int:
         """Number of parameters, the shared embedding counted once."""
         return sum(parameter.numel() for parameter in self.model.parameters())
+
+    def weights(self) -> Weights:
+        """The model's parameters as arrays; on the CPU they are the model's own memory, read-only."""
+        named = self.model.named_parameters(remove_duplicate=False)
+        with device_errors_explained(self.device):
+            arrays = {_of_a_decoder(name): value.detach().float().cpu().numpy() for name, value in named}
+        return Weights(self.model.config, arrays)
+
+
+def _of_a_decoder(name: str) -> str:
+    """What a parameter of a language model is called in a decoder."""
+    part = name.partition(".")[0]
+    stack = {"embedding": "target", "positions": "target", "layers": "decoder", "norm": "decoder"}.get(part)
+    return f"{stack}_{name}" if stack else name
 
 
 def load_language_model(folder: Path = LANGUAGE_MODEL, device: str | None = None) -> LoadedLanguageModel:

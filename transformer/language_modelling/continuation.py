@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -37,7 +38,7 @@ class Continuation:
 
 def continue_text(
     model: LanguageModel, tokenizer: TextVocabulary, text: str, settings: DecodingSettings, *, limit: int = 40,
-    constraints: Constraints = UNCONSTRAINED, capture: bool = False,
+    constraints: Constraints = UNCONSTRAINED, capture: bool = False, on_step: Callable[[], object] | None = None,
 ) -> Continuation:
     """Write on from a beginning, which may be empty.
 
@@ -49,6 +50,7 @@ def continue_text(
         limit: maximum number of pieces to write, at least 1; fewer if the model has not learned so many positions.
         constraints: pieces to take or not to take after the beginning.
         capture: return the tree of a beam search.
+        on_step: called after every step; what it raises ends the search.
 
     Raises:
         TextError: the beginning leaves no position to write at.
@@ -68,7 +70,9 @@ def continue_text(
         limit = min(limit, room)
     with torch.inference_mode():
         read = torch.tensor([[model.symbols.start, *beginning]], device=model.embedding.weight.device)
-        found = search(model, model.start_cache(read), settings, constraints, limit=limit, capture=capture)
+        found = search(
+            model, model.start_cache(read), settings, constraints, limit=limit, capture=capture, on_step=on_step
+        )
     ids = [*beginning, *found.pieces]
     located = tokenizer.pieces(ids)
     return Continuation(

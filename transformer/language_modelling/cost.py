@@ -66,7 +66,12 @@ class RecordedCosts:
             ValueError, KeyError, TypeError: it is something else.
         """
         values: dict[str, Any] = json.loads(text)
-        return cls(**{**values, "costs": tuple(Cost(**each) for each in values["costs"])})
+        costs = tuple(Cost(**each) for each in values["costs"])
+        if not {"full"} <= {each.attention for each in costs} <= set(ATTENTIONS):
+            raise ValueError("full attention is missing, or there is one that nobody knows")
+        if not all(min(each.length, each.weights, each.keys_and_values, each.seconds) > 0 for each in costs):
+            raise ValueError("lengths, bytes and seconds are above 0")
+        return cls(**{**values, "costs": costs})
 
 
 def cells(config: LanguageModelConfig, length: int) -> int:

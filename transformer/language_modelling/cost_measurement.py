@@ -51,13 +51,13 @@ def measurements(
     seconds: dict[LanguageModelAttention, float] = dict.fromkeys(ATTENTIONS, 0.0)
     for length in lengths:
         for attention, model in models.items():
-            if held(model.config, length) <= room and GROWTH * seconds[attention] <= MOST_SECONDS:
+            if peak_bytes(model.config, length) <= room and GROWTH * seconds[attention] <= MOST_SECONDS:
                 found = measure(model, length, repeats)
                 seconds[attention] = found.seconds
                 yield found
 
 
-def held(config: LanguageModelConfig, length: int) -> int:
+def peak_bytes(config: LanguageModelConfig, length: int) -> int:
     """Bytes that a pass over a text of so many pieces holds at most at once, about."""
     return HELD * NUMBER_BYTES * config.heads * cells(config, length)
 

@@ -6,6 +6,7 @@ occurrence of the piece it stands at, which takes a head below that has moved ea
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -76,6 +77,32 @@ def scores_of(weights: np.ndarray, length: int) -> HeadScores:
         return weights[..., at, at - back].mean(axis=(1, 3))  # [L, B, H, N] -> [L, H]
 
     return HeadScores(mean(queries, 1), mean(again, length - 1), mean(again, length))
+
+
+def earlier_occurrences(pieces: Sequence[int]) -> tuple[tuple[int, ...], ...]:
+    """For each position of a text, those before it that have the same piece."""
+    return tuple(
+        tuple(before for before in range(at) if pieces[before] == piece) for at, piece in enumerate(pieces)
+    )
+
+
+def scores_in_text(weights: np.ndarray, pieces: Sequence[int]) -> HeadScores:
+    """The same of a text of one's own, over those of its positions whose piece was there before; NaN without any.
+
+    Args:
+        weights: [L, H, T, T].
+        pieces: ids that the model read, the start symbol first, T.
+    """
+    queries = np.arange(1, len(pieces))
+    again = [(at, list(before)) for at, before in enumerate(earlier_occurrences(pieces)) if before]
+
+    def mean(ahead: int) -> np.ndarray:
+        if not again:
+            return np.full(weights.shape[:2], np.nan)
+        shares = [weights[..., at, [each + ahead for each in before]].sum(axis=-1) for at, before in again]
+        return np.stack(shares).mean(axis=0, dtype=np.float64)
+
+    return HeadScores(weights[..., queries, queries - 1].mean(axis=-1, dtype=np.float64), mean(1), mean(0))
 
 
 def copying_heads(scores: HeadScores) -> dict[tuple[int, int], tuple[str, ...]]:

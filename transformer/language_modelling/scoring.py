@@ -43,8 +43,13 @@ class TextScore:
         return math.exp(-self.log_prob / len(self.pieces))
 
     @property
+    def words(self) -> int:
+        """What white space separates."""
+        return len(self.text.split())
+
+    @property
     def bits_per_byte(self) -> float:
-        """Bits for each byte of the text in UTF-8: the only one of these that vocabularies can be compared by."""
+        """Bits for each byte of the text in UTF-8, which no vocabulary changes."""
         return -self.log_prob / math.log(2) / len(self.text.encode("utf-8", errors="replace"))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,7 +14,7 @@ from transformer.decoding.settings import DecodingSettings
 from transformer.decoding.step import entropy, top_candidates
 from transformer.devices import device_errors_explained
 from transformer.errors import TextError
-from transformer.interventions import AS_TRAINED
+from transformer.interventions import AS_TRAINED, Interventions
 from transformer.language_modelling.checkpoint import LoadedLanguageModel
 from transformer.language_modelling.continuation import Continuation, continue_text
 from transformer.language_modelling.scoring import TextScore, score_text
@@ -43,28 +43,33 @@ class TracedContinuation:
     logit_lens: LogitLens
 
 
+def most_pieces(loaded: LoadedLanguageModel) -> int:
+    """Of a text that can be looked at, the start symbol before it not counted."""
+    config = loaded.model.config
+    # The start symbol takes a position of those that are learned.
+    return min(MAX_PIECES, config.max_positions - 1) if config.positions == "learned" else MAX_PIECES
+
+
 def check_length(loaded: LoadedLanguageModel, text: str) -> None:
     """Refuse a text that is too long to be looked at.
 
     Raises:
         TextError: it is; the message says by how much.
     """
-    config, most = loaded.model.config, MAX_PIECES
-    if config.positions == "learned":
-        # At least one piece is to be written.
-        most = min(most, config.max_positions - 1)
+    most = most_pieces(loaded)
     # Cutting a very long text into pieces would take seconds.
     pieces = len(loaded.tokenizer.encode(text, end=False)) if len(text) <= MAX_CHARACTERS else None
     if pieces is None or pieces > most:
         length = f"{pieces:,} pieces" if pieces else f"{len(text):,} characters"
         raise TextError(
-            f"The text has {length}, and this model reads at most {most} pieces here: shorten it to a few sentences."
+            f"The text has {length}, and this model reads at most {most} pieces after the start symbol: shorten it to "
+            "a few sentences."
         )
 
 
 def trace_continuation(
     loaded: LoadedLanguageModel, text: str, settings: DecodingSettings, *, limit: int,
-    forced: Sequence[int] = (), suppressed: Set[int] = frozenset(),
+    forced: Sequence[int] = (), suppressed: Set[int] = frozenset(), on_step: Callable[[], object] | None = None,
 ) -> TracedContinuation:
     """Go on from a beginning, and keep what was computed.
 
@@ -75,6 +80,7 @@ def trace_continuation(
         limit: maximum number of pieces to write; fewer where the model has not learned so many positions.
         forced: ids of the pieces that it writes first.
         suppressed: ids not to take after them.
+        on_step: called after every piece that is written; what it raises ends the run.
 
     Raises:
         TextError: the beginning is too long.
@@ -85,7 +91,7 @@ def trace_continuation(
     with device_errors_explained(loaded.device):
         continuation = continue_text(
             loaded.model, loaded.tokenizer, text, settings, limit=max(limit, len(forced) + 1),
-            constraints=Constraints(tuple(forced), frozenset(suppressed)), capture=True,
+            constraints=Constraints(tuple(forced), frozenset(suppressed)), capture=True, on_step=on_step,
         )
         ids = [piece.id for piece in (*continuation.beginning, *continuation.pieces)]
         first = len(continuation.beginning)
@@ -109,7 +115,23 @@ def trace_text(loaded: LoadedLanguageModel, text: str) -> tuple[TextScore, Trace
         return score, _read(loaded, [piece.id for piece in score.pieces])[0]
 
 
-def _read(loaded: LoadedLanguageModel, pieces: Sequence[int]) -> tuple[Trace, LogitLens, np.ndarray]:
+def trace_unmasked(loaded: LoadedLanguageModel, trace: Trace) -> Trace:
+    """The text of a trace, read once more by a model that leaves its mask out, so that every row sees what comes later.
+
+    Args:
+        loaded: the model of the trace, with full attention.
+        trace: of the text.
+
+    Raises:
+        DeviceError: the device ran out of memory.
+    """
+    with device_errors_explained(loaded.device):
+        return _read(loaded, [piece.id for piece in trace.predicted_pieces], Interventions(decoder_mask=False))[0]
+
+
+def _read(
+    loaded: LoadedLanguageModel, pieces: Sequence[int], interventions: Interventions = AS_TRAINED
+) -> tuple[Trace, LogitLens, np.ndarray]:
     """Read a text at once, the start symbol before it (teacher forcing): with it, what each layer alone would have
     predicted, [L, T], and the ranks [T] of the pieces.
 
@@ -117,14 +139,15 @@ def _read(loaded: LoadedLanguageModel, pieces: Sequence[int]) -> tuple[Trace, Lo
 
     Args:
         pieces: ids of the text, T of them; row t reads the piece before the t-th, which it predicts.
+        interventions: that may leave the mask out.
     """
     model, tokenizer = loaded.model, loaded.tokenizer
     predicted = tokenizer.pieces(pieces)
     start = replace(tokenizer.pieces([model.symbols.start])[0], role="start")
     ids = torch.tensor([model.symbols.start, *pieces], device=model.embedding.weight.device)
-    record = Recorder(details=True)
+    record, masked = Recorder(details=True), interventions.decoder_mask
     with torch.inference_mode():
-        log_probs = model(ids[None, :-1], record=record)[0].float().log_softmax(dim=-1)
+        log_probs = model(ids[None, :-1], record=record, masked=masked)[0].float().log_softmax(dim=-1)
         taken = log_probs.gather(-1, ids[1:, None]).squeeze(-1)
         candidates = top_candidates(log_probs, CANDIDATES)
         entropies = entropy(log_probs)
@@ -137,10 +160,10 @@ def _read(loaded: LoadedLanguageModel, pieces: Sequence[int]) -> tuple[Trace, Lo
         source_text="", target_text=tokenizer.decode(pieces), source_pieces=(),
         target_pieces=(start, *predicted[:-1]), predicted_pieces=predicted, complete=predicted[-1].role == "end",
         encoder=weights[:, :, :0, :0], decoder=weights, cross=weights[..., :0],
-        encoder_mask=np.ones((0, 0), dtype=bool), decoder_mask=np.tri(count, dtype=bool),
+        encoder_mask=np.ones((0, 0), dtype=bool), decoder_mask=np.tri(count, dtype=bool) | (not masked),
         cross_mask=np.ones((count, 0), dtype=bool), log_probs=taken.cpu().numpy(), entropy=entropies.cpu().numpy(),
         candidate_ids=candidates.ids.cpu().numpy(), candidate_log_probs=candidates.log_probs.cpu().numpy(),
-        details={**details, "decoder_residual": record.stacked("decoder.residual")}, interventions=AS_TRAINED,
+        details={**details, "decoder_residual": record.stacked("decoder.residual")}, interventions=interventions,
         model=loaded.version,
     )
     return trace, lens, ranks.cpu().numpy()

@@ -47,12 +47,16 @@ class LanguageModel(nn.Module):
         self.generator = Linear(config.d_model, config.vocabulary, bias=False)
         self.generator.weight = self.embedding.weight
 
-    def forward(self, pieces: Tensor, *, record: Recorder | None = None) -> Tensor:
+    def forward(self, pieces: Tensor, *, record: Recorder | None = None, masked: bool = True) -> Tensor:
         """Logits [B, T, V] of the piece after each piece of `pieces` [B, T], read all at once (teacher forcing).
 
         Padding at the end of a row needs no mask: no earlier position attends to it.
+
+        Args:
+            record: receives what is computed.
+            masked: off, every position looks at later ones too; with full attention only.
         """
-        return self.generator(self._read(pieces, None, record)[0])
+        return self.generator(self._read(pieces, None, record, masked=masked)[0])
 
     def start_cache(self, beginning: Tensor) -> DecoderCache:
         """The cache that goes on from a beginning [B, T], its start symbol first; all of it but the last piece, which
@@ -70,7 +74,7 @@ class LanguageModel(nn.Module):
         return x, replace(cache, past=past, length=cache.length + pieces.shape[1], unread=None)
 
     def _read(
-        self, pieces: Tensor, cache: DecoderCache | None, record: Recorder | None
+        self, pieces: Tensor, cache: DecoderCache | None, record: Recorder | None, *, masked: bool = True
     ) -> tuple[Tensor, tuple[KeysAndValues, ...]]:
         """The output [B, T, D] for pieces [B, T] that follow those in the cache, and each layer's keys and values."""
         start, rows = (0 if cache is None else cache.length), pieces.shape[1]
@@ -82,6 +86,8 @@ class LanguageModel(nn.Module):
             record.residual("decoder", x)
         blocks = Blocks(self.config.block, start, rows) if self.config.attention == "local" else None
         allowed = self._allowed(start, rows, pieces.device) if blocks is None else blocks.allowed(pieces.device)
+        if not masked:
+            allowed = None
         read = []
         for layer, past in zip(self.layers, [None] * len(self.layers) if cache is None else cache.past, strict=True):
             x, keys_and_values = layer(x, allowed, blocks=blocks, past=past, record=record)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import importlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -48,10 +50,15 @@ def process_group(device: str | None = None) -> Iterator[Process]:
     if name == "cuda":
         name = f"cuda:{os.environ['LOCAL_RANK']}"
         torch.cuda.set_device(name)
+    # DistributedDataParallel imports it, and what is imported while there is a group keeps that group for good.
+    importlib.import_module("torch._dynamo")
     distributed.init_process_group("nccl" if name.startswith("cuda") else "gloo")
     try:
         yield Process(distributed.get_rank(), count, torch.device(name))
     finally:
+        # The threads of a group end with the last reference to it: a DistributedDataParallel has one, and is part of
+        # cycles. A thread that outlives the interpreter can abort the process when all its work is done.
+        gc.collect()
         distributed.destroy_process_group()
 
 

@@ -19,12 +19,13 @@ from pages.ui.charts.tables import show_numbers
 from pages.ui.components.save_as import show_altair
 from pages.ui.kinds import head_title, linked_head
 from pages.ui.lecture.figure import main_figure
-from pages.ui.sentence import NOTHING, Reading
+from pages.ui.sentence import Reading
 from pages.ui.text.differences import marked_words
 from pages.ui.text.glossary import explain
 from pages.ui.text.markup import VISIBLE_SPACE, markdown, piece_label
 from pages.ui.text.number_format import typeset
 from pages.ui.text.python_lines import effect_lines
+from pages.ui.translation import NOTHING
 from transformer.ablation.effect import Effect
 from transformer.ablation.estimate import over_draws
 from transformer.interventions import Interventions
@@ -60,8 +61,10 @@ def show_effect(reading: Reading, interventions: Interventions, draws: int, *, m
         says_effect(effect, interventions, given=reading.given, named=linked_head),
         help=explain("head", "log-probability", "nats"),
     )
-    if drawn:
-        show_numbers(draw_table(effect), "off_draws", digits=4, label=f"What all {effect.draws} draws write")
+    if effect.others:
+        show_numbers(
+            draw_table(effect), "off_draws", digits=4, label="The other sentences, and what is written with each"
+        )
     table = step_table(effect)
     changes, divergences = st.columns(2, gap="medium")
     first = None if reading.given else effect.first_difference
@@ -90,7 +93,11 @@ def show_effect(reading: Reading, interventions: Interventions, draws: int, *, m
     show_numbers(table, "off_step_numbers", digits=4)
     save_tables(
         reading, interventions, numbers, "heads_off", new_translation=free,
-        lines=effect_lines(reading.trace, interventions, given=reading.given, draws=drawn.get("draws")), **drawn,
+        lines=effect_lines(
+            reading.trace, interventions, folder=reading.translator.folder, given=reading.given,
+            draws=drawn.get("draws"),
+        ),
+        **drawn,
         **({"translations": effect.translations, "changes": effect.scores.change.tolist()} if drawn else {}),
     )
 
@@ -125,8 +132,8 @@ def says_effect(
         says = f"{what[0].upper()}{what[1:]}, the model would write the translation above. The one that you gave"
     elif effect.draws > 1:
         says = (
-            f"{what[0].upper()}{what[1:]}, the model writes the same translation in **{effect.kept} of {effect.draws} "
-            "draws**. On average it"
+            f"{what[0].upper()}{what[1:]}, the model writes the same translation in **{effect.unchanged} of "
+            f"{effect.draws} draws**. On average it"
         )
     elif effect.first_difference is None:
         says = f"{what[0].upper()}{what[1:]}, the model writes **the same translation**. It"
@@ -186,9 +193,12 @@ def step_table(effect: Effect) -> pd.DataFrame:
 
 
 def draw_table(effect: Effect) -> pd.DataFrame:
-    """A row a draw, from 1: what is written, and the change of the old translation's log-probability, nats."""
+    """A row a draw, from 1: the other sentence, what is written, and the change of the old translation's
+    log-probability, nats.
+    """
     return pd.DataFrame({
-        "draw": range(1, effect.draws + 1), "translation": list(effect.translations),
+        "draw": range(1, effect.draws + 1), "other sentence": list(effect.others),
+        "translation": list(effect.translations),
         "change": effect.scores.change.astype(float),
     })
 

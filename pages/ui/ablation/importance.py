@@ -21,11 +21,14 @@ from pages.ui.kinds import head_title, linked_head
 from pages.ui.lecture.figure import main_figure
 from pages.ui.params.switches import HeadSet, OffParams
 from pages.ui.sentence import Reading
+from pages.ui.text.differences import marked_words
 from pages.ui.text.glossary import explain
 from pages.ui.text.labels import TITLES
 from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import typeset
 from pages.ui.text.python_lines import importance_lines
+from pages.ui.translation import NOTHING
+from transformer.ablation.effect import Effect
 from transformer.ablation.estimate import over_draws
 from transformer.ablation.importance import ByHead, MeasuredImportance, flattened
 from transformer.config import TransformerConfig
@@ -72,12 +75,15 @@ def show_importance(reading: Reading, *, main: bool = False) -> None:
     if not params.importance:
         return
     found = reading.importance(params.mode, **params.drawn)
+    worst = all_heads(reading.translator.config)[int(flattened(found.measured).argmin())]
+    without = reading.effect(Interventions({worst: 0.0}, params.mode, seed=params.seed), params.draws)
     st.markdown(
-        says_importance(found, reading.translator.config, named=linked_head),
+        says_importance(
+            found, reading.translator.config, named=linked_head, then="" if reading.given else what_is_written(without)
+        ),
         help=explain("head", "log-probability", "nats", "Spearman's ρ"),
     )
     most = max(float(np.nanmax(np.abs(flattened(each)))) for each in (found.measured, found.estimated)) or 1.0
-    worst = all_heads(reading.translator.config)[int(flattened(found.measured).argmin())]
     for name, title, values in (
         ("measured", f"**Measured**: {CHANGE}; in its place: {MODES[params.mode]}"
          + (f" (mean of {params.draws} draws)" if params.drawn else ""), found.measured),
@@ -103,17 +109,22 @@ def show_importance(reading: Reading, *, main: bool = False) -> None:
     show_numbers(table, "off_importance_numbers", digits=4, label="The numbers of every head")
     save_tables(
         reading, Interventions(mode=params.mode), table, "head_importance", spearman=round(found.agreement, 6),
-        lines=importance_lines(reading.trace, params.mode, given=reading.given, **params.drawn), **params.drawn,
+        lines=importance_lines(
+            reading.trace, params.mode, folder=reading.translator.folder, given=reading.given, **params.drawn
+        ),
+        **params.drawn,
     )
 
 
 def says_importance(
-    found: MeasuredImportance, config: TransformerConfig, *, named: Callable[[Kind, int, int], str] = head_title
+    found: MeasuredImportance, config: TransformerConfig, *, named: Callable[[Kind, int, int], str] = head_title,
+    then: str = "",
 ) -> str:
     """Markdown: which heads matter, and how good the estimate is, from the numbers.
 
     Args:
         named: what a head is called.
+        then: what else is known of the translation without the head that it needs most; goes on in the sentence.
     """
     heads, measured = all_heads(config), flattened(found.measured)
     worst, best = int(measured.argmin()), int(measured.argmax())
@@ -121,7 +132,7 @@ def says_importance(
     agreement = found.agreement
     says = (
         f"The translation needs {named(*heads[worst])} most: without it, its log-probability changes by "
-        f"**{typeset(measured[worst], '+.2f')}** nats. Without {named(*heads[least])} hardly anything changes "
+        f"**{typeset(measured[worst], '+.2f')}** nats{then}. Without {named(*heads[least])} hardly anything changes "
         f"({typeset(measured[least], '+.4f')}). Without **{likelier} of {len(heads)}** heads the translation becomes "
         f"more likely, most of all without {named(*heads[best])} ({typeset(measured[best], '+.2f')}). "
     )
@@ -131,6 +142,15 @@ def says_importance(
         f"Ranked by the gradient's estimate, the heads come {how_well(agreement)}: Spearman's ρ = {typeset(agreement)} "
         f"({len(heads)} heads, this sentence)."
     )
+
+
+def what_is_written(effect: Effect) -> str:
+    """Markdown: what becomes of the translation, to go on in a sentence with the change of its log-probability."""
+    if effect.draws > 1:
+        return f", and it stays the same in **{effect.unchanged} of {effect.draws} draws**"
+    if effect.first_difference is None:
+        return ", yet the model still writes the same one"
+    return f", and the model writes {marked_words(effect.before.target_text, effect.free.target_text)[1] or NOTHING}"
 
 
 def how_well(agreement: float) -> str:

@@ -49,7 +49,7 @@ def pick_heads(reading: Reading) -> Interventions:
         "another sentence is what it has met, and a matter of chance, so several are tried.", **bind(OffParams, "mode"),
     )
     gate.slider(
-        "Gate: how much of the head is left", step=0.1, help=explain("head"),
+        "Gate: how much is left", step=0.1, help=explain("head"),
         **bind_number(OffParams, "gate", maximum=params.most),
     )
     if params.mode == "resample":

@@ -13,11 +13,12 @@ from pages.ui.lecture.figure import main_figure
 from pages.ui.params.edits import EditParams
 from pages.ui.params.inside import CELL, InsideParams
 from pages.ui.prose import prose
-from pages.ui.sentence import Reading, read_sentence, show_translation
+from pages.ui.sentence import Reading, read_sentence
 from pages.ui.text.captions import how_to_read, sharpest, telling, what_to_look_for
 from pages.ui.text.glossary import explain
 from pages.ui.text.labels import TITLES
 from pages.ui.text.python_lines import FROM_ZERO, head_lines
+from pages.ui.translation import show_translation
 from transformer.analysis.view import view_of
 from transformer.trace import Kind
 
@@ -54,9 +55,12 @@ def attention_page(kind: Kind, subtitle: str) -> Reading:
             if table is not None:
                 st.dataframe(table, hide_index=True)
         st.markdown("**The same in Python**, with all digits")
-        lines = head_lines(reading.trace, kind, choice.layer, choice.head, given=reading.given)
+        lines = head_lines(
+            reading.trace, kind, choice.layer, choice.head, folder=reading.translator.folder, given=reading.given,
+            words=choice.words, special=not choice.hide,
+        )
         st.code(lines, language="python", wrap_lines=True)
-        st.caption(FROM_ZERO + " These are the weights of pieces; “Words” merges pieces.")
+        st.caption(FROM_ZERO)
         save_every_head(reading.trace, kind)
     if st.button(
         "How is this cell computed?", key=f"{kind}_inside", icon=":material/account_tree:",

@@ -84,6 +84,8 @@ def show_table(
         if column.dtype.kind == "f":
             form = f"%.{SCIENTIFIC_DIGITS}e" if _smallest(column) < 0.5 * 10**-digits else f"%.{digits}f"
             columns[str(name)] = st.column_config.NumberColumn(format=form)
+        elif column.dtype.kind == "i":
+            columns[str(name)] = st.column_config.NumberColumn(format="%,d")
         elif pd.Series(pd.to_numeric(column.replace(NOT_NUMBERS, 0), errors="coerce")).notna().all():
             columns[str(name)] = st.column_config.TextColumn(alignment="right")
     columns |= {name: st.column_config.TextColumn(width=width) for name, width in (wrapped or {}).items()}
@@ -130,5 +132,6 @@ def _digits(table: pd.DataFrame, digits: int) -> int:
 
 def _smallest(column: pd.Series) -> float:
     """The smallest number but 0 of a column without negative ones, such as weights and norms; else infinity."""
-    sizes = column.loc[column != 0].dropna()
-    return float(sizes.min()) if len(sizes) and (sizes > 0).all() else np.inf
+    numbers = column.to_numpy()
+    sizes = numbers[(numbers != 0) & ~np.isnan(numbers)]
+    return float(sizes.min()) if len(sizes) and sizes.min() > 0 else np.inf

@@ -12,12 +12,12 @@ from pages.ui.charts.matrix import matrix
 from pages.ui.charts.palette import sequential
 from pages.ui.charts.tables import numbered, show_numbers
 from pages.ui.components.save_as import show_altair
+from pages.ui.head_reading import HeadReading
 from pages.ui.kinds import chart_of_heads
 from pages.ui.lecture.figure import main_figure, presented
 from pages.ui.params.attention import UNCHOSEN
 from pages.ui.params.compare import CompareParams
 from pages.ui.prose import prose
-from pages.ui.sentence import Reading
 from pages.ui.text.head_link import HeadLink
 from pages.ui.text.labels import TITLES, column_labels, row_labels
 from pages.ui.text.markup import isolated, markdown
@@ -26,14 +26,14 @@ from transformer.analysis.view import View, view_of
 from transformer.trace import Kind
 
 
-def show_across_layers(reading: Reading) -> None:
+def show_across_layers(reading: HeadReading, kind: Kind) -> None:
     """Three maps of one row: for the chosen head, the mean of all heads, and the largest of them.
 
     Nobody's choice is the row with the strongest link of the head.
     """
     comparison = session.params(CompareParams)
-    choice = reading.choice(comparison.kind)
-    view = view_of(reading.trace, comparison.kind, words=choice.words, special=not choice.hide)
+    choice = reading.choice(kind)
+    view = view_of(reading.trace, kind, words=choice.words, special=not choice.hide)
     labels = row_labels(view.axes)
     row = min(comparison.row, len(labels) - 1)
     if row != comparison.row:
@@ -50,11 +50,13 @@ def show_across_layers(reading: Reading) -> None:
     pick_head.selectbox(
         "Head", range(view.heads), key=preset("compare_head", choice.head),
         format_func=lambda head: str(head + 1),
-        on_change=lambda: session.update_attention(layer=choice.layer, head=st.session_state.compare_head),
+        on_change=lambda: session.update_attention(
+            of=type(choice), layer=choice.layer, head=st.session_state.compare_head
+        ),
     )
     pick_words.toggle(
         "Words", key=preset("compare_words", choice.words),
-        on_change=lambda: session.update_attention(words=st.session_state.compare_words),
+        on_change=lambda: session.update_attention(of=type(choice), words=st.session_state.compare_words),
     )
     rows = view.weights[:, :, row]
     mask = np.broadcast_to(view.mask[row], rows[:, 0].shape)
@@ -67,8 +69,8 @@ def show_across_layers(reading: Reading) -> None:
     layers = [f"layer {layer}" for layer in range(1, view.layers + 1)]
     columns = column_labels(view.axes)
     with main_figure(
-        f"**Where “{markdown(labels[row])}” looks, layer by layer:** {markdown(reading.trace.source_text)}",
-        f"{TITLES[session.params(CompareParams).kind]}, {next(iter(maps)).lower()}",
+        f"**Where “{markdown(labels[row])}” looks, layer by layer:** {markdown(reading.trace.text)}",
+        f"{TITLES[kind]}, {next(iter(maps)).lower()}",
     ):
         # A hall reads one map at a time.
         shown = dict(list(maps.items())[:1]) if presented() else maps
@@ -85,10 +87,13 @@ def show_across_layers(reading: Reading) -> None:
             if marks is None:
                 show_altair(drawn, key=key, alt=description)
             else:
-                chart_of_heads(drawn, comparison.kind, key, description, head_at=lambda mark: (
+                chart_of_heads(drawn, kind, key, description, maps=reading.maps, head_at=lambda mark: (
                     int(mark["row"]) - 1, int(rows[int(mark["row"]) - 1, :, int(mark["column"]) - 1].argmax())
                 ))
-    prose("compare_layers_heads", says_where(comparison.kind, rows, mask[0], labels[row], columns))
+    prose(
+        "compare_layers_heads", says_where(kind, rows, mask[0], labels[row], columns), pages=reading.maps.pages,
+        of=reading.maps.params, opened=reading.maps.prepare,
+    )
     st.caption(
         "In the first two maps, each row sums to 1. In the third it does not: each cell shows the head of that layer "
         "that looks there most, and the number in it is the number of that head. Click a cell to open it."

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import altair as alt
 import numpy as np
@@ -17,13 +18,14 @@ from pages.ui.charts.matrix import matrix
 from pages.ui.charts.palette import diverging, sequential
 from pages.ui.charts.saving import csv_text
 from pages.ui.compare.head_table import show_head_table
+from pages.ui.components.attention_browser import AlsoNamed
+from pages.ui.head_reading import HeadReading
 from pages.ui.inference import LONG_RUNS
 from pages.ui.kinds import chart_of_heads
 from pages.ui.lecture.figure import main_figure, presented
 from pages.ui.measuring import measured, offer_measuring
 from pages.ui.params.compare import CompareParams
 from pages.ui.recorded import IMPORTANCE, STATISTICS
-from pages.ui.sentence import Reading
 from pages.ui.text.glossary import explain
 from pages.ui.text.labels import TITLES
 from pages.ui.text.markup import markdown
@@ -31,7 +33,8 @@ from transformer.ablation.statistics import ImportanceStatistics, importance_sta
 from transformer.analysis.heads.metrics import METRICS, HeadMetrics, metrics_of
 from transformer.analysis.heads.names import RULES, head_names
 from transformer.analysis.heads.statistics import Statistics, statistics_of
-from transformer.trace import KINDS, Kind
+from transformer.language_modelling.head_scores import NAMES, THRESHOLD
+from transformer.trace import Kind
 from transformer.translator import Translator
 
 MANY = "over {} sentences"
@@ -40,16 +43,19 @@ WORTH = "worth"
 WITHOUT = "change without it, nats"
 
 
-def show_all_heads(reading: Reading, controls: DeltaGenerator) -> None:
+def show_all_heads(reading: HeadReading, controls: DeltaGenerator, also: AlsoNamed) -> None:
     """Maps of one metric, and the table of all.
 
     Args:
         controls: holds what chooses the metric.
+        also: names that heads have for what they do with random patterns.
     """
-    many, worth = measured(STATISTICS, reading.translator), measured(IMPORTANCE, reading.translator)
-    here: dict[Kind, HeadMetrics] = {kind: reading.metrics(kind) for kind in KINDS}
+    translator, had = reading.translator, reading.trace.kinds
+    many = measured(STATISTICS, translator) if translator else None
+    worth = measured(IMPORTANCE, translator) if translator else None
+    here: dict[Kind, HeadMetrics] = {kind: reading.metrics(kind) for kind in had}
     comparison = session.params(CompareParams)
-    titles = {metric.name: metric.title for metric in METRICS}
+    titles = {metric.name: metric.title for metric in METRICS if set(metric.kinds) & set(had)}
     if worth:
         titles[WORTH] = f"{WITHOUT}, {MANY.format(worth.sentences)}"
     metric = comparison.metric if comparison.metric in titles else "confidence"
@@ -61,11 +67,12 @@ def show_all_heads(reading: Reading, controls: DeltaGenerator) -> None:
     meanings = {each.name: each.meaning for each in METRICS} | ({WORTH: says_worth(worth)} if worth else {})
     highest = _highest(here, metric)
     # A hall reads one map at a time.
-    kinds = (highest.kind,) if highest and presented() else KINDS
-    said = f"**{titles[metric].capitalize()} of every head:** {markdown(reading.trace.source_text)}"
+    kinds = (highest.kind,) if highest and presented() else had
+    said = f"**{titles[metric].capitalize()} of every head:** {markdown(reading.trace.text)}"
     with main_figure(said, str(highest or "")):
-        columns = st.columns(len(kinds), gap="medium")
-    for column, kind in zip(columns, kinds, strict=True):
+        # A single map would be stretched over all of the page.
+        columns = st.columns(len(kinds) if presented() else max(len(kinds), 2), gap="medium")
+    for column, kind in zip(columns, kinds, strict=False):
         with column, st.container(gap="xxsmall"):
             st.markdown(f"**{TITLES[kind]}**")
             chart = _worth_map(worth, kind) if worth and metric == WORTH else _map(here[kind], metric)
@@ -73,7 +80,7 @@ def show_all_heads(reading: Reading, controls: DeltaGenerator) -> None:
                 chart_of_heads(
                     chart, kind, f"compare_map_{kind}",
                     f"{titles[metric]} of every head; the table below has the same numbers and opens heads too.",
-                    fields=("row", "column"),
+                    fields=("row", "column"), maps=reading.maps,
                 )
             else:
                 st.caption("This number does not exist for this kind of attention, or not for this sentence.")
@@ -81,7 +88,7 @@ def show_all_heads(reading: Reading, controls: DeltaGenerator) -> None:
         f"{meanings[metric]} Click a cell of a map to open that head; by keyboard, use the table below.",
         help=explain("attention sink", "entropy", "log-probability", "nats"),
     )
-    _table(here, many, worth, reading.translator)
+    _table(here, many, worth, reading, also)
 
 
 @dataclass(frozen=True)
@@ -141,13 +148,14 @@ def _heads(values: np.ndarray, name: str, scale: alt.Scale) -> alt.Chart | alt.L
 
 
 def _table(
-    here: dict[Kind, HeadMetrics], many: Statistics | None, worth: ImportanceStatistics | None, translator: Translator
+    here: dict[Kind, HeadMetrics], many: Statistics | None, worth: ImportanceStatistics | None, reading: HeadReading,
+    also: AlsoNamed,
 ) -> None:
     st.markdown(
         "**Every number of every head.** Click a row to open its head, or the name of a column to sort by it. With the "
         "keyboard, Tab to the name of a head and press Enter."
     )
-    table = head_table(here, many, worth)
+    table = head_table(here, many, worth, also)
     with st.container(horizontal=True, vertical_alignment="center"):
         named_only = st.toggle("Only heads with a name", **bind(CompareParams, "named"))
         if named_only:
@@ -157,7 +165,21 @@ def _table(
             on_click="ignore",
         )
     kinds: dict[str, Kind] = {title: kind for kind, title in TITLES.items()}
-    show_head_table(table, [kinds[title] for title in table["kind"]], "compare_table")
+    show_head_table(table, [kinds[title] for title in table["kind"]], "compare_table", reading.maps)
+    if reading.translator:
+        _over_many(many, worth, reading.translator)
+    else:
+        st.caption("These numbers are of this text alone: a language model’s heads are not measured over many texts.")
+    with st.expander("When a head gets a name"):
+        _say_rules(tuple(here), also)
+        if many and reading.translator:
+            over = MANY.format(many.sentences)
+            command = STATISTICS.beside(reading.translator).command
+            st.caption(f"The numbers {over} were computed once, by `{command}`.")
+
+
+def _over_many(many: Statistics | None, worth: ImportanceStatistics | None, translator: Translator) -> None:
+    """What is known of the heads over many sentences, or the buttons that measure it."""
     if not many:
         offer_measuring(
             STATISTICS, translator, _statistics, label="Measure over many sentences",
@@ -175,15 +197,22 @@ def _table(
             missing="What heads are worth over many sentences was not measured for this model: every head is switched "
             "off by itself, in each of them.",
         )
-    with st.expander("When a head gets a name"):
-        st.markdown(
-            "Heads with nothing to do rest on the first piece and on the end symbol, so links there count for no name "
-            "except “end symbol”.\n\n"
-            + "\n".join(f"- **{rule.name}** ({', '.join(rule.kinds)}): {rule.threshold}" for rule in RULES)
+
+
+def _say_rules(kinds: Sequence[Kind], also: AlsoNamed) -> None:
+    """When a head of a kind that the model has gets a name."""
+    if len(kinds) > 1:
+        sinks = "on the first piece and on the end symbol, so links there count for no name except “end symbol”."
+        rules = [f"- **{rule.name}** ({', '.join(rule.kinds)}): {rule.threshold}" for rule in RULES]
+    else:
+        sinks = "on the first piece, so links there count for no name."
+        rules = [f"- **{rule.name}**: {rule.threshold}" for rule in RULES if kinds[0] in rule.kinds]
+    if also:
+        rules.append(
+            f"- **{', '.join(NAMES.values())}**, by random patterns: more than {THRESHOLD:.0%} of its attention, on "
+            "average, is on that place when the model reads random patterns twice (Olsson et al. 2022)."
         )
-        if many:
-            over = MANY.format(many.sentences)
-            st.caption(f"The numbers {over} were computed once, by `{STATISTICS.beside(translator).command}`.")
+    st.markdown(f"Heads with nothing to do rest {sinks}\n\n" + "\n".join(rules))
 
 
 def _statistics(translator: Translator, sentences: Iterable[str]) -> Statistics:
@@ -191,7 +220,8 @@ def _statistics(translator: Translator, sentences: Iterable[str]) -> Statistics:
 
 
 def head_table(
-    here: dict[Kind, HeadMetrics], many: Statistics | None, worth: ImportanceStatistics | None = None
+    here: dict[Kind, HeadMetrics], many: Statistics | None, worth: ImportanceStatistics | None = None,
+    also: AlsoNamed = MappingProxyType({}),
 ) -> pd.DataFrame:
     """A row a head: kind, layer, head, its names, every metric, on this sentence and, if there are any, over many, and
     what it is worth over many with the ends of the interval.
@@ -207,6 +237,8 @@ def head_table(
                 if worth:
                     row |= _worth_of(worth, kind, layer, head)
                 row |= {f"name {where}": ", ".join(each[layer][head]) for where, each in names.items()}
+                if also:
+                    row["name by random patterns"] = ", ".join(also.get((layer, head), ()))
                 for metric in metrics_of(kind):
                     for where, each in measured.items():
                         # A metric may be newer than assets/head_statistics.json.

@@ -5,20 +5,21 @@ from __future__ import annotations
 import pandas as pd
 
 from pages.ui.components.bundle import component
-from pages.ui.kinds import open_head
+from pages.ui.kinds import HeadMaps, open_head
 from transformer.trace import Kind
 
 # Streamlit's own table reacts to a narrow column of boxes, or to any move of its focus: it could not be read by keys.
 draw_table = component("head_table")
 
 
-def show_head_table(table: pd.DataFrame, kinds: list[Kind], key: str) -> None:
+def show_head_table(table: pd.DataFrame, kinds: list[Kind], key: str, maps: HeadMaps) -> None:
     """Draw the table, and open the head whose row was clicked.
 
     Args:
         table: a row a head; kind, layer and head, from 1, then its numbers and texts.
         kinds: of the heads of the rows.
         key: of the component.
+        maps: where heads are opened.
     """
     numbers = table.drop(columns=["kind", "layer", "head"])
     rows = [
@@ -33,4 +34,4 @@ def show_head_table(table: pd.DataFrame, kinds: list[Kind], key: str) -> None:
     ).open
     if type(opened) is int and 0 <= opened < len(table):
         head = table.iloc[opened]
-        open_head(kinds[opened], int(head["layer"]) - 1, int(head["head"]) - 1)
+        open_head(kinds[opened], int(head["layer"]) - 1, int(head["head"]) - 1, maps)

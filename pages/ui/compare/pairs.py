@@ -15,7 +15,7 @@ from transformer.analysis.heads.tasks import covered_text
 from transformer.analysis.view import View, view_of
 from transformer.analysis.words import word_groups
 from transformer.tokenizer import Piece
-from transformer.trace import KINDS, Kind, Trace
+from transformer.trace import Kind, Trace
 
 MOST_LISTED = 5
 
@@ -27,13 +27,13 @@ class Pair:
     Attributes:
         name: of the pair, the words that differ.
         a, b: the sentences.
-        word: one that both have, whose meaning the difference decides.
+        word: one that both have, whose meaning the difference decides; empty if it is not about one.
     """
 
     name: str
     a: str
     b: str
-    word: str
+    word: str = ""
 
 
 PAIRS = (
@@ -60,7 +60,7 @@ def largest_differences(a: Trace, b: Trace) -> list[Difference]:
     Of a kind whose maps have other sizes in both sentences there is none.
     """
     found = []
-    for kind in KINDS:
+    for kind in a.kinds:
         views = [view_of(trace, kind, words=True) for trace in (a, b)]
         if views[0].mask.shape != views[1].mask.shape:
             continue

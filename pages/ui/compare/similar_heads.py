@@ -7,26 +7,25 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.ui import session
 from pages.ui.charts.matrix import INK, labelled_axis
 from pages.ui.compare.head_scatter import head_scatter
 from pages.ui.components.save_as import show_altair
 from pages.ui.head_picker import pick_head
+from pages.ui.head_reading import HeadReading
 from pages.ui.kinds import chart_of_heads, open_button
 from pages.ui.lecture.figure import main_figure
 from pages.ui.params.compare import CompareParams
-from pages.ui.sentence import Reading
 from pages.ui.text.glossary import explain
 from pages.ui.text.labels import TITLES
 from pages.ui.text.markup import markdown
 from transformer.analysis.heads.clustering import average_linkage, leaf_order
 from transformer.analysis.heads.mds import classical_mds
 from transformer.analysis.heads.similarity import head_distances
+from transformer.trace import Kind
 
 
-def show_similar_heads(reading: Reading) -> None:
+def show_similar_heads(reading: HeadReading, kind: Kind) -> None:
     """The plane and the dendrogram of one kind; a click leads to the head."""
-    kind = session.params(CompareParams).kind
     weights = reading.trace.attention(kind)
     layers, heads = weights.shape[:2]
     distances = head_distances(weights)
@@ -43,15 +42,15 @@ def show_similar_heads(reading: Reading) -> None:
     )
     with st.container(horizontal=True, vertical_alignment="bottom"):
         choice = pick_head(reading, kind, CompareParams.PREFIX)
-        open_button(kind, choice.layer, choice.head)
+        open_button(kind, choice.layer, choice.head, maps=reading.maps)
     with main_figure(
-        f"**Heads that look alike are close:** {markdown(reading.trace.source_text)}",
+        f"**Heads that look alike are close:** {markdown(reading.trace.text)}",
         f"{TITLES[kind]}: each point is a head, named layer.head",
     ):
         chart_of_heads(
             head_scatter(plane, layers, heads), kind, f"compare_plane_{kind}",
             "Every head as a point; heads that look alike are close together. The boxes and the button above open a "
-            "head as well.",
+            "head as well.", maps=reading.maps,
         )
     show_altair(
         dendrogram(average_linkage(distances), heads), key=f"compare_tree_{kind}",
@@ -61,7 +60,7 @@ def show_similar_heads(reading: Reading) -> None:
     st.markdown(f"The two heads most alike here are {distances[closest]:.3f} nats apart:", help=explain("nats"))
     with st.container(horizontal=True):
         for number, index in enumerate(sorted(map(int, closest)), start=1):
-            open_button(kind, *divmod(index, heads), name=f"alike_{number}")
+            open_button(kind, *divmod(index, heads), name=f"alike_{number}", maps=reading.maps)
 
 
 def branches(linkage: np.ndarray) -> pd.DataFrame:

@@ -1,8 +1,9 @@
-"""Two heads, on one sentence or on two, side by side, and their difference where the axes agree."""
+"""Two heads, on one text or on two, side by side, and their difference where the axes agree."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from pages.ui import inference, session
 from pages.ui.bind import preset
-from pages.ui.compare.pairs import PAIRS, largest_differences, looks_from, resolved, translations_differ
+from pages.ui.compare.pairs import PAIRS, Pair, largest_differences, looks_from, resolved, translations_differ
 from pages.ui.components.side_by_side import DIFFERENCE, Map, side_by_side
 from pages.ui.kinds import layer_count
 from pages.ui.lecture.figure import main_figure
@@ -22,44 +23,91 @@ from pages.ui.text.labels import SHORT_TITLES, TITLES, column_labels, row_labels
 from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import rounded
 from transformer.analysis.view import View, view_of
+from transformer.config import LanguageModelConfig, TransformerConfig
 from transformer.errors import AtlasError
-from transformer.trace import Trace
+from transformer.trace import KINDS, Kind, Trace
 from transformer.translator import Translator
 from transformer.vocabulary import split_code
 
 
-def show_two_heads(model: Translator, controls: DeltaGenerator) -> None:
+@dataclass(frozen=True)
+class Compared:
+    """The model whose heads are compared, and what it reads.
+
+    Attributes:
+        config: its shape.
+        kinds: of attention that it has.
+        fields: of `CompareParams` that hold A and B.
+        read: the trace of a text; an AtlasError says why it cannot be read.
+        noun: what a text is called.
+        own: the reader's.
+        pairs: that are offered beside it.
+        written: markdown of what the model made of a text; None if it writes nothing else.
+    """
+
+    config: TransformerConfig | LanguageModelConfig
+    kinds: tuple[Kind, ...]
+    fields: tuple[str, str]
+    read: Callable[[str], Trace]
+    noun: str
+    own: str
+    pairs: Sequence[Pair]
+    written: Callable[[Trace], str] | None = None
+
+    def pins(self) -> dict[str, Pin]:
+        """A and B, by their fields, limited to what the model has."""
+        found = {}
+        for field in self.fields:
+            pin: Pin = getattr(session.params(CompareParams), field)
+            pin = pin if pin.kind in self.kinds else replace(pin, kind=self.kinds[0])
+            found[field] = pin.within(layer_count(self.config, pin.kind), self.config.heads)
+        return found
+
+
+def compared_translator(model: Translator) -> Compared:
+    """A translator, which reads the sentence of all pages."""
+
+    def written(trace: Trace) -> str:
+        language = model.languages.asked_for(split_code(trace.source_text, model.tokenizer.codes)[0]).target
+        return f"**{markdown(language.name)}:** {markdown(trace.target_text)}"
+
+    # The pairs show something where the model reads English.
+    english = examples(chosen_model()) == session.EXAMPLES
+    return Compared(
+        model.config, KINDS, ("a", "b"), lambda text: inference.trace(model, text), "sentence", session.text(),
+        PAIRS if english else (), written,
+    )
+
+
+def show_two_heads(model: Compared, controls: DeltaGenerator) -> None:
     """Pairs to choose, the two pins with their controls, the maps, and what differs most.
 
     Args:
         controls: holds what chooses the pair and the heads.
     """
     with controls.popover("Try a pair"):
-        _offer_pairs(examples(chosen_model()) == session.EXAMPLES)
-    comparison = session.params(CompareParams)
-    pins = {
-        name: pin.within(layer_count(model.config, pin.kind), model.config.heads)
-        for name, pin in (("a", comparison.a), ("b", comparison.b))
-    }
-    traces = {}
-    for column, (name, pin) in zip(st.columns(2, gap="large"), pins.items(), strict=True):
-        with controls.popover(f"Head of {name.upper()}"):
-            _pick_head(name, pin, model)
+        _offer_pairs(model)
+    pins, traces = model.pins(), {}
+    names = dict(zip(pins, "AB", strict=True))
+    for column, (field, pin) in zip(st.columns(2, gap="large"), pins.items(), strict=True):
+        with controls.popover(f"Head of {names[field]}"):
+            _pick_head(field, pin, model)
         with column:
-            st.text_input(f"Sentence {name.upper()}", **_bound(name, pin, "text"))
-            traces[name] = _trace(model, pin)
-    views = {name: view_of(traces[name], pin.kind, words=pin.words) for name, pin in pins.items()}
-    sides = [_side(f"{name.upper()}: {_title(pin)}", views[name], pin) for name, pin in pins.items()]
-    agree = pins["a"].kind == pins["b"].kind and views["a"].mask.shape == views["b"].mask.shape
+            st.text_input(f"{model.noun.capitalize()} {names[field]}", **_bound(field, pin, "text"))
+            traces[field] = _trace(model, pin)
+    views = {field: view_of(traces[field], pin.kind, words=pin.words) for field, pin in pins.items()}
+    sides = [_side(f"{names[field]}: {_title(pin)}", views[field], pin) for field, pin in pins.items()]
+    (a, b), (first, second) = pins.values(), views.values()
+    agree = a.kind == b.kind and first.mask.shape == second.mask.shape
     if agree:
         sides.append(_difference(sides))
-    sentences = " · ".join(f"{name.upper()}: {pin.text}" for name, pin in pins.items())
-    with main_figure(f"{_differs_most(sides[2]) if agree else '**Two heads compared.**'} {markdown(sentences)}"):
-        side_by_side(sides, "two_heads", sentence=sentences)
-    for column, trace in zip(st.columns(2, gap="large"), traces.values(), strict=True):
-        written = model.languages.asked_for(split_code(trace.source_text, model.tokenizer.codes)[0]).target
-        column.markdown(f"**{markdown(written.name)}:** {markdown(trace.target_text)}")
-    _say_what_changes(pins, traces, views)
+    texts = " · ".join(f"{names[field]}: {pin.text}" for field, pin in pins.items())
+    with main_figure(f"{_differs_most(sides[2]) if agree else '**Two heads compared.**'} {markdown(texts)}"):
+        side_by_side(sides, "two_heads", sentence=texts)
+    if model.written:
+        for column, trace in zip(st.columns(2, gap="large"), traces.values(), strict=True):
+            column.markdown(model.written(trace))
+        _say_what_changes(pins, traces, views)
     if agree:
         st.markdown(_differs_most(sides[2]))
     else:
@@ -70,42 +118,43 @@ def show_two_heads(model: Translator, controls: DeltaGenerator) -> None:
     _list_heads(pins, traces)
 
 
-def _offer_pairs(english: bool) -> None:
-    """Pairs that show something, where the model reads English, and the reader's own sentence."""
-    for number, pair in enumerate(PAIRS if english else ()):
+def _offer_pairs(model: Compared) -> None:
+    """Pairs that show something, and the reader's own text."""
+    for number, pair in enumerate(model.pairs):
         st.button(
-            pair.name, key=f"compare_pair_{number}", width="stretch", on_click=_compare, args=(pair.a, pair.b)
+            pair.name, key=f"compare_pair_{number}", width="stretch", on_click=_compare, args=(model, pair.a, pair.b)
         )
     st.button(
-        "My sentence", key="compare_mine", width="stretch", on_click=_compare, args=(session.text(), session.text()),
-        disabled=not session.text().strip(),
-        help="Your sentence becomes both A and B. Then change one word of B and press Enter.",
+        f"My {model.noun}", key="compare_mine", width="stretch", on_click=_compare, args=(model, model.own, model.own),
+        disabled=not model.own.strip(),
+        help=f"Your {model.noun} becomes both A and B. Then change one word of B and press Enter.",
     )
 
 
-def _compare(a: str, b: str) -> None:
-    """Callback: the same head on two sentences, in words."""
-    pin = session.params(CompareParams).a
-    session.update(CompareParams, a=replace(pin, text=a, words=True), b=replace(pin, text=b, words=True))
+def _compare(model: Compared, *texts: str) -> None:
+    """Callback: the head of A on two texts, in words."""
+    pin = next(iter(model.pins().values()))
+    pins = {field: replace(pin, text=text, words=True) for field, text in zip(model.fields, texts, strict=True)}
+    session.update(CompareParams, **pins)
 
 
 def _say_what_changes(pins: dict[str, Pin], traces: dict[str, Trace], views: dict[str, View]) -> None:
     """What one word changes: in the translation, and in this head."""
-    a, b = traces["a"], traces["b"]
+    (a, b), (first, second) = traces.values(), pins.values()
     if a.source_text == b.source_text:
         return
     said = [translations_differ(a.target_text, b.target_text)]
     pair = next((each for each in PAIRS if (each.a, each.b) == (a.source_text, b.source_text)), None)
     if pair is not None:
         said = [resolved(pair, a, b), *said]
-        if replace(pins["a"], text="") == replace(pins["b"], text=""):
-            said.append(looks_from(pair.word, views, pins["a"].layer, pins["a"].head))
+        if replace(first, text="") == replace(second, text=""):
+            said.append(looks_from(pair.word, views, first.layer, first.head))
     st.markdown(" ".join(filter(None, said)), help=explain("alignment"))
 
 
 def _list_heads(pins: dict[str, Pin], traces: dict[str, Trace]) -> None:
-    """The heads that differ most between the two sentences, each a button that shows it above."""
-    listed = largest_differences(traces["a"], traces["b"])
+    """The heads that differ most between the two texts, each a button that shows it above."""
+    listed = largest_differences(*traces.values())
     if not listed:
         return
     st.markdown(
@@ -135,12 +184,13 @@ def _bound(name: str, pin: Pin, field: str) -> dict[str, Any]:
     return {"key": preset(key, getattr(pin, field)), "on_change": store}
 
 
-def _pick_head(name: str, pin: Pin, model: Translator) -> None:
+def _pick_head(name: str, pin: Pin, model: Compared) -> None:
     layers, heads = range(layer_count(model.config, pin.kind)), range(model.config.heads)
     kind, layer, head = st.columns([3, 2, 2])
-    kind.selectbox(
-        "Attention", SHORT_TITLES, format_func=SHORT_TITLES.__getitem__, **_bound(name, pin, "kind")
-    )
+    if len(model.kinds) > 1:
+        kind.selectbox(
+            "Attention", model.kinds, format_func=SHORT_TITLES.__getitem__, **_bound(name, pin, "kind")
+        )
     layer.selectbox("Layer", layers, format_func=_from_one, **_bound(name, pin, "layer"))
     head.selectbox("Head", heads, format_func=_from_one, **_bound(name, pin, "head"))
     st.toggle("Words", **_bound(name, pin, "words"))
@@ -150,9 +200,9 @@ def _from_one(number: int) -> str:
     return str(number + 1)
 
 
-def _trace(model: Translator, pin: Pin) -> Trace:
+def _trace(model: Compared, pin: Pin) -> Trace:
     try:
-        return inference.trace(model, pin.text)
+        return model.read(pin.text)
     except AtlasError as error:
         st.warning(markdown(str(error)), icon=":material/edit:")
         st.stop()

@@ -34,7 +34,7 @@ def saveable(
     Args:
         name: of its files, and of its place on the page.
         title: what it shows, for its caption; what comes after a semicolon is about the page, and left out.
-        sentence: that the caption quotes: the reader's where it is None.
+        sentence: that the caption quotes; None for what the page reads.
         when: whether there is a figure to save at the moment.
         label: of the menu, where two stand below each other.
     """
@@ -43,7 +43,7 @@ def saveable(
         if when:
             draw_menu(key=f"save_{name}", width="stretch", data={
                 "file": re.sub(r"\W+|_", "-", name), "title": title.partition(";")[0].rstrip(".") + ".",
-                "sentence": f"Sentence: {session.text()}" if sentence is None else sentence, "label": label,
+                "sentence": session.quoted() if sentence is None else sentence, "label": label,
             })
 
 

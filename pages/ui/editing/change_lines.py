@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from pages.ui.editing.resolved import given_rows
 from pages.ui.params.edits import Edit
+from pages.ui.text.python_lines import loading
 from transformer.interventions import Interventions
 from transformer.trace import Trace
 
 
-def change_lines(trace: Trace, edits: tuple[Edit, ...], changed: Interventions, prefix: tuple[int, ...]) -> str:
+def change_lines(
+    trace: Trace, edits: tuple[Edit, ...], changed: Interventions, prefix: tuple[int, ...], *, folder: Path | None
+) -> str:
     """Five lines that print what the changed model writes.
 
     Args:
@@ -16,6 +21,7 @@ def change_lines(trace: Trace, edits: tuple[Edit, ...], changed: Interventions, 
         edits: as they were made.
         changed: what they are for a run.
         prefix: ids of the pieces that the translation begins with; none where the changed model writes all of it.
+        folder: of the model.
     """
     arguments = []
     if edits:
@@ -28,7 +34,7 @@ def change_lines(trace: Trace, edits: tuple[Edit, ...], changed: Interventions, 
     return "\n".join((
         "from transformer import Interventions, Translator",
         f"changed = Interventions({', '.join(arguments)})",
-        "translator = Translator.load()",
+        f"translator = {loading(folder)}",
         f"written = translator.translate({trace.source_text!r}, {beginning}interventions=changed)",
         "print(written.text)",
     ))

@@ -9,9 +9,10 @@ from pages.ui.bind import preset
 from pages.ui.editing.changing import change
 from pages.ui.editing.resolved import without_words
 from pages.ui.params.edits import ERASURES, INVISIBLE, LEFT_OUT, EditParams
-from pages.ui.sentence import NOTHING, Reading
+from pages.ui.sentence import Reading
 from pages.ui.text.differences import merged_words
 from pages.ui.text.markup import group_label, markdown
+from pages.ui.translation import NOTHING
 from transformer.analysis.words import Group, word_groups
 from transformer.errors import AtlasError
 from transformer.vocabulary import Piece

@@ -34,7 +34,9 @@ def repeatable(reading: Reading, resolved: Resolved, found: Continuation) -> str
     # Where the page chose the step, the changed model writes the same words before it by itself.
     own = not reading.given and chosen_step(reading) is None
     prefix = () if own else tuple(piece.id for piece in reading.trace.predicted_pieces[: found.step])
-    return change_lines(reading.trace, resolved.edits.edits, resolved.interventions, prefix)
+    return change_lines(
+        reading.trace, resolved.edits.edits, resolved.interventions, prefix, folder=reading.translator.folder
+    )
 
 
 def run_facts(reading: Reading, resolved: Resolved, found: Continuation) -> dict[str, Any]:

@@ -10,9 +10,10 @@ from pages.ui import session
 from pages.ui.editing.next_word import chosen_step
 from pages.ui.editing.resolved import Resolved, resolve
 from pages.ui.params.edits import EditList, EditParams
-from pages.ui.sentence import NOTHING, Reading
+from pages.ui.sentence import Reading
 from pages.ui.text.differences import merged_words
 from pages.ui.text.markup import markdown
+from pages.ui.translation import NOTHING
 from transformer.ablation.continuation import Continuation
 from transformer.errors import InterventionError
 from transformer.interventions import AS_TRAINED

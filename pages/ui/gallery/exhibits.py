@@ -60,7 +60,7 @@ def show_exhibits(gallery: Gallery, translator: Translator) -> None:
         st.caption(
             f"Also looked for, but not found, because no head has {DOES:.0%} of its attention there: "
             + "; ".join(
-                f"{markdown(TASK[each.task].told(languages)[0])} (at most {each.share:.0%}, in "
+                f"{markdown(TASK[each.task].described(languages)[0])} (at most {each.share:.0%}, in "
                 f"{PAGES[each.kind].title.lower()}, {HeadLink(each.kind, each.layer, each.head)})" for each in missing
             ) + "."
         )
@@ -92,7 +92,7 @@ def address(exhibit: Exhibit, example: Example) -> dict[str, str]:
 
 def card(exhibit: Exhibit, languages: Languages) -> dict[str, Any]:
     """What the browser needs of an exhibit."""
-    (title, meaning), page = TASK[exhibit.task].told(languages), PAGES[exhibit.kind]
+    (title, meaning), page = TASK[exhibit.task].described(languages), PAGES[exhibit.kind]
 
     def href(example: Example) -> str:
         return f"{page.address}?{urlencode(address(exhibit, example))}"

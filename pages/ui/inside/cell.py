@@ -7,19 +7,17 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.ui import session
-from pages.ui.bind import bind
 from pages.ui.charts.heatmap import heatmap
 from pages.ui.charts.matrix import AXIS
 from pages.ui.charts.palette import FIRST, SECOND
 from pages.ui.charts.tables import numbered, show_numbers, show_table
 from pages.ui.components.save_as import show_altair, show_plotly
-from pages.ui.head_picker import pick_head, picked_cell
+from pages.ui.head_picker import pick_head, pick_kind, picked_cell
+from pages.ui.head_reading import HeadReading
 from pages.ui.inside.cell_picker import cell_boxes, cell_map, open_positions, summary, weight_elsewhere
 from pages.ui.inside.cell_tables import product_table, softmax_table, term_table, value_table
 from pages.ui.lecture.figure import main_figure
 from pages.ui.params.inside import InsideParams
-from pages.ui.sentence import Reading
 from pages.ui.text.labels import TITLES, column_labels, row_labels
 from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import formatted, typeset
@@ -30,14 +28,11 @@ from transformer.analysis.view import axes_of
 from transformer.trace import Kind, Trace
 
 
-def show_cell(reading: Reading) -> None:
+def show_cell(reading: HeadReading) -> None:
     """The map to click in, the results of its cell, and every step of its computation."""
     trace = reading.detailed()
-    kind = session.params(InsideParams).kind
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.segmented_control(
-            "Kind of attention", TITLES, format_func=TITLES.__getitem__, required=True, **bind(InsideParams, "kind"),
-        )
+        kind = pick_kind(trace.kinds, InsideParams, TITLES)
         choice = pick_head(reading, kind, InsideParams.PREFIX)
     layer, head = choice.layer, choice.head
     axes = axes_of(trace, kind)
@@ -47,22 +42,22 @@ def show_cell(reading: Reading) -> None:
     whole = contributions(trace, reading.weights(), kind, layer)
     picture, numbers = st.columns([5, 6], gap="large")
     with picture, main_figure(
-        f"**{TITLES[kind]}, layer {layer + 1}, head {head + 1}:** {markdown(trace.source_text)}",
+        f"**{TITLES[kind]}, layer {layer + 1}, head {head + 1}:** {markdown(trace.text)}",
         f"“{markdown(rows[row])}” looks at “{markdown(columns[column])}”: {formatted(found.weight, 2)}",
     ):
         cell_map(trace, kind, choice, rows, columns, (row, column))
     with numbers:
-        cell_boxes(kind, rows, columns, row, column)
+        cell_boxes(kind, choice, rows, columns, (row, column))
         summary(found, rows[row], columns[column], float(np.linalg.norm(found.weighted_values[column])))
         elsewhere = weight_elsewhere(trace, kind, choice, row, column)
         if elsewhere is not None:
             st.caption(elsewhere)
         if kind != "cross":
-            open_positions(reading.translator.config, row, column)
+            open_positions(reading.config, row, column)
     _score(found)
     _softmax(found, columns, column)
     _values(found, columns, column)
-    grown = _stream_change(trace, kind, layer, row) if reading.translator.config.norm == "pre" else None
+    grown = _stream_change(trace, kind, layer, row) if reading.config.norm == "pre" else None
     _output(found, whole, columns, row, head, grown)
     _unique(trace, reading, kind, layer, head, row, columns)
 
@@ -198,7 +193,7 @@ def term_chart(table: pd.DataFrame) -> alt.VConcatChart:
 
 
 def _unique(
-    trace: Trace, reading: Reading, kind: Kind, layer: int, head: int, row: int, columns: list[str]
+    trace: Trace, reading: HeadReading, kind: Kind, layer: int, head: int, row: int, columns: list[str]
 ) -> None:
     """Whether other weights would have done the same."""
     st.subheader("Could other weights have given the same output?", anchor=False)

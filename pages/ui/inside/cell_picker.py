@@ -18,7 +18,7 @@ from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import formatted
 from transformer.analysis.replay.cell import Cell
 from transformer.analysis.view import view_of
-from transformer.config import TransformerConfig
+from transformer.config import LanguageModelConfig, TransformerConfig
 from transformer.trace import Kind, Trace
 
 MAP = "inside_map"
@@ -49,7 +49,7 @@ def cell_map(
         if points:
             cell = int(points[0]["row"]) - 1, int(points[0]["column"]) - 1
             st.session_state[CLICKED] = number, cell
-            session.update_attention(kind, rows=cell[:1], columns=cell[1:])
+            session.update_attention(kind, type(choice), rows=cell[:1], columns=cell[1:])
 
     # A line between the controls and the map: the tools that a chart shows above itself must not cover them.
     st.markdown(f"**Layer {choice.layer + 1}, head {choice.head + 1}**")
@@ -67,8 +67,11 @@ def cell_map(
     st.caption("Click a cell, or choose its row and its column in the boxes.")
 
 
-def cell_boxes(kind: Kind, rows: list[str], columns: list[str], row: int, column: int) -> None:
-    """Boxes that choose the cell, for those who do not use a pointer."""
+def cell_boxes(
+    kind: Kind, choice: AttentionParams, rows: list[str], columns: list[str], picked: tuple[int, int]
+) -> None:
+    """Boxes that choose the cell, for those who do not use a pointer; arguments as those of `cell_map`."""
+    row, column = picked
     for place, name, labels, at, other in zip(
         st.columns(2), ("rows", "columns"), (rows, columns), (row, column), (("columns", column), ("rows", row)),
         strict=True,
@@ -76,7 +79,7 @@ def cell_boxes(kind: Kind, rows: list[str], columns: list[str], row: int, column
         key = f"inside_{name}"
 
         def store(key: str = key, name: str = name, other: tuple[str, int] = other) -> None:
-            session.update_attention(kind, **{name: (st.session_state[key],), other[0]: (other[1],)})
+            session.update_attention(kind, type(choice), **{name: (st.session_state[key],), other[0]: (other[1],)})
 
         place.selectbox(
             dict(zip(("rows", "columns"), titles(False), strict=True))[name].capitalize(), range(len(labels)),
@@ -130,7 +133,7 @@ def weight_elsewhere(trace: Trace, kind: Kind, choice: AttentionParams, row: int
     return f"The attention page shows **{formatted(shown)}** here, because there {', and '.join(changes)}."
 
 
-def open_positions(config: TransformerConfig, row: int, column: int) -> None:
+def open_positions(config: TransformerConfig | LanguageModelConfig, row: int, column: int) -> None:
     """A button to the curves that tell the positions of a row and a column apart, as this model adds them.
 
     Where both are the same, the next position takes the place of the second.

@@ -14,11 +14,11 @@ from pages.ui.charts.palette import FIRST, diverging, sequential
 from pages.ui.charts.tables import frame, numbered, show_numbers, show_table
 from pages.ui.components.save_as import show_altair
 from pages.ui.head_picker import pick_head
-from pages.ui.kinds import linked_head
+from pages.ui.head_reading import HeadReading
+from pages.ui.kinds import HeadMaps, linked_head
 from pages.ui.lecture.figure import main_figure
 from pages.ui.params.attention import AttentionParams
 from pages.ui.params.inside import InsideParams
-from pages.ui.sentence import Reading
 from pages.ui.text.glossary import explain
 from pages.ui.text.labels import column_labels, row_labels, titles
 from pages.ui.text.markup import markdown
@@ -30,7 +30,7 @@ from transformer.trace import Trace
 UNMASKED = Interventions(decoder_mask=False)
 
 
-def show_mask(reading: Reading) -> None:
+def show_mask(reading: HeadReading) -> None:
     """The triangle, the scores of the chosen head around it, and the run without it."""
     shape, words = st.columns([4, 5], gap="large")
     with shape:
@@ -44,7 +44,7 @@ def show_mask(reading: Reading) -> None:
     _maps(masked, open_, choice)
     st.subheader("What leaks when the mask is switched off", anchor=False)
     st.markdown(
-        _what_leaked(masked, open_, choice.layer, choice.head), help=explain("mask", "log-probability", "nats")
+        _what_leaked(masked, open_, choice, reading.maps), help=explain("mask", "log-probability", "nats")
     )
     show_table(leak_table(masked, open_, choice.layer, choice.head), "inside_leaks", digits=4)
 
@@ -134,10 +134,14 @@ def leak_table(masked: Trace, open_: Trace, layer: int, head: int) -> pd.DataFra
     })
 
 
-def _what_leaked(masked: Trace, open_: Trace, layer: int, head: int) -> str:
+def _what_leaked(masked: Trace, open_: Trace, choice: AttentionParams, maps: HeadMaps) -> str:
     """Markdown, from the numbers shown."""
     shares = future_share(open_, masked.decoder_mask)
     before, after = float(masked.log_probs.sum()), float(open_.log_probs.sum())
+    what, read = (
+        ("translation", "sentence and the same translation") if "cross" in masked.kinds else ("text", "text")
+    )
+    here = shares[choice.layer, choice.head].mean()
     most = np.unravel_index(shares.mean(axis=-1).argmax(), shares.shape[:2])
     change = (
         f"falls from {before:.2f} to **{after:.2f}** nats: this model was trained with the mask, and what it sees "
@@ -145,9 +149,9 @@ def _what_leaked(masked: Trace, open_: Trace, layer: int, head: int) -> str:
         else f"rises from {before:.2f} to **{after:.2f}** nats: it sees some of what it has to predict"
     )
     return (
-        f"The same sentence and the same translation, read in one run without the mask: on average "
-        f"**{shares[layer, head].mean():.1%}** of a row of this head now lies on pieces that come later, and "
-        f"{shares[most].mean():.1%} in {linked_head('decoder', int(most[0]), int(most[1]))}, where most leaks. The "
-        f"log-probability of the translation {change}. A model *trained* without the mask would learn to copy the next "
+        f"The same {read}, read in one run without the mask: on average **{here:.1%}** of a row of this head now lies "
+        f"on pieces that come later, and {shares[most].mean():.1%} in "
+        f"{linked_head('decoder', int(most[0]), int(most[1]), maps)}, where most leaks. The "
+        f"log-probability of the {what} {change}. A model *trained* without the mask would learn to copy the next "
         "piece from there, and would be lost when it has to write by itself."
     )

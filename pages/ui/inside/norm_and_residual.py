@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
+
 import altair as alt
 import numpy as np
 import pandas as pd
@@ -14,17 +17,17 @@ from pages.ui.charts.palette import FIRST, SECOND
 from pages.ui.charts.tables import numbered, show_numbers, show_table
 from pages.ui.components.save_as import show_altair
 from pages.ui.head_picker import pick_head
+from pages.ui.head_reading import HeadReading
 from pages.ui.inside.norm_diagram import diagram
 from pages.ui.lecture.figure import main_figure
 from pages.ui.params.inside import InsideParams
-from pages.ui.sentence import Reading
 from pages.ui.text.glossary import explain
 from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import typeset
 from pages.ui.text.shapes import piece_labels
 from transformer.analysis.replay.layer_norm import spread
 from transformer.analysis.replay.residual import StreamSizes, SubLayer, stream_sizes, sublayer
-from transformer.trace import PARTS, Stack
+from transformer.trace import Part
 
 NAMES = {
     "self_attention": "self-attention", "cross_attention": "cross-attention", "feed_forward": "feed-forward network",
@@ -33,10 +36,10 @@ SHORT = {"self_attention": "self", "cross_attention": "cross", "feed_forward": "
 PLACES = {"pre": "Pre-norm: x + f(norm(x))", "post": "Post-norm, the paper's: norm(x + f(x))"}
 
 
-def show_norm(reading: Reading) -> None:
+def show_norm(reading: HeadReading) -> None:
     """Both drawings, one sub-layer's numbers, and the stream through the stack."""
     trace, weights = reading.detailed(), reading.weights()
-    ours = reading.translator.config.norm
+    ours = reading.config.norm
     for column, (place, title) in zip(st.columns(2, gap="medium"), PLACES.items(), strict=True):
         with column:
             st.markdown(
@@ -44,19 +47,21 @@ def show_norm(reading: Reading) -> None:
                 help=explain(f"{place}-norm", "layer norm", "residual connection"),
             )
             show_altair(
-                diagram(place), key=f"inside_diagram_{place}",
+                partial(diagram, place), key=f"inside_diagram_{place}",
                 alt=f"{title}. The residual connection bypasses the sub-layer and is added to what it writes.",
                 sentence="",
             )
     with st.container(horizontal=True, vertical_alignment="bottom"):
+        if len(trace.stacks) > 1:
+            st.segmented_control(
+                "Stack", trace.stacks, format_func=str.capitalize, required=True, **bind(InsideParams, "stack"),
+            )
+        stack, part = session.params(InsideParams).stack, session.params(InsideParams).sublayer
+        stack = stack if stack in trace.stacks else "decoder"
+        parts = trace.parts(stack)
+        part = part if part in parts else parts[0]
         st.segmented_control(
-            "Stack", PARTS, format_func=str.capitalize, required=True, **bind(InsideParams, "stack"),
-        )
-        stack = session.params(InsideParams).stack
-        part = session.params(InsideParams).sublayer
-        part = part if part in PARTS[stack] else PARTS[stack][0]
-        st.segmented_control(
-            "Sub-layer", PARTS[stack], format_func=NAMES.__getitem__, required=True,
+            "Sub-layer", parts, format_func=NAMES.__getitem__, required=True,
             **bind(InsideParams, "sublayer", value=part),
         )
         choice = pick_head(reading, stack, InsideParams.PREFIX, head=False)
@@ -69,9 +74,10 @@ def show_norm(reading: Reading) -> None:
         help=explain("residual stream", "norm of a vector"),
     )
     sizes = stream_sizes(trace, weights, stack)
-    table = size_table(sizes, stack)
+    table = size_table(sizes, parts)
+    whose = f"{stack.capitalize()}, what" if len(trace.stacks) > 1 else "What"
     with main_figure(
-        f"**{stack.capitalize()}, what every sub-layer writes to the stream:** {markdown(reading.trace.source_text)}",
+        f"**{whose} every sub-layer writes to the stream:** {markdown(trace.text)}",
         f"Most is written by {table.iloc[table['written'].argmax()]['after']}: {table['written'].max():.1f}; "
         f"the stream grows to {table['residual stream'].iloc[-1]:.1f}",
     ):
@@ -113,9 +119,12 @@ def _what_norm_does(found: SubLayer, place: str) -> str:
     )
 
 
-def size_table(sizes: StreamSizes, stack: Stack) -> pd.DataFrame:
-    """A row before the first sub-layer and one after each: mean norms over the positions."""
-    parts = PARTS[stack]
+def size_table(sizes: StreamSizes, parts: Sequence[Part]) -> pd.DataFrame:
+    """A row before the first sub-layer and one after each: mean norms over the positions.
+
+    Args:
+        parts: the sub-layers of each layer.
+    """
     names = ["embeddings"] + [
         f"{number // len(parts) + 1} {SHORT[parts[number % len(parts)]]}" for number in range(len(sizes.written))
     ]

@@ -9,8 +9,19 @@ from pages.ui.architecture_form import architecture_form
 from pages.ui.charts.parameter_bars import parameter_bars
 from pages.ui.components.save_as import show_plotly
 from pages.ui.lecture.figure import main_figure
+from transformer.config import LanguageModelConfig
 from transformer.parameter_counts import parameter_table
 from transformer.translator import Translator
+
+
+def show_parameters_of_language_model(config: LanguageModelConfig) -> None:
+    """The chart of the model."""
+    table = parameter_table(config)
+    said = f"The language model has {sum(count for _, count in table):,} parameters"
+    st.markdown(f"**{said}.**")
+    with main_figure(f"**{said}**"):
+        _counts(table, "ours")
+    st.caption("The table of the pieces is used twice, to read and to write, and counts once.")
 
 
 def show_parameters(model: Translator) -> None:

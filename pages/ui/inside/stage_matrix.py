@@ -14,10 +14,10 @@ from pages.ui.text.markup import piece_label
 from pages.ui.text.shapes import letter_titles, piece_labels, shape_in_letters, sizes
 from transformer.analysis.replay.stages import Stage
 from transformer.analysis.view import axes_of
-from transformer.config import TransformerConfig
+from transformer.config import LanguageModelConfig, TransformerConfig
 from transformer.languages import Languages
 from transformer.trace import Trace
-from transformer.vocabulary import Vocabulary
+from transformer.vocabulary import TextVocabulary, Vocabulary
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,12 +40,14 @@ class StageMatrix:
     note: str
 
 
-def shape(stage: Stage, config: TransformerConfig, trace: Trace) -> str:
+def shape(stage: Stage, config: TransformerConfig | LanguageModelConfig, trace: Trace) -> str:
     """The shape in letters and in numbers."""
     return shape_in_letters(stage.letters, sizes(config, trace))
 
 
-def stage_matrix(stage: Stage, trace: Trace, tokenizer: Vocabulary, languages: Languages) -> StageMatrix:
+def stage_matrix(
+    stage: Stage, trace: Trace, tokenizer: Vocabulary | TextVocabulary, languages: Languages | None
+) -> StageMatrix:
     """The matrix of a stage with numbers for its pieces or its vocabulary."""
     letters = stage.letters.removeprefix("B, ").split(", ")
     values = stage.array[0] if stage.letters.startswith("B") else stage.array
@@ -59,11 +61,14 @@ def stage_matrix(stage: Stage, trace: Trace, tokenizer: Vocabulary, languages: L
         colours = SHARE if stage.key.endswith("probabilities") else SIGNED
         return StageMatrix(values[:, shown], rows, labels, titles, colours, note)
     columns = piece_labels(trace, letters[1]) if letters[1] in "ST" else None
-    colours = SHARE if stage.key.endswith(".weights") else SIGNED
-    return StageMatrix(values, rows, columns, titles, colours, "")
+    if stage.key.endswith(".weights"):
+        # A weight that the mask makes 0 is drawn as masked, another look than 0.
+        seen = trace.mask("cross" if "cross_attention" in stage.key else stage.stack)
+        return StageMatrix(np.where(seen, values, -np.inf), rows, columns, titles, SHARE, "")
+    return StageMatrix(values, rows, columns, titles, SIGNED, "")
 
 
-def pieces_table(stage: Stage, trace: Trace, tokenizer: Vocabulary) -> pd.DataFrame:
+def pieces_table(stage: Stage, trace: Trace, tokenizer: Vocabulary | TextVocabulary) -> pd.DataFrame:
     """The table of a stage that has only ids, [B, N]: each position's piece, and its number in the vocabulary."""
     letter = stage.letters.removeprefix("B, ")
     ids = [int(number) for number in stage.array[0]]

@@ -54,20 +54,35 @@ SENTENCES = {
     "generator.probabilities": "The numbers become probabilities: at each step they add up to 1 over all {V} pieces.",
     "generator.words": "The likeliest piece at each step: what the model would write next.",
 }
+# What is told otherwise of a language model, which has one stack and one text.
+SENTENCES_OF_ONE_TEXT = SENTENCES | {
+    "decoder.pieces": "The text is cut into pieces, and each becomes its number in the vocabulary: {T} with the start "
+    "symbol, which comes first.",
+    **{
+        f"decoder.self_attention.{name}": SENTENCES[f"encoder.self_attention.{name}"]
+        for name in ("queries", "keys", "values")
+    },
+    "weights": "Each row becomes shares that add up to 1: where this head looks. It is the map on the page Language "
+    "model.",
+    "decoder.output": "What the last layer leaves: {D} numbers for each piece, from which the next piece can be read.",
+    "generator.logits": "The table of the pieces once more: each of its {V} rows gets a number, how well that piece "
+    "would fit next.",
+}
 
 
-def plain_sentence(key: str, sizes: Mapping[str, int], heads: int, languages: Languages) -> str:
+def plain_sentence(key: str, sizes: Mapping[str, int], heads: int, languages: Languages | None) -> str:
     """The sentence of a stage.
 
     Args:
         key: of the stage.
         sizes: what the letters of shapes mean.
         heads: of a layer.
-        languages: of the model.
+        languages: that the model translates; None for a language model.
     """
     parts = key.split(".")
-    found = next(SENTENCES[name] for name in (".".join(parts[at:]) for at in range(len(parts))) if name in SENTENCES)
+    told = SENTENCES if languages else SENTENCES_OF_ONE_TEXT
+    found = next(told[name] for name in (".".join(parts[at:]) for at in range(len(parts))) if name in told)
+    names = {"source": languages.source.name, "target": languages.target.name} if languages else {}
     return found.format(
-        source=languages.source.name, target=languages.target.name,
-        **{letter: f"{size:,}" for letter, size in {**sizes, "H": heads}.items()},
+        **names, **{letter: f"{size:,}" for letter, size in {**sizes, "H": heads}.items()},
     )

@@ -13,11 +13,11 @@ from pages.ui.charts.thumbnail import HEIGHT, thumbnail
 from pages.ui.components.diagram import which_part
 from pages.ui.components.save_as import show_plotly
 from pages.ui.head_picker import pick_head
+from pages.ui.head_reading import HeadReading
 from pages.ui.inside.stage_matrix import pieces_table, shape, sizes, stage_matrix
 from pages.ui.inside.stage_sentences import plain_sentence
 from pages.ui.lecture.figure import main_figure, presented, text_for_hall
 from pages.ui.params.inside import InsideParams
-from pages.ui.sentence import Reading
 from pages.ui.text.glossary import explain_words_of
 from pages.ui.text.markup import markdown
 from transformer.analysis.replay.stages import Stage, stages
@@ -29,6 +29,11 @@ SECTIONS = {
     "encoder.feed_forward.": "Encoder: feed-forward", "decoder.": "Into the decoder",
     "decoder.self_attention.": "Decoder: masked attention", "decoder.cross_attention.": "Decoder: cross-attention",
     "decoder.feed_forward.": "Decoder: feed-forward", "generator.": "To the word",
+}
+# Of a language model, which has one stack.
+SECTIONS_OF_ONE_STACK = {
+    "decoder.": "Into the model", "decoder.self_attention.": "Masked attention",
+    "decoder.feed_forward.": "Feed-forward", "generator.": "To the next piece",
 }
 OUTPUT = ".output"
 COLUMNS = 3
@@ -42,14 +47,15 @@ def section_of(key: str) -> str:
     return f"{stack}.{rest.partition('.')[0]}." if "." in rest else f"{stack}."
 
 
-def show_stages(reading: Reading) -> None:
+def show_stages(reading: HeadReading) -> None:
     """The chosen stage, buttons to its neighbours, and all stages of its section."""
     trace = reading.detailed()
+    sections = SECTIONS if len(trace.stacks) > 1 else SECTIONS_OF_ONE_STACK
     words, drawing = st.columns([7, 4], gap="medium")
     with drawing:
         places = st.container()
         with st.container(horizontal=True):
-            choice = pick_head(reading, "encoder", InsideParams.PREFIX)
+            choice = pick_head(reading, trace.kinds[0], InsideParams.PREFIX)
     listed = stages(
         trace, reading.weights(), encoder_layer=choice.layer,
         decoder_layer=min(choice.layer, len(trace.decoder) - 1), head=choice.head,
@@ -60,7 +66,7 @@ def show_stages(reading: Reading) -> None:
     section = section_of(keys[at])
     with places:
         which_part(
-            section, {name: next(key for key in keys if section_of(key) == name) for name in SECTIONS},
+            section, {name: next(key for key in keys if section_of(key) == name) for name in sections},
             lambda key: session.update(InsideParams, stage=key),
         )
     with drawing, st.container(horizontal=True):
@@ -74,7 +80,7 @@ def show_stages(reading: Reading) -> None:
         _words(listed, at, reading, trace)
     _figure(listed[at], reading, trace, choice.head)
     st.divider()
-    st.markdown(f"**All stages of this part: {SECTIONS[section]}**")
+    st.markdown(f"**All stages of this part: {sections[section]}**")
     numbers = [number for number, key in enumerate(keys) if section_of(key) == section]
     for start in range(0, len(numbers), COLUMNS):
         columns = st.columns(COLUMNS, gap="medium")
@@ -83,31 +89,32 @@ def show_stages(reading: Reading) -> None:
                 _small(listed[number], number, reading, trace, open_now=number == at)
 
 
-def _words(listed: Sequence[Stage], at: int, reading: Reading, trace: Trace) -> None:
+def _words(listed: Sequence[Stage], at: int, reading: HeadReading, trace: Trace) -> None:
     """The name of a stage, what it does, its formula and its shape."""
-    stage, config = listed[at], reading.translator.config
+    stage, config = listed[at], reading.config
     says = plain_sentence(stage.key, sizes(config, trace), config.heads, reading.languages)
     st.subheader(
         f"{at + 1} of {len(listed)}: {stage.name}", anchor=False, help=explain_words_of(f"{stage.name} {says}")
     )
     st.markdown(f"**{says}**")
     st.latex(folded(stage.formula))
-    where = f"{stage.stack} layer {stage.layer + 1} · " if stage.layer is not None else ""
+    stack = f"{stage.stack} " if len(trace.stacks) > 1 else ""
+    where = f"{stack}layer {stage.layer + 1} · " if stage.layer is not None else ""
     st.markdown(f"{where}`{shape(stage, config, trace)}`")
 
 
-def _figure(stage: Stage, reading: Reading, trace: Trace, head: int) -> None:
+def _figure(stage: Stage, reading: HeadReading, trace: Trace, head: int) -> None:
     """The tensor of a stage as a map, and its numbers."""
-    config = reading.translator.config
+    config = reading.config
     where = "" if stage.layer is None else f", layer {stage.layer + 1}"
     if square(stage) and stage.layer is not None:
         where += f", head {head + 1}"
     figure = main_figure(
-        f"**{stage.name[0].upper()}{stage.name[1:]}{where}:** {markdown(trace.source_text)}",
+        f"**{stage.name[0].upper()}{stage.name[1:]}{where}:** {markdown(trace.text)}",
         plain_sentence(stage.key, sizes(config, trace), config.heads, reading.languages).partition(". ")[0],
     )
     if stage.array.dtype.kind == "i":
-        table = pieces_table(stage, trace, reading.translator.tokenizer)
+        table = pieces_table(stage, trace, reading.tokenizer)
         with figure:
             if presented():
                 text_for_hall().markdown(" · ".join(
@@ -116,7 +123,7 @@ def _figure(stage: Stage, reading: Reading, trace: Trace, head: int) -> None:
             else:
                 show_table(table, "inside_pieces")
         return
-    shown = stage_matrix(stage, trace, reading.translator.tokenizer, reading.languages)
+    shown = stage_matrix(stage, trace, reading.tokenizer, reading.languages)
     with figure:
         show_plotly(
             heatmap(
@@ -144,9 +151,9 @@ def folded(formula: str) -> str:
     return rf"\begin{{gathered}} {lines} \end{{gathered}}"
 
 
-def _small(stage: Stage, number: int, reading: Reading, trace: Trace, *, open_now: bool) -> None:
+def _small(stage: Stage, number: int, reading: HeadReading, trace: Trace, *, open_now: bool) -> None:
     """A card of a stage: its name, what it does, its formula and picture, and a button that opens it."""
-    config, tokenizer = reading.translator.config, reading.translator.tokenizer
+    config, tokenizer = reading.config, reading.tokenizer
     says = plain_sentence(stage.key, sizes(config, trace), config.heads, reading.languages)
     st.markdown(f"**{number + 1}. {stage.name}**  \n{says}")
     st.latex(rf"\small {folded(stage.formula)}")

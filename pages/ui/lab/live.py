@@ -7,13 +7,14 @@ from functools import cache
 import streamlit as st
 
 from pages.ui import session
-from pages.ui.inference import MODEL_LOCK, settle
+from pages.ui.inference import MODEL_LOCK
 from pages.ui.lab.recorded_runs import recorded_run
 from pages.ui.lab.shown import show_run
-from pages.ui.lab.trainings import KEPT, SEATS, Person, Training, Trainings
+from pages.ui.lab.trainings import MAX_TRAININGS, SEATS, Person, Training, Trainings
 from pages.ui.params.lab import NEWEST, LabParams
 from pages.ui.text.markup import markdown
 from transformer.errors import TaskError
+from transformer.server_process import settle
 from transformer.tasks.run import TaskRun
 
 # Seconds of a slice, in which nobody else's sentence is read, and from the start of one to the next.
@@ -180,6 +181,6 @@ def show_made_room() -> None:
     if st.session_state.get(BEGUN) and TRAININGS.of(_person()) is None:
         st.session_state.pop(BEGUN)
         st.info(
-            f"This server keeps {KEPT} trainings, and yours had to make room for others. Train again: with the same "
-            "settings it becomes the same."
+            f"This server keeps {MAX_TRAININGS} trainings, and yours had to make room for others. Train again: with "
+            "the same settings it becomes the same."
         )

@@ -44,7 +44,7 @@ def command_of(run: TaskRun) -> str:
         f"--{field.name.replace('_', '-')} {getattr(config, field.name)}" for field in fields(config)
         if getattr(config, field.name) != getattr(defaults, field.name)
     ]
-    kept = sum(snapshot.weights is not None for snapshot in run.snapshots)
-    if kept < len(run.snapshots):
-        options.append(f"--models {kept}")
+    models = sum(snapshot.weights is not None for snapshot in run.snapshots)
+    if models < len(run.snapshots):
+        options.append(f"--models {models}")
     return " ".join(["attention-atlas tasks train", config.task, *options, "--output run.npz"])

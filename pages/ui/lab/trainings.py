@@ -17,7 +17,7 @@ from transformer.tasks.trainer import TaskTrainer
 
 SEATS = 2
 # Trainings whose snapshots are kept, of 20 to 70 MB each at the largest settings of the page.
-KEPT = 6
+MAX_TRAININGS = 6
 # Seconds after which a training that asked for no slice has been left.
 PATIENCE = 8.0
 
@@ -48,16 +48,16 @@ class Trainings:
 
     Args:
         seats: trainings that may run at once.
-        kept: trainings that are remembered; whichever was not looked at for the longest goes first.
+        limit: trainings that are remembered; whichever was not looked at for the longest goes first.
         patience: seconds.
         clock: says how many seconds have passed.
     """
 
     def __init__(
-        self, seats: int = SEATS, kept: int = KEPT, patience: float = PATIENCE,
+        self, seats: int = SEATS, limit: int = MAX_TRAININGS, patience: float = PATIENCE,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.seats, self.kept, self.patience = seats, kept, patience
+        self.seats, self.limit, self.patience = seats, limit, patience
         self._clock = clock
         # In the order in which they were looked at.
         self._all: WeakKeyDictionary[Person, Training] = WeakKeyDictionary()
@@ -71,7 +71,7 @@ class Trainings:
             self._all.pop(person, None)
             idle = [other for other, each in self._all.items() if not self._runs(each)]
             self._all[person] = training
-            for other in idle[: max(0, len(self._all) - self.kept)]:
+            for other in idle[: max(0, len(self._all) - self.limit)]:
                 del self._all[other]
         return training
 

@@ -12,7 +12,7 @@ from pages.ui.charts.saving import save_every_head
 from pages.ui.components.attention_browser import attention_browser
 from pages.ui.components.html_export import send_export_parts
 from pages.ui.components.save_as import show_altair
-from pages.ui.language_model.copying_heads import copying_names
+from pages.ui.language_model.copying_heads import copying_names, says_copying
 from pages.ui.language_model.reading import PAGES, LanguageReading, read_beginning
 from pages.ui.lecture.figure import main_figure
 from pages.ui.params.language_model import TextHeadParams
@@ -31,21 +31,25 @@ ENGLISH = Languages(LANGUAGES.source, LANGUAGES.source)
 
 
 def show_continuation(loaded: LoadedLanguageModel) -> None:
-    """The text, what was written with its probabilities, and the map of the chosen head."""
+    """The text with what was written, the map of the chosen head, and the probability of every piece written."""
     with st.container(gap="xsmall"):
         reading = read_beginning(loaded)
         show_written(reading)
-        show_probabilities(reading)
         metrics = reading.metrics()
         with main_figure():
             choice = attention_browser(reading.trace, metrics, TextHeadParams, copying_names(loaded))
+        show_probabilities(reading)
     trace = reading.trace
     view = view_of(trace, "decoder", words=choice.words, special=not choice.hide)
     prose(
         "lm_telling", telling(metrics, chosen=session.attention(of=TextHeadParams).chosen), pages=PAGES,
         of=TextHeadParams,
     )
-    st.markdown(what_to_look_for(view, choice.layer, choice.head), help=explain("entropy", "nats", "attention sink"))
+    at = choice.layer, choice.head
+    st.markdown(
+        f"{says_copying(loaded, trace, *at)} {what_to_look_for(view, *at)}".strip(),
+        help=explain("entropy", "nats", "attention sink", "induction head"),
+    )
     prose("lm_sharpest", sharpest(metrics), pages=PAGES, of=TextHeadParams)
     st.caption(
         how_to_read(view, ENGLISH) + " The row of a piece decides what comes after it, so a head that matters for a "
@@ -75,7 +79,13 @@ def show_written(reading: LanguageReading) -> None:
     written = f"**{written}**" if written else "*(nothing: the end came first)*"
     st.markdown(f"{beginning} {written}".strip())
     count, total = len(continuation.pieces), continuation.log_prob
-    whole = "the model ended the text" if continuation.complete else "the text would go on"
+    config, length = reading.loaded.model.config, len(continuation.beginning) + count
+    if continuation.complete:
+        whole = "the model ended the text"
+    elif config.positions == "learned" and length >= config.max_positions:
+        whole = f"the model has learned {config.max_positions} positions and has none left"
+    else:
+        whole = "the text would go on"
     how = reading.params.in_words
     st.caption(
         f"{how[:1].upper()}{how[1:]}: {count} {'piece' if count == 1 else 'pieces'} written, log-probability "

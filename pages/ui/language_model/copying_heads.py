@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import streamlit as st
 
-from pages.ui import inference, session
+from pages.ui import language_runs, session
 from pages.ui.components.attention_browser import AlsoNamed
 from pages.ui.components.side_by_side import Map, side_by_side
-from pages.ui.language_model.reading import PAGES
+from pages.ui.language_model.reading import PAGES, REPEATING, go_on_from
 from pages.ui.lecture.figure import main_figure
 from pages.ui.params.language_model import CONTINUE, LanguageModelParams, TextHeadParams
 from pages.ui.prose import prose
@@ -24,12 +26,23 @@ from transformer.language_modelling.head_scores import (
     THRESHOLD,
     HeadScores,
     copying_heads,
+    earlier_occurrences,
+    scores_in_text,
 )
+from transformer.texts import MAX_CHARACTERS
+from transformer.trace import Trace
 
 TITLES = {
     "previous": "1. On the previous piece", "induction": "2. On what came after it before (induction)",
     "duplicate": "3. On the same piece before",
 }
+# Where a head looks, by its score.
+PLACES = {
+    "previous": "the previous piece", "induction": "what came after the same piece before",
+    "duplicate": "the same piece before",
+}
+# Which say something only of a text that repeats itself.
+REPEATED = ("induction", "duplicate")
 
 
 def show_copying_heads(loaded: LoadedLanguageModel) -> None:
@@ -47,10 +60,14 @@ def show_copying_heads(loaded: LoadedLanguageModel) -> None:
     with main_figure("**Which heads copy?** The share of each head’s attention on one place, 0 to 1"):
         side_by_side([_map(scores, name) for name in NAMES], "lm_copying", sentence="")
     for name in NAMES:
-        prose(f"lm_named_{name}", named_heads(scores, name), pages=PAGES, of=TextHeadParams, opened=_going_on)
+        prose(
+            f"lm_named_{name}", named_heads(scores, name), pages=PAGES, of=TextHeadParams,
+            opened=partial(_open_map, loaded, name),
+        )
     st.caption(
-        f"A head has the name where more than {THRESHOLD:.0%} of its attention, on average, is on that place. A click "
-        "on a head opens its map of the text."
+        f"A head has a name where more than {THRESHOLD:.0%} of its attention, on average, is on that place; in the map "
+        "of a text it may also have one for what it does there alone. A click on a head opens its map: that of an "
+        "induction head with a beginning that repeats itself, unless yours does."
     )
 
 
@@ -65,28 +82,54 @@ def _map(scores: HeadScores, name: str) -> Map:
 
 
 def named_heads(scores: HeadScores, name: str) -> list[str | HeadLink]:
-    """A sentence: the heads that pass a score, best first; where none does, the one that is nearest."""
+    """A sentence: the heads that pass a score, best first; where none does, that, and which one is nearest."""
     values = getattr(scores, name)
     order = sorted(np.ndindex(*values.shape), key=lambda at: -values[at])
     passed = [at for at in order if values[at] > THRESHOLD]
-    parts: list[str | HeadLink] = [f"“{NAMES[name]}”: "]
     if not passed:
         nearest = order[0]
-        link = HeadLink("decoder", *nearest)
-        return [*parts, "no head passes; the nearest is ", link, f" with {values[nearest]:.2f}."]
+        return [
+            f"No head of this model has more than half of its attention on {PLACES[name]}; the nearest is ",
+            HeadLink("decoder", *nearest), f" with {values[nearest]:.2f}.",
+        ]
+    parts: list[str | HeadLink] = [f"Heads called “{NAMES[name]}” look at {PLACES[name]}: "]
     for number, at in enumerate(passed):
         parts += [", " if number else "", HeadLink("decoder", *at), f" ({values[at]:.2f})"]
     return [*parts, "."]
 
 
-def _going_on() -> None:
+def _open_map(loaded: LoadedLanguageModel, name: str) -> None:
+    """Callback of a link: go to the map, of a beginning in which a head with such a score has something to do."""
+    beginning = session.params(LanguageModelParams).text[:MAX_CHARACTERS]
+    pieces = [piece.id for piece in loaded.tokenizer.encode(beginning, end=False)]
+    if name in REPEATED and not any(earlier_occurrences(pieces)):
+        go_on_from(REPEATING)
+        session.refill_boxes()
     session.update(LanguageModelParams, part=CONTINUE)
+
+
+def says_copying(loaded: LoadedLanguageModel, trace: Trace, layer: int, head: int) -> str:
+    """What a head that copies random patterns does in a text, in a sentence or two; empty for any other head."""
+    names = copying_names(loaded).get((layer, head), ())
+    if not any(NAMES[score] in names for score in REPEATED):
+        return ""
+    pieces = [piece.id for piece in trace.target_pieces]
+    again = sum(map(bool, earlier_occurrences(pieces)))
+    called = f"In random patterns that repeat, this head is called {' and '.join(f'“{name}”' for name in names)}."
+    if not again:
+        return f"{called} Here no piece occurs twice, so that it has nothing to copy: try the example “{REPEATING}”."
+    found = scores_in_text(trace.decoder, pieces)
+    shares = " and ".join(
+        f"{getattr(found, score)[layer, head]:.0%} is on {PLACES[score]}" for score in REPEATED if NAMES[score] in names
+    )
+    rows = "one piece has" if again == 1 else f"{again} pieces have"
+    return f"{called} Here {rows} occurred before: of the attention from them, {shares}."
 
 
 def scores_of_model(loaded: LoadedLanguageModel) -> HeadScores | str:
     """The scores of all heads; where the model cannot read the patterns, one sentence that says why."""
     try:
-        return inference.copying_scores(loaded)
+        return language_runs.copying_scores(loaded)
     except (AtlasError, ValueError) as error:
         return f"This model cannot read the patterns: {error}."
 

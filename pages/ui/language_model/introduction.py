@@ -19,13 +19,13 @@ def introduce(loaded: LoadedLanguageModel) -> None:
     """Draw it."""
     config = loaded.model.config
     if loaded.folder == LANGUAGE_MODEL:
-        whose = f"small, and trained on {_amount(loaded.card)} alone, so it writes mostly grammatical nonsense"
+        which, whose = "This small one", f"has read {_amount(loaded.card)}, and writes mostly grammatical nonsense"
     else:
-        whose = f"from the folder {markdown(str(loaded.folder))}"
+        which, whose = "This one", f"comes from the folder {markdown(str(loaded.folder))}"
     st.markdown(
-        f"**A language model reads a text and predicts its next piece, again and again.** This one is a decoder-only "
-        f"Transformer, {config.layers} layers of {config.heads} heads with {loaded.parameters / 1e6:.1f} million "
-        f"learned numbers, {whose}.", help=explain("decoder-only", "language model", "parameter", "layer", "head"),
+        f"**A language model predicts a text’s next piece, again and again.** {which} (decoder-only, "
+        f"{config.layers} × {config.heads} heads, {loaded.parameters / 1e6:.1f} million parameters) {whose}.",
+        help=explain("decoder-only", "language model", "parameter", "layer", "head"),
     )
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from functools import partial
 
 import pandas as pd
 import streamlit as st
 
-from pages.ui import inference, session
+from pages.ui import language_runs, session
 from pages.ui.charts.pieces import piece_strip, piece_table
 from pages.ui.charts.saving import csv_text, json_text, save_buttons
+from pages.ui.charts.tables import show_table
 from pages.ui.components.save_as import show_altair
 from pages.ui.components.text_box import text_box
 from pages.ui.lecture.figure import main_figure
@@ -20,99 +22,157 @@ from pages.ui.text.markup import markdown, piece_label
 from transformer.errors import AtlasError
 from transformer.language_modelling.checkpoint import LoadedLanguageModel
 from transformer.language_modelling.scoring import TextScore
+from transformer.language_modelling.tracing import most_pieces
 from transformer.normalisation import valid
 
-BOXES = {"first": "A text in English", "second": "Another text, to compare; it may be empty"}
+# The number that a text has on the page, by the field of its box.
+NUMBERS = {"first": 1, "second": 2}
+# Characters of a text that a sentence quotes.
+QUOTED = 60
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def show_likely(loaded: LoadedLanguageModel) -> None:
     """Two boxes, and for each text a strip of probabilities and a line of a table."""
-    for name, place in zip(BOXES, st.columns(2), strict=True):
+    asked = {name: getattr(session.params(LanguageModelParams), name) for name in NUMBERS}
+    scores: dict[int, TextScore] = {}
+    for (name, text), place in zip(asked.items(), st.columns(2), strict=True):
         with place:
-            text_box(
-                f"lm_{name}", getattr(session.params(LanguageModelParams), name), partial(_read, name),
-                label=BOXES[name], placeholder="Type a text …", button="Read", primary=name == "first",
-                asked=session.box_request(),
-            )
-    asked = session.params(LanguageModelParams)
-    scores = [score for text in filter(str.strip, (asked.first, asked.second)) if (score := _score(loaded, text))]
+            _text_box(loaded, name, text)
+            if text.strip() and (score := _score(loaded, NUMBERS[name], text)):
+                scores[NUMBERS[name]] = score
+    if not any(map(str.strip, asked.values())):
+        st.warning("There is no text: type at least one word into a box.", icon=":material/edit:")
     if not scores:
-        if not asked.first.strip() and not asked.second.strip():
-            st.warning("There is no text: type at least one word into a box.", icon=":material/edit:")
         return
-    labels = [[piece_label(piece, score.text) for piece in score.pieces] for score in scores]
+    labels = {number: [piece_label(piece, score.text) for piece in score.pieces] for number, score in scores.items()}
     found = verdict(scores)
     st.markdown(" ".join(found), help=explain("log-probability", "nats", "perplexity"))
     with main_figure(*found):
         show_altair(
-            piece_strip([
-                (f"text {number}", each, score.log_probs)
-                for number, (each, score) in enumerate(zip(labels, scores, strict=True), start=1)
-            ]),
+            piece_strip([(f"text {number}", labels[number], score.log_probs) for number, score in scores.items()]),
             "lm_scores", "The probability of each piece of the text, given all those before it; the numbers are below.",
-            sentence=" · ".join(f"Text {number}: {score.text}" for number, score in enumerate(scores, start=1)),
+            sentence=" · ".join(f"Text {number}: {score.text}" for number, score in scores.items()),
         )
-    table = score_table(scores)
-    st.dataframe(table, hide_index=True)
+    show_table(score_table(scores), "lm_score_table")
     st.caption(
         "The probability of a text is the product of all its pieces’ probabilities, each given the pieces before; "
         "that it ends there is not counted. Every further piece makes it smaller, so texts of different lengths are "
-        "compared by their perplexity, the lower the better expected, or by bits per byte."
+        "compared by their perplexity, the lower the better expected. Perplexity per word, and bits per byte, depend "
+        "less on how the words are cut into pieces."
     )
-    for number, score in enumerate(scores, start=1):
+    for number, score in scores.items():
         with st.expander(f"Piece by piece: text {number}"):
-            pieces = piece_table(labels[number - 1], score.log_probs)
+            pieces = piece_table(labels[number], score.log_probs)
             st.dataframe(pieces, hide_index=True)
             facts = {"text": score.text, "model": loaded.version}
             numbers = json_text(facts, {"pieces": pieces})
             save_buttons("text-probability", csv_text(pieces, facts), numbers, f"lm_{number}")
 
 
+def _text_box(loaded: LoadedLanguageModel, name: str, text: str) -> None:
+    """The box of a field, which shows its text."""
+    first = name == "first"
+    text_box(
+        f"lm_{name}", text, partial(_read, name), primary=first, asked=session.box_request(),
+        label=f"Text {NUMBERS[name]}, {'' if first else 'to compare; '}up to {most_pieces(loaded)} pieces",
+        placeholder="Type a text …" if first else "Another text, or none …",
+        button="Read", help=f"Piece: {explain('piece')} The start symbol, which the model reads first, is not counted.",
+    )
+
+
 def _read(name: str, typed: str) -> None:
     session.update(LanguageModelParams, **{name: valid(typed)})
 
 
-def _score(loaded: LoadedLanguageModel, text: str) -> TextScore | None:
+def _score(loaded: LoadedLanguageModel, number: int, text: str) -> TextScore | None:
     """The score of a text; None, after one message, where it cannot be read."""
     try:
-        return inference.trace_text(loaded, text)[0]
+        return language_runs.trace_text(loaded, text)[0]
     except AtlasError as error:
-        st.warning(markdown(str(error)), icon=":material/edit:")
+        st.warning(f"Text {number}: {markdown(str(error))}", icon=":material/edit:")
         return None
 
 
-def verdict(scores: list[TextScore]) -> tuple[str, str]:
-    """Markdown, two sentences: how likely the text is, or which of two is likelier; and the numbers that say so."""
+def verdict(scores: Mapping[int, TextScore]) -> tuple[str, str]:
+    """Markdown, two lines: how likely the text is, or which of two is likelier; and the numbers that say so.
+
+    Args:
+        scores: of one text or two, by their numbers on the page.
+    """
     if len(scores) == 1:
-        (score,) = scores
+        (score,) = scores.values()
         return (
-            f"To this model **{markdown(score.text)}** has the probability {power_of_ten(score.log_prob)}.",
-            f"That is {score.log_prob:.2f} nats: a perplexity of {score.perplexity:.1f} pieces.",
+            f"To this model **{_quoted(score)}** has the probability {power_of_ten(score.log_prob)}.",
+            f"That is {score.log_prob:.2f} nats: a perplexity of {score.perplexity:.1f} per piece.",
         )
-    first, second = scores
+    (_, first), (_, second) = scores.items()
     gap = first.log_prob - second.log_prob
-    if abs(gap) < 0.005:
-        return "The model finds both texts equally likely.", f"Each has the log-probability {first.log_prob:.2f} nats."
     likelier, other = (first, second) if gap > 0 else (second, first)
     times = f"{math.exp(abs(gap)):,.1f}" if abs(gap) < 7 else power_of_ten(abs(gap))
     return (
-        f"To this model **{markdown(likelier.text)}** is {times} times as likely as **{markdown(other.text)}**"
-        + ("" if other.text.rstrip().endswith((".", "!", "?", "…")) else "."),
-        f"The log-probabilities are {likelier.log_prob:.2f} and {other.log_prob:.2f} nats, the perplexities "
-        f"{likelier.perplexity:.1f} and {other.perplexity:.1f} pieces.",
+        "The model finds both texts equally likely." if abs(gap) < 0.005 else
+        f"To this model **{_quoted(likelier)}** is {times} times as likely as **{_quoted(other)}**"
+        + ("" if _quoted(other).endswith((".", "!", "?", "…")) else "."),
+        _numbers(scores),
     )
 
 
-def score_table(scores: list[TextScore]) -> pd.DataFrame:
+def _numbers(scores: Mapping[int, TextScore]) -> str:
+    """Markdown: the log-probabilities of two texts; where one is longer, what makes the comparison a fair one."""
+    (number, first), (another, second) = scores.items()
+    log_probs = f"The log-probabilities are {first.log_prob:.2f} and {second.log_prob:.2f} nats"
+    per_piece = f"{first.perplexity:.1f} and {second.perplexity:.1f} per piece"
+    if len(first.pieces) == len(second.pieces):
+        return f"{log_probs}, the perplexities {per_piece}."
+    per_word = f"{_perplexity_per_word(first)} and {_perplexity_per_word(second)} per word"
+    by_pieces, by_words = (
+        number if better else another
+        for better in (first.perplexity < second.perplexity, _nats_per_word(first) < _nats_per_word(second))
+    )
+    expected = (
+        f"by both the model expects **text {by_pieces}** more" if by_pieces == by_words else
+        f"by the first the model expects **text {by_pieces}** more, by the second **text {by_words}**"
+    )
+    return (
+        f"{log_probs}; but text {number} has {_counted(first)}, text {another} {_counted(second)}, and every further "
+        f"piece makes a text less likely. The fair comparison is the perplexity, {per_piece}, {per_word}: {expected}."
+    )
+
+
+def _counted(score: TextScore) -> str:
+    count = len(score.pieces)
+    return f"{count} {'piece' if count == 1 else 'pieces'}"
+
+
+def _quoted(score: TextScore) -> str:
+    """Markdown: a text, as far as a sentence has room for it."""
+    text = score.text.strip()
+    return markdown(text if len(text) <= QUOTED else f"{text[:QUOTED].rstrip()} …")
+
+
+def score_table(scores: Mapping[int, TextScore]) -> pd.DataFrame:
     """A row a text."""
+    each = scores.values()
     return pd.DataFrame({
-        "text": [score.text for score in scores], "pieces": [len(score.pieces) for score in scores],
-        "probability": [power_of_ten(score.log_prob) for score in scores],
-        "log-probability (nats)": [f"{score.log_prob:.4f}" for score in scores],
-        "perplexity (pieces)": [f"{score.perplexity:.2f}" for score in scores],
-        "bits per byte": [f"{score.bits_per_byte:.3f}" for score in scores],
+        "text": [f"{number}: {score.text}" for number, score in scores.items()],
+        "pieces": [len(score.pieces) for score in each],
+        "probability": [power_of_ten(score.log_prob) for score in each],
+        "log-probability (nats)": [f"{score.log_prob:.4f}" for score in each],
+        "perplexity per piece": [f"{score.perplexity:.1f}" for score in each],
+        "perplexity per word": [_perplexity_per_word(score) for score in each],
+        "bits per byte": [f"{score.bits_per_byte:.3f}" for score in each],
     })
+
+
+def _nats_per_word(score: TextScore) -> float:
+    return -score.log_prob / max(score.words, 1)
+
+
+def _perplexity_per_word(score: TextScore) -> str:
+    """It may be larger than a float: a word in a script without spaces is a whole sentence."""
+    log = _nats_per_word(score)
+    return f"{math.exp(log):.1f}" if log < 10 else power_of_ten(log)
 
 
 def power_of_ten(log: float) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.ui import inference, session
+from pages.ui import models, session
 from pages.ui.bind import bind
 from pages.ui.params.language_model import LanguageModelParams
 from pages.ui.text.markup import markdown
@@ -32,7 +32,7 @@ def language_model() -> LoadedLanguageModel:
     try:
         if folder.problem:
             raise CheckpointError(folder.problem)
-        return inference.load_language(device if device in devices else devices[0], folder.path)
+        return models.load_language(device if device in devices else devices[0], folder.path)
     except AtlasError as error:
         st.error(markdown(str(error)), icon=":material/error:")
         st.stop()

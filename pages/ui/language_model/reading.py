@@ -7,31 +7,36 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 
-from pages.ui import inference, session
+from pages.ui import inference, language_runs, session
 from pages.ui.components.attention_browser import at_telling_head
 from pages.ui.components.text_box import text_box
-from pages.ui.kinds import KindPage
+from pages.ui.kinds import HeadMaps, KindPage
 from pages.ui.language_model.settings import continuation_settings
 from pages.ui.params.attention import AttentionParams
-from pages.ui.params.language_model import ContinuationParams, LanguageModelParams, TextHeadParams
+from pages.ui.params.language_model import CONTINUE, ContinuationParams, LanguageModelParams, TextHeadParams
 from pages.ui.text.glossary import explain
 from pages.ui.text.markup import markdown
 from transformer.analysis.heads.metrics import HeadMetrics
+from transformer.config import LanguageModelConfig
 from transformer.decoding.settings import DecodingSettings
 from transformer.errors import AtlasError
+from transformer.interventions import AS_TRAINED, Interventions
 from transformer.language_modelling.checkpoint import LoadedLanguageModel
-from transformer.language_modelling.tracing import TracedContinuation
+from transformer.language_modelling.tracing import TracedContinuation, most_pieces
 from transformer.normalisation import valid
-from transformer.texts import MAX_PIECES
 from transformer.trace import Kind, Trace
+from transformer.vocabulary import TextVocabulary
+from transformer.weights import Weights
 
 PAGES: Mapping[Kind, KindPage] = {
-    "decoder": KindPage("pages/language_model.py", "Language model", "every piece looks back"),
+    "decoder": KindPage("pages/language_model.py", "The language model", "every piece looks back"),
 }
-BEGINNINGS = (
-    "The old man went to the", "She said that she would never", "I was born in",
-    "One, two, three, four, five, one, two,", "",
+MAPS = HeadMaps(
+    PAGES, TextHeadParams, lambda: (replace(session.params(LanguageModelParams), part=CONTINUE),)
 )
+# Which can be continued by looking at what came after the same words before.
+REPEATING = "She loves tea and he loves music. She loves tea and he"
+BEGINNINGS = ("The old man went to the", "She said that she would never", "I was born in", REPEATING, "")
 NOTHING = "(nothing: the model begins by itself)"
 
 
@@ -58,7 +63,7 @@ class LanguageReading:
         Raises:
             AtlasError: the beginning is too long; the message says what to do.
         """
-        return inference.trace_continuation(self.loaded, *self._asked)
+        return language_runs.trace_continuation(self.loaded, *self._asked)
 
     @property
     def _asked(self) -> tuple[str, DecodingSettings, int, tuple[int, ...], frozenset[int]]:
@@ -73,12 +78,43 @@ class LanguageReading:
     def metrics(self, kind: Kind = "decoder") -> HeadMetrics:
         """What every head does with the text."""
         assert kind == "decoder", "a language model has no other kind"
-        return inference.continuation_metrics(self.loaded, *self._asked)
+        return language_runs.continuation_metrics(self.loaded, *self._asked)
 
-    def choice(self) -> AttentionParams:
+    def choice(self, kind: Kind = "decoder") -> AttentionParams:
         """The head that is shown: the one that somebody chose, else the telling one of the text."""
         shape = self.trace.decoder.shape[:2]
-        return at_telling_head(session.attention("decoder", TextHeadParams), self.metrics()).within(*shape)
+        return at_telling_head(session.attention(kind, TextHeadParams), self.metrics(kind)).within(*shape)
+
+    # What `HeadReading` asks for besides.
+
+    @property
+    def config(self) -> LanguageModelConfig:
+        return self.loaded.model.config
+
+    @property
+    def tokenizer(self) -> TextVocabulary:
+        return self.loaded.tokenizer
+
+    @property
+    def languages(self) -> None:
+        """It translates nothing."""
+
+    @property
+    def translator(self) -> None:
+        """The same."""
+
+    @property
+    def maps(self) -> HeadMaps:
+        """Its page."""
+        return MAPS
+
+    def detailed(self, interventions: Interventions = AS_TRAINED) -> Trace:
+        """The trace, or that of the model without its mask."""
+        return self.trace if interventions.decoder_mask else language_runs.unmasked_trace(self.loaded, *self._asked)
+
+    def weights(self) -> Weights:
+        """The model's parameters."""
+        return inference.weights(self.loaded)
 
 
 def read_beginning(loaded: LoadedLanguageModel, *, settings: bool = True) -> LanguageReading:
@@ -91,9 +127,9 @@ def read_beginning(loaded: LoadedLanguageModel, *, settings: bool = True) -> Lan
     box, example = st.columns([10, 4], vertical_alignment="bottom")
     with box:
         text_box(
-            "beginning", asked.text, go_on_from, label=f"A beginning in English, up to {MAX_PIECES} pieces",
+            "beginning", asked.text, go_on_from, label=f"A beginning, up to {most_pieces(loaded)} pieces",
             placeholder="Type a beginning, or nothing …", button="Go on", primary=True, asked=session.box_request(),
-            help=f"Piece: {explain('piece')}",
+            help=f"Piece: {explain('piece')} The start symbol, which the model reads first, is not counted.",
         )
     example.selectbox(
         "or an example", BEGINNINGS, index=None, key="lm_example", on_change=_use_example, placeholder="Choose one …",

@@ -10,20 +10,19 @@ import streamlit as st
 
 from pages.ui import session
 from pages.ui.kinds import PAGES
-from pages.ui.lecture.bar import show_slide
 from pages.ui.lecture.figure import main_figure, presented
 from pages.ui.lessons.figures import first_choice, hidden, show_learning, show_map, show_table_figure, show_without
 from pages.ui.lessons.handouts import lesson_file, sheet
 from pages.ui.lessons.measured import MeasuredStep, measured_step
+from pages.ui.lessons.moves import answer_question, open_step, show_moves
 from pages.ui.model_picker import load, several_models
-from pages.ui.params.lecture import LectureParams
 from pages.ui.params.lessons import SHOWN, LessonParams
 from pages.ui.params.model import ModelParams
 from pages.ui.text.markup import markdown
 from transformer.available_models import model_folder
 from transformer.errors import AtlasError
 from transformer.lessons.claims.ablation import KIND_NAMES
-from transformer.lessons.lesson import Lesson, Step, read_lesson
+from transformer.lessons.lesson import Lesson, read_lesson
 from transformer.trace import Kind
 from transformer.translator import Translator
 
@@ -42,7 +41,7 @@ def show_lesson(path: Path) -> None:
         lesson = read_lesson(path)
         folder = model_folder(lesson.model)
     except (AtlasError, OSError) as error:
-        _refuse(error, params)
+        _refuse(error)
         return
     number = min(params.step, len(lesson.steps) - 1)
     model = load(folder.path)
@@ -52,9 +51,7 @@ def show_lesson(path: Path) -> None:
         head.markdown(f"##### {title}")
         if several_models():
             head.caption(f"About the model {folder}, whichever is chosen on other pages.")
-        back.button(
-            "All lessons", icon=":material/list:", width="stretch", on_click=session.store, args=(params.at(""),)
-        )
+        back.button("All lessons", icon=":material/list:", width="stretch", on_click=open_step, args=("",))
     try:
         measured = measured_step(model, lesson.steps[number])
         with main_figure(f"**{title}:** {markdown(lesson.steps[number].sentence)}"):
@@ -65,17 +62,21 @@ def show_lesson(path: Path) -> None:
             )
         with figure:
             done = _show_figure(measured, params, model)
+        if done and number == len(lesson.steps) - 1:
+            # Whichever way somebody leaves it by.
+            session.store(session.params(LessonParams).with_done(lesson.id))
+            session.rewrite_address()
         with words, st.container(key="lesson_words"):
             _show_words(measured, params, done, lesson.model)
-            _show_moves(lesson, number, params, done)
+            show_moves(lesson, number, done=done)
         _show_more(lesson, measured, model)
     except AtlasError as error:
-        _refuse(error, params)
+        _refuse(error)
 
 
-def _refuse(error: Exception, params: LessonParams) -> None:
+def _refuse(error: Exception) -> None:
     st.warning(markdown(str(error)), icon=":material/edit:")
-    st.button("All lessons", key="lesson_back", on_click=session.store, args=(params.at(""),))
+    st.button("All lessons", key="lesson_back", on_click=open_step, args=("",))
 
 
 def _show_figure(measured: MeasuredStep, params: LessonParams, model: Translator) -> bool:
@@ -111,9 +112,11 @@ def _show_words(measured: MeasuredStep, params: LessonParams, done: bool, model:
     if not done:
         _ask(measured)
         return
-    verdict = _verdict(measured, params.answer)
+    verdict, reveal = _verdict(measured, params.answer), with_link(measured, measured.markdown(step.reveal), model)
+    # Two numbers beside each other would read as one; a projector has no room for another line.
+    between = " " if presented() else "  \n"
     with st.container(border=True):
-        st.markdown(f"{verdict} {with_link(measured, measured.markdown(step.reveal), model)}".strip())
+        st.markdown(f"{verdict}{between}{reveal}" if verdict else reveal)
         if not measured.finding.holds:
             st.caption("On this model, what the lesson says here is not true; the numbers are this model's.")
 
@@ -123,8 +126,8 @@ def _ask(measured: MeasuredStep) -> None:
     step = measured.step
     for number, choice in enumerate(measured.question.choices, 1):
         st.button(
-            markdown(choice), key=f"lesson_choice_{number}", width="stretch", shortcut=str(number), on_click=_answer,
-            args=(str(number),),
+            markdown(choice), key=f"lesson_choice_{number}", width="stretch", shortcut=str(number),
+            on_click=answer_question, args=(str(number),),
         )
     if step.guess:
         with (
@@ -138,17 +141,13 @@ def _ask(measured: MeasuredStep) -> None:
             st.form_submit_button("Measure", type="primary", on_click=_guess)
 
 
-def _answer(given: str) -> None:
-    session.update(LessonParams, answer=given)
-
-
 def _guess() -> None:
     """Callback of the form; an empty box is no guess."""
     number = st.session_state.get("lesson_number")
     if number is not None:
         given = LessonParams.checked("answer", f"{number:.3f}".rstrip("0").rstrip("."))
         if given is not None:
-            _answer(given)
+            answer_question(given)
 
 
 def _verdict(measured: MeasuredStep, answer: str) -> str:
@@ -164,50 +163,6 @@ def _verdict(measured: MeasuredStep, answer: str) -> str:
     if int(answer) - 1 == question.answer:
         return "Right."
     return f"You said “{markdown(question.choices[int(answer) - 1])}”."
-
-
-def _show_moves(lesson: Lesson, number: int, params: LessonParams, done: bool) -> None:
-    last = number == len(lesson.steps) - 1
-    lecture = session.params(LectureParams)
-    # In a lecture, a lesson is followed by the next slide.
-    slide_before, slide_after = (lecture.neighbour(by) if lecture.lecture else None for by in (-1, 1))
-
-    def back() -> None:
-        if number == 0:
-            show_slide(slide_before)
-        else:
-            session.store(params.at(params.id, number - 1))
-
-    def on() -> None:
-        if last and slide_after is not None:
-            show_slide(slide_after)
-        else:
-            session.store(params.finished() if last else params.at(params.id, number + 1))
-
-    with st.container(horizontal=True):
-        if not done:
-            # A clicker, which cannot answer, goes on by being shown.
-            st.button(
-                "Show me", key="lesson_show", shortcut="PageDown" if presented() else None, on_click=_answer,
-                args=(SHOWN,),
-            )
-        st.button(
-            "Back", key="lesson_previous", disabled=number == 0 and slide_before is None, shortcut="PageUp",
-            on_click=back,
-        )
-        st.button(
-            ("Finish" if slide_after is None else "Next slide") if last else "Next", key="lesson_next", type="primary",
-            disabled=not done, shortcut="PageDown" if done or not lecture.lecture else None,
-            help=None if done else _wanted(lesson.steps[number]), on_click=on,
-        )
-
-
-def _wanted(step: Step) -> str:
-    """What must be done before the next step."""
-    return {
-        "answered": "First answer the question.", "row pinned": "First click a cell of the row.",
-        "head opened": "First click the head.", "read": "",
-    }[step.next_when]
 
 
 def _show_more(lesson: Lesson, measured: MeasuredStep, model: Translator) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import altair as alt
 import pandas as pd
 import streamlit as st
@@ -13,6 +11,7 @@ from pages.ui.charts.tables import show_table
 from pages.ui.components.save_as import show_altair
 from pages.ui.lecture.figure import main_figure
 from pages.ui.long_texts.names import NAMES, colour, shape
+from pages.ui.recorded import read_record
 from pages.ui.text.glossary import explain
 from transformer.config import LanguageModelAttention, LanguageModelConfig
 from transformer.language_modelling import cost
@@ -23,17 +22,9 @@ from transformer.paths import ASSETS
 FILE = ASSETS / "attention_losses.json"
 
 
-@lru_cache(maxsize=1)
-def _recorded() -> RecordedLosses | None:
-    try:
-        return RecordedLosses.from_json(FILE.read_text(encoding="utf-8"))
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-
-
 def show_losses() -> None:
     """A point a model, the table, and how they were trained."""
-    recorded = _recorded()
+    recorded = read_record(FILE, RecordedLosses.from_json)
     if recorded is None or not recorded.losses:
         st.warning(
             "What the three lose was not measured; `python -m transformer.training compare-attention` does that."
@@ -70,8 +61,8 @@ def loss_table(recorded: RecordedLosses) -> pd.DataFrame:
         if models:
             held_out, spread = mean_and_spread([each.held_out for each in models])
             rows.append({
-                "attention": NAMES[attention], "held-out loss, nats a piece": held_out, "farthest seed": spread,
-                "models": len(models), "parameters": models[0].parameters,
+                "attention": NAMES[attention], "held-out loss, nats a piece": held_out, "each model within ±": spread,
+                "models trained": len(models), "parameters": models[0].parameters,
                 f"cells of {recorded.context} pieces": cells(recorded, attention),
             })
     return pd.DataFrame(rows)
@@ -100,15 +91,21 @@ def loss_chart(recorded: RecordedLosses) -> alt.Chart:
 
 
 def says_losses(recorded: RecordedLosses) -> str:
-    """What the numbers say, in a sentence."""
+    """What each attention saves and what it loses, in two sentences."""
     means: dict[LanguageModelAttention, float] = {
         each: mean_and_spread([model.held_out for model in recorded.of(each)])[0]
         for each in ATTENTIONS if recorded.of(each)
     }
     if "full" not in means:
         return ""
+    sizes = {"local": f", in blocks of {recorded.block},", "compressed": f", {recorded.stride} pieces to a key,"}
+    whole = cells(recorded, "full")
     others = [
-        f"{NAMES[each].lower()} {abs(mean - means['full']):.2f} {'more' if mean > means['full'] else 'less'}"
+        f"{NAMES[each]} attention{sizes[each]} computes {cells(recorded, each) / whole:.0%} of them, and its loss is "
+        f"{abs(mean - means['full']):.2f} {'higher' if mean > means['full'] else 'lower'}."
         for each, mean in means.items() if each != "full"
     ]
-    return f"Full attention has a held-out loss of {means['full']:.2f} nats a piece; {' and '.join(others)}."
+    return " ".join((
+        f"Full attention has a held-out loss of {means['full']:.2f} nats a piece; each of its heads computes {whole:,} "
+        f"cells of a context of {recorded.context} pieces.", *others,
+    ))

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from functools import lru_cache
+from collections.abc import Iterator
 
 import streamlit as st
 
 from pages.ui.inference import LONG_RUNS
+from pages.ui.long_texts.names import NAMES
+from pages.ui.recorded import read_record
 from transformer.devices import use_one_thread
-from transformer.language_modelling.cost import ATTENTIONS, LENGTHS, RecordedCosts
+from transformer.language_modelling.cost import ATTENTIONS, LENGTHS, Cost, RecordedCosts
 from transformer.language_modelling.cost_measurement import MODEL, measurements
 from transformer.memory import memory_available
 from transformer.paths import ASSETS
@@ -25,15 +27,7 @@ REPEATS = 2
 
 def costs() -> RecordedCosts | None:
     """What was measured here, else what ships; None if that is damaged."""
-    return st.session_state.get(MEASURED) or _recorded()
-
-
-@lru_cache(maxsize=1)
-def _recorded() -> RecordedCosts | None:
-    try:
-        return RecordedCosts.from_json(FILE.read_text(encoding="utf-8"))
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
+    return st.session_state.get(MEASURED) or read_record(FILE, RecordedCosts.from_json)
 
 
 def measure_button() -> None:
@@ -53,15 +47,23 @@ def _ask() -> None:
 
 
 def _measure() -> None:
+    """Measure with a bar that says how far it is; a click meanwhile ends it, because Streamlit raises at the bar."""
     bar = st.progress(0.0, "Waiting for a turn …")
-    found = []
-    with LONG_RUNS:
-        use_one_thread()
-        for cost in measurements(repeats=REPEATS, available=memory_available()):
-            found.append(cost)
-            bar.progress(len(found) / len(LENGTHS) / len(ATTENTIONS), f"{cost.attention}: {cost.length:,} pieces")
+    use_one_thread()
+    found: list[Cost] = []
+    for cost in in_turns(measurements(repeats=REPEATS, available=memory_available())):
+        found.append(cost)
+        bar.progress(len(found) / len(LENGTHS) / len(ATTENTIONS), f"{NAMES[cost.attention]}: {cost.length:,} pieces")
     if found:
         cores = f"this machine, just now, one of its {os.cpu_count()} cores of a CPU"
-        st.session_state[MEASURED] = RecordedCosts(
-            tuple(found), MODEL, cores, "python benchmarks/long_texts.py"
-        )
+        st.session_state[MEASURED] = RecordedCosts(tuple(found), MODEL, cores, "python benchmarks/long_texts.py")
+
+
+def in_turns(costs: Iterator[Cost]) -> Iterator[Cost]:
+    """The same, each measured in a turn of its own: others wait for one of them at most."""
+    while True:
+        with LONG_RUNS:
+            cost = next(costs, None)
+        if cost is None:
+            return
+        yield cost

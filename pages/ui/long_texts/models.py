@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from pages.ui.inference import MODEL_LOCK, RUNS, settle
+from pages.ui.inference import MODEL_LOCK, RUNS
+from pages.ui.models import LOADING_LOCK
+from pages.ui.script_runs import SCRIPT_RUNS
 from pages.ui.shared import SharedResults
 from transformer.config import LanguageModelAttention
 from transformer.language_modelling.attention_map import AttentionMap, map_of_text
 from transformer.language_modelling.checkpoint import LoadedLanguageModel, load_language_model
 from transformer.paths import ASSETS
+from transformer.server_process import settle
 
 FOLDER = ASSETS / "long_texts"
 # Each takes about a megabyte.
-LOADED = SharedResults(limit=3, size=lambda model: 1)
+LOADED = SharedResults(limit=3, size=lambda model: 1, waiting=SCRIPT_RUNS.given_up)
 # Pieces that a map has room for: with more, a label does not fit beside its row.
 MOST_PIECES = 96
 
@@ -23,8 +26,9 @@ def small_model(attention: LanguageModelAttention) -> LoadedLanguageModel:
     Raises:
         CheckpointError: its folder is missing or damaged; the message says what to do.
     """
-    loaded = load_language_model(FOLDER / attention, "cpu")
-    settle()
+    with SCRIPT_RUNS.given_up(), LOADING_LOCK:
+        loaded = load_language_model(FOLDER / attention, "cpu")
+        settle()
     return loaded
 
 

@@ -13,7 +13,7 @@ from pages.ui.components.text_box import text_box
 from pages.ui.lecture.figure import main_figure
 from pages.ui.long_texts.models import MOST_PIECES, map_of
 from pages.ui.long_texts.names import NAMES
-from pages.ui.params.long_texts import ALL, HEADS, LAYERS, MOST_CHARACTERS, LongTextsParams
+from pages.ui.params.long_texts import ALL, HEADS, LAYERS, LongTextsParams
 from pages.ui.text.glossary import explain
 from pages.ui.text.markup import markdown, piece_label
 from transformer.config import LanguageModelAttention
@@ -22,9 +22,8 @@ from transformer.language_modelling.attention_map import AttentionMap
 from transformer.language_modelling.cost import ATTENTIONS
 from transformer.normalisation import valid
 
-OWN_TEXT = "Tom bought a new dog. The dog likes to sleep in the kitchen. Tom is very happy."
-# What was typed and cannot stand in an address, so that the box still has it.
-TYPED = "_typed_long_text"
+# A text that the maps have room for is shorter; cutting a very long one into pieces would take seconds.
+MOST_CHARACTERS = 1_000
 
 
 def pick_map() -> None:
@@ -43,7 +42,7 @@ def pick_map() -> None:
 def show_maps() -> None:
     """The box and the maps."""
     params = session.params(LongTextsParams)
-    text = st.session_state.get(TYPED) or params.text or OWN_TEXT
+    text = params.text
     text_box(
         "long_text", text, _read, label=f"Text, up to {MOST_PIECES} pieces",
         placeholder="Type two or three sentences …", button="Show its maps", primary=True,
@@ -76,11 +75,7 @@ def show_maps() -> None:
 
 def _read(typed: str) -> None:
     """Callback of the box."""
-    typed = valid(typed)
-    read = LongTextsParams.checked("text", typed)
-    session.update(LongTextsParams, text=read if read and read != OWN_TEXT else "")
-    # An empty box is no wish for the page's own text.
-    st.session_state[TYPED] = "" if read else typed or " "
+    session.update(LongTextsParams, text=valid(typed))
 
 
 def drawn(attention: LanguageModelAttention, found: AttentionMap, text: str, layer: int, head: int) -> Map:
@@ -93,7 +88,8 @@ def drawn(attention: LanguageModelAttention, found: AttentionMap, text: str, lay
 def title_of(attention: LanguageModelAttention, found: AttentionMap) -> str:
     """What stands above a map: its name and size."""
     rows, columns = found.allowed.shape
-    return f"{NAMES[attention]}: {rows} × {columns}"
+    blocks = f", in blocks of {found.config.block}" if attention == "local" else ""
+    return f"{NAMES[attention]}{blocks}: {rows} × {columns}"
 
 
 def says_sizes(maps: Mapping[LanguageModelAttention, AttentionMap]) -> str:

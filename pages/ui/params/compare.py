@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from pages.ui.params import language_model
 from pages.ui.params.attention import MAX_INDEX, UNCHOSEN
 from pages.ui.params.fields import Params, flag, index, matching, one_of, parsed
 from transformer.trace import KINDS, Kind
@@ -49,6 +50,9 @@ class Pin:
 
 TIRED = Pin("encoder", 5, 0, True, "The animal didn't cross the street because it was too tired.")
 WIDE = replace(TIRED, text="The animal didn't cross the street because it was too wide.")
+# For a language model.
+CAT = Pin("decoder", 5, 4, True, language_model.FIRST)
+MAT = replace(CAT, text=language_model.SECOND)
 
 
 @dataclass(frozen=True)
@@ -61,7 +65,8 @@ class CompareParams(Params, prefix="compare_"):
         metric: name of the number that the maps of all heads show.
         named: the table leaves out heads without a name.
         row: position of the piece that is followed through the layers, from 0; UNCHOSEN for the telling one.
-        a, b: the two heads that are compared.
+        a, b: the two heads of a translator that are compared.
+        text_a, text_b: those of a language model.
     """
 
     part: str = one_of(PARTS, former={"versus": TWO_HEADS})
@@ -71,3 +76,5 @@ class CompareParams(Params, prefix="compare_"):
     row: int = index(MAX_INDEX, UNCHOSEN)
     a: Pin = parsed(TIRED, Pin.parse)
     b: Pin = parsed(WIDE, Pin.parse)
+    text_a: Pin = parsed(CAT, Pin.parse)
+    text_b: Pin = parsed(MAT, Pin.parse)

@@ -10,10 +10,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, field, fields
 from typing import Any, ClassVar, Self
 
+from transformer.normalisation import valid
+
 INTEGER = re.compile(r"-?[0-9]{1,6}")
 DECIMAL = re.compile(r"-?[0-9]{1,6}(\.[0-9]{1,6})?")
 PARSE = "parse"
 LIMITS = "limits"
+TYPED = "typed"
 FROM_ONE = "from one"
 FORMER = "former name"
 # Decimal places of a number in an address.
@@ -40,6 +43,11 @@ def one_of(options: tuple[str, ...], default: str | None = None, *, former: Mapp
 def matching(pattern: str, default: str = "") -> Any:
     """A field that is any text that matches a pattern."""
     return parsed(default, lambda text: text if re.fullmatch(pattern, text) else None)
+
+
+def typed_text(default: str) -> Any:
+    """A field that is any text of a reader, of any length: what an address has no room for is cut off there."""
+    return parsed(default, valid, typed=True)
 
 
 def flag(default: bool = False) -> Any:
@@ -98,7 +106,7 @@ def integers(
 
 def parsed(
     default: Any, parse: Callable[[str], Any], limits: tuple[Any, Any] = (None, None), *, from_one: bool = False,
-    former: str | None = None,
+    former: str | None = None, typed: bool = False,
 ) -> Any:
     """A field of any kind.
 
@@ -109,8 +117,11 @@ def parsed(
         limits: the smallest and the largest value of a number.
         from_one: whether the address counts from 1 where Python counts from 0.
         former: the field's name in old addresses.
+        typed: whether it is what a reader types, which may be cut.
     """
-    return field(default=default, metadata={PARSE: parse, LIMITS: limits, FROM_ONE: from_one, FORMER: former})
+    return field(default=default, metadata={
+        PARSE: parse, LIMITS: limits, FROM_ONE: from_one, FORMER: former, TYPED: typed,
+    })
 
 
 @dataclass(frozen=True)
@@ -130,6 +141,13 @@ class Params:
     def registered(cls) -> tuple[type[Params], ...]:
         """All of them, those derived from others behind these."""
         return tuple(found for own in cls.__subclasses__() for found in (own, *own.registered()))
+
+    @classmethod
+    def typed_names(cls) -> tuple[str, ...]:
+        """Names in an address of all fields that hold a reader's text."""
+        return tuple(
+            found.PREFIX + each.name for found in cls.registered() for each in fields(found) if each.metadata[TYPED]
+        )
 
     @classmethod
     def limits(cls, name: str) -> tuple[Any, Any]:

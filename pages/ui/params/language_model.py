@@ -7,9 +7,8 @@ from typing import Self
 
 from pages.ui.params.attention import AttentionParams
 from pages.ui.params.decoding import DecodingParams
-from pages.ui.params.fields import Params, integer, matching, one_of, parsed
+from pages.ui.params.fields import Params, integer, matching, one_of, typed_text
 from transformer.available_models import NAME, SHIPPED_LANGUAGE_MODEL
-from transformer.normalisation import valid
 
 PARTS = (CONTINUE, STEPS, LIKELY, HEADS) = ("continue", "steps", "likely", "heads")
 BEGINNING = "The old man went to the"
@@ -31,10 +30,10 @@ class LanguageModelParams(Params, prefix="lm_"):
 
     model: str = matching(NAME.pattern, SHIPPED_LANGUAGE_MODEL)
     part: str = one_of(PARTS)
-    text: str = parsed(BEGINNING, valid)
+    text: str = typed_text(BEGINNING)
     length: int = integer(20, 1, 60)
-    first: str = parsed(FIRST, valid)
-    second: str = parsed(SECOND, valid)
+    first: str = typed_text(FIRST)
+    second: str = typed_text(SECOND)
 
 
 @dataclass(frozen=True)

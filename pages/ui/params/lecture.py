@@ -35,13 +35,10 @@ class LectureParams(Params):
         """The same with another list, none of which is shown."""
         return replace(self, slides=slides, slide=NO_SLIDE)
 
-    def neighbour(self, by: int) -> int | None:
-        """The number of the next slide, or of the one before; None where there is none.
-
-        From a page that is none of them, the way forward leads to the first and the way back nowhere.
-        """
-        number = self.slide + by
-        return number if 1 <= number <= len(self.slides) else None
+    @property
+    def presents_slide(self) -> bool:
+        """Whether the page is presented as one of the slides, which a clicker goes through."""
+        return self.lecture and self.shown(self.slide) is not None
 
     def shown(self, number: int) -> Slide | None:
         """The slide of a number, from 1."""

@@ -29,7 +29,7 @@ class LessonParams(Params, prefix="lesson_"):
         step: of the lesson.
         answer: to the question of the step: the number of a choice, from 1, or the number that was guessed, or SHOWN;
             in a step without a question SHOWN or any number says that it was done. Empty before.
-        done: ids of lessons that were finished.
+        done: ids of lessons whose last step was done.
     """
 
     id: str = parsed("", _known)
@@ -41,7 +41,6 @@ class LessonParams(Params, prefix="lesson_"):
         """The same at a step that has no answer yet."""
         return replace(self, id=lesson, step=step, answer="")
 
-    def finished(self) -> LessonParams:
-        """Back at the list, with the open lesson done."""
-        done = self.done if self.id in self.done else (*self.done, self.id)
-        return LessonParams(done=done)
+    def with_done(self, lesson: str) -> LessonParams:
+        """The same with a lesson among those that are done."""
+        return self if lesson in self.done else replace(self, done=(*self.done, lesson))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pages.ui.params.fields import Params, index, matching, one_of
+from pages.ui.params.fields import Params, index, one_of, typed_text
 from transformer.language_modelling.cost import ATTENTIONS
 
 PARTS = (MAP, COST, LOSS) = "map", "cost", "loss"
@@ -13,8 +13,7 @@ ALL = "all"
 QUANTITIES = (WEIGHTS, SECONDS, KEYS_AND_VALUES) = "weights", "seconds", "keys_and_values"
 # Of the models that ship.
 LAYERS, HEADS = 2, 2
-# Characters; a text that the maps have room for is shorter.
-MOST_CHARACTERS = 1_000
+OWN_TEXT = "Tom bought a new dog. The dog likes to sleep in the kitchen. Tom is very happy."
 
 
 @dataclass(frozen=True)
@@ -23,14 +22,14 @@ class LongTextsParams(Params, prefix="long_"):
 
     Attributes:
         part: of the page, one of PARTS.
-        text: that somebody typed; empty for the page's own.
+        text: whose maps are shown; it may be empty.
         attention: whose map is shown; ALL for all of them side by side.
         layer, head: of the map, from 0.
         quantity: of the cost, one of QUANTITIES.
     """
 
     part: str = one_of(PARTS)
-    text: str = matching(f"(?s).{{1,{MOST_CHARACTERS}}}")
+    text: str = typed_text(OWN_TEXT)
     attention: str = one_of((ALL, *ATTENTIONS))
     layer: int = index(LAYERS - 1)
     head: int = index(HEADS - 1)

@@ -16,7 +16,7 @@ from pathlib import Path
 from urllib.parse import parse_qsl, urlencode
 
 MOST_SLIDES = 60
-# Characters of one slide's address; `state.MAX_ADDRESS` keeps what is typed below it, percent signs and all.
+# Characters of one slide's address; `state.MAX_OFFERED` keeps what is typed below it, percent signs and all.
 LONGEST = 12_000
 # Characters of the coded list: with the rest of an address, what servers and proxies accept as one line.
 LONGEST_CODE = 6_000

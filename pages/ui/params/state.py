@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
+from pages.ui.params.cutting import cut, length
 from pages.ui.params.fields import Params
 from pages.ui.params.lecture import LectureParams
 from transformer.paths import ASSETS
@@ -14,8 +15,9 @@ from transformer.paths import ASSETS
 # Names in the address.
 TEXT = "text"
 TARGET = "target"
-# Characters of a text that an address can hold; a text that can be translated is never this long.
-MAX_ADDRESS = 4_000
+# Characters of an address, percent signs and all, and of the texts of one that is offered to others: those of a text
+# that can be read by a model are never that many.
+MAX_ADDRESS, MAX_OFFERED = 11_000, 4_000
 EXAMPLES: tuple[str, ...] = tuple(json.loads((ASSETS / "examples.json").read_text(encoding="utf-8")))
 P = TypeVar("P", bound=Params)
 
@@ -48,16 +50,27 @@ class State:
         return self.with_params(*map(change, self.params.values()))
 
     def to_address(self) -> dict[str, str]:
-        """Parameters of an address; defaults are left out, and so is all of a text that is too long for one."""
-        return self.page_address() | self.of(LectureParams).to_address()
+        """Parameters of an address; defaults are left out, and of texts that are too long for one their ends.
+
+        What is left of a text is still too long to be read, so that its page says so again.
+        """
+        address = self._whole_address()
+        if length(address) > MAX_ADDRESS:
+            address = cut(address, (TEXT, TARGET, *Params.typed_names()), MAX_ADDRESS)
+        return address | self.of(LectureParams).to_address()
 
     def page_address(self) -> dict[str, str]:
-        """The same for the page alone, without the lecture that it is shown in."""
+        """Those of the page alone, without the lecture that it is shown in, to be offered to others; empty where a text
+        is too long to be read."""
+        address = self._whole_address()
+        return address if sum(map(len, address.values())) <= MAX_OFFERED else {}
+
+    def _whole_address(self) -> dict[str, str]:
         address = {TEXT: self.text, **({TARGET: self.target} if self.target else {})}
         for cls, value in self.params.items():
             if cls is not LectureParams:
                 address |= value.to_address()
-        return address if sum(map(len, address.values())) <= MAX_ADDRESS else {}
+        return address
 
     @classmethod
     def from_address(cls, address: Mapping[str, str]) -> State:

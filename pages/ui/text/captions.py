@@ -62,22 +62,25 @@ def what_to_look_for(view: View, layer: int, head: int) -> str:
 def _habit(found: Pattern, view: View) -> str:
     size = "word" if view.axes.words else "piece"
     habits = [
-        (found.special, f"the {'start' if view.axes.kind == 'decoder' else 'end'} symbol", "a place to rest"),
-        (found.previous, f"the {size} before", "a positional head"),
-        (found.same, f"the same {size}", "it passes on what stands there"),
-        (found.following, f"the next {size}", "a positional head"),
+        (found.special, f"the {'start' if view.axes.kind == 'decoder' else 'end'} symbol", ", a place to rest"),
+        (found.previous, f"the {size} before", ", a positional head"),
+        (found.same, f"the same {size}", ", it passes on what stands there"),
+        (found.following, f"the next {size}", ", a positional head"),
     ]
+    if found.column is not None:
+        habits.append((found.column_share, _quoted(view, found.column, row=False), ""))
     share, place, meaning = max(habits, key=lambda habit: habit[0])
     if share >= MOSTLY:
-        return f"This head mostly looks at {place}: {share:.0%} of its attention on average, {meaning}."
+        return f"This head mostly looks at {place}: {share:.0%} of its attention on average{meaning}."
     if found.limit > 0 and found.entropy > 0.8 * found.limit:
         return (
             f"This head spreads its attention widely: the entropy of a row is {found.entropy:.2f} nats on average, of "
             f"at most {found.limit:.2f}."
         )
+    # What a head's name says of it, such as "alignment", is no place.
     return (
-        f"This head has no fixed place to look at. The entropy of a row is {found.entropy:.2f} nats on average, of at "
-        f"most {found.limit:.2f}."
+        f"No one place gets most of this head's attention here: the entropy of a row is {found.entropy:.2f} nats on "
+        f"average, of at most {found.limit:.2f}."
     )
 
 

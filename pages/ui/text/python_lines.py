@@ -6,24 +6,32 @@ from pathlib import Path
 
 from transformer.interventions import Interventions, Mode
 from transformer.kinds import Kind
+from transformer.paths import MODEL
 from transformer.trace import Trace
 
 # Below such lines.
 FROM_ZERO = "Layers, heads and positions count from 0 here, as in arrays; on the page they count from 1."
 
 
-def head_lines(trace: Trace, kind: Kind, layer: int, head: int, *, given: bool) -> str:
-    """The weights of one head, and a file of them.
+def head_lines(
+    trace: Trace, kind: Kind, layer: int, head: int, *, folder: Path | None, given: bool, words: bool, special: bool
+) -> str:
+    """The map of one head as it is shown, and a file of it.
 
     Args:
         layer, head: from 0.
+        folder: of the model.
         given: whether the reader gave the translation.
+        words, special: as in `transformer.analysis.view.view_of`.
     """
+    as_run = special and not words
+    shown = f"trace.{kind}" if as_run else f"view_of(trace, {kind!r}, words={words}, special={special}).weights"
     return "\n".join((
         "import numpy",
         "from transformer import Translator",
-        f"trace = Translator.load().trace({_read(trace, given)})",
-        f"weights = trace.{kind}[{layer}, {head}]",
+        *(() if as_run else ("from transformer.analysis.view import view_of",)),
+        f"trace = {loading(folder)}.trace({_read(trace, given)})",
+        f"weights = {shown}[{layer}, {head}]",
         'numpy.savetxt("weights.csv", weights, fmt="%.9g", delimiter=",")',
     ))
 
@@ -48,10 +56,14 @@ def continuation_lines(trace: Trace, folder: Path | None, layer: int, head: int)
     ))
 
 
-def effect_lines(trace: Trace, interventions: Interventions, *, given: bool, draws: int | None = None) -> str:
+def effect_lines(
+    trace: Trace, interventions: Interventions, *, folder: Path | None, given: bool, draws: int | None = None
+) -> str:
     """What switched heads do to the translation, and to each of its steps.
 
     Args:
+        folder: of the model.
+        given: whether the reader gave the translation.
         draws: of the mode "resample"; None in the others.
     """
     gates = ", ".join(f"{head!r}: {gate:g}" for head, gate in interventions.head_gates())
@@ -59,26 +71,33 @@ def effect_lines(trace: Trace, interventions: Interventions, *, given: bool, dra
         "from transformer import Interventions, Translator",
         "from transformer.ablation.effect import effect_of",
         f"changed = Interventions({{{gates}}}, {interventions.mode!r}{_drawn(seed=interventions.seed or None)})",
-        f"effect = effect_of(Translator.load(), {_read(trace, given)}, interventions=changed{_drawn(draws=draws)})",
+        f"effect = effect_of({loading(folder)}, {_read(trace, given)}, interventions=changed{_drawn(draws=draws)})",
         "print(effect.free.target_text, effect.change, effect.step_change)",
     ))
 
 
 def importance_lines(
-    trace: Trace, mode: Mode, *, given: bool, seed: int | None = None, draws: int | None = None
+    trace: Trace, mode: Mode, *, folder: Path | None, given: bool, seed: int | None = None, draws: int | None = None
 ) -> str:
     """What every head is worth to a sentence.
 
     Args:
+        folder: of the model.
+        given: whether the reader gave the translation.
         seed, draws: of the mode "resample"; None in the others.
     """
     return "\n".join((
         "from transformer import Translator",
         "from transformer.ablation.importance import head_importance",
-        f"found = head_importance(Translator.load(), {_read(trace, given)}, mode={mode!r}"
+        f"found = head_importance({loading(folder)}, {_read(trace, given)}, mode={mode!r}"
         f"{_drawn(seed=seed, draws=draws)})",
         "print(found.measured, found.estimated, found.agreement)",
     ))
+
+
+def loading(folder: Path | None) -> str:
+    """The expression that loads a model: of a folder, or the one that ships, as it does where there is no folder."""
+    return "Translator.load()" if folder in (None, MODEL) else f"Translator.load({folder.as_posix()!r})"
 
 
 def _drawn(**numbers: int | None) -> str:

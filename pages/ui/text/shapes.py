@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pages.ui.text.markup import piece_label
-from transformer.config import TransformerConfig
+from transformer.config import LanguageModelConfig, TransformerConfig
 from transformer.languages import Languages
 from transformer.trace import Trace
 
 
-def letter_titles(languages: Languages) -> dict[str, str]:
-    """What the letters of shapes count."""
+def letter_titles(languages: Languages | None) -> dict[str, str]:
+    """What the letters of shapes count; without languages, all pieces are of one text."""
+    source, target = (languages.source.name, languages.target.name) if languages else ("", "")
     return {
-        "S": f"{languages.source.name} piece", "T": f"{languages.target.name} piece", "D": "dimension of the stream",
+        "S": f"{source} piece".lstrip(), "T": f"{target} piece".lstrip(), "D": "dimension of the stream",
         "K": "dimension of the head", "F": "hidden dimension", "V": "piece of the vocabulary",
     }
 
 
-def sizes(config: TransformerConfig, trace: Trace) -> Mapping[str, int]:
+def sizes(config: TransformerConfig | LanguageModelConfig, trace: Trace) -> Mapping[str, int]:
     """The size that every letter of a shape means."""
     return {
         "B": 1, "S": len(trace.source_pieces), "T": len(trace.target_pieces), "D": config.d_model, "K": config.d_head,

@@ -210,7 +210,8 @@ def test_a_resampled_effect_is_that_of_all_its_draws(drawing):
     runs = [replace(changes, draw=number) for number in range(5)]
     alone = [effect_of(drawing, TEXT, run, draws=1) for run in runs]
     assert effect.draws == 5 and effect.translations == tuple(each.free.target_text for each in alone)
-    assert effect.kept == sum(each.first_difference is None for each in alone) == sum(each.kept for each in alone)
+    assert effect.unchanged == sum(each.first_difference is None for each in alone)
+    assert effect.unchanged == sum(each.unchanged for each in alone)
     np.testing.assert_allclose(effect.step_changes, [each.step_change for each in alone], atol=1e-5)
     assert effect.change == pytest.approx(np.mean([each.change for each in alone]), abs=1e-5)
     assert effect.after.interventions == effect.free.interventions == runs[0]

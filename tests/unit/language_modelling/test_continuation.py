@@ -104,3 +104,16 @@ def test_it_stops_where_its_positions_end(model, tokenizer):
         continue_text(model, tokenizer, "1 " * 32, DecodingSettings())
     with pytest.raises(ValueError, match="limit must be at least 1"):
         continue_text(model, tokenizer, TEXT, DecodingSettings(), limit=0)
+
+
+@pytest.mark.parametrize("settings", METHODS, ids=lambda settings: settings.method)
+def test_it_ends_between_two_pieces_where_nobody_waits_for_it(model, tokenizer, settings):
+    left = iter([False, False, True])
+
+    def on_step():
+        if next(left):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        continue_text(model, tokenizer, TEXT, settings, limit=12, on_step=on_step)
+    assert next(left, None) is None, "it was asked after every piece"

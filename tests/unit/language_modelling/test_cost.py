@@ -19,7 +19,7 @@ from transformer.language_modelling.cost import (
     slope,
     slopes,
 )
-from transformer.language_modelling.cost_measurement import MODEL, configuration, held, measure, measurements
+from transformer.language_modelling.cost_measurement import MODEL, configuration, measure, measurements, peak_bytes
 from transformer.model.language_model import build_language_model
 from transformer.paths import ASSETS
 
@@ -72,7 +72,7 @@ def test_lengths_that_take_too_much_are_left_out():
         (length, attention) for length in lengths for attention in ATTENTIONS
     ]
     # Half of it is what a pass may take.
-    enough = 2 * held(configuration("full"), 16)
+    enough = 2 * peak_bytes(configuration("full"), 16)
     found = list(measurements(lengths, repeats=1, available=enough))
     assert {each.length for each in found if each.attention == "full"} == {8, 16}
     assert {each.length for each in found if each.attention == "compressed"} == {8, 16}
@@ -106,7 +106,8 @@ def test_slopes_are_of_the_long_texts():
 
 
 def test_a_recording_is_read_as_it_was_written():
-    recorded = RecordedCosts((Cost("local", 64, 5, 6, 0.25),), "a model", "two cores", "a command")
+    costs = Cost("full", 64, 7, 6, 0.5), Cost("local", 64, 5, 6, 0.25)
+    recorded = RecordedCosts(costs, "a model", "two cores", "a command")
     assert RecordedCosts.from_json(recorded.to_json()) == recorded
 
 

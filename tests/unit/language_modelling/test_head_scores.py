@@ -7,7 +7,12 @@ import pytest
 import torch
 
 from transformer.config import LanguageModelConfig
-from transformer.language_modelling.head_scores import head_scores, scores_of
+from transformer.language_modelling.head_scores import (
+    earlier_occurrences,
+    head_scores,
+    scores_in_text,
+    scores_of,
+)
 from transformer.model.language_model import build_language_model
 
 
@@ -76,3 +81,28 @@ def test_a_vocabulary_too_small_for_a_pattern_is_refused():
 def test_compressed_keys_have_no_scores():
     with pytest.raises(ValueError, match="compresses several to one"):
         head_scores(small(attention="compressed"))
+
+
+def test_in_a_text_a_score_is_of_the_pieces_that_were_there_before():
+    pieces = [0, 7, 8, 9, 7, 8]
+    assert earlier_occurrences(pieces) == ((), (), (), (), (1,), (2,))
+    weights = np.zeros((1, 1, 6, 6))
+    weights[..., range(6), [0, 0, 1, 2, 2, 2]] = 1
+    scores = scores_in_text(weights, pieces)
+    assert scores.previous[0, 0] == pytest.approx(3 / 5)
+    assert scores.induction[0, 0] == scores.duplicate[0, 0] == 0.5
+
+
+def test_where_a_piece_was_there_twice_before_both_places_count():
+    pieces = [0, 7, 8, 7, 9, 7]
+    weights = np.zeros((1, 1, 6, 6))
+    weights[0, 0, 5] = [0, 0.1, 0.2, 0.3, 0.4, 0]
+    scores = scores_in_text(weights, pieces)
+    # Position 3 has seen its piece once, position 5 twice.
+    assert scores.duplicate[0, 0] == pytest.approx((0 + 0.1 + 0.3) / 2)
+    assert scores.induction[0, 0] == pytest.approx((0 + 0.2 + 0.4) / 2)
+
+
+def test_a_text_that_repeats_nothing_has_no_score_of_repeating():
+    scores = scores_in_text(np.full((2, 3, 4, 4), 0.25), [0, 1, 2, 3])
+    assert np.isnan(scores.induction).all() and np.isnan(scores.duplicate).all() and (scores.previous == 0.25).all()

@@ -24,7 +24,7 @@ def test_equals_the_loss_of_hugging_face(huggingface, model, tokenizer):
 
 def test_measures_fit_each_other(model, tokenizer):
     score = score_text(model, tokenizer, TEXT)
-    assert len(score.log_probs) == len(score.pieces)
+    assert len(score.log_probs) == len(score.pieces) and score.words == 4
     assert score.probability == pytest.approx(math.prod(map(math.exp, score.log_probs)))
     assert 2 ** -(score.bits_per_byte * len(TEXT.encode())) == pytest.approx(score.probability, rel=1e-9)
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,7 +18,17 @@ def test_the_known_heads_are_described(copying_translator):
     assert "mostly looks at the piece before: 100%" in what_to_look_for(view_of(trace, "decoder"), 0, 0)
     assert "mostly looks at the next piece: 100%" in what_to_look_for(view_of(trace, "encoder"), 0, 0)
     cross = what_to_look_for(view_of(trace, "cross"), 0, 0)
-    assert "no fixed place" in cross and "with 1.00" in cross
+    assert "No one place gets most" in cross and "with 1.00" in cross
+
+
+def test_a_head_that_looks_at_one_word_from_everywhere_is_described(copying_translator):
+    """As a head that is named after punctuation does."""
+    trace = copying_translator.trace("The dog and the cat")
+    view = view_of(trace, "cross")
+    weights = np.zeros_like(view.weights)
+    weights[..., 1] = 1.0
+    described = what_to_look_for(replace(view, weights=weights), 0, 0)
+    assert "mostly looks at **he** (position 2): 100% of its attention on average." in described
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -164,7 +164,7 @@ def test_the_lines_of_python_write_the_same(small_translator, trace, text, monke
     after = reread(small_translator, trace, resolved.interventions)
     found = continue_from(small_translator, trace, after)
     prefix = tuple(piece.id for piece in trace.predicted_pieces[: found.step])
-    lines = change_lines(trace, resolved.edits.edits, resolved.interventions, prefix)
+    lines = change_lines(trace, resolved.edits.edits, resolved.interventions, prefix, folder=None)
     assert len(lines.splitlines()) == 5
     monkeypatch.setattr("transformer.translator.Translator.load", lambda: small_translator)
     exec(compile(lines, "lines", "exec"), {})

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pages.ui.ablation.effect import changed_heads, draw_table, marked_words, says_effect, step_chart, step_table
-from pages.ui.ablation.importance import how_well, importance_table, says_importance
+from pages.ui.ablation.importance import how_well, importance_table, says_importance, what_is_written
 from pages.ui.ablation.removal import (
     GRADIENT,
     MEASURED,
@@ -131,12 +131,14 @@ def test_the_sentence_and_the_tables_of_draws_are_made_of_their_numbers(small_tr
     off = Interventions({("cross", 0, 1): 0.0, ("encoder", 0, 2): 0.0}, "resample", seed=3)
     effect = effect_of(drawing, TEXT, off, draws=4)
     says, change = says_effect(effect, off, given=False), over_draws(effect.scores.change)
-    assert f"same translation in **{effect.kept} of 4 draws**. On average it" in says
+    assert f"same translation in **{effect.unchanged} of 4 draws**. On average it" in says
     assert f"{effect.change:+.2f} nats; 95 % interval {change.low:+.2f} to {change.high:+.2f}, seed 3)" in says
     table, draws = step_table(effect), draw_table(effect)
     assert table["change"].sum() == pytest.approx(draws["change"].mean(), abs=1e-5) and len(draws) == 4
     assert (table["low"] <= table["change"]).all() and (table["change"] <= table["high"]).all()
     assert draws["translation"].tolist() == list(effect.translations)
+    assert set(draws["other sentence"]) == {"I have a dream.", "A dog."}, "both are taken in turn"
+    assert what_is_written(effect) == f", and it stays the same in **{effect.unchanged} of 4 draws**"
     ends = [layer for layer in step_chart(table, "change", "nats", signed=True, first=None).to_dict()["layer"]
             if layer.get("encoding", {}).get("y2", {}).get("field") == "high"]
     assert len(ends) == 1, "the interval is drawn"
@@ -153,6 +155,7 @@ def test_importance_is_said_of_the_right_heads(small_translator):
     assert f"layer {worst['layer']}, head {worst['head']} most: without it, its log-prob" in says
     assert f"changes by **{typeset(worst['measured'], '+.2f')}** nats" in says
     assert f"{(table['measured'] > 0).sum()} of {len(table)}" in says and typeset(found.agreement) in says
+    assert "nats, and so on. Without" in says_importance(found, small_translator.config, then=", and so on")
     assert [how_well(each) for each in (0.95, 0.8, 0.5, 0.1, -0.9)] == [
         "in almost the same order", "in much the same order", "in roughly the same order", "in another order",
         "in another order",

@@ -15,6 +15,9 @@ import pytest
 import torch
 
 from pages.ui import inference
+from pages.ui.long_texts.models import LOADED, small_model
+from pages.ui.models import LOADING_LOCK, MODELS, load_language, load_translator
+from pages.ui.script_runs import SCRIPT_RUNS
 from transformer.checkpoint import load_checkpoint
 from transformer.decoding.settings import DecodingSettings
 from transformer.errors import TextError
@@ -106,7 +109,7 @@ def test_a_run_that_fails_lets_the_next_one_run(model):
 
 def test_a_hall_of_people_gets_every_answer_for_itself(model, watch):
     """As one at a time, bit for bit; and somebody who sends nothing hears so, whoever else asks."""
-    texts = [f"{'The old man reads ' * (number % 5)}{number}." if number % 9 else " " for number in range(100)]
+    texts = [f"{'The old man reads ' * (number % 5)}{number}." if number % 9 else " " for number in range(50)]
     arrived = threading.Barrier(len(texts))
 
     def ask(text: str) -> Trace | TextError:
@@ -173,12 +176,37 @@ def test_a_trace_is_computed_once(model, model_folder):
     assert inference.trace(other, "A dog.") is not first
 
 
+@pytest.mark.parametrize("kind", ["language model", "model of long texts"])
+def test_pages_are_drawn_while_a_model_is_loaded(tiny_language_model, kind):
+    MODELS.clear()
+    LOADED.clear()
+    begun = threading.Event()
+
+    def opens() -> object:
+        with SCRIPT_RUNS:
+            begun.set()
+            if kind == "language model":
+                return load_language("cpu", tiny_language_model)
+            return small_model("full")
+
+    def draws() -> bool:
+        with SCRIPT_RUNS:
+            return True
+
+    with ThreadPoolExecutor(max_workers=2) as people:
+        with LOADING_LOCK:
+            loaded = people.submit(opens)
+            assert begun.wait(PATIENCE)
+            assert people.submit(draws).result(timeout=PATIENCE) and not loaded.done()
+        assert loaded.result(timeout=PATIENCE) is not None
+
+
 def test_the_loaded_model_leaves_the_server_its_cores_and_is_no_garbage_to_look_through():
-    inference.MODELS.clear()
+    MODELS.clear()
     gc.unfreeze()
     torch.set_num_threads(2)
     try:
-        inference.load_translator("cpu")
+        load_translator("cpu")
         assert torch.get_num_threads() == 1
         # Every module and every parameter; what a session makes comes after.
         assert gc.get_freeze_count() > 100_000

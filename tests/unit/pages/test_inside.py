@@ -39,6 +39,10 @@ def test_what_is_drawn_of_a_stage_is_its_tensor(shaped_translator, shaped_trace)
         if stage.key.startswith("generator"):
             assert drawn.note and drawn.values.shape[1] == len(drawn.columns) < array.shape[1]
             np.testing.assert_array_equal(drawn.values.max(axis=1), array.max(axis=1))
+        elif stage.key == "decoder.self_attention.weights":
+            seen = shaped_trace.decoder_mask
+            assert np.isneginf(drawn.values[~seen]).all(), "drawn as masked, not as 0"
+            np.testing.assert_array_equal(drawn.values[seen], array[seen])
         else:
             np.testing.assert_array_equal(drawn.values, array)
         assert len(drawn.rows) == len(drawn.values)
@@ -140,7 +144,7 @@ def test_norm_and_stream_are_the_traces(shaped_translator, shaped_trace, stack):
     assert not np.signbit(table["mean normalised"]).any(), "no minus 0"
     np.testing.assert_allclose(table["dev. normalised"], 1, atol=1e-3)
     stream = shaped_trace.residual_stream(stack)
-    sizes = size_table(stream_sizes(shaped_trace, weights, stack), stack)
+    sizes = size_table(stream_sizes(shaped_trace, weights, stack), shaped_trace.parts(stack))
     np.testing.assert_allclose(sizes["residual stream"], np.linalg.norm(stream, axis=-1).mean(axis=1), rtol=1e-5)
     assert len(sizes) == len(stream) and sizes["after"].iloc[-1] == "2 FFN"
     size_chart(sizes).to_dict()

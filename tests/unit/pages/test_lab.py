@@ -91,7 +91,7 @@ def test_a_training_is_forgotten_with_its_person():
 
 def test_those_not_looked_at_make_room():
     clock, people = Clock(), [Person() for _ in range(4)]
-    trainings = Trainings(kept=2, clock=clock)
+    trainings = Trainings(limit=2, clock=clock)
     trainings.start(trainings.begin(people[0], SMALL))
     for person in people[1:3]:
         trainings.begin(person, SMALL)

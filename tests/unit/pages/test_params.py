@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import fields, replace
+from urllib.parse import urlencode
 
 import pytest
 
@@ -16,7 +17,7 @@ from pages.ui.params.lab import LabParams
 from pages.ui.params.language_model import ContinuationParams, LanguageModelParams, TextHeadParams
 from pages.ui.params.long_texts import LongTextsParams
 from pages.ui.params.positions import PositionsParams
-from pages.ui.params.state import EXAMPLES, State
+from pages.ui.params.state import EXAMPLES, MAX_ADDRESS, State
 from transformer.available_models import NAME
 from transformer.parameter_counts import parameter_table
 
@@ -145,3 +146,24 @@ def test_defining_a_page_is_enough():
     """A module in the folder of parameters is imported, and what it defines takes part in the address."""
     assert CompareParams in Params.registered() and all(cls in State().params for cls in Params.registered())
     assert State().to_address() == {"text": EXAMPLES[0]}
+
+
+def test_a_text_too_long_to_be_read_stays_in_the_address():
+    typed = "word " * 1000
+    state = State(text="A dog.").with_params(LanguageModelParams(text=typed, part="steps"))
+    assert State.from_address(state.to_address()) == state
+
+
+@pytest.mark.parametrize("letters", ["word ", "語", "🙂", "e\u0301 ", "%"])
+def test_of_a_text_that_no_address_has_room_for_the_beginning_stays(letters):
+    typed, other = letters * 30_000, letters * 20_000
+    state = State(text="A dog.", target=other).with_params(LanguageModelParams(text=typed, first="Ein Hund."))
+    address = state.to_address()
+    assert 0.9 * MAX_ADDRESS < len(urlencode(address)) <= MAX_ADDRESS
+    again = State.from_address(address)
+    found = again.of(LanguageModelParams)
+    assert again.text == "A dog." and found.first == "Ein Hund."
+    for cut, whole in ((found.text, typed), (again.target, other)):
+        assert len(cut) > 300 and whole.startswith(cut)
+    assert again.to_address() == address, "it is cut once"
+    assert state.page_address() == {}, "nothing is offered to others that would be another text"

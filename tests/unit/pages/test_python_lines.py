@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from pages.ui.editing.change_lines import change_lines
 from pages.ui.text.python_lines import effect_lines, head_lines, importance_lines
 from transformer.ablation.effect import effect_of
 from transformer.ablation.importance import head_importance
+from transformer.analysis.view import view_of
 from transformer.interventions import Interventions
 from transformer.kinds import KINDS
+from transformer.paths import MODEL
 
 TEXT, TARGET = "It's an old “man”, target=1.", "Der alte Mann liest."
 
@@ -34,14 +38,35 @@ def run(small_translator, monkeypatch, tmp_path):
     return run
 
 
+@pytest.mark.parametrize("special", [True, False])
+@pytest.mark.parametrize("words", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
-def test_one_head(small_translator, run, tmp_path, kind, target):
+def test_one_head_as_it_is_shown(small_translator, run, tmp_path, kind, words, special, target):
     trace = small_translator.trace(TEXT, target)
-    lines = head_lines(trace, kind, 1, 0, given=target is not None)
-    assert len(lines.splitlines()) == 5
-    assert np.array_equal(run(lines)["weights"], trace.attention(kind)[1, 0])
+    lines = head_lines(
+        trace, kind, 1, 0, folder=MODEL, given=target is not None, words=words, special=special)
+    shown = view_of(trace, kind, words=words, special=special).weights[1, 0]
+    assert np.array_equal(run(lines)["weights"], shown)
     written = np.loadtxt(tmp_path / "weights.csv", delimiter=",", ndmin=2)
-    assert np.array_equal(written.astype(np.float32), trace.attention(kind)[1, 0]), "no digit is lost"
+    assert np.array_equal(written.astype(np.float32), shown), "no digit is lost"
+
+
+def test_a_map_of_pieces_is_an_array_of_the_trace():
+    trace = SimpleNamespace(source_text=TEXT, target_text="")
+    lines = head_lines(trace, "cross", 1, 0, folder=None, given=False, words=False, special=True)
+    assert "weights = trace.cross[1, 0]" in lines and "view_of" not in lines
+
+
+def test_lines_load_the_model_that_is_shown():
+    trace, folder = SimpleNamespace(source_text=TEXT, target_text=""), Path("models") / "it's another"
+    changed = Interventions({("cross", 1, 0): 0.0})
+    for lines in (
+        head_lines(trace, "cross", 1, 0, folder=folder, given=False, words=False, special=True),
+        effect_lines(trace, changed, folder=folder, given=False),
+        importance_lines(trace, "zero", folder=folder, given=False),
+        change_lines(trace, (), changed, (), folder=folder),
+    ):
+        assert """Translator.load("models/it's another")""" in lines
 
 
 @pytest.mark.parametrize("mode", ["zero", "uniform"])
@@ -49,9 +74,9 @@ def test_what_heads_are_worth(small_translator, run, mode, target):
     trace, given = small_translator.trace(TEXT, target), target is not None
     changed = Interventions({("cross", 1, 0): 0.0, ("encoder", 0, 1): 0.25}, mode)
     expected = effect_of(small_translator, TEXT, changed, target)
-    effect = run(effect_lines(trace, changed, given=given))["effect"]
+    effect = run(effect_lines(trace, changed, folder=None, given=given))["effect"]
     assert effect.free.equals(expected.free) and np.array_equal(effect.step_change, expected.step_change)
-    found = run(importance_lines(trace, mode, given=given))["found"]
+    found = run(importance_lines(trace, mode, folder=None, given=given))["found"]
     importance = head_importance(small_translator, TEXT, target, mode=mode)
     assert found.mode == mode
     for kind in KINDS:
@@ -62,6 +87,7 @@ def test_what_heads_are_worth(small_translator, run, mode, target):
 def test_what_heads_are_worth_for_other_sentences():
     trace = SimpleNamespace(source_text=TEXT, target_text="")
     changed = Interventions({("cross", 1, 0): 0.0}, "resample", seed=7)
-    lines = effect_lines(trace, changed, given=False, draws=9)
+    lines = effect_lines(trace, changed, folder=None, given=False, draws=9)
     assert "'resample', seed=7)" in lines and "interventions=changed, draws=9)" in lines
-    assert "mode='resample', seed=7, draws=9)" in importance_lines(trace, "resample", given=False, seed=7, draws=9)
+    lines = importance_lines(trace, "resample", folder=None, given=False, seed=7, draws=9)
+    assert "mode='resample', seed=7, draws=9)" in lines

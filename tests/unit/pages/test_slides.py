@@ -113,17 +113,16 @@ def test_a_list_that_is_full_says_so_and_stays():
     assert len(str(different)) <= LONGEST_CODE and 20 < len(different) < MOST_SLIDES
 
 
-def test_the_neighbours_of_a_slide():
+def test_which_slide_is_presented():
     lecture = LectureParams(slides=THREE)
-    assert lecture.neighbour(1) == 1 and lecture.neighbour(-1) is None
-    assert lecture.at(2).neighbour(1) == 3 and lecture.at(3).neighbour(1) is None
-    assert lecture.at(1).neighbour(-1) is None
     assert lecture.shown(2) == ORDER and lecture.shown(0) is None and lecture.shown(4) is None
+    assert lecture.at(2).presents_slide and not lecture.at(0).presents_slide and not lecture.at(4).presents_slide
+    assert not LectureParams(slides=THREE, slide=2).presents_slide, "outside of the lecture mode"
 
 
 def test_slides_survive_another_sentence_and_leave_room_for_it():
     lecture = LectureParams(lecture=True, slides=THREE)
     assert lecture.for_another_sentence() == lecture and lecture.for_another_translation() == lecture
     address = State(text="x" * 5_000).with_params(lecture).to_address()
-    assert set(address) == {"lecture", "slides"}, "a text that is too long for an address takes no slide with it"
+    assert set(address) == {"lecture", "slides", "text"}, "a text that is too long to be read takes no slide with it"
     assert "slides" not in State(text="x").with_params(lecture).page_address()

@@ -22,8 +22,8 @@ class Left(BaseException):
 class Hall:
     """People who come one after the other while somebody has the turn."""
 
-    def __init__(self, told=lambda ahead: nullcontext()) -> None:
-        self.turns = Turns(told)
+    def __init__(self, show_place=lambda ahead: nullcontext()) -> None:
+        self.turns = Turns(show_place)
         self.groups: list[list[object]] = []
         self.people = ThreadPoolExecutor(max_workers=200)
 
@@ -134,13 +134,13 @@ def test_who_waits_learns_the_place_in_the_queue(monkeypatch):
     said: list[int] = []
     known = threading.Event()
 
-    def told(ahead: int) -> nullcontext[None]:
+    def show_place(ahead: int) -> nullcontext[None]:
         said.append(ahead)
         if said.count(1) > 1 and said.count(2) > 1:
             known.set()
         return nullcontext()
 
-    hall = Hall(told)
+    hall = Hall(show_place)
     with hall.turns:
         answers = [hall.want(1), hall.want(2, "odd")]
         assert known.wait(PATIENCE)
@@ -153,13 +153,13 @@ def test_who_leaves_while_waiting_holds_nobody_up(monkeypatch):
     monkeypatch.setattr(turns, "PATIENCE", 0.01)
     leaves = threading.Event()
 
-    def told(ahead: int) -> nullcontext[None]:
+    def show_place(ahead: int) -> nullcontext[None]:
         if ahead == 1 and leaves.is_set():
             leaves.clear()
             raise Left
         return nullcontext()
 
-    hall = Hall(told)
+    hall = Hall(show_place)
     monkeypatch.setattr(turns, "AGAIN", 0.01)
     with hall.turns:
         gone, stays = hall.want(1), hall.want(2)

@@ -85,7 +85,8 @@ METRICS = (
     _share("same", "on the same piece", "Attention on the query's own place.", SELF),
     _share("next", "on the next piece", "Attention on the piece after the query.", ("encoder",)),
     _share(
-        "first", "on the first piece", "Attention on the first piece, which in the decoder is the start symbol.", KINDS
+        "first", "on the first piece",
+        "Attention on the first piece, which in masked self-attention is the start symbol.", KINDS,
     ),
     _share("end", "on the end symbol", "Attention on the end symbol.", SOURCE),
     _share(

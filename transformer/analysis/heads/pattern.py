@@ -27,6 +27,8 @@ class Pattern:
         previous, same, following: mean share of a row's attention on the position before, on its own, and after it;
             only for self-attention, else 0. Rows that have no such position are left out of the mean.
         special: mean share on start and end symbols.
+        column: the position that is not special and has the largest mean share of all rows; None without one.
+        column_share: that share.
         entropy: mean entropy of the rows, nats (Shannon 1948); `limit` is that of even attention.
         strongest: the largest weight on a position that is not special, in self-attention between two
             positions that are neither special nor the same; None without one.
@@ -36,6 +38,8 @@ class Pattern:
     same: float
     following: float
     special: float
+    column: int | None
+    column_share: float
     entropy: float
     limit: float
     strongest: Entry | None
@@ -82,6 +86,8 @@ def pattern(
     if linkable.any():
         row, column = np.unravel_index(np.argmax(np.where(linkable, weights, -1.0)), weights.shape)
         strongest = Entry(int(row), int(column), float(weights[row, column]))
+    shares = np.where(special_columns, -1.0, weights.mean(axis=0))
+    column = None if special_columns.all() else int(shares.argmax())
     previous, same, following = (
         (offset_share(weights, mask, offset) if same_text else 0.0) for offset in (-1, 0, 1)
     )
@@ -90,6 +96,8 @@ def pattern(
         same=same,
         following=following,
         special=float(weights[:, special_columns].sum(axis=1).mean()) if special_columns.any() else 0.0,
+        column=column,
+        column_share=0.0 if column is None else float(shares[column]),
         entropy=float(row_entropy(weights).mean()),
         limit=float(np.log(np.maximum(mask.sum(axis=1), 1)).mean()),
         strongest=strongest,

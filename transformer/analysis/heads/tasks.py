@@ -68,7 +68,7 @@ class Task:
         """Whether a model of these languages can have a head for it."""
         return self.source in ("", languages.source.name) and self.target in ("", languages.target.name)
 
-    def told(self, languages: Languages) -> tuple[str, str]:
+    def described(self, languages: Languages) -> tuple[str, str]:
         """Title and meaning, with the names of the languages."""
         names = {"source": languages.source.name, "target": languages.target.name}
         return self.title.format(**names), self.meaning.format(**names)

@@ -9,7 +9,7 @@ import numpy as np
 from transformer.analysis.replay.contributions import contributions
 from transformer.analysis.replay.feed_forward import FeedForwardPass, feed_forward
 from transformer.analysis.replay.layer_norm import NormPass, layer_norm
-from transformer.trace import PARTS, Kind, Part, Stack, Trace
+from transformer.trace import Kind, Part, Stack, Trace
 from transformer.weights import Weights
 
 
@@ -77,10 +77,9 @@ def sublayer(trace: Trace, weights: Weights, stack: Stack, layer: int, part: Par
 def stream_sizes(trace: Trace, weights: Weights, stack: Stack) -> StreamSizes:
     """Norms of the residual stream through a stack, and of what every sub-layer writes to it; the trace has details."""
     stream = trace.residual_stream(stack).astype(np.float64)
-    layers = (len(stream) - 1) // len(PARTS[stack])
-    written = [
-        sublayer(trace, weights, stack, layer, part).written for layer in range(layers) for part in PARTS[stack]
-    ]
+    parts = trace.parts(stack)
+    layers = (len(stream) - 1) // len(parts)
+    written = [sublayer(trace, weights, stack, layer, part).written for layer in range(layers) for part in parts]
     return StreamSizes(np.linalg.norm(stream, axis=-1), np.linalg.norm(written, axis=-1))
 
 

@@ -15,8 +15,8 @@ from transformer.analysis.replay.embedding import embedded_text
 from transformer.analysis.replay.feed_forward import FeedForwardPass
 from transformer.analysis.replay.prediction import prediction
 from transformer.analysis.replay.residual import SubLayer, stack_output, sublayer
-from transformer.config import Activation
-from transformer.trace import PARTS, Detail, Kind, Stack, Trace
+from transformer.config import LanguageModelActivation
+from transformer.trace import Detail, Kind, Stack, Trace
 from transformer.weights import Weights
 
 ATTENTION: dict[Kind, str] = {
@@ -24,8 +24,8 @@ ATTENTION: dict[Kind, str] = {
     "decoder": "masked multi-head self-attention",
     "cross": "multi-head cross-attention",
 }
-ACTIVATIONS: dict[Activation, str] = {
-    "relu": r"\mathrm{ReLU}", "gelu": r"\mathrm{GELU}", "silu": r"\mathrm{SiLU}",
+ACTIVATIONS: dict[LanguageModelActivation, str] = {
+    "relu": r"\mathrm{ReLU}", "gelu": r"\mathrm{GELU}", "gelu_tanh": r"\mathrm{GELU}_{\tanh}", "silu": r"\mathrm{SiLU}",
 }
 NORM = r"\gamma \odot \frac{x - \mu}{\sqrt{\sigma^2 + \epsilon}} + \beta"
 HEADS = r"[A_1 V_1; \dots; A_H V_H]"
@@ -57,7 +57,7 @@ class Stage:
 def stages(
     trace: Trace, weights: Weights, *, encoder_layer: int = 0, decoder_layer: int = 0, head: int = 0
 ) -> tuple[Stage, ...]:
-    """All stages from the pieces to the predicted words.
+    """All stages from the pieces to the predicted words, of the stacks that the model has.
 
     Args:
         trace: with details.
@@ -65,15 +65,14 @@ def stages(
         encoder_layer, decoder_layer: the layers to show stage by stage, from 0.
         head: whose queries, keys, values, scores and weights to take.
     """
-    return (
-        *_text(trace, weights, "encoder"),
-        *_layer(trace, weights, "encoder", encoder_layer, head),
-        *_output(trace, weights, "encoder"),
-        *_text(trace, weights, "decoder"),
-        *_layer(trace, weights, "decoder", decoder_layer, head),
-        *_output(trace, weights, "decoder"),
-        *_words(trace, weights),
-    )
+    layers = {"encoder": encoder_layer, "decoder": decoder_layer}
+    found = []
+    for stack in trace.stacks:
+        found += [
+            *_text(trace, weights, stack), *_layer(trace, weights, stack, layers[stack], head),
+            *_output(trace, weights, stack),
+        ]
+    return (*found, *_words(trace, weights))
 
 
 def _text(trace: Trace, weights: Weights, stack: Stack) -> Iterator[Stage]:
@@ -99,7 +98,7 @@ def _text(trace: Trace, weights: Weights, stack: Stack) -> Iterator[Stage]:
 def _layer(trace: Trace, weights: Weights, stack: Stack, layer: int, head: int) -> Iterator[Stage]:
     """All sub-layers of one layer."""
     pre, rows = weights.config.norm == "pre", _rows(stack)
-    for number, part in enumerate(PARTS[stack]):
+    for number, part in enumerate(trace.parts(stack)):
         replayed = sublayer(trace, weights, stack, layer, part)
         if number == 0:
             yield _stage(replayed, "stream", "residual stream", "x", f"{rows}, D", replayed.before)
@@ -181,10 +180,14 @@ def _feed_forward(part: SubLayer, network: FeedForwardPass, weights: Weights) ->
 
 def _output(trace: Trace, weights: Weights, stack: Stack) -> Iterator[Stage]:
     """The output of the stack."""
-    symbol = "m" if stack == "encoder" else "y"
-    formula = rf"{symbol} = {NORM}" if weights.config.norm == "pre" else rf"{symbol} = x"
+    symbol, pre = "m" if stack == "encoder" else "y", weights.config.norm == "pre"
+    formula = rf"{symbol} = {NORM}" if pre else rf"{symbol} = x"
+    if len(trace.stacks) > 1:
+        name = f"{stack} output"
+    else:
+        name = "final layer normalisation" if pre else "output of the last layer"
     yield Stage(
-        f"{stack}.output", stack, None, f"{stack} output", formula, f"B, {_rows(stack)}, D",
+        f"{stack}.output", stack, None, name, formula, f"B, {_rows(stack)}, D",
         stack_output(trace, weights, stack)[None],
     )
 
@@ -193,8 +196,10 @@ def _words(trace: Trace, weights: Weights) -> Iterator[Stage]:
     """From the decoder's output to the words."""
     predicted = prediction(trace, weights)
     bias = r" + b" if weights.config.output_bias else ""
+    # The table that the pieces were looked up in, or one of its own.
+    matrix = "W" if weights.config.tied_embeddings == "none" else "E"
     for key, name, formula, letters, array in (
-        ("logits", "generator (linear)", rf"z = y W^\top{bias}", "B, T, V", predicted.logits),
+        ("logits", "generator (linear)", rf"z = y {matrix}^\top{bias}", "B, T, V", predicted.logits),
         ("probabilities", "generator (softmax)", r"p = \mathrm{softmax}(z)", "B, T, V", predicted.probabilities),
         ("words", "likeliest next piece", r"\hat{w}_{t+1} = \arg\max_v\, p_{t,v}", "B, T", predicted.likeliest),
     ):

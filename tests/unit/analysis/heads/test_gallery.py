@@ -123,8 +123,8 @@ def test_a_task_about_the_words_of_a_language_is_for_its_models(made_up_trace):
     german = {each.task for each in gallery_of([trace], "a model").exhibits}
     french = Languages(language("en"), language("fr"))
     assert german - {each.task for each in gallery_of([trace], "a model", french).exhibits} == {"negation_german"}
-    assert TASK["previous_german"].told(french)[0] == "The French word before"
-    assert all("{" not in words for task in TASKS for words in task.told(french))
+    assert TASK["previous_german"].described(french)[0] == "The French word before"
+    assert all("{" not in words for task in TASKS for words in task.described(french))
 
 
 def test_no_trace_is_an_error():

@@ -38,6 +38,7 @@ def test_share_on_the_end_symbol():
     weights[:, 0] = 1 - weights[:, 2]
     found = pattern(weights, np.ones((3, 3), bool), groups(3), groups(3), same_text=True)
     assert found.special == pytest.approx(0.5)
+    assert (found.column, found.column_share) == (0, pytest.approx(0.5))
 
 
 def test_strongest_link_leaves_out_special_pieces_and_oneself():
@@ -53,4 +54,4 @@ def test_strongest_link_leaves_out_special_pieces_and_oneself():
 
 def test_no_link_where_there_is_only_the_end():
     found = pattern(np.ones((1, 1)), np.ones((1, 1), bool), groups(1), groups(1), same_text=True)
-    assert found.strongest is None
+    assert found.strongest is None and found.column is None

@@ -1,0 +1,119 @@
+"""The model that Compare heads and Inside a layer look at: the translator, or a language model."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.ui import language_runs, session
+from pages.ui.bind import preset
+from pages.ui.compare.pairs import Pair
+from pages.ui.compare.two_heads import Compared, compared_translator
+from pages.ui.components.attention_browser import AlsoNamed
+from pages.ui.head_reading import HeadReading
+from pages.ui.language_model.continuing import show_written
+from pages.ui.language_model.copying_heads import copying_names
+from pages.ui.language_model.model import language_model
+from pages.ui.language_model.reading import PAGES, read_beginning
+from pages.ui.model_picker import translator
+from pages.ui.params.language_model import FIRST, SECOND, LanguageModelParams
+from pages.ui.params.subject import LANGUAGE_MODEL, TRANSLATOR, SubjectParams
+from pages.ui.sentence import read_sentence
+from pages.ui.translation import show_translation
+from transformer.available_models import SHIPPED_LANGUAGE_MODEL, language_model_folders
+from transformer.trace import Trace
+
+PAIRS = (
+    Pair("cat / mat", FIRST, SECOND),
+    Pair("key / keys", "The key to the old boxes is here.", "The keys to the old boxes are here."),
+    Pair("again / not again", "One two three four, one two three four.", "One two three four, five six seven eight."),
+)
+LINKS = (
+    ("Compare its heads", "compare_heads", ":material/grid_view:"),
+    ("Inside a layer", "inside_a_layer", ":material/layers:"),
+)
+WIDTH = 160
+# In the choice, where every other value is the name of a folder.
+OF_TRANSLATOR = ""
+
+
+def language_model_shown() -> bool:
+    """Whether the page is about a language model."""
+    return session.params(SubjectParams).subject == LANGUAGE_MODEL
+
+
+def subject_choice(page: str) -> None:
+    """Draw the choice between the translator and every language model that is there.
+
+    Args:
+        page: prefix of its key.
+    """
+    key = f"{page}subject"
+    folders = list(language_model_folders())
+    name = session.params(LanguageModelParams).model
+    chosen = OF_TRANSLATOR
+    if language_model_shown():
+        chosen = name if name in folders else next(iter(folders), LANGUAGE_MODEL)
+
+    def choose() -> None:
+        picked = st.session_state[key]
+        session.update(SubjectParams, subject=TRANSLATOR if picked == OF_TRANSLATOR else LANGUAGE_MODEL)
+        if picked in folders:
+            session.update(LanguageModelParams, model=picked)
+
+    st.selectbox(
+        "Whose heads", [OF_TRANSLATOR, *(folders or [LANGUAGE_MODEL])], key=preset(key, chosen), on_change=choose,
+        format_func=_title, label_visibility="collapsed", width=WIDTH,
+    )
+
+
+def links_to_its_heads() -> None:
+    """Draw what leads from the page of the language model to the pages about its heads."""
+    for label, page, icon in LINKS:
+        if st.button(
+            label, key=f"lm_{page}", icon=icon, type="tertiary", on_click=session.update, args=(SubjectParams,),
+            kwargs={"subject": LANGUAGE_MODEL},
+        ):
+            st.switch_page(f"pages/{page}.py")
+
+
+def read_subject() -> HeadReading:
+    """Draw the box of what the chosen model reads, and read it; stops the page with one message if that cannot be
+    done."""
+    if not language_model_shown():
+        reading = read_sentence()
+        show_translation(reading)
+        return reading
+    reading = read_beginning(language_model(), settings=False)
+    session.quote(f"Text: {reading.trace.text}")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        with st.container(width="stretch", gap="xxsmall"):
+            show_written(reading)
+        st.page_link(PAGES["decoder"].path, label="Its own page", icon=":material/notes:")
+    return reading
+
+
+def named_besides() -> AlsoNamed:
+    """The names that the heads of a language model have for what they do with random patterns."""
+    return copying_names(language_model()) if language_model_shown() else {}
+
+
+def compared_subject() -> Compared:
+    """The chosen model, as A against B asks for it."""
+    if not language_model_shown():
+        return compared_translator(translator())
+    loaded = language_model()
+
+    def read(text: str) -> Trace:
+        return language_runs.trace_text(loaded, text)[1]
+
+    return Compared(
+        loaded.model.config, ("decoder",), ("text_a", "text_b"), read, "text", session.params(LanguageModelParams).text,
+        PAIRS,
+    )
+
+
+def _title(name: str) -> str:
+    if name == OF_TRANSLATOR:
+        return "Translator"
+    shipped = name in (SHIPPED_LANGUAGE_MODEL, LANGUAGE_MODEL)
+    return "Language model" if shipped else f"Language model: {name}"

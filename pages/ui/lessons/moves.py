@@ -1,0 +1,81 @@
+"""The ways on from a step of a lesson: shown, back, next, and at its end the next lesson."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import streamlit as st
+
+from pages.ui import session
+from pages.ui.params.lecture import LectureParams
+from pages.ui.params.lessons import SHOWN, LessonParams
+from pages.ui.text.markup import markdown
+from transformer.errors import LessonError
+from transformer.lessons.lesson import Lesson, Step, read_lesson
+from transformer.lessons.shelf import lesson_files
+
+
+def show_moves(lesson: Lesson, number: int, *, done: bool) -> None:
+    """Draw the buttons.
+
+    Args:
+        number: of the open step, from 0.
+        done: whether what it asks for is done.
+    """
+    lecture = session.params(LectureParams)
+    # A slide is left by the keys that go through the slides.
+    keyed = not lecture.presents_slide
+    label, to = _following(lesson, number)
+    with st.container(horizontal=True):
+        if not done:
+            # A clicker, which cannot answer, goes on by being shown.
+            st.button(
+                "Show me", key="lesson_show", shortcut="PageDown" if lecture.lecture and keyed else None,
+                on_click=answer_question, args=(SHOWN,),
+            )
+        st.button(
+            "Back", key="lesson_previous", disabled=number == 0, shortcut="PageUp" if keyed else None,
+            on_click=open_step, args=(lesson.id, number - 1),
+        )
+        st.button(
+            label, key="lesson_next", type="primary", disabled=not done,
+            shortcut="PageDown" if keyed and (done or not lecture.lecture) else None,
+            help=None if done else _wanted(lesson.steps[number]), on_click=open_step, args=to,
+        )
+
+
+def answer_question(given: str) -> None:
+    """Callback: answer the question of the open step, as `LessonParams.answer` has it."""
+    session.update(LessonParams, answer=given)
+
+
+def open_step(lesson: str, number: int = 0) -> None:
+    """Callback: open a step of a lesson; the list of all where the lesson is empty."""
+    session.store(session.params(LessonParams).at(lesson, number))
+
+
+def _following(lesson: Lesson, number: int) -> tuple[str, tuple[str, int]]:
+    """What comes after a step: how it is called, and the arguments that `open_step` opens it with."""
+    if number + 1 < len(lesson.steps):
+        return "Next", (lesson.id, number + 1)
+    after = _lesson_after(lesson.id)
+    return ("Back to all lessons", ("", 0)) if after is None else (
+        f"Next lesson: {markdown(after.title)}", (after.id, 0)
+    )
+
+
+def _lesson_after(name: str) -> Lesson | None:
+    """The next lesson of the list that can be read; None after the last."""
+    files = lesson_files()
+    for path in list(files.values())[list(files).index(name) + 1:]:
+        with suppress(LessonError, OSError):
+            return read_lesson(path)
+    return None
+
+
+def _wanted(step: Step) -> str:
+    """What must be done before the next step."""
+    return {
+        "answered": "First answer the question.", "row pinned": "First click a cell of the row.",
+        "head opened": "First click the head.", "read": "",
+    }[step.next_when]

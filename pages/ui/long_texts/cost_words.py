@@ -1,0 +1,99 @@
+"""What the measured cost of attention says, in words. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from pages.ui.long_texts.names import NAMES
+from pages.ui.params.long_texts import KEYS_AND_VALUES, SECONDS, WEIGHTS
+from transformer.config import LanguageModelAttention
+from transformer.language_modelling.cost import Cost, slopes
+from transformer.language_modelling.cost_measurement import configuration
+
+# What twice the text takes more of, and what the longest text takes.
+WORDS = {WEIGHTS: "bytes", SECONDS: "seconds", KEYS_AND_VALUES: "bytes"}
+SUBJECTS = {
+    WEIGHTS: "The map of **{length:,} pieces** takes {amount} in one head.",
+    SECONDS: "With full attention a pass over **{length:,} pieces** takes {amount}.",
+    KEYS_AND_VALUES: "The keys and values of **{length:,} pieces** take {amount} in one head.",
+}
+# With the sizes of what was measured.
+FULL_NAMES: Mapping[LanguageModelAttention, str] = {
+    "full": "Full", "local": f"Local, in blocks of {configuration('local').block} pieces",
+    "compressed": f"Compressed, {configuration('compressed').stride} pieces to a key",
+}
+# Layers times heads of a model that everybody knows.
+GPT2, GPT2_HEADS = "GPT-2 small", 144
+# Above it, seconds grow faster than the cells of a map do.
+STEEP = 2.1
+CONCLUSIONS = {
+    WEIGHTS: "Compression saves a constant factor of the map, whose slope stays 2: it moves the wall, and does not "
+    "take it away. A text cut into blocks has slope 1, but nothing sees beyond its block. Up to one block it is full "
+    "attention: there the two lines are one.",
+    SECONDS: "What is done to each piece alone, as in the feed-forward network, grows with slope 1, the map with slope "
+    "2: the longer the text, the more of the time is the map’s. Compression takes a share of it off and leaves the "
+    "slope near 2; blocks bring it near 1.",
+    KEYS_AND_VALUES: "Keys and values grow with slope 1, the map with slope 2: it is the map that does not fit. "
+    "Compression saves some of both. Local attention saves cells of the map alone, and keeps every key and value: the "
+    "lines of full and local attention are one.",
+}
+MACHINE = (
+    " A slope above 2 is the machine’s doing: a map too large for the processor’s cache takes longer to write and read."
+)
+
+
+def written(value: float, quantity: str) -> str:
+    """A number of a quantity with its unit."""
+    units = {1: "s", 1e-3: "ms", 1e-6: "µs"} if quantity == SECONDS else {1e9: "GB", 1e6: "MB", 1e3: "kB", 1: "bytes"}
+    size = next((size for size in sorted(units, reverse=True) if value >= size), min(units))
+    return f"{value / size:,.3g} {units[size]}"
+
+
+def says_slopes(found: Sequence[Cost], quantity: str) -> list[str]:
+    """Markdown: a sentence for each attention."""
+    return [
+        f"**{FULL_NAMES[attention]}:** twice the text takes {2**slope:.1f} times the {WORDS[quantity]} "
+        f"(slope {slope:.2f})."
+        for attention, slope in slopes(found, quantity).items()
+    ]
+
+
+def says_saving(found: Sequence[Cost], quantity: str) -> str:
+    """Markdown: what the longest text takes with full attention, and what the others save."""
+    length, costs = longest(found)
+    full = getattr(costs["full"], quantity)
+    sentences = [SUBJECTS[quantity].format(length=length, amount=f"**{written(full, quantity)}**")]
+    if quantity == WEIGHTS:
+        sentences.append(
+            f"{GPT2} has {GPT2_HEADS} heads: **{written(GPT2_HEADS * full, quantity)}** for a single text, and four "
+            "times that for twice the text. This is why it does not fit."
+        )
+    others = [
+        f"{NAMES[attention].lower()} attention takes {_share(getattr(cost, quantity) / full)} "
+        f"({written(getattr(cost, quantity), quantity)})" for attention, cost in costs.items() if attention != "full"
+    ]
+    if others:
+        sentences.append(f"For the same text, {' and '.join(others)}.")
+    return " ".join(sentences)
+
+
+def concludes(found: Sequence[Cost], quantity: str) -> str:
+    """What is to be learned from a quantity."""
+    steep = quantity == SECONDS and slopes(found, quantity).get("full", 0.0) > STEEP
+    return CONCLUSIONS[quantity] + (MACHINE if steep else "")
+
+
+def longest(found: Sequence[Cost]) -> tuple[int, Mapping[LanguageModelAttention, Cost]]:
+    """The longest text that was measured with full attention, and what it takes with each."""
+    length = max(each.length for each in found if each.attention == "full")
+    return length, {each.attention: each for each in found if each.length == length}
+
+
+def _share(part: float) -> str:
+    """A part of what full attention takes, in words."""
+    if part > 1.1:
+        return f"{part:.1f} times that"
+    parts = round(1 / part)
+    return {1: "as much", 2: "half of that", 3: "a third of that", 4: "a quarter of that"}.get(
+        parts, f"1/{parts:,} of that"
+    )

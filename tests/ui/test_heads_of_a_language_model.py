@@ -1,0 +1,250 @@
+"""Compare heads and Inside a layer with a language model of random weights, driven without a browser."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.ui.compare.all_heads import head_table
+from pages.ui.inside.stages import SECTIONS_OF_ONE_STACK
+from pages.ui.language_model.subject import PAIRS
+from pages.ui.params import compare, inside
+from pages.ui.params.language_model import BEGINNING, FIRST, SECOND
+from tests.ui import driver
+from tests.ui.driver import figures, headers, healthy, send, submit, texts, typed, unescaped
+from transformer.analysis.heads.metrics import head_metrics
+from transformer.analysis.replay.cell import cell
+from transformer.analysis.replay.stages import stages
+from transformer.analysis.view import view_of
+from transformer.available_models import VARIABLE
+from transformer.decoding.settings import DecodingSettings
+from transformer.language_modelling.checkpoint import LoadedLanguageModel, load_language_model
+from transformer.language_modelling.tracing import trace_continuation, trace_text, trace_unmasked
+from transformer.trace import Trace
+
+COMPARE, INSIDE, PAGE = "pages/compare_heads.py", "pages/inside_a_layer.py", "pages/language_model.py"
+PLACES = [
+    *((COMPARE, {"compare_part": part}) for part in compare.PARTS),
+    *((INSIDE, {"inside_part": part}) for part in inside.PARTS),
+]
+# Of each part: Plotly's, then Altair's.
+FIGURES = {
+    "heads": (0, 1), "similarity": (0, 2), "two_heads": (0, 0), "layers": (0, 3), "stages": (0, 0), "cell": (2, 2),
+    "example": (0, 0), "mask": (0, 5), "norm": (0, 3), "parameters": (1, 0),
+}
+FOREIGN = re.compile(r"\b(english|german|translat(e|es|ed|ion|ions)|encoders?|decoders?)\b", re.IGNORECASE)
+
+
+@pytest.fixture(scope="session")
+def loaded(tiny_language_model: Path) -> LoadedLanguageModel:
+    return load_language_model(tiny_language_model, "cpu")
+
+
+@pytest.fixture(scope="session")
+def trace(loaded: LoadedLanguageModel) -> Trace:
+    return trace_continuation(loaded, "The dog", DecodingSettings(), limit=6).trace
+
+
+@pytest.fixture(autouse=True)
+def offered(monkeypatch: pytest.MonkeyPatch, tiny_language_model: Path) -> None:
+    monkeypatch.setenv(VARIABLE, str(tiny_language_model.parent))
+
+
+def opened(page: str, **address: str) -> AppTest:
+    """A page with the small model, opened with an address."""
+    there = {"text": "Hello.", "subject": "language_model", "lm_model": "tiny", "lm_text": "The dog", "lm_length": "6"}
+    return driver.opened(page, **{**there, **address})
+
+
+def sent(test: AppTest, key: str) -> list[dict]:
+    """What every component was sent that has a key."""
+    each = [json.loads(node.proto.json) for node in test.get("bidi_component") if node.proto.json]
+    return [data for data in each if key in data]
+
+
+def words(test: AppTest) -> str:
+    """All that stands on the page."""
+    widgets = [
+        *test.selectbox, *test.button, *test.segmented_control, *test.toggle, *test.text_input, *test.number_input,
+        *test.expander,
+    ]
+    options = [option for each in (*test.selectbox, *test.segmented_control) for option in each.options]
+    drawn = [node.proto.alt for kind in ("plotly_chart", "vega_lite_chart") for node in test.get(kind)]
+    charts = [node.proto.spec for kind in ("plotly_chart", "vega_lite_chart") for node in test.get(kind)]
+    tables = [str(name) for node in test.dataframe for name in node.value.columns]
+    boxes = [f"{data['label']} {data['placeholder']}" for data in sent(test, "placeholder")]
+    return "\n".join([
+        texts(test), *(each.label for each in widgets), *(each.help or "" for each in widgets if hasattr(each, "help")),
+        *options, *drawn, *charts, *tables, *boxes, *(data["title"] for data in sent(test, "sentence")),
+        *(str(side["title"]) for data in sent(test, "sides") for side in data["sides"]),
+        *(str(data["columns"]) for data in sent(test, "columns")),
+    ])
+
+
+@pytest.mark.parametrize(("page", "address"), PLACES, ids=str)
+def test_every_part_opens_with_its_figures_and_speaks_of_no_translation(trace, page, address):
+    test = opened(page, **address)
+    assert healthy(test)
+    assert figures(test) == FIGURES[next(iter(address.values()))]
+    found = FOREIGN.search(words(test))
+    assert found is None, words(test)[max(0, found.start() - 80) : found.end() + 80]
+    for data in sent(test, "sentence"):
+        assert data["sentence"] in ("", f"Text: {trace.target_text}") or data["file"] == "two-heads"
+
+
+def test_every_number_of_every_head_is_in_the_table(loaded, trace):
+    test = opened(COMPARE)
+    scores = [-float(number) for number in range(loaded.tokenizer.size)]
+    metrics = head_metrics(trace, "decoder", scores)
+    expected = head_table({"decoder": metrics}, None)
+    (table,) = sent(test, "columns")
+    assert len(table["rows"]) == 3 * 4
+    entropy = [row["values"][table["columns"].index("entropy")] for row in table["rows"]]
+    assert entropy == pytest.approx(list(expected["entropy"]))
+    names = test.selectbox("compare_metric").options
+    assert "entropy" in names and not [name for name in names if "aligns" in name or "end symbol" in name]
+
+
+def test_a_piece_is_followed_through_the_layers(trace):
+    test = opened(COMPARE, compare_part="layers", lm_words="false")
+    test.selectbox("compare_row").set_value(4).run()
+    test.selectbox("compare_row").set_value(3)
+    test.selectbox("compare_head").set_value(2)
+    test.run()
+    assert healthy(test) and (test.query_params["compare_row"], test.query_params["lm_head"]) == ("4", "3")
+    table = driver.table(test, "largest is head")
+    weights = view_of(trace, "decoder").weights[:, :, 3, :4]
+    assert table["Head 3 of every layer"].tolist() == pytest.approx(list(weights[:, 2].ravel()))
+    assert [int(head) for head in table["largest is head"]] == list((weights.argmax(axis=1) + 1).ravel())
+
+
+def test_a_head_that_is_named_leads_to_its_map_on_the_models_own_page(trace):
+    test = opened(COMPARE, compare_part="layers", lm_part="likely")
+    (node,) = (node for node in test.get("bidi_component") if '"parts"' in node.proto.json)
+    send(test, node, "open", {"kind": "decoder", "layer": 1, "head": 2})
+    assert healthy(test) and headers(test)[0]["texts"]["target"] == trace.target_text
+    assert [test.query_params[name] for name in ("lm_layer", "lm_head")] == ["2", "3"]
+    assert "layer" not in test.query_params, "the translator's head is another one"
+
+
+def test_two_texts_stand_against_each_other(loaded):
+    test = opened(COMPARE, compare_part="two_heads", compare_a="cross.2.2.words.Mine.")
+    assert [test.text_input(f"compare_{name}_text").value for name in ("text_a", "text_b")] == [FIRST, SECOND]
+    test.selectbox("compare_text_a_layer").set_value(1).run()
+    test.text_input("compare_text_a_text").set_value("The dog sits on the mat.").run()
+    assert healthy(test)
+    head = test.selectbox("compare_text_a_head").value
+    assert re.fullmatch(r"decoder\.2\.\d\.words\.The dog sits on the mat\.", test.query_params["compare_text_a"])
+    assert test.query_params["compare_a"] == "cross.2.2.words.Mine.", "the translator's pins are others"
+    (data,) = sent(test, "sides")
+    view = view_of(trace_text(loaded, "The dog sits on the mat.")[1], "decoder", words=True)
+    assert data["sides"][0]["values"] == pytest.approx(view.weights[1, head].ravel(), abs=1e-4)
+    test.button("compare_pair_1").click().run()
+    assert healthy(test) and test.text_input("compare_text_b_text").value == PAIRS[1].b
+    test.button("compare_mine").click().run()
+    assert healthy(test) and test.text_input("compare_text_b_text").value == "The dog"
+    test.text_input("compare_text_b_text").set_value("dog " * 500).run()
+    assert healthy(test, warned=True) and "shorten it" in test.warning[0].value
+
+
+def test_every_stage_can_be_gone_to_and_is_its_tensor(loaded, trace):
+    listed = stages(trace, loaded.weights(), decoder_layer=1, head=2)
+    test = opened(INSIDE, lm_layer="2", lm_head="3", inside_stage=listed[-5].key)
+    (drawing,) = sent(test, "stages")
+    assert list(drawing["stages"]) == list(SECTIONS_OF_ONE_STACK) and drawing["here"] == "decoder.feed_forward."
+    for number in range(len(listed) - 5, len(listed)):
+        stage = listed[number]
+        assert healthy(test) and f"{number + 1} of {len(listed)}: {stage.name}" in texts(test)
+        assert f"[{stage.letters}] = {list(stage.array.shape)}" in texts(test)
+        if stage.letters.endswith(("D", "F")):
+            shown = next(each.value for each in test.dataframe).iloc[:, 1:].to_numpy()
+            np.testing.assert_array_equal(shown, stage.array[0])
+        if number < len(listed) - 1:
+            test.button("inside_Next").click().run()
+            assert test.query_params["inside_stage"] == listed[number + 1].key
+    test.selectbox("inside_layer").set_value(2).run()
+    assert healthy(test) and test.query_params["lm_layer"] == "3" and "layer" not in test.query_params
+
+
+def test_a_cell_is_chosen_and_stands_in_the_address(loaded, trace):
+    test = opened(INSIDE, inside_part="cell", inside_kind="cross", lm_layer="2", lm_head="3")
+    test.selectbox("inside_rows").set_value(4).run()
+    test.selectbox("inside_columns").set_value(1).run()
+    assert healthy(test)
+    assert [test.query_params[name] for name in ("lm_rows", "lm_columns")] == ["4", "1"]
+    found = cell(trace, loaded.weights(), "decoder", 1, 2, 4, 1)
+    assert [metric.value for metric in test.metric][3] == f"{found.weight:.4f}"
+    again = opened(INSIDE, **{name: value for name, value in test.query_params.items() if name != "text"})
+    assert texts(again) == texts(test), "a link shows the same"
+
+
+def test_without_the_mask_the_future_leaks(loaded, trace):
+    test = opened(INSIDE, inside_part="mask", lm_layer="2", lm_head="3")
+    unmasked = trace_unmasked(loaded, trace)
+    table = driver.table(test, "on the future", "without")
+    np.testing.assert_allclose(table["without"], unmasked.log_probs, atol=1e-5)
+    np.testing.assert_allclose(
+        table["on the future"], np.triu(unmasked.decoder[1, 2], 1).sum(axis=1), atol=1e-5
+    )
+    assert "](language_model?" in texts(test), "the head where most leaks is a link to its map"
+
+
+def test_whose_heads_they_are_is_chosen_and_stays():
+    test = driver.opened(COMPARE, text="Hello.", target="Hallo.")
+    assert healthy(test) and typed(test) == "Hello." and figures(test) == (0, 3)
+    test.selectbox("compare_subject").set_value("tiny").run()
+    assert healthy(test) and typed(test, "beginning") == BEGINNING and figures(test) == (0, 1)
+    assert (test.query_params["subject"], test.query_params["lm_model"]) == ("language_model", "tiny")
+    submit(test, "My sister", "beginning")
+    test.switch_page(INSIDE).run()
+    assert healthy(test) and typed(test, "beginning") == "My sister" and "of 25" in texts(test)
+    test.selectbox("inside_subject").set_value("").run()
+    assert healthy(test) and typed(test) == "Hello." and "of 61" in texts(test)
+    assert "subject" not in test.query_params and test.query_params["target"] == "Hallo."
+
+
+@pytest.mark.parametrize(("button", "page"), [("compare_heads", COMPARE), ("inside_a_layer", INSIDE)])
+def test_its_page_leads_there(button, page):
+    test = driver.opened(PAGE, text="Hello.", lm_model="tiny", lm_text="The dog")
+    test.button(f"lm_{button}").click().run()
+    test.switch_page(page).run()
+    assert healthy(test) and test.query_params["subject"] == "language_model"
+    assert typed(test, "beginning") == "The dog" and not headers(test)
+
+
+@pytest.mark.parametrize("text", driver.SOME)
+@pytest.mark.parametrize(("page", "address"), [
+    (COMPARE, {"compare_part": "layers"}), (INSIDE, {"inside_part": "cell"}),
+    pytest.param(INSIDE, {}, marks=pytest.mark.thorough), pytest.param(COMPARE, {}, marks=pytest.mark.thorough),
+], ids=str)
+def test_hostile_text_is_shown_as_itself(page, address, text):
+    test = opened(page, **address)
+    submit(test, text, "beginning")
+    # Of a long text, weights are not unique: the page warns.
+    assert healthy(test, warned="not unique" in "".join(each.value for each in test.warning))
+    assert not [mark for mark in driver.MARKUP if mark in unescaped(test)]
+
+
+@pytest.mark.parametrize("value", ["", "<b>", "9" * 400])
+def test_rubbish_in_an_address_falls_back(value):
+    names = ("inside_stage", "inside_stack", "inside_sublayer", "lm_layer", "lm_head", "lm_rows", "lm_columns")
+    for part in ("stages", "norm", "cell"):
+        test = opened(INSIDE, inside_part=part, **dict.fromkeys(names, value))
+        assert healthy(test)
+    test = opened(COMPARE, compare_part="two_heads", compare_text_a=value, compare_text_b="cross.99.99.pieces.Me too.")
+    assert healthy(test) and len(sent(test, "sides")[0]["sides"]) == 2, "six layers and eight heads are the most"
+    assert healthy(driver.opened(COMPARE, text="Hello.", subject=value))
+
+
+def test_without_a_language_model_one_line_says_so(monkeypatch, tmp_path):
+    monkeypatch.setenv(VARIABLE, str(tmp_path))
+    monkeypatch.setattr("transformer.available_models.LANGUAGE_MODEL", tmp_path / "none")
+    test = opened(COMPARE)
+    assert not test.exception and "no language model" in test.info[0].value
+    test.selectbox("compare_subject").set_value("").run()
+    assert healthy(test) and typed(test) == "Hello."

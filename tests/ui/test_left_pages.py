@@ -1,0 +1,53 @@
+"""What is decoded for a page ends when the page is left, and the model is free for others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.testing.v1 import AppTest
+
+from pages.ui import inference, language_runs
+from transformer.decoding.settings import DecodingSettings
+from transformer.language_modelling.checkpoint import load_language_model
+from transformer.translator import Translator
+
+BEAM = DecodingSettings("beam", beam_size=2)
+
+
+def page(decode):
+    # It runs by itself, without what this file imports.
+    import streamlit as st
+
+    decode()
+    st.write("decoded")
+
+
+@pytest.mark.parametrize("name", ["translate", "trace_decoding", "trace_continuation"])
+def test_decoding_ends_when_its_page_is_left(small_translator, tiny_language_model: Path, monkeypatch, name):
+    loaded = load_language_model(tiny_language_model, "cpu")
+    decode = {
+        "translate": lambda: inference.translate(small_translator, "A dog.", BEAM),
+        "trace_decoding": lambda: inference.trace_decoding(small_translator, "A dog.", BEAM, (), frozenset()),
+        "trace_continuation": lambda: language_runs.trace_continuation(loaded, "A dog", BEAM, 9, (), frozenset()),
+    }[name]
+    place, attribute = (language_runs, "continue_and_trace") if name == "trace_continuation" else (Translator, name)
+    run = getattr(place, attribute)
+
+    def left_meanwhile(*args: object, **settings: object) -> object:
+        context = get_script_run_ctx()
+        assert context is not None and context.script_requests is not None
+        context.script_requests.request_stop()
+        found = run(*args, **settings)
+        decoded.append(found)
+        return found
+
+    decoded: list[object] = []
+    inference.RUNS.clear()
+    with monkeypatch.context() as patched:
+        patched.setattr(place, attribute, left_meanwhile)
+        test = AppTest.from_function(page, args=(decode,)).run()
+        assert not test.exception and not test.markdown and not decoded
+    assert not inference.MODEL_LOCK._queue
+    assert [each.value for each in AppTest.from_function(page, args=(decode,)).run().markdown] == ["decoded"]

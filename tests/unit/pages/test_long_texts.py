@@ -1,0 +1,57 @@
+"""Long texts: what the page computes and says, without drawing it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from pages.ui.inference import LONG_RUNS
+from pages.ui.long_texts import loss_plot, measuring
+from pages.ui.long_texts.cost_words import concludes, says_saving
+from pages.ui.long_texts.measuring import in_turns
+from pages.ui.recorded import read_record
+from transformer.language_modelling.attention_losses import RecordedLosses
+from transformer.language_modelling.cost import Cost, RecordedCosts
+
+
+def test_others_have_their_turn_between_two_measurements():
+    costs = [Cost("full", length, length**2, length, 0.1) for length in (64, 128)]
+    held: list[bool] = []
+
+    def measured() -> Iterator[Cost]:
+        for cost in costs:
+            held.append(bool(LONG_RUNS._queue))
+            yield cost
+
+    found = []
+    for cost in in_turns(measured()):
+        assert not LONG_RUNS._queue
+        found.append(cost)
+    assert found == costs and held == [True, True]
+
+
+@pytest.mark.parametrize("read", [RecordedCosts.from_json, RecordedLosses.from_json])
+@pytest.mark.parametrize(("old", "new"), [
+    (": ", ""), ('"full"', '"whole"'), ('"full"', '"local"'), ('"seconds": ', '"seconds": "x'), ("[", "[7,"),
+    ("", "[]"), ('"stride": 3', '"stride": 0'), ('"held_out": 4', '"held_out": -4'), ('"weights": ', '"weights": -'),
+])
+def test_a_damaged_recording_is_none(tmp_path, read: Callable[[str], object], old: str, new: str):
+    whole = (measuring if read == RecordedCosts.from_json else loss_plot).FILE.read_text(encoding="utf-8")
+    file = tmp_path / "recorded.json"
+    file.write_text(whole, encoding="utf-8")
+    assert read_record(file, read) == read(whole)
+    if not old or old in whole:
+        damaged = tmp_path / "damaged.json"
+        damaged.write_text(whole.replace(old, new) if old else new, encoding="utf-8")
+        assert read_record(damaged, read) is None
+
+
+def test_what_full_attention_takes_is_put_into_words():
+    costs = [Cost("full", 512, 100, 10, 0.004), Cost("full", 1024, 800, 20, 0.032), Cost("local", 1024, 50, 20, 0.04)]
+    said = says_saving(costs, "weights")
+    assert "**1,024 pieces** takes **800 bytes**" in said and "local attention takes 1/16 of that (50 bytes)" in said
+    assert "compressed" not in said, "it was not measured at that length"
+    assert "local attention takes as much (20 bytes)" in says_saving(costs, "keys_and_values")
+    assert "local attention takes 1.2 times that (40 ms)" in says_saving(costs, "seconds")
+    assert "machine’s doing" in concludes(costs, "seconds") and "machine" not in concludes(costs, "weights")
