@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from contextlib import ExitStack
 from datetime import timedelta
 
@@ -15,7 +16,9 @@ from transformer.paths import ASSETS
 
 # Nothing leaves this machine: Streamlit would ask an outside service for its address when another site's page knocks.
 net_util.get_external_ip = lambda: None
-st.set_page_config(page_title="Attention Atlas", page_icon=str(ASSETS / "images" / "icon.png"), layout="wide")
+# As an address that holds the picture: of a file Streamlit makes one anew in every run.
+ICON = b64encode((ASSETS / "images" / "icon.png").read_bytes()).decode("ascii")
+st.set_page_config(page_title="Attention Atlas", page_icon=f"data:image/png;base64,{ICON}", layout="wide")
 # On a projector: less empty space above the first line, because every pixel of a map counts; the words of Plotly's
 # figures, of what is chosen in a row of buttons and over a slider in the colour of all text, because the theme's own
 # are too faint.

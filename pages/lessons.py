@@ -24,8 +24,13 @@ st.html(
     f"/* {crc32(f'{opened} {params.step}'.encode())} */</script>",
     unsafe_allow_javascript=True,
 )
-# On a projector the buttons of a step stand side by side without the names of their keys.
-st.html("<style>@media (max-width: 1200px) { .st-key-lesson_words kbd { display: none; } }</style>")
+# On a projector the buttons of a step stand side by side without the names of their keys. The title of the next lesson
+# is broken into lines where Streamlit would cut it.
+st.html("""<style>
+@media (max-width: 1200px) { .st-key-lesson_words kbd { display: none; } }
+.st-key-lesson_next button { height: auto; }
+.st-key-lesson_next :is([data-testid=stMarkdownContainer], p) { white-space: normal; }
+</style>""")
 if opened:
     show_lesson(lesson_files()[opened])
 else:

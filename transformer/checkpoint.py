@@ -12,7 +12,17 @@ from transformer.errors import CheckpointError
 from transformer.languages import LANGUAGES, Languages, read_languages
 from transformer.model.linear import pack_weights
 from transformer.model.transformer import Transformer
-from transformer.model_files import CARD, CONFIG, RESTORE, fill, optional_text, read_curve, read_text, read_weights
+from transformer.model_files import (
+    CARD,
+    CONFIG,
+    RESTORE,
+    check_vocabulary,
+    fill,
+    optional_text,
+    read_curve,
+    read_text,
+    read_weights,
+)
 from transformer.pair_tokenizer import SOURCE, PairTokenizer
 from transformer.tokenizer import VOCABULARY, Tokenizer
 from transformer.vocabulary import Vocabulary
@@ -44,6 +54,22 @@ class Checkpoint:
         return model
 
 
+@dataclass(frozen=True)
+class Description:
+    """What a model folder says of its model, without the model.
+
+    Attributes:
+        config: the model's shape.
+        tokenizer, languages, card, curve: as in `Checkpoint`.
+    """
+
+    config: TransformerConfig
+    tokenizer: Vocabulary
+    languages: Languages
+    card: str
+    curve: str
+
+
 def load_checkpoint(folder: Path) -> Checkpoint:
     """Read a model folder: config.json, model.safetensors and the files of its vocabulary, with README.md,
     languages.json and learning_curve.csv if they are there.
@@ -54,17 +80,10 @@ def load_checkpoint(folder: Path) -> Checkpoint:
     Raises:
         CheckpointError: a file is missing or damaged, the files do not belong together, or there is too little memory.
     """
-    try:
-        config = TransformerConfig.from_json(read_text(folder / CONFIG))
-    except ValueError as error:
-        raise CheckpointError(f"The file {folder / CONFIG} cannot be used: {error}. {RESTORE}") from error
+    config = _config(folder)
     one_file = not (folder / SOURCE).exists()
     weights = read_weights(folder, config, _sizes(config), vocabulary=VOCABULARY if one_file else "")
-    try:
-        tokenizer = _vocabulary(folder)
-        languages = read_languages(folder)
-    except (ValueError, OSError, RecursionError) as error:
-        raise CheckpointError(f"The model folder {folder} cannot be read: {error}. {RESTORE}") from error
+    tokenizer, languages = _words(folder)
     sizes = config.source_vocabulary, config.target_vocabulary
     if weights.tokenizer != tokenizer.fingerprint or sizes != (tokenizer.source_size, tokenizer.size):
         raise CheckpointError(
@@ -74,6 +93,34 @@ def load_checkpoint(folder: Path) -> Checkpoint:
     model = Transformer(config, tokenizer.symbols)
     fill(model, weights, folder)
     return Checkpoint(model, tokenizer, languages, card=optional_text(folder / CARD), curve=read_curve(folder))
+
+
+def load_description(folder: Path) -> Description:
+    """Read what a model folder says of its model; the weights stay where they are, and are not checked.
+
+    Raises:
+        CheckpointError: a file is missing or damaged, or the vocabulary is not the one of the weights.
+    """
+    config = _config(folder)
+    if not (folder / SOURCE).exists():
+        check_vocabulary(folder / VOCABULARY)
+    tokenizer, languages = _words(folder)
+    return Description(config, tokenizer, languages, card=optional_text(folder / CARD), curve=read_curve(folder))
+
+
+def _config(folder: Path) -> TransformerConfig:
+    written = read_text(folder / CONFIG)
+    try:
+        return TransformerConfig.from_json(written)
+    except ValueError as error:
+        raise CheckpointError(f"The file {folder / CONFIG} cannot be used: {error}. {RESTORE}") from error
+
+
+def _words(folder: Path) -> tuple[Vocabulary, Languages]:
+    try:
+        return _vocabulary(folder), read_languages(folder)
+    except (ValueError, OSError, RecursionError) as error:
+        raise CheckpointError(f"The model folder {folder} cannot be read: {error}. {RESTORE}") from error
 
 
 def _vocabulary(folder: Path) -> Vocabulary:

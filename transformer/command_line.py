@@ -37,6 +37,7 @@ COMMANDS = {
     "removal": ("transformer.analysis", "BLEU and chrF while heads are removed"),
     "agreement": ("transformer.analysis", "whether methods of attribution agree, over many sentences"),
     "lessons": ("transformer.lessons", "check a lesson, or list what a lesson can claim"),
+    "serve": ("transformer.serving", "serve the model to many apps, on one machine or on several"),
     "language-model": ("transformer.language_modelling", "write on in English, score texts, find heads that copy"),
     "tasks": ("transformer.tasks", "let a small Transformer learn to copy, reverse, sort or add"),
 }
@@ -76,7 +77,7 @@ def main() -> None:
         return
     package, _ = COMMANDS[command]
     # These have commands of their own; the others share a parser with the rest of their package.
-    own = package in ("transformer.lessons", "transformer.tasks", "transformer.language_modelling")
+    own = package.rpartition(".")[2] in ("lessons", "tasks", "language_modelling", "serving")
     import_module(f"{package}.__main__").main(arguments[own:], f"{PROG} {command}" if own else PROG)
 
 

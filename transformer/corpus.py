@@ -184,7 +184,8 @@ def _cluster(folder: Path, device: str, address: str) -> Iterator[tuple[Submit, 
     try:
         ray.init(address, log_to_driver=False)
     except ConnectionError:
-        raise AtlasError(f"there is no Ray cluster at {address}: start one with `ray start --head`") from None
+        start = "ray start --head --disable-usage-stats"
+        raise AtlasError(f"there is no Ray cluster at {address}: start one with `{start}`") from None
     try:
         resource = "CPU" if device == "cpu" else "GPU"
         measure = ray.remote(_measure_in_process).options(**{f"num_{resource.lower()}s": 1})

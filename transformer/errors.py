@@ -23,6 +23,10 @@ class InterventionError(AtlasError):
     """A change of a run that the model, or the sentence, does not allow."""
 
 
+class ServerError(AtlasError):
+    """A model's server that does not answer, or that does not fit to who asks it."""
+
+
 class LessonError(AtlasError):
     """A lesson that is not written as it should be, or that asks for what its sentence does not have."""
 

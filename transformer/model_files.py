@@ -104,11 +104,8 @@ def read_weights(
         slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
         found = {name: tuple(part.get_shape()) for name, part in slices.items()}
         floating = all(part.get_dtype() in FLOATING for part in slices.values())
-    if vocabulary and hashlib.sha256(_read_bytes(folder / vocabulary)).hexdigest() != metadata.get("tokenizer"):
-        raise CheckpointError(
-            f"The vocabulary {folder / vocabulary} is not the one that the weights beside it were trained with. "
-            + RESTORE
-        )
+    if vocabulary:
+        _check_vocabulary(folder / vocabulary, metadata)
     _check_shapes(sizes, found, folder)
     weights, _ = read_tensors(folder / WEIGHTS)
     if metadata.get("contents") != _fingerprint(config, weights):
@@ -119,6 +116,16 @@ def read_weights(
             "learning rate, or take a checkpoint from before."
         )
     return SealedWeights(weights, metadata.get("tokenizer"))
+
+
+def check_vocabulary(path: Path) -> None:
+    """See that a vocabulary is the one of the weights beside it, before it is parsed by somebody else's library.
+
+    Raises:
+        CheckpointError: it is another one, or a file is missing or damaged.
+    """
+    with _opened(path.parent / WEIGHTS) as file:
+        _check_vocabulary(path, file.metadata() or {})
 
 
 def folder_version(folder: Path, tokenizer: VocabularyFiles) -> str:
@@ -191,6 +198,14 @@ def _check_shapes(
         raise CheckpointError(
             f"The weights in {folder} do not fit {CONFIG}: {wrong[0]} should be {expected.get(wrong[0], 'absent')} "
             f"and is {found.get(wrong[0], 'absent')}. {RESTORE}"
+        )
+
+
+def _check_vocabulary(path: Path, metadata: Mapping[str, str]) -> None:
+    """Refuse a vocabulary that is not the one of the seal in the metadata of the weights."""
+    if hashlib.sha256(_read_bytes(path)).hexdigest() != metadata.get("tokenizer"):
+        raise CheckpointError(
+            f"The vocabulary {path} is not the one that the weights beside it were trained with. {RESTORE}"
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import torch
 
@@ -38,12 +39,10 @@ def parameter_table(config: TransformerConfig | LanguageModelConfig) -> list[tup
         Pairs of a part's name and its number of parameters; parts without any are left out. The numbers add up to
         those of the whole model.
     """
-    with torch.device("meta"):
-        model = Transformer(config) if isinstance(config, TransformerConfig) else LanguageModel(config)
     counts: Counter[str] = Counter()
-    for name, parameter in model.named_parameters():
+    for name, size in _sizes(config):
         part = _part(name, config) if isinstance(config, TransformerConfig) else _part_of_language_model(name)
-        counts[part] += parameter.numel()
+        counts[part] += size
     return list(counts.items())
 
 
@@ -59,16 +58,22 @@ def concatenation_table(config: TransformerConfig) -> list[Concatenation]:
     """
     added = dict(parameter_table(config))
     concatenated: Counter[str] = Counter()
-    with torch.device("meta"):
-        model = Transformer(replace(config, d_model=2 * config.d_model, tied_embeddings="none"))
-    for name, parameter in model.named_parameters():
+    for name, size in _sizes(replace(config, d_model=2 * config.d_model, tied_embeddings="none")):
         if name == "source_embedding.weight" and config.tied_embeddings == "all":
             continue
         # Embeddings and positions fill one half of the stream each.
         half = name.endswith(("embedding.weight", "positions.table"))
-        concatenated[_part(name, config)] += parameter.numel() // (2 if half else 1)
+        concatenated[_part(name, config)] += size // (2 if half else 1)
     parts = dict.fromkeys([*added, *concatenated])
     return [Concatenation(part, added.get(part, 0), concatenated[part]) for part in parts]
+
+
+@lru_cache(maxsize=16)
+def _sizes(config: TransformerConfig | LanguageModelConfig) -> list[tuple[str, int]]:
+    """Names and sizes of all parameters of a configuration; a page asks for the same ones at every click."""
+    with torch.device("meta"):
+        model = Transformer(config) if isinstance(config, TransformerConfig) else LanguageModel(config)
+    return [(name, parameter.numel()) for name, parameter in model.named_parameters()]
 
 
 def _part_of_language_model(name: str) -> str:

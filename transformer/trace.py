@@ -205,18 +205,27 @@ class Trace:
         document, as bytes, with the texts, the model's version, the run's interventions and everything known of the
         pieces.
         """
-        words = np.frombuffer(json.dumps(self._words()).encode("ascii"), dtype=np.uint8)
         pieces = {name: np.array([piece.text for piece in getattr(self, name)]) for name in PIECES}
         # Opened here, because numpy appends .npz to names that end otherwise.
         with Path(file).open("wb") if isinstance(file, str | Path) else nullcontext(file) as opened:
-            np.savez_compressed(opened, allow_pickle=False, words=words, **pieces, **self._arrays())
+            np.savez_compressed(opened, allow_pickle=False, **pieces, **self.to_arrays())
 
     @classmethod
     def from_npz(cls, file: Path | BinaryIO) -> Trace:
         """Read what `to_npz` wrote."""
         with np.load(file, allow_pickle=False) as saved:
-            arrays = {name: saved[name] for name in saved.files if name not in PIECES and name != "words"}
-            return cls._of(json.loads(saved["words"].tobytes()), arrays)
+            return cls.from_arrays({name: saved[name] for name in saved.files if name not in PIECES})
+
+    def to_arrays(self) -> dict[str, np.ndarray]:
+        """All arrays by name, with `words`: what `to_npz` writes beside the pieces' texts."""
+        words = np.frombuffer(json.dumps(self._words()).encode("ascii"), dtype=np.uint8)
+        return {"words": words, **self._arrays()}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Trace:
+        """The trace of `to_arrays`."""
+        own = dict(arrays)
+        return cls._of(json.loads(own.pop("words").tobytes()), own)
 
     def to_bertviz(self) -> dict[str, Any]:
         """The arguments of BertViz's `model_view` and `head_view` (Vig 2019) for an encoder-decoder model.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -99,7 +100,7 @@ class Translator:
         with device_errors_explained(device):
             return cls(checkpoint, device=device, version=version, means=HeadMeans.load(folder), folder=folder)
 
-    @property
+    @cached_property
     def parameters(self) -> int:
         """Number of parameters, shared ones counted once."""
         return sum(parameter.numel() for parameter in self._model.parameters())

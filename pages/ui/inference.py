@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Set
+from contextlib import AbstractContextManager
 from functools import wraps
 from typing import ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
@@ -24,6 +25,7 @@ from transformer.attribution.direct_logits import direct_logits as components_of
 from transformer.decoding.settings import DecodingSettings
 from transformer.interventions import AS_TRAINED, Interventions, Mode
 from transformer.language_modelling.checkpoint import LoadedLanguageModel
+from transformer.serving.client import RemoteTranslator
 from transformer.trace import Kind, Trace
 from transformer.translation import TracedTranslation, Translation
 from transformer.translator import Translator
@@ -35,7 +37,9 @@ MODEL_LOCK = Turns(show_place=place_shown, meanwhile=SCRIPT_RUNS)
 # What takes seconds for a long sentence has turns of its own, so that nobody waits for it who wants a translation.
 LONG_RUNS = Turns(show_place=place_shown, meanwhile=SCRIPT_RUNS)
 # A model computes the same as another one with the same weights on the same device.
-IDENTITY = {kind: lambda model: (model.version, model.device) for kind in (Translator, LoadedLanguageModel)}
+IDENTITY = {
+    kind: lambda model: (model.version, model.device) for kind in (Translator, RemoteTranslator, LoadedLanguageModel)
+}
 # Hundreds of usual sentences, or five at the limit on length with all that is recorded of them.
 RUNS = SharedResults(limit=160 * 2**20, identity=IDENTITY, waiting=SCRIPT_RUNS.given_up)
 # On the CPU they are the model's own memory, so they go when it goes.
@@ -51,6 +55,11 @@ def one_at_a_time(run: Callable[Arguments, Result]) -> Callable[Arguments, Resul
             return run(*args, **settings)
 
     return queued
+
+
+def turn_at(translator: Translator, turns: Turns = MODEL_LOCK) -> AbstractContextManager[object]:
+    """A turn at a model of this process; others go on meanwhile if it is elsewhere, where a server gives the turns."""
+    return SCRIPT_RUNS.given_up() if isinstance(translator, RemoteTranslator) else turns
 
 
 def trace(translator: Translator, text: str, target: str = "", interventions: Interventions = AS_TRAINED) -> Trace:
@@ -70,18 +79,18 @@ def trace(translator: Translator, text: str, target: str = "", interventions: In
 
 @RUNS.remember("Translating …")
 def _trace(translator: Translator, text: str, target: str, interventions: Interventions) -> Trace:
-    if not target and interventions == AS_TRAINED:
+    if not target and interventions == AS_TRAINED and not isinstance(translator, RemoteTranslator):
         # What a hall full of people asks for.
         return MODEL_LOCK.together((translator.version, translator.device), text, translator.trace_together)
-    with MODEL_LOCK:
+    with turn_at(translator):
         return translator.trace(text, target or None, interventions=interventions)
 
 
 @RUNS.remember("Computing the scores …")
-@one_at_a_time
 def detailed_trace(translator: Translator, text: str, target: str, interventions: Interventions) -> Trace:
     """As `trace`, with scores, queries, keys, values, head outputs and the residual stream."""
-    return translator.trace(text, target or None, details=True, interventions=interventions)
+    with turn_at(translator):
+        return translator.trace(text, target or None, details=True, interventions=interventions)
 
 
 @RUNS.remember()
@@ -105,7 +114,6 @@ def weights(model: Translator | LoadedLanguageModel) -> Weights:
 
 
 @RUNS.remember("Decoding …")
-@one_at_a_time
 def trace_decoding(
     translator: Translator, text: str, settings: DecodingSettings, forced: tuple[int, ...], suppressed: Set[int]
 ) -> TracedTranslation:
@@ -119,14 +127,15 @@ def trace_decoding(
     Raises:
         AtlasError: there is no such translation; the message says what to do.
     """
-    return translator.trace_decoding(text, settings, prefix=forced, suppressed=suppressed, on_step=end_if_left)
+    with turn_at(translator):
+        return translator.trace_decoding(text, settings, prefix=forced, suppressed=suppressed, on_step=end_if_left)
 
 
 @RUNS.remember("Decoding …")
-@one_at_a_time
 def translate(translator: Translator, text: str, settings: DecodingSettings) -> Translation:
     """A translation alone; otherwise as `trace_decoding`."""
-    return translator.translate(text, settings, on_step=end_if_left)
+    with turn_at(translator):
+        return translator.translate(text, settings, on_step=end_if_left)
 
 
 @RUNS.remember("Asking what mattered …")
@@ -179,7 +188,6 @@ def direct_logits(translator: Translator, text: str, target: str, explained: Tar
 
 
 @RUNS.remember("Translating without them …")
-@one_at_a_time
 def effect(translator: Translator, text: str, target: str, interventions: Interventions, draws: int) -> Effect:
     """A sentence with and without interventions.
 
@@ -190,7 +198,8 @@ def effect(translator: Translator, text: str, target: str, interventions: Interv
     Raises:
         AtlasError: the model has no such part; the message says what to do.
     """
-    return effect_of(translator, text, interventions, target or None, draws=draws)
+    with turn_at(translator):
+        return effect_of(translator, text, interventions, target or None, draws=draws)
 
 
 @RUNS.remember("Running the changed model …")
@@ -201,7 +210,7 @@ def reread(translator: Translator, text: str, target: str, interventions: Interv
         AtlasError: the model or the sentence has no such part; the message says what to do.
     """
     before = trace(translator, text, target)
-    with MODEL_LOCK:
+    with turn_at(translator):
         return read_again(translator, before, interventions)
 
 
@@ -226,7 +235,7 @@ def continuation(
     Raises: those of `reread`.
     """
     before, after = trace(translator, text, target), reread(translator, text, target, interventions)
-    with MODEL_LOCK:
+    with turn_at(translator):
         return continue_from(translator, before, after, step)
 
 
@@ -241,7 +250,7 @@ def importance(
         mode: what is put in the place of a head.
         seed, draws: of the mode "resample".
     """
-    with LONG_RUNS:
+    with turn_at(translator, LONG_RUNS):
         return head_importance(translator, text, target or None, mode=mode, seed=seed, draws=draws)
 
 
@@ -253,7 +262,7 @@ def score(translator: Translator, text: str, target: str, variants: tuple[Interv
         text, target: of `trace`.
         variants: the changes.
     """
-    with LONG_RUNS:
+    with turn_at(translator, LONG_RUNS):
         return translator.score(text, target or None, variants)
 
 
@@ -275,6 +284,6 @@ def removal_curves(
     curves = []
     for order in ranked:
         # Others have their turn between two orders.
-        with LONG_RUNS:
+        with turn_at(translator, LONG_RUNS):
             curves.append(removal_curve(translator, text, written, order, mode=mode, seed=seed))
     return tuple(curves)

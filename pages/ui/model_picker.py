@@ -66,10 +66,11 @@ def load(path: Path, problem: str = "") -> Translator:
 
 def device_choice() -> None:
     """Where the model runs: chosen by itself, and open to another choice."""
-    devices = available_devices()
+    devices, server = available_devices(), models.server()
+    here = f"What looks at the model's weights is computed here. The model itself runs at {markdown(server)}."
     st.selectbox(
         "Device", devices, key=session.DEVICE, persist_state="session", format_func=str.upper,
-        help="Where the model runs. The fastest device of this machine is chosen automatically.",
+        help=here if server else "Where the model runs. The fastest device of this machine is chosen automatically.",
     )
 
 

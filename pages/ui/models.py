@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import gc
+import os
 import threading
 from pathlib import Path
 
 from pages.ui.script_runs import SCRIPT_RUNS
 from pages.ui.shared import SharedResults
-from transformer.devices import use_one_thread
 from transformer.language_modelling.checkpoint import LoadedLanguageModel, load_language_model
-from transformer.malloc import return_freed_memory
 from transformer.paths import MODEL
+from transformer.server_process import settle
+from transformer.serving.client import SERVER, RemoteTranslator
 from transformer.translator import Translator
 
 # Each takes as long to load as everything else together, and much of the machine's memory.
@@ -20,20 +20,26 @@ MODELS = SharedResults(limit=2, size=lambda model: 1, waiting=SCRIPT_RUNS.given_
 LOADING_LOCK = threading.Lock()
 
 
+def server() -> str:
+    """The address of the model's server; empty if the model runs in this process."""
+    return os.environ.get(SERVER, "")
+
+
 @MODELS.remember("Loading the model …")
 def load_translator(device: str, folder: Path = MODEL) -> Translator:
-    """A model on a device.
+    """A model on a device; or one whose runs a model's server computes, if the environment names it.
 
     Args:
         folder: of the model.
 
     Raises:
-        AtlasError: the model or the device cannot be used; the message says what to do.
+        AtlasError: the model, the device or the server cannot be used; the message says what to do.
     """
     with SCRIPT_RUNS.given_up(), LOADING_LOCK:
         # First: three may be more than the machine has room for.
         MODELS.make_room(1)
-        translator = Translator.load(folder, device)
+        address = server()
+        translator = RemoteTranslator(address, folder, device) if address else Translator.load(folder, device)
         settle()
     return translator
 
@@ -46,14 +52,3 @@ def load_language(device: str, folder: Path) -> LoadedLanguageModel:
         loaded = load_language_model(folder, device)
         settle()
     return loaded
-
-
-def settle() -> None:
-    """Prepare this process for a server's work; called when what stays in memory has been loaded."""
-    use_one_thread()
-    return_freed_memory()
-    # A search for garbage takes 90 ms while it looks through torch's modules, and nobody is answered meanwhile; what is
-    # frozen is not looked at again. What was frozen with a model that is gone is not kept for it.
-    gc.unfreeze()
-    gc.collect()
-    gc.freeze()

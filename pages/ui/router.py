@@ -12,6 +12,8 @@ from pages.ui.components.diagram import where_you_are
 from pages.ui.lecture.bar import lecture_bar, opened_page
 from pages.ui.lecture.figure import lecture_style
 from pages.ui.session import address, follow_address
+from pages.ui.text.markup import markdown
+from transformer.errors import AtlasError
 
 ROUTED = "_routed"
 MODEL = "transformer.translator"
@@ -79,7 +81,11 @@ def navigate() -> None:
         with st.spinner("Starting the Transformer …"):
             importlib.import_module(MODEL)
     st.session_state[ROUTED] = True
-    page.run()
+    try:
+        page.run()
+    except AtlasError as error:
+        # What no part of a page has an answer to: a model's server that is gone, a device that is full.
+        st.error(markdown(str(error)), icon=":material/error:")
 
 
 def open_page(name: str | None, address: Mapping[str, str] | None = None) -> None:

@@ -33,7 +33,7 @@ from transformer.attribution.attribution import Attribution, Method, Target
 from transformer.attribution.deletion import DeletionCurves
 from transformer.attribution.direct_logits import DirectLogits
 from transformer.config import TransformerConfig
-from transformer.errors import AtlasError
+from transformer.errors import AtlasError, ServerError
 from transformer.interventions import AS_TRAINED, DEFAULT_DRAWS, Interventions, Mode
 from transformer.languages import Languages
 from transformer.texts import MAX_PIECES
@@ -219,6 +219,9 @@ def read_sentence(*, introduced: bool = False) -> Reading:
             st.page_link(LESSONS, label="New to this? Take the lessons", icon=":material/school:")
     try:
         own = inference.trace(model, text)
+    except ServerError:
+        # Another sentence would not help.
+        raise
     except AtlasError as error:
         st.warning(markdown(str(error)), icon=":material/edit:")
         _offer_sentences(offered, codes)

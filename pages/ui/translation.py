@@ -11,7 +11,7 @@ from pages.ui.components.text_box import text_box
 from pages.ui.model_picker import ships
 from pages.ui.sentence import Reading
 from pages.ui.text.glossary import explain
-from pages.ui.text.hints import hints
+from pages.ui.text.hints import hints, rare_words
 from pages.ui.text.markup import BYTE, markdown
 from pages.ui.text.number_format import parameter_count, typeset
 from transformer.trace import Trace
@@ -20,6 +20,8 @@ from transformer.trace import Trace
 ANOTHER = "another_translation"
 # A translation without a piece.
 NOTHING = "*(nothing: the end symbol came first)*"
+# Characters; a longer one would fill a projector.
+LONGEST_HEADLINE = 160
 # What the model that ships is known for.
 LIMITS = (
     " A model this small copes with plain everyday sentences at best; it often gets rare words, names and numbers "
@@ -100,7 +102,15 @@ def _warnings(reading: Reading) -> list[str]:
         warnings.append(f"The model has no piece for {markdown(' '.join(strange))}: it reads the bytes and guesses.")
     if strange := dict.fromkeys(text for text, piece in spelt if piece.role == "unknown"):
         warnings.append(f"The model has no piece for {markdown(' '.join(strange))}: it reads “unknown” and guesses.")
-    return [*warnings, *(hints(own.source_text) if ships(reading.translator) else [])]
+    if ships(reading.translator):
+        warnings += hints(own.source_text) or _rare(own)
+    return warnings
+
+
+def _rare(own: Trace) -> list[str]:
+    words = rare_words(own.source_text, own.source_pieces)
+    named, them = ", ".join(f"“{markdown(word)}”" for word in words), "it" if len(words) == 1 else "them"
+    return [f"The model hardly knows {named}: it reads {them} in pieces and may get {them} wrong."] if words else []
 
 
 def likelihood(trace: Trace) -> str:
@@ -111,7 +121,7 @@ def likelihood(trace: Trace) -> str:
 
 def _show_words(trace: Trace, *, large: bool, label: str) -> None:
     german = markdown(trace.target_text) or NOTHING
-    if large:
+    if large and len(trace.target_text) <= LONGEST_HEADLINE:
         st.subheader(german, anchor=False)
     else:
         st.markdown(f"**{label}:** {german}")

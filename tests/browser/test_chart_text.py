@@ -45,7 +45,7 @@ def labels(reader, key: str) -> list[str]:
     return [label for chart in found for label in chart]
 
 
-# What Vega is sent is looked through in tests/ui/test_chart_text.py, of every page.
+# What Vega is sent is looked through in tests/ui/test_save_as.py, of every page.
 @pytest.mark.parametrize("path", [
     path if path.startswith("/cross") else pytest.param(path, marks=pytest.mark.thorough) for path in PAGES
 ])

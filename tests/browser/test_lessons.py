@@ -79,3 +79,11 @@ def test_fits_small_screens(reader, size):
     reader.fits("the lesson")
     question = reader.page.get_by_text("Which word does").bounding_box()
     assert question and question["y"] + question["height"] < size[1], "what is asked is on the first screen"
+
+
+def test_the_title_of_the_next_lesson_is_read_whole(reader):
+    reader.resize(1024, 768)
+    reader.open("/lessons?lesson_id=positions&lesson_step=3&lesson_answer=shown")
+    following = reader.page.locator(".st-key-lesson_next p")
+    expect(following).to_have_text("Next lesson: The mask, and what leaks without it")
+    reader.until(following, "text => text.scrollWidth <= text.clientWidth", "the title is cut")

@@ -25,10 +25,12 @@ HOSTILE = [
     "# **md** [x](http://y) `c` :smile: :red[x]",
     "https://example.org/?a=b&c=d", "a\tb\nc", "dog " * 50, "'); DROP TABLE", "{{x}} ${y} %s", "\ufeffbom", "ﬁ… “q”",
 ]
-# Every page is tried with these of them: one for each kind of markup, one without a word, one of special pieces. One
-# page is tried with all, and with pytest -m thorough every page.
-SOME = ["?!...,;", "<b>x</b>", '"><script>alert(1)</script>', r"$\frac{a}{b}$", "</s> <s>", HOSTILE[15]]
-EACH_HOSTILE = [text if text in SOME else pytest.param(text, marks=pytest.mark.thorough) for text in HOSTILE]
+# Every kind of markup in one line, so that a page is run once for all of them.
+MIXED = r'# **b** <b>x</b> "><script>x [x](http://y) $\frac{a}{b}$ :smile: :red[x]'
+# Every page is tried with these: markup, a line without a word, and special pieces. One page is tried with all that is
+# hostile, and with pytest -m thorough every page.
+SOME = [MIXED, "?!...,;", "</s> <s>"]
+EACH_HOSTILE = [*SOME, *(pytest.param(text, marks=pytest.mark.thorough) for text in HOSTILE if text not in SOME)]
 MARKUP = ("<b>", "<script", "](http", ":smile:", "$\\frac", ":red[")
 # Words that mean something in JavaScript or in the expressions of Vega.
 RESERVED = [
@@ -44,6 +46,12 @@ RESERVED = [
 UNREADABLE = ["", "  ", "\x00", "word " * 1000]
 # Values of an address that stand for nothing.
 RUBBISH = ["", "0", "-1", "99999", "1e9", "nan", "²", "9" * 400, "<b>", "1.2.3", "٣"]
+# Every page is opened with these of them, and with pytest -m thorough with all; that each is the default is held for
+# every parameter by tests/unit/pages/test_params.py.
+SOME_RUBBISH = ["0", "99999", "<b>"]
+EACH_RUBBISH = [
+    value if value in SOME_RUBBISH else pytest.param(value, marks=pytest.mark.thorough) for value in RUBBISH
+]
 
 
 def opened(page: str = FIRST, **address: str) -> AppTest:

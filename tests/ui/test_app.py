@@ -16,7 +16,21 @@ from pages.ui.params.compare import PARTS
 from pages.ui.router import SECTIONS
 from pages.ui.session import EXAMPLES
 from pages.ui.text.number_format import rounded, typeset
-from tests.ui.driver import HOSTILE, MARKUP, box, headers, healthy, opened, send, submit, tell, texts, typed
+from tests.ui.driver import (
+    GIVEN,
+    HOSTILE,
+    MARKUP,
+    box,
+    headers,
+    healthy,
+    opened,
+    send,
+    submit,
+    tell,
+    texts,
+    typed,
+    unescaped,
+)
 from transformer.analysis.heads.metrics import head_metrics
 from transformer.analysis.heads.telling import telling_head
 from transformer.analysis.view import view_of
@@ -418,11 +432,12 @@ def test_a_box_of_the_drawing_leads_to_its_page():
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_hostile_text_is_shown_as_itself(text):
-    test = opened("pages/encoder_attention.py", text=text, words="true")
+def test_hostile_text_is_shown_as_itself(narrow_app, text):
+    """On both sides, so that any model will do."""
+    test = opened("pages/encoder_attention.py", text=text, target=text, words="true")
     assert healthy(test)
     assert typed(test) == text
-    assert not any(markup in texts(test) for markup in MARKUP)
+    assert not any(markup in unescaped(test) for markup in MARKUP)
     test.switch_page("pages/translate.py").run()
     assert healthy(test)
 
@@ -435,8 +450,8 @@ def test_too_long_a_text_is_answered_and_kept():
         assert typed(test) == text and f"{MAX_PIECES} pieces" in box(test)["label"]
 
 
-def test_a_text_of_exactly_the_limit_is_accepted():
-    test = opened("pages/masked_attention.py", text="1" * (MAX_PIECES - 1))
+def test_a_text_of_exactly_the_limit_is_accepted(narrow_app):
+    test = opened("pages/encoder_attention.py", text="1" * (MAX_PIECES - 1), **GIVEN)
     assert healthy(test) and headers(test)[0]["keys"] == MAX_PIECES + 1
 
 

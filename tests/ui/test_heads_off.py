@@ -9,7 +9,21 @@ import pytest
 from pages.ui.params.switches import FIRST
 from pages.ui.text.labels import TITLES
 from pages.ui.text.number_format import typeset
-from tests.ui.driver import DREAM, HOSTILE, MARKUP, RUBBISH, SOME, figures, healthy, opened, send, submit, table, texts
+from tests.ui.driver import (
+    DREAM,
+    EACH_RUBBISH,
+    GIVEN,
+    HOSTILE,
+    MARKUP,
+    SOME,
+    figures,
+    healthy,
+    opened,
+    send,
+    submit,
+    table,
+    texts,
+)
 from transformer.ablation.effect import effect_of
 from transformer.interventions import Interventions, parse_head
 
@@ -46,7 +60,9 @@ def test_a_link_opens_a_switchboard_and_a_click_changes_it(shipped):
     assert healthy(test) and "Every head is as trained" in texts(test) and figures(test) == (0, 0)
 
 
-@pytest.mark.parametrize("value", [*RUBBISH, "cross.7.1", "cross.1.8-", "none-cross.1.1", "Cross.1.1", "cross.01.1"])
+@pytest.mark.parametrize("value", [
+    *EACH_RUBBISH, "cross.7.1", "cross.1.8-", "none-cross.1.1", "Cross.1.1", "cross.01.1",
+])
 def test_what_stands_for_no_head_changes_nothing(value):
     test = opened(PAGE, text=DREAM, off_heads=value, off_gate=value, off_mode=value, off_importance=value)
     assert healthy(test)
@@ -138,8 +154,8 @@ def test_text_is_shown_as_itself(hostile):
         assert not any(sign in texts(test) for sign in MARKUP), text
 
 
-def test_a_long_sentence_is_not_measured_before_somebody_asks():
-    test = opened(PAGE, text="The old man gave his dog a bone yesterday. " * 5, off_heads="cross.1.8")
+def test_a_long_sentence_is_not_measured_before_somebody_asks(narrow_app):
+    test = opened(PAGE, text="The old man gave his dog a bone yesterday. " * 5, **GIVEN, off_heads="cross.1.8")
     assert healthy(test) and figures(test) == (0, 2)
     assert not test.toggle("off_importance").value
 

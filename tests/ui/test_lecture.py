@@ -85,12 +85,15 @@ def test_the_list_says_of_a_slide_what_it_shows_and_nothing_else():
         *(Slide.of(page, kept) for page in ("cross_attention", "switch_heads_off", "lessons", "positional_encoding")),
         Slide.of("switch_heads_off", one | {"off_gate": "0"}), Slide.of("switch_heads_off", one),
         Slide.of("lessons", {"text": DREAM}), Slide.of("cross_attention", {"text": DREAM}),
+        *(Slide.of(page, kept | {"subject": "language_model", "lm_text": "The dog", "lm_layer": "2"})
+          for page in ("inside_a_layer", "language_model", "cross_attention")),
     ))
     test = opened("pages/about.py", text=DREAM, slides=str(slides))
     assert [slide["text"] for slide in told(test)["slides"]] == [
         f"layer 5, head 8 · {DREAM}", f"2 heads off · {DREAM}", "one row, step 2", DREAM,
         f"encoder self-attention, layer 2, head 1 off · {DREAM}",
         f"encoder self-attention, layer 2, head 1 changed · {DREAM}", "", DREAM,
+        "layer 2, head 1 · The dog", "The dog", f"layer 5, head 8 · {DREAM}",
     ]
 
 

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from pages.ui.text.markup import markdown
-from tests.ui.driver import RUBBISH, healthy, opened, texts
+from tests.ui.driver import EACH_RUBBISH, healthy, opened, texts
 from transformer.lessons.lesson import read_lesson
 from transformer.lessons.shelf import lesson_files
 
@@ -69,7 +69,7 @@ def test_the_last_lesson_leads_back_to_the_list():
     assert f"1 of {len(FILES)}" in texts(test) and healthy(test)
 
 
-@pytest.mark.parametrize("value", RUBBISH)
+@pytest.mark.parametrize("value", EACH_RUBBISH)
 def test_rubbish_in_the_address(value):
     assert healthy(lessons(id=value, step=value, answer=value, done=value))
     assert healthy(lessons(id="one_row", step=value, answer=value))

@@ -18,6 +18,8 @@ from tests.ui.test_app import PAGES
 from transformer.analysis.heads.gallery import Gallery, gallery_of
 from transformer.available_models import SHIPPED
 from transformer.lessons.shelf import SHIPPED as LESSONS
+from transformer.paths import MODEL
+from transformer.translator import Translator
 
 ARABIC = "en-ar"
 # As long as a name may be; with separate vocabularies, more layers on one side, and two languages to write.
@@ -40,7 +42,10 @@ def models(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def beside_the_models(monkeypatch, models):
+def beside_the_models(monkeypatch, models, shipped):
+    """No model is in the app's memory; the one that ships is read from the tests' own."""
+    load = Translator.load
+    monkeypatch.setattr(Translator, "load", lambda folder, device: shipped if folder == MODEL else load(folder, device))
     monkeypatch.chdir(models)
     MODELS.clear()
     yield

@@ -1,15 +1,50 @@
-"""Every figure of every page has a menu that saves it, and what makes a PDF comes when it is wanted."""
+"""Every figure of every page: a menu that saves it, axes with names, and no text of the reader in an expression."""
 
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterator
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from pages.ui.components.wire import unframe
 from tests.ui.driver import figures, healthy, opened, send
 
-TEXT = '<b>"; =1+2'
+# Read as a row of a spreadsheet, as markup, or as a string of an expression.
+TEXT = '<b>"if"; =1+2'
+# What is no name of an axis: a unit alone, or what Vega and Plotly write where nobody named it.
+UNITS = {"nats", "bits", "%", "percent", "logit", "logits", "value", "score", "x", "y"}
+WORDS = {"masked", "above", "below", "left", "right", "written", "residual stream"}
+
+
+def expressions(spec: object) -> Iterator[str]:
+    """All strings of a specification but its values, which are data."""
+    if isinstance(spec, dict):
+        for key, value in spec.items():
+            if key not in ("value", "datasets", "values", "usermeta"):
+                yield from expressions(value)
+    elif isinstance(spec, list):
+        for each in spec:
+            yield from expressions(each)
+    elif isinstance(spec, str):
+        yield spec
+
+
+def axis_titles(spec: object) -> Iterator[str | None]:
+    """What stands at the axes of a specification of Vega-Lite or of Plotly."""
+    if isinstance(spec, list):
+        for each in spec:
+            yield from axis_titles(each)
+    elif isinstance(spec, dict):
+        for key, value in spec.items():
+            if key in ("x", "y") and isinstance(value, dict) and value.get("axis", {}) is not None:
+                yield value.get("title", value.get("field"))
+            elif key in ("xaxis", "yaxis") and isinstance(value, dict):
+                yield value.get("title", {}).get("text")
+            elif key in ("layout", "encoding", "layer", "vconcat", "hconcat", "spec"):
+                yield from axis_titles(value)
 
 
 def menus(test) -> list[dict[str, str]]:
@@ -26,7 +61,7 @@ def menus(test) -> list[dict[str, str]]:
     ("pages/switch_heads_off.py", {}, ["head-switches"]),
     ("pages/compare_heads.py", {"compare_part": "two_heads"}, ["two-heads"]),
     ("pages/positional_encoding.py", {"positions_part": "curves"}, []),
-    ("pages/inside_a_layer.py", {"inside_part": "mask"}, []),
+    *(("pages/inside_a_layer.py", {"inside_part": part}, []) for part in ("mask", "example")),
     ("pages/about.py", {}, []),
     ("pages/change_attention.py", {}, []),
     *(("pages/switch_heads_off.py", {f"off_{part}": "true"}, ["head-switches"]) for part in ("importance", "removal")),
@@ -40,18 +75,26 @@ def menus(test) -> list[dict[str, str]]:
     ("pages/long_texts.py", {"long_part": "map"}, ["long-maps"]),
     *(("pages/long_texts.py", {"long_part": part}, []) for part in ("cost", "loss")),
 ], ids=str)
-def test_every_figure_has_a_menu(narrow_app, page, address, own):
-    # The narrow model's own translation is long and means nothing.
-    figures_have_menus(page, {**address, "target": TEXT}, own)
+def test_every_figure_has_a_menu_and_holds_text_as_data(narrow_app, page, address, own):
+    """Text of the reader on both sides, so that any model will do."""
+    test = opened(page, text=TEXT, target=TEXT, **address)
+    assert healthy(test)
+    every_figure_has_a_menu(test, own)
+    for node in test.get("vega_lite_chart"):
+        for string in expressions(json.loads(node.proto.spec)):
+            assert set(re.findall(r"""["']([^"']*)["']""", string)) <= WORDS, string
+    charts = [*test.get("vega_lite_chart"), *test.get("plotly_chart")]
+    titles = {title for node in charts for title in axis_titles(json.loads(node.proto.spec)) if title is not None}
+    assert not UNITS & titles
 
 
 def test_every_figure_of_what_is_recorded_of_the_model_that_ships_has_a_menu():
-    figures_have_menus("pages/gallery.py", {}, ["gallery"])
-
-
-def figures_have_menus(page: str, address: dict[str, str], own: list[str]) -> None:
-    test = opened(page, text=TEXT, **address)
+    test = opened("pages/gallery.py", text=TEXT)
     assert healthy(test)
+    every_figure_has_a_menu(test, ["gallery"])
+
+
+def every_figure_has_a_menu(test: AppTest, own: list[str]) -> None:
     sent = menus(test)
     names = [data["file"] for data in sent]
     assert len(names) == len(set(names)) == sum(figures(test)) + len(own) and set(own) <= set(names)

@@ -11,10 +11,10 @@ from streamlit.testing.v1 import AppTest
 from pages.ui.params.mattered import PARTS, WHOLE
 from pages.ui.text.number_format import typeset
 from tests.ui.driver import (
+    EACH_RUBBISH,
     GIVEN,
     HOSTILE,
     MARKUP,
-    RUBBISH,
     SOME,
     UNREADABLE,
     figures,
@@ -30,6 +30,8 @@ from transformer.decoding.settings import DecodingSettings
 
 PAGE = "pages/what_mattered.py"
 TIRED = "The animal didn't cross the street because it was too tired."
+# Its translation by the model that ships.
+TRANSLATED = {"target": "Das Tier überquerte nicht die Straße, weil es zu müde war."}
 LONG = "The old man gave his dog a bone yesterday. " * 6
 # Altair's figures of each part.
 FIGURES = {"strip": 2, "writers": 1, "agreement": 2, "sides": 1, "guess": 0}
@@ -72,8 +74,8 @@ def test_the_numbers_are_those_of_the_library(shipped, trace):
     assert total == pytest.approx(exact.total[0], abs=1e-3)
 
 
-def test_a_word_all_words_and_pieces_are_chosen_and_stand_in_the_address(trace):
-    test = app()
+def test_a_word_all_words_and_pieces_are_chosen_and_stand_in_the_address(narrow_app, trace):
+    test = app(**TRANSLATED)
     test.button_group("mattered_word").set_value("2").run()
     assert healthy(test) and test.query_params["mattered_explained"] == "2" and "**Tier**" in texts(test)
     test.button_group("mattered_word").set_value(WHOLE).run()
@@ -81,7 +83,7 @@ def test_a_word_all_words_and_pieces_are_chosen_and_stand_in_the_address(trace):
     test.toggle("mattered_pieces").set_value(True).run()
     assert healthy(test) and test.query_params["mattered_pieces"] == "true"
     assert len(rows(test, method="Rollout", side="English")) == len(trace.source_pieces)
-    submit(test, "I have a dream.")
+    submit(test, "Yes.")
     assert healthy(test) and "mattered_explained" not in test.query_params
 
 
@@ -115,11 +117,13 @@ def test_all_components_add_up_and_the_largest_head_can_be_opened():
     assert any(label.startswith(f"Open layer {layer}, head {head} of") for label in labels)
 
 
-def test_words_are_deleted_on_demand(trace):
-    test = app(mattered_part="agreement", mattered_explained="9", mattered_method="rollout")
+def test_words_are_deleted_on_demand(narrow_app, trace):
+    test = app(**TRANSLATED, mattered_part="agreement", mattered_explained="9", mattered_method="rollout")
     assert healthy(test) and not any("most important first" in each.value.columns for each in test.dataframe)
+    # Without the agreement over many sentences, which is recorded for the model that ships alone.
+    assert figures(test) == (0, 1)
     test.toggle("mattered_deletion").set_value(True).run()
-    assert healthy(test) and figures(test) == (0, 3)
+    assert healthy(test) and figures(test) == (0, 2)
     areas = table(test, "most important first")
     assert len(areas) == len(METHODS) and "In the order of **Rollout**" in texts(test)
     words = len(word_groups(trace.source_pieces)) - 1
@@ -193,7 +197,7 @@ def test_what_cannot_be_read_is_answered_by_a_sentence(narrow_app):
         assert healthy(test, warned=True)
 
 
-@pytest.mark.parametrize("rubbish", RUBBISH)
+@pytest.mark.parametrize("rubbish", EACH_RUBBISH)
 def test_rubbish_in_the_address_is_the_default(narrow_app, rubbish):
     names = ("part", "explained", "against", "pieces", "slow", "components", "deletion", "method", "guess", "revealed")
     test = app(**GIVEN, **{f"mattered_{name}": rubbish for name in names})

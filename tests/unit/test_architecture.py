@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -33,10 +34,17 @@ def test_every_name_is_there():
         assert (ROOT / name).exists(), name
 
 
+@cache
+def counted():
+    """How often every name is there, and the folders that stand for all that lies in them: without a file named."""
+    names = Counter(named())
+    return names, [
+        folder for folder in names if folder.endswith("/") and sum(name.startswith(folder) for name in names) == 1
+    ]
+
+
 @pytest.mark.parametrize("module", sorted(MODULES))
 def test_every_module_is_named_once(module):
-    names = Counter(named())
-    # A folder without a file of its own stands for all that lies in it.
-    whole = [folder for folder in names if folder.endswith("/") and sum(name.startswith(folder) for name in names) == 1]
+    names, whole = counted()
     times = names[module] + sum(module.startswith(folder) for folder in whole)
     assert times == 1, f"docs/architecture.md names {module} {times} times: say there what it does, once"

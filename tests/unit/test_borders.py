@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -12,12 +13,15 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
+@cache
 def imported(path):
+    names = []
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            names += (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            yield node.module or ""
+            names.append(node.module or "")
+    return tuple(names)
 
 
 def files(folder):
@@ -118,6 +122,19 @@ def test_only_the_command_reads_models_of_others():
             assert not read, path.name
         if path != INTEROP / "hub.py":
             assert "huggingface_hub" not in {name.split(".")[0] for name in imported(path)}, path.name
+
+
+def test_only_the_models_server_and_a_cluster_need_ray():
+    """The app runs without it; measuring a corpus imports it where a cluster was named."""
+    server, corpus = ROOT / "transformer" / "serving" / "server.py", ROOT / "transformer" / "corpus.py"
+    assert "ray" in set(imported(server)) & set(imported(corpus))
+    for path in [*files("transformer"), *files("pages"), ROOT / "app.py"]:
+        names = {name.split(".")[0] for name in imported(path)}
+        assert path in (server, corpus) or not {"ray", "starlette", "pydantic"} & names, path
+        assert path.name == "__main__.py" or "transformer.serving.server" not in set(imported(path)), path
+    code = "import sys, transformer.corpus, pages.ui.models; print('ray' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
 
 
 # What is below pages/ui, from the ground up. An import goes to a lower floor, or stays in its own folder or file.

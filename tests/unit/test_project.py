@@ -34,10 +34,11 @@ def test_an_installation_has_the_licence_of_everything_in_it():
 
 
 @pytest.mark.parametrize("name", [
-    "requirements.txt", "requirements-hub.txt", "tests/requirements.txt", "benchmarks/requirements.txt"
+    "requirements.txt", "requirements-hub.txt", "requirements-serve.txt", "tests/requirements.txt",
+    "benchmarks/requirements.txt",
 ])
 def test_every_requirement_has_both_bounds(name):
     lines = [line for line in text(name).splitlines() if not line.startswith(("#", "-r "))]
     assert lines
     for line in lines:
-        assert re.fullmatch(r"[\w.-]+(==[\w.]+|>=[\d.]+,<[\d.]+)", line), line
+        assert re.fullmatch(r"[\w.-]+(\[\w+\])?(==[\w.]+|>=[\d.]+,<[\d.]+)", line), line

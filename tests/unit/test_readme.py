@@ -21,8 +21,10 @@ def test_its_python_runs(capsys):
 
 
 def test_what_it_names_is_there():
-    for path in re.findall(r"\]\((?!http)([^)]+)\)", README):
+    for path, heading in re.findall(r"\]\((?!http)([^)#]+)#?([^)]*)\)", README):
         assert (ROOT / path).exists(), path
+        headings = re.findall(r"^#+ (.+)$", (ROOT / path).read_text(), re.MULTILINE) if heading else []
+        assert not heading or heading in [each.lower().replace(" ", "-") for each in headings], heading
     for path in re.findall(r"`((?:pages|transformer|assets)/[\w/.-]+)`", README):
         assert (ROOT / path).exists(), path
 

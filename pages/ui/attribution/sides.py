@@ -111,12 +111,15 @@ def says_sides(trace: Trace, found: Sequence[Attribution], languages: Languages)
     source, target = (each.name for each in languages)
     shares = found[0].source_share()
     lowest = int(np.nanargmin(shares))
-    read = piece_label(trace.target_pieces[lowest], trace.target_text)
+    read, written = (
+        markdown(piece_label(pieces[lowest], trace.target_text))
+        for pieces in (trace.target_pieces, trace.predicted_pieces)
+    )
     leaning = int((shares < HALF).sum())
     return (
         f"According to {title(found[0].method).lower()}, {np.nanmean(shares):.0%} of a step comes from the {source} "
         f"sentence on average. The share is lowest, **{shares[lowest]:.0%}**, where the model writes "
-        f"**{markdown(piece_label(trace.predicted_pieces[lowest], trace.target_text))}** after **{markdown(read)}**; "
+        f"“**{written}**” after “**{read}**”; "
         + (f"{leaning} of {len(shares)} steps lean on the {target} more than on the {source}." if leaning else
            f"no step leans on the {target} more than on the {source}.")
     )

@@ -132,5 +132,6 @@ def _digits(table: pd.DataFrame, digits: int) -> int:
 
 def _smallest(column: pd.Series) -> float:
     """The smallest number but 0 of a column without negative ones, such as weights and norms; else infinity."""
-    sizes = column.loc[column != 0].dropna()
-    return float(sizes.min()) if len(sizes) and (sizes > 0).all() else np.inf
+    numbers = column.to_numpy()
+    sizes = numbers[(numbers != 0) & ~np.isnan(numbers)]
+    return float(sizes.min()) if len(sizes) and sizes.min() > 0 else np.inf

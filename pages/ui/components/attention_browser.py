@@ -13,10 +13,11 @@ import numpy as np
 import streamlit as st
 
 from pages.ui import session
-from pages.ui.components.attention_payload import payload
+from pages.ui.components.attention_payload import EVERY_ARRANGEMENT, payload
 from pages.ui.components.bundle import component
 from pages.ui.params.attention import AttentionParams
 from pages.ui.params.lecture import LectureParams
+from pages.ui.shared import SharedResults
 from pages.ui.text.labels import TITLES
 from transformer.analysis.heads.metrics import HeadMetrics, Metric, metrics_of
 from transformer.analysis.heads.names import head_names
@@ -27,6 +28,8 @@ from transformer.trace import Trace
 # differ once the reader used it.
 ASKED = "_asked"
 SHOWN = "_shown"
+# A click at a head sends what the browser has already: the same bytes, of which Streamlit then sends only the name.
+MESSAGES = SharedResults(limit=32 * 2**20, identity={Trace: id, HeadMetrics: id})
 # Names of heads by layer and head, from 0.
 AlsoNamed = Mapping[tuple[int, int], Sequence[str]]
 
@@ -58,7 +61,7 @@ def attention_browser(
     def draw(key: str, asked: Asked, store: Callable[[], None]) -> None:
         draw_browser(
             key=key, on_choice_change=store, width="stretch",
-            data=browser_payload(
+            data=browser_message(
                 trace, metrics, asked.choice, number=asked.number, also=also,
                 lecture="page" if session.params(LectureParams).lecture else "",
             ),
@@ -139,6 +142,32 @@ def glance(trace: Trace, metrics: HeadMetrics) -> bool:
     return True
 
 
+def browser_message(
+    trace: Trace, metrics: HeadMetrics, choice: AttentionParams, *, number: int = 0,
+    lecture: Literal["", "page", "figure"] = "", also: AlsoNamed = MappingProxyType({}),
+) -> bytes:
+    """The same as `browser_payload`, made once for all runs of a page that show the same."""
+    if also:
+        return browser_payload(trace, metrics, choice, number=number, lecture=lecture, also=also)
+    return _message(trace, metrics, choice, number, lecture).bytes
+
+
+@dataclass(frozen=True, eq=False)
+class _Message:
+    """With what it was made of: as long as it is kept, nothing else has their identity."""
+
+    trace: Trace
+    metrics: HeadMetrics
+    bytes: bytes
+
+
+@MESSAGES.remember()
+def _message(
+    trace: Trace, metrics: HeadMetrics, choice: AttentionParams, number: int, lecture: Literal["", "page", "figure"]
+) -> _Message:
+    return _Message(trace, metrics, browser_payload(trace, metrics, choice, number=number, lecture=lecture))
+
+
 def browser_payload(
     trace: Trace, metrics: HeadMetrics, choice: AttentionParams, *, number: int = 0, glance: bool = False,
     quiet: bool = False, lecture: Literal["", "page", "figure"] = "", also: AlsoNamed = MappingProxyType({}),
@@ -155,6 +184,8 @@ def browser_payload(
         also: of `attention_browser`.
     """
     kind = metrics.kind
+    # Without a toolbar nobody asks for the others.
+    only = [(choice.words, not choice.hide)] if glance else EVERY_ARRANGEMENT
     return payload(trace, kind, {
         "title": TITLES[kind], "glance": glance, "quiet": quiet, "lecture": lecture,
         "asked": {"number": number, "choice": asdict(at_telling_head(choice, metrics))},
@@ -163,8 +194,8 @@ def browser_payload(
             ", ".join(dict.fromkeys((*names, *also.get((layer, head), ()))))
             for layer, heads in enumerate(head_names(metrics)) for head, names in enumerate(heads)
         ],
-        "metrics": [_metric(metric, metrics.values[metric.name]) for metric in metrics_of(kind)],
-    })
+        "metrics": [] if glance else [_metric(metric, metrics.values[metric.name]) for metric in metrics_of(kind)],
+    }, only)
 
 
 def sentence_id(trace: Trace) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,9 @@ from transformer.trace import Kind, Trace
 # Where start and end symbols are hidden, what a row leaves for the other pieces is scaled up to 1, and may have been
 # very little. So its weights there are sent doubled, as often as they can be and at most this often.
 MOST_DOUBLINGS = 15
+DIGITS = np.frombuffer(b"0123456789abcdef", dtype=np.uint8)
+# Pieces or words, with the special ones or without: (words, special).
+EVERY_ARRANGEMENT = tuple((words, special) for words in (False, True) for special in (False, True))
 
 
 def doublings(weights: np.ndarray, special: np.ndarray) -> np.ndarray:
@@ -31,13 +34,16 @@ def doublings(weights: np.ndarray, special: np.ndarray) -> np.ndarray:
     return np.maximum(np.floor(-np.log2(left)), 0).astype(np.uint8)
 
 
-def payload(trace: Trace, kind: Kind, header: Mapping[str, Any]) -> bytes:
+def payload(
+    trace: Trace, kind: Kind, header: Mapping[str, Any], arrangements: Iterable[tuple[bool, bool]] = EVERY_ARRANGEMENT
+) -> bytes:
     """A message of `pages.ui.components.wire`: what the browser needs to draw a kind, and the codes of all its weights.
 
     Args:
         trace: of a run.
         kind: of attention.
         header: what else the browser needs.
+        arrangements: those that can be chosen there.
     """
     weights, mask = trace.attention(kind), trace.mask(kind)
     layers, heads, queries, keys = weights.shape
@@ -50,9 +56,9 @@ def payload(trace: Trace, kind: Kind, header: Mapping[str, Any]) -> bytes:
             ("words" if words else "pieces") + ("" if special else "-hidden"): _arrangement(
                 axes_of(trace, kind, words=words, special=special)
             )
-            for words in (False, True) for special in (False, True)
+            for words, special in arrangements
         },
-        "special": np.flatnonzero(special).tolist(), "doublings": "".join(f"{number:x}" for number in doubled.ravel()),
+        "special": np.flatnonzero(special).tolist(), "doublings": DIGITS[doubled.ravel()].tobytes().decode("ascii"),
         "axes": {"pieces": _titles(words=False), "words": _titles(words=True)},
     }
     return pack(complete, codes(np.where(special, weights, np.ldexp(weights, doubled[..., None])), mask))

@@ -10,7 +10,7 @@ import tomllib
 import zlib
 from collections.abc import Callable
 
-from pages.ui.components.attention_browser import browser_payload, sentence_id
+from pages.ui.components.attention_browser import browser_message, sentence_id
 from pages.ui.components.bundle import component, script, style
 from pages.ui.components.wire import frame
 from pages.ui.params.attention import AttentionParams
@@ -74,7 +74,7 @@ def export_parts(trace: Trace, kind: Kind, metrics: Callable[[Kind], HeadMetrics
         metrics: of the heads of another kind.
     """
     others = [
-        browser_payload(trace, metrics(other), AttentionParams()) for other in trace.kinds if other != kind
+        browser_message(trace, metrics(other), AttentionParams()) for other in trace.kinds if other != kind
     ]
     parts = [PACKED_TEMPLATE, *others]
     return frame({"kind": kind, "id": sentence_id(trace), "sizes": [len(part) for part in parts]}, b"".join(parts))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import altair as alt
 import numpy as np
@@ -46,7 +47,7 @@ def show_norm(reading: HeadReading) -> None:
                 help=explain(f"{place}-norm", "layer norm", "residual connection"),
             )
             show_altair(
-                diagram(place), key=f"inside_diagram_{place}",
+                partial(diagram, place), key=f"inside_diagram_{place}",
                 alt=f"{title}. The residual connection bypasses the sub-layer and is added to what it writes.",
                 sentence="",
             )

@@ -61,8 +61,11 @@ def stage_matrix(
         colours = SHARE if stage.key.endswith("probabilities") else SIGNED
         return StageMatrix(values[:, shown], rows, labels, titles, colours, note)
     columns = piece_labels(trace, letters[1]) if letters[1] in "ST" else None
-    colours = SHARE if stage.key.endswith(".weights") else SIGNED
-    return StageMatrix(values, rows, columns, titles, colours, "")
+    if stage.key.endswith(".weights"):
+        # A weight that the mask makes 0 is drawn as masked, another look than 0.
+        seen = trace.mask("cross" if "cross_attention" in stage.key else stage.stack)
+        return StageMatrix(np.where(seen, values, -np.inf), rows, columns, titles, SHARE, "")
+    return StageMatrix(values, rows, columns, titles, SIGNED, "")
 
 
 def pieces_table(stage: Stage, trace: Trace, tokenizer: Vocabulary | TextVocabulary) -> pd.DataFrame:

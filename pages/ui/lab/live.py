@@ -11,10 +11,10 @@ from pages.ui.inference import MODEL_LOCK
 from pages.ui.lab.recorded_runs import recorded_run
 from pages.ui.lab.shown import show_run
 from pages.ui.lab.trainings import MAX_TRAININGS, SEATS, Person, Training, Trainings
-from pages.ui.models import settle
 from pages.ui.params.lab import NEWEST, LabParams
 from pages.ui.text.markup import markdown
 from transformer.errors import TaskError
+from transformer.server_process import settle
 from transformer.tasks.run import TaskRun
 
 # Seconds of a slice, in which nobody else's sentence is read, and from the start of one to the next.

@@ -45,9 +45,9 @@ def show_continuation(loaded: LoadedLanguageModel) -> None:
         "lm_telling", telling(metrics, chosen=session.attention(of=TextHeadParams).chosen), pages=PAGES,
         of=TextHeadParams,
     )
-    habit = what_to_look_for(view, choice.layer, choice.head)
+    at = choice.layer, choice.head
     st.markdown(
-        f"{says_copying(loaded, trace, choice.layer, choice.head)} {habit}".strip(),
+        f"{says_copying(loaded, trace, *at)} {what_to_look_for(view, *at)}".strip(),
         help=explain("entropy", "nats", "attention sink", "induction head"),
     )
     prose("lm_sharpest", sharpest(metrics), pages=PAGES, of=TextHeadParams)

@@ -32,6 +32,8 @@ LINKS = (
     ("Inside a layer", "inside_a_layer", ":material/layers:"),
 )
 WIDTH = 160
+# In the choice, where every other value is the name of a folder.
+OF_TRANSLATOR = ""
 
 
 def language_model_shown() -> bool:
@@ -48,18 +50,18 @@ def subject_choice(page: str) -> None:
     key = f"{page}subject"
     folders = list(language_model_folders())
     name = session.params(LanguageModelParams).model
-    chosen = TRANSLATOR
+    chosen = OF_TRANSLATOR
     if language_model_shown():
         chosen = name if name in folders else next(iter(folders), LANGUAGE_MODEL)
 
     def choose() -> None:
         picked = st.session_state[key]
-        session.update(SubjectParams, subject=TRANSLATOR if picked == TRANSLATOR else LANGUAGE_MODEL)
+        session.update(SubjectParams, subject=TRANSLATOR if picked == OF_TRANSLATOR else LANGUAGE_MODEL)
         if picked in folders:
             session.update(LanguageModelParams, model=picked)
 
     st.selectbox(
-        "Whose heads", [TRANSLATOR, *(folders or [LANGUAGE_MODEL])], key=preset(key, chosen), on_change=choose,
+        "Whose heads", [OF_TRANSLATOR, *(folders or [LANGUAGE_MODEL])], key=preset(key, chosen), on_change=choose,
         format_func=_title, label_visibility="collapsed", width=WIDTH,
     )
 
@@ -86,7 +88,7 @@ def read_subject() -> HeadReading:
     with st.container(horizontal=True, vertical_alignment="center"):
         with st.container(width="stretch", gap="xxsmall"):
             show_written(reading)
-        st.page_link(PAGES["decoder"].path, label="How it goes on", icon=":material/notes:")
+        st.page_link(PAGES["decoder"].path, label="Its own page", icon=":material/notes:")
     return reading
 
 
@@ -111,7 +113,7 @@ def compared_subject() -> Compared:
 
 
 def _title(name: str) -> str:
-    if name == TRANSLATOR:
+    if name == OF_TRANSLATOR:
         return "Translator"
     shipped = name in (SHIPPED_LANGUAGE_MODEL, LANGUAGE_MODEL)
     return "Language model" if shipped else f"Language model: {name}"

@@ -13,9 +13,11 @@ from pages.ui.components.bundle import component
 from pages.ui.kinds import head_title
 from pages.ui.lecture.qr_code import NO_CODE, full_address, local_only, qr_code
 from pages.ui.params.attention import AttentionParams
+from pages.ui.params.language_model import LanguageModelParams, TextHeadParams
 from pages.ui.params.lecture import NO_SLIDE, LectureParams
 from pages.ui.params.lessons import LessonParams
 from pages.ui.params.slides import MOST_BYTES, Slide, Slides
+from pages.ui.params.subject import LANGUAGE_MODEL, SubjectParams
 from pages.ui.params.switches import OffParams
 from pages.ui.text.markup import markdown
 
@@ -28,6 +30,8 @@ STEPPED = ("lessons",)
 OF_ONE_HEAD = (
     "encoder_attention", "masked_attention", "cross_attention", "decoding", "inside_a_layer", "change_attention",
 )
+# Pages that look at the translator or at a language model, whose own page has the name of that choice.
+OF_ANY_MODEL = ("compare_heads", "inside_a_layer")
 
 draw_bar = component("lecture")
 
@@ -142,13 +146,16 @@ def _described(slide: Slide) -> str:
         # A lesson has a sentence of its own.
         lesson = LessonParams.from_address(address)
         return f"{lesson.id.replace('_', ' ')}, step {lesson.step + 1}" if lesson.id else ""
-    what = ""
+    what, text, of = "", address[session.TEXT], AttentionParams
+    subject = SubjectParams.from_address(address).subject if slide.page in OF_ANY_MODEL else slide.page
+    if subject == LANGUAGE_MODEL:
+        text, of = LanguageModelParams.from_address(address).text, TextHeadParams
     if slide.page == "switch_heads_off":
         what = _switched(OffParams.from_address(address))
     elif slide.page in OF_ONE_HEAD:
-        choice = AttentionParams.from_address(address)
+        choice = of.from_address(address)
         what = f"layer {max(choice.layer, 0) + 1}, head {max(choice.head, 0) + 1}" if choice.chosen else ""
-    return " · ".join(filter(None, [what, address[session.TEXT]]))
+    return " · ".join(filter(None, [what, text]))
 
 
 def _switched(off: OffParams) -> str:

@@ -112,9 +112,11 @@ def _show_words(measured: MeasuredStep, params: LessonParams, done: bool, model:
     if not done:
         _ask(measured)
         return
-    verdict = _verdict(measured, params.answer)
+    verdict, reveal = _verdict(measured, params.answer), with_link(measured, measured.markdown(step.reveal), model)
+    # Two numbers beside each other would read as one; a projector has no room for another line.
+    between = " " if presented() else "  \n"
     with st.container(border=True):
-        st.markdown(f"{verdict} {with_link(measured, measured.markdown(step.reveal), model)}".strip())
+        st.markdown(f"{verdict}{between}{reveal}" if verdict else reveal)
         if not measured.finding.holds:
             st.caption("On this model, what the lesson says here is not true; the numbers are this model's.")
 

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
+
+from transformer.analysis.words import word_groups
+from transformer.vocabulary import Piece
 
 # Of the held-out sentences, 99 % have at most this many words (assets/models/en-de/README.md).
 USUAL_WORDS = 20
+# No sentence of assets/sentences.txt has a word that is cut into so many pieces with letters.
+MANY_PIECES = 3
+# Words that are named, and characters of each.
+MOST_NAMED, LONGEST_NAMED = 3, 24
 WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 
 
@@ -55,6 +63,23 @@ def hints(text: str) -> list[str]:
             f"{USUAL_WORDS}): expect mistakes."
         )
     return found
+
+
+def rare_words(text: str, pieces: Sequence[Piece]) -> list[str]:
+    """The first words of a text that the model has hardly met, because it reads them in many pieces; long ones cut off.
+
+    Args:
+        text: what was typed.
+        pieces: of it.
+    """
+    found = []
+    for group in word_groups(pieces):
+        spans = [pieces[position].span for position in group]
+        spelt = [span for span in spans if span and any(map(str.isalpha, text[slice(*span)]))]
+        if len(spelt) >= MANY_PIECES:
+            word = text[spelt[0][0]:spelt[-1][1]]
+            found.append(word if len(word) <= LONGEST_NAMED else f"{word[:LONGEST_NAMED]}…")
+    return list(dict.fromkeys(found))[:MOST_NAMED]
 
 
 def not_english(words: list[str], letters: list[str]) -> bool:

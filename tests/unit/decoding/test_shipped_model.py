@@ -46,9 +46,10 @@ def translations(steps):
         [step.predicted for step in steps], dim=1).tolist()]
 
 
-def test_the_best_hypothesis_scores_at_least_what_greedy_decoding_does(search):
+@pytest.mark.parametrize("chosen", [TEXTS[::4], pytest.param(TEXTS, marks=pytest.mark.thorough)], ids=len)
+def test_the_best_hypothesis_scores_at_least_what_greedy_decoding_does(search, chosen):
     """But for sentences whose greedy translation was pruned on the way; at most one in a hundred."""
-    order = sorted(TEXTS, key=len)
+    order = sorted(chosen, key=len)
     exceptions = {}
     for start in range(0, len(order), 50):
         texts = order[start : start + 50]
@@ -60,7 +61,7 @@ def test_the_best_hypothesis_scores_at_least_what_greedy_decoding_does(search):
             assert best.ended and pieces[-1] == END
             if best.penalised < score / length_penalty_factor(len(pieces)) - 1e-5:
                 exceptions[text] = pieces
-    assert len(exceptions) <= 2, f"beam search found worse than greedy decoding: {list(exceptions)}"
+    assert len(exceptions) <= len(chosen) / 100, f"beam search found worse than greedy decoding: {list(exceptions)}"
     for text, pieces in exceptions.items():
         expanded = search(beam_search, [text], beam_size=4, capture=True)
         nodes = search_tree(expanded, hypotheses(expanded, 1)[0][0]).nodes

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from pages.ui.lessons.measured import CachedRuns
 from tests.unit.lessons.test_lesson import TEXT
 from transformer.ablation.importance import flattened, head_importance
 from transformer.ablation.removal import least_important_first, without
@@ -29,7 +30,13 @@ def known(copying_translator):
 
 @pytest.fixture(scope="module")
 def evidence(shipped):
-    return Evidence(shipped, TEXT_READ)
+    return Evidence(CachedRuns(shipped), TEXT_READ)
+
+
+@pytest.fixture(scope="module")
+def importance(shipped):
+    """Of every head, as a page measures it: without anything of a lesson."""
+    return head_importance(shipped, TEXT_READ)
 
 
 def test_a_head_is_found_by_its_job(known, evidence):
@@ -87,20 +94,19 @@ def test_says_what_cannot_be_measured(evidence, name, parameters, message):
     assert message in str(refused.value)
 
 
-def test_what_heads_are_worth_is_what_the_page_measures(evidence, shipped):
-    found = head_importance(shipped, TEXT_READ)
-    changes = flattened(found.measured)
+def test_what_heads_are_worth_is_what_the_page_measures(evidence, importance):
+    changes = flattened(importance.measured)
     np.testing.assert_allclose(evidence.head_changes(), changes, atol=1e-5)
     values = measured("head_worth", {}, evidence).values
     assert values["change"] == pytest.approx(changes.min(), abs=1e-5) and values["likelier"] == (changes > 0).sum()
     clear = measured("clear_and_hardly_needed", {"kind": "decoder", "job": "start"}, evidence).values
-    change = found.measured["decoder"][clear["layer"] - 1, clear["head"] - 1]
+    change = importance.measured["decoder"][clear["layer"] - 1, clear["head"] - 1]
     assert clear["change"] == pytest.approx(change, abs=1e-5) and clear["more"] == (changes < change).sum()
 
 
-def test_removed_heads_are_those_of_the_order(evidence, shipped):
+def test_removed_heads_are_those_of_the_order(evidence, importance, shipped):
     values = measured("heads_removed", {"count": 10}, evidence).values
-    order = least_important_first(shipped.config, head_importance(shipped, TEXT_READ).measured)
+    order = least_important_first(shipped.config, importance.measured)
     assert values["before"] == shipped.trace(TEXT_READ).target_text
     assert values["least"] == shipped.trace(TEXT_READ, interventions=without(order[:10])).target_text
     assert values["most"] == shipped.trace(TEXT_READ, interventions=without(order[-10:])).target_text

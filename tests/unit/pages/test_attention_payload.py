@@ -5,9 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from pages.ui.components.attention_browser import browser_message, browser_payload
 from pages.ui.components.attention_payload import payload
 from pages.ui.components.wire import MASKED_CODE, PER_DECIMAL, STEPS, codes, unpack
+from pages.ui.params.attention import AttentionParams
 from pages.ui.text.number_format import rounded
+from transformer.analysis.heads.metrics import head_metrics
 from transformer.analysis.view import view_of
 from transformer.trace import KINDS
 
@@ -88,3 +91,29 @@ def test_64_pieces_are_below_the_budget(small_translator):
     weights = np.random.default_rng(1).random((6, 8, 64, 64)).astype(np.float32)
     message = payload(replace(trace, encoder=weights), "encoder", {})
     assert weights.size * 2 < len(message) < 420 * 1024
+
+
+@pytest.mark.parametrize("hide", [False, True])
+@pytest.mark.parametrize("words", [False, True])
+def test_a_glance_has_what_its_choice_shows(small_translator, trace, words, hide):
+    metrics = head_metrics(trace, "cross", small_translator.tokenizer.scores)
+    choice = AttentionParams(layer=0, head=0, words=words, hide=hide)
+    whole, small = (unpacked(browser_payload(trace, metrics, choice, glance=glance)) for glance in (False, True))
+    shown = ("words" if words else "pieces") + ("-hidden" if hide else "")
+    assert small[0].pop("arrangements") == {shown: whole[0].pop("arrangements")[shown]}
+    assert small[0] == {**whole[0], "glance": True, "metrics": []}
+    np.testing.assert_array_equal(small[1], whole[1])
+
+
+def test_what_is_sent_again_is_made_once_and_is_nobody_elses(small_translator, trace):
+    metrics = head_metrics(trace, "encoder", small_translator.tokenizer.scores)
+    other = replace(trace, encoder=trace.encoder[::-1].copy())
+    chosen = AttentionParams(layer=1, head=0)
+    asked = {
+        (each, choice, number): browser_message(each, metrics, choice, number=number)
+        for each in (trace, other) for choice in (chosen, replace(chosen, head=1)) for number in (1, 2)
+    }
+    assert len(set(asked.values())) == 8
+    for (each, choice, number), message in asked.items():
+        assert message == browser_payload(each, metrics, choice, number=number)
+        assert browser_message(each, metrics, choice, number=number) is message

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from pages.ui.text.hints import USUAL_WORDS, hints
+from pages.ui.text.hints import USUAL_WORDS, hints, rare_words
 from transformer.paths import ASSETS
 
 EXAMPLES = json.loads((ASSETS / "examples.json").read_text(encoding="utf-8"))
@@ -38,6 +38,19 @@ def test_another_language_is_named(text):
 def test_what_the_model_has_hardly_met_is_named(text, word):
     (hint,) = hints(text)
     assert word in hint
+
+
+@pytest.mark.parametrize(("text", "words"), [
+    ("asdf qwer zxcv", ["asdf", "zxcv"]), ("She likes photosynthesis.", ["photosynthesis"]),
+    ("a" * 90, ["a" * 24 + "…"]),
+    ("<b>supercalifragilistic</b>!", ["b>supercalifragilistic</…"]), ("", []), ("🙂 42", []),
+])
+def test_words_that_are_read_in_many_pieces_are_named(shipped, text, words):
+    assert rare_words(text, shipped.tokenizer.encode_source(text)) == words
+
+
+def test_no_word_of_ordinary_english_is_rare(shipped):
+    assert not [text for text in [*EXAMPLES, *SENTENCES] if rare_words(text, shipped.tokenizer.encode_source(text))]
 
 
 @pytest.mark.parametrize("text", ["", "?!", "🙂", "OK", "I am. You are.", "Yes, I'm German.", "I left on Monday."])

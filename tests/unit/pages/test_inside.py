@@ -39,6 +39,10 @@ def test_what_is_drawn_of_a_stage_is_its_tensor(shaped_translator, shaped_trace)
         if stage.key.startswith("generator"):
             assert drawn.note and drawn.values.shape[1] == len(drawn.columns) < array.shape[1]
             np.testing.assert_array_equal(drawn.values.max(axis=1), array.max(axis=1))
+        elif stage.key == "decoder.self_attention.weights":
+            seen = shaped_trace.decoder_mask
+            assert np.isneginf(drawn.values[~seen]).all(), "drawn as masked, not as 0"
+            np.testing.assert_array_equal(drawn.values[seen], array[seen])
         else:
             np.testing.assert_array_equal(drawn.values, array)
         assert len(drawn.rows) == len(drawn.values)

@@ -58,7 +58,7 @@ def trainer(run, start=None, **changes):
 
 
 def test_learns_which_word_follows(run):
-    trainer(run, steps=150, learning_rate=0.01, dropout=0.0, micro_batches=1, warmup=10).train()
+    trainer(run, steps=100, learning_rate=0.01, dropout=0.0, micro_batches=1, warmup=10).train()
     loaded = load_language_model(run / "model", "cpu")
     written_on = continue_text(loaded.model, loaded.tokenizer, "one two red", DecodingSettings(), limit=20)
     assert written_on.text.startswith("one two red") and written_on.complete

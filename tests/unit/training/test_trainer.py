@@ -64,9 +64,9 @@ def trainer(run, start=None, **changes):
 
 
 def test_learns_a_dictionary(run, prepared):
-    trainer(run, steps=400, micro_batches=1, learning_rate=0.01, dropout=0.0, label_smoothing=0.0, warmup=10).train()
+    trainer(run, steps=250, micro_batches=1, learning_rate=0.01, dropout=0.0, label_smoothing=0.0, warmup=10).train()
     scores = evaluate(run / "model", prepared / "dev.tsv", device="cpu")
-    assert scores.sentences == 20 and scores.chrf > 90
+    assert scores.sentences == 20 and scores.chrf > 75
     assert "nrefs:1" in scores.bleu_signature and "version" in scores.chrf_signature
     assert 0.9 < scores.length_ratio < 1.1
 
@@ -245,7 +245,7 @@ def test_what_came_after_the_step_a_run_continues_from_is_forgotten(run):
     """Else steps would be noted twice, and a model would be averaged from another run's weights."""
     trainer(run, steps=25).train()
     checkpoint = (run / STATE).read_bytes()
-    trainer(run, steps=50).train()
+    trainer(run, steps=35).train()
     (run / STATE).write_bytes(checkpoint)
     trainer(run, steps=30).train()
     curve = load_checkpoint(run / "model").curve
@@ -262,9 +262,9 @@ def test_a_run_that_went_further_is_not_cut_short(run):
 
 
 def test_checkpoints_stand_beside_the_mean_loss_of_equally_many_steps(run):
-    trainer(run, steps=75, save_minutes=0.0).train()
+    trainer(run, steps=50, save_minutes=0.0).train()
     rows = list(csv.DictReader(load_checkpoint(run / "model").curve.splitlines()))
-    assert [row["step"] for row in rows] == ["25", "50", "75"] and all(row["validation_loss"] for row in rows)
+    assert [row["step"] for row in rows] == ["25", "50"] and all(row["validation_loss"] for row in rows)
 
 
 def test_the_model_is_the_average_of_the_last_checkpoints(run):

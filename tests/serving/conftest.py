@@ -1,0 +1,26 @@
+"""Ray, which nothing else of the tests needs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+from venv import EnvBuilder
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="session")
+def python_with_ray(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An environment that has Ray beside what the tests run in."""
+    environment = tmp_path_factory.mktemp("ray")
+    EnvBuilder(with_pip=True).create(environment)
+    programs = environment / ("Scripts" if sys.platform == "win32" else "bin")
+    (folder,) = environment.glob("**/site-packages")
+    (folder / "tests.pth").write_text(sysconfig.get_path("purelib"), encoding="utf-8")
+    requirements = ROOT / "requirements-serve.txt"
+    subprocess.run([programs / "python", "-m", "pip", "install", "--quiet", "-r", requirements], check=True)
+    return programs / "python"

@@ -1,0 +1,175 @@
+"""The service as it is: Ray Serve with two replicas on this machine, and thirty people who ask it."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import socket
+import subprocess
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from transformer.decoding.settings import DecodingSettings
+from transformer.errors import ServerError
+from transformer.interventions import Interventions
+from transformer.kinds import KINDS
+from transformer.serving.client import RemoteTranslator
+from transformer.serving.protocol import PROTOCOL
+from transformer.translator import Translator
+
+# A process is killed at some moment of many: what fails is tried once more.
+pytestmark = [pytest.mark.install, pytest.mark.flaky(reruns=1)]
+
+ROOT = Path(__file__).parents[2]
+# Seconds until something that does not come is missed.
+PATIENCE = 120.0
+PEOPLE, LASTS, EVERY = 30, 20.0, 10.0
+# They come within so many seconds, and then ask at a steady pace whatever the others do.
+ARRIVAL = 5.0
+WORDS = ("the old man", "a small child", "her dog", "my brother", "reads", "plays", "in the garden", "today")
+
+
+@pytest.fixture(scope="module")
+def port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
+@contextmanager
+def running(python: Path, port: int, log: Path) -> Iterator[subprocess.Popen]:
+    """The command, from when it answers until it has ended; it leaves no process behind."""
+    command = [python, "-m", "transformer.serving", "--replicas", "2", "--port", str(port)]
+    with log.open("w", encoding="utf-8") as written:
+        # In a session of its own, whose processes are all its own.
+        server = subprocess.Popen(command, cwd=ROOT, stdout=written, stderr=written, start_new_session=True)
+    try:
+        wait(lambda: server.poll() is not None or "listens at" in log.read_text(encoding="utf-8"), log)
+        assert server.poll() is None, log.read_text(encoding="utf-8")
+        yield server
+    finally:
+        server.send_signal(signal.SIGTERM)
+        server.wait(PATIENCE)
+    wait(lambda: not replicas(), log)
+
+
+def wait(happened: Callable[[], bool], log: Path) -> None:
+    ends = time.monotonic() + PATIENCE
+    while not happened():
+        assert time.monotonic() < ends, log.read_text(encoding="utf-8")
+        time.sleep(0.1)
+
+
+def replicas() -> list[int]:
+    """The processes that hold a model."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            name = (process / "cmdline").read_bytes()
+        except OSError:
+            continue
+        if name.startswith(b"ray::ServeReplica:attention-atlas:model"):
+            found.append(int(process.name))
+    return found
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("log") / "server.txt"
+
+
+def sentence(number: int) -> str:
+    dice = random.Random(number)
+    return f"{' '.join(dice.choices(WORDS, k=5)).capitalize()} {number}."
+
+
+def ask_all(remote: RemoteTranslator, number: int, began: float) -> list[tuple[str, str, float]]:
+    """What one person asks, what the answer is, and how long it took."""
+    answers = []
+    time.sleep(max(0.0, began + random.Random(number).uniform(0, ARRIVAL) - time.monotonic()))
+    for turn in range(int(LASTS / EVERY)):
+        text, asked = sentence(100 * number + turn), time.monotonic()
+        answers.append((text, remote.trace(text).target_text, time.monotonic() - asked))
+        time.sleep(max(0.0, asked + EVERY - time.monotonic()))
+    return answers
+
+
+@pytest.mark.skipif(not Path("/proc").exists(), reason="finds the replicas in /proc")
+def test_two_replicas_answer_as_the_model_does_whatever_happens_to_one(python_with_ray, port, log, shipped, capsys):
+    address = f"http://127.0.0.1:{port}"
+    with running(python_with_ray, port, log):
+        remote = RemoteTranslator(address, device="cpu")
+        are_the_same(remote, shipped)
+        speaks_to_old_clients(address)
+        began = time.monotonic()
+        before = replicas()
+        assert len(before) == 2
+        killer = threading.Timer(LASTS / 3, os.kill, (before[0], signal.SIGKILL))
+        with ThreadPoolExecutor(PEOPLE) as people:
+            killer.start()
+            asked = [people.submit(ask_all, remote, number, began) for number in range(PEOPLE)]
+            answers = [answer for person in asked for answer in person.result(PATIENCE)]
+        assert before[0] not in replicas()
+        assert len(answers) == PEOPLE * int(LASTS / EVERY)
+        for text, translation, _ in answers:
+            assert translation == shipped.translate(text).text
+        # The other one is made up for.
+        wait(lambda: len(replicas()) == 2, log)
+        seconds = np.array([seconds for _, _, seconds in answers])
+        with capsys.disabled():
+            print(f"\n{len(answers)} answers, one of two replicas killed: p50 {np.median(seconds):.2f} s, "
+                  f"p95 {np.quantile(seconds, 0.95):.2f} s, longest {seconds.max():.2f} s")
+    with pytest.raises(ServerError, match="does not answer"):
+        remote.trace("It is gone.")
+    with running(python_with_ray, port, log):
+        assert remote.trace("I have a dream.").target_text == "Ich habe einen Traum."
+    # Nothing but what the command says of itself, and what Ray may say of its own end.
+    said = log.read_text(encoding="utf-8").splitlines()
+    assert [line for line in said if "graceful_shutdown" not in line] == [
+        f"The model's server listens at {address}; Ctrl+C ends it."
+    ]
+
+
+def are_the_same(remote: RemoteTranslator, shipped: Translator) -> None:
+    """Traces, one by one and as a batch, decoding and scores, to 1e-6."""
+    off = Interventions(gates={("cross", 0, 7): 0.0})
+    texts = [sentence(number) for number in range(8)]
+    found = {}
+    remote.trace_together(texts, found.__setitem__)
+    pairs = [(found[number], shipped.trace(text)) for number, text in enumerate(texts)]
+    pairs += [
+        (model_trace(remote), model_trace(shipped)) for model_trace in (
+            lambda model: model.trace(texts[0], details=True),
+            lambda model: model.trace(texts[0], "Ein Hund.", interventions=off),
+            lambda model: model.trace_decoding(texts[0], DecodingSettings("beam")).trace,
+        )
+    ]
+    for there, here in pairs:
+        assert there.predicted_pieces == here.predicted_pieces and there.target_text == here.target_text
+        for kind in KINDS:
+            assert np.abs(there.attention(kind) - here.attention(kind)).max() <= 1e-6
+        assert np.allclose(there.log_probs, here.log_probs, rtol=0, atol=1e-6)
+        assert there.details.keys() == here.details.keys()
+        assert all(np.allclose(there.details[name], here.details[name], atol=1e-6) for name in here.details)
+    scores = [model.score(texts[0], None, [off]).log_probs for model in (remote, shipped)]
+    assert np.allclose(*scores, rtol=0, atol=1e-6)
+
+
+def speaks_to_old_clients(address: str) -> None:
+    """A client of another version gets the number that tells it so."""
+    body = json.dumps({"protocol": PROTOCOL - 1, "model": "?", "run": "trace"}).encode()
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.urlopen(urllib.request.Request(f"{address}/run", body), timeout=PATIENCE)
+    with refused.value as reply:
+        assert reply.status == 409 and json.load(reply)["protocol"] == PROTOCOL

@@ -1,0 +1,86 @@
+"""The app with a model's server behind it: the pages are the same, and say in one line when it is gone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from pages.ui.inference import RUNS
+from pages.ui.models import MODELS
+from tests.model_server import model_server
+from tests.ui.driver import DREAM, healthy, opened, submit, unescaped
+from transformer.serving.client import SERVER
+from transformer.serving.service import Service
+from transformer.translator import Translator
+
+DREAMED = "Ich habe einen Traum"
+
+
+@pytest.fixture(autouse=True)
+def nothing_known() -> Iterator[None]:
+    """Nothing was loaded or computed before, and nothing stays."""
+    for shared in (MODELS, RUNS):
+        shared.clear()
+    yield
+    for shared in (MODELS, RUNS):
+        shared.clear()
+
+
+@pytest.fixture
+def asked() -> list[str]:
+    """The runs that a service was asked for."""
+    return []
+
+
+@pytest.fixture
+def service(shipped: Translator, asked: list[str]) -> Service:
+    class Noting(Service):
+        def answer(self, request):
+            asked.append(request.run)
+            return super().answer(request)
+
+    return Noting(shipped)
+
+
+@pytest.mark.parametrize(("page", "runs"), [
+    ("pages/cross_attention.py", {"trace"}), ("pages/decoding.py", {"trace", "trace_decoding"}),
+    ("pages/switch_heads_off.py", {"trace"}), ("pages/inside_a_layer.py", {"trace"}),
+    ("pages/what_mattered.py", {"trace"}),
+])
+def test_pages_are_drawn_from_its_runs(monkeypatch, service, asked, page, runs):
+    with model_server(service) as address:
+        monkeypatch.setenv(SERVER, address)
+        test = opened(page, text=DREAM)
+        assert healthy(test)
+        assert "runs at http" in test.selectbox("device").help
+    assert set(asked) >= runs
+
+
+def test_a_server_that_is_gone_is_one_line_and_its_return_is_enough(monkeypatch, service):
+    with model_server(service) as address:
+        monkeypatch.setenv(SERVER, address)
+        test = opened(text=DREAM)
+        assert healthy(test)
+    submit(test, "A new sentence.")
+    (error,) = test.error
+    assert "does not answer" in error.value and not test.exception
+    assert not test.warning, "another sentence would not help, and none is offered"
+    # What was computed before needs no server.
+    submit(test, DREAM)
+    assert not test.error and DREAMED in unescaped(test)
+    # A run that a page makes on its way.
+    test.switch_page("pages/inside_a_layer.py").run()
+    assert len(test.error) == 1 and not test.exception
+    with model_server(service, int(address.rpartition(":")[2])):
+        test.run()
+        assert healthy(test)
+        submit(test, "A new sentence.")
+        assert healthy(test)
+
+
+def test_a_server_that_never_was_there_is_one_line(monkeypatch):
+    monkeypatch.setenv(SERVER, "http://127.0.0.1:1")
+    test = opened()
+    (error,) = test.error
+    assert "does not answer" in error.value and not test.exception

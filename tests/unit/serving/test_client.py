@@ -1,0 +1,172 @@
+"""A translator whose model runs elsewhere is the translator, and says in one line when nobody answers."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from tests.model_server import Broken, model_server
+from tests.unit.serving.test_protocol import HOSTILE, OFF, same
+from transformer.ablation.effect import effect_of
+from transformer.ablation.importance import head_importance
+from transformer.decoding.settings import DecodingSettings
+from transformer.errors import InterventionError, ServerError, TextError
+from transformer.interventions import Interventions
+from transformer.serving.client import RemoteTranslator
+from transformer.serving.protocol import MOST_BYTES, Request
+from transformer.serving.service import Service
+
+GONE = "^The model's server at .* does not answer .*$"
+BEAM = DecodingSettings("beam", beam_size=3)
+
+
+class Mortal(Service):
+    """A service whose replica dies as often as is said."""
+
+    deaths = 0
+
+    def answer(self, request):
+        if self.deaths:
+            self.deaths -= 1
+            raise Broken
+        return super().answer(request)
+
+
+@pytest.fixture(scope="module")
+def service(small_translator):
+    return Mortal(small_translator)
+
+
+@pytest.fixture(scope="module")
+def remote(service, model_folder):
+    with model_server(service) as address:
+        yield RemoteTranslator(address, model_folder, "cpu")
+
+
+def test_it_is_the_same_model(remote, small_translator):
+    for name in ("config", "card", "languages", "curve", "device", "version", "folder", "parameters", "means"):
+        assert getattr(remote, name) == getattr(small_translator, name), name
+    assert remote.tokenizer.fingerprint == small_translator.tokenizer.fingerprint
+
+
+@pytest.mark.parametrize("run", [
+    lambda model: model.trace("The dog."),
+    lambda model: model.trace(HOSTILE, HOSTILE, details=True, interventions=OFF),
+    lambda model: model.trace_decoding("The dog.", BEAM, prefix=[300], suppressed={4}),
+    lambda model: model.translate_variants("The dog.", [OFF]),
+    lambda model: model.score("The dog.", None, [OFF, Interventions()]),
+    lambda model: model.gate_gradients("The dog.", [300, 3]),
+    lambda model: effect_of(model, "The dog.", OFF),
+    lambda model: head_importance(model, "The dog."),
+], ids=["plain", "details", "decoding", "variants", "score", "gradients", "effect", "importance"])
+def test_every_run_is_the_same(remote, small_translator, run):
+    there, here = run(remote), run(small_translator)
+    if hasattr(there, "translation"):
+        there, here = there.trace, here.trace
+    assert same(there, here)
+
+
+def test_a_translation_is_the_same_but_for_the_time_it_took(remote, small_translator):
+    there, here = (model.translate("The dog.", BEAM, interventions=OFF) for model in (remote, small_translator))
+    assert (there.pieces, there.text, there.log_prob) == (here.pieces, here.text, here.log_prob)
+
+
+def test_what_needs_the_weights_is_computed_here_once_somebody_asks(service, remote, small_translator):
+    with model_server(service) as address:
+        fresh = RemoteTranslator(address, remote.folder, "cpu")
+    trace = small_translator.trace("The dog.", details=True)
+    assert fresh._loaded is None, "and the server is gone by now"
+    assert same(dict(fresh.weights().arrays), dict(small_translator.weights().arrays))
+    found = [model.attribute(trace, "frozen_gradient") for model in (fresh, small_translator)]
+    assert same(*found)
+    assert same(*(model.deletion_curves(trace, found[0], [0, 1]) for model in (fresh, small_translator)))
+
+
+def test_many_ask_at_once_and_each_gets_an_own_answer(remote, small_translator):
+    texts = [f"{'The old man reads ' * (number % 5)}{number}." for number in range(8)]
+    with ThreadPoolExecutor(8) as people:
+        found = list(people.map(remote.trace, texts))
+    assert all(same(trace, small_translator.trace(text)) for trace, text in zip(found, texts, strict=True))
+
+
+def test_texts_are_answered_together_whatever_one_of_them_is(remote, small_translator):
+    found = {}
+    remote.trace_together(["A dog.", " ", "The old man."], found.__setitem__)
+    assert same(found[0], small_translator.trace("A dog.")) and same(found[2], small_translator.trace("The old man."))
+    assert isinstance(found[1], TextError)
+
+
+def test_a_batch_is_what_one_at_a_time_is(service):
+    requests = [
+        Request(service.model, "trace", {
+            "text": text, "target": None, "details": False, "interventions": Interventions(),
+        })
+        for text in ("A dog.", " ", "The old man reads a book.")
+    ]
+    assert all(request.plain for request in requests)
+    assert service.answer_together(requests) == [service.answer(request) for request in requests]
+
+
+def test_what_is_wrong_with_a_text_is_said_as_ever(remote, small_translator):
+    for model in (remote, small_translator):
+        with pytest.raises(TextError, match="nothing to read"):
+            model.trace(" ")
+        with pytest.raises(InterventionError, match="no head"):
+            model.trace("A dog.", interventions=Interventions(gates={("cross", 99, 0): 0.0}))
+        with pytest.raises(ValueError, match="beam"):
+            model.translate("A dog.", DecodingSettings("beam", beam_size=99))
+
+
+def test_a_replica_that_dies_costs_no_answer(service, remote):
+    service.deaths = 2
+    assert remote.trace("A dog.").source_text == "A dog."
+    assert service.deaths == 0
+
+
+def test_a_server_that_only_fails_is_said_to_be_gone(service, remote):
+    service.deaths = 99
+    with pytest.raises(ServerError, match=GONE):
+        remote.trace("A dog.")
+    service.deaths = 0
+
+
+def test_a_server_that_is_gone_is_one_line_and_can_come_back(service, model_folder):
+    with model_server(service) as address:
+        remote = RemoteTranslator(address, model_folder, "cpu")
+        before = remote.trace("A dog.")
+    for _ in range(2):
+        with pytest.raises(ServerError, match=GONE):
+            remote.trace("A dog.")
+    with pytest.raises(ServerError, match=GONE):
+        RemoteTranslator(address, model_folder, "cpu")
+    with model_server(service, int(address.rpartition(":")[2])):
+        assert same(remote.trace("A dog."), before)
+
+
+def test_a_server_of_another_model_is_refused(small_translator, copying_translator, model_folder):
+    with model_server(Service(copying_translator)) as address, pytest.raises(ServerError, match="has the model"):
+        RemoteTranslator(address, model_folder, "cpu")
+    with model_server(Service(small_translator)) as address:
+        remote = RemoteTranslator(address, model_folder, "cpu")
+    message = "start the server with the same model folder"
+    with (
+        model_server(Service(copying_translator), int(address.rpartition(":")[2])),
+        pytest.raises(ServerError, match=message),
+    ):
+        remote.trace("A dog.")
+
+
+@pytest.mark.parametrize("address", ["", "127.0.0.1:8600", "ftp://127.0.0.1", "http://", "http://host:port"])
+def test_what_is_no_address_is_said(model_folder, address):
+    with pytest.raises(ServerError, match="is no address of a model's server: write it as"):
+        RemoteTranslator(address, model_folder, "cpu")
+
+
+def test_the_service_answers_strangers(service):
+    for method, path, body, status in (
+        ("GET", "/", b"", 404), ("POST", "/identity", b"", 404), ("DELETE", "/run", b"", 404),
+        ("POST", "/run", b"{}", 409), ("POST", "/run", b'{"protocol": 0}', 409), ("POST", "/run", b"?", 422),
+        ("POST", "/run", b" " * (MOST_BYTES + 1), 422),
+    ):
+        assert service.parse(method, path, body).status == status

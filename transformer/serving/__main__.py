@@ -1,0 +1,68 @@
+"""attention-atlas serve"""
+
+from __future__ import annotations
+
+import argparse
+import socket
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+from transformer.checkpoint import load_description
+from transformer.errors import AtlasError
+from transformer.paths import MODEL
+from transformer.serving.client import SERVER
+
+MISSING = "the model's server needs Ray: install it with `pip install 'ray[serve]>=2.60,<3'`"
+
+
+def parser(prog: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=prog, description="Serve the model to apps on this machine and on others, by Ray Serve.",
+        epilog=f"An app uses it if the environment variable {SERVER} has its address. On a cluster, set RAY_ADDRESS.",
+    )
+    parser.add_argument("--model", type=Path, default=MODEL, metavar="DIR", help="model folder (%(default)s)")
+    parser.add_argument("--replicas", type=int, default=1, metavar="N", help="copies of the model (%(default)s)")
+    parser.add_argument(
+        "--most", type=int, default=0, metavar="N", help="copies of the model while many requests wait (no more)"
+    )
+    parser.add_argument("--host", default="127.0.0.1", help="where to listen; 0.0.0.0 for everywhere (%(default)s)")
+    parser.add_argument("--port", type=int, default=8600, help="(%(default)s)")
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None, prog: str = "python -m transformer.serving") -> None:
+    options = parser(prog).parse_args(arguments)
+    if options.replicas < 1:
+        sys.exit(f"error: there are to be {options.replicas} copies of the model: take at least one")
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((options.host, options.port))
+        except OSError as error:
+            place = f"{options.host}:{options.port}"
+            sys.exit(f"error: nobody can listen at {place} ({error.strerror}): give another --port")
+    try:
+        # Here, where a person reads what is wrong with it, and not in a replica's log.
+        load_description(options.model)
+        from transformer.serving.server import Scale, start, stop
+    except ModuleNotFoundError as error:
+        sys.exit(f"error: {MISSING} ({error})")
+    except (AtlasError, OSError) as error:
+        sys.exit(f"error: {error}")
+    try:
+        start(
+            Scale(model=str(options.model.resolve()), replicas=options.replicas, most=options.most), options.host,
+            options.port,
+        )
+        print(f"The model's server listens at http://{options.host}:{options.port}; Ctrl+C ends it.", flush=True)
+        threading.Event().wait()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        stop()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,151 @@
+"""A translator whose model runs elsewhere."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence, Set
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from transformer.ablation.scoring import Scores
+from transformer.checkpoint import load_checkpoint, load_description
+from transformer.decoding.settings import DecodingSettings
+from transformer.devices import chosen_device
+from transformer.errors import AtlasError, TextError
+from transformer.head_means import HeadMeans
+from transformer.interventions import AS_TRAINED, Interventions
+from transformer.kinds import Kind
+from transformer.model.transformer import Transformer
+from transformer.model_files import folder_version
+from transformer.parameter_counts import parameter_table
+from transformer.paths import MODEL
+from transformer.serving.answers import result_of
+from transformer.serving.connection import Connection
+from transformer.serving.protocol import IDENTITY, RUN, Request
+from transformer.trace import Trace
+from transformer.translation import TracedTranslation, Translation
+from transformer.translator import GREEDY, ReadTarget, Translator
+from transformer.vocabulary import Piece
+
+# The environment variable that has the address of a model's server.
+SERVER = "ATTENTION_ATLAS_SERVER"
+# Texts of one `trace_together` that are on their way at a time.
+MOST_TOGETHER = 16
+
+
+class RemoteTranslator(Translator):
+    """A translator whose runs a model's server computes; see `transformer.serving` for which. Threads may share one.
+
+    Every run raises what the same run raises in the server, and `ServerError` where that does not answer or is of
+    another protocol or model. Nothing is remembered of a failure: the next run asks again. `on_step` is not called: the
+    steps are taken elsewhere.
+
+    Args:
+        address: of the server, as http://10.0.0.5:8600.
+        folder: of the same model.
+        device: of this machine, for what is computed here; None takes the fastest.
+
+    Attributes:
+        device: the server's.
+
+    Raises:
+        ServerError: the server does not answer, or is of another protocol or model.
+        CheckpointError: the folder is missing or damaged.
+        DeviceError: this machine has no such device.
+    """
+
+    def __init__(self, address: str, folder: Path = MODEL, device: str | None = None) -> None:
+        self._connection = Connection(address)
+        self._own_device = chosen_device(device)
+        described = load_description(folder)
+        self.config = described.config
+        self.tokenizer = described.tokenizer
+        self.card = described.card
+        self.languages = described.languages
+        self.curve = described.curve
+        self.folder = self._folder = folder
+        self.version = folder_version(folder, described.tokenizer)
+        means = HeadMeans.load(folder)
+        self.means = means if means is not None and means.model == self.version else None
+        self.device: str = str(self._read(self._connection.ask(IDENTITY))["device"])
+        self._loading = threading.Lock()
+        self._loaded: Transformer | None = None
+
+    @property
+    def parameters(self) -> int:
+        return sum(count for _, count in parameter_table(self.config))
+
+    @property
+    def _model(self) -> Transformer:
+        """The model itself, on this machine; loaded when somebody looks at its weights."""
+        with self._loading:
+            if self._loaded is None:
+                self._loaded = load_checkpoint(self._folder).model_on(self._own_device)
+            return self._loaded
+
+    def translate(
+        self,
+        text: str,
+        settings: DecodingSettings = GREEDY,
+        *,
+        prefix: Sequence[int] = (),
+        suppressed: Set[int] = frozenset(),
+        interventions: Interventions = AS_TRAINED,
+        on_step: Callable[[], object] | None = None,
+    ) -> Translation:
+        return self._run(
+            "translate", text=text, settings=settings, prefix=prefix, suppressed=suppressed,
+            interventions=interventions,
+        )
+
+    def translate_variants(self, text: str, variants: Sequence[Interventions]) -> list[tuple[Piece, ...]]:
+        return self._run("translate_variants", text=text, variants=variants)
+
+    def trace(
+        self, text: str, target: ReadTarget = None, *, details: bool = False, interventions: Interventions = AS_TRAINED
+    ) -> Trace:
+        return self._run("trace", text=text, target=target, details=details, interventions=interventions)
+
+    def trace_together(self, texts: Sequence[str], done: Callable[[int, Trace | AtlasError], object]) -> None:
+        """As that of `Translator`: the server makes batches of what arrives at the same time."""
+        if not texts:
+            return
+        with ThreadPoolExecutor(min(len(texts), MOST_TOGETHER)) as askers:
+            asked = {askers.submit(self.trace, text): number for number, text in enumerate(texts)}
+            for each in as_completed(asked):
+                try:
+                    found = each.result()
+                except TextError as error:
+                    found = error
+                done(asked[each], found)
+
+    def trace_decoding(
+        self,
+        text: str,
+        settings: DecodingSettings = GREEDY,
+        *,
+        prefix: Sequence[int] = (),
+        suppressed: Set[int] = frozenset(),
+        interventions: Interventions = AS_TRAINED,
+        on_step: Callable[[], object] | None = None,
+    ) -> TracedTranslation:
+        return self._run(
+            "trace_decoding", text=text, settings=settings, prefix=prefix, suppressed=suppressed,
+            interventions=interventions,
+        )
+
+    def score(self, text: str, target: ReadTarget, variants: Sequence[Interventions]) -> Scores:
+        return self._run("score", text=text, target=target, variants=variants)
+
+    def gate_gradients(self, text: str, target: ReadTarget) -> dict[Kind, np.ndarray]:
+        return self._run("gate_gradients", text=text, target=target)
+
+    def _run(self, run: str, **arguments: Any) -> Any:
+        request = Request(self.version, run, arguments)
+        return self._read(self._connection.ask(RUN, request.to_json()), run)
+
+    def _read(self, reply: Any, run: str = "") -> Any:
+        return result_of(reply, self._connection.address, self.version, run)

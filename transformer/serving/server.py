@@ -1,0 +1,135 @@
+"""The service on Ray Serve, the only file that needs Ray: replicas of the model behind one address.
+
+`application` is what Ray's own configuration of a cluster names (`transformer.serving.server:application`); `start` is
+the same on this machine, or on the cluster that the environment variable RAY_ADDRESS names.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+from pathlib import Path
+
+# Before Ray is imported, which would else tell its makers that it runs.
+os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+# Its processes answer each other alone: one port of every replica is open to the network.
+os.environ.setdefault("RAY_AUTH_MODE", "token")
+if "RAY_ADDRESS" not in os.environ:
+    # Its processes then listen for each other on this machine alone, as they do on macOS and Windows.
+    os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
+
+import ray
+from pydantic import BaseModel
+from ray import serve
+from ray.serve.config import AutoscalingConfig, HTTPOptions
+from ray.serve.schema import LoggingConfig
+from starlette.requests import Request as Asked
+from starlette.responses import Response
+
+from transformer.paths import MODEL
+from transformer.server_process import settle
+from transformer.serving.answers import Reply
+from transformer.serving.connection import ANSWERING
+from transformer.serving.protocol import LONG_RUNS, Request
+from transformer.serving.service import Service
+from transformer.translator import Translator
+
+# Translations that one replica makes together, and seconds that the first of them waits for the others.
+MOST_TOGETHER, PATIENCE = 16, 0.005
+# Requests that wait for a replica; where more do, there is to be another one.
+WAITING = 8
+# Requests that one replica takes at a time, most of which wait there for a batch.
+MOST_AT_A_REPLICA = 64
+# Bytes for answers on their way, the largest of which take thirty million.
+STORE = 200_000_000
+
+
+@serve.deployment(name="model", max_ongoing_requests=MOST_AT_A_REPLICA)
+class Replica:
+    """One copy of the model. It computes one batch at a time, and one long run beside it."""
+
+    def __init__(self, folder: str) -> None:
+        self._service = Service(Translator.load(Path(folder)))
+        settle()
+        self._turn, self._long_turn = asyncio.Lock(), asyncio.Lock()
+
+    async def __call__(self, asked: Asked) -> Response:
+        request = self._service.parse(asked.method, asked.url.path, await asked.body())
+        if isinstance(request, Reply):
+            reply = request
+        elif request.plain:
+            reply = await self._together(request)
+        else:
+            async with self._long_turn if request.run in LONG_RUNS else self._turn:
+                reply = await asyncio.to_thread(self._service.answer, request)
+        return Response(reply.body, reply.status, media_type=reply.kind)
+
+    @serve.batch(max_batch_size=MOST_TOGETHER, batch_wait_timeout_s=PATIENCE)
+    async def _together(self, requests: list[Request]) -> list[Reply]:
+        async with self._turn:
+            return await asyncio.to_thread(self._service.answer_together, requests)
+
+
+class Scale(BaseModel):
+    """What `application` may be given.
+
+    Attributes:
+        model: folder of the model, the same on every machine.
+        replicas: that there are at least.
+        most: that there are while many requests wait; none more if it is not larger.
+        gpus: share of a GPU that a replica takes; 0 for the processor.
+    """
+
+    model: str = str(MODEL)
+    replicas: int = 1
+    most: int = 0
+    gpus: float = 0
+
+
+def application(scale: Scale) -> serve.Application:
+    """The service, for Ray to run."""
+    growing = scale.most > scale.replicas
+    number = {"autoscaling_config": AutoscalingConfig(
+        min_replicas=scale.replicas, max_replicas=scale.most, target_ongoing_requests=WAITING
+    )} if growing else {"num_replicas": scale.replicas}
+    return Replica.options(
+        ray_actor_options={"num_cpus": 1, "num_gpus": scale.gpus}, logging_config=QUIET, **number
+    ).bind(scale.model)
+
+
+# What was asked for is nobody's business.
+QUIET = LoggingConfig(log_level="WARNING", enable_access_log=False)
+
+
+def start(scale: Scale, host: str, port: int) -> None:
+    """Start the service, and return when it answers.
+
+    A replica has a share of a GPU if there are any.
+
+    Args:
+        host, port: where it listens.
+    """
+    replicas = max(scale.replicas, scale.most)
+    if "RAY_ADDRESS" in os.environ:
+        ray.init(logging_level="WARNING")
+    else:
+        ray.init(
+            num_cpus=max(replicas, os.cpu_count() or 1), object_store_memory=STORE, include_dashboard=False,
+            logging_level="WARNING", log_to_driver=False,
+        )
+    # Ray's own way to end prints a stack.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    logging.getLogger("ray.serve").setLevel(logging.WARNING)
+    serve.start(
+        http_options=HTTPOptions(host=host, port=port, request_timeout_s=ANSWERING), logging_config=QUIET
+    )
+    gpus = ray.cluster_resources().get("GPU", 0)
+    serve.run(application(scale.model_copy(update={"gpus": min(1.0, gpus / replicas)})), name="attention-atlas")
+
+
+def stop() -> None:
+    """End the service, and Ray where `start` has started it."""
+    serve.shutdown()
+    ray.shutdown()

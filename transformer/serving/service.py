@@ -1,0 +1,83 @@
+"""A translator that answers requests, whichever server receives them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from transformer.errors import AtlasError
+from transformer.serving.answers import CONFLICT, FAILED, NOT_FOUND, UNUSABLE, Reply, archived, said
+from transformer.serving.protocol import ERRORS, IDENTITY, MOST_BYTES, PROTOCOL, RUN, Request, RequestError, read_words
+from transformer.trace import Trace
+from transformer.translator import Translator
+
+LOG = logging.getLogger(__name__)
+
+
+class Service:
+    """What a model's server does with a request. Threads may share one: nothing of a request is kept."""
+
+    def __init__(self, translator: Translator) -> None:
+        self._translator = translator
+        self.model = translator.version
+
+    def parse(self, method: str, path: str, body: bytes) -> Request | Reply:
+        """The run that is asked for; or the reply, where none is.
+
+        Args:
+            method, path, body: of HTTP.
+        """
+        if (method, path) == ("GET", IDENTITY):
+            return said(self.model, device=self._translator.device)
+        if (method, path) != ("POST", RUN):
+            return self._refused(NOT_FOUND, "RequestError", f"Ask with GET {IDENTITY} or POST {RUN}.")
+        try:
+            if len(body) > MOST_BYTES:
+                raise RequestError(f"it has more than {MOST_BYTES:,} bytes")
+            words = read_words(body)
+            if words.get("protocol") != PROTOCOL or words.get("model") != self.model:
+                # Both are in every reply, so that whoever asked can say which of them differs.
+                return self._refused(CONFLICT, "RequestError", "The request is for another server.")
+            return Request.from_json(words)
+        except AtlasError as error:
+            return self._failed(error)
+        except RequestError as error:
+            return self._refused(UNUSABLE, "RequestError", f"The request cannot be read: {error}.")
+
+    def answer(self, request: Request) -> Reply:
+        """Run what is asked for."""
+        try:
+            result = getattr(self._translator, request.run)(**request.arguments)
+        except Exception as error:
+            return self._failed(error)
+        return archived(self.model, request.run, result)
+
+    def answer_together(self, requests: Sequence[Request]) -> list[Reply]:
+        """Run several requests, all `plain`, as one batch; one that fails spoils no other."""
+        replies: dict[int, Reply] = {}
+
+        def done(number: int, found: Trace | AtlasError) -> None:
+            replies[number] = self._failed(found) if isinstance(found, AtlasError) else self._traced(found)
+
+        try:
+            self._translator.trace_together([request.arguments["text"] for request in requests], done)
+        except Exception:
+            # Whoever has no answer yet is answered alone.
+            LOG.warning("%d requests could not be answered together", len(requests), exc_info=True)
+        return [
+            replies[number] if number in replies else self.answer(request) for number, request in enumerate(requests)
+        ]
+
+    def _traced(self, trace: Trace) -> Reply:
+        return archived(self.model, "trace", trace)
+
+    def _refused(self, status: int, error: str, message: str) -> Reply:
+        return said(self.model, status, error=error, message=message)
+
+    def _failed(self, error: Exception) -> Reply:
+        name = type(error).__name__
+        if name in ERRORS:
+            return self._refused(UNUSABLE, name, str(error))
+        # What went wrong is for the log of whoever runs the server.
+        LOG.error("a run failed", exc_info=error)
+        return self._refused(FAILED, name, f"The model's server failed ({name}): its log says more.")
