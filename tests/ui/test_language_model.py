@@ -149,7 +149,7 @@ def test_two_texts_stand_against_each_other(loaded):
     shown = driver.table(test, "text", "perplexity per piece")
     assert shown["text"].tolist() == [f"1: {FIRST}", f"2: {SECOND}"]
     assert shown["log-probability (nats)"].tolist() == [f"{score.log_prob:.4f}" for score in scores]
-    assert shown["perplexity per piece"].tolist() == [f"{score.perplexity:.1f}" for score in scores]
+    assert shown["perplexity per piece"].tolist() == [f"{score.perplexity:,.1f}" for score in scores]
     assert " times as likely as " in texts(test) and "fair comparison" not in texts(test), "both have as many pieces"
     pieces = driver.table(test, "piece", "all up to here (nats)")
     assert pieces["all up to here (nats)"].iloc[-1] == f"{scores[0].log_prob:.4f}"
@@ -172,7 +172,7 @@ def test_of_two_lengths_the_fair_comparison_is_that_of_a_piece(loaded):
     said = " ".join(verdict({1: short, 2: long}))
     assert f"text 1 has {len(short.pieces)} pieces, text 2 {len(long.pieces)} pieces" in said
     assert "every further piece makes a text less likely" in said
-    assert f"{short.perplexity:.1f} and {long.perplexity:.1f} per piece" in said
+    assert f"{short.perplexity:,.1f} and {long.perplexity:,.1f} per piece" in said
     better = 1 if short.perplexity < long.perplexity else 2
     assert f"expects **text {better}** more" in said
     # As many words as pieces for the one, half as many for the other.
@@ -185,7 +185,7 @@ def test_of_two_lengths_the_fair_comparison_is_that_of_a_piece(loaded):
     said = verdict(made)[1]
     assert "by the first the model expects **text 2** more, by the second **text 1**" in said
     alone = " ".join(verdict({2: short}))
-    assert f"{short.perplexity:.1f} per piece" in alone and "text 1" not in alone
+    assert f"{short.perplexity:,.1f} per piece" in alone and "text 1" not in alone
 
 
 def test_a_long_text_is_quoted_in_part_and_has_a_perplexity_however_large(loaded):

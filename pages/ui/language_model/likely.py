@@ -104,7 +104,7 @@ def verdict(scores: Mapping[int, TextScore]) -> tuple[str, str]:
         (score,) = scores.values()
         return (
             f"To this model **{_quoted(score)}** has the probability {power_of_ten(score.log_prob)}.",
-            f"That is {score.log_prob:.2f} nats: a perplexity of {score.perplexity:.1f} per piece.",
+            f"That is {score.log_prob:.2f} nats: a perplexity of {score.perplexity:,.1f} per piece.",
         )
     (_, first), (_, second) = scores.items()
     gap = first.log_prob - second.log_prob
@@ -122,7 +122,7 @@ def _numbers(scores: Mapping[int, TextScore]) -> str:
     """Markdown: the log-probabilities of two texts; where one is longer, what makes the comparison a fair one."""
     (number, first), (another, second) = scores.items()
     log_probs = f"The log-probabilities are {first.log_prob:.2f} and {second.log_prob:.2f} nats"
-    per_piece = f"{first.perplexity:.1f} and {second.perplexity:.1f} per piece"
+    per_piece = f"{first.perplexity:,.1f} and {second.perplexity:,.1f} per piece"
     if len(first.pieces) == len(second.pieces):
         return f"{log_probs}, the perplexities {per_piece}."
     per_word = f"{_perplexity_per_word(first)} and {_perplexity_per_word(second)} per word"
@@ -159,7 +159,7 @@ def score_table(scores: Mapping[int, TextScore]) -> pd.DataFrame:
         "pieces": [len(score.pieces) for score in each],
         "probability": [power_of_ten(score.log_prob) for score in each],
         "log-probability (nats)": [f"{score.log_prob:.4f}" for score in each],
-        "perplexity per piece": [f"{score.perplexity:.1f}" for score in each],
+        "perplexity per piece": [f"{score.perplexity:,.1f}" for score in each],
         "perplexity per word": [_perplexity_per_word(score) for score in each],
         "bits per byte": [f"{score.bits_per_byte:.3f}" for score in each],
     })

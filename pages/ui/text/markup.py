@@ -47,7 +47,7 @@ def piece_label(piece: Piece, text: str) -> str:
     if piece.special:
         return f"{piece.text} {piece.role}"
     if piece.span is not None and (BYTE.fullmatch(piece.text) or piece.role == "unknown"):
-        return f"{text[slice(*piece.span)]} {piece.text}"
+        return f"{isolated(text[slice(*piece.span)])} {piece.text}"
     return piece.text.replace(SPACE_MARK, VISIBLE_SPACE)
 
 

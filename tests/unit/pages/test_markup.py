@@ -34,6 +34,7 @@ def test_labels_of_pieces():
     assert piece_label(Piece(9, "▁Hund", (0, 4)), "Hund") == "␣Hund"
     assert piece_label(Piece(9, "<0xF0>", (2, 3)), "a 🙂") == "🙂 <0xF0>"
     assert piece_label(Piece(9, "<unk>", (2, 3), "unknown"), "a 🙂") == "🙂 <unk>"
+    assert piece_label(Piece(9, "<0xD7>", (0, 1)), "ש") == "\u2068ש\u2069 <0xD7>", "or the byte is read backwards"
     assert piece_label(Piece(9, "<pad>", None, "start"), "") == "<pad> start"
 
 
