@@ -41,6 +41,7 @@ import yaml
 from benchmarks.lecture import MIXES, lecture, wrong
 from benchmarks.timing import percentile
 from benchmarks.visitor import visitor
+from pages.ui.params.state import MAX_ADDRESS
 
 HOST = "localhost"
 PORT = 8080
@@ -189,6 +190,12 @@ def compressed(log: Path) -> None:
     print(f"{path}: {len(plain):,} bytes, {len(packed):,} compressed, and from nginx's copy")
 
 
+def long_addresses() -> None:
+    """An address may be as long as the app lets it become."""
+    ask(f"/?text={'x' * MAX_ADDRESS}")
+    print(f"an address of {MAX_ADDRESS:,} characters is answered")
+
+
 async def translated() -> bool:
     """Whether somebody who opens a link to a sentence sees its translation."""
     async with visitor(f"{HOST}:{PORT}") as person:
@@ -228,6 +235,7 @@ def main() -> None:
                 time.sleep(1)
                 stay(log)
                 compressed(log)
+                long_addresses()
                 assert asyncio.run(translated()), "the page has no translation"
                 if options.people:
                     measured(options.people, options.seconds)
