@@ -180,7 +180,7 @@ def _cluster(folder: Path, device: str, address: str) -> Iterator[tuple[Submit, 
     try:
         import ray  # pyright: ignore[reportMissingImports]
     except ModuleNotFoundError:
-        raise AtlasError('a cluster is measured on with Ray: pip install "attention-atlas[serve]"') from None
+        raise AtlasError("to measure on a cluster, install Ray: pip install 'ray[serve]>=2.60,<3'") from None
     try:
         ray.init(address, log_to_driver=False)
     except ConnectionError:
