@@ -33,7 +33,7 @@ def text_pieces(vocabulary: Vocabulary, text: str, side: Literal["source", "targ
         raise TextError(f"{WANTED[side]}: there is nothing to read yet.")
     if len(pieces) - 1 > MAX_PIECES:
         raise TextError(
-            f"The text has {len(pieces) - 1} pieces, and at most {MAX_PIECES} can be read at once: "
+            f"The text has {len(pieces) - 1:,} pieces, and at most {MAX_PIECES} can be read at once: "
             "shorten it to a sentence or two."
         )
     return pieces

@@ -63,6 +63,13 @@ def test_it_goes_on_from_a_beginning_by_every_method(loaded, method):
     assert f"log-probability {found.log_prob:.2f} nats" in texts(test)
 
 
+def test_a_full_stop_stands_at_its_word():
+    test = opened(lm_model="", lm_text="My little sister wants to eat", lm_length="1")
+    assert "My little sister wants to eat**\u2060\\.**" in texts(test)
+    test = opened(lm_model="", lm_text="The old man went to the", lm_length="1")
+    assert "The old man went to the **park" in texts(test)
+
+
 def test_what_is_typed_and_set_is_in_the_address_and_survives_another_page():
     test = opened()
     assert typed(test, "beginning") == BEGINNING

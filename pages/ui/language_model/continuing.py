@@ -19,7 +19,7 @@ from pages.ui.params.language_model import TextHeadParams
 from pages.ui.prose import prose
 from pages.ui.text.captions import how_to_read, sharpest, telling, what_to_look_for
 from pages.ui.text.glossary import explain
-from pages.ui.text.markup import markdown, piece_label
+from pages.ui.text.markup import WORD_JOINER, markdown, piece_label
 from pages.ui.text.python_lines import FROM_ZERO, continuation_lines
 from transformer.analysis.view import view_of
 from transformer.language_modelling.checkpoint import LoadedLanguageModel
@@ -53,7 +53,7 @@ def show_continuation(loaded: LoadedLanguageModel) -> None:
     prose("lm_sharpest", sharpest(metrics), pages=PAGES, of=TextHeadParams)
     st.caption(
         how_to_read(view, ENGLISH) + " The row of a piece decides what comes after it, so a head that matters for a "
-        "word shows it in the row before.",
+        "word shows it in the row before. What else it could have written stands under “Step by step”.",
         help=explain("head", "query", "key", "attention weight"),
     )
     with st.expander("The probabilities of the pieces"):
@@ -76,8 +76,14 @@ def show_written(reading: LanguageReading) -> None:
     spans = [piece.span for piece in continuation.pieces if piece.span is not None]
     at = spans[0][0] if spans else len(text)
     beginning, written = markdown(text[:at]), markdown(text[at:])
-    written = f"**{written}**" if written else "*(nothing: the end came first)*"
-    st.markdown(f"{beginning} {written}".strip())
+    if not written:
+        beginning, written = f"{beginning} ", "*(nothing: the end came first)*"
+    elif any(map(str.isspace, text[max(at - 1, 0) : at + 1])):
+        beginning, written = f"{beginning} ", f"**{written}**"
+    else:
+        # A full stop stands at its word; the joiner lets bold type begin even there.
+        written = f"**{WORD_JOINER}{written}**"
+    st.markdown((beginning + written).strip())
     count, total = len(continuation.pieces), continuation.log_prob
     config, length = reading.loaded.model.config, len(continuation.beginning) + count
     if continuation.complete:

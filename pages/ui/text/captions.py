@@ -46,8 +46,9 @@ def what_to_look_for(view: View, layer: int, head: int) -> str:
         view.weights[layer, head], view.mask, view.axes.rows, view.axes.columns, same_text=view.axes.kind != "cross"
     )
     sentences = [_habit(found, view)]
-    if found.strongest is not None:
-        link = found.strongest
+    link = found.strongest
+    # Less is written as 0.00.
+    if link is not None and link.weight >= 0.005:
         sentences.append(
             f"Its strongest link to {'a' if view.axes.kind == 'cross' else 'another'} "
             f"{'word' if view.axes.words else 'piece'}: {_quoted(view, link.row, row=True)} looks at "
