@@ -152,6 +152,12 @@ def test_two_texts_stand_against_each_other(loaded):
     assert healthy(test, warned=True) and "shorten it" in test.warning[0].value
 
 
+def test_rows_of_two_texts_write_once_what_they_share():
+    (data,) = sent(opened(COMPARE, compare_part="two_heads", lm_model=""), "sides")
+    rows = data["sides"][2]["rows"]
+    assert rows[1] == "in: The → out: cat / mat" and rows[2] == "in: cat / mat → out: sits"
+
+
 def test_every_stage_can_be_gone_to_and_is_its_tensor(loaded, trace):
     listed = stages(trace, loaded.weights(), decoder_layer=1, head=2)
     test = opened(INSIDE, lm_layer="2", lm_head="3", inside_stage=listed[-5].key)

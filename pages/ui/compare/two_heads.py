@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -28,6 +29,9 @@ from transformer.errors import AtlasError
 from transformer.trace import KINDS, Kind, Trace
 from transformer.translator import Translator
 from transformer.vocabulary import split_code
+
+# The label of a decoder's row.
+STEP = re.compile(r"in: (.+) → out: (.+)", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -228,6 +232,11 @@ def _difference(sides: list[Map]) -> Map:
 
 
 def _both(one: str, other: str) -> str:
+    """A label of both, in which what they share is written once: "in: cat / mat → out: sits"."""
+    steps = STEP.fullmatch(one), STEP.fullmatch(other)
+    if steps[0] and steps[1]:
+        read, predicted = map(_both, steps[0].groups(), steps[1].groups())
+        return f"in: {read} → out: {predicted}"
     return one if one == other else f"{one} / {other}"
 
 
