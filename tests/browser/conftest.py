@@ -33,7 +33,7 @@ PLACES = (
 )
 HOW = "no Chrome or Chromium found: install one (Debian: apt-get install chromium) to run the browser tests"
 # Milliseconds until something that does not come is missed: a busy machine may take long.
-PATIENCE = 180_000
+PATIENCE = 90_000
 # Whether nothing lies over the middle of an element, in the page or in a component.
 FREE = """element => {
     const box = element.getBoundingClientRect();
