@@ -39,8 +39,7 @@ def save(figure: Locator, name: str, *, width: str = "as on the screen", **chose
     """
     # Its own comes after that of a figure within it.
     menu = figure.locator(".save").last
-    if not menu.evaluate("menu => menu.open"):
-        menu.locator("summary").click()
+    menu.locator("summary").click()
     menu.get_by_label("Width").select_option(label=width)
     for label in ("Caption", "Transparent", "Light colours"):
         box = menu.get_by_label(label, exact=True)
@@ -49,6 +48,8 @@ def save(figure: Locator, name: str, *, width: str = "as on the screen", **chose
         menu.get_by_role("button", name=name, exact=True).click()
     # It says so when the page is laid out as before, and stays for the next format.
     menu.get_by_text(f"{name} saved.").wait_for()
+    # It may lie over the next figure's.
+    menu.locator("summary").press("Escape")
     return Path(download.value.path()).read_bytes()
 
 
