@@ -15,14 +15,14 @@ from pages.ui.attribution.question import (
     spoken_label,
     telling_group,
 )
-from pages.ui.bind import bind, preset
+from pages.ui.bind import bind, key_for, preset
 from pages.ui.params.mattered import NOTHING, WHOLE, MatteredParams
 from pages.ui.sentence import Reading
 from pages.ui.text.glossary import explain
 from pages.ui.text.markup import entry_label
 from transformer.analysis.words import Group
 
-EXPLAINED, AGAINST = "mattered_word", "mattered_other"
+EXPLAINED = "mattered_word"
 
 
 def pick_question(reading: Reading, *, contrast: bool = True) -> Question:
@@ -63,17 +63,18 @@ def pick_question(reading: Reading, *, contrast: bool = True) -> Question:
 def _pick_other(reading: Reading, group: Group) -> None:
     probabilities = candidates(reading.trace, reading.translator.tokenizer.symbols, group)
     against = session.params(MatteredParams).against
-    listed = [NOTHING, *probabilities]
+    labels = {NOTHING: "compare with nothing"} | {
+        piece: f"{entry_label(reading.translator.tokenizer, piece)} ({probability:.1%})"
+        for piece, probability in probabilities.items()
+    }
+    key = key_for("mattered_other", labels.values())
 
     def store_other() -> None:
-        session.update(MatteredParams, against=st.session_state[AGAINST])
+        session.update(MatteredParams, against=st.session_state[key])
 
     st.selectbox(
-        "Why this word and not …", listed, width=320,
-        format_func=lambda piece: "compare with nothing" if piece == NOTHING else (
-            f"{entry_label(reading.translator.tokenizer, piece)} ({probabilities[piece]:.1%})"
-        ),
-        key=preset(AGAINST, against if against in listed else NOTHING), on_change=store_other,
+        "Why this word and not …", list(labels), width=320, format_func=labels.__getitem__,
+        key=preset(key, against if against in labels else NOTHING), on_change=store_other,
         help="The other pieces that the model found likely at this step, with their probabilities.",
     )
 
