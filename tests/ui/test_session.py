@@ -193,3 +193,15 @@ def test_a_box_whose_options_another_sentence_changes_is_another_box(narrow_app,
     same = [each for each in test.selectbox if each.id in before]
     assert healthy(test) and len(same) < len(test.selectbox) and kept in {each.label for each in same}
     assert all(each.options == before[each.id].options for each in same)
+
+
+@pytest.mark.parametrize(("page", "key", "address"), [
+    ("what_mattered", "mattered_guessed", {"mattered_part": "guess"}), ("what_mattered", "mattered_word", {}),
+    ("change_attention", "edit_hidden_source", {}), ("change_attention", "edit_hidden_target", {}),
+])
+def test_buttons_of_equal_words_have_labels_of_their_own(narrow_app, page, key, address):
+    """A browser says by its label which one was clicked."""
+    test = opened(f"pages/{page}.py", text="I see a dog and a cat and a bird.", target="der Hund der der", **address)
+    (buttons,) = (each for each in test.button_group if each.key == key)
+    labels = [each.content for each in buttons.proto.options]
+    assert healthy(test) and any("(3)" in label for label in labels) and len(set(labels)) == len(labels)

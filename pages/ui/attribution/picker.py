@@ -19,6 +19,7 @@ from pages.ui.bind import bind, key_for, preset
 from pages.ui.params.mattered import NOTHING, WHOLE, MatteredParams
 from pages.ui.sentence import Reading
 from pages.ui.text.glossary import explain
+from pages.ui.text.labels import told_apart
 from pages.ui.text.markup import entry_label
 from transformer.analysis.words import Group
 
@@ -40,13 +41,10 @@ def pick_question(reading: Reading, *, contrast: bool = True) -> Question:
     def store_explained() -> None:
         session.update(MatteredParams, explained=st.session_state[EXPLAINED], against=NOTHING)
 
-    def label(option: str) -> str:
-        return "the whole translation" if option == WHOLE else shown(
-            spoken_label(trace, groups[int(option)], words=words)
-        )
-
+    spoken_labels = told_apart(shown(spoken_label(trace, group, words=words)) for group in groups.values())
+    labels = dict(zip(map(str, groups), spoken_labels, strict=True)) | {WHOLE: "the whole translation"}
     st.pills(
-        "What mattered for", [*map(str, groups), WHOLE], format_func=label, required=True,
+        "What mattered for", list(labels), format_func=labels.__getitem__, required=True,
         key=preset(EXPLAINED, asked), on_change=store_explained,
         help="Each button stands for a step of the model: the word that it wrote there is explained.",
     )
