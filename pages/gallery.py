@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pages.ui.page_end import PageEnd
 from pages.ui.router import ensure_router
 
 ensure_router()
@@ -37,7 +38,7 @@ if gallery is None:
     offer_measuring(
         GALLERY, model, find_heads, label="Find them", missing="For this model nobody has done it yet.",
     )
-    st.stop()
+    raise PageEnd
 st.markdown(
     f"What single heads of this model do. They were found by a program that read {gallery.sentences} sentences; none "
     "was picked by hand. Each head is shown on the sentences that show it best: the brighter a word, the more of the "

@@ -6,6 +6,7 @@ import streamlit as st
 
 from pages.ui import session
 from pages.ui.bind import bind, bind_number
+from pages.ui.page_end import PageEnd
 from pages.ui.params.architecture import ArchitectureParams
 from pages.ui.text.markup import markdown
 from transformer.config import CHOICES, TransformerConfig
@@ -43,4 +44,4 @@ def architecture_form(ours: TransformerConfig) -> TransformerConfig:
         return session.params(ArchitectureParams).config()
     except ValueError as error:
         st.warning(markdown(str(error)), icon=":material/edit:")
-        st.stop()
+        raise PageEnd from None

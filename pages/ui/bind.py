@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
+from zlib import crc32
 
 import streamlit as st
 
@@ -15,9 +17,11 @@ def bind(cls: type[Params], name: str, **shown: object) -> dict[str, Any]:
 
     Args:
         cls, name: the field.
-        shown: `value`, where the widget should show another value than the field has.
+        shown: `value`, where the widget should show another value than the field has; `labels`, as in `key_for`.
     """
     key = f"{cls.PREFIX}{name}"
+    if isinstance(labels := shown.get("labels"), Iterable):
+        key = key_for(key, labels)
 
     def store() -> None:
         value = cls.checked(name, st.session_state[key])
@@ -42,6 +46,15 @@ def bind_number(
     most = limit if maximum is None else maximum
     shown = min(getattr(session.params(cls), name) if value is None else value, most)
     return {"min_value": least, "max_value": most, **bind(cls, name, value=shown)}
+
+
+def key_for(key: str, labels: Iterable[str]) -> str:
+    """The key of a box that offers `labels`: where a text gives it other ones, it is another box.
+
+    A browser knows an option of `st.selectbox` by its label alone: the same box would go on saying what the text before
+    had in that place, and send it as a choice.
+    """
+    return f"{key}_{crc32(repr(list(labels)).encode('utf-8', 'backslashreplace')):08x}"
 
 
 def preset(key: str, value: object) -> str:

@@ -13,6 +13,7 @@ import streamlit as st
 
 from pages.ui.inference import MODEL_LOCK
 from pages.ui.model_picker import examples_file
+from pages.ui.page_end import PageEnd
 from pages.ui.recorded import Record, Recording
 from pages.ui.target_language import kept_code
 from pages.ui.text.markup import markdown
@@ -122,7 +123,7 @@ def _measure(
             found = compute(translator, running)
     except ValueError:
         st.warning("None of the sentences can be used for this model.", icon=":material/edit:")
-        st.stop()
+        raise PageEnd from None
     try:
         with replaced(path) as file:
             file.write_text(found.to_json() + "\n", encoding="utf-8")

@@ -8,6 +8,7 @@ import streamlit as st
 
 from pages.ui import models, session
 from pages.ui.bind import preset
+from pages.ui.page_end import PageEnd
 from pages.ui.params.model import ModelParams
 from pages.ui.text.markup import markdown
 from transformer.available_models import SENTENCES, SHIPPED, ModelFolder, model_folders
@@ -61,7 +62,7 @@ def load(path: Path, problem: str = "") -> Translator:
         return models.load_translator(device if device in devices else devices[0], path)
     except AtlasError as error:
         st.error(markdown(str(error)), icon=":material/error:")
-        st.stop()
+        raise PageEnd from None
 
 
 def device_choice() -> None:

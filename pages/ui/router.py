@@ -11,6 +11,7 @@ import streamlit as st
 from pages.ui.components.diagram import where_you_are
 from pages.ui.lecture.bar import lecture_bar, opened_page
 from pages.ui.lecture.figure import lecture_style
+from pages.ui.page_end import PageEnd
 from pages.ui.session import address, follow_address
 from pages.ui.text.markup import markdown
 from transformer.errors import AtlasError
@@ -83,6 +84,8 @@ def navigate() -> None:
     st.session_state[ROUTED] = True
     try:
         page.run()
+    except PageEnd:
+        return
     except AtlasError as error:
         # What no part of a page has an answer to: a model's server that is gone, a device that is full.
         st.error(markdown(str(error)), icon=":material/error:")

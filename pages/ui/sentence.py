@@ -20,6 +20,7 @@ from pages.ui.model_picker import (
     several_models,
     translator,
 )
+from pages.ui.page_end import PageEnd
 from pages.ui.params.attention import AttentionParams
 from pages.ui.target_language import kept_code, language_choice, text_of_box
 from pages.ui.text.glossary import explain
@@ -225,7 +226,7 @@ def read_sentence(*, introduced: bool = False) -> Reading:
     except AtlasError as error:
         st.warning(markdown(str(error)), icon=":material/edit:")
         _offer_sentences(offered, codes)
-        st.stop()
+        raise PageEnd from None
     trace = own
     if target.strip():
         try:

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from streamlit.components.v2.bidi_component.main import _make_trigger_id
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Selectbox
 
 from pages.ui.components.wire import unframe
 
@@ -105,6 +106,11 @@ def box(test: AppTest, name: str = "sentence") -> dict[str, Any]:
     """What a box was asked to show; nothing where there is no such box."""
     reported = [json.loads(node.proto.json) for node in test.get("bidi_component") if node.proto.json]
     return next((data for data in reported if data.get("name") == name), {})
+
+
+def chooser(test: AppTest, key: str) -> Selectbox:
+    """The box with this key, whose options come from a text; their own part of the key comes after it."""
+    return next(each for each in test.selectbox if re.fullmatch(f"{key}_[0-9a-f]{{8}}", each.key or ""))
 
 
 def healthy(test: AppTest, *, warned: bool = False) -> bool:

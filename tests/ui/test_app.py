@@ -21,6 +21,7 @@ from tests.ui.driver import (
     HOSTILE,
     MARKUP,
     box,
+    chooser,
     headers,
     healthy,
     opened,
@@ -192,7 +193,7 @@ def test_every_metric_can_be_mapped(name, maps):
 
 def test_a_word_is_followed_through_the_layers(shipped):
     test = opened(COMPARE, text="I have a dream.", compare_part="layers")
-    test.selectbox("compare_row").set_value(3)
+    chooser(test, "compare_row").set_value(3)
     test.selectbox("compare_head").set_value(6)
     test.toggle("compare_words").set_value(False)
     test.run()
@@ -211,7 +212,7 @@ def test_heads_across_the_layers_are_links(shipped):
     """It opens at the row that the telling head links most, and names the strongest head of every layer."""
     test = opened(COMPARE, text="I have a dream.", compare_part="layers")
     view = view_of(shipped.trace("I have a dream."), "encoder", words=True)
-    row = test.selectbox("compare_row").value
+    row = chooser(test, "compare_row").value
     (parts,) = paragraphs(test)
     heads = [part for part in parts if isinstance(part, dict)]
     assert [(one["layer"], one["head"]) for one in heads] == [

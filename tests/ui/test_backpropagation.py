@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.ui.backpropagation.gradient import SECTIONS, section_of
+from pages.ui.backpropagation.gradient import SECTIONS, named, section_of
 from pages.ui.params.backpropagation import PARTS, BackpropagationParams
 from tests.ui.driver import (
     DREAM,
@@ -15,6 +15,7 @@ from tests.ui.driver import (
     MARKUP,
     SOME,
     UNREADABLE,
+    chooser,
     figures,
     healthy,
     opened,
@@ -41,7 +42,7 @@ def numbers(test: AppTest) -> dict[str, str]:
 
 def title(test: AppTest) -> str:
     """Which gradient is shown."""
-    box = test.selectbox("backward_number")
+    box = chooser(test, "backward_number")
     return box.format_func(box.value)
 
 
@@ -68,7 +69,7 @@ def test_the_way_back_is_walked_gradient_by_gradient(narrow_app, listed, walked)
     for number in walked:
         stage = listed[number]
         assert healthy(test), stage.key
-        assert title(test) == f"{number + 1} of {len(listed)}: {stage.name}"
+        assert title(test) == f"{number + 1} of {len(listed)}: {named(stage)}"
         assert test.segmented_control("backward_section").value == section_of(stage.key)
         largest = np.unravel_index(np.abs(stage.matrix).argmax(), stage.matrix.shape)
         shown = numbers(test)
@@ -94,8 +95,8 @@ def test_every_section_opens(narrow_app):
 def test_a_weight_of_a_query_is_taken_apart(narrow_app, listed):
     stage = next(stage for stage in listed if stage.key == "decoder.cross_attention.queries_weight")
     test = app(**GIVEN, backward_stage=stage.key)
-    test.selectbox("backward_row").set_value(7).run()
-    test.selectbox("backward_column").set_value(3).run()
+    chooser(test, "backward_row").set_value(7).run()
+    chooser(test, "backward_column").set_value(3).run()
     assert healthy(test) and figures(test) == (1, 1)
     assert (test.query_params["backward_row"], test.query_params["backward_column"]) == ("8", "4")
     added = table(test, "x̂", "dQ", "sum so far")
@@ -115,7 +116,7 @@ def test_a_masked_cell_has_no_gradient(narrow_app):
 def test_the_loss_of_one_step_with_smoothing(narrow_app):
     trace = narrow_app.trace(DREAM, **GIVEN)
     test = app(**GIVEN)
-    test.selectbox("backward_step").set_value(3).run()
+    chooser(test, "backward_step").set_value(3).run()
     test.number_input("backward_smoothing").set_value(0.1).run()
     batch = sentence_batch(trace, step=2, label_smoothing=0.1)
     found = gradients(parameters_of(narrow_app.weights()), narrow_app.config, batch)
@@ -138,7 +139,7 @@ def test_the_size_of_gradients_with_norms_in_both_places(narrow_app):
 def test_a_given_translation_is_learned(narrow_app):
     test = app(target="Ich habe einen Hund.")
     assert healthy(test)
-    assert any("Hund" in option for option in test.selectbox("backward_step").options)
+    assert any("Hund" in option for option in chooser(test, "backward_step").options)
 
 
 @pytest.mark.parametrize("text", SOME)
@@ -157,6 +158,24 @@ def test_what_cannot_be_read_is_answered(narrow_app, text):
     assert healthy(test, warned=True) and len(test.warning) == 1
 
 
+def test_parameters_are_found_by_their_symbols(listed):
+    names = {stage.key.removeprefix("decoder.cross_attention."): named(stage) for stage in listed}
+    assert names["queries_weight"] == "weights of the queries, W^Q or W_Q"
+    assert names["decoder.feed_forward.expand"] == "first weights of the network, W_1"
+    assert names["gain"] == "gain of the layer norm, γ or gamma" and names["queries"] == "queries of the head"
+
+
+def test_choices_are_shown_again_after_a_sentence_that_cannot_be_read(narrow_app):
+    test = app(**GIVEN, backward_stage="decoder.self_attention.scores")
+    submit(test, UNREADABLE[0])
+    submit(test, DREAM)
+    shown = (
+        test.segmented_control("backward_section"), test.selectbox("backward_layer"), test.selectbox("backward_head")
+    )
+    assert healthy(test) and [each.value for each in shown] == ["decoder.self_attention", 1, 4]
+    assert all(each.proto.set_value for each in shown), "the browser has forgotten them"
+
+
 @pytest.mark.parametrize("value", EACH_RUBBISH)
 def test_rubbish_in_an_address_falls_back(narrow_app, value):
     address = {**GIVEN} | {f"backward_{name}": value for name in BackpropagationParams.__dataclass_fields__}
@@ -168,4 +187,4 @@ def test_choices_survive_a_change_of_page(narrow_app):
     test.switch_page("pages/about.py").run()
     test.switch_page(PAGE).run()
     assert healthy(test) and test.query_params["backward_stage"] == "encoder.self_attention.keys"
-    assert test.selectbox("backward_row").value == 1 and test.selectbox("backward_column").value == 4
+    assert chooser(test, "backward_row").value == 1 and chooser(test, "backward_column").value == 4

@@ -16,7 +16,7 @@ from pages.ui.language_model.subject import PAIRS
 from pages.ui.params import compare, inside
 from pages.ui.params.language_model import BEGINNING, FIRST, SECOND
 from tests.ui import driver
-from tests.ui.driver import figures, headers, healthy, send, submit, texts, typed, unescaped
+from tests.ui.driver import chooser, figures, headers, healthy, send, submit, texts, typed, unescaped
 from transformer.analysis.heads.metrics import head_metrics
 from transformer.analysis.replay.cell import cell
 from transformer.analysis.replay.stages import stages
@@ -112,8 +112,8 @@ def test_every_number_of_every_head_is_in_the_table(loaded, trace):
 
 def test_a_piece_is_followed_through_the_layers(trace):
     test = opened(COMPARE, compare_part="layers", lm_words="false")
-    test.selectbox("compare_row").set_value(4).run()
-    test.selectbox("compare_row").set_value(3)
+    chooser(test, "compare_row").set_value(4).run()
+    chooser(test, "compare_row").set_value(3)
     test.selectbox("compare_head").set_value(2)
     test.run()
     assert healthy(test) and (test.query_params["compare_row"], test.query_params["lm_head"]) == ("4", "3")
@@ -179,8 +179,8 @@ def test_every_stage_can_be_gone_to_and_is_its_tensor(loaded, trace):
 
 def test_a_cell_is_chosen_and_stands_in_the_address(loaded, trace):
     test = opened(INSIDE, inside_part="cell", inside_kind="cross", lm_layer="2", lm_head="3")
-    test.selectbox("inside_rows").set_value(4).run()
-    test.selectbox("inside_columns").set_value(1).run()
+    chooser(test, "inside_rows").set_value(4).run()
+    chooser(test, "inside_columns").set_value(1).run()
     assert healthy(test)
     assert [test.query_params[name] for name in ("lm_rows", "lm_columns")] == ["4", "1"]
     found = cell(trace, loaded.weights(), "decoder", 1, 2, 4, 1)

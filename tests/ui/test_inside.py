@@ -21,6 +21,7 @@ from tests.ui.driver import (
     GIVEN,
     MARKUP,
     UNREADABLE,
+    chooser,
     figures,
     healthy,
     opened,
@@ -225,8 +226,8 @@ def test_a_cell_leads_to_the_curves_of_its_positions(trace):
 def test_a_cell_is_chosen_in_the_boxes():
     test = app(inside_part="cell")
     test.segmented_control("inside_kind").set_value("cross").run()
-    test.selectbox("inside_rows").set_value(2).run()
-    test.selectbox("inside_columns").set_value(1).run()
+    chooser(test, "inside_rows").set_value(2).run()
+    chooser(test, "inside_columns").set_value(1).run()
     test.selectbox("inside_layer").set_value(4).run()
     test.selectbox("inside_head").set_value(2).run()
     assert healthy(test)

@@ -11,7 +11,7 @@ from pages.ui.params.inside import PARTS as INSIDE
 from pages.ui.params.mattered import PARTS as MATTERED
 from pages.ui.params.positions import PARTS as POSITIONS
 from pages.ui.session import EXAMPLES
-from tests.ui.driver import DREAM, GIVEN, box, headers, healthy, opened, submit, tell, typed
+from tests.ui.driver import DREAM, GIVEN, box, chooser, headers, healthy, opened, submit, tell, typed
 
 # A page, and the control of its parts with the one to choose; pages without parts have none.
 PLACES = [
@@ -93,7 +93,7 @@ def test_an_old_address_pins_in_the_kind_of_its_page():
     assert pinned(test.switch_page(ENCODER).run()) == ([], [])
     address = {"inside_part": "cell", "inside_kind": "cross", "rows": "3", "columns": "2"}
     inside = opened("pages/inside_a_layer.py", text=DREAM, **address)
-    assert (inside.selectbox("inside_rows").value, inside.selectbox("inside_columns").value) == (3, 2)
+    assert (chooser(inside, "inside_rows").value, chooser(inside, "inside_columns").value) == (3, 2)
     assert inside.query_params["cross_rows"] == "3"
 
 
@@ -176,3 +176,32 @@ def test_half_a_surrogate_pair_from_a_browser_is_no_error():
     test = opened()
     submit(test, "I have a \ud800 dream.")
     assert healthy(test) and typed(test) == "I have a \ufffd dream."
+
+
+@pytest.mark.parametrize(("page", "address", "kept"), [
+    ("backpropagation", {"layer": "2", "backward_stage": "decoder.self_attention.values"}, "Gradient with respect to"),
+    ("inside_a_layer", {"inside_part": "cell"}, "Layer"),
+    ("compare_heads", {"compare_part": "layers"}, "Head"),
+    ("change_attention", {}, "Device"),
+    ("what_mattered", {}, "Device"),
+])
+def test_a_box_whose_options_another_sentence_changes_is_another_box(narrow_app, page, address, kept):
+    """A browser goes on showing the label that it has, and sends it."""
+    test = opened(f"pages/{page}.py", text=DREAM, **address)
+    before = {each.id: each for each in test.selectbox}
+    submit(test, "My brother reads a book.")
+    same = [each for each in test.selectbox if each.id in before]
+    assert healthy(test) and len(same) < len(test.selectbox) and kept in {each.label for each in same}
+    assert all(each.options == before[each.id].options for each in same)
+
+
+@pytest.mark.parametrize(("page", "key", "address"), [
+    ("what_mattered", "mattered_guessed", {"mattered_part": "guess"}), ("what_mattered", "mattered_word", {}),
+    ("change_attention", "edit_hidden_source", {}), ("change_attention", "edit_hidden_target", {}),
+])
+def test_buttons_of_equal_words_have_labels_of_their_own(narrow_app, page, key, address):
+    """A browser says by its label which one was clicked."""
+    test = opened(f"pages/{page}.py", text="I see a dog and a cat and a bird.", target="der Hund der der", **address)
+    (buttons,) = (each for each in test.button_group if each.key == key)
+    labels = [each.content for each in buttons.proto.options]
+    assert healthy(test) and any("(3)" in label for label in labels) and len(set(labels)) == len(labels)

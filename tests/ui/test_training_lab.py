@@ -178,7 +178,8 @@ def test_an_item_of_ones_own_is_answered_at_the_moment_that_is_shown():
 
 
 @pytest.mark.parametrize(("typed", "message"), [
-    ("xyz", "does not know"), ("ab", "at least 3 letters"), ("abcdefghijklmnop", "at most 10"),
+    ("xyz", "only the letters a to p"), ("", "nothing to answer"),
+    ("ab", "at least 3 letters"), ("abcdefghijklmnop", "at most 10"),
     ("a" * 5_000, "5000 characters"), ("<b>x</b>", "does not know"), ("🙂", "does not know"), ("ABC", "does not know"),
     ("\x00", "does not know"), ("047+385", "does not know"),
 ])

@@ -17,6 +17,7 @@ from tests.ui.driver import (
     MARKUP,
     SOME,
     UNREADABLE,
+    chooser,
     figures,
     healthy,
     opened,
@@ -90,7 +91,7 @@ def test_a_word_all_words_and_pieces_are_chosen_and_stand_in_the_address(narrow_
 def test_why_this_word_and_not_that_one(shipped, trace):
     test = app(mattered_explained="9")
     other = int(trace.candidate_ids[8][1])
-    test.selectbox("mattered_other").set_value(other).run()
+    chooser(test, "mattered_other").set_value(other).run()
     assert healthy(test) and test.query_params["mattered_against"] == str(other)
     found = shipped.attribute(trace, "frozen_gradient", [Target((8,), (other,))], words=True)
     np.testing.assert_array_equal(rows(test, method="Frozen gradient", side="English"), found.source[0])

@@ -34,6 +34,7 @@ class Addition(Task):
 
     digits = 3
     symbols = (*"0123456789", PLUS)
+    known = f"digits and {PLUS}"
     longest_source = 2 * digits + 1
     longest_target = digits + 1
     example = "047+385"
@@ -68,6 +69,7 @@ class ModularAddition(Task):
     title = "Modular addition"
     modulus = 59
     symbols = (*map(str, range(modulus)), PLUS)
+    known = f"the numbers 0 to {modulus - 1} and {PLUS}"
     says = f"Add two numbers modulo {modulus}."
     example = "17+42"
     longest_source = 3

@@ -22,6 +22,7 @@ class Letters(Task):
     """
 
     symbols = LETTERS
+    known = f"the letters {LETTERS[0]} to {LETTERS[-1]}"
     # Few items are shorter, so that those held out would be missing in training.
     shortest = 3
     longest_source = longest_target = 10

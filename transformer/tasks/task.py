@@ -38,6 +38,7 @@ class Task(ABC):
         title: for people.
         says: one sentence that tells what is to be done.
         example: an item as one types it.
+        known: the symbols of an item, in words.
         symbols: every piece that a source or a target may have.
         longest_source, longest_target: pieces, without the end symbol.
         held_out: number of items that no training step sees.
@@ -48,6 +49,7 @@ class Task(ABC):
     title: str
     says: str
     example: str
+    known: str
     symbols: Pieces
     longest_source: int
     longest_target: int
@@ -101,7 +103,8 @@ class Task(ABC):
             raise TaskError(f"there is nothing to answer: type an item, for example {self.example}")
         for piece in source:
             if piece not in self.symbols:
-                raise TaskError(f"{self.title} does not know {piece!r}: type an item such as {self.example}")
+                raise TaskError(f"{self.title} does not know {piece!r}, only {self.known}: type an item such as "
+                                f"{self.example}")
         if len(source) > self.longest_source:
             raise TaskError(f"an item of {self.title} has at most {self.longest_source} symbols, not {len(source)}")
         self.check(source)

@@ -24,6 +24,7 @@ from pages.ui.lecture.figure import main_figure
 from pages.ui.params.mattered import MatteredParams
 from pages.ui.sentence import Reading
 from pages.ui.text.glossary import explain
+from pages.ui.text.labels import told_apart
 from pages.ui.text.markup import markdown
 from transformer.analysis.words import Group
 from transformer.attribution.attribution import METHODS, Attribution, Method, whole_sentence
@@ -63,6 +64,7 @@ def show_guess(reading: Reading) -> None:
     if len(firsts) < 2:
         st.info("To guess, you need a sentence of at least two words.")
         return
+    names = dict(zip(firsts, told_apart(shown(labels[column]) for column in firsts.values()), strict=True))
     params = session.params(MatteredParams)
 
     def store_guess() -> None:
@@ -72,7 +74,7 @@ def show_guess(reading: Reading) -> None:
         question, markdown(trace.source_text), when=not params.revealed,
     )
     place.pills(
-        "Your guess", list(firsts), format_func=lambda at: shown(labels[firsts[at]]),
+        "Your guess", list(firsts), format_func=names.__getitem__,
         key=preset(GUESS, params.guess if params.guess in firsts else None), on_change=store_guess,
     )
     slow_choice(reading)

@@ -15,14 +15,15 @@ from pages.ui.attribution.question import (
     spoken_label,
     telling_group,
 )
-from pages.ui.bind import bind, preset
+from pages.ui.bind import bind, key_for, preset
 from pages.ui.params.mattered import NOTHING, WHOLE, MatteredParams
 from pages.ui.sentence import Reading
 from pages.ui.text.glossary import explain
+from pages.ui.text.labels import told_apart
 from pages.ui.text.markup import entry_label
 from transformer.analysis.words import Group
 
-EXPLAINED, AGAINST = "mattered_word", "mattered_other"
+EXPLAINED = "mattered_word"
 
 
 def pick_question(reading: Reading, *, contrast: bool = True) -> Question:
@@ -40,13 +41,10 @@ def pick_question(reading: Reading, *, contrast: bool = True) -> Question:
     def store_explained() -> None:
         session.update(MatteredParams, explained=st.session_state[EXPLAINED], against=NOTHING)
 
-    def label(option: str) -> str:
-        return "the whole translation" if option == WHOLE else shown(
-            spoken_label(trace, groups[int(option)], words=words)
-        )
-
+    spoken_labels = told_apart(shown(spoken_label(trace, group, words=words)) for group in groups.values())
+    labels = dict(zip(map(str, groups), spoken_labels, strict=True)) | {WHOLE: "the whole translation"}
     st.pills(
-        "What mattered for", [*map(str, groups), WHOLE], format_func=label, required=True,
+        "What mattered for", list(labels), format_func=labels.__getitem__, required=True,
         key=preset(EXPLAINED, asked), on_change=store_explained,
         help="Each button stands for a step of the model: the word that it wrote there is explained.",
     )
@@ -63,17 +61,18 @@ def pick_question(reading: Reading, *, contrast: bool = True) -> Question:
 def _pick_other(reading: Reading, group: Group) -> None:
     probabilities = candidates(reading.trace, reading.translator.tokenizer.symbols, group)
     against = session.params(MatteredParams).against
-    listed = [NOTHING, *probabilities]
+    labels = {NOTHING: "compare with nothing"} | {
+        piece: f"{entry_label(reading.translator.tokenizer, piece)} ({probability:.1%})"
+        for piece, probability in probabilities.items()
+    }
+    key = key_for("mattered_other", labels.values())
 
     def store_other() -> None:
-        session.update(MatteredParams, against=st.session_state[AGAINST])
+        session.update(MatteredParams, against=st.session_state[key])
 
     st.selectbox(
-        "Why this word and not …", listed, width=320,
-        format_func=lambda piece: "compare with nothing" if piece == NOTHING else (
-            f"{entry_label(reading.translator.tokenizer, piece)} ({probabilities[piece]:.1%})"
-        ),
-        key=preset(AGAINST, against if against in listed else NOTHING), on_change=store_other,
+        "Why this word and not …", list(labels), width=320, format_func=labels.__getitem__,
+        key=preset(key, against if against in labels else NOTHING), on_change=store_other,
         help="The other pieces that the model found likely at this step, with their probabilities.",
     )
 

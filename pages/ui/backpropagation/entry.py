@@ -8,7 +8,7 @@ import streamlit as st
 from pages.ui import session
 from pages.ui.backpropagation.computed import difference_of
 from pages.ui.backpropagation.gradient_matrix import GradientMatrix, terms_table
-from pages.ui.bind import preset
+from pages.ui.bind import key_for, preset
 from pages.ui.charts.heatmap import heatmap
 from pages.ui.charts.matrix import PICK, matrix
 from pages.ui.charts.palette import diverging
@@ -112,12 +112,12 @@ def _boxes(shown: GradientMatrix, row: int, column: int) -> None:
         ):
             if size == 1:
                 continue
-            key = f"backward_{name}"
+            names = [str(number) for number in range(size)] if labels is None else numbered(labels)
+            key = key_for(f"backward_{name}", names)
 
             def store(key: str = key, name: str = name, other: dict[str, int] = other) -> None:
                 session.update(BackpropagationParams, **{name: st.session_state[key] + 1}, **other)
 
-            names = [str(number) for number in range(size)] if labels is None else numbered(labels)
             st.selectbox(
                 title.capitalize(), range(size), key=preset(key, at), format_func=names.__getitem__,
                 on_change=store, width=210,

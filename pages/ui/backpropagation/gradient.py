@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import streamlit as st
@@ -12,7 +13,7 @@ from pages.ui.backpropagation.entry import show_entry
 from pages.ui.backpropagation.gradient_matrix import gradient_matrix
 from pages.ui.backpropagation.loss import pick_loss
 from pages.ui.backpropagation.sentences import sentence_of
-from pages.ui.bind import preset
+from pages.ui.bind import key_for, preset
 from pages.ui.charts.tables import frame, show_numbers
 from pages.ui.head_picker import pick_head
 from pages.ui.params.backpropagation import BackpropagationParams
@@ -31,6 +32,7 @@ SECTIONS = {
     "decoder.self_attention": "Masked", "decoder": "{target}", "memory": "Encoder output",
     "encoder.feed_forward": "Encoder: FFN", "encoder.self_attention": "Self", "encoder": "{source}",
 }
+GREEK = {r"\gamma": "γ or gamma", r"\beta": "β or beta"}
 OUTPUTS = ("output", "layer", "memory")
 
 
@@ -87,10 +89,11 @@ def _pick_stage(listed: Sequence[GradientStage], at: int, languages: Languages) 
     )
     box, back, on = st.columns([8, 1.4, 1.4], vertical_alignment="bottom")
     of_section = [number for number, key in enumerate(keys) if section_of(key) == section]
+    labels = {number: f"{number + 1} of {len(listed)}: {named(listed[number])}" for number in of_section}
+    chosen = key_for("backward_number", labels.values())
     box.selectbox(
-        "Gradient with respect to", of_section, key=preset("backward_number", at),
-        format_func=lambda number: f"{number + 1} of {len(listed)}: {listed[number].name}",
-        on_change=lambda: _open(keys[st.session_state.backward_number]),
+        "Gradient with respect to", of_section, key=preset(chosen, at), format_func=labels.__getitem__,
+        on_change=lambda: _open(keys[st.session_state[chosen]]),
     )
     for column, label, number in ((back, "Back", at - 1), (on, "Next", at + 1)):
         there = 0 <= number < len(keys)
@@ -117,6 +120,16 @@ def _large(listed: Sequence[GradientStage], at: int, reading: Reading) -> None:
         frame(shown.seen(stage.masked), shown.rows, shown.columns, corner=shown.titles[0]), "backward_numbers",
         label="All numbers of this gradient",
     )
+
+
+def named(stage: GradientStage) -> str:
+    """The name of a stage, with the symbol of a parameter in every way that somebody looks for it."""
+    found = re.match(r"d(W|b|\\gamma|\\beta)(?:([_^])(\w))?(?:_h)? =", stage.formula)
+    if not found:
+        return stage.name
+    letter, mark, index = found.groups()
+    symbols = GREEK.get(letter) or (f"{letter}^{index} or {letter}_{index}" if mark == "^" else found[0][1:-2])
+    return f"{stage.name}, {symbols}"
 
 
 def folded(formula: str) -> str:

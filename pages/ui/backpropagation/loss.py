@@ -5,12 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.ui import session
-from pages.ui.bind import bind_number, preset
+from pages.ui.bind import bind_number, key_for, preset
 from pages.ui.params.backpropagation import BackpropagationParams
 from pages.ui.sentence import Reading
 from pages.ui.text.markup import piece_label
-
-STEP = "backward_step"
 
 
 def pick_loss(reading: Reading) -> None:
@@ -20,10 +18,11 @@ def pick_loss(reading: Reading) -> None:
         f"step {number}: {piece_label(piece, trace.target_text)}"
         for number, piece in enumerate(trace.predicted_pieces, start=1)
     ]
+    key = key_for("backward_step", labels)
     at = min(session.params(BackpropagationParams).step, len(labels) - 1)
     st.selectbox(
-        "Loss of", range(len(labels)), key=preset(STEP, at), format_func=labels.__getitem__, width=220,
-        on_change=lambda: session.update(BackpropagationParams, step=st.session_state[STEP], row=0, column=0),
+        "Loss of", range(len(labels)), key=preset(key, at), format_func=labels.__getitem__, width=220,
+        on_change=lambda: session.update(BackpropagationParams, step=st.session_state[key], row=0, column=0),
         help="The translation above counts as the right one. The loss of a step is −log p, where p is the probability "
         "of its piece.",
     )

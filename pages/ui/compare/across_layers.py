@@ -41,11 +41,11 @@ def show_across_layers(reading: HeadReading, kind: Kind) -> None:
         session.rewrite_address()
     if row == UNCHOSEN:
         row = telling_row(view, choice.layer, choice.head)
+    names = numbered(labels)
     place, pick_head, pick_words = st.columns([4, 2, 2], vertical_alignment="bottom")
     place.selectbox(
-        "Word to follow through the layers", range(len(labels)),
-        format_func=lambda index: f"{index + 1}: {labels[index]}",
-        **bind(CompareParams, "row", value=row),
+        "Word to follow through the layers", range(len(labels)), format_func=names.__getitem__,
+        **bind(CompareParams, "row", value=row, labels=names),
     )
     pick_head.selectbox(
         "Head", range(view.heads), key=preset("compare_head", choice.head),

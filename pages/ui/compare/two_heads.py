@@ -18,6 +18,7 @@ from pages.ui.components.side_by_side import DIFFERENCE, Map, side_by_side
 from pages.ui.kinds import layer_count
 from pages.ui.lecture.figure import main_figure
 from pages.ui.model_picker import chosen_model, examples
+from pages.ui.page_end import PageEnd
 from pages.ui.params.compare import CompareParams, Pin
 from pages.ui.text.glossary import explain
 from pages.ui.text.labels import SHORT_TITLES, TITLES, column_labels, row_labels
@@ -209,7 +210,7 @@ def _trace(model: Compared, pin: Pin) -> Trace:
         return model.read(pin.text)
     except AtlasError as error:
         st.warning(markdown(str(error)), icon=":material/edit:")
-        st.stop()
+        raise PageEnd from None
 
 
 def _title(pin: Pin) -> str:

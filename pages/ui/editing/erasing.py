@@ -11,6 +11,7 @@ from pages.ui.editing.resolved import without_words
 from pages.ui.params.edits import ERASURES, INVISIBLE, LEFT_OUT, EditParams
 from pages.ui.sentence import Reading
 from pages.ui.text.differences import merged_words
+from pages.ui.text.labels import told_apart
 from pages.ui.text.markup import group_label, markdown
 from pages.ui.translation import NOTHING
 from transformer.analysis.words import Group, word_groups
@@ -54,7 +55,9 @@ def show_erasing(reading: Reading, *, words: bool) -> None:
 
 def _pills(label: str, name: str, pieces: tuple[Piece, ...], text: str, *, words: bool) -> None:
     groups = groups_of(pieces, words=words)
-    labels = [markdown(group_label([pieces[position] for position in group], text, words=words)) for group in groups]
+    labels = told_apart(
+        markdown(group_label([pieces[position] for position in group], text, words=words)) for group in groups
+    )
     erased = set(getattr(session.params(EditParams), name))
     key = f"edit_{name}"
 

@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.ui import session
-from pages.ui.bind import preset
+from pages.ui.bind import key_for, preset
 from pages.ui.charts.matrix import AXIS, LEGEND, labelled_axis
 from pages.ui.charts.palette import FIRST, SECOND
 from pages.ui.components.save_as import show_altair
@@ -33,15 +33,14 @@ def chosen_step(reading: Reading) -> int | None:
 def show_next_word(reading: Reading, found: Continuation) -> None:
     """Draw the step that is looked at, a sentence, and the probabilities."""
     trace = reading.trace
-    labels = {
+    labels = {"": "chosen by the page"} | {
         str(step): f"{step}: {piece_label(piece, trace.target_text)}"
         for step, piece in enumerate(trace.predicted_pieces, start=1)
     }
+    key, step = key_for("edit_step", labels.values()), session.params(EditParams).step
     st.selectbox(
-        "The next word, at the step that writes", ["", *labels],
-        key=preset("edit_step", session.params(EditParams).step if session.params(EditParams).step in labels else ""),
-        format_func=lambda step: labels.get(step, "chosen by the page"),
-        on_change=lambda: change(step=st.session_state.edit_step),
+        "The next word, at the step that writes", list(labels), format_func=labels.__getitem__,
+        key=preset(key, step if step in labels else ""), on_change=lambda: change(step=st.session_state[key]),
         help="The words before this step stay as they are; from there on, the changed model writes. Unless you choose, "
         "the page takes the row that you changed, or the first step at which the likeliest word changes.",
     )

@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 
 from pages.ui import session
-from pages.ui.bind import preset
+from pages.ui.bind import key_for, preset
 from pages.ui.charts.matrix import PICK, matrix
 from pages.ui.charts.palette import sequential
 from pages.ui.charts.tables import frame, numbered, show_numbers
@@ -76,14 +76,15 @@ def cell_boxes(
         st.columns(2), ("rows", "columns"), (rows, columns), (row, column), (("columns", column), ("rows", row)),
         strict=True,
     ):
-        key = f"inside_{name}"
+        names = numbered(labels)
+        key = key_for(f"inside_{name}", names)
 
         def store(key: str = key, name: str = name, other: tuple[str, int] = other) -> None:
             session.update_attention(kind, type(choice), **{name: (st.session_state[key],), other[0]: (other[1],)})
 
         place.selectbox(
             dict(zip(("rows", "columns"), titles(False), strict=True))[name].capitalize(), range(len(labels)),
-            key=preset(key, at), format_func=numbered(labels).__getitem__, on_change=store,
+            key=preset(key, at), format_func=names.__getitem__, on_change=store,
         )
 
 

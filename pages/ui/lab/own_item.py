@@ -19,7 +19,7 @@ from transformer.tasks.answer import Answer, answer
 from transformer.tasks.registry import task_named
 from transformer.tasks.run import Snapshot, TaskRun
 
-# What was typed and is no item, so that the box still has it.
+# What was typed and is no item, after the task that it was typed for, so that the box still has it.
 TYPED = "_typed_item"
 # The last answer, after what it is the answer to.
 ANSWERED = "_answered"
@@ -35,19 +35,20 @@ def show_own_item(run: TaskRun, name: str, heads: dict[Kind, tuple[int, int]]) -
     """
     task = task_named(run.config.task)
     params = session.params(LabParams)
-    text = st.session_state.get(TYPED) or params.item
+    asked, typed = st.session_state.get(TYPED) or (None, "")
+    text = params.item or (typed if asked == task.name else "")
 
     def submitted(typed: str) -> None:
         read = LabParams.checked("item", "".join(typed.split()))
         session.update(LabParams, item=read or "")
-        st.session_state[TYPED] = "" if read else typed
+        st.session_state[TYPED] = None if read else (task.name, typed)
 
     st.markdown("**Ask the model of this moment**", help=explain("exact match", "attention weight"))
     text_box(
         "lab_item", text, submitted, label="Your own item", placeholder=task.example, button="Ask", belongs=task.name,
         help=f"{task.says} For example {task.example}.",
     )
-    if not text:
+    if not text and asked != task.name:
         return
     snapshot = run.with_weights(len(run.snapshots) - 1 if params.moment == NEWEST else run.index_at(params.moment))
     try:

@@ -6,6 +6,7 @@ import streamlit as st
 
 from pages.ui import models, session
 from pages.ui.bind import bind
+from pages.ui.page_end import PageEnd
 from pages.ui.params.language_model import LanguageModelParams
 from pages.ui.text.markup import markdown
 from transformer.available_models import OWN, language_model_folders
@@ -24,7 +25,7 @@ def language_model() -> LoadedLanguageModel:
     folders = language_model_folders()
     if not folders:
         st.info(NONE)
-        st.stop()
+        raise PageEnd
     name = session.params(LanguageModelParams).model
     folder = folders.get(name) or next(iter(folders.values()))
     devices = available_devices()
@@ -35,7 +36,7 @@ def language_model() -> LoadedLanguageModel:
         return models.load_language(device if device in devices else devices[0], folder.path)
     except AtlasError as error:
         st.error(markdown(str(error)), icon=":material/error:")
-        st.stop()
+        raise PageEnd from None
 
 
 def language_model_choice() -> None:

@@ -12,6 +12,7 @@ from pages.ui.components.attention_browser import at_telling_head
 from pages.ui.components.text_box import text_box
 from pages.ui.kinds import HeadMaps, KindPage
 from pages.ui.language_model.settings import continuation_settings
+from pages.ui.page_end import PageEnd
 from pages.ui.params.attention import AttentionParams
 from pages.ui.params.language_model import CONTINUE, ContinuationParams, LanguageModelParams, TextHeadParams
 from pages.ui.text.glossary import explain
@@ -144,7 +145,7 @@ def read_beginning(loaded: LoadedLanguageModel, *, settings: bool = True) -> Lan
         written = len(reading.traced.ranks)
     except AtlasError as error:
         st.warning(markdown(str(error)), icon=":material/edit:")
-        st.stop()
+        raise PageEnd from None
     return replace(reading, params=replace(params, step=min(params.step, written - 1)))
 
 

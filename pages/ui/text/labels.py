@@ -1,6 +1,9 @@
-"""Labels of the rows and columns of an attention map."""
+"""Labels of the rows and columns of an attention map, and of buttons with words."""
 
 from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
 
 from pages.ui.text.markup import group_label, piece_label
 from transformer.analysis.view import Axes
@@ -63,3 +66,13 @@ def titles(words: bool) -> tuple[str, str]:
     """Titles of the axes: of the rows, and of the columns."""
     size = "word" if words else "piece"
     return FROM.format(size), TO.format(size)
+
+
+def told_apart(labels: Iterable[str]) -> list[str]:
+    """Labels of buttons, numbered from the second of equal ones: a browser says by its label which one was clicked."""
+    seen: Counter[str] = Counter()
+    found = []
+    for label in labels:
+        seen[label] += 1
+        found.append(label if seen[label] == 1 else f"{label} ({seen[label]})")
+    return found
