@@ -34,10 +34,11 @@ def show_continuation(loaded: LoadedLanguageModel) -> None:
     """The text with what was written, the map of the chosen head, and the probability of every piece written."""
     with st.container(gap="xsmall"):
         reading = read_beginning(loaded)
-        show_written(reading)
+        show_text(reading)
         metrics = reading.metrics()
         with main_figure():
             choice = attention_browser(reading.trace, metrics, TextHeadParams, copying_names(loaded))
+        show_likelihood(reading)
         show_probabilities(reading)
     trace = reading.trace
     view = view_of(trace, "decoder", words=choice.words, special=not choice.hide)
@@ -71,6 +72,12 @@ def show_continuation(loaded: LoadedLanguageModel) -> None:
 
 def show_written(reading: LanguageReading) -> None:
     """The beginning, what the model wrote after it, and how likely it finds that."""
+    show_text(reading)
+    show_likelihood(reading)
+
+
+def show_text(reading: LanguageReading) -> None:
+    """The beginning, and what the model wrote after it."""
     continuation = reading.traced.continuation
     text = continuation.text
     spans = [piece.span for piece in continuation.pieces if piece.span is not None]
@@ -84,6 +91,11 @@ def show_written(reading: LanguageReading) -> None:
         # A full stop stands at its word; the joiner lets bold type begin even there.
         written = f"**{WORD_JOINER}{written}**"
     st.markdown((beginning + written).strip())
+
+
+def show_likelihood(reading: LanguageReading) -> None:
+    """By which method it was written, how likely the model finds it, and why it ends there."""
+    continuation = reading.traced.continuation
     count, total = len(continuation.pieces), continuation.log_prob
     config, length = reading.loaded.model.config, len(continuation.beginning) + count
     if continuation.complete:

@@ -1,4 +1,4 @@
-"""What the language model is, in two sentences."""
+"""What the language model is, in a sentence."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ def introduce(loaded: LoadedLanguageModel) -> None:
     """Draw it."""
     config = loaded.model.config
     if loaded.folder == LANGUAGE_MODEL:
-        which, whose = "This small one", f"has read {_amount(loaded.card)}, and writes mostly grammatical nonsense"
+        which, whose = "this small one mostly writes grammatical nonsense", f"has read {_amount(loaded.card)}"
     else:
-        which, whose = "This one", f"comes from the folder {markdown(str(loaded.folder))}"
+        folder = markdown(str(loaded.folder))
+        which, whose = f"this one is from the folder {folder}", "may have read anything"
     st.markdown(
-        f"**A language model predicts a text’s next piece, again and again.** {which} (decoder-only, "
-        f"{config.layers} × {config.heads} heads, {loaded.parameters / 1e6:.1f} million parameters) {whose}.",
-        help=explain("decoder-only", "language model", "parameter", "layer", "head"),
+        f"**A language model predicts a text’s next piece, again and again**; {which}.",
+        help=f"This one is decoder-only, has {config.layers} × {config.heads} heads and {loaded.parameters / 1e6:.1f} "
+        f"million parameters, and {whose}. {explain('decoder-only', 'language model', 'parameter', 'layer', 'head')}",
     )
 
 

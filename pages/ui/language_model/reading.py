@@ -125,7 +125,7 @@ def read_beginning(loaded: LoadedLanguageModel, *, settings: bool = True) -> Lan
         settings: draw those of the method, too.
     """
     asked = session.params(LanguageModelParams)
-    box, example = st.columns([10, 4], vertical_alignment="bottom")
+    box, example, *rest = st.columns([10, 4, 3] if settings else [10, 4], vertical_alignment="bottom")
     with box:
         text_box(
             "beginning", asked.text, go_on_from, label=f"A beginning, up to {most_pieces(loaded)} pieces",
@@ -136,8 +136,9 @@ def read_beginning(loaded: LoadedLanguageModel, *, settings: bool = True) -> Lan
         "or an example", BEGINNINGS, index=None, key="lm_example", on_change=_use_example, placeholder="Choose one …",
         format_func=lambda text: text or NOTHING,
     )
-    if settings:
-        continuation_settings()
+    for place in rest:
+        with place:
+            continuation_settings()
     tokenizer = loaded.tokenizer
     params = session.params(ContinuationParams).within(tokenizer.size, tokenizer.symbols)
     reading = LanguageReading(loaded, asked.text, asked.length, params)

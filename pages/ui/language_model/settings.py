@@ -26,23 +26,19 @@ WORDS = {
     "beam_size": "beam", "length_penalty": "length penalty", "temperature": "temperature", "top_k": "top-k",
     "top_p": "top-p", "seed": "seed",
 }
-WIDTH = 130
 
 
 def continuation_settings() -> None:
-    """Draw them in one row, with how many pieces are written, and by which model on which device."""
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+    """Draw them behind a button, with how many pieces are written, and by which model on which device."""
+    with st.popover("Settings", icon=":material/tune:", width="stretch"):
         st.segmented_control(
             "How the next piece is chosen", METHODS, format_func=NAMES.__getitem__, required=True,
             help=explain("greedy", "beam", "sampling"), **bind(ContinuationParams, "method"),
         )
         for name, label, step in NUMBERS[session.params(ContinuationParams).method]:
             st.number_input(
-                label, step=step, width=WIDTH, help=explain(WORDS[name]), **bind_number(ContinuationParams, name)
+                label, step=step, help=explain(WORDS[name]), **bind_number(ContinuationParams, name)
             )
-        st.number_input(
-            "Pieces, at most", step=1, width=WIDTH, help=explain("piece"), **bind_number(LanguageModelParams, "length")
-        )
-        with st.container(width=WIDTH):
-            device_choice()
+        st.number_input("Pieces, at most", step=1, help=explain("piece"), **bind_number(LanguageModelParams, "length"))
+        device_choice()
         language_model_choice()
