@@ -9,6 +9,7 @@ import random
 import pytest
 import torch
 
+from tests.unit.training.resuming import assert_continues_exactly
 from transformer.decoding.settings import DecodingSettings
 from transformer.language_modelling.checkpoint import load_language_model
 from transformer.language_modelling.continuation import continue_text
@@ -70,16 +71,7 @@ def test_learns_which_word_follows(run):
 
 
 def test_an_interrupted_run_computes_what_an_uninterrupted_one_does(run):
-    whole = trainer(run)
-    losses = [whole.take_step()[0] for _ in range(6)]
-    interrupted = trainer(run)
-    first = [interrupted.take_step()[0] for _ in range(3)]
-    interrupted._save()
-    resumed = trainer(run)
-    assert resumed.step == 3
-    assert first + [resumed.take_step()[0] for _ in range(3)] == losses
-    for (name, one), other in zip(whole.model.named_parameters(), resumed.model.parameters(), strict=True):
-        assert torch.equal(one, other), name
+    assert_continues_exactly(lambda: trainer(run))
 
 
 def test_the_loss_is_that_of_the_pieces_that_there_are(run):

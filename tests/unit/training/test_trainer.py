@@ -15,6 +15,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
+from tests.unit.training.resuming import assert_continues_exactly
 from transformer.checkpoint import load_checkpoint
 from transformer.model_files import CURVE, copy_weights, read_tensors
 from transformer.training.config import TrainConfig
@@ -71,17 +72,8 @@ def test_learns_a_dictionary(run, prepared):
     assert 0.9 < scores.length_ratio < 1.1
 
 
-def test_an_interrupted_run_computes_what_an_uninterrupted_one_does(run, tmp_path_factory):
-    whole = trainer(run)
-    losses = [whole.take_step()[0] for _ in range(6)]
-    interrupted = trainer(run)
-    first = [interrupted.take_step()[0] for _ in range(3)]
-    interrupted._save()
-    resumed = trainer(run)
-    assert resumed.step == 3
-    assert first + [resumed.take_step()[0] for _ in range(3)] == losses
-    for (name, one), other in zip(whole.model.named_parameters(), resumed.model.parameters(), strict=True):
-        assert torch.equal(one, other), name
+def test_an_interrupted_run_computes_what_an_uninterrupted_one_does(run):
+    assert_continues_exactly(lambda: trainer(run))
 
 
 def test_a_run_is_not_resumed_with_another_config(run):

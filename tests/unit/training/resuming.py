@@ -1,0 +1,27 @@
+"""What an interrupted training owes whoever continues it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+
+from transformer.training.trainer import Trainer
+
+
+def assert_continues_exactly(trainer: Callable[[], Trainer]) -> None:
+    """Six steps are the same, bit for bit, with an interruption after the third.
+
+    Args:
+        trainer: of one run, each time anew.
+    """
+    whole = trainer()
+    losses = [whole.take_step()[0] for _ in range(6)]
+    interrupted = trainer()
+    first = [interrupted.take_step()[0] for _ in range(3)]
+    interrupted._save()
+    resumed = trainer()
+    assert resumed.step == 3
+    assert first + [resumed.take_step()[0] for _ in range(3)] == losses
+    for (name, one), other in zip(whole.model.named_parameters(), resumed.model.parameters(), strict=True):
+        assert torch.equal(one, other), name
