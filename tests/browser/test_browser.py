@@ -226,6 +226,8 @@ def test_two_people_at_once_do_not_meet(visit, server, shipped):
         for someone, sentence in zip(people, sentences, strict=True):
             someone.see(shipped.trace(sentence).target_text)
             someone.has_typed(sentence)
+        for someone, other in zip(people, reversed(sentences), strict=True):
+            expect(someone.page.get_by_text(shipped.trace(other).target_text)).to_have_count(0)
 
 
 def test_hostile_text_is_shown_as_itself(reader):
@@ -264,10 +266,7 @@ def test_nothing_is_wider_than_the_screen(reader):
         reader.components(components)
         for width, height in ((1440, 900), (1024, 768), (390, 844)):
             reader.resize(width, height)
-            # What is laid out anew takes a moment.
-            reader.page.wait_for_function("document.documentElement.scrollWidth <= innerWidth")
-            main = "document.querySelector('[data-testid=stMain]')"
-            reader.page.wait_for_function(f"{main}.scrollWidth <= {main}.clientWidth + 1")
+            reader.fits(f"{path} is wider than {width} pixels")
 
 
 @pytest.mark.parametrize("scheme", [pytest.param("light", marks=pytest.mark.thorough), "dark"])
@@ -288,6 +287,7 @@ def test_the_sentence_can_be_translated_by_keyboard_alone(reader, shipped):
     reader.page.keyboard.type("It is cold today.")
     reader.page.keyboard.press("Enter")
     reader.see(shipped.trace("It is cold today.").target_text)
+    reader.has_typed("It is cold today.")
 
 
 def test_what_is_being_typed_is_not_taken_away(reader):
