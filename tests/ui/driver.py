@@ -6,6 +6,7 @@ import json
 import re
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from streamlit.components.v2.bidi_component.main import _make_trigger_id
@@ -136,6 +137,11 @@ def unescaped(test: AppTest) -> str:
 def table(test: AppTest, *columns: str) -> pd.DataFrame:
     """The first table that has these columns."""
     return next(each.value for each in test.dataframe if set(columns) <= set(each.value.columns))
+
+
+def same_numbers(shown: Any, computed: Any) -> None:
+    """The app may run on a GPU and the test on the CPU: the same numbers, up to rounding."""
+    np.testing.assert_allclose(shown, computed, rtol=1e-4, atol=5e-6)
 
 
 def figures(test: AppTest) -> tuple[int, int]:
