@@ -26,12 +26,16 @@ from tests.browser.component import VIEWPORT, Component, offline_page, opened_do
 from tests.browser.runs import RUNS, SETTLED
 
 ROOT = Path(__file__).parents[2]
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")
+# The first is Chromium without what draws windows, which nobody sees here.
+NAMES = (
+    "chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome",
+    "msedge",
+)
 PLACES = (
     "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
     "C:/Program Files/Google/Chrome/Application/chrome.exe",
 )
-HOW = "no Chrome or Chromium found: install one (Debian: apt-get install chromium) to run the browser tests"
+HOW = "no Chrome or Chromium found: the browser tests want one (Debian: apt-get install chromium-headless-shell)"
 # Milliseconds until something that does not come is missed: a busy machine may take long.
 PATIENCE = 90_000
 # Whether nothing lies over the middle of an element, in the page or in a component.
@@ -239,7 +243,8 @@ def watched(page: Page, address: str) -> Iterator[Visitor]:
 @contextmanager
 def window(browser: Browser, **options: object) -> Iterator[Page]:
     """A page of a browser that remembers nothing."""
-    context = browser.new_context(**{"viewport": VIEWPORT, **options})
+    # Without Streamlit's animations, whose every frame a processor would draw.
+    context = browser.new_context(**{"viewport": VIEWPORT, "reduced_motion": "reduce", **options})
     context.add_init_script(RUNS)
     context.set_default_timeout(PATIENCE)
     try:
