@@ -26,16 +26,12 @@ from tests.browser.component import VIEWPORT, Component, offline_page, opened_do
 from tests.browser.runs import RUNS, SETTLED
 
 ROOT = Path(__file__).parents[2]
-# The first is Chromium without what draws windows, which nobody sees here.
-NAMES = (
-    "chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome",
-    "msedge",
-)
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")
 PLACES = (
     "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
     "C:/Program Files/Google/Chrome/Application/chrome.exe",
 )
-HOW = "no Chrome or Chromium found: the browser tests want one (Debian: apt-get install chromium-headless-shell)"
+HOW = "no Chrome or Chromium found: install one (Debian: apt-get install chromium) to run the browser tests"
 # Milliseconds until something that does not come is missed: a busy machine may take long.
 PATIENCE = 90_000
 # Whether nothing lies over the middle of an element, in the page or in a component.
