@@ -52,8 +52,8 @@ def test_every_page_is_in_a_menu_that_fits_and_names_it(reader):
     reader.open("/?text=+")
     menus, items = reader.page.get_by_test_id("stTopNavSection"), reader.page.get_by_role("menuitem")
     for section, listed in SECTIONS.items():
-        # Each menu is opened for its last page and some others; tests/ui/test_app.py compares the names of all.
-        for name, title in (*listed.items(),)[::-4]:
+        # Each menu is opened for its last page; tests/ui/test_app.py compares the names of all.
+        for name, title in (*listed.items(),)[-1:]:
             menus.filter(has_text=section).click()
             expect(items).to_have_text([*listed.values()])
             items.get_by_text(title, exact=True).click()

@@ -29,10 +29,11 @@ HOSTILE = [
 ]
 # Every kind of markup in one line, so that a page is run once for all of them.
 MIXED = r'# **b** <b>x</b> "><script>x [x](http://y) $\frac{a}{b}$ :smile: :red[x]'
-# Every page is tried with these: markup, a line without a word, and special pieces. One page is tried with all that is
-# hostile, and with pytest -m thorough every page.
-SOME = [MIXED, "?!...,;", "</s> <s>"]
-EACH_HOSTILE = [*SOME, *(pytest.param(text, marks=pytest.mark.thorough) for text in HOSTILE if text not in SOME)]
+# Every page is tried with markup. One page is tried with all that is hostile, and with pytest -m thorough every page;
+# pages that compute much are tried with a line without a word and with special pieces.
+EACH_HOSTILE = [MIXED, *(pytest.param(text, marks=pytest.mark.thorough) for text in HOSTILE)]
+FEW_HOSTILE = [MIXED, *(pytest.param(text, marks=pytest.mark.thorough) for text in ("?!...,;", "</s> <s>"))]
+ALL_HOSTILE = [pytest.param([MIXED], id="markup"), pytest.param(HOSTILE, id="all", marks=pytest.mark.thorough)]
 MARKUP = ("<b>", "<script", "](http", ":smile:", "$\\frac", ":red[")
 # Words that mean something in JavaScript or in the expressions of Vega.
 RESERVED = [
@@ -48,11 +49,10 @@ RESERVED = [
 UNREADABLE = ["", "  ", "\x00", "word " * 1000]
 # Values of an address that stand for nothing.
 RUBBISH = ["", "0", "-1", "99999", "1e9", "nan", "²", "9" * 400, "<b>", "1.2.3", "٣"]
-# Every page is opened with these of them, and with pytest -m thorough with all; that each is the default is held for
+# Every page is opened with one of them, and with pytest -m thorough with all; that each is the default is held for
 # every parameter by tests/unit/pages/test_params.py.
-SOME_RUBBISH = ["0", "99999", "<b>"]
 EACH_RUBBISH = [
-    value if value in SOME_RUBBISH else pytest.param(value, marks=pytest.mark.thorough) for value in RUBBISH
+    value if value == "99999" else pytest.param(value, marks=pytest.mark.thorough) for value in RUBBISH
 ]
 
 

@@ -11,9 +11,9 @@ from pages.ui.params.backpropagation import PARTS, BackpropagationParams
 from tests.ui.driver import (
     DREAM,
     EACH_RUBBISH,
+    FEW_HOSTILE,
     GIVEN,
     MARKUP,
-    SOME,
     UNREADABLE,
     chooser,
     figures,
@@ -142,7 +142,7 @@ def test_a_given_translation_is_learned(narrow_app):
     assert any("Hund" in option for option in chooser(test, "backward_step").options)
 
 
-@pytest.mark.parametrize("text", SOME)
+@pytest.mark.parametrize("text", FEW_HOSTILE)
 def test_hostile_text_is_shown_as_itself(narrow_app, text):
     """On both sides: the translation is given."""
     test = app(text=text, target=text, backward_stage="encoder.table")

@@ -10,11 +10,10 @@ from streamlit.testing.v1 import AppTest
 from pages.ui.params.mattered import PARTS, WHOLE
 from pages.ui.text.number_format import typeset
 from tests.ui.driver import (
+    ALL_HOSTILE,
     EACH_RUBBISH,
     GIVEN,
-    HOSTILE,
     MARKUP,
-    SOME,
     UNREADABLE,
     chooser,
     figures,
@@ -178,7 +177,7 @@ def test_what_takes_long_on_a_long_sentence_is_asked_for(narrow_app):
     assert healthy(test) and "Erasure" in set(table(test, "method", "side", "score").method)
 
 
-@pytest.mark.parametrize("hostile", [SOME, pytest.param(HOSTILE, marks=pytest.mark.thorough)], ids=["some", "all"])
+@pytest.mark.parametrize("hostile", ALL_HOSTILE)
 @pytest.mark.parametrize("part", PARTS)
 def test_hostile_text_is_shown_as_itself(narrow_app, part, hostile):
     """On both sides, so that any model will do."""
