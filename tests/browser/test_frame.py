@@ -162,6 +162,22 @@ def test_on_a_projector_a_form_leaves_the_top_of_the_screen_to_a_map(reader, pat
     reader.fits(path)
 
 
+@pytest.mark.parametrize("path", [
+    "/language_model?", *(pytest.param(path, marks=pytest.mark.thorough) for path in (
+        "/language_model?lm_part=heads&", "/compare_heads?subject=language_model&",
+        "/inside_a_layer?subject=language_model&inside_part=mask&",
+    )),
+])
+def test_on_a_projector_a_beginning_leaves_the_top_of_the_screen_to_a_map(reader, path):
+    reader.resize(1024, 768)
+    reader.open(f"{path}lm_text={quote_plus(TWELVE_WORDS)}")
+    reader.page.wait_for_function(f"200 < ({FIRST_ROW})() && ({FIRST_ROW})() < 300")
+    box = reader.page.get_by_label("A beginning")
+    if box.count():
+        reader.until(box, "box => box.scrollWidth <= box.clientWidth", "the box cuts twelve words")
+    reader.fits(path)
+
+
 def test_the_drawing_says_where_you_are_and_leads_on_by_keyboard(reader):
     reader.open(f"/encoder_attention?{DREAM}&layer=2&head=5")
     reader.maps(1)

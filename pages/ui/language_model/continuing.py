@@ -90,7 +90,8 @@ def show_text(reading: LanguageReading) -> None:
     else:
         # A full stop stands at its word; the joiner lets bold type begin even there.
         written = f"**{WORD_JOINER}{written}**"
-    st.markdown((beginning + written).strip())
+    with st.container(key="written"):
+        st.markdown((beginning + written).strip())
 
 
 def show_likelihood(reading: LanguageReading) -> None:
