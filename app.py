@@ -46,7 +46,8 @@ st.html("""<style>
     .st-key-written { margin-bottom: -0.4rem; }
 }
 /* What stands beside them goes below where words would stand in a column of single ones. */
-:is(.st-key-translation, .st-key-introduction, .st-key-outcome) > :first-child { min-width: min(16rem, 100%); }
+:is(.st-key-translation, .st-key-introduction, .st-key-outcome) > :first-child,
+.st-key-what_it_is > :last-child { min-width: min(16rem, 100%); }
 .stPlotlyChart :is(.xtick, .ytick, .infolayer, .bars) text { fill: currentColor !important; }
 .stPlotlyChart :is(.gridlayer, .zerolinelayer) path { stroke: currentColor !important; stroke-opacity: 0.15 !important }
 [data-testid=stSliderThumbValue], [data-variant=segmented_control][data-selected=true],

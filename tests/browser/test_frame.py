@@ -153,6 +153,7 @@ def test_on_a_projector_a_map_begins_high_on_the_screen(reader, page):
     pytest.param(path, marks=pytest.mark.thorough) for path in (
         "/change_attention?", "/change_attention?layer=1&head=7&edit_kind=cross&edit_edits=cross.1.7.3~2x100&",
         "/inside_a_layer?inside_part=mask&", "/compare_heads?", "/compare_heads?compare_part=two_heads&",
+        "/training_lab?lab_task=modular&",
     )
 ])
 def test_on_a_projector_a_form_leaves_the_top_of_the_screen_to_a_map(reader, path):
