@@ -97,7 +97,7 @@ function hatch(surface, { left, top, cellWidth, cellHeight }, arranged) {
  * @param {Arranged} arranged
  */
 function numbersFit({ cellWidth, cellHeight, smallest }, { values }) {
-  const widest = values.some((value) => value < 0) ? "-0.00" : "0.00";
+  const widest = values.some((value) => value < 0) ? "−0.00" : "0.00";
   return cellWidth >= textWidth(widest, smallest) + 4 && cellHeight >= smallest + 4;
 }
 
