@@ -6,6 +6,7 @@ import json
 import re
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from streamlit import dataframe_util
@@ -149,6 +150,11 @@ def written(node: Any) -> pd.DataFrame:
         name: [form % value for value in column] if (form := formats.get(name)) and form[-1] in "ef" else texts[name]
         for name, column in node.value.items()
     })
+
+
+def same_numbers(shown: Any, computed: Any) -> None:
+    """The app may run on a GPU and the test on the CPU: the same numbers, up to rounding."""
+    np.testing.assert_allclose(shown, computed, rtol=1e-4, atol=5e-6)
 
 
 def figures(test: AppTest) -> tuple[int, int]:

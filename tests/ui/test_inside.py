@@ -26,6 +26,7 @@ from tests.ui.driver import (
     figures,
     healthy,
     opened,
+    same_numbers,
     send,
     submit,
     table,
@@ -173,13 +174,13 @@ def test_every_number_of_a_cell_is_the_traces(trace, kind, row, column):
     assert shown["2. ÷ √32"] == typeset(trace.detail(kind, "scores")[2, 3, row, column], ".4f")
     assert shown["3. mask"] == ("open" if trace.mask(kind)[row, column] else "masked")
     products = table(test, "q × k")
-    np.testing.assert_array_equal(products["q"], trace.detail(kind, "queries")[2, 3, row])
-    np.testing.assert_array_equal(products["k"], trace.detail(kind, "keys")[2, 3, column])
+    same_numbers(products["q"], trace.detail(kind, "queries")[2, 3, row])
+    same_numbers(products["k"], trace.detail(kind, "keys")[2, 3, column])
     assert shown["1. q · k"] == typeset(products["sum so far"].iloc[-1], ".4f")
     softmax = table(test, "exp(s − max)")
-    np.testing.assert_array_equal(softmax["weight"][:-1], weights[row])
+    same_numbers(softmax["weight"][:-1], weights[row])
     values = table(test, "v0")
-    np.testing.assert_array_equal(values.iloc[-1, 2:].astype(float), trace.detail(kind, "outputs")[2, 3, row])
+    same_numbers(values.iloc[-1, 2:].astype(float), trace.detail(kind, "outputs")[2, 3, row])
     assert "the stream in the trace grows by the same" in texts(test)
 
 
@@ -284,8 +285,8 @@ def test_the_mask_switched_off_leaks(shipped, trace):
     assert healthy(test) and test.query_params["inside_length"] == "32"
     leaks = table(test, "on the future")
     without = shipped.trace(DREAM, details=True, interventions=Interventions(decoder_mask=False))
-    np.testing.assert_array_equal(leaks["without"], without.log_probs)
-    np.testing.assert_array_equal(leaks["log-prob. with mask"], trace.log_probs)
+    same_numbers(leaks["without"], without.log_probs)
+    same_numbers(leaks["log-prob. with mask"], trace.log_probs)
     future = np.where(trace.decoder_mask, 0, without.decoder[1, 4]).sum(axis=-1)
     np.testing.assert_allclose(leaks["on the future"], future, atol=1e-7)
     assert "masked" in {value for each in test.dataframe for value in each.value.to_numpy().ravel()}
