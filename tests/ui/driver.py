@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from streamlit import dataframe_util
 from streamlit.components.v2.bidi_component.main import _make_trigger_id
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Selectbox
@@ -137,6 +138,18 @@ def unescaped(test: AppTest) -> str:
 def table(test: AppTest, *columns: str) -> pd.DataFrame:
     """The first table that has these columns."""
     return next(each.value for each in test.dataframe if set(columns) <= set(each.value.columns))
+
+
+def written(node: Any) -> pd.DataFrame:
+    """A table as it is drawn: the text of every cell."""
+    columns = json.loads(node.proto.columns or "{}")
+    formats = {name: each.get("type_config", {}).get("format") for name, each in columns.items()}
+    shown = node.proto.arrow_data.styler.display_values
+    texts = dataframe_util.convert_arrow_bytes_to_pandas_df(shown) if shown else node.value
+    return pd.DataFrame({
+        name: [form % value for value in column] if (form := formats.get(name)) and form[-1] in "ef" else texts[name]
+        for name, column in node.value.items()
+    })
 
 
 def same_numbers(shown: Any, computed: Any) -> None:
