@@ -290,7 +290,7 @@ def test_a_hidden_source_piece_could_be_any_other(translator):
 
 
 def test_threads_with_different_switches_never_meet(small_translator):
-    heads = all_heads(small_translator.config)[::24]
+    heads = all_heads(small_translator.config)[::12]
     changes = [Interventions(gates={head: gate}) for head in heads for gate in (0.0, 0.5, 1.0)]
     changes += [Interventions({head: 0.0}, "resample", seed=seed) for head in heads for seed in (1, 2)]
     drawing = copy.copy(small_translator)
