@@ -116,7 +116,7 @@ def test_nobody_can_leave_a_file(port):
         assert line.response is not None
         process = line.response.headers.get("Set-Cookie", "").partition(";")[0]
         status, said = answer(
-            port, "PUT", f"/_stcore/upload_file/{session}/some-file", form,
-            Content_Type="multipart/form-data; boundary=x", Cookie=f"_streamlit_xsrf={token}; {process}", X_Xsrftoken=token,
+            port, "PUT", f"/_stcore/upload_file/{session}/some-file", form, X_Xsrftoken=token,
+            Content_Type="multipart/form-data; boundary=x", Cookie=f"_streamlit_xsrf={token}; {process}",
         )
     assert (status, said) == (413, b"File too large")
