@@ -12,6 +12,7 @@ from asyncio.subprocess import PIPE, Process
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 
+from transformer.hall import PORT
 from transformer.memory import memory_available
 from transformer.reverse_proxy import Backend, ReverseProxy
 
@@ -50,14 +51,15 @@ def run(count: int, options: Sequence[str], opened: Callable[[str], None]) -> No
         SystemExit: the port is taken, or the app does not start.
     """
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    parser.add_argument("--server.address", dest="address")
-    parser.add_argument("--server.port", dest="port", type=int)
+    # Streamlit takes them from the environment, too.
+    given = os.environ
+    parser.add_argument("--server.address", dest="address", default=given.get("STREAMLIT_SERVER_ADDRESS", "localhost"))
+    parser.add_argument("--server.port", dest="port", type=int, default=given.get("STREAMLIT_SERVER_PORT", PORT))
     parser.add_argument("--server.sslCertFile", dest="certificate")
     known, others = parser.parse_known_args(list(options))
     if known.certificate:
         raise SystemExit("error: several processes do no TLS: add --processes 1, or put a proxy with TLS in front")
-    address = known.address or os.environ.get("STREAMLIT_SERVER_ADDRESS", "localhost")
-    port = known.port or int(os.environ.get("STREAMLIT_SERVER_PORT", "8501"))
+    address, port = known.address, known.port
     allow_connections()
     with closing(listen(address, port)) as listening, suppress(KeyboardInterrupt):
         try:
@@ -111,9 +113,9 @@ async def serve(listening: socket.socket, count: int, options: Sequence[str], op
             # The first by itself: what is wrong with the options is then said once.
             await up[0]
         await asyncio.gather(*up)
-        await ReverseProxy(backends, listening.getsockname()[1]).start(listening)
-        opened()
-        await asyncio.gather(*kept)
+        with closing(await ReverseProxy(backends, listening.getsockname()[1]).start(listening)):
+            opened()
+            await asyncio.gather(*kept)
     finally:
         for task in kept:
             task.cancel()
