@@ -9,8 +9,8 @@ import socket
 import subprocess
 import sys
 from asyncio.subprocess import PIPE, Process
-from collections.abc import Callable, Sequence
-from contextlib import closing, suppress
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, closing, suppress
 
 from transformer.hall import PORT
 from transformer.memory import memory_available
@@ -115,7 +115,9 @@ async def serve(listening: socket.socket, count: int, options: Sequence[str], op
         await asyncio.gather(*up)
         with closing(await ReverseProxy(backends, listening.getsockname()[1]).start(listening)):
             opened()
-            await asyncio.gather(*kept)
+            # A `gather` that is cancelled cancels them, and they would be cancelled once more while they end.
+            ended, _ = await asyncio.wait(kept, return_when=asyncio.FIRST_EXCEPTION)
+            await asyncio.gather(*ended)
     finally:
         for task in kept:
             task.cancel()
@@ -131,35 +133,49 @@ async def keep_running(backend: Backend, options: Sequence[str], up: asyncio.Fut
     """
     pause = PAUSE
     while True:
-        port = free_port()
-        process = await start(port, options)
         try:
-            await until_it_listens(process, port)
-            backend.port, pause = port, PAUSE
-            if not up.done():
-                up.set_result(None)
-            await process.wait()
+            async with running(options) as (process, port):
+                backend.port, pause = port, PAUSE
+                if not up.done():
+                    up.set_result(None)
+                what = f"has ended ({await process.wait()})"
         except StartError as error:
             if not up.done():
                 up.set_exception(error)
                 return
-            pause = min(2 * pause, LONGEST_PAUSE)
+            what, pause = "did not start", min(2 * pause, LONGEST_PAUSE)
         finally:
             backend.port = None
-            await stop(process)
-        print(f"A process of the app has ended ({process.returncode}). Another is started; visitors go to the rest.",
-              file=sys.stderr, flush=True)
+        print(f"A process of the app {what}. Another is started; visitors go to the rest.", file=sys.stderr, flush=True)
         await asyncio.sleep(pause)
 
 
-async def start(port: int, options: Sequence[str]) -> Process:
-    """A process of the app, for this machine alone. Ctrl-C does not reach it: it ends with this one, by its pipe."""
-    return await asyncio.create_subprocess_exec(
+@asynccontextmanager
+async def running(options: Sequence[str]) -> AsyncIterator[tuple[Process, int]]:
+    """A process of the app and its port, for this machine alone. Ctrl-C does not reach it: it ends with the block, or
+    by its pipe with this process.
+
+    Raises:
+        StartError: it does not start.
+    """
+    port = free_port()
+    command = (
         # Its own address is nobody's business.
         sys.executable, "-m", "transformer.app_process", "--logger.hideWelcomeMessage=true", "--logger.level=warning",
-        *options, "--server.address=127.0.0.1", f"--server.port={port}", stdin=PIPE, start_new_session=True,
-        creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
+        *options, "--server.address=127.0.0.1", f"--server.port={port}",
     )
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *command, stdin=PIPE, start_new_session=True,
+            creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
+        )
+    except OSError as error:
+        raise StartError(f"the app did not start ({error.strerror})") from error
+    try:
+        await until_it_listens(process, port)
+        yield process, port
+    finally:
+        await stop(process)
 
 
 async def until_it_listens(process: Process, port: int) -> None:

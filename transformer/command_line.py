@@ -65,7 +65,9 @@ def start_app(options: Sequence[str]) -> None:
     others, hall = open_to_hall(others)
     count = known.processes or (app_processes.processes_for_many() if hall else 1)
     if count > 1:
-        app_processes.run(count, others, lambda here: announce(hall) if hall else print(f"\n  Open {here}\n"))
+        app_processes.run(
+            count, others, lambda here: announce(hall) if hall else print(f"\n  Open {here}\n", flush=True)
+        )
         return
     if hall:
         announce(hall)

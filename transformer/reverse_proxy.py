@@ -56,11 +56,13 @@ class Request:
         head: as the process is to read it.
         backend: number of the process that the browser's cookie names; None without a cookie.
         websocket: whether it opens one.
+        repeatable: whether another process may be asked where one ends before it answers: nothing follows the head.
     """
 
     head: bytes
     backend: int | None
     websocket: bool
+    repeatable: bool
 
 
 def read_request(head: bytes, cookie: str, peer: str) -> Request:
@@ -88,7 +90,10 @@ def read_request(head: bytes, cookie: str, peer: str) -> Request:
     kept.append(b"X-Forwarded-For: " + peer.encode("ascii"))
     wanted = re.compile(rb"[:;]\s*" + re.escape(cookie.encode("ascii")) + rb"=(\d{1,3})\s*(?:;|$)")
     found = next((match for name, field in named if name == b"cookie" and (match := wanted.search(field))), None)
-    return Request(b"\r\n".join([line, *kept, b"", b""]), int(found[1]) if found else None, websocket)
+    return Request(
+        b"\r\n".join([line, *kept, b"", b""]), int(found[1]) if found else None, websocket,
+        repeatable=line.startswith((b"GET ", b"HEAD ")),
+    )
 
 
 class ReverseProxy:
@@ -130,37 +135,42 @@ class ReverseProxy:
     async def _pass_on(
         self, request: Request, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
-        opened = await self._connect(request)
-        if opened is None:
-            writer.write(UNAVAILABLE)
-            return
-        number, app_reader, app_writer = opened
-        backend = self._backends[number]
-        backend.websockets += request.websocket
-        sending: asyncio.Task[None] | None = None
-        try:
-            app_writer.write(request.head)
-            sending = asyncio.create_task(_send(reader, app_writer))
-            try:
-                head = await app_reader.readuntil(b"\r\n\r\n")
-            except (OSError, asyncio.IncompleteReadError):
-                writer.write(UNAVAILABLE)
-                return
-            # A file that browsers and networks keep for good is the same for all, and goes without.
-            if request.backend != number and b"immutable" not in head:
-                cookie = f"Set-Cookie: {self._cookie}={number}; Path=/; HttpOnly; SameSite=Lax\r\n\r\n"
-                head = head.removesuffix(b"\r\n") + cookie.encode("ascii")
-            writer.write(head)
-            await _pump(app_reader, writer)
-        finally:
-            backend.websockets -= request.websocket
-            if sending is not None:
-                sending.cancel()
-            app_writer.close()
-
-    async def _connect(self, request: Request) -> tuple[int, asyncio.StreamReader, asyncio.StreamWriter] | None:
-        """Number of a process and a connection to it; None where none listens."""
         tried: set[int] = set()
+        while (opened := await self._connect(request, tried)) is not None:
+            number, app_reader, app_writer = opened
+            backend = self._backends[number]
+            backend.websockets += request.websocket
+            sending: asyncio.Task[None] | None = None
+            try:
+                app_writer.write(request.head)
+                if not request.repeatable:
+                    sending = asyncio.create_task(_send(reader, app_writer))
+                try:
+                    head = await app_reader.readuntil(b"\r\n\r\n")
+                except (OSError, asyncio.IncompleteReadError):
+                    # It has just ended.
+                    if request.repeatable:
+                        continue
+                    break
+                sending = sending or asyncio.create_task(_send(reader, app_writer))
+                # A file that browsers and networks keep for good is the same for all, and goes without.
+                if request.backend != number and b"immutable" not in head:
+                    cookie = f"Set-Cookie: {self._cookie}={number}; Path=/; HttpOnly; SameSite=Lax\r\n\r\n"
+                    head = head.removesuffix(b"\r\n") + cookie.encode("ascii")
+                writer.write(head)
+                await _pump(app_reader, writer)
+                return
+            finally:
+                backend.websockets -= request.websocket
+                if sending is not None:
+                    sending.cancel()
+                app_writer.close()
+        writer.write(UNAVAILABLE)
+
+    async def _connect(
+        self, request: Request, tried: set[int]
+    ) -> tuple[int, asyncio.StreamReader, asyncio.StreamWriter] | None:
+        """Number of a process that was not tried yet and now is, and a connection to it; None where none listens."""
         while (number := self._choose(request.backend, tried)) is not None:
             tried.add(number)
             backend = self._backends[number]

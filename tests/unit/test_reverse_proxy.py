@@ -30,7 +30,7 @@ def test_what_a_process_reads_of_a_request():
         b"GET /?text=a HTTP/1.1\r\nHost: 10.1.2.3:8501\r\nOrigin: http://10.1.2.3:8501\r\n"
         b"cookie: a=1;attention_atlas_8501=12; b=2\r\nConnection: close\r\nX-Forwarded-For: 10.9.9.9\r\n\r\n"
     )
-    assert read.backend == 12 and not read.websocket
+    assert read.backend == 12 and read.repeatable and not read.websocket
 
 
 def test_a_proxy_on_this_machine_is_believed_and_a_websocket_stays_one():
@@ -159,8 +159,15 @@ def test_a_process_that_ends_without_an_answer():
         writer.close()
 
     async def visit() -> None:
-        async with server(ends) as a, proxy([Backend(a)]) as port:
-            assert (await ask(port))[0].startswith("HTTP/1.1 503 ")
+        async with server(ends) as a, server(says("b")) as b:
+            async with proxy([Backend(a)]) as port:
+                assert (await ask(port))[0].startswith("HTTP/1.1 503 ")
+            async with proxy([Backend(a), Backend(b)]) as port:
+                head, name = await ask(port, "attention_atlas_8501=0")
+                assert name == "b" and given(head) == "attention_atlas_8501=1"
+                # Its body is gone, so nobody else can be asked.
+                head, _ = await ask(port, "attention_atlas_8501=0", "POST / HTTP/1.1", b"body")
+                assert head.startswith("HTTP/1.1 503 ")
 
     within(visit)
 
