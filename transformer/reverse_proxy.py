@@ -13,6 +13,8 @@ import socket
 from dataclasses import dataclass
 from ipaddress import ip_address
 
+from transformer.static_copies import StaticCopies, compressed, length_if_worth
+
 # Bytes: of a head, which an address full of slides makes long, and of what is passed on at once.
 MOST_HEAD = 1 << 16
 CHUNK = 1 << 16
@@ -21,6 +23,8 @@ HEAD_TIMEOUT = 60.0
 CONNECT_TIMEOUT = 2.0
 # Seconds from a first page to the websocket that it opens.
 ARRIVAL = 10.0
+# Paths of Streamlit's own files, wherever the app is put.
+FILES = re.compile(rb"[^?]*/static/[^?]+$")
 
 UNAVAILABLE = (
     b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 53\r\n"
@@ -57,12 +61,14 @@ class Request:
         backend: number of the process that the browser's cookie names; None without a cookie.
         websocket: whether it opens one.
         repeatable: whether another process may be asked where one ends before it answers: nothing follows the head.
+        file: path of one of Streamlit's files, where a compressed copy of the whole would do; None for all else.
     """
 
     head: bytes
     backend: int | None
     websocket: bool
     repeatable: bool
+    file: bytes | None
 
 
 def read_request(head: bytes, cookie: str, peer: str) -> Request:
@@ -90,9 +96,14 @@ def read_request(head: bytes, cookie: str, peer: str) -> Request:
     kept.append(b"X-Forwarded-For: " + peer.encode("ascii"))
     wanted = re.compile(rb"[:;]\s*" + re.escape(cookie.encode("ascii")) + rb"=(\d{1,3})\s*(?:;|$)")
     found = next((match for name, field in named if name == b"cookie" and (match := wanted.search(field))), None)
+    method, _, target = line.rpartition(b" ")[0].partition(b" ")
+    names = {name for name, _ in named}
+    packed = any(name == b"accept-encoding" and b"gzip" in field for name, field in named)
+    whole = not names & {b"range", b"if-none-match", b"if-modified-since"}
     return Request(
         b"\r\n".join([line, *kept, b"", b""]), int(found[1]) if found else None, websocket,
-        repeatable=line.startswith((b"GET ", b"HEAD ")),
+        repeatable=method in (b"GET", b"HEAD"),
+        file=target if method == b"GET" and FILES.match(target) and packed and whole else None,
     )
 
 
@@ -110,6 +121,7 @@ class ReverseProxy:
         self._backends = backends
         self._cookie = f"attention_atlas_{public_port}"
         self._turns = 0
+        self._copies = StaticCopies()
 
     async def start(self, listening: socket.socket) -> asyncio.Server:
         """Begin to answer at a socket."""
@@ -135,6 +147,9 @@ class ReverseProxy:
     async def _pass_on(
         self, request: Request, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
+        if request.file is not None and (copy := self._copies.get(request.file)) is not None:
+            writer.write(copy)
+            return
         tried: set[int] = set()
         while (opened := await self._connect(request, tried)) is not None:
             number, app_reader, app_writer = opened
@@ -147,6 +162,12 @@ class ReverseProxy:
                     sending = asyncio.create_task(_send(reader, app_writer))
                 try:
                     head = await app_reader.readuntil(b"\r\n\r\n")
+                    if request.file is not None and (length := length_if_worth(head)) is not None:
+                        body = await app_reader.readexactly(length)
+                        answer = await asyncio.to_thread(compressed, head, body)
+                        self._copies.keep(request.file, answer)
+                        writer.write(answer)
+                        return
                 except (OSError, asyncio.IncompleteReadError):
                     # It has just ended.
                     if request.repeatable:

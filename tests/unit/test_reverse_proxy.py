@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import re
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -14,6 +15,7 @@ from websockets.asyncio.server import ServerConnection, serve
 from websockets.typing import Origin, Subprotocol
 
 from transformer.reverse_proxy import MOST_HEAD, Backend, ReverseProxy, read_request
+from transformer.static_copies import MOST_BYTES, StaticCopies
 
 PATIENCE = 30
 COOKIE = "attention_atlas_8501"
@@ -133,6 +135,54 @@ def test_what_is_kept_for_good_gets_no_cookie():
             assert name == "a" and not given(head)
 
     within(visit)
+
+
+def test_a_file_for_good_is_compressed_once_and_is_the_same():
+    text, asked = "const head = 1;\n" * 5_000, 0
+    kept = "cache-control: public, immutable, max-age=31536000\r\nETag: x\r\nContent-Type: "
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal asked
+        asked += 1
+        line = await reader.readline()
+        kind = "font/woff2" if b"font" in line else "application/javascript; charset=utf-8"
+        more = kept + kind + ("\r\nContent-Encoding: br" if b"packed" in line else "")
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(f"HTTP/1.1 200 OK\r\n{more}\r\nContent-Length: {len(text)}\r\n\r\n{text}".encode())
+        writer.close()
+
+    async def fetch(port: int, path: str, more: str = "Accept-Encoding: gzip, br\r\n") -> tuple[bytes, bytes]:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(f"GET {path} HTTP/1.1\r\nHost: a\r\n{more}\r\n".encode())
+        head, _, body = (await reader.read()).partition(b"\r\n\r\n")
+        writer.close()
+        return head, body
+
+    async def visit() -> None:
+        async with server(answer) as a, proxy([Backend(a)]) as port:
+            for _ in range(3):
+                head, body = await fetch(port, "/static/a.js")
+                assert gzip.decompress(body).decode() == text and len(body) < len(text) / 50
+                assert f"Content-Length: {len(body)}".encode() in head and b"Content-Encoding: gzip" in head
+                assert b"immutable" in head and b"ETag" not in head and b"Set-Cookie" not in head
+            assert asked == 1
+            for path, more in (
+                ("/static/a.js", ""), ("/static/a.js", "Accept-Encoding: gzip\r\nRange: bytes=0-9\r\n"),
+                ("/static/a.js?x", "Accept-Encoding: gzip\r\n"), ("/static/font", "Accept-Encoding: gzip\r\n"),
+                ("/static/packed", "Accept-Encoding: gzip\r\n"), ("/media/a.js", "Accept-Encoding: gzip\r\n"),
+            ):
+                head, body = await fetch(port, path, more)
+                assert body.decode() == text and b"gzip" not in head and b"ETag: x" in head, (path, more)
+            assert asked == 7
+
+    within(visit)
+
+
+def test_copies_are_bounded():
+    copies = StaticCopies()
+    for number in range(5):
+        copies.keep(b"/%d" % number, bytes(MOST_BYTES // 4))
+    assert [copies.get(b"/%d" % number) is not None for number in range(5)] == [True, True, True, True, False]
 
 
 def test_visitors_of_a_process_that_ends_go_to_another_and_all_is_well_when_none_is_there():
