@@ -24,10 +24,12 @@ def test_a_decoder_row_names_what_it_reads_and_what_it_predicts(trace):
 
 def test_dots_stand_for_the_letters_of_a_word_that_another_row_predicts(shipped):
     trace = shipped.trace("He lost his umbrella stand.", "Er verlor seinen Schirmständer gestern, ja.")
-    assert [piece.text for piece in trace.predicted_pieces][3:7] == ["▁Schirm", "st", "änder", "▁gestern"]
+    first = trace.predicted_pieces[3].text.removeprefix("▁")
+    rest = "Schirmständer".removeprefix(first)
+    assert first and rest and rest != "Schirmständer", "a word that the vocabulary cuts"
     for kind in ("decoder", "cross"):
         rows = row_labels(axes_of(trace, kind, words=True))
-        assert "in: seinen → out: Schirm…" in rows and "in: Schirmständer → out: …ständer gestern" in rows
+        assert f"in: seinen → out: {first}…" in rows and f"in: Schirmständer → out: …{rest} gestern" in rows
         # Punctuation ends a word, and is no part of it.
         assert "in: gestern, → out: , ja" in rows
     assert not any("…" in row for row in row_labels(axes_of(trace, "decoder")))
