@@ -26,13 +26,12 @@ ARRIVAL = 10.0
 # Paths of Streamlit's own files, wherever the app is put.
 FILES = re.compile(rb"[^?]*/static/[^?]+$")
 
+STARTING = b"The app is starting. Reload the page in a few seconds."
 UNAVAILABLE = (
-    b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 53\r\n"
-    b"Retry-After: 2\r\nConnection: close\r\n\r\nThe app is starting. Reload the page in a few seconds"
+    b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: %d\r\n"
+    b"Retry-After: 2\r\nConnection: close\r\n\r\n%b" % (len(STARTING), STARTING)
 )
-TOO_LARGE = (
-    b"HTTP/1.1 431 Request Header Fields Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
-)
+TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
 
 @dataclass
@@ -162,11 +161,8 @@ class ReverseProxy:
                     sending = asyncio.create_task(_send(reader, app_writer))
                 try:
                     head = await app_reader.readuntil(b"\r\n\r\n")
-                    if request.file is not None and (length := length_if_worth(head)) is not None:
-                        body = await app_reader.readexactly(length)
-                        answer = await asyncio.to_thread(compressed, head, body)
-                        self._copies.keep(request.file, answer)
-                        writer.write(answer)
+                    if (packed := await self._packed(request, head, app_reader)) is not None:
+                        writer.write(packed)
                         return
                 except (OSError, asyncio.IncompleteReadError):
                     # It has just ended.
@@ -187,6 +183,14 @@ class ReverseProxy:
                     sending.cancel()
                 app_writer.close()
         writer.write(UNAVAILABLE)
+
+    async def _packed(self, request: Request, head: bytes, app_reader: asyncio.StreamReader) -> bytes | None:
+        """A whole answer compressed, which is then kept; None where it is to be passed on as it is."""
+        if request.file is None or (length := length_if_worth(head)) is None:
+            return None
+        packed = await asyncio.to_thread(compressed, head, await app_reader.readexactly(length))
+        self._copies.keep(request.file, packed)
+        return packed
 
     async def _connect(
         self, request: Request, tried: set[int]
