@@ -41,11 +41,13 @@ st.html("""<style>
 .st-key-translation button { min-height: 1.75rem; padding: 0 0.6rem; }
 @media (max-width: 1100px) {
     .st-key-translation button [data-has-shortcut] > :has(> [data-testid=stIconMaterial]) { display: none; }
-    :is(.st-key-translation, .st-key-outcome) p { line-height: 1.3; }
+    :is(.st-key-translation, .st-key-outcome, .st-key-written, .st-key-what_it_is) p { line-height: 1.3; }
     .st-key-translation { margin-block: -0.25rem -0.4rem; }
+    .st-key-written { margin-bottom: -0.4rem; }
 }
 /* What stands beside them goes below where words would stand in a column of single ones. */
-:is(.st-key-translation, .st-key-introduction, .st-key-outcome) > :first-child { min-width: min(16rem, 100%); }
+:is(.st-key-translation, .st-key-introduction, .st-key-outcome) > :first-child,
+.st-key-what_it_is > :last-child { min-width: min(16rem, 100%); }
 .stPlotlyChart :is(.xtick, .ytick, .infolayer, .bars) text { fill: currentColor !important; }
 .stPlotlyChart :is(.gridlayer, .zerolinelayer) path { stroke: currentColor !important; stroke-opacity: 0.15 !important }
 [data-testid=stSliderThumbValue], [data-variant=segmented_control][data-selected=true],

@@ -22,13 +22,15 @@ from pages.ui.params.language_model import CONTINUE, HEADS, LIKELY, PARTS, STEPS
 NAMES = {CONTINUE: "How it goes on", STEPS: "Step by step", LIKELY: "How likely a text is", HEADS: "Heads that copy"}
 SHOWN = {CONTINUE: show_continuation, STEPS: show_steps, LIKELY: show_likely, HEADS: show_copying_heads}
 
+# Close together: on a projector, every line above the map pushes it off the screen.
 with st.container(gap="xsmall"):
     model = language_model()
-    introduce(model)
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with st.container(horizontal=True, vertical_alignment="center", key="what_it_is"):
         st.segmented_control(
             "Language model", PARTS, format_func=NAMES.__getitem__, required=True, label_visibility="collapsed",
             **bind(LanguageModelParams, "part"),
         )
-        links_to_its_heads()
-SHOWN[session.params(LanguageModelParams).part](model)
+        with st.container(width="stretch"):
+            introduce(model)
+    SHOWN[session.params(LanguageModelParams).part](model)
+links_to_its_heads()

@@ -13,16 +13,27 @@ from pages.ui.lab.live import begin, controls, own_training, recorded, show_made
 from pages.ui.lab.recorded_runs import command_of
 from pages.ui.lab.shown import show_run
 
+# What is seen, and what to do with it.
+RECORDED = (
+    "**You see a recording** of a training that has ended. *Play* shows it from its first step, *Train live* trains a "
+    "new model."
+)
+OWN = "**You see your own training**, computed here and now."
+
 show_made_room()
 run = recorded()
 training = own_training() or (None if run else begin())
-with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-    pick_task()
-    controls(training, with_recorded=run is not None)
-    with st.popover("Settings", icon=":material/tune:"):
-        settings_form(run)
-if training:
-    show_training(training)
-elif run:
-    st.fragment(show_run)(run, f"recorded {run.config.task}")
+with st.container(gap="xsmall"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="what_it_is"):
+        pick_task()
+        controls(training, with_recorded=run is not None)
+        with st.popover("Settings", icon=":material/tune:"):
+            settings_form(run)
+        with st.container(width="stretch"):
+            st.markdown(f":small[{OWN if training else RECORDED}]")
+    if training:
+        show_training(training)
+    elif run:
+        st.fragment(show_run)(run, f"recorded {run.config.task}")
+if run and not training:
     st.caption(f"A recorded training, played with nothing computed. The same again: `{command_of(run)}`")

@@ -22,7 +22,7 @@ def valid(text: str) -> str:
 
 def normalise(text: str) -> str:
     """The spelling that the model reads; see `normalise_with_spans`."""
-    if text.isascii() and text.isprintable():
+    if text.isprintable() and REPLACED.keys().isdisjoint(text) and unicodedata.is_normalized("NFKC", text):
         # Nothing but the spaces can change, and most training text is like this.
         return " ".join(text.split())
     return normalise_with_spans(text)[0]

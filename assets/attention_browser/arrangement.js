@@ -139,7 +139,7 @@ function arrangeDifferences(data, { after, before }, choice) {
 }
 
 /**
- * A weight as the readout and the CSV show it.
+ * A weight as the readout shows it.
  * @param {Arranged} arranged
  * @param {number} row
  * @param {number} column
@@ -155,5 +155,5 @@ function shownWeight(arranged, row, column) {
  * @param {number} value
  */
 function written({ signed }, value) {
-  return `${signed && value > 0 ? "+" : ""}${value.toFixed(4)}`;
+  return `${signed && value > 0 ? "+" : ""}${typeset(value, 4)}`;
 }

@@ -22,7 +22,7 @@ class Description {
     const selected = browser.selected(arranged);
     const at = hoveredHead ?? browser.hover;
     const value = metric?.values[place.layer * data.header.heads + place.head] ?? null;
-    const number = metric === null || value === null ? "" : `, ${metric.name}: ${value.toFixed(2)} (${metric.unit})`;
+    const number = metric === null || value === null ? "" : `, ${metric.name}: ${typeset(value, 2)} (${metric.unit})`;
     const name = data.header.names[place.layer * data.header.heads + place.head];
     const head = element("strong", {}, `Layer ${place.layer + 1}, head ${place.head + 1}${name ? `: ${name}` : ""}`);
     const sentence = hoveredHead || !data.header.glance

@@ -49,8 +49,9 @@ function csvOf(arranged, selected) {
   const lines = [`row,from,column,to,${arranged.signed ? "change" : "weight"}`];
   /** @type {(row: number | string, from: string, column: number | string, to: string, weight: string) => void} */
   const add = (row, from, column, to, weight) => lines.push([row, quoted(from), column, quoted(to), weight].join(","));
+  // Of a difference: what reads the file knows the hyphen as a minus sign.
   rows.forEach((row, r) => columns.forEach((column, c) => (
-    add(r + 1, row.label, c + 1, column.label, shownWeight(arranged, r, c)))));
+    add(r + 1, row.label, c + 1, column.label, shownWeight(arranged, r, c).replace("−", "-")))));
   if (selected.rows.size > 1) {
     const { numbers, labels } = summed(rows, selected.rows);
     sums.rows?.forEach((sum, c) => add(numbers.join("+"), labels.join(" + "), c + 1, columns[c].label, sum.toFixed(4)));

@@ -86,7 +86,7 @@ class LectureView {
     }
     const { row, column } = at;
     return `${quote(arranged.rows[row].label)} looks at ${quote(arranged.columns[column].label)}: `
-      + arranged.values[row * arranged.columns.length + column].toFixed(2);
+      + typeset(arranged.values[row * arranged.columns.length + column], 2);
   }
 
   /**

@@ -97,7 +97,7 @@ function hatch(surface, { left, top, cellWidth, cellHeight }, arranged) {
  * @param {Arranged} arranged
  */
 function numbersFit({ cellWidth, cellHeight, smallest }, { values }) {
-  const widest = values.some((value) => value < 0) ? "-0.00" : "0.00";
+  const widest = values.some((value) => value < 0) ? "−0.00" : "0.00";
   return cellWidth >= textWidth(widest, smallest) + 4 && cellHeight >= smallest + 4;
 }
 
@@ -116,7 +116,7 @@ function drawNumbers(surface, { left, top, cellWidth, cellHeight, smallest }, ar
       // What would read 0.00 is left to the colour.
       if (arranged.masked[at] || !shade || Math.abs(arranged.values[at]) < 0.005) continue;
       surface.text(left + (column + 0.5) * cellWidth, top + (row + 0.5) * cellHeight,
-        arranged.values[at].toFixed(2), { size, fill: inkOn(shade), anchor: "middle" });
+        typeset(arranged.values[at], 2), { size, fill: inkOn(shade), anchor: "middle" });
     }
   }
 }
@@ -174,7 +174,7 @@ function titleWithin(title, middle, length) {
 function drawLegend(surface, geometry, { arranged, choice, shades, theme, measure }) {
   const ink = { size: geometry.small, fill: theme.text };
   const marks = [0, 0.25, 0.5, 0.75, 1].map((place) => (
-    { place, number: fromScale(place, scaleOf(arranged, choice), arranged.largest).toFixed(2) }));
+    { place, number: typeset(fromScale(place, scaleOf(arranged, choice), arranged.largest), 2) }));
   // In whole pixels: between the narrower ones of a shade each, the background would shine through in a saved SVG.
   /** @type {(place: number) => Colour} */
   const shadeAt = (place) => shades[Math.round(place * (SHADES - 1))];

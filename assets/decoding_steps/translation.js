@@ -59,7 +59,7 @@
  */
 
 /** @type {(value: number) => string} */
-const NATS = (value) => value.toFixed(2).replace("-", "−");
+const NATS = (value) => typeset(value, 2);
 
 /**
  * Four decimals, or the power of ten where they would all be 0: no piece has a probability of exactly 0.
@@ -67,7 +67,7 @@ const NATS = (value) => value.toFixed(2).replace("-", "−");
  */
 function probabilityOf(logProb) {
   const probability = Math.exp(logProb);
-  return probability < 0.00005 ? probability.toExponential(0).replace("-", "−") : probability.toFixed(4);
+  return probability < 0.00005 ? withMinus(probability.toExponential(0)) : probability.toFixed(4);
 }
 
 class Translation {

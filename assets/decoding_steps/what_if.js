@@ -32,7 +32,7 @@ function candidates({ take, ban, type }) {
     const row = element("li", {},
       element("button", {
         type: "button", class: "take", "aria-pressed": String(piece === id), onclick: () => take(piece),
-        title: `log-probability ${logProb.toFixed(4).replace("-", "−")} nats; go on with this piece${key}`,
+        title: `log-probability ${typeset(logProb, 4)} nats; go on with this piece${key}`,
       }, element("span", { class: "name", dir: "auto" }, label), element("span", { class: "scale" }, bar),
       element("span", { class: "number" }, probabilityOf(logProb))),
       element("button", {

@@ -68,7 +68,7 @@ class HeadTable {
     this.body.replaceChildren(...this.order().map(({ number, name, values }) => element("tr", { onclick: () => this.server.setTriggerValue("open", number) },
       element("th", { scope: "row" }, element("button", { type: "button", title: "Open this head" }, name)),
       ...values.slice(1).map((value) => (typeof value === "number"
-        ? element("td", { class: "number" }, value.toFixed(DIGITS)) : element("td", {}, value ?? ""))))));
+        ? element("td", { class: "number" }, typeset(value, DIGITS)) : element("td", {}, value ?? ""))))));
     this.root.dataset.drawn = "heads";
   }
 }

@@ -239,7 +239,8 @@ def watched(page: Page, address: str) -> Iterator[Visitor]:
 @contextmanager
 def window(browser: Browser, **options: object) -> Iterator[Page]:
     """A page of a browser that remembers nothing."""
-    context = browser.new_context(**{"viewport": VIEWPORT, **options})
+    # Without Streamlit's animations, whose every frame a processor would draw.
+    context = browser.new_context(**{"viewport": VIEWPORT, "reduced_motion": "reduce", **options})
     context.add_init_script(RUNS)
     context.set_default_timeout(PATIENCE)
     try:

@@ -246,6 +246,8 @@ def test_hostile_text_is_shown_as_itself(reader):
         assert main.locator("[data-testid=stMarkdown] b").count() == 0, text
 
 
+# tests/ui/test_app.py asks the same of the page's Python.
+@pytest.mark.thorough
 def test_nothing_typed_is_answered_and_nothing_is_lost(reader):
     reader.open("/")
     reader.maps(3)
@@ -290,6 +292,8 @@ def test_the_sentence_can_be_translated_by_keyboard_alone(reader, shipped):
     reader.has_typed("It is cold today.")
 
 
+# tests/browser/test_session.py leads the same box over more pages.
+@pytest.mark.thorough
 def test_what_is_being_typed_is_not_taken_away(reader):
     reader.open(f"/encoder_attention?{DREAM}")
     reader.maps(1)

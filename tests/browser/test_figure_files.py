@@ -27,34 +27,44 @@ def pixels(png: bytes) -> np.ndarray:
     return np.asarray(Image.open(io.BytesIO(png)).convert("RGBA"))
 
 
-def test_charts_and_maps_of_a_dark_page_as_files_for_a_paper(reader):
+# The files of the map are compared with its numbers in test_attention_exports.py.
+@pytest.mark.parametrize(("place", "title", "street"), [
+    (".st-key-figure_alignment", "A row for every German piece", "␣Straße"),
+    pytest.param(".atlas", "Cross-attention, layer", "Straße", marks=pytest.mark.thorough),
+], ids=["chart", "map"])
+def test_charts_and_maps_of_a_dark_page_as_files_for_a_paper(reader, place, title, street):
     reader.page.emulate_media(color_scheme="dark")
     reader.open(f"/cross_attention?text={quote(SENTENCE)}")
     reader.maps(1)
+    reader.page.locator(".st-key-figure_alignment svg .role-axis-label text").first.wait_for()
+    reader.wait()
+    figure = reader.page.locator(place)
+    svg = drawing(figure, width=ONE, light=True)
+    written = labels(svg)
+    assert svg.get("width") == "77mm" and int(svg.get("viewBox").split()[2]) in LAYOUT[ONE]
+    assert any(text.startswith(title) for text in written) and any("animal" in text for text in written)
+    background = svg.find(f"{SVG}rect").get("fill")
+    assert background == WHITE and LIGHT_TEXT in {text.get("fill") for text in svg.iter(f"{SVG}text")}
+    distance, label, compared = furthest_label(svg, save(figure, "PNG 2×", width=ONE, light=True))
+    assert distance <= 2 and compared >= 8, (distance, label, compared)
+    check_pdf(save(figure, "PDF", width=ONE, light=True), 77, title, street)
+    png = pixels(save(figure, "PNG 4×", width=TWO, light=True, transparent=True, caption=False))
+    assert png.shape[1] / 4 in LAYOUT[TWO] and png[0, 0, 3] == 0
+    bare = drawing(figure, caption=False)
+    assert not any(text.startswith(title) for text in labels(bare))
+    assert bare.find(f"{SVG}rect").get("fill").lower() in (DARK_BACKGROUND, "rgb(15, 20, 32)")
+
+
+def test_the_link_to_a_figure_is_copied(reader):
+    reader.open(f"/cross_attention?text={quote(SENTENCE)}")
     chart = reader.page.locator(".st-key-figure_alignment")
     chart.locator("svg .role-axis-label text").first.wait_for()
     reader.wait()
-    for figure, title, street in (
-        (chart, "A row for every German piece", "␣Straße"),
-        (reader.page.locator(".atlas"), "Cross-attention, layer", "Straße"),
-    ):
-        svg = drawing(figure, width=ONE, light=True)
-        written = labels(svg)
-        assert svg.get("width") == "77mm" and int(svg.get("viewBox").split()[2]) in LAYOUT[ONE]
-        assert any(text.startswith(title) for text in written) and any("animal" in text for text in written)
-        background = svg.find(f"{SVG}rect").get("fill")
-        assert background == WHITE and LIGHT_TEXT in {text.get("fill") for text in svg.iter(f"{SVG}text")}
-        distance, label, compared = furthest_label(svg, save(figure, "PNG 2×", width=ONE, light=True))
-        assert distance <= 2 and compared >= 8, (distance, label, compared)
-        check_pdf(save(figure, "PDF", width=ONE, light=True), 77, title, street)
-        png = pixels(save(figure, "PNG 4×", width=TWO, light=True, transparent=True, caption=False))
-        assert png.shape[1] / 4 in LAYOUT[TWO] and png[0, 0, 3] == 0
-        bare = drawing(figure, caption=False)
-        assert not any(text.startswith(title) for text in labels(bare))
-        assert bare.find(f"{SVG}rect").get("fill").lower() in (DARK_BACKGROUND, "rgb(15, 20, 32)")
-    reader.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    # A press elsewhere closed the menu of the chart, which stayed open for four formats.
+    chart.locator(".save summary").click()
+    # A press elsewhere closes the menu.
+    reader.page.get_by_label("English sentence").click()
     expect(chart.locator(".save .choices")).to_be_hidden()
+    reader.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     chart.locator(".save summary").click()
     chart.get_by_role("button", name="Copy link").click()
     chart.get_by_text("The link is copied.").wait_for()

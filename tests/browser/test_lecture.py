@@ -269,6 +269,8 @@ def test_the_slides_by_keyboard_alone_as_a_file_and_back(reader, tmp_path):
     expect(page.locator(".slides li .open").first).to_be_focused()
 
 
+# The buttons are those of every lecture; test_frame.py has pages on telephones.
+@pytest.mark.thorough
 def test_on_a_phone_a_page_of_the_lecture_needs_one_thumb(reader):
     reader.resize(**PHONE)
     reader.open(address("cross_attention", lecture="true", layer="4", head="3"))

@@ -73,10 +73,11 @@ def test_the_table_is_used_by_keyboard_alone(reader):
     reader.head(1, 2)
 
 
-def test_a_click_on_a_cell_of_a_metrics_map_opens_the_head(reader):
+@pytest.mark.parametrize("times", [1, pytest.param(2, marks=pytest.mark.thorough)])
+def test_a_click_on_a_cell_of_a_metrics_map_opens_the_head(reader, times):
     reader.open(HEADS)
     cells = reader.page.locator(CHARTS).nth(1).locator("path[aria-roledescription='rect mark']")
-    for _ in range(2):
+    for _ in range(times):
         reader.drawn(cells.nth(2 * 8 + 5))
         cells.nth(2 * 8 + 5).click()
         reader.page.wait_for_url(re.compile("masked_attention.*layer=3&head=6"))

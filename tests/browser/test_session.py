@@ -108,6 +108,8 @@ def test_an_example_and_the_back_button_replace_what_is_being_typed(reader):
     reader.has_typed(DREAM)
 
 
+# It is the component of the sentence, whose text survives more above.
+@pytest.mark.thorough
 def test_another_translation_that_is_being_typed_survives(reader):
     reader.open(f"/cross_attention?text={DREAM}")
     reader.maps(1)

@@ -52,7 +52,7 @@ def test_a_training_is_started_watched_and_asked(visit, server):
     with visit(server) as reader:
         reader.open(OWN)
         film(reader, LEARNED)
-        reader.page.get_by_role("button", name="Train", exact=True).first.click()
+        reader.page.get_by_role("button", name="Train live").click()
         film(reader, "own 1 40")
         reader.page.get_by_label("Your own item").fill("047+385")
         reader.page.keyboard.press("Enter")
@@ -63,8 +63,10 @@ def test_a_training_is_started_watched_and_asked(visit, server):
         # The training was the tab's own; its settings and the question are in the address.
         film(reader, LEARNED)
         reader.see("After step 2,000 the model answers 047+385")
+        reader.page.get_by_role("button", name="Train live").click()
+        film(reader, "own 1 40")
         reader.page.get_by_role("button", name="Reset", exact=True).click()
-        film(reader, "own 1 0")
+        film(reader, "own 2 0")
         reader.see("After step 0 the model answers 047+385")
 
 
@@ -95,7 +97,7 @@ def test_closing_the_browser_in_the_middle_leaves_no_thread(visit, server):
     def trained_and_closed() -> None:
         with visit(server) as reader:
             reader.open(f"{RECORDED}&lab_task=addition&lab_width=32&lab_items=8&lab_steps=3000")
-            reader.page.get_by_role("button", name="Train", exact=True).first.click()
+            reader.page.get_by_role("button", name="Train live").click()
             reader.page.locator(".film[data-drawn$=running]").wait_for()
 
     # The server's own threads come with the first visitors.

@@ -52,9 +52,13 @@ test("a version says what it is, and a difference is said with its sign", async 
   assert.equal(data.versions.before.header.version, "as trained");
   assert.equal(data.versions.after.header.edits, edits);
   const arranged = arrange(data, { words: false, hide: false }, 1, 2);
-  assert.match(sentenceOf(arranged, { row: 2, column: 1 }), /\(column 2\) [+-]0\.\d{4} compared with as trained$/);
+  const fallen = arranged.values.findIndex((value) => value < -0.001), width = arranged.columns.length;
+  assert.match(sentenceOf(arranged, { row: Math.floor(fallen / width), column: fallen % width }),
+    /\) −0\.\d{4} compared with as trained$/);
   assert.match(sentenceOf(arranged, { row: 2 }), /changed most at /);
-  assert.match(csvOf(arranged, { rows: new Set(), columns: new Set() }), /^row,from,column,to,change\n/);
+  const file = csvOf(arranged, { rows: new Set(), columns: new Set() });
+  assert.match(file, /^row,from,column,to,change\n[^]*,-0\.\d{4}\n/);
+  assert.ok(!file.includes("−"), "programs read the hyphen");
   const ranked = rankedHeads(data, { words: false, hide: false }, { row: 2, column: 1 });
   assert.deepEqual(ranked, ranked.toSorted((a, b) => Math.abs(b.value) - Math.abs(a.value)));
 });

@@ -6,8 +6,10 @@ import json
 import re
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
+from streamlit import dataframe_util
 from streamlit.components.v2.bidi_component.main import _make_trigger_id
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Selectbox
@@ -28,10 +30,11 @@ HOSTILE = [
 ]
 # Every kind of markup in one line, so that a page is run once for all of them.
 MIXED = r'# **b** <b>x</b> "><script>x [x](http://y) $\frac{a}{b}$ :smile: :red[x]'
-# Every page is tried with these: markup, a line without a word, and special pieces. One page is tried with all that is
-# hostile, and with pytest -m thorough every page.
-SOME = [MIXED, "?!...,;", "</s> <s>"]
-EACH_HOSTILE = [*SOME, *(pytest.param(text, marks=pytest.mark.thorough) for text in HOSTILE if text not in SOME)]
+# Every page is tried with markup. One page is tried with all that is hostile, and with pytest -m thorough every page;
+# pages that compute much are tried with a line without a word and with special pieces.
+EACH_HOSTILE = [MIXED, *(pytest.param(text, marks=pytest.mark.thorough) for text in HOSTILE)]
+FEW_HOSTILE = [MIXED, *(pytest.param(text, marks=pytest.mark.thorough) for text in ("?!...,;", "</s> <s>"))]
+ALL_HOSTILE = [pytest.param([MIXED], id="markup"), pytest.param(HOSTILE, id="all", marks=pytest.mark.thorough)]
 MARKUP = ("<b>", "<script", "](http", ":smile:", "$\\frac", ":red[")
 # Words that mean something in JavaScript or in the expressions of Vega.
 RESERVED = [
@@ -47,11 +50,10 @@ RESERVED = [
 UNREADABLE = ["", "  ", "\x00", "word " * 1000]
 # Values of an address that stand for nothing.
 RUBBISH = ["", "0", "-1", "99999", "1e9", "nan", "²", "9" * 400, "<b>", "1.2.3", "٣"]
-# Every page is opened with these of them, and with pytest -m thorough with all; that each is the default is held for
+# Every page is opened with one of them, and with pytest -m thorough with all; that each is the default is held for
 # every parameter by tests/unit/pages/test_params.py.
-SOME_RUBBISH = ["0", "99999", "<b>"]
 EACH_RUBBISH = [
-    value if value in SOME_RUBBISH else pytest.param(value, marks=pytest.mark.thorough) for value in RUBBISH
+    value if value == "99999" else pytest.param(value, marks=pytest.mark.thorough) for value in RUBBISH
 ]
 
 
@@ -136,6 +138,23 @@ def unescaped(test: AppTest) -> str:
 def table(test: AppTest, *columns: str) -> pd.DataFrame:
     """The first table that has these columns."""
     return next(each.value for each in test.dataframe if set(columns) <= set(each.value.columns))
+
+
+def written(node: Any) -> pd.DataFrame:
+    """A table as it is drawn: the text of every cell."""
+    columns = json.loads(node.proto.columns or "{}")
+    formats = {name: each.get("type_config", {}).get("format") for name, each in columns.items()}
+    shown = node.proto.arrow_data.styler.display_values
+    texts = dataframe_util.convert_arrow_bytes_to_pandas_df(shown) if shown else node.value
+    return pd.DataFrame({
+        name: [form % value for value in column] if (form := formats.get(name)) and form[-1] in "ef" else texts[name]
+        for name, column in node.value.items()
+    })
+
+
+def same_numbers(shown: Any, computed: Any) -> None:
+    """The app may run on a GPU and the test on the CPU: the same numbers, up to rounding."""
+    np.testing.assert_allclose(shown, computed, rtol=1e-4, atol=5e-6)
 
 
 def figures(test: AppTest) -> tuple[int, int]:

@@ -11,9 +11,9 @@ from pages.ui.params.backpropagation import PARTS, BackpropagationParams
 from tests.ui.driver import (
     DREAM,
     EACH_RUBBISH,
+    FEW_HOSTILE,
     GIVEN,
     MARKUP,
-    SOME,
     UNREADABLE,
     chooser,
     figures,
@@ -57,7 +57,7 @@ def test_the_page_opens_with_the_loss(narrow_app):
     test = app(**GIVEN)
     loss = -narrow_app.trace(DREAM, **GIVEN).log_probs.sum()
     assert healthy(test) and f"Loss: **{loss:.4f}** nats" in texts(test)
-    assert title(test) == "1 of 94: logits" and figures(test) == (0, 1)
+    assert title(test) == "1 of 94: logits (Loss)" and figures(test) == (0, 1)
 
 
 @pytest.mark.parametrize("walked", [
@@ -69,7 +69,7 @@ def test_the_way_back_is_walked_gradient_by_gradient(narrow_app, listed, walked)
     for number in walked:
         stage = listed[number]
         assert healthy(test), stage.key
-        assert title(test) == f"{number + 1} of {len(listed)}: {named(stage)}"
+        assert title(test).startswith(f"{number + 1} of {len(listed)}: {named(stage)} (")
         assert test.segmented_control("backward_section").value == section_of(stage.key)
         largest = np.unravel_index(np.abs(stage.matrix).argmax(), stage.matrix.shape)
         shown = numbers(test)
@@ -90,6 +90,17 @@ def test_every_section_opens(narrow_app):
         test.segmented_control("backward_section").set_value(section).run()
         stage = test.query_params.get("backward_stage", "generator.logits")
         assert healthy(test) and section_of(stage) == section
+
+
+def test_a_search_finds_the_gradients_of_every_part(narrow_app):
+    box = chooser(app(**GIVEN), "backward_number")
+    found = [option for option in box.options if "W_Q" in option]
+    assert [option.partition(": ")[2] for option in found] == [
+        f"weights of the queries, W^Q or W_Q ({part})" for part in ("Cross", "Masked", "Self")
+    ]
+    test = box.set_value(box.options.index(found[2])).run()
+    assert healthy(test) and test.query_params["backward_stage"] == "encoder.self_attention.queries_weight"
+    assert test.segmented_control("backward_section").value == "encoder.self_attention"
 
 
 def test_a_weight_of_a_query_is_taken_apart(narrow_app, listed):
@@ -142,7 +153,7 @@ def test_a_given_translation_is_learned(narrow_app):
     assert any("Hund" in option for option in chooser(test, "backward_step").options)
 
 
-@pytest.mark.parametrize("text", SOME)
+@pytest.mark.parametrize("text", FEW_HOSTILE)
 def test_hostile_text_is_shown_as_itself(narrow_app, text):
     """On both sides: the translation is given."""
     test = app(text=text, target=text, backward_stage="encoder.table")

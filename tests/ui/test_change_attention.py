@@ -7,7 +7,7 @@ import pytest
 from pages.ui.components.changed_attention import UNDO
 from pages.ui.components.wire import unframe
 from pages.ui.session import EXAMPLES
-from tests.ui.driver import DREAM, EACH_RUBBISH, HOSTILE, MARKUP, SOME, figures, healthy, opened, send, submit, texts
+from tests.ui.driver import ALL_HOSTILE, DREAM, EACH_RUBBISH, MARKUP, figures, healthy, opened, send, submit, texts
 from transformer.interventions import Interventions
 
 PAGE = "pages/change_attention.py"
@@ -135,7 +135,7 @@ def test_a_page_of_attention_leads_there():
     assert address(test, "layer") == "3" and address(test, "head") == "4"
 
 
-@pytest.mark.parametrize("hostile", [SOME, pytest.param(HOSTILE, marks=pytest.mark.thorough)], ids=["some", "all"])
+@pytest.mark.parametrize("hostile", ALL_HOSTILE)
 def test_text_is_shown_as_itself(narrow_app, hostile):
     test = opened(PAGE, text=DREAM, edit_edits="encoder.all.all.1~1x50", edit_kind="cross")
     for text in hostile:

@@ -10,12 +10,11 @@ from pages.ui.params.switches import FIRST
 from pages.ui.text.labels import TITLES
 from pages.ui.text.number_format import typeset
 from tests.ui.driver import (
+    ALL_HOSTILE,
     DREAM,
     EACH_RUBBISH,
     GIVEN,
-    HOSTILE,
     MARKUP,
-    SOME,
     figures,
     healthy,
     opened,
@@ -145,7 +144,7 @@ def test_heads_are_removed_on_demand_and_the_recorded_scores_are_drawn(shipped):
     assert healthy(test) and figures(test) == (0, 2), "another sentence is measured when somebody asks"
 
 
-@pytest.mark.parametrize("hostile", [SOME, pytest.param(HOSTILE, marks=pytest.mark.thorough)], ids=["some", "all"])
+@pytest.mark.parametrize("hostile", ALL_HOSTILE)
 def test_text_is_shown_as_itself(hostile):
     test = opened(PAGE, text=DREAM)
     for text in hostile:

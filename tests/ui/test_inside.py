@@ -14,6 +14,7 @@ from pages.ui.inside.stages import SECTIONS
 from pages.ui.params.architecture import ArchitectureParams
 from pages.ui.params.inside import PARTS, InsideParams
 from pages.ui.session import EXAMPLES
+from pages.ui.text.number_format import typeset
 from tests.ui.driver import (
     DREAM,
     EACH_HOSTILE,
@@ -25,11 +26,13 @@ from tests.ui.driver import (
     figures,
     healthy,
     opened,
+    same_numbers,
     send,
     submit,
     table,
     texts,
     unescaped,
+    written,
 )
 from transformer.__main__ import describe
 from transformer.analysis.replay.stages import stages
@@ -168,16 +171,16 @@ def test_every_number_of_a_cell_is_the_traces(trace, kind, row, column):
     row, column = min(row, weights.shape[0] - 1), min(column, weights.shape[1] - 1)
     shown = {metric.label: metric.value for metric in test.metric}
     assert shown["4. weight"] == f"{weights[row, column]:.4f}"
-    assert shown["2. ÷ √32"] == f"{trace.detail(kind, 'scores')[2, 3, row, column]:.4f}"
+    assert shown["2. ÷ √32"] == typeset(trace.detail(kind, "scores")[2, 3, row, column], ".4f")
     assert shown["3. mask"] == ("open" if trace.mask(kind)[row, column] else "masked")
     products = table(test, "q × k")
-    np.testing.assert_array_equal(products["q"], trace.detail(kind, "queries")[2, 3, row])
-    np.testing.assert_array_equal(products["k"], trace.detail(kind, "keys")[2, 3, column])
-    assert shown["1. q · k"] == f"{products['sum so far'].iloc[-1]:.4f}"
+    same_numbers(products["q"], trace.detail(kind, "queries")[2, 3, row])
+    same_numbers(products["k"], trace.detail(kind, "keys")[2, 3, column])
+    assert shown["1. q · k"] == typeset(products["sum so far"].iloc[-1], ".4f")
     softmax = table(test, "exp(s − max)")
-    np.testing.assert_array_equal(softmax["weight"][:-1], weights[row])
+    same_numbers(softmax["weight"][:-1], weights[row])
     values = table(test, "v0")
-    np.testing.assert_array_equal(values.iloc[-1, 2:].astype(float), trace.detail(kind, "outputs")[2, 3, row])
+    same_numbers(values.iloc[-1, 2:].astype(float), trace.detail(kind, "outputs")[2, 3, row])
     assert "the stream in the trace grows by the same" in texts(test)
 
 
@@ -188,13 +191,16 @@ def test_a_small_weight_is_told_from_none(trace):
     test = app(inside_part="cell", inside_kind="cross", layer=str(layer + 1), head=str(head + 1), rows=str(row),
                columns=str(column))
     shown = {metric.label: metric.value for metric in test.metric}
-    assert shown["4. weight"] == f"{weight:.1e}" and f"with **{weight:.1e}** of its attention" in texts(test)
+    said = typeset(weight, ".1e")
+    assert shown["4. weight"] == said and f"with **{said}** of its attention" in texts(test)
     element = next(each for each in test.dataframe if "exp(s − max)" in each.value.columns)
-    columns = json.loads(element.proto.columns)
-    forms = {columns[name]["type_config"]["format"] for name in ("score", "exp(s − max)", "weight")}
-    assert len(forms - {"%.4e"}) == 1, "all decimals of a table are alike"
-    assert float(columns["weight"]["type_config"]["format"] % weight) == pytest.approx(weight, rel=0.5), "not 0"
-    assert "f" in columns["score"]["type_config"]["format"], "scores may be negative, and stand below each other"
+    cells = written(element)
+    smallest = min(float(cell.replace("−", "-")) for cell in cells["weight"] if cell)
+    assert smallest == pytest.approx(weight, rel=0.5), "not 0"
+    decimals = {len(cell.partition(".")[2]) for name in ("score", "exp(s − max)", "weight") for cell in cells[name]
+                if cell and "e" not in cell}
+    assert len(decimals) == 1, "all decimals of a table are alike"
+    assert not any("e" in cell for cell in cells["score"]), "scores may be negative, and stand below each other"
 
 
 @pytest.mark.parametrize(("words", "hide"), [("true", "true"), ("false", "true"), ("false", "false")])
@@ -279,8 +285,8 @@ def test_the_mask_switched_off_leaks(shipped, trace):
     assert healthy(test) and test.query_params["inside_length"] == "32"
     leaks = table(test, "on the future")
     without = shipped.trace(DREAM, details=True, interventions=Interventions(decoder_mask=False))
-    np.testing.assert_array_equal(leaks["without"], without.log_probs)
-    np.testing.assert_array_equal(leaks["log-prob. with mask"], trace.log_probs)
+    same_numbers(leaks["without"], without.log_probs)
+    same_numbers(leaks["log-prob. with mask"], trace.log_probs)
     future = np.where(trace.decoder_mask, 0, without.decoder[1, 4]).sum(axis=-1)
     np.testing.assert_allclose(leaks["on the future"], future, atol=1e-7)
     assert "masked" in {value for each in test.dataframe for value in each.value.to_numpy().ravel()}

@@ -15,6 +15,7 @@ from pages.ui.language_model.copying_heads import PLACES, named_heads
 from pages.ui.language_model.likely import score_table, verdict
 from pages.ui.language_model.reading import REPEATING
 from pages.ui.params.language_model import BEGINNING, FIRST, SECOND
+from pages.ui.text.number_format import typeset
 from tests.conftest import POSITIONS
 from tests.ui import driver
 from tests.ui.driver import headers, healthy, submit, tell, texts, typed, unescaped
@@ -60,7 +61,7 @@ def test_it_goes_on_from_a_beginning_by_every_method(loaded, method):
     assert header["texts"] == {"source": "", "target": found.text} and header["kind"] == "decoder"
     assert (header["layers"], header["heads"]) == (3, 4)
     assert header["queries"] == len(found.beginning) + len(found.pieces)
-    assert f"log-probability {found.log_prob:.2f} nats" in texts(test)
+    assert f"log-probability {typeset(found.log_prob)} nats" in texts(test)
 
 
 def test_a_full_stop_stands_at_its_word():

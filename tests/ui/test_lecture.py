@@ -45,7 +45,11 @@ def parameter(test, name):
 
 
 @pytest.mark.parametrize("page", [
-    "translate", "decoding", "inside_a_layer", "positional_encoding", "training_lab", "about",
+    "decoding", "training_lab", "about",
+    *(
+        pytest.param(page, marks=pytest.mark.thorough)
+        for page in ("translate", "inside_a_layer", "positional_encoding")
+    ),
 ])
 def test_every_page_can_be_presented_and_left(page):
     test = opened(f"pages/{page}.py", text=DREAM)

@@ -27,7 +27,13 @@ def test_lists_every_lesson():
     assert f"1 of {len(FILES)}" in texts(test)
 
 
-@pytest.mark.parametrize("name", FILES)
+# These compute more than all others together.
+DEAR = ("what_a_head_is_worth", "decoding")
+
+
+@pytest.mark.parametrize("name", [
+    pytest.param(name, marks=pytest.mark.thorough) if name in DEAR else name for name in FILES
+])
 def test_every_step_asks_and_then_tells(name):
     for number in range(1, len(read_lesson(FILES[name]).steps) + 1):
         test = lessons(id=name, step=str(number))

@@ -45,8 +45,10 @@ def service(shipped: Translator, asked: list[str]) -> Service:
 
 @pytest.mark.parametrize(("page", "runs"), [
     ("pages/cross_attention.py", {"trace"}), ("pages/decoding.py", {"trace", "trace_decoding"}),
-    ("pages/switch_heads_off.py", {"trace"}), ("pages/inside_a_layer.py", {"trace"}),
-    ("pages/what_mattered.py", {"trace"}),
+    *(
+        pytest.param(f"pages/{page}.py", {"trace"}, marks=pytest.mark.thorough)
+        for page in ("switch_heads_off", "inside_a_layer", "what_mattered")
+    ),
 ])
 def test_pages_are_drawn_from_its_runs(monkeypatch, service, asked, page, runs):
     with model_server(service) as address:

@@ -70,7 +70,10 @@ def test_a_model_is_chosen_beside_the_device_and_stands_in_the_address():
     assert healthy(test) and "model" not in test.query_params and "English into German" in texts(test)
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if "lab" not in page and "lessons" not in page])
+@pytest.mark.parametrize("page", [
+    page if "compare" in page else pytest.param(page, marks=pytest.mark.thorough)
+    for page in PAGES if "lab" not in page and "lessons" not in page
+])
 def test_every_page_is_about_the_chosen_model(page):
     test = opened(page, text=f"{HEB} {DREAM}", model=LARGE)
     assert healthy(test)

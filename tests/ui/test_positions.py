@@ -95,9 +95,15 @@ def test_two_positions_are_told_apart():
     assert healthy(test) and test.number_input("positions_second").value == 2
 
 
-@pytest.mark.parametrize(("field", "value"), [(name, edge) for name in (
+NUMBERS = (
     "length", "width", "drop", "seed", "first", "rows", "columns", "reach", "across", "offset", "start", "bits", "span",
-) for edge in PositionsParams.limits(name)])
+)
+
+
+@pytest.mark.parametrize(("field", "value"), [
+    *((name, PositionsParams.limits(name)[1]) for name in NUMBERS),
+    *(pytest.param(name, PositionsParams.limits(name)[0], marks=pytest.mark.thorough) for name in NUMBERS),
+])
 def test_every_number_works_at_its_limits(field, value):
     part = {
         "rows": "matrix", "columns": "matrix", "reach": "distances", "across": "distances", "offset": "distances",

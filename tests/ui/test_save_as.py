@@ -64,7 +64,9 @@ def menus(test) -> list[dict[str, str]]:
     *(("pages/inside_a_layer.py", {"inside_part": part}, []) for part in ("mask", "example")),
     ("pages/about.py", {}, []),
     ("pages/change_attention.py", {}, []),
-    *(("pages/switch_heads_off.py", {f"off_{part}": "true"}, ["head-switches"]) for part in ("importance", "removal")),
+    ("pages/switch_heads_off.py", {"off_importance": "true"}, ["head-switches"]),
+    # Every head of the model is removed for it.
+    pytest.param("pages/switch_heads_off.py", {"off_removal": "true"}, ["head-switches"], marks=pytest.mark.thorough),
     *(("pages/compare_heads.py", {"compare_part": part}, []) for part in ("heads", "similarity", "layers")),
     *(("pages/what_mattered.py", {"mattered_part": part, "mattered_deletion": "true", "mattered_revealed": "true"}, [])
       for part in ("strip", "writers", "agreement", "sides", "guess")),

@@ -179,7 +179,10 @@ def test_half_a_surrogate_pair_from_a_browser_is_no_error():
 
 
 @pytest.mark.parametrize(("page", "address", "kept"), [
-    ("backpropagation", {"layer": "2", "backward_stage": "decoder.self_attention.values"}, "Gradient with respect to"),
+    pytest.param(
+        "backpropagation", {"layer": "2", "backward_stage": "decoder.self_attention.values"},
+        "Gradient with respect to", marks=pytest.mark.thorough,
+    ),
     ("inside_a_layer", {"inside_part": "cell"}, "Layer"),
     ("compare_heads", {"compare_part": "layers"}, "Head"),
     ("change_attention", {}, "Device"),

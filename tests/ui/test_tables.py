@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from pages.ui.params import backpropagation, compare, inside, mattered, positions
-from tests.ui.driver import healthy, opened
+from tests.ui.driver import healthy, opened, written
 
 # What people count, and so do the pages, from 1; dimensions, offsets and steps of training have numbers of their own.
 COUNTED = {"position", "row", "column", "layer", "head", "draw", "piece"}
@@ -31,18 +31,19 @@ OTHERS = [(page, {name: part}) for page, (name, parts) in PARTS.items() for part
 OTHERS += [(page, {}) for page in ("encoder_attention", "masked_attention", "decoding", "about", "training_lab")]
 
 
-def problems(table, config):
-    """What is wrong with a table of a page; `config` is that of its columns."""
+def problems(table, config, shown=None):
+    """What is wrong with a table of a page; `config` is that of its columns, `shown` the texts of its cells."""
+    shown = table if shown is None else shown
     found, decimals = [], set()
     for name, column in table.items():
         if column.dtype.kind == "f":
             form = config.get(str(name), {}).get("type_config", {}).get("format") or ""
             if decimal := FORM.fullmatch(form):
                 decimals.add(int(decimal[1]))
-            elif not form.endswith("e"):
+            elif not form.endswith("e") and shown[name].dtype.kind == "f":
                 found.append(f"each number of {name} has as many decimals as it needs")
-        elif column.dtype.kind == "O":
-            decimals |= {len(number[1]) for text in column if (number := DECIMALS.fullmatch(str(text)))}
+        if shown[name].dtype.kind == "O":
+            decimals |= {len(number[1]) for text in shown[name] if (number := DECIMALS.fullmatch(str(text)))}
         if str(name) in COUNTED and column.dtype.kind == "i" and len(column) and column.min() < 1:
             found.append(f"{name} counts from {column.min()}")
     return found + ([f"{sorted(decimals)} decimals"] if len(decimals) > 1 else [])
@@ -57,7 +58,7 @@ def test_decimals_do_not_differ_within_a_table_and_people_count_from_one(page, a
     assert healthy(test)
     for node in test.dataframe:
         columns = ", ".join(map(str, node.value.columns))
-        assert not problems(node.value, json.loads(node.proto.columns or "{}")), columns
+        assert not problems(node.value, json.loads(node.proto.columns or "{}"), written(node)), columns
 
 
 def test_tables_that_differ_are_found():

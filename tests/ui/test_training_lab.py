@@ -69,6 +69,10 @@ def test_opens_with_a_recorded_training_for_which_nothing_is_computed(monkeypatc
     shown = film(test)
     assert shown["id"] == "recorded reverse" and len(shown["at"]) == 101 and not shown["running"]
     assert "attention-atlas tasks train reverse" in texts(test)
+    # A newcomer is told what it is, and sees no button that would leave the recording without a word.
+    assert "You see a recording** of a training that has ended" in texts(test)
+    offered = {button.key: button.label for button in test.button}
+    assert offered["lab_start"] == "Train live" and not {"lab_step", "lab_reset"} & {*offered}
     assert "mirror" in " ".join(event["text"] for event in shown["events"])
 
 
@@ -76,6 +80,7 @@ def test_opens_with_a_recorded_training_for_which_nothing_is_computed(monkeypatc
 def test_trains_pauses_goes_on_and_begins_again():
     test = opened(PAGE, **SMALL)
     assert healthy(test) and film(test)["at"] == [0] and film(test)["id"] == "own 1"
+    assert "You see your own training" in texts(test)
     test.button("lab_step").click().run()
     assert healthy(test) and len(film(test)["losses"]) == 1
     test.button("lab_start").click().run()

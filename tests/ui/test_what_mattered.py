@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import re
 
-import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.ui.params.mattered import PARTS, WHOLE
 from pages.ui.text.number_format import typeset
 from tests.ui.driver import (
+    ALL_HOSTILE,
     EACH_RUBBISH,
     GIVEN,
-    HOSTILE,
     MARKUP,
-    SOME,
     UNREADABLE,
     chooser,
     figures,
     healthy,
     opened,
+    same_numbers,
     submit,
     table,
     texts,
@@ -69,7 +68,7 @@ def test_the_numbers_are_those_of_the_library(shipped, trace):
     titles = {"frozen_gradient": "Frozen gradient", "erasure": "Erasure", "weights": "Attention weights"}
     for method, title in titles.items():
         found = shipped.attribute(trace, method, [Target((8,))], words=True)
-        np.testing.assert_array_equal(rows(test, method=title, side="English"), found.source[0])
+        same_numbers(rows(test, method=title, side="English"), found.source[0])
     exact = shipped.attribute(trace, "frozen_gradient", [Target((8,))])
     total = table(test, "total").set_index("method").loc["Frozen gradient", "total"]
     assert total == pytest.approx(exact.total[0], abs=1e-3)
@@ -94,7 +93,7 @@ def test_why_this_word_and_not_that_one(shipped, trace):
     chooser(test, "mattered_other").set_value(other).run()
     assert healthy(test) and test.query_params["mattered_against"] == str(other)
     found = shipped.attribute(trace, "frozen_gradient", [Target((8,), (other,))], words=True)
-    np.testing.assert_array_equal(rows(test, method="Frozen gradient", side="English"), found.source[0])
+    same_numbers(rows(test, method="Frozen gradient", side="English"), found.source[0])
     numbers = table(test, "method", "side", "score")
     assert set(numbers.method) == {"Frozen gradient", "Integrated gradients", "Erasure"}
     assert "and not" in texts(test) and "give every candidate the same scores" in texts(test)
@@ -178,7 +177,7 @@ def test_what_takes_long_on_a_long_sentence_is_asked_for(narrow_app):
     assert healthy(test) and "Erasure" in set(table(test, "method", "side", "score").method)
 
 
-@pytest.mark.parametrize("hostile", [SOME, pytest.param(HOSTILE, marks=pytest.mark.thorough)], ids=["some", "all"])
+@pytest.mark.parametrize("hostile", ALL_HOSTILE)
 @pytest.mark.parametrize("part", PARTS)
 def test_hostile_text_is_shown_as_itself(narrow_app, part, hostile):
     """On both sides, so that any model will do."""

@@ -170,7 +170,7 @@ def test_frequent_words_and_contractions_stay_whole():
 def test_sampled_pieces_spell_the_same_text():
     text = "I didn't say that because of the garden."
     vocabulary = train_tokenizer([text] * 20, size=420)
-    sampled = [tuple(vocabulary.sample_ids(text)) for _ in range(50)]
+    sampled = list(map(tuple, vocabulary.encode_all([text] * 50, sampled=True)))
     assert len(set(sampled)) > 10 and all(vocabulary.decode(ids) == text and ids[-1] == END for ids in sampled)
 
 

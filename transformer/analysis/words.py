@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -17,7 +18,8 @@ WITHOUT_SPACES = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30
 def word_groups(pieces: Sequence[Piece]) -> tuple[Group, ...]:
     """Which positions form a word: a piece that begins with a space begins one; special pieces stand alone.
 
-    In scripts without spaces between words, every piece is a word.
+    So does punctuation before and after a word ("Yes" and "." are two, "didn't" is one). In scripts without spaces
+    between words, every piece is a word.
     """
     groups: list[list[int]] = []
     for position, piece in enumerate(pieces):
@@ -29,7 +31,23 @@ def word_groups(pieces: Sequence[Piece]) -> tuple[Group, ...]:
             groups.append([position])
         else:
             groups[-1].append(position)
-    return tuple(map(tuple, groups))
+    return tuple(part for group in groups for part in _without_punctuation(group, pieces))
+
+
+def _without_punctuation(group: Sequence[int], pieces: Sequence[Piece]) -> Iterator[Group]:
+    """The punctuation before a word, a piece each; the word; the punctuation after it."""
+    begin = 0
+    for end in range(1, len(group)):
+        before, after = ([_punctuation(pieces[at]) for at in part] for part in (group[:end], group[end:]))
+        # The mark of a space belongs to what comes after it.
+        if (all(before) or all(after)) and pieces[group[end - 1]].text != SPACE_MARK:
+            yield tuple(group[begin:end])
+            begin = end
+    yield tuple(group[begin:])
+
+
+def _punctuation(piece: Piece) -> bool:
+    return all(unicodedata.category(character).startswith("P") for character in piece.text.removeprefix(SPACE_MARK))
 
 
 def merge_words(weights: np.ndarray, rows: Sequence[Group], columns: Sequence[Group]) -> np.ndarray:

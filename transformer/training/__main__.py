@@ -1,4 +1,4 @@
-"""python -m transformer.training prepare | prepare-language-model | train | evaluate | samples | vocabulary | ..."""
+"""python -m transformer.training prepare | prepare-language-model | train | synthesise | evaluate | samples | ..."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from transformer.training.distributed import process_group
 from transformer.training.evaluate import evaluate
 from transformer.training.prepare import prepare, prepare_language_model
 from transformer.training.samples import translate_samples
+from transformer.training.synthesis import synthesise
 from transformer.training.trainer import Trainer
 from transformer.training.vocabulary import coverage
 
@@ -36,6 +37,10 @@ def parser(prog: str) -> argparse.ArgumentParser:
         help="let every pair come N times more, split into pieces at random (%(default)s)",
     )
     command.add_argument("--from", dest="start", type=Path, metavar="MODEL", help="take this model's vocabulary")
+    command.add_argument(
+        "--reversed", dest="turned", action="store_true",
+        help="for the other direction: the second side of every pair is its source",
+    )
 
     command = commands.add_parser(
         "prepare-language-model", help="the same for a language model, which learns from the source texts alone"
@@ -79,6 +84,17 @@ def parser(prog: str) -> argparse.ArgumentParser:
     command.add_argument("--seeds", type=int, default=3, help="models of each attention (%(default)s)")
     command.add_argument("--output", type=Path, required=True, help="file for the losses")
     command.add_argument("--models", type=Path, metavar="DIR", help="keep the models of the first seed here")
+
+    command = commands.add_parser("synthesise", help="let a model translate sentences into pairs to train another on")
+    command.add_argument("--model", type=Path, required=True, help="model folder")
+    command.add_argument("--data", type=Path, nargs="+", required=True, help="tab-separated files (.gz or not)")
+    command.add_argument("--column", type=int, default=1, help="of the files with the sentences (%(default)s)")
+    command.add_argument(
+        "--back", action="store_true", help="write the translations as sources, for a model of the other direction"
+    )
+    command.add_argument("--output", type=Path, required=True, help="file of pairs, gzip-compressed")
+    command.add_argument("--device", choices=("cpu", "cuda", "mps"), help="the best there is")
+    command.add_argument("--beam", type=int, default=1, metavar="N", help="size of the beam; 1 is greedy (%(default)s)")
 
     command = commands.add_parser("evaluate", help="BLEU and chrF of a model on held-out pairs")
     command.add_argument("--model", type=Path, required=True, help="model folder")
@@ -137,6 +153,8 @@ def execute(options: dict[str, Any]) -> None:
     elif command == "compare-attention":
         keep_freed_memory()
         compare_attentions(options.pop("run"), options.pop("output"), **options)
+    elif command == "synthesise":
+        synthesise(options.pop("model"), **options)
     elif command == "evaluate":
         as_json = options.pop("json")
         scores = evaluate(options.pop("model"), options.pop("data"), **options)

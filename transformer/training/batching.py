@@ -78,13 +78,8 @@ class Batches:
 
     def load(self, members: np.ndarray) -> Batch:
         """The pairs `members` as one padded batch."""
-        source = np.full((len(members), self.source_widths[members].max()), PAD, dtype=np.int64)
-        predicted = np.full((len(members), self.target_widths[members].max()), PAD, dtype=np.int64)
-        for row, index in enumerate(members):
-            pieces = self.data.source[index]
-            source[row, : len(pieces)] = pieces
-            pieces = self.data.target[index]
-            predicted[row, : len(pieces)] = pieces
+        source = self.data.source.padded(members, self.source_widths[members].max())
+        predicted = self.data.target.padded(members, self.target_widths[members].max())
         target = np.concatenate([np.full((len(members), 1), START), predicted[:, :-1]], axis=1)
         return Batch(torch.from_numpy(source), torch.from_numpy(target), torch.from_numpy(predicted))
 

@@ -6,11 +6,12 @@ import gzip
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 
-from transformer.tokenizer import Tokenizer, normalise
+from transformer.tokenizer import PAD, Tokenizer, normalise
 
 Pair = tuple[str, str]
 
@@ -26,25 +27,47 @@ def read_pairs(path: Path) -> list[Pair]:
         ValueError: a row has no tab or is no UTF-8, there is no pair, or the file is damaged; the message names file
             and line.
     """
-    open_file = gzip.open if path.suffix == ".gz" else open
     pairs = []
+    for number, columns in _rows(path):
+        if len(columns) < 2:
+            raise ValueError(f"{path}, line {number}: expected source, tab, target; there is no tab")
+        source, target = normalise(columns[0]), normalise(columns[1])
+        if source and target:
+            pairs.append((source, target))
+    if not pairs:
+        raise ValueError(f"{path} has no pair of sentences")
+    return pairs
+
+
+def read_sentences(path: Path, column: int) -> list[str]:
+    """The sentences of one column, from 1, of such a file; it may have no other.
+
+    Raises:
+        ValueError: a row has no such column or is no UTF-8, there is no sentence, or the file is damaged; the message
+            names file and line.
+    """
+    sentences = []
+    for number, columns in _rows(path):
+        if len(columns) < column:
+            raise ValueError(f"{path}, line {number}: there is no column {column}")
+        sentences.append(normalise(columns[column - 1]))
+    if not any(sentences):
+        raise ValueError(f"{path} has no sentence in column {column}")
+    return [sentence for sentence in sentences if sentence]
+
+
+def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """The number of each line, from 1, and its columns."""
+    open_file = gzip.open if path.suffix == ".gz" else open
     try:
         with open_file(path, "rb") as lines:
             for number, line in enumerate(lines, start=1):
                 try:
-                    columns = line.decode("utf-8").rstrip("\r\n").split("\t")
+                    yield number, line.decode("utf-8").rstrip("\r\n").split("\t")
                 except UnicodeDecodeError as error:
                     raise ValueError(f"{path}, line {number}: this is no UTF-8 text ({error})") from None
-                if len(columns) < 2:
-                    raise ValueError(f"{path}, line {number}: expected source, tab, target; there is no tab")
-                source, target = normalise(columns[0]), normalise(columns[1])
-                if source and target:
-                    pairs.append((source, target))
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise ValueError(f"{path} is damaged ({error}): fetch it again") from error
-    if not pairs:
-        raise ValueError(f"{path} has no pair of sentences")
-    return pairs
 
 
 def typed_carelessly(pair: Pair) -> Pair:
@@ -127,13 +150,20 @@ class Side:
         )
         return cls(pieces, np.concatenate([[0], lengths.cumsum()]))
 
-    @property
+    @cached_property
     def lengths(self) -> np.ndarray:
         """Pieces of each sentence, [N]."""
         return np.diff(self.starts)
 
     def __getitem__(self, index: int) -> np.ndarray:
         return self.pieces[self.starts[index] : self.starts[index + 1]]
+
+    def padded(self, members: np.ndarray, width: int) -> np.ndarray:
+        """The sentences `members` [M], filled up with padding: int64 [M, width], none of them longer than that."""
+        columns = np.arange(width)
+        positions = np.minimum(self.starts[members][:, None] + columns, len(self.pieces) - 1)
+        inside = columns < self.lengths[members][:, None]
+        return np.where(inside, self.pieces[positions], PAD).astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -160,8 +190,12 @@ class PieceData:
             sampled: so many times every pair comes once more, each time split at random.
         """
         check_size(tokenizer)
-        encoders = [tokenizer.encode_ids, *[tokenizer.sample_ids] * sampled]
-        encoded = [(encode(source), encode(target)) for encode in encoders for source, target in pairs]
+        encoded: list[tuple[list[int], list[int]]] = []
+        for copy in range(1 + sampled):
+            sources, targets = (
+                tokenizer.encode_all((pair[side] for pair in pairs), sampled=copy > 0) for side in range(2)
+            )
+            encoded += zip(sources, targets, strict=True)
         short = [pair for pair in encoded if max(map(len, pair)) <= max_pieces]
         return cls(Side.of([source for source, _ in short]), Side.of([target for _, target in short]))
 

@@ -30,6 +30,7 @@ def prepare(
     sampled: int = 0,
     seed: int = 1,
     start: Path | None = None,
+    turned: bool = False,
 ) -> None:
     """Write tokenizer.model, train.npz and validation.npz into the run folder.
 
@@ -45,6 +46,7 @@ def prepare(
             that: prepared again, these splits are others.
         seed: of the other choices.
         start: model folder whose vocabulary is taken, for a run that is to start with its weights.
+        turned: train the other direction: the second side of every pair is the source.
 
     Raises:
         ValueError: a file cannot be read (see `read_pairs`), `sampled` is negative, or no vocabulary can be made of so
@@ -64,6 +66,8 @@ def prepare(
         ("train", augmented, sampled), ("validation", read_pairs(validation), 0)
     )
     for name, chosen, copies in parts:
+        if turned:
+            chosen = [(target, source) for source, target in chosen]
         pieces = PieceData.of(chosen, tokenizer, max_pieces=WIDTHS[-1], sampled=copies)
         folder.save_data(name, pieces, tokenizer)
         log.info(

@@ -66,16 +66,9 @@ def shown(label: str) -> str:
     return markdown(label.lstrip(VISIBLE_SPACE) or VISIBLE_SPACE)
 
 def spoken(trace: Trace, *, words: bool) -> tuple[Group, ...]:
-    """The positions of each predicted word, or of each piece; the punctuation after a word is explained apart."""
-    if not words:
-        return tuple((position,) for position in range(len(trace.predicted_pieces)))
-    groups: list[Group] = []
-    for group in word_groups(trace.predicted_pieces):
-        end = len(group)
-        while end > 1 and not _is_word(trace, group[end - 1 : end]):
-            end -= 1
-        groups += [group[:end], *((position,) for position in group[end:])]
-    return tuple(groups)
+    """The positions of each predicted word, or of each piece."""
+    pieces = trace.predicted_pieces
+    return word_groups(pieces) if words else tuple((position,) for position in range(len(pieces)))
 
 def spoken_label(trace: Trace, group: Group, *, words: bool) -> str:
     """The label of a predicted word, or piece."""

@@ -12,7 +12,7 @@ from pages.ui.attribution.methods import has_scores, title, unit_and_sum
 from pages.ui.attribution.question import Question, shown
 from pages.ui.charts.matrix import LEGEND, label_angle, labelled_axis, thinned
 from pages.ui.charts.palette import DARK, DIVERGING, LIGHT, MASKED, PICKED, diverging, sequential
-from pages.ui.text.number_format import formatted, typeset
+from pages.ui.text.number_format import DECIMALS, typeset
 from transformer.attribution.attribution import METHODS, Attribution
 from transformer.languages import Languages
 
@@ -63,7 +63,7 @@ def strip_table(question: Question, found: Sequence[Attribution], target: int = 
                     "side": side, "number": number + 1, "word": label, "score": score,
                     "scaled": score / most[side] if most[side] else 0.0 * score, "signed": properties.signed,
                     "first": side == source and number == first,
-                    "shown": formatted(score) if np.isfinite(score) else missing,
+                    "shown": typeset(score, DECIMALS) if np.isfinite(score) else missing,
                 })
     return pd.DataFrame(cells)
 

@@ -19,7 +19,7 @@ from pages.ui.params.backpropagation import BackpropagationParams
 from pages.ui.sentence import Reading
 from pages.ui.text.glossary import explain
 from pages.ui.text.markup import markdown
-from pages.ui.text.number_format import formatted, typeset
+from pages.ui.text.number_format import typeset
 from transformer.backpropagation.stage import GradientStage
 
 # A map of more cells is drawn whole as a picture, and a part of it to click in.
@@ -40,7 +40,7 @@ def show_entry(stage: GradientStage, shown: GradientMatrix, reading: Reading) ->
     with picture, main_figure(
         f"**Gradient of the loss, {stage.name}:** {markdown(reading.trace.source_text)}",
         "Red: the loss grows with this number; blue: it falls; the largest of all is "
-        f"{formatted(float(np.abs(shown.values).max()), 4)}",
+        f"{typeset(float(np.abs(shown.values).max()), 4)}",
     ):
         _map(stage, shown, row, column)
     with numbers:

@@ -77,22 +77,26 @@ def _open(key: str) -> None:
 
 
 def _pick_stage(listed: Sequence[GradientStage], at: int, languages: Languages) -> None:
-    """The part of the model, and the gradients of that part."""
+    """The part of the model, and all gradients, so that a search finds those of every part."""
     keys = [stage.key for stage in listed]
-    section = section_of(keys[at])
     firsts = {section_of(key): key for key in reversed(keys)}
+    titles = {
+        name: title.format(source=languages.source.name, target=languages.target.name)
+        for name, title in SECTIONS.items()
+    }
     st.segmented_control(
         "From the loss back to the words", [name for name in SECTIONS if name in firsts],
-        required=True,
-        format_func=lambda name: SECTIONS[name].format(source=languages.source.name, target=languages.target.name),
-        key=preset("backward_section", section), on_change=lambda: _open(firsts[st.session_state.backward_section]),
+        required=True, format_func=titles.__getitem__, key=preset("backward_section", section_of(keys[at])),
+        on_change=lambda: _open(firsts[st.session_state.backward_section]),
     )
     box, back, on = st.columns([8, 1.4, 1.4], vertical_alignment="bottom")
-    of_section = [number for number, key in enumerate(keys) if section_of(key) == section]
-    labels = {number: f"{number + 1} of {len(listed)}: {named(listed[number])}" for number in of_section}
-    chosen = key_for("backward_number", labels.values())
+    labels = [
+        f"{number} of {len(listed)}: {named(stage)} ({titles[section_of(stage.key)]})"
+        for number, stage in enumerate(listed, 1)
+    ]
+    chosen = key_for("backward_number", labels)
     box.selectbox(
-        "Gradient with respect to", of_section, key=preset(chosen, at), format_func=labels.__getitem__,
+        "Gradient with respect to", range(len(listed)), key=preset(chosen, at), format_func=labels.__getitem__,
         on_change=lambda: _open(keys[st.session_state[chosen]]),
     )
     for column, label, number in ((back, "Back", at - 1), (on, "Next", at + 1)):

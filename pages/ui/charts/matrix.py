@@ -11,7 +11,7 @@ import pandas as pd
 
 from pages.ui.charts.palette import DARK, LIGHT, MASKED, PICKED
 from pages.ui.text.labels import column_labels, row_labels
-from pages.ui.text.number_format import formatted, rounded
+from pages.ui.text.number_format import DECIMALS, rounded, typeset
 from transformer.analysis.view import View
 
 
@@ -107,7 +107,9 @@ def matrix(
     seen = np.ones(values.size, dtype=bool) if mask is None else mask.ravel()
     table = pd.DataFrame({
         "row": at_rows + 1, "column": at_columns + 1, "value": values.ravel().astype(float),
-        "shown": [formatted(value) if there else "masked" for value, there in zip(values.ravel(), seen, strict=True)],
+        "shown": [
+            typeset(value, DECIMALS) if there else "masked" for value, there in zip(values.ravel(), seen, strict=True)
+        ],
         "from": np.array(rows, dtype=object)[at_rows], "to": np.array(columns, dtype=object)[at_columns],
     })
     tooltip = [alt.Tooltip("from:N"), alt.Tooltip("to:N"), alt.Tooltip("shown:N", title=name)]

@@ -11,7 +11,7 @@ import pandas as pd
 
 from pages.ui.charts.matrix import labelled_axis
 from pages.ui.charts.palette import DARK, LIGHT, sequential
-from pages.ui.text.number_format import formatted
+from pages.ui.text.number_format import typeset
 
 # Cells side by side: as many as have room for a piece in them on a projector. Pixels of a line of them, and around all.
 COLUMNS, LINE, AROUND = 12, 44, 24
@@ -32,7 +32,7 @@ def piece_strip(texts: Sequence[tuple[str, Sequence[str], np.ndarray]]) -> alt.L
                 names.append("" if place else name)
             cells.append({
                 "line": len(names), "column": place % COLUMNS + 1, "place": place + 1, "piece": label,
-                "probability": probability, "shown": formatted(probability, 2),
+                "probability": probability, "shown": typeset(probability, 2),
             })
     axis, row_names = labelled_axis("row_labels", names)
     columns = alt.Scale(domain=list(range(1, min(COLUMNS, max(len(labels) for _, labels, _ in texts)) + 1)))

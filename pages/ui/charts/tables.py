@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -10,7 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.ui.text.markup import markdown
-from pages.ui.text.number_format import formatted, typeset
+from pages.ui.text.number_format import formatted, typeset, with_minus
 
 # Text of a masked cell; its column is text then.
 MASKED = "masked"
@@ -21,6 +22,8 @@ MOST_COLUMNS = 7
 # smaller ones is written with powers of ten.
 MOST_DIGITS = 8
 SCIENTIFIC_DIGITS = 4
+# Cells of a table that takes no noticeable time to write with the minus sign of mathematics; a larger one has hyphens.
+MOST_TYPESET = 20_000
 # Pixels, of text in a cell that is broken into lines, and how many of them a row has at most.
 CHARACTER, LINE, LOWEST_WRAPPED = 8, 20, 66
 MOST_LINES = 8
@@ -69,30 +72,47 @@ def show_table(
     table: pd.DataFrame, key: str, *, digits: int = 6, height: int | Literal["auto"] = "auto",
     wrapped: Mapping[str, int] | None = None,
 ) -> None:
-    """Draw a table; its text is shown as it is.
+    """Draw a table; its text is shown as it is, its numbers with the minus sign of mathematics.
+
+    What is sorted or saved from it has the numbers themselves, with the hyphen that programs read.
 
     Args:
         digits: decimals of its numbers.
         wrapped: columns of text that are broken into lines, and how wide they are, pixels.
     """
     columns: dict[str, Any] = {}
+    typeset_columns: dict[str, Callable[[Any], str]] = {}
     digits = _digits(table, digits)
     if len(table.columns) > MOST_COLUMNS:
         # What names the rows stays when the others are scrolled.
         columns[table.columns[0]] = st.column_config.Column(pinned=True)
     for name, column in list(table.items())[1:]:
         if column.dtype.kind == "f":
-            form = f"%.{SCIENTIFIC_DIGITS}e" if _smallest(column) < 0.5 * 10**-digits else f"%.{digits}f"
-            columns[str(name)] = st.column_config.NumberColumn(format=form)
+            form = f".{SCIENTIFIC_DIGITS}e" if _smallest(column) < 0.5 * 10**-digits else f".{digits}f"
         elif column.dtype.kind == "i":
-            columns[str(name)] = st.column_config.NumberColumn(format="%,d")
+            form = ",d"
         elif pd.Series(pd.to_numeric(column.replace(NOT_NUMBERS, 0), errors="coerce")).notna().all():
             columns[str(name)] = st.column_config.TextColumn(alignment="right")
+            typeset_columns[str(name)] = _written
+            continue
+        else:
+            continue
+        if table.size <= MOST_TYPESET and ((column < 0).any() or form.endswith("e")):
+            typeset_columns[str(name)] = partial(typeset, form=form)
+            columns[str(name)] = st.column_config.NumberColumn()
+        else:
+            columns[str(name)] = st.column_config.NumberColumn(format=f"%{form}")
     columns |= {name: st.column_config.TextColumn(width=width) for name, width in (wrapped or {}).items()}
+    shown = table.style.format(typeset_columns, na_rep="") if typeset_columns and table.size <= MOST_TYPESET else table
     st.dataframe(
-        table, key=key, hide_index=True, height="content" if wrapped else height, column_config=columns, placeholder="",
+        shown, key=key, hide_index=True, height="content" if wrapped else height, column_config=columns, placeholder="",
         row_height=_row_height(table, wrapped) if wrapped else None,
     )
+
+
+def _written(cell: object) -> str:
+    """A number that a column has as text."""
+    return with_minus(str(cell))
 
 
 def show_hall_table(table: pd.DataFrame, *, digits: int = 6) -> None:

@@ -9,12 +9,15 @@ from pages.ui import inference, session
 from pages.ui.params.decoding import DecodingParams
 from pages.ui.sentence import Reading
 from pages.ui.text.glossary import explain
+from pages.ui.text.number_format import typeset
 from transformer.decoding.settings import DecodingSettings
 from transformer.translation import Translation
 
 SAMPLES = 3
 # Pixels: a long translation wraps from twice the usual height.
 ROW_HEIGHT = 72
+# Columns in nats.
+NATS = ("log-probability", "a piece")
 
 
 def show_methods_compared(reading: Reading) -> None:
@@ -41,15 +44,14 @@ def show_methods_compared(reading: Reading) -> None:
             name: inference.translate(model, reading.trace.source_text, settings)
             for name, settings in methods.items()
         }
+        table = comparison(found, reading.languages.target.name)
         st.dataframe(
-            comparison(found, reading.languages.target.name), hide_index=True, row_height=ROW_HEIGHT,
+            table.style.format(dict.fromkeys(NATS, typeset)), hide_index=True, row_height=ROW_HEIGHT,
             column_config={
                 "method": st.column_config.TextColumn(width=110),
                 reading.languages.target.name: st.column_config.TextColumn(width=380),
-                "log-probability": st.column_config.NumberColumn(
-                    format="%.2f", help=explain("log-probability", "nats")
-                ),
-                "a piece": st.column_config.NumberColumn(format="%.2f", help="log-probability over pieces, nats"),
+                "log-probability": st.column_config.NumberColumn(help=explain("log-probability", "nats")),
+                "a piece": st.column_config.NumberColumn(help="log-probability over pieces, nats"),
                 "pieces": st.column_config.NumberColumn(help=explain("piece")),
                 "hypotheses": st.column_config.NumberColumn(help=explain("hypothesis", "beam")),
             },

@@ -20,7 +20,7 @@ from pages.ui.lecture.figure import main_figure
 from pages.ui.params.inside import InsideParams
 from pages.ui.text.labels import TITLES, column_labels, row_labels
 from pages.ui.text.markup import markdown
-from pages.ui.text.number_format import formatted, typeset
+from pages.ui.text.number_format import DECIMALS, typeset
 from transformer.analysis.replay.cell import Cell, cell
 from transformer.analysis.replay.contributions import Contributions, contributions
 from transformer.analysis.replay.identifiability import head_identifiability
@@ -43,7 +43,7 @@ def show_cell(reading: HeadReading) -> None:
     picture, numbers = st.columns([5, 6], gap="large")
     with picture, main_figure(
         f"**{TITLES[kind]}, layer {layer + 1}, head {head + 1}:** {markdown(trace.text)}",
-        f"“{markdown(rows[row])}” looks at “{markdown(columns[column])}”: {formatted(found.weight, 2)}",
+        f"“{markdown(rows[row])}” looks at “{markdown(columns[column])}”: {typeset(found.weight, 2)}",
     ):
         cell_map(trace, kind, choice, rows, columns, (row, column))
     with numbers:
@@ -93,8 +93,8 @@ def _softmax(found: Cell, columns: list[str], column: int) -> None:
         st.latex(r"a_{ij} = \frac{e^{s_{ij} - \max_j s_{ij}}}{\sum_{j'} e^{s_{ij'} - \max_j s_{ij}}}")
         st.markdown(
             f"{int(found.row_allowed.sum())} of {len(columns)} columns may be looked at; the others count as −∞. "
-            f"The exponentials add up to {total:.6f}, and {formatted(found.exponentials[column], 6)} ÷ {total:.6f} = "
-            f"{formatted(found.exponentials[column] / total, 6)}; the trace says **{formatted(found.weight, 6)}**, "
+            f"The exponentials add up to {total:.6f}, and {typeset(found.exponentials[column], 6)} ÷ {total:.6f} = "
+            f"{typeset(found.exponentials[column] / total, 6)}; the trace says **{typeset(found.weight, 6)}**, "
             f"{_apart(found.exponentials[column] / total, found.weight)}. The row's weights add up to "
             f"{found.weights.sum():.6f}."
         )
@@ -160,8 +160,8 @@ def _output(
         share = float(found.term @ found.head_term / (found.head_term @ found.head_term or 1.0))
         term = float(np.linalg.norm(found.term))
         st.markdown(
-            f"This cell adds the vector weight × v W^O, of norm **{formatted(term)}**, to the head’s term of norm "
-            f"{np.linalg.norm(found.head_term):.4f}; along it, that is {share:.1%} of it. The terms of all "
+            f"This cell adds the vector weight × v W^O, of norm **{typeset(term, DECIMALS)}**, to the head’s term of "
+            f"norm {np.linalg.norm(found.head_term):.4f}; along it, that is {share:.1%} of it. The terms of all "
             f"{len(heads)} heads and b^O add up to what the sub-layer writes, of norm {np.linalg.norm(output):.4f}"
             f"{agrees}. A large weight on a short vector moves little (Kobayashi et al. 2020): compare the two panels."
         )

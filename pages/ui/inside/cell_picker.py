@@ -15,7 +15,7 @@ from pages.ui.params.attention import AttentionParams
 from pages.ui.params.positions import CURVES, PositionsParams
 from pages.ui.text.labels import TITLES, titles
 from pages.ui.text.markup import markdown
-from pages.ui.text.number_format import formatted
+from pages.ui.text.number_format import DECIMALS, formatted, typeset
 from transformer.analysis.replay.cell import Cell
 from transformer.analysis.view import view_of
 from transformer.config import LanguageModelConfig, TransformerConfig
@@ -97,14 +97,15 @@ def summary(found: Cell, row: str, column: str, moved: float) -> None:
     """
     seen = "open" if found.allowed else "masked"
     steps = {
-        "1. q · k": formatted(found.raw_score), f"2. ÷ √{len(found.query)}": formatted(found.score), "3. mask": seen,
-        "4. weight": formatted(found.weight), "5. ‖weight × v‖": formatted(moved),
-        "6. ‖written‖": formatted(float(np.linalg.norm(found.term))),
+        "1. q · k": typeset(found.raw_score, DECIMALS),
+        f"2. ÷ √{len(found.query)}": typeset(found.score, DECIMALS), "3. mask": seen,
+        "4. weight": typeset(found.weight, DECIMALS), "5. ‖weight × v‖": typeset(moved, DECIMALS),
+        "6. ‖written‖": typeset(float(np.linalg.norm(found.term)), DECIMALS),
     }
     for place, (label, value) in zip([*st.columns(3), *st.columns(3)], steps.items(), strict=True):
         place.metric(label, value)
     if found.allowed:
-        verb = f"looks at **{markdown(column)}** with **{formatted(found.weight)}** of its attention"
+        verb = f"looks at **{markdown(column)}** with **{typeset(found.weight, DECIMALS)}** of its attention"
     else:
         verb = f"may not look at **{markdown(column)}**: the mask hides it, whatever its score"
     st.markdown(f"**{markdown(row)}** {verb}.")
@@ -131,7 +132,7 @@ def weight_elsewhere(trace: Trace, kind: Kind, choice: AttentionParams, row: int
         *(["pieces are merged into words"] if choice.words else []),
         *(["start and end symbols are hidden, and what is left of a row is scaled up to 1"] if choice.hide else []),
     ]
-    return f"The attention page shows **{formatted(shown)}** here, because there {', and '.join(changes)}."
+    return f"The attention page shows **{typeset(shown, DECIMALS)}** here, because there {', and '.join(changes)}."
 
 
 def open_positions(config: TransformerConfig | LanguageModelConfig, row: int, column: int) -> None:

@@ -22,6 +22,7 @@ from pages.ui.params.inside import InsideParams
 from pages.ui.text.glossary import explain
 from pages.ui.text.labels import column_labels, row_labels, titles
 from pages.ui.text.markup import markdown
+from pages.ui.text.number_format import typeset
 from transformer.analysis.replay.softmax import softmax
 from transformer.analysis.view import axes_of
 from transformer.interventions import Interventions
@@ -144,9 +145,9 @@ def _what_leaked(masked: Trace, open_: Trace, choice: AttentionParams, maps: Hea
     here = shares[choice.layer, choice.head].mean()
     most = np.unravel_index(shares.mean(axis=-1).argmax(), shares.shape[:2])
     change = (
-        f"falls from {before:.2f} to **{after:.2f}** nats: this model was trained with the mask, and what it sees "
-        "there only confuses it" if after < before
-        else f"rises from {before:.2f} to **{after:.2f}** nats: it sees some of what it has to predict"
+        f"falls from {typeset(before)} to **{typeset(after)}** nats: this model was trained with the mask, and what it "
+        "sees there only confuses it" if after < before
+        else f"rises from {typeset(before)} to **{typeset(after)}** nats: it sees some of what it has to predict"
     )
     return (
         f"The same {read}, read in one run without the mask: on average **{here:.1%}** of a row of this head now lies "

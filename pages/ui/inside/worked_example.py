@@ -11,7 +11,7 @@ from pages.ui.bind import bind_number
 from pages.ui.charts.tables import show_table
 from pages.ui.lecture.figure import main_figure, text_for_hall
 from pages.ui.params.inside import InsideParams
-from pages.ui.text.number_format import formatted
+from pages.ui.text.number_format import formatted, typeset
 from transformer.analysis.replay.softmax import exponentials, softmax
 
 
@@ -32,11 +32,11 @@ def show_example() -> None:
     weights, unscaled = softmax(scaled), softmax(scores)
     with main_figure(
         f"**Two keys, one query:** {scores[0]:g} and {scores[1]:g}, divided by √{inspection.width}, then softmax",
-        f"Without dividing, the weights would be {formatted(unscaled[0], 7)} and {formatted(unscaled[1], 7)}",
+        f"Without dividing, the weights would be {typeset(unscaled[0], 7)} and {typeset(unscaled[1], 7)}",
     ), text_for_hall():
         with st.container(horizontal=True):
-            st.metric("Weight of the first", formatted(weights[0], 2), border=True)
-            st.metric("Weight of the second", formatted(weights[1], 2), border=True)
+            st.metric("Weight of the first", typeset(weights[0], 2), border=True)
+            st.metric("Weight of the second", typeset(weights[1], 2), border=True)
             st.metric("Sum", f"{weights.sum():.2f}", border=True)
         st.latex(
             rf"\begin{{gathered}} \mathrm{{softmax}}\!\left("
@@ -46,8 +46,8 @@ def show_example() -> None:
         )
     show_table(example_table(scores, root), "inside_example")
     st.markdown(
-        f"**Why divide?** Without dividing by √K = {root:.4f} the weights would be {formatted(unscaled[0], 7)} and "
-        f"{formatted(unscaled[1], 7)}. A sum of K products of numbers with variance 1 has variance K, so without the "
+        f"**Why divide?** Without dividing by √K = {root:.4f} the weights would be {typeset(unscaled[0], 7)} and "
+        f"{typeset(unscaled[1], 7)}. A sum of K products of numbers with variance 1 has variance K, so without the "
         "root, the softmax of a wide head is nearly all or nothing, and training can hardly change it (Vaswani et al. "
         "2017, section 3.2.1)."
     )

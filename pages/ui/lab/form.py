@@ -36,7 +36,8 @@ def pick_task() -> None:
 
     binding = bind(LabParams, "task")
     st.selectbox(
-        "Task", tuple(TASKS), format_func=lambda name: TASKS[name].title, width=260,
+        "Task", tuple(TASKS), format_func=lambda name: f"Task: {TASKS[name].title}", label_visibility="collapsed",
+        width=220,
         **{**binding, "on_change": changed},
     )
 

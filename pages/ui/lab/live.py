@@ -114,17 +114,24 @@ def _advance(training: Training, *, steps: int | None = None) -> None:
 
 
 def controls(training: Training | None, *, with_recorded: bool) -> None:
-    """Draw start, pause, one step and reset.
+    """Draw start, pause, one step and reset; beside a recorded training, which has no steps to take, only start.
 
     Args:
+        training: that is shown; None for a recorded one.
         with_recorded: there is a recorded training to go back to.
     """
-    same = training is not None and training.trainer.config == session.params(LabParams).config
-    step = training.trainer.step if training else 0
-    if training and training.running:
+    if training is None:
+        st.button(
+            "Train live", key="lab_start", icon=":material/play_arrow:", type="primary", on_click=start,
+            help="Trains a new Transformer with the settings. The recording stays, one click away.",
+        )
+        return
+    same = training.trainer.config == session.params(LabParams).config
+    step = training.trainer.step
+    if training.running:
         st.button("Pause", key="lab_pause", icon=":material/pause:", type="primary", on_click=pause)
     else:
-        goes_on = training and same and step and not training.trainer.finished
+        goes_on = same and step and not training.trainer.finished
         st.button(
             "Go on" if goes_on else "Train", key="lab_start", icon=":material/play_arrow:", type="primary",
             help="Trains a Transformer here and now.", on_click=start,
@@ -134,7 +141,7 @@ def controls(training: Training | None, *, with_recorded: bool) -> None:
         "Reset", key="lab_reset", icon=":material/restart_alt:", disabled=same and not step, on_click=reset,
         help="Back to the first weights, before the first step.",
     )
-    if training and with_recorded:
+    if with_recorded:
         st.button("Recorded", key="lab_recorded", icon=":material/movie:", on_click=leave,
                   help="Back to the recorded training of this task.")
 

@@ -9,6 +9,7 @@ from pages.ui import session
 from pages.ui.charts import matrix
 from pages.ui.charts.pieces import piece_strip, piece_table
 from pages.ui.charts.saving import save_every_head
+from pages.ui.charts.tables import show_table
 from pages.ui.components.attention_browser import attention_browser
 from pages.ui.components.html_export import send_export_parts
 from pages.ui.components.save_as import show_altair
@@ -20,6 +21,7 @@ from pages.ui.prose import prose
 from pages.ui.text.captions import how_to_read, sharpest, telling, what_to_look_for
 from pages.ui.text.glossary import explain
 from pages.ui.text.markup import WORD_JOINER, markdown, piece_label
+from pages.ui.text.number_format import typeset
 from pages.ui.text.python_lines import FROM_ZERO, continuation_lines
 from transformer.analysis.view import view_of
 from transformer.language_modelling.checkpoint import LoadedLanguageModel
@@ -58,7 +60,7 @@ def show_continuation(loaded: LoadedLanguageModel) -> None:
         help=explain("head", "query", "key", "attention weight"),
     )
     with st.expander("The probabilities of the pieces"):
-        st.dataframe(piece_table(*_written(reading)), hide_index=True)
+        show_table(piece_table(*_written(reading)), "lm_written_numbers")
     with st.expander(f"The numbers of layer {choice.layer + 1}, head {choice.head + 1}"):
         st.dataframe(matrix.cells(view, choice.layer, choice.head), hide_index=True, height=320)
         st.markdown("**The same in Python**, with all digits")
@@ -90,7 +92,8 @@ def show_text(reading: LanguageReading) -> None:
     else:
         # A full stop stands at its word; the joiner lets bold type begin even there.
         written = f"**{WORD_JOINER}{written}**"
-    st.markdown((beginning + written).strip())
+    with st.container(key="written"):
+        st.markdown((beginning + written).strip())
 
 
 def show_likelihood(reading: LanguageReading) -> None:
@@ -107,7 +110,7 @@ def show_likelihood(reading: LanguageReading) -> None:
     how = reading.params.in_words
     st.caption(
         f"{how[:1].upper()}{how[1:]}: {count} {'piece' if count == 1 else 'pieces'} written, log-probability "
-        f"{total:.2f} nats, {total / count:.2f} a piece; {whole}.", help=explain("log-probability", "nats"),
+        f"{typeset(total)} nats, {typeset(total / count)} a piece; {whole}.", help=explain("log-probability", "nats"),
     )
 
 

@@ -24,7 +24,7 @@ def introduce(loaded: LoadedLanguageModel) -> None:
         folder = markdown(str(loaded.folder))
         which, whose = f"this one is from the folder {folder}", "may have read anything"
     st.markdown(
-        f"**A language model predicts a text’s next piece, again and again**; {which}.",
+        f":small[**A language model predicts the next piece, again and again**; {which}.]",
         help=f"This one is decoder-only, has {config.layers} × {config.heads} heads and {loaded.parameters / 1e6:.1f} "
         f"million parameters, and {whose}. {explain('decoder-only', 'language model', 'parameter', 'layer', 'head')}",
     )

@@ -19,6 +19,7 @@ from pages.ui.lecture.figure import main_figure
 from pages.ui.params.language_model import LanguageModelParams
 from pages.ui.text.glossary import explain
 from pages.ui.text.markup import markdown, piece_label
+from pages.ui.text.number_format import typeset
 from transformer.errors import AtlasError
 from transformer.language_modelling.checkpoint import LoadedLanguageModel
 from transformer.language_modelling.scoring import TextScore
@@ -64,7 +65,7 @@ def show_likely(loaded: LoadedLanguageModel) -> None:
     for number, score in scores.items():
         with st.expander(f"Piece by piece: text {number}"):
             pieces = piece_table(labels[number], score.log_probs)
-            st.dataframe(pieces, hide_index=True)
+            show_table(pieces, f"lm_pieces_{number}")
             facts = {"text": score.text, "model": loaded.version}
             numbers = json_text(facts, {"pieces": pieces})
             save_buttons("text-probability", csv_text(pieces, facts), numbers, f"lm_{number}")
@@ -104,7 +105,7 @@ def verdict(scores: Mapping[int, TextScore]) -> tuple[str, str]:
         (score,) = scores.values()
         return (
             f"To this model **{_quoted(score)}** has the probability {power_of_ten(score.log_prob)}.",
-            f"That is {score.log_prob:.2f} nats: a perplexity of {score.perplexity:,.1f} per piece.",
+            f"That is {typeset(score.log_prob)} nats: a perplexity of {score.perplexity:,.1f} per piece.",
         )
     (_, first), (_, second) = scores.items()
     gap = first.log_prob - second.log_prob
@@ -121,7 +122,7 @@ def verdict(scores: Mapping[int, TextScore]) -> tuple[str, str]:
 def _numbers(scores: Mapping[int, TextScore]) -> str:
     """Markdown: the log-probabilities of two texts; where one is longer, what makes the comparison a fair one."""
     (number, first), (another, second) = scores.items()
-    log_probs = f"The log-probabilities are {first.log_prob:.2f} and {second.log_prob:.2f} nats"
+    log_probs = f"The log-probabilities are {typeset(first.log_prob)} and {typeset(second.log_prob)} nats"
     per_piece = f"{first.perplexity:,.1f} and {second.perplexity:,.1f} per piece"
     if len(first.pieces) == len(second.pieces):
         return f"{log_probs}, the perplexities {per_piece}."

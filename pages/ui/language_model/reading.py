@@ -125,7 +125,7 @@ def read_beginning(loaded: LoadedLanguageModel, *, settings: bool = True) -> Lan
         settings: draw those of the method, too.
     """
     asked = session.params(LanguageModelParams)
-    box, example, *rest = st.columns([10, 4, 3] if settings else [10, 4], vertical_alignment="bottom")
+    box, example, *rest = st.columns([10.9, 3.3, 2.4] if settings else [10, 4], vertical_alignment="bottom")
     with box:
         text_box(
             "beginning", asked.text, go_on_from, label=f"A beginning, up to {most_pieces(loaded)} pieces",

@@ -10,7 +10,7 @@ from pages.ui.compare.pairs import Pair
 from pages.ui.compare.two_heads import Compared, compared_translator
 from pages.ui.components.attention_browser import AlsoNamed
 from pages.ui.head_reading import HeadReading
-from pages.ui.language_model.continuing import show_written
+from pages.ui.language_model.continuing import show_text
 from pages.ui.language_model.copying_heads import copying_names
 from pages.ui.language_model.model import language_model
 from pages.ui.language_model.reading import PAGES, read_beginning
@@ -68,12 +68,13 @@ def subject_choice(page: str) -> None:
 
 def links_to_its_heads() -> None:
     """Draw what leads from the page of the language model to the pages about its heads."""
-    for label, page, icon in LINKS:
-        if st.button(
-            label, key=f"lm_{page}", icon=icon, type="tertiary", on_click=session.update, args=(SubjectParams,),
-            kwargs={"subject": LANGUAGE_MODEL},
-        ):
-            st.switch_page(f"pages/{page}.py")
+    with st.container(horizontal=True):
+        for label, page, icon in LINKS:
+            if st.button(
+                label, key=f"lm_{page}", icon=icon, on_click=session.update, args=(SubjectParams,),
+                kwargs={"subject": LANGUAGE_MODEL},
+            ):
+                st.switch_page(f"pages/{page}.py")
 
 
 def read_subject() -> HeadReading:
@@ -87,7 +88,7 @@ def read_subject() -> HeadReading:
     session.quote(f"Text: {reading.trace.text}")
     with st.container(horizontal=True, vertical_alignment="center"):
         with st.container(width="stretch", gap="xxsmall"):
-            show_written(reading)
+            show_text(reading)
         st.page_link(PAGES["decoder"].path, label="Its own page", icon=":material/notes:")
     return reading
 

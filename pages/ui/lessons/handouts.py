@@ -17,7 +17,7 @@ from pages.ui.components.html_export import POLICY, theme
 from pages.ui.lessons.figures import first_choice
 from pages.ui.lessons.measured import MeasuredStep, measured_step
 from pages.ui.lessons.tables import figure_table, without_maps
-from pages.ui.text.number_format import formatted
+from pages.ui.text.number_format import typeset
 from transformer.lessons.lesson import Lesson
 from transformer.translator import Translator
 
@@ -80,7 +80,7 @@ def lesson_file(lesson: Lesson, translator: Translator) -> str:
 
 def _answer(step: MeasuredStep) -> str:
     if step.step.guess:
-        return f"{formatted(step.question.number, 1)}{'%' if step.step.percent else ''}"
+        return f"{typeset(step.question.number, 1)}{'%' if step.step.percent else ''}"
     return step.question.choices[step.question.answer]
 
 
@@ -104,7 +104,7 @@ def _figure(step: MeasuredStep, translator: Translator, maps: list[str]) -> str:
 def _table(table: pd.DataFrame) -> str:
     def written(value: object) -> str:
         if isinstance(value, float):
-            return "" if isnan(value) else formatted(value, 3)
+            return "" if isnan(value) else typeset(value, 3)
         return "" if value is None else escape(str(value))
 
     head = "".join(f"<th>{escape(name)}</th>" for name in table.columns)

@@ -10,12 +10,17 @@ DECIMALS = 4
 def typeset(value: float, form: str | int = ".2f") -> str:
     """A number within a sentence or on a chart, with the minus sign of mathematics, at which no line breaks.
 
-    Tables and files have the hyphen, which programs read.
+    Files have the hyphen, which programs read.
 
     Args:
         form: of `format`, such as "+.2f"; a number for the decimals of `formatted`.
     """
-    return (formatted(value, form) if isinstance(form, int) else format(value, form)).replace("-", "−")
+    return with_minus(formatted(value, form) if isinstance(form, int) else format(value, form))
+
+
+def with_minus(number: str) -> str:
+    """A number that is written already, with the minus sign of mathematics."""
+    return number.replace("-", "−")
 
 
 def formatted(value: float, digits: int = DECIMALS) -> str:

@@ -13,9 +13,9 @@ SENTENCE = "The old man gave his dog a bone."
 def test_of_one_sentence_it_is_the_agreement_on_one_of_its_words(shipped):
     found = agreement_statistics(shipped, [SENTENCE, "No."])
     assert (found.sentences, found.left_out, found.methods) == (1, 1, tuple(METHODS))
-    assert found.model == shipped.version and found.words == 8
+    assert found.model == shipped.version and found.words == 9
     trace = shipped.trace(SENTENCE, details=True)
-    columns = range(8)
+    columns = range(9)
     every = [
         agreement([shipped.attribute(trace, method, [Target((position,))], words=True) for method in METHODS], columns)
         for position in range(len(trace.predicted_pieces) - 1)

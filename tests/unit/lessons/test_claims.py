@@ -50,7 +50,7 @@ def test_a_head_is_found_by_its_job(known, evidence):
 
 def test_the_masked_cells_are_those_of_the_map_that_is_shown(shipped):
     # Some words of this translation are several pieces, and the map beside the question merges them.
-    evidence = Evidence(shipped, "She gave the book to her brother yesterday.")
+    evidence = Evidence(shipped, "She closed her eyes and counted to ten.")
     mask = evidence.view("decoder").mask
     assert len(mask) < len(evidence.trace().decoder_mask)
     finding = measured("masked_cells", {}, evidence)

@@ -11,7 +11,8 @@ from pages.ui.charts.matrix import matrix
 from pages.ui.charts.palette import sequential
 from pages.ui.charts.tables import frame, numbered
 from pages.ui.charts.thumbnail import thumbnail
-from pages.ui.text.number_format import formatted
+from pages.ui.text.number_format import formatted, typeset
+from tests.ui.driver import written
 
 VALUES = np.array([[1.0, -2.0, 0.5], [0.0, -np.inf, 4.0]])
 # Of a masked cell.
@@ -118,7 +119,7 @@ def test_masked_cells_of_a_matrix_are_said_and_coloured():
     assert cells["encoding"]["y"]["title"] == "from" and cells["encoding"]["x"]["title"] == "to"
 
 
-@pytest.mark.parametrize(("smallest", "form"), [(0.25, "%.6f"), (4e-8, "%.8f"), (4e-10, "%.4e"), (0.0, "%.6f")])
+@pytest.mark.parametrize(("smallest", "form"), [(0.25, ".6f"), (4e-8, ".8f"), (4e-10, ".4e"), (0.0, ".6f")])
 def test_the_numbers_of_a_table_have_as_many_decimals_as_each_other(smallest, form):
     def page(smallest: float) -> None:
         import pandas as pd
@@ -128,6 +129,24 @@ def test_the_numbers_of_a_table_have_as_many_decimals_as_each_other(smallest, fo
         show_table(pd.DataFrame({"row": ["a", "b"], "weight": [0.5, smallest], "norm": [1.5, 2.0]}), "table")
 
     (node,) = AppTest.from_function(page, args=(smallest,)).run().dataframe
-    reported = json.loads(node.proto.columns)
-    assert reported["weight"]["type_config"]["format"] == form
-    assert reported["norm"]["type_config"]["format"] == (form if form.endswith("f") else "%.6f")
+    cells = written(node)
+    assert [*cells["weight"]] == [typeset(0.5, form), typeset(smallest, form)]
+    assert cells["norm"][1] == format(2.0, form if form.endswith("f") else ".6f")
+
+
+def test_a_table_shows_the_minus_sign_of_mathematics_and_keeps_its_numbers():
+    def page() -> None:
+        import pandas as pd
+
+        from pages.ui.charts.tables import show_table
+
+        show_table(pd.DataFrame({
+            "row": ["a-b", "c"], "weight": [-0.5, 0.25], "offset": [-3, 2000], "score": ["-1.5", "masked"],
+            "said": ["-", "d-e"], "sum": [float("nan"), -1.0],
+        }), "table")
+
+    (node,) = AppTest.from_function(page).run().dataframe
+    assert written(node).to_numpy().tolist() == [
+        ["a-b", "−0.500000", "−3", "−1.5", "-", ""], ["c", "0.250000", "2,000", "masked", "d-e", "−1.000000"],
+    ]
+    assert [*node.value["weight"], *node.value["offset"], node.value["score"][0]] == [-0.5, 0.25, -3, 2000, "-1.5"]

@@ -109,7 +109,7 @@ def test_a_run_that_fails_lets_the_next_one_run(model):
 
 def test_a_hall_of_people_gets_every_answer_for_itself(model, watch):
     """As one at a time, bit for bit; and somebody who sends nothing hears so, whoever else asks."""
-    texts = [f"{'The old man reads ' * (number % 5)}{number}." if number % 9 else " " for number in range(50)]
+    texts = [f"{'The old man reads ' * (number % 5)}{number}." if number % 9 else " " for number in range(30)]
     arrived = threading.Barrier(len(texts))
 
     def ask(text: str) -> Trace | TextError:

@@ -14,7 +14,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from tests.conftest import SHAPES
+from tests.conftest import EACH_SHAPE, SHAPES
 from transformer.config import TransformerConfig
 from transformer.decoding.beam import beam_search
 from transformer.decoding.constraints import Constraints
@@ -76,7 +76,7 @@ class OneDevice(TorchDispatchMode):
         return out
 
 
-@pytest.fixture(params=SHAPES)
+@pytest.fixture(params=EACH_SHAPE)
 def model(request: pytest.FixtureRequest) -> Transformer:
     config = TransformerConfig(
         source_vocabulary=50, target_vocabulary=50, d_model=24, heads=3, encoder_layers=2, decoder_layers=2, d_ff=40,

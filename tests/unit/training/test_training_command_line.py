@@ -8,6 +8,9 @@ import sys
 import pytest
 
 from transformer.training.__main__ import main, parser
+from transformer.training.data import read_pairs
+from transformer.training.run_folder import read_data
+from transformer.training.synthesis import plausible
 from transformer.translator import MODEL
 
 
@@ -19,7 +22,7 @@ def command(*arguments):
     )
 
 
-COMMANDS = ("prepare", "prepare-language-model", "train", "evaluate", "samples", "vocabulary", "overlap")
+COMMANDS = ("prepare", "prepare-language-model", "train", "synthesise", "evaluate", "samples", "vocabulary", "overlap")
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -49,6 +52,40 @@ def test_from_pairs_to_scores(tmp_path, tokenizer, run_main, caplog):
     )
     assert done.returncode == 0, done.stderr
     assert {"bleu", "chrf", "bleu_signature", "chrf_signature", "sentences"} <= json.loads(done.stdout).keys()
+
+
+def test_a_model_writes_the_other_side_of_each_sentence_once(tmp_path, run_main):
+    """Of either column, in either direction."""
+    data = tmp_path / "pairs.tsv"
+    data.write_text("I have a dream.\tx\nI have a dream.\n\nNo.\tz\n", encoding="utf-8")
+    english = tmp_path / "english.tsv"
+    english.write_text("x\tI have a dream.\n", encoding="utf-8")
+    output = tmp_path / "synthetic.tsv.gz"
+    done = run_main(main, "synthesise", "--model", MODEL, "--data", data, "--output", output, "--device", "cpu")
+    assert done.returncode == 0, done.stderr
+    assert read_pairs(output) == [("I have a dream.", "Ich habe einen Traum."), ("No.", "Nein.")]
+    back = ("--column", 2, "--back", "--beam", 2, "--output", output, "--device", "cpu")
+    done = run_main(main, "synthesise", "--model", MODEL, "--data", english, *back)
+    assert done.returncode == 0 and read_pairs(output) == [("Ich habe einen Traum.", "I have a dream.")]
+    done = run_main(main, "synthesise", "--model", MODEL, "--data", data, *back)
+    assert done.returncode == 1 and done.stderr == f"error: {data}, line 2: there is no column 2\n"
+
+
+def test_what_is_no_translation_is_left_out():
+    """A model that is lost writes nothing, or does not end."""
+    assert plausible(("I have a dream.", "Ich habe einen Traum."))
+    assert not plausible(("I have a dream.", "")) and not plausible(("No.", "nicht " * 50))
+
+
+def test_the_other_direction_is_prepared(tmp_path, tokenizer, run_main):
+    for name in ("data", "dev"):
+        (tmp_path / name).write_text(f"the {name}\tder {name}\n", encoding="utf-8")
+    (tmp_path / "tokenizer.model").write_bytes(tokenizer.serialized)
+    files = ("--data", tmp_path / "data", "--validation", tmp_path / "dev", "--from", tmp_path, "--reversed")
+    assert run_main(main, "prepare", "--run", tmp_path / "run", *files).returncode == 0
+    for name, text in {"train": "der data", "validation": "der dev"}.items():
+        data, _ = read_data(tmp_path / "run" / f"{name}.npz")
+        assert data.source[0].tolist() == tokenizer.encode_ids(text)
 
 
 def test_every_option_says_what_it_is():

@@ -1,0 +1,13 @@
+// Numbers on the screen, with the minus sign of mathematics; files have the hyphen, which programs read.
+
+/**
+ * @param {string} number
+ */
+const withMinus = (number) => number.replaceAll("-", "−");
+
+/**
+ * A number with so many decimals.
+ * @param {number} value
+ * @param {number} digits
+ */
+const typeset = (value, digits) => withMinus(value.toFixed(digits));

@@ -1,0 +1,60 @@
+"""Sentence pairs of which a model wrote one side, to train another model on."""
+
+from __future__ import annotations
+
+import gzip
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+
+from transformer.checkpoint import load_checkpoint
+from transformer.devices import chosen_device
+from transformer.training.data import Pair, read_sentences
+from transformer.training.evaluate import translate_all
+
+# A translation that is so many times as long as its sentence, or as short, is a failure of the model.
+LONGEST = 3.0
+
+log = logging.getLogger(__name__)
+
+
+def synthesise(
+    model: Path, *, data: Sequence[Path], output: Path, column: int = 1, back: bool = False, beam: int = 1,
+    device: str | None = None,
+) -> None:
+    """Translate the sentences of some files, each of them once, and write them with their translations.
+
+    With `back`, a model of the other direction writes sources for real targets: back-translation (Sennrich et al. 2016,
+    "Improving Neural Machine Translation Models with Monolingual Data", section 3). Without, a model of the same
+    direction writes targets for real sources. Both together are data diversification (Nguyen et al. 2020, "Data
+    Diversification: A Simple Strategy For Neural Machine Translation", section 3).
+
+    Args:
+        model: model folder.
+        data: files with a sentence a line, or tab-separated columns.
+        output: tab-separated file of sources and targets, gzip-compressed.
+        column: of the files in which the sentences are, from 1.
+        back: the translations are the sources, not the targets.
+        beam: size of the beam; 1 decodes greedily.
+        device: None takes the best there is.
+
+    Raises:
+        ValueError: a file cannot be read or has no such column (see `read_sentences`), there is no such device, or the
+            beam's size is out of range.
+    """
+    if column < 1:
+        raise ValueError(f"--column must be at least 1, not {column}")
+    checkpoint = load_checkpoint(model)
+    device = chosen_device(device)
+    sentences = list(dict.fromkeys(sentence for path in data for sentence in read_sentences(path, column)))
+    translations = translate_all(checkpoint.model_on(device), checkpoint.tokenizer, sentences, device, beam=beam)
+    pairs = [pair for pair in zip(sentences, translations, strict=True) if plausible(pair)]
+    log.info("%d sentences, %d of them with a plausible translation", len(sentences), len(pairs))
+    with gzip.open(output, "wt", encoding="utf-8", newline="\n") as file:
+        file.writelines("\t".join(reversed(pair) if back else pair) + "\n" for pair in pairs)
+
+
+def plausible(pair: Pair) -> bool:
+    """Whether a sentence and its translation are about as long, in characters; see LONGEST."""
+    sentence, translation = map(len, pair)
+    return translation > 0 and 1 / LONGEST <= sentence / translation <= LONGEST
