@@ -1,11 +1,14 @@
 """A lecture hall with the app open: how long many people wait who all want something at once.
 
-    python benchmarks/lecture.py [--people N ...] [--mix NAME ...] [--seconds N] [--json FILE]
+    python benchmarks/lecture.py [--processes N] [--people N ...] [--mix NAME ...] [--seconds N] [--json FILE]
 
-Wants two idle cores, one of which this program takes a part of. They come within five seconds: whoever comes one after
-the other never meets the others, and the app looks fast. Each wants something every ten seconds, whatever the others
-do, and has it when the run has ended that it started. What is then on the page must be the translation that a fresh
-model writes of that person's sentence, and the head that was asked for.
+Wants two idle cores, one of which this program takes a part of. The app has as many processes as `attention-atlas
+--lecture` gives it on this machine, unless --processes says otherwise; with 1 it is what `streamlit run app.py` starts.
+
+People come within five seconds: whoever comes one after the other never meets the others, and the app looks fast. Each
+wants something every ten seconds, whatever the others do, and has it when the run has ended that it started. What is
+then on the page must be the translation that a fresh model writes of that person's sentence, and the head that was
+asked for.
 
     link    every ten seconds the lecturer shows another link, and all open it
     own     each types sentences of their own
@@ -36,6 +39,7 @@ from websockets.exceptions import WebSocketException
 from benchmarks.server import memory, processor, server
 from benchmarks.timing import figure, percentile
 from benchmarks.visitor import visitor
+from transformer.app_processes import processes_for_many
 
 ARRIVAL = 5.0
 EVERY = 10.0
@@ -173,11 +177,11 @@ def wrong(answers: list[Answer]) -> list[str]:
     ]
 
 
-def measure(mix: Mix, people: int, lasts: float) -> dict[str, float]:
+def measure(mix: Mix, people: int, lasts: float, processes: int) -> dict[str, float]:
     """A hall of so many people, and its figures."""
-    with server() as (address, process):
-        # The first visitor pays for the imports and for the model.
-        asyncio.run(lecture(mix, address, 1, 0.0))
+    with server(processes) as (address, process):
+        # The first visitor of each process pays for the imports and for the model.
+        asyncio.run(lecture(mix, address, processes, 0.0))
         before, used, began = memory(process, "VmRSS"), processor(process), time.perf_counter()
         measured = asyncio.run(lecture(mix, address, people, lasts))
         took, used = time.perf_counter() - began, processor(process) - used
@@ -202,11 +206,12 @@ def main() -> None:
     parser.add_argument("--people", type=int, nargs="+", default=[1, 10, 30, 100], metavar="N")
     parser.add_argument("--mix", choices=MIXES, nargs="+", default=list(MIXES))
     parser.add_argument("--seconds", type=float, default=60.0, help="how long each stays")
+    parser.add_argument("--processes", type=int, default=processes_for_many(), metavar="N", help="of the app")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there")
     arguments = parser.parse_args()
     figures = {}
     for mix, people in itertools.product(arguments.mix, arguments.people):
-        for name, value in measure(MIXES[mix], people, arguments.seconds).items():
+        for name, value in measure(MIXES[mix], people, arguments.seconds, arguments.processes).items():
             what = f"{mix}, {people} people: {name}"
             figures[what] = figure(value)
             print(f"{what:56}{value:>12,.2f}", flush=True)

@@ -6,14 +6,12 @@
 from __future__ import annotations
 
 import argparse
-import runpy
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-from transformer import __version__
-from transformer.hall import open_to_hall
-from transformer.paths import APP
+from transformer import __version__, app_process, app_processes
+from transformer.hall import announce, open_to_hall
 
 PROG = "attention-atlas"
 # The module that has each command, and what the list of commands says; importing the modules would take seconds.
@@ -52,20 +50,29 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"{PROG} {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     commands.add_parser("app", add_help=False, help="start the app (default); takes --lecture [ADDRESS], "
-                        "which opens it to the network, and the options of `streamlit run`")
+                        "which opens it to the network, --processes N, and the options of `streamlit run`")
     for name, (_, purpose) in COMMANDS.items():
         commands.add_parser(name, add_help=False, help=purpose)
     return parser
 
 
 def start_app(options: Sequence[str]) -> None:
-    """Serve the app as `streamlit run app.py` does, from whatever folder the command was called in.
-
-    Streamlit finds .streamlit/config.toml beside app.py. It runs as a module of this process, because no file of this
-    package imports it.
-    """
-    sys.argv = ["streamlit", "run", str(APP / "app.py"), *open_to_hall(options)]
-    runpy.run_module("streamlit", run_name="__main__")
+    """Serve the app: from one process, or for a hall from several behind one address."""
+    parser = argparse.ArgumentParser(prog=PROG, add_help=False, allow_abbrev=False)
+    parser.add_argument("--processes", type=int, metavar="N")
+    known, others = parser.parse_known_args(options)
+    if known.processes is not None and known.processes < 1:
+        raise SystemExit("error: --processes takes a number from 1")
+    others, hall = open_to_hall(others)
+    count = known.processes or (app_processes.processes_for_many() if hall else 1)
+    if count > 1:
+        app_processes.run(
+            count, others, lambda here: announce(hall) if hall else print(f"\n  Open {here}\n", flush=True)
+        )
+        return
+    if hall:
+        announce(hall)
+    app_process.run(others)
 
 
 def main() -> None:

@@ -11,10 +11,12 @@ PORT = 8501
 ELSEWHERE = ("192.0.2.1", 9)
 
 
-def open_to_hall(options: Sequence[str]) -> list[str]:
+def open_to_hall(options: Sequence[str]) -> tuple[list[str], str | None]:
     """Options of `streamlit run` for options of the app, whose --lecture [ADDRESS] is replaced by what it means.
 
-    The address and its QR code are printed. Without --lecture the options stay as they are.
+    Returns:
+        the options, and the address that everybody can open. Without --lecture the options stay as they are, and the
+        address is None.
 
     Raises:
         SystemExit: this machine is in no network.
@@ -24,20 +26,19 @@ def open_to_hall(options: Sequence[str]) -> list[str]:
     parser.add_argument("--server.port", dest="port", type=int, default=PORT)
     known, others = parser.parse_known_args(list(options))
     if known.lecture is None:
-        return list(options)
+        return list(options), None
     host = known.lecture or own_address()
     if host is None:
         raise SystemExit(
             "error: this machine is in no network: join the one of the hall, or say `--lecture ADDRESS` with the "
             "address at which the others reach it"
         )
-    announce(f"http://{host}:{known.port}")
     allowed = dict.fromkeys([host, socket.gethostname(), "localhost", "127.0.0.1"])
     return [
         # The port is named, so that Streamlit does not take another one than was announced.
         "--server.address=0.0.0.0", f"--server.port={known.port}", f"--browser.serverAddress={host}",
         *(f"--server.allowedHosts={name}" for name in allowed), *others,
-    ]
+    ], f"http://{host}:{known.port}"
 
 
 def own_address() -> str | None:

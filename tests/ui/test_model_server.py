@@ -36,9 +36,9 @@ def asked() -> list[str]:
 @pytest.fixture
 def service(shipped: Translator, asked: list[str]) -> Service:
     class Noting(Service):
-        def answer(self, request):
+        def answer(self, request, left=None):
             asked.append(request.run)
-            return super().answer(request)
+            return super().answer(request, left)
 
     return Noting(shipped)
 

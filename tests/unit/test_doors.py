@@ -25,14 +25,17 @@ HANDSHAKE = (
 )
 
 
-@pytest.fixture(scope="module")
-def port():
+@pytest.fixture(scope="module", params=[
+    ("streamlit", "run", "app.py"),
+    pytest.param(("transformer.command_line", "--processes=2"), marks=pytest.mark.thorough),
+], ids=["one process", "two processes"])
+def port(request):
     """Of a server, started as the README says."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     process = subprocess.Popen(
-        [sys.executable, "-m", "streamlit", "run", "app.py", f"--server.port={port}"], cwd=APP,
+        [sys.executable, "-m", *request.param, f"--server.port={port}"], cwd=APP,
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )
     try:
@@ -109,8 +112,11 @@ def test_nobody_can_leave_a_file(port):
         form = b'--x\r\nContent-Disposition: form-data; name="f"; filename="f"\r\n\r\n' + b"a" * 99 + b"\r\n--x--\r\n"
         token = generate_xsrf_token_string()
         session = answered.new_session.initialize.session_id
+        # Where there are several processes, a cookie says which one has the session.
+        assert line.response is not None
+        process = line.response.headers.get("Set-Cookie", "").partition(";")[0]
         status, said = answer(
-            port, "PUT", f"/_stcore/upload_file/{session}/some-file", form,
-            Content_Type="multipart/form-data; boundary=x", Cookie=f"_streamlit_xsrf={token}", X_Xsrftoken=token,
+            port, "PUT", f"/_stcore/upload_file/{session}/some-file", form, X_Xsrftoken=token,
+            Content_Type="multipart/form-data; boundary=x", Cookie=f"_streamlit_xsrf={token}; {process}",
         )
     assert (status, said) == (413, b"File too large")

@@ -17,7 +17,7 @@ def test_by_default_only_this_machine_reaches_the_app():
     assert SETTINGS["server"]["address"] == "localhost"
     assert set(SETTINGS["server"]["allowedHosts"]) == {"localhost", "127.0.0.1"}
     options = ["--server.port=8600", "--theme.base", "dark"]
-    assert hall.open_to_hall(options) == options and hall.open_to_hall([]) == []
+    assert hall.open_to_hall(options) == (options, None) and hall.open_to_hall([]) == ([], None)
 
 
 @pytest.mark.parametrize(("options", "port"), [
@@ -25,11 +25,13 @@ def test_by_default_only_this_machine_reaches_the_app():
     (["--lecture", "10.1.2.3", "--server.port", "8600"], 8600), (["--server.port=8600", "--lecture=10.1.2.3"], 8600),
 ])
 def test_a_lecture_is_open_and_says_where(options, port, capsys):
-    found = hall.open_to_hall([*options, "--theme.base=dark"])
+    found, address = hall.open_to_hall([*options, "--theme.base=dark"])
     assert "--server.address=0.0.0.0" in found and f"--server.port={port}" in found and "--theme.base=dark" in found
     assert "--browser.serverAddress=10.1.2.3" in found, "or Streamlit asks an outside service for it"
     assert {"--server.allowedHosts=10.1.2.3", "--server.allowedHosts=localhost"} <= set(found)
     assert sum("port" in option for option in found) == 1 and not any("lecture" in option for option in found)
+    assert address == f"http://10.1.2.3:{port}"
+    hall.announce(address)
     printed = capsys.readouterr().out
     assert f"http://10.1.2.3:{port}" in printed
     assert sum(character in "█▀▄" for character in printed) > 200, "and a code to scan"
@@ -39,7 +41,7 @@ def test_its_own_address_is_found_without_sending_anything(monkeypatch, capsys):
     address = hall.own_address()
     if address is not None:
         socket.inet_aton(address)
-        assert f"--browser.serverAddress={address}" in hall.open_to_hall(["--lecture"])
+        assert f"--browser.serverAddress={address}" in hall.open_to_hall(["--lecture"])[0]
 
     def nowhere(self, place):
         raise OSError("Network is unreachable")

@@ -40,8 +40,9 @@ class RemoteTranslator(Translator):
     """A translator whose runs a model's server computes; see `transformer.serving` for which. Threads may share one.
 
     Every run raises what the same run raises in the server, and `ServerError` where that does not answer or is of
-    another protocol or model. Nothing is remembered of a failure: the next run asks again. `on_step` is not called: the
-    steps are taken elsewhere.
+    another protocol or model. Nothing is remembered of a failure: the next run asks again. `on_step` is
+    called while an answer is waited for: the steps are taken elsewhere. What it raises hangs up, and the server ends
+    the run.
 
     Args:
         address: of the server, as http://10.0.0.5:8600.
@@ -97,7 +98,7 @@ class RemoteTranslator(Translator):
         on_step: Callable[[], object] | None = None,
     ) -> Translation:
         return self._run(
-            "translate", text=text, settings=settings, prefix=prefix, suppressed=suppressed,
+            "translate", on_step, text=text, settings=settings, prefix=prefix, suppressed=suppressed,
             interventions=interventions,
         )
 
@@ -133,7 +134,7 @@ class RemoteTranslator(Translator):
         on_step: Callable[[], object] | None = None,
     ) -> TracedTranslation:
         return self._run(
-            "trace_decoding", text=text, settings=settings, prefix=prefix, suppressed=suppressed,
+            "trace_decoding", on_step, text=text, settings=settings, prefix=prefix, suppressed=suppressed,
             interventions=interventions,
         )
 
@@ -143,9 +144,9 @@ class RemoteTranslator(Translator):
     def gate_gradients(self, text: str, target: ReadTarget) -> dict[Kind, np.ndarray]:
         return self._run("gate_gradients", text=text, target=target)
 
-    def _run(self, run: str, **arguments: Any) -> Any:
+    def _run(self, run: str, waiting: Callable[[], object] | None = None, /, **arguments: Any) -> Any:
         request = Request(self.version, run, arguments)
-        return self._read(self._connection.ask(RUN, request.to_json()), run)
+        return self._read(self._connection.ask(RUN, request.to_json(), waiting), run)
 
     def _read(self, reply: Any, run: str = "") -> Any:
         return result_of(reply, self._connection.address, self.version, run)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import selectors
 import time
 import weakref
+from collections.abc import Callable
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from urllib.parse import urlsplit
 
@@ -12,6 +14,8 @@ from transformer.serving.answers import ARCHIVE, JSON, Reply
 
 # Seconds until a machine that is there must have accepted a connection, and until the longest run has an answer.
 CONNECTING, ANSWERING = 3.0, 120.0
+# Seconds between two looks at whether anybody still waits for an answer.
+LOOK = 0.2
 # Seconds before each try. A run changes nothing, so it may be asked for again when its replica has died.
 TRIES = (0.0, 0.1, 0.5, 2.0)
 
@@ -41,8 +45,11 @@ class Connection:
         self._idle: list[HTTPConnection] = []
         weakref.finalize(self, _close, self._idle)
 
-    def ask(self, path: str, body: bytes | None = None) -> Reply:
+    def ask(self, path: str, body: bytes | None = None, waiting: Callable[[], object] | None = None) -> Reply:
         """Send a request, with a body by POST, and wait for the reply.
+
+        Args:
+            waiting: called again and again until there is an answer; what it raises ends the request.
 
         Raises:
             ServerError: there is none.
@@ -51,7 +58,7 @@ class Connection:
         for pause in TRIES:
             time.sleep(pause)
             try:
-                reply = self._once(path, body)
+                reply = self._once(path, body, waiting)
             except ConnectionRefusedError as error:
                 # Nobody listens; asking again would only keep the reader waiting.
                 raise self._gone("nobody listens there") from error
@@ -69,14 +76,14 @@ class Connection:
                 break
         raise self._gone(reason)
 
-    def _once(self, path: str, body: bytes | None) -> Reply:
+    def _once(self, path: str, body: bytes | None, waiting: Callable[[], object] | None) -> Reply:
         while self._idle:
             try:
                 line = self._idle.pop()
             except IndexError:
                 break
             try:
-                return self._over(line, path, body)
+                return self._over(line, path, body, waiting)
             except TimeoutError:
                 raise
             except (OSError, HTTPException):
@@ -85,12 +92,16 @@ class Connection:
         line = self._kind(self._host, self._port, timeout=CONNECTING)
         line.connect()
         line.sock.settimeout(ANSWERING)
-        return self._over(line, path, body)
+        return self._over(line, path, body, waiting)
 
-    def _over(self, line: HTTPConnection, path: str, body: bytes | None) -> Reply:
+    def _over(
+        self, line: HTTPConnection, path: str, body: bytes | None, waiting: Callable[[], object] | None
+    ) -> Reply:
         try:
             headers = {} if body is None else {"Content-Type": JSON}
             line.request("GET" if body is None else "POST", self._folder + path, body, headers)
+            if waiting is not None:
+                _wait(line, waiting)
             response: HTTPResponse = line.getresponse()
             kind = response.headers.get_content_type()
             reply = Reply(response.status, kind, response.read())
@@ -108,6 +119,21 @@ class Connection:
             f"The model's server at {self.address} does not answer ({reason}): try again, or ask whoever runs it to "
             "start it."
         )
+
+
+def _wait(line: HTTPConnection, waiting: Callable[[], object]) -> None:
+    """Until an answer begins.
+
+    Raises:
+        TimeoutError: it does not.
+    """
+    deadline = time.monotonic() + ANSWERING
+    with selectors.DefaultSelector() as selector:
+        selector.register(line.sock, selectors.EVENT_READ)
+        while not selector.select(LOOK):
+            waiting()
+            if time.monotonic() > deadline:
+                raise TimeoutError
 
 
 def _close(lines: list[HTTPConnection]) -> None:

@@ -10,6 +10,7 @@ import asyncio
 import logging
 import os
 import signal
+import threading
 from pathlib import Path
 
 # Before Ray is imported, which would else tell its makers that it runs.
@@ -62,8 +63,14 @@ class Replica:
         elif request.plain:
             reply = await self._together(request)
         else:
-            async with self._long_turn if request.run in LONG_RUNS else self._turn:
-                reply = await asyncio.to_thread(self._service.answer, request)
+            left = threading.Event()
+            try:
+                async with self._long_turn if request.run in LONG_RUNS else self._turn:
+                    reply = await asyncio.to_thread(self._service.answer, request, left)
+            except asyncio.CancelledError:
+                # Whoever asked has hung up; the thread ends at the next step.
+                left.set()
+                raise
         return Response(reply.body, reply.status, media_type=reply.kind)
 
     @serve.batch(max_batch_size=MOST_TOGETHER, batch_wait_timeout_s=PATIENCE)

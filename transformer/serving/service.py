@@ -3,15 +3,31 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Sequence
 
 from transformer.errors import AtlasError
 from transformer.serving.answers import CONFLICT, FAILED, NOT_FOUND, UNUSABLE, Reply, archived, said
-from transformer.serving.protocol import ERRORS, IDENTITY, MOST_BYTES, PROTOCOL, RUN, Request, RequestError, read_words
+from transformer.serving.protocol import (
+    DECODING,
+    ERRORS,
+    IDENTITY,
+    MOST_BYTES,
+    PROTOCOL,
+    RUN,
+    RUNS,
+    Request,
+    RequestError,
+    read_words,
+)
 from transformer.trace import Trace
 from transformer.translator import Translator
 
 LOG = logging.getLogger(__name__)
+
+
+class LeftError(Exception):
+    """Nobody waits for a run any more."""
 
 
 class Service:
@@ -44,10 +60,25 @@ class Service:
         except RequestError as error:
             return self._refused(UNUSABLE, "RequestError", f"The request cannot be read: {error}.")
 
-    def answer(self, request: Request) -> Reply:
-        """Run what is asked for."""
+    def answer(self, request: Request, left: threading.Event | None = None) -> Reply:
+        """Run what is asked for.
+
+        Args:
+            left: set, at any time and by any thread, when nobody waits for it any more. What decodes then ends at its
+                next step.
+
+        Raises:
+            LeftError: it has ended so.
+        """
+        def on_step() -> None:
+            if left is not None and left.is_set():
+                raise LeftError
+
+        steps = {"on_step": on_step} if RUNS[request.run] == DECODING else {}
         try:
-            result = getattr(self._translator, request.run)(**request.arguments)
+            result = getattr(self._translator, request.run)(**request.arguments, **steps)
+        except LeftError:
+            raise
         except Exception as error:
             return self._failed(error)
         return archived(self.model, request.run, result)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -15,7 +16,7 @@ from transformer.errors import InterventionError, ServerError, TextError
 from transformer.interventions import Interventions
 from transformer.serving.client import RemoteTranslator
 from transformer.serving.protocol import MOST_BYTES, Request
-from transformer.serving.service import Service
+from transformer.serving.service import LeftError, Service
 
 GONE = "^The model's server at .* does not answer .*$"
 BEAM = DecodingSettings("beam", beam_size=3)
@@ -26,11 +27,11 @@ class Mortal(Service):
 
     deaths = 0
 
-    def answer(self, request):
+    def answer(self, request, left=None):
         if self.deaths:
             self.deaths -= 1
             raise Broken
-        return super().answer(request)
+        return super().answer(request, left)
 
 
 @pytest.fixture(scope="module")
@@ -142,6 +143,45 @@ def test_a_server_that_is_gone_is_one_line_and_can_come_back(service, model_fold
         RemoteTranslator(address, model_folder, "cpu")
     with model_server(service, int(address.rpartition(":")[2])):
         assert same(remote.trace("A dog."), before)
+
+
+def test_who_leaves_does_not_wait_for_the_answer(small_translator, model_folder):
+    asked, go_on = threading.Event(), threading.Event()
+
+    class Slow(Service):
+        def answer(self, request, left=None):
+            asked.set()
+            go_on.wait()
+            return super().answer(request, left)
+
+    class Left(Exception):
+        pass
+
+    def leave():
+        if asked.is_set():
+            raise Left
+
+    with model_server(Slow(small_translator)) as address:
+        remote = RemoteTranslator(address, model_folder, "cpu")
+        for run in (remote.translate, remote.trace_decoding):
+            asked.clear()
+            with pytest.raises(Left):
+                run("A dog.", BEAM, on_step=leave)
+        go_on.set()
+        found = remote.translate("A dog.", BEAM, on_step=lambda: None)
+    assert found.text == small_translator.translate("A dog.", BEAM).text
+
+
+@pytest.mark.parametrize("run", ["translate", "trace_decoding"])
+def test_what_nobody_waits_for_ends(service, run):
+    request = Request(service.model, run, {
+        "text": "The dog.", "settings": BEAM, "prefix": (), "suppressed": frozenset(), "interventions": OFF,
+    })
+    left = threading.Event()
+    assert service.answer(request, left).status == 200
+    left.set()
+    with pytest.raises(LeftError):
+        service.answer(request, left)
 
 
 def test_a_server_of_another_model_is_refused(small_translator, copying_translator, model_folder):

@@ -1,0 +1,112 @@
+"""One command that starts several processes of the app behind one address."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+
+import psutil
+import pytest
+
+from transformer import app_processes, command_line
+
+PATIENCE = 120
+COMMAND = (sys.executable, "-m", "transformer.command_line", "--processes", "2")
+
+
+@pytest.fixture
+def port():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
+def ask(port: int, cookie: str = "") -> str:
+    """The cookie that the app gives; empty for who has one already."""
+    wish = urllib.request.Request(f"http://127.0.0.1:{port}/", headers={"Cookie": cookie})
+    with urllib.request.urlopen(wish, timeout=PATIENCE) as answer:
+        assert b'<div id="root">' in answer.read()
+        return answer.headers.get("Set-Cookie", "").partition(";")[0]
+
+
+def until(condition) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_what_ends_is_started_again_and_ctrl_c_ends_everything(port):
+    process = subprocess.Popen(
+        [*COMMAND, f"--server.port={port}"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    try:
+        said = [process.stdout.readline() for _ in range(3)]
+        assert said == ["\n", f"  Open http://localhost:{port}\n", "\n"]
+        app = psutil.Process(process.pid)
+        first, second = app.children()
+        assert {ask(port) for _ in range(4)} == {f"attention_atlas_{port}=0", f"attention_atlas_{port}=1"}
+        first.kill()
+        # Nobody waits for it: its visitors go to the other one at once.
+        assert ask(port, f"attention_atlas_{port}=0") in (f"attention_atlas_{port}=1", "")
+        until(lambda: len(app.children()) == 2 and first not in app.children())
+        until(lambda: ask(port) == f"attention_atlas_{port}=0")
+        processes = app.children()
+        assert second in processes
+    finally:
+        process.send_signal(signal.SIGINT)
+        printed, errors = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0 and printed == ""
+    assert errors == "A process of the app has ended (-9). Another is started; visitors go to the rest.\n"
+    assert not psutil.wait_procs(processes, timeout=0)[1]
+    with socket.create_server(("127.0.0.1", port)):
+        pass
+
+
+def test_its_processes_end_with_it_whichever_way_it_ends(port):
+    process = subprocess.Popen([*COMMAND, f"--server.port={port}"], stderr=subprocess.PIPE, text=True)
+    until(lambda: psutil.Process(process.pid).children())
+    processes = psutil.Process(process.pid).children()
+    process.kill()
+    assert process.communicate()[1] == ""
+    assert not psutil.wait_procs(processes, timeout=PATIENCE)[1]
+
+
+def test_what_is_wrong_is_said_once(port):
+    done = subprocess.run([*COMMAND, f"--server.port={port}", "--nonsense"], capture_output=True, text=True)
+    assert done.returncode == 1 and done.stderr.count("No such option") == 1
+    assert done.stderr.endswith("error: the app did not start\n")
+
+
+def test_a_port_that_is_taken_is_one_line(monkeypatch, capsys, port):
+    with socket.create_server(("127.0.0.1", port)):
+        monkeypatch.setattr(sys, "argv", ["attention-atlas", "--processes=2", "--server.port", str(port)])
+        with pytest.raises(SystemExit) as ended:
+            command_line.main()
+    message = str(ended.value)
+    assert message.startswith(f"error: the app cannot be opened at localhost:{port} (") and "\n" not in message
+    assert f"--server.port {port + 1}" in message and capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("options", [
+    ("--processes", "0"), ("--processes=2", "--server.sslCertFile=cert.pem"),
+], ids=" ".join)
+def test_what_cannot_be_is_one_line(monkeypatch, options):
+    monkeypatch.setattr(sys, "argv", ["attention-atlas", *options])
+    with pytest.raises(SystemExit, match="^error: .*--processes.*$"):
+        command_line.main()
+
+
+def test_a_hall_has_a_process_for_each_processor_that_has_memory(monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(16)), raising=False)
+    for memory, count in (None, 4), (64_000_000_000, 4), (2_500_000_000, 2), (300_000_000, 1):
+        monkeypatch.setattr(app_processes, "memory_available", lambda found=memory: found)
+        assert app_processes.processes_for_many() == count
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {3}, raising=False)
+    assert app_processes.processes_for_many() == 1
