@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from functools import partial
 
 import psutil
 import pytest
@@ -43,7 +44,9 @@ def until(condition) -> None:
 
 def test_what_ends_is_started_again_and_ctrl_c_ends_everything(port):
     process = subprocess.Popen(
-        [*COMMAND, f"--server.port={port}"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [*COMMAND, f"--server.port={port}"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        # What a shell starts in the background ignores Ctrl-C, and so would the app of tests that run there.
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
     )
     assert process.stdout is not None
     try:
