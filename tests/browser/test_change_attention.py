@@ -111,7 +111,7 @@ def test_what_changed_is_shown_beside_what_was(reader):
 def test_words_are_erased_by_a_click(reader):
     reader.open("/change_attention?text=I+have+a+dream.")
     reader.maps(1)
-    reader.page.get_by_role("button", name="dream.", exact=True).click()
+    reader.page.get_by_role("button", name="dream", exact=True).click()
     expect(reader.page).to_have_url(re.compile("edit_hidden_source="), timeout=30_000)
     reader.page.get_by_text("Typed without them", exact=True).click()
     reader.see("I have a")

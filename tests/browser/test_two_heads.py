@@ -17,7 +17,7 @@ from transformer.analysis.view import View, view_of
 pytestmark = pytest.mark.thorough
 
 TIRED, WIDE = (f"The animal didn't cross the street because it was too {word}." for word in ("tired", "wide"))
-SAID = re.compile(r"([^·]+?): “([^”]*)” to “([^”]*)” (-?[\d.]+|masked)")
+SAID = re.compile(r"([^·]+?): “([^”]*)” to “([^”]*)” (−?[\d.]+|masked)")
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +63,7 @@ def test_one_pointer_reads_both_maps_and_their_difference(reader, views):
                 tuple(f"{rounded(view.weights[1, 2, row, column]):.4f}" for view in views) for row, column in places
             ]
             assert (first[3], second[3]) in expected
-            assert float(difference[3]) == pytest.approx(float(second[3]) - float(first[3]), abs=1e-9)
+            assert float(difference[3].replace("−", "-")) == pytest.approx(float(second[3]) - float(first[3]), abs=1e-9)
             assert difference[0].strip().startswith("B minus A")
             seen.add(first[1:])
     assert len(seen) > 3
