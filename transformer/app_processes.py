@@ -78,8 +78,10 @@ def listen(address: str, port: int) -> socket.socket:
     try:
         return socket.create_server((address, port), family=family, backlog=BACKLOG)
     except OSError as error:
+        # Python adds the address, which is said here.
+        reason = str(error.strerror).partition(" (")[0]
         raise SystemExit(
-            f"error: the app cannot be opened at {address}:{port} ({error.strerror}); "
+            f"error: the app cannot be opened at {address}:{port} ({reason}); "
             f"choose another port: --server.port {port + 1}"
         ) from None
 

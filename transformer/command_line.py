@@ -58,7 +58,10 @@ def parser() -> argparse.ArgumentParser:
 
 def start_app(options: Sequence[str]) -> None:
     """Serve the app: from one process, or for a hall from several behind one address."""
-    parser = argparse.ArgumentParser(prog=PROG, add_help=False, allow_abbrev=False)
+    parser = argparse.ArgumentParser(
+        prog=PROG, usage="%(prog)s [--lecture [ADDRESS]] [--processes N] [options of `streamlit run`]", add_help=False,
+        allow_abbrev=False,
+    )
     parser.add_argument("--processes", type=int, metavar="N")
     known, others = parser.parse_known_args(options)
     if known.processes is not None and known.processes < 1:
@@ -67,11 +70,12 @@ def start_app(options: Sequence[str]) -> None:
     count = known.processes or (app_processes.processes_for_many() if hall else 1)
     if count > 1:
         app_processes.run(
-            count, others, lambda here: announce(hall) if hall else print(f"\n  Open {here}\n", flush=True)
+            count, others,
+            lambda here: announce(hall, processes=count) if hall else print(f"\n  Open {here}\n", flush=True),
         )
         return
     if hall:
-        announce(hall)
+        announce(hall, processes=1)
     app_process.run(others)
 
 

@@ -52,9 +52,11 @@ def own_address() -> str | None:
     return None if address.startswith("127.") else address
 
 
-def announce(address: str) -> None:
-    """Print an address, large enough to be scanned from a projector."""
+def announce(address: str, *, processes: int) -> None:
+    """Print an address, large enough to be scanned from a projector, and what is left to do before a hall comes."""
     import segno
 
     print(f"\n  Everybody in this network can open {address}\n", flush=True)
     segno.make(address, micro=False).terminal(compact=True)
+    windows = "a private window" if processes == 1 else f"{processes} private windows, a process for each"
+    print(f"\n  Before they come, open it in {windows}: the model is loaded then.\n", flush=True)

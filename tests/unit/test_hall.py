@@ -31,8 +31,9 @@ def test_a_lecture_is_open_and_says_where(options, port, capsys):
     assert {"--server.allowedHosts=10.1.2.3", "--server.allowedHosts=localhost"} <= set(found)
     assert sum("port" in option for option in found) == 1 and not any("lecture" in option for option in found)
     assert address == f"http://10.1.2.3:{port}"
-    hall.announce(address)
+    hall.announce(address, processes=2)
     printed = capsys.readouterr().out
+    assert "open it in 2 private windows" in printed
     assert f"http://10.1.2.3:{port}" in printed
     assert sum(character in "█▀▄" for character in printed) > 200, "and a code to scan"
 
