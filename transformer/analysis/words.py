@@ -34,6 +34,13 @@ def word_groups(pieces: Sequence[Piece]) -> tuple[Group, ...]:
     return tuple(part for group in groups for part in _without_punctuation(group, pieces))
 
 
+def has_word(group: Group, pieces: Sequence[Piece]) -> bool:
+    """Whether any piece of a group has a letter or a digit."""
+    return any(
+        character.isalnum() for position in group if not pieces[position].special for character in pieces[position].text
+    )
+
+
 def _without_punctuation(group: Sequence[int], pieces: Sequence[Piece]) -> Iterator[Group]:
     """The punctuation before a word, a piece each; the word; the punctuation after it."""
     begin = 0

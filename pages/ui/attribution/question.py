@@ -8,7 +8,7 @@ import numpy as np
 
 from pages.ui.params.mattered import NOTHING, WHOLE, MatteredParams
 from pages.ui.text.markup import VISIBLE_SPACE, entry_label, group_label, markdown
-from transformer.analysis.words import Group, word_groups
+from transformer.analysis.words import Group, has_word, word_groups
 from transformer.attribution.attribution import Target, piece_groups, whole_sentence
 from transformer.languages import Languages
 from transformer.trace import Trace
@@ -145,7 +145,7 @@ def telling_group(trace: Trace, tops: np.ndarray, others: np.ndarray, *, words: 
         tops, others: the column that each method puts first for every predicted piece, [T].
         words: whether a group is a word.
     """
-    groups = [group for group in spoken(trace, words=words) if _is_word(trace, group)]
+    groups = [group for group in spoken(trace, words=words) if has_word(group, trace.predicted_pieces)]
     differing = [group for group in groups if tops[group[0]] != others[group[0]]]
     if differing:
         return differing[0]
@@ -154,8 +154,3 @@ def telling_group(trace: Trace, tops: np.ndarray, others: np.ndarray, *, words: 
 def is_long(trace: Trace) -> bool:
     """Whether what takes long is computed on demand."""
     return len(trace.source_pieces) + len(trace.predicted_pieces) > LONG
-
-def _is_word(trace: Trace, group: Group) -> bool:
-    """Whether any of the predicted pieces has a letter or a digit."""
-    pieces = [trace.predicted_pieces[position] for position in group]
-    return any(character.isalnum() for piece in pieces if not piece.special for character in piece.text)

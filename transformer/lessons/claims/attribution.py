@@ -6,12 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from transformer.analysis.words import Group, word_groups
+from transformer.analysis.words import has_word, word_groups
 from transformer.attribution.attribution import Target, piece_groups
 from transformer.errors import LessonError
 from transformer.lessons.claims.registry import Finding, claim
 from transformer.lessons.evidence import Evidence, name
-from transformer.trace import Trace
 
 # Nats more that hiding the needed word must cost: e times.
 CLEAR = 1.0
@@ -64,7 +63,8 @@ def named_words(evidence: Evidence) -> list[Named]:
         LessonError: the sentence or its translation has no word.
     """
     trace = evidence.trace(details=True)
-    groups = [word for group in word_groups(trace.predicted_pieces) if (word := _without_punctuation(trace, group))]
+    pieces = trace.predicted_pieces
+    groups = [group for group in word_groups(pieces) if has_word(group, pieces)]
     source, _ = piece_groups(trace, words=True)
     columns = [at for at, group in enumerate(source) if not trace.source_pieces[group[0]].special]
     if not groups or not columns:
@@ -77,20 +77,10 @@ def named_words(evidence: Evidence) -> list[Named]:
     )
     return [
         Named(
-            name([trace.predicted_pieces[at] for at in group], trace.target_text),
+            name([pieces[at] for at in group], trace.target_text),
             float(np.exp(trace.log_probs[list(group)].sum())),
             english[looked], float(weight[looked]), float(cost[looked]), english[needed], float(cost[needed]),
         )
         for group, weight, cost in zip(groups, weights, costs, strict=True)
         for looked, needed in [(int(weight.argmax()), int(cost.argmax()))]
     ]
-
-
-def _without_punctuation(trace: Trace, group: Group) -> Group:
-    """The positions of a predicted word up to its last letter or figure; none if it has none."""
-    pieces = [trace.predicted_pieces[at] for at in group]
-    spelt = [
-        at for at, piece in zip(group, pieces, strict=True)
-        if not piece.special and any(character.isalnum() for character in piece.text)
-    ]
-    return group[: group.index(spelt[-1]) + 1] if spelt else ()
