@@ -12,6 +12,7 @@ from transformer.errors import CheckpointError
 from transformer.languages import LANGUAGES, Languages, read_languages
 from transformer.model.linear import pack_weights
 from transformer.model.transformer import Transformer
+from transformer.model.undrawn import Undrawn
 from transformer.model_files import (
     CARD,
     CONFIG,
@@ -90,7 +91,8 @@ def load_checkpoint(folder: Path) -> Checkpoint:
             f"The vocabulary ({', '.join(tokenizer.files)}) in {folder} is not the one that the weights beside it were "
             f"trained with. {RESTORE}"
         )
-    model = Transformer(config, tokenizer.symbols)
+    with Undrawn():
+        model = Transformer(config, tokenizer.symbols)
     fill(model, weights, folder)
     return Checkpoint(model, tokenizer, languages, card=optional_text(folder / CARD), curve=read_curve(folder))
 

@@ -11,6 +11,7 @@ import torch
 from transformer.config import LanguageModelConfig, TransformerConfig
 from transformer.model.language_model import LanguageModel
 from transformer.model.transformer import Transformer
+from transformer.model.undrawn import Undrawn
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ def concatenation_table(config: TransformerConfig) -> list[Concatenation]:
 @lru_cache(maxsize=16)
 def _sizes(config: TransformerConfig | LanguageModelConfig) -> list[tuple[str, int]]:
     """Names and sizes of all parameters of a configuration; a page asks for the same ones at every click."""
-    with torch.device("meta"):
+    with torch.device("meta"), Undrawn():
         model = Transformer(config) if isinstance(config, TransformerConfig) else LanguageModel(config)
     return [(name, parameter.numel()) for name, parameter in model.named_parameters()]
 

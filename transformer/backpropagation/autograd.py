@@ -15,6 +15,7 @@ from transformer.backpropagation.gradients import Batch
 from transformer.config import TransformerConfig
 from transformer.model.recorder import Recorder
 from transformer.model.transformer import Transformer
+from transformer.model.undrawn import Undrawn
 from transformer.sinusoids import sinusoids
 from transformer.trace import DETAILS, PARTS
 
@@ -70,7 +71,8 @@ def float64_model(parameters: Mapping[str, np.ndarray], config: TransformerConfi
         parameters: by name, each once.
         length: of the longest text; computed positions are in float64 as well.
     """
-    model = Transformer(config).double().eval()
+    with Undrawn():
+        model = Transformer(config).double().eval()
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             parameter.copy_(torch.from_numpy(parameters[name]))

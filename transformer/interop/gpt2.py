@@ -19,6 +19,7 @@ from transformer.errors import CheckpointError
 from transformer.interop.files import Folder
 from transformer.interop.settings import CONFIG, check_fit, whole
 from transformer.model.language_model import LanguageModel
+from transformer.model.undrawn import Undrawn
 from transformer.pair_tokenizer import IDS
 
 ACTIVATIONS = {
@@ -90,7 +91,7 @@ def _read(folder: Folder) -> ImportedLanguageModel:
         if settings.get(name, tokenizer.symbols.end) != tokenizer.symbols.end:
             raise ValueError(f"{name} in {CONFIG} is {settings[name]!r}, and {IDS} says {tokenizer.symbols.end}")
     weights = _weights(folder, config)
-    with torch.device("meta"):
+    with torch.device("meta"), Undrawn():
         model = LanguageModel(config, tokenizer.symbols)
     check_fit(model, weights)
     model.load_state_dict({**weights, "generator.weight": weights["embedding.weight"]}, assign=True)

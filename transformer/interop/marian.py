@@ -19,6 +19,7 @@ from transformer.interop.model_card import ModelCard, read_card
 from transformer.interop.settings import CONFIG, check_fit, flag, whole
 from transformer.model.positions import sinusoidal_positions
 from transformer.model.transformer import Transformer
+from transformer.model.undrawn import Undrawn
 from transformer.pair_tokenizer import IDS, SOURCE, SYMBOLS, TARGET, TARGET_IDS, PairTokenizer, read_ids, write_symbols
 from transformer.vocabulary import Symbols
 
@@ -104,7 +105,7 @@ def _read(folder: Folder, name: str, *, allow_pickle: bool, tie: bool) -> Import
     weights["generator.bias"] = bias
     if found:
         raise ValueError(f"it has a tensor that no Marian model has, {min(found)}")
-    with torch.device("meta"):
+    with torch.device("meta"), Undrawn():
         check_fit(Transformer(config), weights)
     bias[tokenizer.symbols.pad] = NEVER
     notes.append("The padding piece is left out of the softmax, as `generate` leaves it out of Hugging Face's.")

@@ -13,6 +13,7 @@ from transformer.interop.files import Folder
 from transformer.interop.gpt2 import read_gpt2
 from transformer.model.language_model import LanguageModel
 from transformer.model.linear import pack_weights
+from transformer.model.undrawn import Undrawn
 from transformer.model_files import (
     CARD,
     CONFIG,
@@ -128,7 +129,8 @@ def _read(folder: Path, text: str) -> tuple[LanguageModel, Tokenizer]:
             f"The vocabulary in {folder} has {tokenizer.size:,} pieces, and {CONFIG} says {config.vocabulary:,}. "
             + RESTORE
         )
-    model = LanguageModel(config, tokenizer.symbols)
+    with Undrawn():
+        model = LanguageModel(config, tokenizer.symbols)
     fill(model, weights, folder)
     return model, tokenizer
 

@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from transformer.config import TransformerConfig
+from transformer.model.transformer import Transformer
+from transformer.model.undrawn import Undrawn
+
+CONFIG = TransformerConfig(
+    source_vocabulary=40, target_vocabulary=40, d_model=16, heads=4, encoder_layers=2, decoder_layers=2, d_ff=32,
+    tied_embeddings="all", positions="learned",
+)
+
+
+def test_nothing_is_drawn():
+    before = torch.random.get_rng_state()
+    with Undrawn():
+        Transformer(CONFIG)
+    assert torch.equal(torch.random.get_rng_state(), before)
+
+
+@pytest.mark.parametrize("device", ["cpu", "meta"])
+def test_everything_else_is_as_without(device):
+    with torch.device(device), Undrawn():
+        model = Transformer(CONFIG)
+    drawn = Transformer(CONFIG)
+    assert {name: each.shape for name, each in model.named_parameters()} == {
+        name: each.shape for name, each in drawn.named_parameters()
+    }
+    assert all(each.device.type == device for each in model.parameters())
+
+
+def test_weights_are_drawn_again_afterwards():
+    with Undrawn():
+        pass
+    torch.manual_seed(3)
+    first = nn.Linear(4, 4)
+    torch.manual_seed(3)
+    assert torch.equal(nn.Linear(4, 4).weight, first.weight)
+    assert first.weight.any()
