@@ -3,7 +3,8 @@
     python benchmarks/memory.py [--sentences N] [--page PAGE]
 
 Starts the app, opens one address after the other, each with a sentence of its own, of all lengths, and says after every
-tenth of them what the process holds: after the first hundred it may not grow by more than 200 MB.
+tenth of them what the process holds: after the first hundred it may not grow by more than 200 MB. One visitor in five
+searches with the widest beam, whose steps take the most memory; the others decode as a page does by itself.
 """
 
 from __future__ import annotations
@@ -25,10 +26,13 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks.server import memory, server
 from benchmarks.visitor import visitor
+from transformer.decoding.settings import MAX_BEAM_SIZE
 
 PAGES = ("", "encoder_attention", "cross_attention", "decoding", "inside_a_layer")
 # Views of one visitor, who then leaves and another one comes.
 VIEWS = 20
+# One visitor in so many searches with the widest beam.
+SEARCHES = 5
 SETTLED = 100
 LONGEST = 100
 
@@ -41,10 +45,10 @@ def sentences(count: int) -> list[str]:
     return [" ".join(dice.choices(words, k=length)) for length in lengths]
 
 
-async def view(line: ClientConnection, page: str, text: str) -> str:
+async def view(line: ClientConnection, page: str, **address: str) -> str:
     """Open an address and wait for all of it; returns an error that the page shows, if any."""
     message = BackMsg()
-    message.rerun_script.query_string = urlencode({"text": text, "method": "beam", "beam_size": "10"})
+    message.rerun_script.query_string = urlencode(address)
     message.rerun_script.page_name = page
     await line.send(message.SerializeToString())
     shown = ""
@@ -62,9 +66,10 @@ async def view(line: ClientConnection, page: str, text: str) -> str:
 async def visit(address: str, process: int, texts: list[str], pages: tuple[str, ...]) -> None:
     settled = 0.0
     for first in range(0, len(texts), VIEWS):
+        search = {} if first // VIEWS % SEARCHES else {"method": "beam", "beam_size": str(MAX_BEAM_SIZE)}
         async with visitor(address) as person:
             for number, text in enumerate(texts[first : first + VIEWS], first):
-                if error := await view(person.socket, pages[number % len(pages)], text):
+                if error := await view(person.socket, pages[number % len(pages)], text=text, **search):
                     print(f"{text!r}: {error}", file=sys.stderr)
         done = min(first + VIEWS, len(texts))
         resident = memory(process, "VmRSS")
