@@ -196,16 +196,16 @@ def test_every_metric_can_be_mapped(name, maps):
 
 def test_a_word_is_followed_through_the_layers(shipped):
     test = opened(COMPARE, text="I have a dream.", compare_part="layers")
-    chooser(test, "compare_row").set_value(3)
+    chooser(test, "compare_row").set_value(4)
     test.selectbox("compare_head").set_value(6)
     test.toggle("compare_words").set_value(False)
     test.run()
     assert healthy(test) and "**Head 7 of every layer**" in texts(test)
-    assert [test.query_params[name] for name in ("compare_row", "head", "words")] == ["4", "7", "false"]
+    assert [test.query_params[name] for name in ("compare_row", "head", "words")] == ["5", "7", "false"]
     table = test.dataframe[0].value
     view = view_of(shipped.trace("I have a dream."), "encoder")
-    assert list(table["largest is head"]) == [str(head) for head in view.weights[:, :, 3].argmax(axis=1).ravel() + 1]
-    largest = view.weights[:, :, 3].max(axis=1).ravel()
+    assert list(table["largest is head"]) == [str(head) for head in view.weights[:, :, 4].argmax(axis=1).ravel() + 1]
+    largest = view.weights[:, :, 4].max(axis=1).ravel()
     assert list(table["Largest of all heads of a layer"]) == pytest.approx(list(largest), rel=1e-5)
     submit(test, "No.")
     assert healthy(test) and test.query_params["compare_row"] == "3", "a piece that a shorter sentence does not have"
