@@ -18,8 +18,8 @@ MASKED = "masked"
 MINUS_INFINITY = "−∞"
 # A projector has room for this many columns.
 MOST_COLUMNS = 7
-# The decimals of a table are as many as its smallest number needs to differ from 0, up to this many; a column with
-# smaller ones is written with powers of ten.
+# The decimals of a table are as many as its smallest number needs to differ from 0, up to this many; smaller ones are
+# written with powers of ten, and in a large table all of their column.
 MOST_DIGITS = 8
 SCIENTIFIC_DIGITS = 4
 # Cells of a table that takes no noticeable time to write with the minus sign of mathematics; a larger one has hyphens.
@@ -98,7 +98,8 @@ def show_table(
         else:
             continue
         if table.size <= MOST_TYPESET and ((column < 0).any() or form.endswith("e")):
-            typeset_columns[str(name)] = partial(typeset, form=form)
+            # With a power where a number needs one, as in a lecture; not 9.9558e−01 because another is tiny.
+            typeset_columns[str(name)] = partial(typeset, form=digits if form.endswith("e") else form)
             columns[str(name)] = st.column_config.NumberColumn()
         else:
             columns[str(name)] = st.column_config.NumberColumn(format=f"%{form}")
