@@ -87,8 +87,9 @@ def show_table(
         # What names the rows stays when the others are scrolled.
         columns[table.columns[0]] = st.column_config.Column(pinned=True)
     for name, column in list(table.items())[1:]:
+        tiny = column.dtype.kind == "f" and _smallest(column) < 0.5 * 10**-digits
         if column.dtype.kind == "f":
-            form = f".{SCIENTIFIC_DIGITS}e" if _smallest(column) < 0.5 * 10**-digits else f".{digits}f"
+            form = f".{SCIENTIFIC_DIGITS}e" if tiny else f".{digits}f"
         elif column.dtype.kind == "i":
             form = ",d"
         elif pd.Series(pd.to_numeric(column.replace(NOT_NUMBERS, 0), errors="coerce")).notna().all():
@@ -97,9 +98,9 @@ def show_table(
             continue
         else:
             continue
-        if table.size <= MOST_TYPESET and ((column < 0).any() or form.endswith("e")):
+        if table.size <= MOST_TYPESET and (tiny or (column < 0).any()):
             # With a power where a number needs one, as in a lecture; not 9.9558e−01 because another is tiny.
-            typeset_columns[str(name)] = partial(typeset, form=digits if form.endswith("e") else form)
+            typeset_columns[str(name)] = partial(typeset, form=digits if tiny else form)
             columns[str(name)] = st.column_config.NumberColumn()
         else:
             columns[str(name)] = st.column_config.NumberColumn(format=f"%{form}")

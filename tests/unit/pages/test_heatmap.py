@@ -134,6 +134,22 @@ def test_the_numbers_of_a_table_have_as_many_decimals_as_each_other_and_only_a_t
     assert ("e" in cells["weight"][1]) == (smallest == 4e-10) and cells["norm"][1] == f"{2.0:.{digits}f}"
 
 
+def test_a_table_too_large_to_typeset_has_powers_in_all_of_a_column_and_hyphens():
+    def page() -> None:
+        import pandas as pd
+
+        from pages.ui.charts.tables import MOST_TYPESET, show_table
+
+        rows = MOST_TYPESET // 3 + 1
+        numbers = pd.DataFrame({"row": range(rows), "weight": [0.5] * (rows - 1) + [4e-10], "offset": [-3] * rows})
+        show_table(numbers, "table")
+
+    (node,) = AppTest.from_function(page).run().dataframe
+    columns = json.loads(node.proto.columns)
+    assert [columns[name]["type_config"]["format"] for name in ("weight", "offset")] == ["%.4e", "%,d"]
+    assert not node.proto.arrow_data.styler.display_values
+
+
 def test_a_table_shows_the_minus_sign_of_mathematics_and_keeps_its_numbers():
     def page() -> None:
         import pandas as pd
