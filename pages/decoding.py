@@ -19,10 +19,12 @@ from pages.ui.translation import show_translation
 reading = read_sentence()
 # The steps may show another method.
 show_translation(reading, label="The model's own translation")
-traced, params = traced_decoding(reading)
-# The line above is about the model's own.
-if not traced.translation.complete and reading.own.complete:
-    st.caption("This translation reached the limit on length before it was finished.")
+# The place of remarks stays where there are none: so the steps stay in theirs, and keep the focus.
+with st.container():
+    traced, params = traced_decoding(reading)
+    # The line above is about the model's own.
+    if not traced.translation.complete and reading.own.complete:
+        st.caption("This translation reached the limit on length before it was finished.")
 with main_figure(f"**Step by step:** {markdown(reading.trace.source_text)}"):
     decoding_steps(reading, traced, params)
 st.caption(

@@ -29,8 +29,6 @@ class AttentionBrowser {
     const { heads, ...choice } = this.choice;
     return { ...choice, id: this.data.header.id };
   });
-  /** @type {number | null} the number of the choice that the server asked for last */
-  asked = null;
   /** @type {Place | null} what is pointed at in the large figure, by pointer or keyboard */
   hover = null;
   /** @type {Head & Place | null} what is pointed at in the grid */
@@ -79,16 +77,13 @@ class AttentionBrowser {
       const before = this.data?.header;
       this.data = data;
       // The server asks for a choice when a link was opened; otherwise the reader's own stays.
-      const asks = header.asked.number !== this.asked;
-      if (asks) {
-        this.choice = { heads: [], ...(choice ?? header.asked.choice) };
-        this.synced.accept();
-      } else if (header.id !== before.id) {
+      const asks = header.asked.number !== this.synced.number;
+      if (asks) this.synced.take(header.asked.number, { heads: [], ...(choice ?? header.asked.choice) });
+      if (header.id !== this.synced.known.id) {
         // Pieces that are pinned belong to their sentence, which the server knows.
         Object.assign(this.choice, { rows: [], columns: [] });
         Object.assign(this.synced.known, { rows: [], columns: [], id: header.id });
       }
-      this.asked = header.asked.number;
       // So does the cell that the keyboard is at, which is described again with every pin.
       if (asks || header.id !== before.id || header.kind !== before.kind) this.hover = this.hoveredHead = null;
     }

@@ -18,8 +18,6 @@ class DecodingSteps {
   translation;
   /** @type {StepsParams} */
   params;
-  /** @type {number | null} the number of the request of the server that was answered last */
-  asked = null;
   /** @type {Translation | null} the one that stands in the timeline and in the list */
   filled = null;
   /** @type {Colour[]} */
@@ -89,12 +87,10 @@ class DecodingSteps {
       const translation = new Translation(await unpack(bytes));
       if (bytes !== this.bytes) return; // overtaken by newer data
       // The server asks for settings when a link was opened; otherwise the reader's own stays.
-      if (translation.asked.number !== this.asked) {
+      if (translation.asked.number !== this.synced.number) {
         this.pause();
-        this.params = { ...translation.asked.params };
-        this.synced.accept();
+        this.synced.take(translation.asked.number, translation.asked.params);
       }
-      this.asked = translation.asked.number;
       this.root.classList.toggle("lecture", translation.asked.lecture);
       this.translation = translation;
       this.filled = null;

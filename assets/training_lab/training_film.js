@@ -14,8 +14,6 @@ class TrainingFilm {
   film;
   /** @type {FilmView} */
   view;
-  /** @type {number | null} the number of the request of the server that was answered last */
-  asked = null;
   playing = false;
   /** @type {number | undefined} of the snapshot that is played next */
   timer;
@@ -69,12 +67,10 @@ class TrainingFilm {
       const film = new Film(await unpack(bytes));
       if (bytes !== this.bytes) return; // overtaken by newer data
       // The server asks for a moment when a link was opened; otherwise the reader's own stays.
-      if (film.header.asked.number !== this.asked) {
+      if (film.header.asked.number !== this.synced.number) {
         this.pause();
-        this.view = { ...film.header.asked.view };
-        this.synced.accept();
+        this.synced.take(film.header.asked.number, film.header.asked.view);
       }
-      this.asked = film.header.asked.number;
       this.film = film;
     }
     this.draw();

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 from zlib import crc32
 
@@ -46,6 +46,19 @@ def bind_number(
     most = limit if maximum is None else maximum
     shown = min(getattr(session.params(cls), name) if value is None else value, most)
     return {"min_value": least, "max_value": most, **bind(cls, name, value=shown)}
+
+
+def when_chosen(key: str, store: Callable[[Any], None]) -> Callable[[], None]:
+    """The callback of a row of buttons one of which is always chosen: `store` gets the value of the widget `key`.
+
+    Where a run was overtaken by the next before the browser had what it set, the browser says that none is chosen.
+    """
+
+    def stored() -> None:
+        if st.session_state[key] is not None:
+            store(st.session_state[key])
+
+    return stored
 
 
 def key_for(key: str, labels: Iterable[str]) -> str:

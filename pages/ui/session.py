@@ -12,7 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import streamlit as st
 
@@ -211,6 +211,14 @@ def request_number() -> int:
     """A number of milliseconds that no request to a component had before: an open page may outlive its server."""
     st.session_state[REQUEST] = max(time.time_ns() // 1_000_000, st.session_state.get(REQUEST, 0) + 1)
     return st.session_state[REQUEST]
+
+
+def answers(sent: Any, number: int) -> bool:
+    """Whether a component sent its state after it had answered the request with this number; as untrusted as ever.
+
+    Otherwise the request is on its way, and will replace what the reader chose: it has to be asked for again.
+    """
+    return isinstance(sent, Mapping) and sent.get("request") == number
 
 
 def box_request() -> int:

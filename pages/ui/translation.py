@@ -57,18 +57,24 @@ def show_translation(
             asked=session.box_request(), belongs=reading.own.source_text,
             help=f"Teacher forcing: {explain('teacher forcing')}",
         )
-    if reading.given:
-        read, back = st.columns([7, 3], vertical_alignment="center")
-        origin = session.origin(reading.trace.target_text)
-        whose = f"from {markdown(origin)}" if origin else "given, not the model's own"
-        read.markdown(
-            f"**The model now reads:** {markdown(reading.trace.target_text)} ({whose})  \n{likelihood(reading.trace)}; "
-            f"the model's own: {likelihood(reading.own)}.", help=explain("log-probability", "nats", "piece"),
-        )
-        back.button("Back to the model's own", on_click=session.read_own_translation, width="stretch")
-    remarks = [*([_effort(reading)] if large else []), *_warnings(reading)]
-    if remarks:
-        st.caption(" ".join(remarks))
+    # Their place stays where there is nothing to say: so the figure below stays in its own, and keeps the focus.
+    with st.container():
+        if reading.given:
+            _show_given(reading)
+        remarks = [*([_effort(reading)] if large else []), *_warnings(reading)]
+        if remarks:
+            st.caption(" ".join(remarks))
+
+
+def _show_given(reading: Reading) -> None:
+    read, back = st.columns([7, 3], vertical_alignment="center")
+    origin = session.origin(reading.trace.target_text)
+    whose = f"from {markdown(origin)}" if origin else "given, not the model's own"
+    read.markdown(
+        f"**The model now reads:** {markdown(reading.trace.target_text)} ({whose})  \n{likelihood(reading.trace)}; "
+        f"the model's own: {likelihood(reading.own)}.", help=explain("log-probability", "nats", "piece"),
+    )
+    back.button("Back to the model's own", on_click=session.read_own_translation, width="stretch")
 
 
 def _read_another(typed: str) -> None:

@@ -189,6 +189,8 @@ def test_a_setting_between_the_steps_of_its_arrows_is_taken(reader):
         reader.page.wait_for_url(re.compile(f"temperature={used}"))
         expect(box).to_have_value(used)
         step(reader, 1)
+        # Where a remark above comes or goes, too.
+        expect(box).to_be_focused()
 
 
 def test_keys_are_for_the_list_of_keys_while_it_is_open(reader):

@@ -156,6 +156,20 @@ def test_everything_survives_a_restart_of_the_server(browser, serve):
         page.close()
 
 
+def test_a_head_stays_where_a_sentence_comes_with_a_remark(reader):
+    reader.open(f"/cross_attention?text={DREAM}")
+    reader.maps(1)
+    reader.control("Layer").select_option(label="1")
+    reader.control("Head").select_option(label="3")
+    reader.head(1, 3)
+    for sentence, remarks in (("The zyzzyva sleeps.", 1), ("I have a dream.", 0)):
+        reader.translate(sentence)
+        expect(reader.page.get_by_text("The model hardly knows")).to_have_count(remarks)
+        reader.wait()
+        reader.head(1, 3)
+        expect(reader.page).to_have_url(re.compile("layer=1&head=3"))
+
+
 def test_a_pin_belongs_to_its_kind_and_sentence(reader):
     reader.open(f"/encoder_attention?text={DREAM}")
     reader.maps(1)

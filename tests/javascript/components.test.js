@@ -31,18 +31,22 @@ test("a component is made once for its place, shown with new data, and closed wh
 test("a state is sent where the server does not know it, once, and never as one that was sent before", (context) => {
   context.mock.timers.enable({ apis: ["setTimeout", "Date"] });
   const sent = [];
-  const component = { step: 1, server: { setStateValue: (name, value) => sent.push([name, value]) } };
-  const synced = new SyncedState(component, "params", () => ({ step: component.step }));
-  const change = (step, asked = false) => {
-    component.step = step;
-    if (asked) synced.accept();
-    else synced.send();
+  const server = { setStateValue: (name, value) => sent.push([name, value]) };
+  const component = { server };
+  const synced = new SyncedState(component, "params", () => ({ ...component.params }));
+  const change = (step, request = null) => {
+    if (request) {
+      synced.take(request, { step });
+    } else {
+      component.params.step = step;
+      synced.send();
+    }
   };
   const sentNext = () => {
     context.mock.timers.tick(250);
     return sent.splice(0).map(([name, { step }]) => [name, step]);
   };
-  change(1, true);
+  change(1, 10);
   change(1);
   assert.deepEqual(sentNext(), [], "what the server asked for");
   change(2);
@@ -54,7 +58,7 @@ test("a state is sent where the server does not know it, once, and never as one 
   assert.deepEqual(sentNext(), [["params", 3]]);
   change(3);
   assert.deepEqual(sentNext(), [], "what was sent");
-  change(1, true);
+  change(1, 11);
   change(3);
   context.mock.timers.tick(250);
   assert.notDeepEqual(sent[0][1], first, "the server asked for another one in between");
@@ -64,12 +68,47 @@ test("a state is sent where the server does not know it, once, and never as one 
   assert.deepEqual(sentNext(), []);
 });
 
+test("a component that is built anew shows what the reader had chosen, and sends what was not sent", (context) => {
+  context.mock.timers.enable({ apis: ["setTimeout", "Date"] });
+  const sent = [];
+  const build = () => {
+    const component = { server: { setStateValue: (name, { step }) => sent.push(step) } };
+    component.synced = new SyncedState(component, "params", () => ({ ...component.params }));
+    return component;
+  };
+  const taken = (component, request) => {
+    component.synced.take(request, { step: 1 });
+    context.mock.timers.tick(250);
+    return component.params.step;
+  };
+  const first = build();
+  assert.equal(taken(first, 1), 1);
+  first.params.step = 2;
+  first.synced.send();
+  context.mock.timers.tick(250);
+  const second = build();
+  assert.equal(taken(second, 1), 2, "chosen and sent");
+  assert.deepEqual(sent.splice(0), [2], "the server knows it");
+  second.params.step = 3;
+  second.synced.send();
+  second.synced.cancel();
+  const third = build();
+  assert.equal(taken(third, 1), 3, "chosen, and not sent");
+  assert.deepEqual(sent.splice(0), [3]);
+  assert.equal(taken(build(), 2), 1, "another request");
+  assert.deepEqual(sent, []);
+});
+
 test("a choice that the server asked for, or that belongs to a sentence that is gone, is known to it", async (context) => {
   context.mock.timers.enable({ apis: ["setTimeout"] });
   const sent = [];
-  const browser = Object.assign(Object.create(AttentionBrowser.prototype), { asked: null, draw() {}, description: { say() {} },
-    root: { classList: { toggle() {} } }, server: { setStateValue: (name, { layer, rows, id }) => sent.push([layer, rows, id]) } });
-  browser.synced = new SyncedState(browser, "choice", () => ({ ...browser.choice, id: browser.data.header.id }));
+  const build = () => {
+    const made = Object.assign(Object.create(AttentionBrowser.prototype), { draw() {}, description: { say() {} },
+      root: { classList: { toggle() {} } }, server: { setStateValue: (name, { layer, rows, id }) => sent.push([layer, rows, id]) } });
+    made.synced = new SyncedState(made, "choice", () => ({ ...made.choice, id: made.data.header.id }));
+    return made;
+  };
+  let browser = build();
   const answered = (id) => {
     browser.read = async () => ({ header: { ...header, id } });
     return browser.show({});
@@ -87,6 +126,12 @@ test("a choice that the server asked for, or that belongs to a sentence that is 
   assert.deepEqual(sentAfter({ rows: [] }), []);
   await answered("first");
   assert.deepEqual(sentAfter({ rows: [2] }), [[1, [2], "first"]], "pinned once more, in the same sentence");
+  browser = build();
+  await answered("first");
+  assert.deepEqual([browser.choice.rows, sentAfter({})], [[2], []], "built anew");
+  browser = build();
+  await answered("second");
+  assert.deepEqual([browser.choice.rows, sentAfter({})], [[], []], "built anew, for another sentence");
 });
 
 test("a column of heads is sorted by numbers or words, and what is missing stays last", () => {

@@ -86,9 +86,11 @@ def send(test: AppTest, node: Any, event: str, value: Any) -> None:
 
 
 def tell(test: AppTest, node: Any, state: dict[str, Any]) -> None:
-    """What a component's JavaScript holds, as the browser would send it."""
+    """What a component's JavaScript holds, as the browser would send it once it has answered the server's request."""
     states = test._tree.get_widget_states()
-    states.widgets.add(id=node.proto.id, json_value=json.dumps(state))
+    number = unframe(node.proto.bytes)[0]["asked"]["number"]
+    sent = {name: {"request": number, **held} if isinstance(held, dict) else held for name, held in state.items()}
+    states.widgets.add(id=node.proto.id, json_value=json.dumps(sent))
     test._run(states)
 
 

@@ -313,6 +313,8 @@ def test_alignment_can_be_read_off_either_step():
     test = opened("pages/cross_attention.py", text="I have a dream.")
     test.segmented_control("alignment_shift").set_value(True).run()
     assert healthy(test) and test.query_params["shift"] == "true"
+    test.segmented_control("alignment_shift").set_value(None).run()
+    assert healthy(test) and test.query_params["shift"] == "true", "one of them is always chosen"
 
 
 def test_another_translation_is_read_and_compared(shipped):

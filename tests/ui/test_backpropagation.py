@@ -90,6 +90,8 @@ def test_every_section_opens(narrow_app):
         test.segmented_control("backward_section").set_value(section).run()
         stage = test.query_params.get("backward_stage", "generator.logits")
         assert healthy(test) and section_of(stage) == section
+    test.segmented_control("backward_section").set_value(None).run()
+    assert healthy(test) and test.query_params["backward_stage"] == stage, "one of them is always chosen"
 
 
 def test_a_search_finds_the_gradients_of_every_part(narrow_app):

@@ -110,6 +110,8 @@ def test_erased_words_are_invisible_or_not_typed(shipped):
     assert healthy(test) and "nothing yet" in texts(test) and address(test, "edit_hidden_source") is None
     test = opened(PAGE, text=EXAMPLES[0], edit_edits="none", edit_hidden_source="6", edit_erasure="left_out")
     assert healthy(test) and "The animal didn't cross the because" in plain(test) and "nothing yet" in texts(test)
+    test.segmented_control("edit_erasure").set_value(None).run()
+    assert healthy(test) and address(test, "edit_erasure") == "left_out", "one of them is always chosen"
     button(test, "edit_read_shorter").click().run()
     assert healthy(test) and address(test, "text").startswith("The animal didn't cross the because")
     everything = opened(PAGE, text="Yes", edit_hidden_source="0", edit_erasure="left_out")

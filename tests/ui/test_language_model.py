@@ -268,5 +268,10 @@ def test_its_steps_are_those_of_the_continuation(loaded):
     node = next(node for node in test.get("bidi_component") if node.proto.bytes)
     header = unpack(node.proto.bytes)[0]
     assert header["steps"][0]["id"] == second and header["forced"]["count"] == 1
+    assert header["asked"]["params"]["forced"] == [], "the browser has it already"
+    tell(test, node, {"params": {**header["asked"]["params"], "head": 1, "request": header["asked"]["number"] - 1}})
+    node = next(node for node in test.get("bidi_component") if node.proto.bytes)
+    again = unpack(node.proto.bytes)[0]["asked"]
+    assert again["number"] > header["asked"]["number"] and again["params"]["head"] == 1, "it would show another"
     submit(test, "Another", "beginning")
     assert healthy(test) and "lm_forced" not in test.query_params, "what was forced belongs to its beginning"

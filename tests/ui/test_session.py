@@ -138,6 +138,20 @@ def test_a_pin_that_comes_too_late_is_not_one_of_the_next_sentence():
     assert test.query_params["encoder_rows"] == "4"
 
 
+def test_a_choice_that_a_request_would_replace_is_asked_for_again():
+    """A browser tells a choice a moment after it was made; by then another may have been asked for."""
+    test = opened(ENCODER, text=DREAM)
+    asked = headers(test)[0]["asked"]
+    chosen = {**asked["choice"], "layer": (asked["choice"]["layer"] + 1) % 6, "id": headers(test)[0]["id"]}
+    for request, again in ((asked["number"], False), (asked["number"] - 1, True)):
+        (node,) = (node for node in test.get("bidi_component") if node.proto.id.endswith("encoder_browser"))
+        chosen["layer"] = (chosen["layer"] + 1) % 6
+        tell(test, node, {"choice": {**chosen, "request": request}})
+        assert test.query_params["layer"] == str(chosen["layer"] + 1)
+        now = headers(test)[0]["asked"]
+        assert (now["number"] > asked["number"], now["choice"]["layer"] == chosen["layer"]) == (again, again)
+
+
 def test_a_choice_that_comes_with_an_older_address_is_no_opened_link():
     """A browser may tell a choice, even one that changes nothing, before it has the address written last."""
     test = opened(ENCODER, text=DREAM)

@@ -162,7 +162,10 @@ def test_the_reader_chooses_moment_and_head_in_the_film():
     assert {name: test.query_params.get(f"lab_{name}") for name in view} == {
         "moment": "236", "score": "mirror", "encoder": "2", "decoder": None, "cross": "1",
     }
-    assert film(test)["asked"]["view"]["moment"] == -1, "the browser has it already"
+    asked = film(test)["asked"]
+    assert asked["view"]["moment"] == -1, "the browser has it already"
+    tell(test, component(test), {"view": {**view, "moment": 200, "request": asked["number"] - 1}})
+    assert film(test)["asked"]["view"]["moment"] == 200, "the browser had not answered, and would show another"
     assert film(opened(PAGE, text="x", lab_moment="236", lab_cross="1"))["asked"]["view"] == {
         "moment": 236, "score": "auto", "encoder": 0, "decoder": 0, "cross": 1,
     }

@@ -80,6 +80,8 @@ def test_a_word_all_words_and_pieces_are_chosen_and_stand_in_the_address(narrow_
     assert healthy(test) and test.query_params["mattered_explained"] == "2" and "**Tier**" in texts(test)
     test.button_group("mattered_word").set_value(WHOLE).run()
     assert healthy(test) and test.query_params["mattered_explained"] == WHOLE
+    test.button_group("mattered_word").set_value(None).run()
+    assert healthy(test) and test.query_params["mattered_explained"] == WHOLE, "one of them is always chosen"
     test.toggle("mattered_pieces").set_value(True).run()
     assert healthy(test) and test.query_params["mattered_pieces"] == "true"
     assert len(rows(test, method="Rollout", side="English")) == len(trace.source_pieces)

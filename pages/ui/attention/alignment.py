@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.ui import session
-from pages.ui.bind import preset
+from pages.ui.bind import preset, when_chosen
 from pages.ui.charts.matrix import AXIS, LEGEND, labelled_axis
 from pages.ui.charts.palette import DARK, LIGHT, sequential
 from pages.ui.charts.tables import numbered
@@ -36,7 +36,7 @@ def show_alignment(trace: Trace, languages: Languages, layer: int) -> None:
     st.segmented_control(
         "Which step to look at", STEPS, key=preset("alignment_shift", shift), format_func=STEPS.__getitem__,
         required=True,
-        on_change=lambda: session.update_attention(shift=st.session_state.alignment_shift),
+        on_change=when_chosen("alignment_shift", lambda step: session.update_attention(shift=step)),
         help="A piece is written at one step and read at the next. Which of the two rows shows better where it comes "
         "from differs between models and layers: Chen et al. 2020 found it to be the step that reads it, in the middle "
         "layers.",

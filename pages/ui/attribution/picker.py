@@ -15,7 +15,7 @@ from pages.ui.attribution.question import (
     spoken_label,
     telling_group,
 )
-from pages.ui.bind import bind, key_for, preset
+from pages.ui.bind import bind, key_for, preset, when_chosen
 from pages.ui.params.mattered import NOTHING, WHOLE, MatteredParams
 from pages.ui.sentence import Reading
 from pages.ui.text.glossary import explain
@@ -38,14 +38,12 @@ def pick_question(reading: Reading, *, contrast: bool = True) -> Question:
     groups = {group[0] + 1: group for group in spoken(trace, words=words)}
     asked = WHOLE if params.explained == WHOLE else str(chosen[0] + 1)
 
-    def store_explained() -> None:
-        session.update(MatteredParams, explained=st.session_state[EXPLAINED], against=NOTHING)
-
     spoken_labels = told_apart(shown(spoken_label(trace, group, words=words)) for group in groups.values())
     labels = dict(zip(map(str, groups), spoken_labels, strict=True)) | {WHOLE: "the whole translation"}
     st.pills(
         "What mattered for", list(labels), format_func=labels.__getitem__, required=True,
-        key=preset(EXPLAINED, asked), on_change=store_explained,
+        key=preset(EXPLAINED, asked),
+        on_change=when_chosen(EXPLAINED, lambda key: session.update(MatteredParams, explained=key, against=NOTHING)),
         help="Each button stands for a step of the model: the word that it wrote there is explained.",
     )
     with st.container(horizontal=True, vertical_alignment="bottom"):

@@ -13,7 +13,7 @@ from pages.ui.backpropagation.entry import show_entry
 from pages.ui.backpropagation.gradient_matrix import gradient_matrix
 from pages.ui.backpropagation.loss import pick_loss
 from pages.ui.backpropagation.sentences import sentence_of
-from pages.ui.bind import key_for, preset
+from pages.ui.bind import key_for, preset, when_chosen
 from pages.ui.charts.tables import frame, show_numbers
 from pages.ui.head_picker import pick_head
 from pages.ui.params.backpropagation import BackpropagationParams
@@ -87,7 +87,7 @@ def _pick_stage(listed: Sequence[GradientStage], at: int, languages: Languages) 
     st.segmented_control(
         "From the loss back to the words", [name for name in SECTIONS if name in firsts],
         required=True, format_func=titles.__getitem__, key=preset("backward_section", section_of(keys[at])),
-        on_change=lambda: _open(firsts[st.session_state.backward_section]),
+        on_change=when_chosen("backward_section", lambda section: _open(firsts[section])),
     )
     box, back, on = st.columns([8, 1.4, 1.4], vertical_alignment="bottom")
     labels = [

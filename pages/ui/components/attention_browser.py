@@ -112,7 +112,8 @@ def drawn_with_choice(
         if not isinstance(sent, dict) or sent.get("id") != sentence:
             # Pinned in a sentence that is gone.
             shown = shown.unpinned()
-        st.session_state[SHOWN] = sentence, shown
+        if session.answers(sent, st.session_state[ASKED].number):
+            st.session_state[SHOWN] = sentence, shown
         # Whoever changes a colour has not chosen a head: the next sentence opens at its own.
         stays = not session.attention(of=of).chosen and (shown.layer, shown.head) == (chosen.layer, chosen.head)
         session.store_attention(shown.unchosen() if stays else shown, kind)

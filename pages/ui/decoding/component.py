@@ -103,7 +103,8 @@ def draw_decoding(
         if (seen.layer, seen.head) != (choice.layer, choice.head):
             before = session.attention(of=type(choice))
             session.store_attention(replace(before, layer=seen.layer, head=seen.head))
-        st.session_state[SHOWN] = Sight(session.params(type(params)), seen.layer, seen.head)
+        if session.answers(sent, st.session_state[ASKED][0]):
+            st.session_state[SHOWN] = Sight(session.params(type(params)), seen.layer, seen.head)
 
     def typed() -> None:
         found = with_typed(st.session_state[key].get("typed"), tokenizer, encode, type(params))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.ui import inference, session
-from pages.ui.bind import preset
+from pages.ui.bind import preset, when_chosen
 from pages.ui.editing.changing import change
 from pages.ui.editing.resolved import without_words
 from pages.ui.params.edits import ERASURES, INVISIBLE, LEFT_OUT, EditParams
@@ -40,7 +40,8 @@ def show_erasing(reading: Reading, *, words: bool) -> None:
     )
     st.segmented_control(
         "What happens to them", ERASURES, format_func=NAMES.__getitem__, required=True,
-        key=preset("edit_erasure", params.erasure), on_change=lambda: change(erasure=st.session_state.edit_erasure),
+        key=preset("edit_erasure", params.erasure),
+        on_change=when_chosen("edit_erasure", lambda erasure: change(erasure=erasure)),
         help=" ".join(f"*{NAMES[erasure]}*: {EXPLAINED[erasure]}" for erasure in ERASURES),
     )
     st.caption(EXPLAINED[params.erasure])

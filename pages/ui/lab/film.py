@@ -45,9 +45,11 @@ def training_film(run: TaskRun, events: Sequence[Event], name: str, *, running: 
     st.session_state[ASKED], st.session_state[SHOWN] = (number, asked), (name, view)
 
     def store() -> None:
-        seen = LabParams.from_browser(st.session_state[KEY].get("view"))
+        sent = st.session_state[KEY].get("view")
+        seen = LabParams.from_browser(sent)
         session.update(LabParams, **_view(seen))
-        st.session_state[SHOWN] = name, _view(seen)
+        if session.answers(sent, st.session_state[ASKED][0]):
+            st.session_state[SHOWN] = name, _view(seen)
 
     task = task_named(run.config.task)
     with saveable("training", f"{task.title}: attention and losses of a training", sentence=f"Item: {written(run)}"):
