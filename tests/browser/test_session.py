@@ -161,7 +161,7 @@ def test_a_head_stays_where_a_sentence_comes_with_a_remark(reader):
     reader.maps(1)
     reader.control("Layer").select_option(label="1")
     reader.control("Head").select_option(label="3")
-    reader.head(1, 3)
+    reader.page.wait_for_url(re.compile("layer=1&head=3"))
     for sentence, remarks in (("The zyzzyva sleeps.", 1), ("I have a dream.", 0)):
         reader.translate(sentence)
         expect(reader.page.get_by_text("The model hardly knows")).to_have_count(remarks)
