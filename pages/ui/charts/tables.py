@@ -99,8 +99,8 @@ def show_table(
         else:
             continue
         if table.size <= MOST_TYPESET and (tiny or (column < 0).any()):
-            # With a power where a number needs one, as in a lecture; not 9.9558e−01 because another is tiny.
-            typeset_columns[str(name)] = partial(typeset, form=digits if tiny else form)
+            # With a power where a number needs one, as in a lecture; not 9.9558e−01 because another is tiny, and no −0.
+            typeset_columns[str(name)] = partial(typeset, form=digits if column.dtype.kind == "f" else form)
             columns[str(name)] = st.column_config.NumberColumn()
         else:
             columns[str(name)] = st.column_config.NumberColumn(format=f"%{form}")

@@ -24,8 +24,11 @@ def with_minus(number: str) -> str:
 
 
 def formatted(value: float, digits: int = DECIMALS) -> str:
-    """A number with a fixed number of decimals; one too small for them is written as a power, to differ from 0."""
-    return f"{value:.1e}" if 0 < abs(value) < 0.5 * 10**-digits else f"{value:.{digits}f}"
+    """A number with a fixed number of decimals; one too small for them is written as a power, to differ from 0.
+
+    Zero has no sign.
+    """
+    return f"{value:.1e}" if 0 < abs(value) < 0.5 * 10**-digits else f"{value:z.{digits}f}"
 
 
 def parameter_count(count: int) -> str:

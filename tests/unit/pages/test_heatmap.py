@@ -95,7 +95,7 @@ def test_the_words_of_a_painted_matrix_have_the_themes_colour(size, renderer, pi
 
 @pytest.mark.parametrize(("value", "digits", "text"), [
     (0.85896, 4, "0.8590"), (0.0, 4, "0.0000"), (5e-5, 4, "0.0001"), (4.9e-5, 4, "4.9e-05"), (-1e-9, 6, "-1.0e-09"),
-    (-2.5, 1, "-2.5"),
+    (-2.5, 1, "-2.5"), (-0.0, 2, "0.00"),
 ])
 def test_a_small_number_is_told_from_none(value, digits, text):
     assert formatted(value, digits) == text
@@ -126,11 +126,13 @@ def test_the_numbers_of_a_table_have_as_many_decimals_as_each_other_and_only_a_t
 
         from pages.ui.charts.tables import show_table
 
-        show_table(pd.DataFrame({"row": ["a", "b"], "weight": [0.5, smallest], "norm": [1.5, 2.0]}), "table")
+        show_table(pd.DataFrame({"row": ["a", "b"], "weight": [0.5, smallest], "norm": [1.5, 2.0],
+                                 "score": [-0.5, -smallest * 1e-6]}), "table")
 
     (node,) = AppTest.from_function(page, args=(smallest,)).run().dataframe
     cells = written(node)
     assert [*cells["weight"]] == [f"{0.5:.{digits}f}", typeset(smallest, digits)]
+    assert [*cells["score"]] == [f"−{0.5:.{digits}f}", typeset(-smallest * 1e-6, digits)]
     assert ("e" in cells["weight"][1]) == (smallest == 4e-10) and cells["norm"][1] == f"{2.0:.{digits}f}"
 
 
