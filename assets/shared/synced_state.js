@@ -50,7 +50,7 @@ class SyncedState {
     this.number = number;
     SyncedState.last = this;
     // What the reader did last may not have been sent.
-    this.send();
+    if (before) this.send();
   }
 
   // Sends the state as it then is, once however often it changes until then.
