@@ -56,7 +56,7 @@ class AttentionBrowser {
   }
 
   close() {
-    this.synced.cancel();
+    this.synced.leave();
     this.lecture.close();
     this.resizing.disconnect();
     this.root.remove();

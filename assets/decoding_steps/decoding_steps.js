@@ -75,7 +75,7 @@ class DecodingSteps {
   close() {
     this.endSteps();
     clearTimeout(this.timer);
-    this.synced.cancel();
+    this.synced.leave();
     this.resizing.disconnect();
     this.root.remove();
   }

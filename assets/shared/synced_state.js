@@ -13,11 +13,11 @@ const TELL_AFTER = 250;
  */
 class SyncedState {
   /**
-   * The one that took a request last. It outlives its component: where something appears or vanishes above a component,
-   * the page builds it anew and gives it the same request again.
+   * That of the component that left the page last. Where something appears or vanishes above a component, the page builds
+   * it anew and gives it the same request again.
    * @type {SyncedState | null}
    */
-  static last = null;
+  static left = null;
   /** @type {number | null} the number of the request of the server that was taken last */
   number = null;
   /** @type {Record<string, any>} what was sent last, or what the server asked for since */
@@ -43,12 +43,11 @@ class SyncedState {
    * @param {Record<string, any>} asked
    */
   take(number, asked) {
-    const { last } = SyncedState;
-    const before = last?.number === number ? last : null;
+    const { left } = SyncedState;
+    const before = left?.number === number ? left : null;
     this.component[this.name] = { ...(before ? before.component[this.name] : asked) };
     this.known = before?.known ?? this.current();
     this.number = number;
-    SyncedState.last = this;
     // What the reader did last may not have been sent.
     if (before) this.send();
   }
@@ -66,5 +65,11 @@ class SyncedState {
 
   cancel() {
     clearTimeout(this.timer);
+  }
+
+  // Called when the component leaves the page.
+  leave() {
+    this.cancel();
+    SyncedState.left = this;
   }
 }

@@ -54,7 +54,7 @@ class TrainingFilm {
   close() {
     this.endSteps();
     clearTimeout(this.timer);
-    this.synced.cancel();
+    this.synced.leave();
     this.resizing.disconnect();
     this.maps.close();
     this.root.remove();

@@ -86,16 +86,18 @@ test("a component that is built anew shows what the reader had chosen, and sends
   first.params.step = 2;
   first.synced.send();
   context.mock.timers.tick(250);
+  first.synced.leave();
   const second = build();
   assert.equal(taken(second, 1), 2, "chosen and sent");
   assert.deepEqual(sent.splice(0), [2], "the server knows it");
   second.params.step = 3;
   second.synced.send();
-  second.synced.cancel();
+  second.synced.leave();
   const third = build();
   assert.equal(taken(third, 1), 3, "chosen, and not sent");
   assert.deepEqual(sent.splice(0), [3]);
   assert.equal(taken(build(), 2), 1, "another request");
+  assert.equal(taken(build(), 2), 1, "another component of the page");
   assert.deepEqual(sent, []);
 });
 
@@ -126,9 +128,11 @@ test("a choice that the server asked for, or that belongs to a sentence that is 
   assert.deepEqual(sentAfter({ rows: [] }), []);
   await answered("first");
   assert.deepEqual(sentAfter({ rows: [2] }), [[1, [2], "first"]], "pinned once more, in the same sentence");
+  browser.synced.leave();
   browser = build();
   await answered("first");
   assert.deepEqual([browser.choice.rows, sentAfter({})], [[2], []], "built anew");
+  browser.synced.leave();
   browser = build();
   await answered("second");
   assert.deepEqual([browser.choice.rows, sentAfter({})], [[], []], "built anew, for another sentence");
