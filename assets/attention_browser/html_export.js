@@ -17,5 +17,5 @@ for (const { kind, title, data } of content.kinds) {
   browser.server = { setStateValue() {}, setTriggerValue() {} };
   // Pieces that are pinned belong to their kind.
   const choice = kind === content.kind ? content.choice : { ...content.choice, rows: [], columns: [] };
-  browser.show(Uint8Array.from(atob(data), (character) => character.charCodeAt(0)), choice);
+  browser.show(fromBase64(data), choice);
 }

@@ -8,5 +8,5 @@ for (const place of document.querySelectorAll("[data-map]")) {
   // There is no server to tell.
   browser.server = { setStateValue() {}, setTriggerValue() {} };
   const data = maps[Number(place.dataset.map)];
-  browser.show(Uint8Array.from(atob(data), (character) => character.charCodeAt(0)));
+  browser.show(fromBase64(data));
 }

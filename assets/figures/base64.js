@@ -1,4 +1,4 @@
-// Bytes as text.
+// Bytes as text, and back.
 
 /**
  * @param {BlobPart} bytes
@@ -10,4 +10,12 @@ function base64(bytes) {
     reader.onload = () => resolve(String(reader.result).split(",")[1]);
     reader.readAsDataURL(new Blob([bytes]));
   });
+}
+
+/**
+ * @param {string} text
+ * @returns {Uint8Array<ArrayBuffer>}
+ */
+function fromBase64(text) {
+  return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
 }

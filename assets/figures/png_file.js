@@ -5,7 +5,7 @@
  * @param {Caption} caption
  * @param {SaveOptions} options
  * @param {number} density pixels per CSS pixel
- * @returns {Promise<Blob>}
+ * @returns {Promise<Uint8Array<ArrayBuffer>>}
  */
 async function pngFile(picture, caption, options, density) {
   const canvas = document.createElement("canvas");
@@ -14,10 +14,10 @@ async function pngFile(picture, caption, options, density) {
   } else {
     drawWithCaption(picture, caption, options, (width, height) => new CanvasSurface(canvas, width, height, density));
   }
-  /** @type {Blob | null} */
-  const png = await new Promise((resolve) => canvas.toBlob(resolve));
+  // At once: `toBlob` waits for idle time, in Chromium up to seven seconds.
+  const png = canvas.toDataURL().split(",")[1];
   if (!png) throw new Error(`A picture of ${canvas.width} x ${canvas.height} pixels is too large: save it as SVG.`);
-  return png;
+  return fromBase64(png);
 }
 
 /**
