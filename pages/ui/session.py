@@ -9,10 +9,9 @@ shows a value of the session, and its callback changes it (`pages.ui.bind`).
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import streamlit as st
 
@@ -34,7 +33,6 @@ STATE = "_state"
 MIRRORED = "_mirrored"
 ADDRESS = "_address"
 BOX_REQUEST = "_box_request"
-REQUEST = "_request"
 ORIGIN = "_origin"
 # Whether the translation that is read from now on is the one that the page of decoding shows.
 JUST_DECODED = "_just_decoded"
@@ -205,20 +203,6 @@ def read_own_translation() -> None:
     """Callback: read the model's own translation again."""
     read_target("")
     refill_boxes()
-
-
-def request_number() -> int:
-    """A number of milliseconds that no request to a component had before: an open page may outlive its server."""
-    st.session_state[REQUEST] = max(time.time_ns() // 1_000_000, st.session_state.get(REQUEST, 0) + 1)
-    return st.session_state[REQUEST]
-
-
-def answers(sent: Any, number: int) -> bool:
-    """Whether a component sent its state after it had answered the request with this number; as untrusted as ever.
-
-    Otherwise the request is on its way, and will replace what the reader chose: it has to be asked for again.
-    """
-    return isinstance(sent, Mapping) and sent.get("request") == number
 
 
 def box_request() -> int:

@@ -15,9 +15,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pages.ui.components.attention_browser import Asked, browser_payload
+from pages.ui.components.attention_browser import Shown, browser_payload
 from pages.ui.components.bundle import BUNDLES, script
 from pages.ui.components.changed_attention import Version, changed_payload
+from pages.ui.components.synced_state import Request
 from pages.ui.components.wire import pack
 from pages.ui.decoding.payload import decoding_payload
 from pages.ui.decoding.visited import Visited
@@ -133,7 +134,7 @@ def write_changed(folder: Path, translator) -> None:
     after = reread(translator, trace, resolved.interventions)
     scores = translator.tokenizer.key_scores("cross")
     versions = [Version(each, head_metrics(each, "cross", scores)) for each in (after, trace)]
-    asked = Asked(5, replace(FIRST, layer=1))
+    asked = Request(5, Shown("", replace(FIRST, layer=1)))
     (folder / "changed.bin").write_bytes(changed_payload(*versions, asked, "what was changed", edits))
     views = {
         f"{name}-{str(words).lower()}": view_of(each, "cross", words=words).weights.tolist()

@@ -15,6 +15,7 @@ import streamlit as st
 from pages.ui import session
 from pages.ui.components.attention_payload import EVERY_ARRANGEMENT, payload
 from pages.ui.components.bundle import component
+from pages.ui.components.synced_state import Request, SyncedState
 from pages.ui.params.attention import AttentionParams
 from pages.ui.params.lecture import LectureParams
 from pages.ui.shared import SharedResults
@@ -24,10 +25,6 @@ from transformer.analysis.heads.names import head_names
 from transformer.analysis.heads.telling import telling_head
 from transformer.trace import Trace
 
-# The choice that the browser was last asked to show, and the one that it shows, after the id of its sentence; they
-# differ once the reader used it.
-ASKED = "_asked"
-SHOWN = "_shown"
 # A click at a head sends what the browser has already: the same bytes, of which Streamlit then sends only the name.
 MESSAGES = SharedResults(limit=32 * 2**20, identity={Trace: id, HeadMetrics: id})
 # Names of heads by layer and head, from 0.
@@ -35,13 +32,22 @@ AlsoNamed = Mapping[tuple[int, int], Sequence[str]]
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A choice that the browser was asked to show, under the number of the request."""
+class Shown:
+    """What the browser shows: a choice, and the id of the sentence that its pins belong to."""
 
-    number: int
+    sentence: str
     choice: AttentionParams
 
+    def then(self, now: Shown) -> Shown:
+        """What the browser makes of it by itself where `now` comes: it lets go of pieces of another sentence.
 
+        How alignments are read is chosen outside the browser.
+        """
+        choice = self.choice if self.sentence == now.sentence else self.choice.unpinned()
+        return Shown(now.sentence, replace(choice, shift=now.choice.shift))
+
+
+SYNCED: SyncedState[Shown] = SyncedState("_attention_browser")
 draw_browser = component("attention_browser")
 
 
@@ -58,11 +64,11 @@ def attention_browser(
         also: names of heads beside those that they have for what they do in this run.
     """
 
-    def draw(key: str, asked: Asked, store: Callable[[], None]) -> None:
+    def draw(key: str, asked: Request[Shown], store: Callable[[], None]) -> None:
         draw_browser(
             key=key, on_choice_change=store, width="stretch",
             data=browser_message(
-                trace, metrics, asked.choice, number=asked.number, also=also,
+                trace, metrics, asked.state.choice, number=asked.number, also=also,
                 lecture="page" if session.params(LectureParams).lecture else "",
             ),
         )
@@ -71,7 +77,7 @@ def attention_browser(
 
 
 def drawn_with_choice(
-    trace: Trace, metrics: HeadMetrics, key: str, draw: Callable[[str, Asked, Callable[[], None]], None],
+    trace: Trace, metrics: HeadMetrics, key: str, draw: Callable[[str, Request[Shown], Callable[[], None]], None],
     of: type[AttentionParams] = AttentionParams,
 ) -> AttentionParams:
     """Draw a component that shows a kind and has a choice; returns what is chosen in it.
@@ -93,30 +99,22 @@ def drawn_with_choice(
         session.store_attention(existing(session.attention(kind, of)), kind)
         session.rewrite_address()
     chosen = at_telling_head(session.attention(kind, of), metrics)
-    sentence = sentence_id(trace)
-    shown_sentence, shown = st.session_state.get(SHOWN, ("", of()))
-    # The browser, too, lets go of pieces of another sentence.
-    shown = replace(shown if shown_sentence == sentence else shown.unpinned(), shift=chosen.shift)
-    if session.was_drawn(key) and shown == chosen:
-        asked = st.session_state[ASKED]
-    else:
-        # Chosen elsewhere: by a link, the back button, or on another page. The number makes it a new request.
-        asked = Asked(session.request_number(), chosen)
-    st.session_state[ASKED], st.session_state[SHOWN] = asked, (sentence, chosen)
+    now, before = Shown(sentence_id(trace), chosen), SYNCED.shown
+    stays = session.was_drawn(key) and before is not None and before.then(now) == now
+    asked = SYNCED.request(now, new=not stays)
 
     def store() -> None:
         sent = st.session_state[key].get("choice")
         # How alignments are read is chosen outside the browser.
         shown = existing(replace(of.from_browser(sent), shift=session.attention(of=of).shift))
         shown = at_telling_head(shown, metrics)
-        if not isinstance(sent, dict) or sent.get("id") != sentence:
+        if not isinstance(sent, dict) or sent.get("id") != now.sentence:
             # Pinned in a sentence that is gone.
             shown = shown.unpinned()
-        if session.answers(sent, st.session_state[ASKED].number):
-            st.session_state[SHOWN] = sentence, shown
+        SYNCED.received(sent, Shown(now.sentence, shown))
         # Whoever changes a colour has not chosen a head: the next sentence opens at its own.
-        stays = not session.attention(of=of).chosen and (shown.layer, shown.head) == (chosen.layer, chosen.head)
-        session.store_attention(shown.unchosen() if stays else shown, kind)
+        unchosen = not session.attention(of=of).chosen and (shown.layer, shown.head) == (chosen.layer, chosen.head)
+        session.store_attention(shown.unchosen() if unchosen else shown, kind)
 
     draw(key, asked, store)
     return chosen

@@ -12,8 +12,9 @@ from typing import Literal
 import streamlit as st
 
 from pages.ui import session
-from pages.ui.components.attention_browser import Asked, browser_payload, drawn_with_choice
+from pages.ui.components.attention_browser import Shown, browser_payload, drawn_with_choice
 from pages.ui.components.bundle import component
+from pages.ui.components.synced_state import Request
 from pages.ui.components.wire import frame
 from pages.ui.params.attention import AttentionParams
 from pages.ui.params.lecture import LectureParams
@@ -43,7 +44,7 @@ def changed_attention(after: Version, before: Version, key: str, what: str) -> A
         what: was changed, in words.
     """
 
-    def draw(key: str, asked: Asked, store: Callable[[], None]) -> None:
+    def draw(key: str, asked: Request[Shown], store: Callable[[], None]) -> None:
         data = changed_payload(after, before, asked, what)
         draw_changed(key=key, data=data, on_choice_change=store, width="stretch")
 
@@ -66,7 +67,7 @@ def attention_editor(
         if isinstance(sent, str):
             changed(sent)
 
-    def draw(key: str, asked: Asked, store: Callable[[], None]) -> None:
+    def draw(key: str, asked: Request[Shown], store: Callable[[], None]) -> None:
         lecture = "page" if session.params(LectureParams).lecture else ""
         draw_editor(
             key=key, data=changed_payload(after, before, asked, what, edits, written, lecture), on_choice_change=store,
@@ -77,7 +78,7 @@ def attention_editor(
 
 
 def changed_payload(
-    after: Version, before: Version, asked: Asked, what: str, edits: str | None = None, written: str = "",
+    after: Version, before: Version, asked: Request[Shown], what: str, edits: str | None = None, written: str = "",
     lecture: Literal["", "page"] = "",
 ) -> bytes:
     """The messages of both versions in one.
@@ -89,7 +90,7 @@ def changed_payload(
         lecture: of `browser_payload`.
     """
     messages = [
-        browser_payload(version.trace, version.metrics, asked.choice, number=asked.number, lecture=lecture)
+        browser_payload(version.trace, version.metrics, asked.state.choice, number=asked.number, lecture=lecture)
         for version in (after, before)
     ]
     header = {"sizes": [len(message) for message in messages], "what": what, "edits": edits, "written": written}

@@ -11,6 +11,7 @@ import streamlit as st
 from pages.ui import session
 from pages.ui.components.bundle import component
 from pages.ui.components.save_as import saveable
+from pages.ui.components.synced_state import SyncedState
 from pages.ui.decoding.payload import AnyVocabulary, decoding_payload
 from pages.ui.decoding.visited import forget_visited, read_elsewhere, visited_translations
 from pages.ui.params.attention import AttentionParams
@@ -21,9 +22,6 @@ from transformer.texts import MAX_CHARACTERS, MAX_PIECES
 from transformer.translation import TracedTranslation
 
 KEY = "decoding_steps"
-# What the browser was last asked to show, and what it shows; they differ once the reader used it.
-ASKED = "_asked_decoding"
-SHOWN = "_shown_decoding"
 P = TypeVar("P", bound=DecodingParams)
 
 
@@ -39,6 +37,7 @@ class Sight:
         return {**asdict(self.params), "layer": self.layer, "head": self.head}
 
 
+SYNCED: SyncedState[Sight] = SyncedState("_decoding")
 draw_steps = component("decoding_steps")
 
 
@@ -89,12 +88,8 @@ def draw_decoding(
     """
     layers, heads = traced.trace.decoder.shape[:2]
     sight = Sight(params, choice.layer, choice.head)
-    if session.was_drawn(key) and st.session_state.get(SHOWN) == sight:
-        number, asked = st.session_state[ASKED]
-    else:
-        # Taken elsewhere: by a link, a typed word, or another sentence. The number makes it a new request.
-        number, asked = session.request_number(), sight
-    st.session_state[ASKED], st.session_state[SHOWN] = (number, asked), sight
+    stays = session.was_drawn(key) and SYNCED.shown == sight
+    asked = SYNCED.request(sight, new=not stays)
 
     def chosen() -> None:
         sent = st.session_state[key].get("params")
@@ -103,8 +98,7 @@ def draw_decoding(
         if (seen.layer, seen.head) != (choice.layer, choice.head):
             before = session.attention(of=type(choice))
             session.store_attention(replace(before, layer=seen.layer, head=seen.head))
-        if session.answers(sent, st.session_state[ASKED][0]):
-            st.session_state[SHOWN] = Sight(session.params(type(params)), seen.layer, seen.head)
+        SYNCED.received(sent, Sight(session.params(type(params)), seen.layer, seen.head))
 
     def typed() -> None:
         found = with_typed(st.session_state[key].get("typed"), tokenizer, encode, type(params))
@@ -114,7 +108,7 @@ def draw_decoding(
     def restarted() -> None:
         restart()
         # A new request, even if the result is the same.
-        st.session_state.pop(SHOWN, None)
+        SYNCED.forget()
 
     # It draws two figures: a step of the text and, below it, the tree of a beam search.
     with (
@@ -126,7 +120,8 @@ def draw_decoding(
         draw_steps(
             key=key, width="stretch", on_params_change=chosen, on_typed_change=typed,
             on_restart_change=restarted, on_read_change=read, data=message({
-                "number": number, "params": asked.to_browser(), "lecture": session.params(LectureParams).lecture,
+                "number": asked.number, "params": asked.state.to_browser(),
+                "lecture": session.params(LectureParams).lecture,
             }),
         )
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import streamlit as st
 
 from pages.ui import session
 from pages.ui.components.bundle import component
 from pages.ui.components.save_as import saveable
+from pages.ui.components.synced_state import SyncedState
 from pages.ui.lab.payload import film_payload
 from pages.ui.params.lab import NO_HEAD, LabParams
 from pages.ui.params.lecture import LectureParams
@@ -20,9 +22,8 @@ from transformer.tasks.run import TaskRun
 KEY = "training_film"
 # What is looked at in the film: of the parameters.
 VIEW = ("moment", "score", *KINDS)
-# What the browser was last asked to show, and what it shows; they differ once the reader used it.
-ASKED = "_asked_film"
-SHOWN = "_shown_film"
+# Name of a training and what is looked at in it.
+SYNCED: SyncedState[tuple[str, dict[str, Any]]] = SyncedState("_training_film")
 
 draw_film = component("training_film")
 
@@ -36,25 +37,19 @@ def training_film(run: TaskRun, events: Sequence[Event], name: str, *, running: 
         name: tells it from other trainings of this person.
         running: it goes on.
     """
-    view = _view(session.params(LabParams))
-    if st.session_state.get(SHOWN) == (name, view):
-        number, asked = st.session_state[ASKED]
-    else:
-        # Chosen elsewhere: by a link, or another training. The number makes it a new request.
-        number, asked = session.request_number(), view
-    st.session_state[ASKED], st.session_state[SHOWN] = (number, asked), (name, view)
+    now = name, _view(session.params(LabParams))
+    asked = SYNCED.request(now, new=SYNCED.shown != now)
 
     def store() -> None:
         sent = st.session_state[KEY].get("view")
         seen = LabParams.from_browser(sent)
         session.update(LabParams, **_view(seen))
-        if session.answers(sent, st.session_state[ASKED][0]):
-            st.session_state[SHOWN] = name, _view(seen)
+        SYNCED.received(sent, (name, _view(seen)))
 
     task = task_named(run.config.task)
     with saveable("training", f"{task.title}: attention and losses of a training", sentence=f"Item: {written(run)}"):
         draw_film(key=KEY, on_view_change=store, width="stretch", data=film_payload(run, events, {
-            "id": name, "asked": {"number": number, "view": asked}, "running": running,
+            "id": name, "asked": {"number": asked.number, "view": asked.state[1]}, "running": running,
             "lecture": session.params(LectureParams).lecture,
         }))
 

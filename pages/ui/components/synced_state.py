@@ -1,0 +1,76 @@
+"""The server's end of a state that a component has as well; assets/shared/synced_state.js is the other."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import streamlit as st
+
+# Key of the session: the number of the last request to any component.
+NUMBER = "_request"
+S = TypeVar("S")
+
+
+@dataclass(frozen=True)
+class Request(Generic[S]):
+    """A state that a component was asked to show; the number makes it a new request."""
+
+    number: int
+    state: S
+
+
+class SyncedState(Generic[S]):
+    """What a component was last asked to show, and what it shows; they differ once the reader used it.
+
+    One object serves all sessions: both stand in the session, under `key`.
+    """
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+
+    @property
+    def shown(self) -> S | None:
+        """What the component shows; None before its first request."""
+        _, shown = st.session_state.get(self.key, (None, None))
+        return shown
+
+    def request(self, state: S, *, new: bool) -> Request[S]:
+        """The request for a state.
+
+        Args:
+            new: the component does not show it yet, because it was chosen elsewhere: by a link, the back button, or on
+                another page. Otherwise the last request stays, and the component as it is.
+        """
+        if new:
+            request = Request(_new_number(), state)
+        else:
+            request, _ = st.session_state[self.key]
+        st.session_state[self.key] = request, state
+        return request
+
+    def received(self, sent: Any, state: S) -> None:
+        """Note that the component shows what the reader chose in it.
+
+        Where the last request was still on its way, it will replace what was chosen: nothing is noted, so that the next
+        run asks for it again.
+
+        Args:
+            sent: by the component, so untrusted.
+            state: that it describes.
+        """
+        request, _ = st.session_state[self.key]
+        if isinstance(sent, Mapping) and sent.get("request") == request.number:
+            st.session_state[self.key] = request, state
+
+    def forget(self) -> None:
+        """Forget both, so that the next request is a new one even for the same state."""
+        st.session_state.pop(self.key, None)
+
+
+def _new_number() -> int:
+    """A number of milliseconds that no request had before: an open page may outlive its server."""
+    st.session_state[NUMBER] = max(time.time_ns() // 1_000_000, st.session_state.get(NUMBER, 0) + 1)
+    return st.session_state[NUMBER]
