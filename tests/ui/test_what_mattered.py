@@ -30,8 +30,8 @@ from transformer.decoding.settings import DecodingSettings
 
 PAGE = "pages/what_mattered.py"
 TIRED = "The animal didn't cross the street because it was too tired."
-# Its translation by the model that ships.
-TRANSLATED = {"target": "Das Tier überquerte nicht die Straße, weil es zu müde war."}
+# A translation of it that the model would not write.
+TRANSLATED = {"target": "Das Tier ging nicht über die Straße, weil es zu müde war."}
 LONG = "The old man gave his dog a bone yesterday. " * 6
 # Altair's figures of each part.
 FIGURES = {"strip": 2, "writers": 1, "agreement": 2, "sides": 1, "guess": 0}
