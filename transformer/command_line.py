@@ -24,6 +24,7 @@ COMMANDS = {
     "prepare-language-model": ("transformer.training", "the same for a language model"),
     "train": ("transformer.training", "train in a prepared folder, or continue there"),
     "compare-attention": ("transformer.training", "train small language models of each kind of attention alike"),
+    "average": ("transformer.training", "make a model of the mean weights of several"),
     "synthesise": ("transformer.training", "let a model translate sentences into pairs to train another on"),
     "evaluate": ("transformer.training", "BLEU and chrF of a model on held-out pairs"),
     "samples": ("transformer.training", "translate chosen sentences, as a model card lists them"),

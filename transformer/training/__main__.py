@@ -1,4 +1,4 @@
-"""python -m transformer.training prepare | prepare-language-model | train | synthesise | evaluate | samples | ..."""
+"""python -m transformer.training prepare | prepare-language-model | train | average | synthesise | evaluate | ..."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from typing import Any
 from transformer.malloc import keep_freed_memory
 from transformer.tokenizer import VOCABULARY, Tokenizer
 from transformer.training.attentions import compare_attentions
+from transformer.training.averaging import average_models
 from transformer.training.config import TrainConfig
 from transformer.training.data import overlap, read_pairs
 from transformer.training.distributed import process_group
@@ -85,6 +86,12 @@ def parser(prog: str) -> argparse.ArgumentParser:
     command.add_argument("--output", type=Path, required=True, help="file for the losses")
     command.add_argument("--models", type=Path, metavar="DIR", help="keep the models of the first seed here")
 
+    command = commands.add_parser("average", help="make a model of the mean weights of several")
+    command.add_argument(
+        "--models", type=Path, nargs="+", required=True, metavar="DIR", help="that learned on from each other"
+    )
+    command.add_argument("--output", type=Path, required=True, metavar="DIR", help="model folder to write")
+
     command = commands.add_parser("synthesise", help="let a model translate sentences into pairs to train another on")
     command.add_argument("--model", type=Path, required=True, help="model folder")
     command.add_argument("--data", type=Path, nargs="+", required=True, help="tab-separated files (.gz or not)")
@@ -153,6 +160,8 @@ def execute(options: dict[str, Any]) -> None:
     elif command == "compare-attention":
         keep_freed_memory()
         compare_attentions(options.pop("run"), options.pop("output"), **options)
+    elif command == "average":
+        average_models(options["models"], options["output"])
     elif command == "synthesise":
         synthesise(options.pop("model"), **options)
     elif command == "evaluate":

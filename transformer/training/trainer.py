@@ -18,6 +18,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from transformer.errors import AtlasError
 from transformer.model_files import copy_weights, save_model
+from transformer.training.averaging import average
 from transformer.training.config import TrainConfig
 from transformer.training.distributed import Process, has_bfloat16
 from transformer.training.learning_curve import Curve, Validation
@@ -277,10 +278,3 @@ class Trainer:
 def strip(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
     """The tensors whose names begin with the prefix, by the rest of their names."""
     return {name[len(prefix) :]: value for name, value in tensors.items() if name.startswith(prefix)}
-
-
-def average(checkpoints: list[dict[str, Tensor]]) -> dict[str, Tensor]:
-    """The mean of several sets of weights (section 6.1 averages the last checkpoints)."""
-    return {
-        name: torch.stack([weights[name] for weights in checkpoints]).mean(dim=0) for name in checkpoints[0]
-    }

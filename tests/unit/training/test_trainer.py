@@ -18,12 +18,13 @@ from safetensors.torch import save_file
 from tests.unit.training.resuming import assert_continues_exactly
 from transformer.checkpoint import load_checkpoint
 from transformer.model_files import CURVE, copy_weights, read_tensors
+from transformer.training.averaging import average
 from transformer.training.config import TrainConfig
 from transformer.training.distributed import Process, process_group
 from transformer.training.evaluate import evaluate
 from transformer.training.prepare import prepare
 from transformer.training.run_folder import STATE, RunFolder
-from transformer.training.trainer import DivergedError, Trainer, average
+from transformer.training.trainer import DivergedError, Trainer
 
 ROOT = Path(__file__).parents[3]
 TINY = {

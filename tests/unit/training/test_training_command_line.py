@@ -22,7 +22,10 @@ def command(*arguments):
     )
 
 
-COMMANDS = ("prepare", "prepare-language-model", "train", "synthesise", "evaluate", "samples", "vocabulary", "overlap")
+COMMANDS = (
+    "prepare", "prepare-language-model", "train", "average", "synthesise", "evaluate", "samples", "vocabulary",
+    "overlap",
+)
 
 
 @pytest.mark.parametrize("name", COMMANDS)

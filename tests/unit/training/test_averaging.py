@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+import pytest
+import torch
+
+from transformer.checkpoint import load_checkpoint
+from transformer.errors import CheckpointError
+from transformer.model.transformer import build
+from transformer.model_files import save_model
+from transformer.paths import MODEL
+from transformer.training.__main__ import main
+from transformer.training.averaging import average_models
+
+
+@pytest.fixture
+def folders(tmp_path, small_config, tokenizer):
+    """Three models that differ in their weights alone."""
+    made = []
+    for seed in range(3):
+        torch.manual_seed(seed)
+        made.append(tmp_path / str(seed))
+        save_model(made[-1], small_config, dict(build(small_config).named_parameters()), tokenizer)
+    return made
+
+
+def weights(folder):
+    return dict(load_checkpoint(folder).model.named_parameters())
+
+
+def test_every_weight_is_the_mean(folders, tmp_path, run_main):
+    done = run_main(main, "average", "--models", *folders, "--output", tmp_path / "mean")
+    assert done.returncode == 0, done.stderr
+    found, *parts = (weights(folder) for folder in (tmp_path / "mean", *folders))
+    assert found.keys() == parts[0].keys()
+    for name, weight in found.items():
+        mean = sum(part[name].double() for part in parts) / 3
+        torch.testing.assert_close(weight.double(), mean, rtol=1e-3, atol=1e-7)  # stored in half precision
+    assert any(not torch.equal(weight, parts[0][name]) for name, weight in found.items())
+
+
+def test_a_model_averaged_with_itself_is_itself(folders, tmp_path):
+    average_models([folders[0], folders[0]], tmp_path / "mean")
+    found, expected = weights(tmp_path / "mean"), weights(folders[0])
+    assert found.keys() == expected.keys() and all(torch.equal(found[name], expected[name]) for name in expected)
+
+
+def test_models_of_another_shape_are_refused(folders, tmp_path):
+    with pytest.raises(CheckpointError, match="differ in shape or vocabulary"):
+        average_models([folders[0], MODEL], tmp_path / "mean")
+    assert not (tmp_path / "mean").exists()

@@ -1,0 +1,45 @@
+"""The mean of several sets of weights: of the last checkpoints of one training, or of models that learned on from each
+other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from transformer.checkpoint import load_checkpoint
+from transformer.errors import CheckpointError
+from transformer.model_files import save_model
+
+
+def average(checkpoints: Sequence[dict[str, Tensor]]) -> dict[str, Tensor]:
+    """The mean of several sets of weights ("Attention Is All You Need", section 6.1, averages the last checkpoints)."""
+    return {
+        name: torch.stack([weights[name] for weights in checkpoints]).mean(dim=0) for name in checkpoints[0]
+    }
+
+
+def average_models(folders: Sequence[Path], output: Path) -> None:
+    """Write the model whose weights are the mean of those of several ("Model soups", Wortsman et al. 2022, section 2).
+
+    It is of use for models that began with the same weights (`train --from`), and of none for others.
+
+    Args:
+        folders: of the models.
+        output: model folder to write; without a card.
+
+    Raises:
+        CheckpointError: a folder cannot be read, or the models differ in shape or vocabulary.
+    """
+    first, *others = models = [load_checkpoint(folder) for folder in folders]
+    for folder, other in zip(folders[1:], others, strict=True):
+        if other.model.config != first.model.config or other.tokenizer.fingerprint != first.tokenizer.fingerprint:
+            raise CheckpointError(
+                f"The models in {folders[0]} and {folder} differ in shape or vocabulary: only models that learned on "
+                "from each other can be averaged."
+            )
+    save_model(
+        output, first.model.config, average([dict(each.model.named_parameters()) for each in models]), first.tokenizer
+    )
