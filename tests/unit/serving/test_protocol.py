@@ -80,7 +80,7 @@ def test_a_request_arrives_as_it_was_sent(request):
     assert returned(request) == request
 
 
-@many(20_000)
+@many(2_000)
 @given(REQUESTS)
 def test_every_request_arrives_as_it_was_sent(request):
     assert returned(request) == request
