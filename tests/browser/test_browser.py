@@ -172,22 +172,25 @@ def test_the_way_in_shows_the_head_that_the_keys_are_at(reader, shipped):
     reader.head(1, 2)
 
 
-def test_the_address_shows_the_same_to_somebody_else(reader, visit, server):
+def test_the_address_shows_the_same_to_somebody_else(reader, visit, server, shipped):
+    metrics = head_metrics(shipped.trace("Where is my hat?"), "decoder", shipped.tokenizer.key_scores("decoder"))
+    opened = telling_head(metrics)
     reader.open("/masked_attention")
     reader.maps(1)
     reader.translate("Where is my hat?")
     reader.page.wait_for_url(re.compile(r"text=Where"))
-    # The page opens at another head, 2.5: what is chosen already is no choice.
-    reader.head(2, 5)
-    reader.control("Layer").select_option("5")
-    reader.page.wait_for_url(re.compile("layer=5"))
-    reader.control("Head").select_option("1")
+    reader.head(opened.layer + 1, opened.head + 1)
+    # Others: what is chosen already is no choice.
+    layer, head = 6 - opened.layer, 8 - opened.head
+    reader.control("Layer").select_option(str(layer))
+    reader.page.wait_for_url(re.compile(f"layer={layer}"))
+    reader.control("Head").select_option(str(head))
     reader.control("Words").uncheck()
     reader.page.wait_for_url(re.compile("words=false"))
     with visit(server) as other:
         other.open(reader.page.url.removeprefix(server))
         other.maps(1)
-        other.head(5, 1)
+        other.head(layer, head)
         other.has_typed("Where is my hat?")
         expect(other.control("Words")).not_to_be_checked()
         other.see("the piece that is read")
