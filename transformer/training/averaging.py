@@ -11,6 +11,7 @@ from torch import Tensor
 
 from transformer.checkpoint import load_checkpoint
 from transformer.errors import CheckpointError
+from transformer.languages import LANGUAGES, write_languages
 from transformer.model_files import save_model
 
 
@@ -43,3 +44,5 @@ def average_models(folders: Sequence[Path], output: Path) -> None:
     save_model(
         output, first.model.config, average([dict(each.model.named_parameters()) for each in models]), first.tokenizer
     )
+    if first.languages != LANGUAGES:
+        write_languages(output, first.languages)

@@ -5,6 +5,7 @@ import torch
 
 from transformer.checkpoint import load_checkpoint
 from transformer.errors import CheckpointError
+from transformer.languages import Languages, given_language, write_languages
 from transformer.model.transformer import build
 from transformer.model_files import save_model
 from transformer.paths import MODEL
@@ -39,9 +40,12 @@ def test_every_weight_is_the_mean(folders, tmp_path, run_main):
 
 
 def test_a_model_averaged_with_itself_is_itself(folders, tmp_path):
+    french = Languages(given_language("en"), given_language("fr"))
+    write_languages(folders[0], french)
     average_models([folders[0], folders[0]], tmp_path / "mean")
     found, expected = weights(tmp_path / "mean"), weights(folders[0])
     assert found.keys() == expected.keys() and all(torch.equal(found[name], expected[name]) for name in expected)
+    assert load_checkpoint(tmp_path / "mean").languages == french
 
 
 def test_models_of_another_shape_are_refused(folders, tmp_path):
