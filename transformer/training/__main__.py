@@ -88,7 +88,8 @@ def parser(prog: str) -> argparse.ArgumentParser:
 
     command = commands.add_parser("average", help="make a model of the mean weights of several")
     command.add_argument(
-        "--models", type=Path, nargs="+", required=True, metavar="DIR", help="that learned on from each other"
+        "--models", type=Path, nargs="+", required=True, metavar="DIR",
+        help="folders of translation models that learned on from each other",
     )
     command.add_argument("--output", type=Path, required=True, metavar="DIR", help="model folder to write")
 
@@ -162,6 +163,7 @@ def execute(options: dict[str, Any]) -> None:
         compare_attentions(options.pop("run"), options.pop("output"), **options)
     elif command == "average":
         average_models(options["models"], options["output"])
+        print(f"{options['output']}: the mean of {len(options['models'])} models")
     elif command == "synthesise":
         synthesise(options.pop("model"), **options)
     elif command == "evaluate":

@@ -9,10 +9,11 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from transformer.available_models import is_language_model
 from transformer.checkpoint import load_checkpoint
 from transformer.errors import CheckpointError
 from transformer.languages import LANGUAGES, write_languages
-from transformer.model_files import save_model
+from transformer.model_files import CONFIG, save_model
 
 
 def average(checkpoints: Sequence[dict[str, Tensor]]) -> dict[str, Tensor]:
@@ -28,12 +29,20 @@ def average_models(folders: Sequence[Path], output: Path) -> None:
     It is of use for models that began with the same weights (`train --from`), and of none for others.
 
     Args:
-        folders: of the models.
+        folders: of two translation models or more.
         output: model folder to write; without a card.
 
     Raises:
-        CheckpointError: a folder cannot be read, or the models differ in shape or vocabulary.
+        CheckpointError: a folder cannot be read or written, or the models differ in shape or vocabulary.
+        ValueError: there are not two models.
     """
+    if len(folders) < 2:
+        raise ValueError("a mean is of two models or more: name another folder")
+    if (output / CONFIG).exists():
+        raise CheckpointError(f"{output} holds a model already: give another folder, or remove this one.")
+    for folder in folders:
+        if is_language_model(folder):
+            raise CheckpointError(f"{folder} is a language model: only translation models can be averaged.")
     first, *others = models = [load_checkpoint(folder) for folder in folders]
     for folder, other in zip(folders[1:], others, strict=True):
         if other.model.config != first.model.config or other.tokenizer.fingerprint != first.tokenizer.fingerprint:

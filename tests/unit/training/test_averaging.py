@@ -30,7 +30,7 @@ def weights(folder):
 
 def test_every_weight_is_the_mean(folders, tmp_path, run_main):
     done = run_main(main, "average", "--models", *folders, "--output", tmp_path / "mean")
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 0 and "the mean of 3 models" in done.stdout, done.stderr
     found, *parts = (weights(folder) for folder in (tmp_path / "mean", *folders))
     assert found.keys() == parts[0].keys()
     for name, weight in found.items():
@@ -52,3 +52,15 @@ def test_models_of_another_shape_are_refused(folders, tmp_path):
     with pytest.raises(CheckpointError, match="differ in shape or vocabulary"):
         average_models([folders[0], MODEL], tmp_path / "mean")
     assert not (tmp_path / "mean").exists()
+
+
+def test_what_cannot_be_averaged_is_said(folders, tiny_language_model, tmp_path, run_main):
+    for models, output, said in (
+        (folders[:1], tmp_path / "mean", "a mean is of two models or more"),
+        ([folders[0], tiny_language_model], tmp_path / "mean", "is a language model"),
+        (folders, folders[0], "holds a model already"),
+    ):
+        before = (folders[0] / "model.safetensors").read_bytes()
+        done = run_main(main, "average", "--models", *models, "--output", output)
+        assert done.returncode == 1 and said in done.stderr
+        assert (folders[0] / "model.safetensors").read_bytes() == before and not (tmp_path / "mean").exists()
