@@ -1,21 +1,30 @@
-"""How fast pieces are written: greedy and beam 4, beside Hugging Face and CTranslate2, all in one process.
+"""How fast pieces are written: greedy and beam 4, beside Hugging Face and CTranslate2, taking turns.
 
     pip install -r benchmarks/requirements.txt
     python benchmarks/decoding.py [--json FILE]
 
-Wants idle cores: contenders' threads that wait for each other measure the machine's other work. The sizes are those of
-the model that ships, the weights random. Every contender writes exactly as many pieces as it is asked to; the encoder
-is part of the time.
+Wants idle cores. Each contender has a process of its own, as where it is used: torch and CTranslate2 both keep threads
+that spin while they wait, and in one process those of one take the other's cores. The sizes are those of the model that
+ships, the weights random. Every contender writes exactly as many pieces as it is asked to; the encoder is part of the
+time.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
+import operator
 import sys
 import tempfile
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
+from statistics import median
+from time import perf_counter, sleep
+from typing import Any
 
 import ctranslate2
 import torch
@@ -25,7 +34,7 @@ from ctranslate2.specs import TransformerSpec
 # Called by its path, Python knows only this file's folder.
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from benchmarks.timing import Figure, figure, medians, show
+from benchmarks.timing import Figure, figure, show
 from transformer.config import TransformerConfig
 from transformer.decoding.beam import beam_search
 from transformer.decoding.constraints import Constraints
@@ -42,6 +51,9 @@ from transformer.translator import MODEL
 BEAM = 4
 LENGTHS = (20, 60)
 BATCHES = (1, 32)
+# Seconds between two turns, in which the threads of the last one go to sleep.
+PAUSE = 0.1
+ENDLESS = Constraints(suppressed=frozenset({END}))
 SPECIAL = ["<pad>", "<unk>", "<s>", "</s>"]
 # A search by the name of its contender: from sources [B, S] and a number of pieces to what was written.
 Search = Callable[[torch.Tensor, int, int], list[list[int]]]
@@ -49,26 +61,17 @@ Search = Callable[[torch.Tensor, int, int], list[list[int]]]
 
 def ours(model: Transformer) -> Search:
     """This repository's decoding; a beam of 1 is greedy."""
-    endless = Constraints(suppressed=frozenset({END}))
 
     def search(sources: torch.Tensor, size: int, length: int) -> list[list[int]]:
         with torch.inference_mode():
             cache = model.start_cache(model.encode(sources, None), None)
             if size == 1:
-                steps = list(greedy(model, cache, limit=length, constraints=endless))
+                steps = list(greedy(model, cache, limit=length, constraints=ENDLESS))
                 return torch.stack([step.predicted for step in steps], dim=1).tolist()
-            steps = beam_search(model, cache, beam_size=size, limit=length, constraints=endless)
+            steps = beam_search(model, cache, beam_size=size, limit=length, constraints=ENDLESS)
             return [list(best.pieces) for best, *_ in hypotheses(steps, len(sources))]
 
     return search
-
-
-def captured(model: Transformer, sources: torch.Tensor, length: int, *, capture: bool) -> None:
-    """Greedy decoding with or without the attention rows of all layers and heads."""
-    with torch.inference_mode():
-        cache = model.start_cache(model.encode(sources, None), None)
-        endless = Constraints(suppressed=frozenset({END}))
-        list(greedy(model, cache, limit=length, constraints=endless, capture=capture))
 
 
 def hugging_face(config: TransformerConfig) -> Search:
@@ -93,10 +96,11 @@ def hugging_face(config: TransformerConfig) -> Search:
     return search
 
 
-def ctranslate(model: Transformer, folder: str) -> Search:
+def ctranslate(model: Transformer) -> Search:
     """The same model, converted, in float32 and with as many threads."""
-    converted(model).save(folder)
-    translator = ctranslate2.Translator(folder, compute_type="float32", intra_threads=torch.get_num_threads())
+    with tempfile.TemporaryDirectory() as folder:
+        converted(model).save(folder)
+        translator = ctranslate2.Translator(folder, compute_type="float32", intra_threads=torch.get_num_threads())
     names = vocabulary(model.config)
     numbers = {name: number for number, name in enumerate(names)}
 
@@ -172,53 +176,98 @@ def _norm(spec, norm: torch.nn.LayerNorm) -> None:
     spec.gamma, spec.beta = norm.weight.detach(), norm.bias.detach()
 
 
+@cache
+def search_of(contender: str) -> Search:
+    """A contender's search; made once in each process."""
+    transformers.logging.set_verbosity_error()
+    if contender == "Hugging Face":
+        return hugging_face(shape())
+    return ours(random_model()) if contender == "ours" else ctranslate(random_model())
+
+
+def shape() -> TransformerConfig:
+    """That of the model that ships."""
+    return TransformerConfig.from_json((MODEL / CONFIG).read_text(encoding="utf-8"))
+
+
+@cache
+def random_model() -> Transformer:
+    """A model of that shape, the same in each process, packed as one that is loaded."""
+    torch.manual_seed(1)
+    model = build(shape()).eval()
+    # The weights of a checkpoint are numbers of half precision.
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.copy_(parameter.half())
+    pack_weights(model)
+    return model
+
+
+def timed(contender: str, sources: torch.Tensor, size: int, length: int) -> tuple[list[list[int]], float]:
+    """What a contender wrote, and the seconds that took."""
+    search = search_of(contender)
+    began = perf_counter()
+    written = search(sources, size, length)
+    return written, perf_counter() - began
+
+
+def timed_capture(sources: torch.Tensor, length: int, capture: bool) -> float:
+    """Seconds of greedy decoding with or without the attention rows of all layers and heads."""
+    model = random_model()
+    began = perf_counter()
+    with torch.inference_mode():
+        cache = model.start_cache(model.encode(sources, None), None)
+        list(greedy(model, cache, limit=length, constraints=ENDLESS, capture=capture))
+    return perf_counter() - began
+
+
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("--json", type=Path, help="write the figures to this file")
     arguments.add_argument("--repeats", type=int, default=7, help="runs of each, of which the median counts")
     options = arguments.parse_args()
 
-    transformers.logging.set_verbosity_error()
     torch.manual_seed(1)
-    config = TransformerConfig.from_json((MODEL / CONFIG).read_text(encoding="utf-8"))
-    model = build(config).eval()
-    # The weights of a checkpoint are numbers of half precision.
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.copy_(parameter.half())
-    pack_weights(model)
+    vocabulary_size = shape().source_vocabulary
+    versions = {"ours": torch.__version__, "Hugging Face": transformers.__version__,
+                "CTranslate2": ctranslate2.__version__}
     figures: dict[str, Figure] = {}
-    with tempfile.TemporaryDirectory() as folder:
-        contenders = {
-            "ours": ours(model), f"Hugging Face {transformers.__version__}": hugging_face(config),
-            f"CTranslate2 {ctranslate2.__version__}": ctranslate(model, folder),
-        }
-        print(f"{torch.get_num_threads()} threads, torch {torch.__version__}; seconds, median of {options.repeats}")
+    with ExitStack() as stack:
+        spawn = multiprocessing.get_context("spawn")
+        pools = {who: stack.enter_context(ProcessPoolExecutor(1, mp_context=spawn)) for who in versions}
+
+        def turn(who: str, *task: object) -> Any:
+            sleep(PAUSE)
+            return pools[who].submit(*task).result()
+
+        print(f"{torch.get_num_threads()} threads; seconds, median of {options.repeats}")
         for length in LENGTHS:
             for batch in BATCHES:
-                sources = torch.randint(len(SPECIAL), config.source_vocabulary, (batch, length))
+                sources = torch.randint(len(SPECIAL), vocabulary_size, (batch, length))
                 sources[:, -1] = END
                 for size in (1, BEAM):
                     name = f"{'greedy' if size == 1 else f'beam {size}'}, {batch} x {length} pieces"
-                    written = {who: search(sources, size, length) for who, search in contenders.items()}
+                    runs = {who: [] for who in versions}
+                    # The first of each warms it up.
+                    for _ in range(1 + options.repeats):
+                        for who, of in runs.items():
+                            of.append(turn(who, timed, who, sources, size, length))
+                    written = {who: of[0][0] for who, of in runs.items()}
                     assert all(len(row) == length for rows in written.values() for row in rows), name
-                    own, *_, same = written.values()
-                    equal = sum(mine == its for mine, its in zip(own, same, strict=True)) / batch
-                    seconds = medians(
-                        {who: lambda search=search: search(sources, size, length)  # noqa: B023
-                         for who, search in contenders.items()}, options.repeats,
-                    )
-                    print(f"{name:26}", *(f"{who} {time:8.4f}" for who, time in seconds.items()),
-                          f"(CTranslate2 wrote the same: {equal:.0%})", sep="   ")
-                    for who, time in list(seconds.items())[1:]:
-                        figures[f"{name}, {who.split()[0]}"] = figure(seconds["ours"], time, who)
+                    same = sum(map(operator.eq, written["ours"], written["CTranslate2"])) / batch
+                    seconds = {who: median(taken for _, taken in of[1:]) for who, of in runs.items()}
+                    print(f"{name:26}", *(f"{who} {versions[who]} {time:8.4f}" for who, time in seconds.items()),
+                          f"(CTranslate2 wrote the same: {same:.0%})", sep="   ", flush=True)
+                    for peer in ("Hugging Face", "CTranslate2"):
+                        figures[f"{name}, {peer}"] = figure(seconds["ours"], seconds[peer], f"{peer} {versions[peer]}")
         for length in LENGTHS:
-            sources = torch.randint(len(SPECIAL), config.source_vocabulary, (1, length))
-            seconds = medians(
-                {str(capture): lambda capture=capture: captured(model, sources, length, capture=capture)  # noqa: B023
-                 for capture in (True, False)}, options.repeats,
-            )
-            figures[f"capture, 1 x {length} pieces"] = figure(seconds["True"], seconds["False"], "without capture")
+            sources = torch.randint(len(SPECIAL), vocabulary_size, (1, length))
+            taken = {True: [], False: []}
+            for _ in range(1 + options.repeats):
+                for capture, of in taken.items():
+                    of.append(turn("ours", timed_capture, sources, length, capture))
+            with_rows, without = (median(taken[capture][1:]) for capture in (True, False))
+            figures[f"capture, 1 x {length} pieces"] = figure(with_rows, without, "without capture")
     print()
     show(figures, "s")
     if options.json:

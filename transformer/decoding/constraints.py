@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Set
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor
 
 from transformer.vocabulary import OWN, Symbols
@@ -57,9 +58,9 @@ class Constraints:
             logits = log_probs.new_full(log_probs.shape, float("-inf"))
             logits[:, self.prefix[step]] = log_probs[:, self.prefix[step]]
             return logits
-        logits = log_probs.clone()
-        logits[:, sorted(symbols.never_predicted | self.suppressed)] = float("-inf")
-        return logits
+        excluded = sorted(symbols.never_predicted | self.suppressed)
+        index = torch.tensor(excluded, dtype=torch.long, device=log_probs.device)
+        return log_probs.index_fill(-1, index, float("-inf"))
 
 
 UNCONSTRAINED = Constraints()

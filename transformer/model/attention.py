@@ -7,12 +7,13 @@ from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
 from transformer.model.dropout import dropout as drop
 from transformer.model.edits import AttentionEdit
 from transformer.model.kv_cache import KeysAndValues
 from transformer.model.linear import Linear
+from transformer.model.module import Module
 from transformer.model.recorder import Recorder
 
 
@@ -72,7 +73,7 @@ def masked_softmax(scores: Tensor, allowed: Tensor | None = None) -> Tensor:
     return weights.masked_fill(blocked, 0.0)
 
 
-class MultiHeadAttention(nn.Module):
+class MultiHeadAttention(Module):
     """Heads that attend side by side ("Attention Is All You Need", section 3.2.2).
 
     Projects to queries, keys and values, splits them into heads, and joins the heads' outputs. Projection and
@@ -96,17 +97,18 @@ class MultiHeadAttention(nn.Module):
 
     def project(self, x: Tensor) -> tuple[Tensor, KeysAndValues]:
         """Queries, and keys and values, of the same positions [B, T, D]; each is [B, H, T, K]."""
-        query, key, value = self.in_projection(x).chunk(3, dim=-1)  # [B, T, 3D] -> 3 x [B, T, D]
-        return self._split_heads(query), KeysAndValues(self._split_heads(key), self._split_heads(value))
+        query, keys, values = self._split_heads(self.in_projection(x), 3)
+        return query, KeysAndValues(keys, values)
 
     def project_queries(self, x: Tensor) -> Tensor:
         """Queries [B, H, T, K] of x [B, T, D]."""
-        return self._split_heads(self.in_projection.before_split(x))
+        (query,) = self._split_heads(self.in_projection.before_split(x), 1)
+        return query
 
     def project_keys_and_values(self, x: Tensor) -> KeysAndValues:
         """Keys and values [B, H, S, K] of x [B, S, D]."""
-        key, value = self.in_projection.after_split(x).chunk(2, dim=-1)  # [B, S, 2D] -> 2 x [B, S, D]
-        return KeysAndValues(self._split_heads(key), self._split_heads(value))
+        keys, values = self._split_heads(self.in_projection.after_split(x), 2)
+        return KeysAndValues(keys, values)
 
     def forward(
         self,
@@ -129,49 +131,28 @@ class MultiHeadAttention(nn.Module):
         Returns:
             [B, T, D].
         """
+        rate = self.dropout if self.training else 0.0
+        keys, values = memory.keys, memory.values
         # On a CPU the backward pass of torch's fused attention takes longer than everything around it.
         written_out = record is not None or (self.training and query.device.type == "cpu")
-        written_out |= edit is not None and edit.changes_weights
-        attend = self._written_out if written_out else self._fused
-        heads = attend(query, memory, allowed, record, edit)
+        if written_out or (edit is not None and edit.changes_weights):
+            attention = scaled_dot_product_attention(query, keys, values, allowed, dropout=rate, edit=edit)
+            heads = attention.output
+            if record is not None:
+                record.attention(
+                    self.kind, queries=query, keys=keys, values=values, scores=attention.scores,
+                    weights=attention.weights, outputs=heads,
+                )
+        else:
+            # The same by torch's fused kernel, which has no scores and weights to show or change.
+            heads = F.scaled_dot_product_attention(query, keys, values, allowed, dropout_p=rate)
+            if edit is not None:
+                heads = edit.output(heads)
         return self.out_projection(heads.transpose(1, 2).flatten(2))  # [B, H, T, K] -> [B, T, H, K] -> [B, T, D]
 
-    def _written_out(
-        self,
-        query: Tensor,
-        memory: KeysAndValues,
-        allowed: Tensor | None,
-        record: Recorder | None,
-        edit: AttentionEdit | None,
-    ) -> Tensor:
-        """Output of each head [B, H, T, K], with scores and weights for the recorder."""
-        attention = scaled_dot_product_attention(
-            query, memory.keys, memory.values, allowed, dropout=self._dropout_rate, edit=edit
-        )
-        if record is not None:
-            record.attention(
-                self.kind, queries=query, keys=memory.keys, values=memory.values, scores=attention.scores,
-                weights=attention.weights, outputs=attention.output,
-            )
-        return attention.output
-
-    def _fused(
-        self,
-        query: Tensor,
-        memory: KeysAndValues,
-        allowed: Tensor | None,
-        _: Recorder | None,
-        edit: AttentionEdit | None,
-    ) -> Tensor:
-        """The same output [B, H, T, K] by torch's fused kernel, which has no scores and weights to show or change."""
-        output = F.scaled_dot_product_attention(
-            query, memory.keys, memory.values, allowed, dropout_p=self._dropout_rate
-        )
-        return output if edit is None else edit.output(output)
-
-    @property
-    def _dropout_rate(self) -> float:
-        return self.dropout if self.training else 0.0
-
-    def _split_heads(self, x: Tensor) -> Tensor:
-        return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)  # [B, T, D] -> [B, T, H, K] -> [B, H, T, K]
+    def _split_heads(self, x: Tensor, parts: int) -> tuple[Tensor, ...]:
+        """What `parts` projections side by side, x [B, T, parts D], are to each head: [B, H, T, K] of each."""
+        batch, positions, width = x.shape
+        # Not `unflatten`, which takes longer than the rest. [B, T, parts D] -> [B, T, parts, H, K]
+        x = x.view(batch, positions, parts, self.heads, width // (parts * self.heads))
+        return x.permute(2, 0, 3, 1, 4).unbind(0)  # -> [parts, B, H, T, K] -> parts x [B, H, T, K]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
 # Bits drawn for each number of the tensor: enough for any rate to 0.00002.
 LEVELS = 1 << 16
@@ -30,15 +30,3 @@ def dropout(x: Tensor, rate: float) -> Tensor:
     bits = torch.empty(-(-x.numel() // 4), dtype=torch.int64).random_(-(1 << 63), None).view(torch.int16)
     keep = bits[: x.numel()].view(x.shape) >= round(rate * LEVELS) - LEVELS // 2
     return x * keep.to(x.dtype).div_(1 - rate)
-
-
-class Dropout(nn.Module):
-    """`dropout` in training, nothing otherwise."""
-
-    def __init__(self, rate: float) -> None:
-        super().__init__()
-        self.rate = rate
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Any shape."""
-        return dropout(x, self.rate) if self.training else x

@@ -103,6 +103,8 @@ class Edits:
 
     def of_layer(self, kind: Kind, layer: int, *, start: int = 0) -> AttentionEdit | None:
         """What one layer does differently for queries from position `start` on; None for nothing."""
+        if not self.interventions:
+            return None
         rows = tuple(
             (number, row, cells) for number, each in enumerate(self.interventions) for row, cells in each.given_rows()
             if row[:2] == (kind, layer)

@@ -10,19 +10,20 @@ from torch import Tensor, nn
 
 from transformer.config import LanguageModelConfig
 from transformer.model.blocks import Blocks
-from transformer.model.dropout import Dropout
+from transformer.model.dropout import dropout
 from transformer.model.edits import UNEDITED
 from transformer.model.kv_cache import DecoderCache, KeysAndValues
 from transformer.model.layers import LanguageModelLayer
 from transformer.model.linear import Linear
 from transformer.model.masks import causal_mask, compressed_mask
+from transformer.model.module import Module
 from transformer.model.positions import PositionalEncoding
 from transformer.model.recorder import Recorder
 from transformer.model.transformer import initialise
 from transformer.vocabulary import OWN, Symbols
 
 
-class LanguageModel(nn.Module):
+class LanguageModel(Module):
     """Embedding, positions, layers of masked self-attention and feed-forward networks, and the embedding again as the
     output layer (Liu et al. 2018, "Generating Wikipedia by Summarizing Long Sequences", section 4.2.2; with pre-norm,
     learned positions and `gelu_tanh` it is GPT-2, Radford et al. 2019, section 2.3).
@@ -40,7 +41,6 @@ class LanguageModel(nn.Module):
         self.symbols = symbols
         self.embedding = nn.Embedding(config.vocabulary, config.d_model)
         self.positions = PositionalEncoding(config)
-        self.dropout = Dropout(config.dropout)
         self.layers = nn.ModuleList(LanguageModelLayer(config) for _ in range(config.layers))
         # Pre-norm leaves the output of the last layer unnormalised; post-norm has just normalised it.
         self.norm = nn.LayerNorm(config.d_model) if config.norm == "pre" else nn.Identity()
@@ -81,7 +81,9 @@ class LanguageModel(nn.Module):
         x = self.embedding(pieces)
         if self.config.scale_embedding:
             x = x * math.sqrt(self.config.d_model)
-        x = self.dropout(self.positions(x, start=start))
+        x = self.positions(x, start=start)
+        if self.training:
+            x = dropout(x, self.config.dropout)
         if record is not None:
             record.residual("decoder", x)
         blocks = Blocks(self.config.block, start, rows) if self.config.attention == "local" else None

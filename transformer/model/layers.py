@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
@@ -12,18 +13,19 @@ from transformer.config import LanguageModelConfig, TransformerConfig
 from transformer.model.attention import MultiHeadAttention
 from transformer.model.blocks import Blocks
 from transformer.model.compression import Compression
-from transformer.model.dropout import Dropout
+from transformer.model.dropout import dropout
 from transformer.model.edits import AttentionEdit
 from transformer.model.kv_cache import KeysAndValues
 from transformer.model.linear import Linear
+from transformer.model.module import Module
 from transformer.model.recorder import Recorder
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
-    "relu": F.relu, "gelu": F.gelu, "gelu_tanh": partial(F.gelu, approximate="tanh"), "silu": F.silu,
+    "relu": torch.relu, "gelu": F.gelu, "gelu_tanh": partial(F.gelu, approximate="tanh"), "silu": F.silu,
 }
 
 
-class FeedForward(nn.Module):
+class FeedForward(Module):
     """Two linear maps with an activation between, the same at every position (section 3.3)."""
 
     def __init__(self, config: TransformerConfig | LanguageModelConfig) -> None:
@@ -37,7 +39,7 @@ class FeedForward(nn.Module):
         return self.contract(self.activation(self.expand(x)))
 
 
-class Residual(nn.Module):
+class Residual(Module):
     """Residual connection and layer norm around a sub-layer f, in the order of the configuration.
 
     Post-norm is norm(x + f(x)) (section 3.1); pre-norm is x + f(norm(x)). `read` gives the input of f, `write` adds its
@@ -52,7 +54,7 @@ class Residual(nn.Module):
         super().__init__()
         self.pre = config.norm == "pre"
         self.norm = nn.LayerNorm(config.d_model)
-        self.dropout = Dropout(config.dropout)
+        self.dropout = config.dropout
         self.stack = stack
 
     def read(self, x: Tensor) -> Tensor:
@@ -61,7 +63,7 @@ class Residual(nn.Module):
 
     def write(self, x: Tensor, y: Tensor, record: Recorder | None = None) -> Tensor:
         """The stream x [B, T, D] after the sub-layer wrote y [B, T, D] to it."""
-        x = x + self.dropout(y)
+        x = x + (dropout(y, self.dropout) if self.training else y)
         if not self.pre:
             x = self.norm(x)
         if record is not None:
@@ -69,7 +71,7 @@ class Residual(nn.Module):
         return x
 
 
-class EncoderLayer(nn.Module):
+class EncoderLayer(Module):
     """Self-attention, then the feed-forward network (section 3.1, "Encoder")."""
 
     def __init__(self, config: TransformerConfig) -> None:
@@ -95,7 +97,7 @@ class EncoderLayer(nn.Module):
         return self.feed_forward_residual.write(x, y, record)
 
 
-class DecoderLayer(nn.Module):
+class DecoderLayer(Module):
     """Masked self-attention, cross-attention to the source, then the feed-forward network (section 3.1, "Decoder")."""
 
     def __init__(self, config: TransformerConfig) -> None:
@@ -154,7 +156,7 @@ class DecoderLayer(nn.Module):
         return self.feed_forward_residual.write(x, y, record), target
 
 
-class LanguageModelLayer(nn.Module):
+class LanguageModelLayer(Module):
     """Masked self-attention, then the feed-forward network: a decoder layer without a source to look at.
 
     With compressed attention, keys and values are cached as they are and shortened at every step.

@@ -1,10 +1,15 @@
-"""The linear map of every projection, with a half-precision copy of its weights for inference on a CPU."""
+"""The linear map of every projection, with half-precision copies of its weights for inference on a CPU."""
 
 from __future__ import annotations
+
+import warnings
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+
+# Multiplications from which on a product is faster on all cores than on one.
+WORTH_ALL_CORES = 1 << 21
 
 
 class Linear(nn.Linear):
@@ -22,7 +27,7 @@ class Linear(nn.Linear):
     def __init__(self, inputs: int, outputs: int, *, bias: bool = True, split: int | None = None) -> None:
         super().__init__(inputs, outputs, bias=bias)
         self._parts = (slice(None),) if split is None else (slice(None), slice(split), slice(split, None))
-        self._packed: tuple[torch.ScriptObject, ...] = ()
+        self._packed: tuple[PackedWeights, ...] = ()
 
     def forward(self, input: Tensor) -> Tensor:
         """All outputs."""
@@ -37,7 +42,7 @@ class Linear(nn.Linear):
         return self._part(2, x)
 
     def pack(self) -> None:
-        """Add a half-precision copy of the weights, if it is exact and this machine's CPU supports it.
+        """Add half-precision copies of the weights, if they are exact and this machine's CPU supports them.
 
         From then on the map runs on the CPU only, and its weights must not change. A run that needs gradients takes
         the weights themselves.
@@ -46,14 +51,11 @@ class Linear(nn.Linear):
             return
         if not torch.equal(self.weight.half().float(), self.weight):
             return
-        self._packed = tuple(
-            torch.ops.quantized.linear_prepack_fp16(weight.detach().contiguous(), bias)
-            for weight, bias in map(self._weights, self._parts)
-        )
+        self._packed = tuple(PackedWeights(*self._weights(part)) for part in self._parts)
 
     def _part(self, number: int, x: Tensor) -> Tensor:
         if self._packed and not x.requires_grad:
-            return torch.ops.quantized.linear_dynamic_fp16.default(x, self._packed[number])
+            return self._packed[number].product(x)
         return F.linear(x, *self._weights(self._parts[number]))
 
     def _weights(self, part: slice) -> tuple[Tensor, Tensor | None]:
@@ -61,6 +63,33 @@ class Linear(nn.Linear):
             # Not a slice of everything: autocast keeps its half-precision copy of a parameter, not of a slice.
             return self.weight, self.bias
         return self.weight[part], None if self.bias is None else self.bias[part]
+
+
+class PackedWeights:
+    """Half-precision copies of weights [outputs, inputs] and a bias [outputs], for products on one core and on all.
+
+    Starting a product on all cores takes longer than most of a decoding step's products take on one.
+    """
+
+    def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
+        self._outputs = len(weight)
+        self._bias = None if bias is None else bias.detach()
+        weight = weight.detach().contiguous()
+        self._all_cores = torch.ops.quantized.linear_prepack_fp16(weight, bias)
+        self._one_core: Tensor | None = None
+        if weight.numel() < WORTH_ALL_CORES:
+            with warnings.catch_warnings():
+                # Both warn, once a process, that a later torch will not have them. Its version is pinned, and what
+                # it has besides takes twice as long for a decoding step.
+                warnings.simplefilter("ignore", UserWarning)
+                self._one_core = torch.fbgemm_pack_gemm_matrix_fp16(weight)
+                self.product(weight.new_zeros(1, weight.shape[1]))
+
+    def product(self, x: Tensor) -> Tensor:
+        """x W^T + b, [..., outputs] for x [..., inputs]."""
+        if self._one_core is None or x.numel() * self._outputs >= WORTH_ALL_CORES:
+            return torch.ops.quantized.linear_dynamic_fp16.default(x, self._all_cores)
+        return torch.fbgemm_linear_fp16_weight_fp32_activation(x, self._one_core, self._bias)
 
 
 def pack_weights(model: nn.Module) -> None:

@@ -10,18 +10,19 @@ from typing import cast
 from torch import Tensor, nn
 
 from transformer.config import TransformerConfig
-from transformer.model.dropout import Dropout
+from transformer.model.dropout import dropout
 from transformer.model.edits import UNEDITED, Edits
 from transformer.model.kv_cache import DecoderCache
 from transformer.model.layers import DecoderLayer, EncoderLayer
 from transformer.model.linear import Linear
 from transformer.model.masks import intersect, padding_mask
+from transformer.model.module import Module
 from transformer.model.positions import PositionalEncoding
 from transformer.model.recorder import Recorder
 from transformer.vocabulary import OWN, Symbols
 
 
-class Transformer(nn.Module):
+class Transformer(Module):
     """The model of "Attention Is All You Need" (Vaswani et al. 2017, section 3, figure 1).
 
     Holds parameters only. Every run gets its masks, edits, cache and recorder as arguments, so threads can share one
@@ -40,7 +41,6 @@ class Transformer(nn.Module):
         self.target_embedding = nn.Embedding(config.target_vocabulary, config.d_model)
         self.source_positions = PositionalEncoding(config)
         self.target_positions = PositionalEncoding(config)
-        self.dropout = Dropout(config.dropout)
         self.encoder_layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
         self.decoder_layers = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
         # Pre-norm leaves each stack's output unnormalised; post-norm has just normalised it.
@@ -146,7 +146,8 @@ class Transformer(nn.Module):
         x = embedding(pieces)
         if self.config.scale_embedding:
             x = x * math.sqrt(self.config.d_model)
-        return self.dropout(x if positions is None else positions(x, start=start))
+        x = x if positions is None else positions(x, start=start)
+        return dropout(x, self.config.dropout) if self.training else x
 
 
 def build(config: TransformerConfig) -> Transformer:

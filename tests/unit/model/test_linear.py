@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 
 from transformer.config import TransformerConfig
-from transformer.model.linear import Linear, pack_weights
+from transformer.model.linear import WORTH_ALL_CORES, Linear, pack_weights
 from transformer.model.transformer import build
 
 needs_half_products = pytest.mark.skipif(
@@ -39,6 +39,19 @@ def test_the_parts_are_those_of_the_whole(of_halves, packed, rows):
     torch.testing.assert_close(of_halves(x), expected, atol=1e-6, rtol=1e-5)
     torch.testing.assert_close(of_halves.before_split(x), expected[..., :12], atol=1e-6, rtol=1e-5)
     torch.testing.assert_close(of_halves.after_split(x), expected[..., 12:], atol=1e-6, rtol=1e-5)
+
+
+@needs_half_products
+@pytest.mark.parametrize("rows", [0, 1, 20, 100])
+def test_products_on_one_core_and_on_all_are_the_same_map(rows):
+    """With 40 numbers in and 7,000 out, one row is a product for one core and twenty are one for all."""
+    assert 40 * 7_000 < WORTH_ALL_CORES < 20 * 40 * 7_000
+    linear = Linear(40, 7_000).requires_grad_(False)
+    for parameter in linear.parameters():
+        parameter.copy_(parameter.half())
+    linear.pack()
+    x = torch.randn(40, rows).T
+    torch.testing.assert_close(linear(x), F.linear(x, linear.weight, linear.bias), atol=1e-6, rtol=1e-5)
 
 
 @needs_half_products
