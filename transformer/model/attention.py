@@ -89,6 +89,7 @@ class MultiHeadAttention(Module):
     def __init__(self, d_model: int, heads: int, *, dropout: float, kind: str) -> None:
         super().__init__()
         self.heads = heads
+        self.width = d_model // heads
         self.dropout = dropout
         self.kind = kind
         # One matrix for queries, keys and values: self-attention then needs one product instead of three.
@@ -97,17 +98,16 @@ class MultiHeadAttention(Module):
 
     def project(self, x: Tensor) -> tuple[Tensor, KeysAndValues]:
         """Queries, and keys and values, of the same positions [B, T, D]; each is [B, H, T, K]."""
-        query, keys, values = self._split_heads(self.in_projection(x), 3)
+        query, keys, values = self._heads(self.in_projection(x)).chunk(3, dim=1)  # [B, 3H, T, K] -> 3 x [B, H, T, K]
         return query, KeysAndValues(keys, values)
 
     def project_queries(self, x: Tensor) -> Tensor:
         """Queries [B, H, T, K] of x [B, T, D]."""
-        (query,) = self._split_heads(self.in_projection.before_split(x), 1)
-        return query
+        return self._heads(self.in_projection.before_split(x))
 
     def project_keys_and_values(self, x: Tensor) -> KeysAndValues:
         """Keys and values [B, H, S, K] of x [B, S, D]."""
-        keys, values = self._split_heads(self.in_projection.after_split(x), 2)
+        keys, values = self._heads(self.in_projection.after_split(x)).chunk(2, dim=1)  # [B, 2H, S, K] -> 2 x [B, H, S, K]
         return KeysAndValues(keys, values)
 
     def forward(
@@ -150,9 +150,7 @@ class MultiHeadAttention(Module):
                 heads = edit.output(heads)
         return self.out_projection(heads.transpose(1, 2).flatten(2))  # [B, H, T, K] -> [B, T, H, K] -> [B, T, D]
 
-    def _split_heads(self, x: Tensor, parts: int) -> tuple[Tensor, ...]:
-        """What `parts` projections side by side, x [B, T, parts D], are to each head: [B, H, T, K] of each."""
-        batch, positions, width = x.shape
-        # Not `unflatten`, which takes longer than the rest. [B, T, parts D] -> [B, T, parts, H, K]
-        x = x.view(batch, positions, parts, self.heads, width // (parts * self.heads))
-        return x.permute(2, 0, 3, 1, 4).unbind(0)  # -> [parts, B, H, T, K] -> parts x [B, H, T, K]
+    def _heads(self, x: Tensor) -> Tensor:
+        """What projections side by side, x [B, T, N D], are to the heads of each, [B, N H, T, K]."""
+        batch, positions, _ = x.shape
+        return x.view(batch, positions, -1, self.width).transpose(1, 2)  # [B, T, N D] -> [B, T, N H, K] -> [B, N H, T, K]

@@ -16,7 +16,7 @@ from transformer.model.kv_cache import DecoderCache, KeysAndValues
 from transformer.model.layers import LanguageModelLayer
 from transformer.model.linear import Linear
 from transformer.model.masks import causal_mask, compressed_mask
-from transformer.model.module import Module
+from transformer.model.module import LayerNorm, Module
 from transformer.model.positions import PositionalEncoding
 from transformer.model.recorder import Recorder
 from transformer.model.transformer import initialise
@@ -43,7 +43,7 @@ class LanguageModel(Module):
         self.positions = PositionalEncoding(config)
         self.layers = nn.ModuleList(LanguageModelLayer(config) for _ in range(config.layers))
         # Pre-norm leaves the output of the last layer unnormalised; post-norm has just normalised it.
-        self.norm = nn.LayerNorm(config.d_model) if config.norm == "pre" else nn.Identity()
+        self.norm = LayerNorm(config.d_model) if config.norm == "pre" else nn.Identity()
         self.generator = Linear(config.d_model, config.vocabulary, bias=False)
         self.generator.weight = self.embedding.weight
 

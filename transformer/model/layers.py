@@ -17,7 +17,7 @@ from transformer.model.dropout import dropout
 from transformer.model.edits import AttentionEdit
 from transformer.model.kv_cache import KeysAndValues
 from transformer.model.linear import Linear
-from transformer.model.module import Module
+from transformer.model.module import LayerNorm, Module
 from transformer.model.recorder import Recorder
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -53,7 +53,7 @@ class Residual(Module):
     def __init__(self, config: TransformerConfig | LanguageModelConfig, stack: str) -> None:
         super().__init__()
         self.pre = config.norm == "pre"
-        self.norm = nn.LayerNorm(config.d_model)
+        self.norm = LayerNorm(config.d_model)
         self.dropout = config.dropout
         self.stack = stack
 

@@ -8,11 +8,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from transformer.model.module import Module
+
 # Multiplications from which on a product is faster on all cores than on one.
 WORTH_ALL_CORES = 1 << 21
 
 
-class Linear(nn.Linear):
+class Linear(Module, nn.Linear):
     """x W^T + b, from [..., inputs] to [..., outputs].
 
     A decoding step multiplies one or a few vectors by every matrix, which takes as long as reading the matrices from
@@ -31,7 +33,10 @@ class Linear(nn.Linear):
 
     def forward(self, input: Tensor) -> Tensor:
         """All outputs."""
-        return self._part(0, input)
+        if self._packed and not input.requires_grad:
+            return self._packed[0].product(input)
+        # Not a slice of everything: autocast keeps its half-precision copy of a parameter, not of a slice.
+        return F.linear(input, self.weight, self.bias)
 
     def before_split(self, x: Tensor) -> Tensor:
         """The outputs before `split`."""
@@ -59,9 +64,6 @@ class Linear(nn.Linear):
         return F.linear(x, *self._weights(self._parts[number]))
 
     def _weights(self, part: slice) -> tuple[Tensor, Tensor | None]:
-        if part == slice(None):
-            # Not a slice of everything: autocast keeps its half-precision copy of a parameter, not of a slice.
-            return self.weight, self.bias
         return self.weight[part], None if self.bias is None else self.bias[part]
 
 

@@ -16,7 +16,7 @@ from transformer.model.kv_cache import DecoderCache
 from transformer.model.layers import DecoderLayer, EncoderLayer
 from transformer.model.linear import Linear
 from transformer.model.masks import intersect, padding_mask
-from transformer.model.module import Module
+from transformer.model.module import LayerNorm, Module
 from transformer.model.positions import PositionalEncoding
 from transformer.model.recorder import Recorder
 from transformer.vocabulary import OWN, Symbols
@@ -45,8 +45,8 @@ class Transformer(Module):
         self.decoder_layers = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
         # Pre-norm leaves each stack's output unnormalised; post-norm has just normalised it.
         pre = config.norm == "pre"
-        self.encoder_norm = nn.LayerNorm(config.d_model) if pre else nn.Identity()
-        self.decoder_norm = nn.LayerNorm(config.d_model) if pre else nn.Identity()
+        self.encoder_norm = LayerNorm(config.d_model) if pre else nn.Identity()
+        self.decoder_norm = LayerNorm(config.d_model) if pre else nn.Identity()
         self.generator = Linear(config.d_model, config.target_vocabulary, bias=config.output_bias)
         if config.tied_embeddings == "all":
             self.source_embedding.weight = self.target_embedding.weight
