@@ -79,6 +79,7 @@ def beam_search(
         raise ValueError(f"length_penalty must be 0 to {MAX_LENGTH_PENALTY}, not {length_penalty}")
     symbols = model.symbols
     constraints.check(model.generator.out_features, limit, symbols)
+    excluded = constraints.excluded(symbols, cache.device)
     sentences = cache.sentences
     read = cache.first_read(symbols.start)
     # A row is a live hypothesis: its sentence, and the sum of its log-probabilities. These small arrays stay on the
@@ -89,7 +90,7 @@ def beam_search(
     best_ended = np.full(sentences, -np.inf)
     for number in range(limit):
         distribution, cache = predict(model, read, cache, capture=capture)
-        logits = constraints.apply(distribution.log_probs, number, symbols)
+        logits = constraints.apply(distribution.log_probs, number, excluded)
 
         parent, piece, log_prob, total = _expansions(logits, score, sentence, 2 * beam_size)
         owner = sentence[parent]

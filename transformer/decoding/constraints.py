@@ -43,13 +43,17 @@ class Constraints:
         if len(self.prefix) < limit and len(symbols.never_predicted | self.suppressed) == vocabulary:
             raise ValueError("every piece of the vocabulary is suppressed: leave at least one to take")
 
-    def apply(self, log_probs: Tensor, step: int, symbols: Symbols = OWN) -> Tensor:
+    def excluded(self, symbols: Symbols = OWN, device: torch.device | None = None) -> Tensor:
+        """Ids [E] of the pieces not to take after the prefix, those that no search takes among them."""
+        return torch.tensor(sorted(symbols.never_predicted | self.suppressed), dtype=torch.long, device=device)
+
+    def apply(self, log_probs: Tensor, step: int, excluded: Tensor) -> Tensor:
         """Exclude the pieces that must not be taken.
 
         Args:
             log_probs: [N, V].
             step: from 0.
-            symbols: of the vocabulary.
+            excluded: what `excluded` returns, made once a search.
 
         Returns:
             Logits [N, V]: the same numbers, and minus infinity for excluded pieces.
@@ -58,9 +62,7 @@ class Constraints:
             logits = log_probs.new_full(log_probs.shape, float("-inf"))
             logits[:, self.prefix[step]] = log_probs[:, self.prefix[step]]
             return logits
-        excluded = sorted(symbols.never_predicted | self.suppressed)
-        index = torch.tensor(excluded, dtype=torch.long, device=log_probs.device)
-        return log_probs.index_fill(-1, index, float("-inf"))
+        return log_probs.index_fill(-1, excluded, float("-inf"))
 
 
 UNCONSTRAINED = Constraints()

@@ -47,7 +47,7 @@ def greedy_batch(model: Decoder, cache: DecoderCache, limits: Sequence[int]) -> 
     """
     symbols = model.symbols
     read = cache.first_read(symbols.start)
-    never = torch.tensor(sorted(symbols.never_predicted), dtype=torch.long, device=cache.device)
+    never = UNCONSTRAINED.excluded(symbols, cache.device)
     # The sentence of each row, and what every sentence took.
     sentences = list(range(cache.sentences))
     taken: list[list[int]] = [[] for _ in sentences]

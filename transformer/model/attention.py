@@ -98,7 +98,8 @@ class MultiHeadAttention(Module):
 
     def project(self, x: Tensor) -> tuple[Tensor, KeysAndValues]:
         """Queries, and keys and values, of the same positions [B, T, D]; each is [B, H, T, K]."""
-        query, keys, values = self._heads(self.in_projection(x)).chunk(3, dim=1)  # [B, 3H, T, K] -> 3 x [B, H, T, K]
+        # [B, 3H, T, K] -> 3 x [B, H, T, K]
+        query, keys, values = self._heads(self.in_projection(x)).chunk(3, dim=1)
         return query, KeysAndValues(keys, values)
 
     def project_queries(self, x: Tensor) -> Tensor:
@@ -107,7 +108,8 @@ class MultiHeadAttention(Module):
 
     def project_keys_and_values(self, x: Tensor) -> KeysAndValues:
         """Keys and values [B, H, S, K] of x [B, S, D]."""
-        keys, values = self._heads(self.in_projection.after_split(x)).chunk(2, dim=1)  # [B, 2H, S, K] -> 2 x [B, H, S, K]
+        # [B, 2H, S, K] -> 2 x [B, H, S, K]
+        keys, values = self._heads(self.in_projection.after_split(x)).chunk(2, dim=1)
         return KeysAndValues(keys, values)
 
     def forward(
@@ -151,6 +153,7 @@ class MultiHeadAttention(Module):
         return self.out_projection(heads.transpose(1, 2).flatten(2))  # [B, H, T, K] -> [B, T, H, K] -> [B, T, D]
 
     def _heads(self, x: Tensor) -> Tensor:
-        """What projections side by side, x [B, T, N D], are to the heads of each, [B, N H, T, K]."""
-        batch, positions, _ = x.shape
-        return x.view(batch, positions, -1, self.width).transpose(1, 2)  # [B, T, N D] -> [B, T, N H, K] -> [B, N H, T, K]
+        """What N projections side by side, x [B, T, N D], are to the heads of each, [B, N H, T, K]."""
+        batch, positions, numbers = x.shape
+        x = x.view(batch, positions, numbers // self.width, self.width)  # [B, T, N D] -> [B, T, N H, K]
+        return x.transpose(1, 2)  # -> [B, N H, T, K]

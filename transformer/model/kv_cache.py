@@ -72,11 +72,12 @@ class Buffer:
 
     def append(self, more: KeysAndValues) -> KeysAndValues:
         """Write further positions after those in use; returns all of them."""
-        start, end = self.filled, self.filled + more.keys.shape[2]
-        self.keys[:, :, start:end] = more.keys
-        self.values[:, :, start:end] = more.values
-        self.filled = end
-        return KeysAndValues(self.keys[:, :, :end], self.values[:, :, :end], self)
+        start, count = self.filled, more.keys.shape[2]
+        self.filled = end = start + count
+        # Not `[:, :, start:end]`, which takes longer than the copy.
+        self.keys.narrow(2, start, count).copy_(more.keys)
+        self.values.narrow(2, start, count).copy_(more.values)
+        return KeysAndValues(self.keys.narrow(2, 0, end), self.values.narrow(2, 0, end), self)
 
 
 @dataclass(frozen=True)

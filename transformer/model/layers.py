@@ -7,7 +7,7 @@ from functools import partial
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
 from transformer.config import LanguageModelConfig, TransformerConfig
 from transformer.model.attention import MultiHeadAttention

@@ -11,7 +11,11 @@ LOG_PROBS = torch.tensor([[*[float("-inf")] * 4, 2.0, 1.0, 0.0]]).log_softmax(-1
 
 
 def left(constraints, step=0):
-    return constraints.apply(LOG_PROBS, step).softmax(-1)[0, 4:]
+    return logits(constraints, step).softmax(-1)[0, 4:]
+
+
+def logits(constraints, step=0):
+    return constraints.apply(LOG_PROBS, step, constraints.excluded())
 
 
 def test_suppressing_the_last_scales_up_the_rest():
@@ -32,13 +36,13 @@ def test_a_piece_of_the_prefix_is_taken_even_if_it_is_suppressed():
 
 
 def test_the_prefix_leaves_the_piece_its_log_probability():
-    logits = Constraints(prefix=(6,)).apply(LOG_PROBS, 0)
-    assert logits[0, 6] == LOG_PROBS[0, 6] and torch.isinf(logits[0, :6]).all()
+    only = logits(Constraints(prefix=(6,)))
+    assert only[0, 6] == LOG_PROBS[0, 6] and torch.isinf(only[0, :6]).all()
 
 
 def test_the_distribution_stays_as_it_is():
     before = LOG_PROBS.clone()
-    Constraints(suppressed={6}).apply(LOG_PROBS, 0)
+    logits(Constraints(suppressed={6}))
     assert torch.equal(LOG_PROBS, before)
 
 

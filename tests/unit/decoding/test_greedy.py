@@ -12,7 +12,8 @@ def test_takes_the_likeliest_piece_and_reads_it_next(decode):
     steps = decode(greedy, [[5, 9, 7, END]])
     assert int(steps[0].read) == START
     for step, following in zip(steps, steps[1:], strict=False):
-        assert torch.equal(step.predicted, UNCONSTRAINED.apply(step.distribution.log_probs, 0).argmax(-1))
+        logits = UNCONSTRAINED.apply(step.distribution.log_probs, 0, UNCONSTRAINED.excluded())
+        assert torch.equal(step.predicted, logits.argmax(-1))
         assert torch.equal(following.read, step.predicted)
         assert torch.equal(step.log_prob, step.distribution.log_probs[:, int(step.predicted)])
 
