@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import ipaddress
+import re
 import socket
 from collections.abc import Sequence
+from urllib.parse import urlsplit
 
 PORT = 8501
+# RFC 1123, section 2.1; a number alone is no name but somebody's port.
+NAME = re.compile(r"(?!\d+$)[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?")
 # From RFC 5737, for documentation: it leads nowhere, and choosing a way there sends nothing.
 ELSEWHERE = ("192.0.2.1", 9)
 
@@ -19,7 +24,7 @@ def open_to_hall(options: Sequence[str]) -> tuple[list[str], str | None]:
         address is None.
 
     Raises:
-        SystemExit: this machine is in no network.
+        SystemExit: this machine is in no network, or nobody else can open the address that is given.
     """
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--lecture", nargs="?", const="", metavar="ADDRESS")
@@ -27,7 +32,7 @@ def open_to_hall(options: Sequence[str]) -> tuple[list[str], str | None]:
     known, others = parser.parse_known_args(list(options))
     if known.lecture is None:
         return list(options), None
-    host = known.lecture or own_address()
+    host = checked(known.lecture) if known.lecture else own_address()
     if host is None:
         raise SystemExit(
             "error: this machine is in no network: join the one of the hall, or say `--lecture ADDRESS` with the "
@@ -52,11 +57,52 @@ def own_address() -> str | None:
     return None if address.startswith("127.") else address
 
 
+def checked(host: str) -> str:
+    """The address or name by which others reach this machine.
+
+    Raises:
+        SystemExit: it is none, or only this machine knows it.
+    """
+    numbers = re.fullmatch(r"[\d.]+", host)
+    try:
+        known = not numbers or ipaddress.IPv4Address(host)
+    except ipaddress.AddressValueError:
+        known = False
+    if not known or not NAME.fullmatch(host):
+        raise SystemExit(
+            "error: --lecture takes the address or the name of this machine in its network, such as "
+            f"{own_address() or '192.168.1.20'}, without http:// and without a port (--server.port 8600 names one), "
+            f"not '{host}'"
+        )
+    if host == "localhost" or (numbers and ipaddress.IPv4Address(host).is_loopback):
+        raise SystemExit(f"error: {host} is this machine for itself, and nobody else's; without it --lecture finds out")
+    return host
+
+
+def is_own(host: str) -> bool:
+    """Whether an address or a name is this machine's."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as place:
+        try:
+            place.bind((host, 0))
+        except OSError:
+            return False
+    return True
+
+
 def announce(address: str, *, processes: int) -> None:
     """Print an address, large enough to be scanned from a projector, and what is left to do before a hall comes."""
     import segno
 
     print(f"\n  Everybody in this network can open {address}\n", flush=True)
     segno.make(address, micro=False).terminal(compact=True)
-    windows = "a private window" if processes == 1 else f"{processes} private windows, a process for each"
-    print(f"\n  Before they come, open it in {windows}: the model is loaded then.\n", flush=True)
+    host = str(urlsplit(address).hostname)
+    if not is_own(host):
+        print(
+            f"\n  {host} is not this machine's address ({own_address()}). Who comes by another one than {host}\n"
+            "  sees an empty page.", flush=True,
+        )
+    where = (
+        "once" if processes == 1 else
+        f"in {processes} browsers or telephones, one for each process (private\n  windows of one browser count as one)"
+    )
+    print(f"\n  Before they come, open it {where}: the model is loaded then.\n  Ctrl-C ends everything.\n", flush=True)

@@ -33,9 +33,32 @@ def test_a_lecture_is_open_and_says_where(options, port, capsys):
     assert address == f"http://10.1.2.3:{port}"
     hall.announce(address, processes=2)
     printed = capsys.readouterr().out
-    assert "open it in 2 private windows" in printed
+    assert "open it in 2 browsers" in printed and "10.1.2.3 is not this machine's address" in printed
     assert f"http://10.1.2.3:{port}" in printed
     assert sum(character in "█▀▄" for character in printed) > 200, "and a code to scan"
+
+
+@pytest.mark.parametrize("address", [
+    "http://10.1.2.3", "10.1.2.3:8501", "8501", "999.1.1.1", "10.1.2", "fd00::2", "[fd00::2]", "a hall", "hall/",
+    "-hall",
+])
+def test_what_is_no_address_is_refused(address):
+    with pytest.raises(SystemExit, match="without http:// and without a port"):
+        hall.open_to_hall([f"--lecture={address}"])
+
+
+@pytest.mark.parametrize("address", ["localhost", "127.0.0.1", "127.1.2.3"])
+def test_an_address_that_only_this_machine_knows_is_refused(address):
+    with pytest.raises(SystemExit, match="nobody else's"):
+        hall.open_to_hall(["--lecture", address])
+
+
+def test_a_name_and_its_own_address_pass_unremarked(capsys):
+    assert hall.open_to_hall(["--lecture", "atlas.school-1.example"])[1] == "http://atlas.school-1.example:8501"
+    own = hall.own_address()
+    if own is not None:
+        hall.announce(f"http://{own}:8501", processes=1)
+        assert "not this machine's" not in capsys.readouterr().out
 
 
 def test_its_own_address_is_found_without_sending_anything(monkeypatch, capsys):
