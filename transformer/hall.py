@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 PORT = 8501
-# RFC 1123, section 2.1; a number alone is no name but somebody's port.
-NAME = re.compile(r"(?!\d+$)[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?")
+# RFC 1123, section 2.1; what has numbers alone is no name but an address, or somebody's port.
+NAME = re.compile(r"(?![\d.]+$)[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?")
 # From RFC 5737, for documentation: it leads nowhere, and choosing a way there sends nothing.
 ELSEWHERE = ("192.0.2.1", 9)
 
@@ -63,18 +63,18 @@ def checked(host: str) -> str:
     Raises:
         SystemExit: it is none, or only this machine knows it.
     """
-    numbers = re.fullmatch(r"[\d.]+", host)
     try:
-        known = not numbers or ipaddress.IPv4Address(host)
+        address = ipaddress.IPv4Address(host)
+        for_itself = address.is_loopback or address.is_unspecified
     except ipaddress.AddressValueError:
-        known = False
-    if not known or not NAME.fullmatch(host):
-        raise SystemExit(
-            "error: --lecture takes the address or the name of this machine in its network, such as "
-            f"{own_address() or '192.168.1.20'}, without http:// and without a port (--server.port 8600 names one), "
-            f"not '{host}'"
-        )
-    if host == "localhost" or (numbers and ipaddress.IPv4Address(host).is_loopback):
+        if not NAME.fullmatch(host):
+            raise SystemExit(
+                "error: --lecture takes the address or the name of this machine in its network, such as "
+                f"{own_address() or '192.168.1.20'}, without http:// and without a port (--server.port 8600 names "
+                f"one), not '{host}'"
+            ) from None
+        for_itself = host == "localhost"
+    if for_itself:
         raise SystemExit(f"error: {host} is this machine for itself, and nobody else's; without it --lecture finds out")
     return host
 
@@ -98,8 +98,8 @@ def announce(address: str, *, processes: int) -> None:
     host = str(urlsplit(address).hostname)
     if not is_own(host):
         print(
-            f"\n  {host} is not this machine's address ({own_address()}). Who comes by another one than {host}\n"
-            "  sees an empty page.", flush=True,
+            f"\n  {host} is not this machine's address ({own_address() or 'it is in no network'}).\n"
+            f"  Who comes by another one than {host} sees an empty page.", flush=True,
         )
     where = (
         "once" if processes == 1 else

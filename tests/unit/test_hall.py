@@ -47,7 +47,7 @@ def test_what_is_no_address_is_refused(address):
         hall.open_to_hall([f"--lecture={address}"])
 
 
-@pytest.mark.parametrize("address", ["localhost", "127.0.0.1", "127.1.2.3"])
+@pytest.mark.parametrize("address", ["localhost", "127.0.0.1", "127.1.2.3", "0.0.0.0"])
 def test_an_address_that_only_this_machine_knows_is_refused(address):
     with pytest.raises(SystemExit, match="nobody else's"):
         hall.open_to_hall(["--lecture", address])

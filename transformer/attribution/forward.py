@@ -152,8 +152,7 @@ class ForwardPass:
         looking, looked_at = (read.detach(), memory.detach()) if self.frozen else (read, memory)
 
         def project(x: Tensor, rows: slice) -> Tensor:
-            x = self._linear(x, attention.in_projection, rows)
-            return x.unflatten(-1, (attention.heads, -1)).transpose(1, 2)  # [B, T, D] -> [B, H, T, K]
+            return attention.split_heads(self._linear(x, attention.in_projection, rows))  # [B, T, D] -> [B, H, T, K]
 
         queries, keys = project(looking, query), project(looked_at, key)
         scores = queries @ keys.transpose(-2, -1) / math.sqrt(queries.shape[-1])  # [B, H, T, S]

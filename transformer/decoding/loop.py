@@ -46,19 +46,16 @@ def decode_loop(
     excluded = constraints.excluded(symbols, cache.device)
     read = cache.first_read(symbols.start)
     ended = torch.zeros_like(read, dtype=torch.bool)
-    some_ended = False
     score = torch.zeros(cache.sentences, dtype=torch.float64)
     for number in range(limit):
         distribution, cache = predict(model, read, cache, capture=capture)
         predicted = choose(constraints.apply(distribution.log_probs, number, excluded))
-        log_prob = distribution.log_probs.gather(-1, predicted[:, None]).squeeze(-1)
-        if some_ended:
-            log_prob, predicted = log_prob.masked_fill(ended, 0.0), predicted.masked_fill(ended, symbols.pad)
+        log_prob = distribution.log_probs.gather(-1, predicted[:, None]).squeeze(-1).masked_fill(ended, 0.0)
+        predicted = predicted.masked_fill(ended, symbols.pad)
         score = score + log_prob.cpu().double()
         ended = ended | (predicted == symbols.end)
         yield Step(read, distribution, predicted, log_prob, score)
-        some_ended = bool(ended.any())
-        if some_ended and ended.all():
+        if ended.all():
             return
         read = predicted
 

@@ -88,7 +88,6 @@ class MultiHeadAttention(Module):
 
     def __init__(self, d_model: int, heads: int, *, dropout: float, kind: str) -> None:
         super().__init__()
-        self.heads = heads
         self.width = d_model // heads
         self.dropout = dropout
         self.kind = kind
@@ -99,17 +98,17 @@ class MultiHeadAttention(Module):
     def project(self, x: Tensor) -> tuple[Tensor, KeysAndValues]:
         """Queries, and keys and values, of the same positions [B, T, D]; each is [B, H, T, K]."""
         # [B, 3H, T, K] -> 3 x [B, H, T, K]
-        query, keys, values = self._heads(self.in_projection(x)).chunk(3, dim=1)
+        query, keys, values = self.split_heads(self.in_projection(x)).chunk(3, dim=1)
         return query, KeysAndValues(keys, values)
 
     def project_queries(self, x: Tensor) -> Tensor:
         """Queries [B, H, T, K] of x [B, T, D]."""
-        return self._heads(self.in_projection.before_split(x))
+        return self.split_heads(self.in_projection.before_split(x))
 
     def project_keys_and_values(self, x: Tensor) -> KeysAndValues:
         """Keys and values [B, H, S, K] of x [B, S, D]."""
         # [B, 2H, S, K] -> 2 x [B, H, S, K]
-        keys, values = self._heads(self.in_projection.after_split(x)).chunk(2, dim=1)
+        keys, values = self.split_heads(self.in_projection.after_split(x)).chunk(2, dim=1)
         return KeysAndValues(keys, values)
 
     def forward(
@@ -152,7 +151,7 @@ class MultiHeadAttention(Module):
                 heads = edit.output(heads)
         return self.out_projection(heads.transpose(1, 2).flatten(2))  # [B, H, T, K] -> [B, T, H, K] -> [B, T, D]
 
-    def _heads(self, x: Tensor) -> Tensor:
+    def split_heads(self, x: Tensor) -> Tensor:
         """What N projections side by side, x [B, T, N D], are to the heads of each, [B, N H, T, K]."""
         batch, positions, numbers = x.shape
         x = x.view(batch, positions, numbers // self.width, self.width)  # [B, T, N D] -> [B, T, N H, K]

@@ -10,8 +10,8 @@ from torch import Tensor
 LEVELS = 1 << 16
 
 
-def dropout(x: Tensor, rate: float) -> Tensor:
-    """Every number becomes 0 with probability `rate`, and the others are divided by 1 - rate.
+def dropout(x: Tensor, rate: float, training: bool = True) -> Tensor:
+    """In training, every number becomes 0 with probability `rate`, and the others are divided by 1 - rate.
 
     Srivastava et al. 2014, "Dropout", section 10; used as in "Attention Is All You Need", section 5.4. On a CPU
     torch draws 64 bits for each number, an eighth of a training step; here four numbers share them.
@@ -23,7 +23,7 @@ def dropout(x: Tensor, rate: float) -> Tensor:
     Returns:
         A tensor like x.
     """
-    if not rate:
+    if not (training and rate):
         return x
     if x.device.type != "cpu":
         return F.dropout(x, rate)

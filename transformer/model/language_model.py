@@ -81,9 +81,7 @@ class LanguageModel(Module):
         x = self.embedding(pieces)
         if self.config.scale_embedding:
             x = x * math.sqrt(self.config.d_model)
-        x = self.positions(x, start=start)
-        if self.training:
-            x = dropout(x, self.config.dropout)
+        x = dropout(self.positions(x, start=start), self.config.dropout, self.training)
         if record is not None:
             record.residual("decoder", x)
         blocks = Blocks(self.config.block, start, rows) if self.config.attention == "local" else None

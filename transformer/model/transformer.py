@@ -147,7 +147,7 @@ class Transformer(Module):
         if self.config.scale_embedding:
             x = x * math.sqrt(self.config.d_model)
         x = x if positions is None else positions(x, start=start)
-        return dropout(x, self.config.dropout) if self.training else x
+        return dropout(x, self.config.dropout, self.training)
 
 
 def build(config: TransformerConfig) -> Transformer:

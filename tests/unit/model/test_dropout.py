@@ -33,12 +33,13 @@ def test_gradients_pass_where_the_numbers_did(dtype):
     torch.testing.assert_close(y.detach(), x.detach() * x.grad)
 
 
-def test_the_seed_repeats_it_and_a_rate_of_0_drops_nothing():
+def test_the_seed_repeats_it_and_outside_training_nothing_is_dropped():
     x = torch.randn(50)
     draws = []
     for _ in range(2):
         torch.manual_seed(4)
         draws.append(dropout(x, 0.5))
     assert torch.equal(*draws)
+    assert dropout(x, 0.5, training=False) is x
     assert dropout(x, 0.0) is x
     assert dropout(torch.empty(0, 3), 0.5).shape == (0, 3)
