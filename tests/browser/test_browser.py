@@ -103,7 +103,12 @@ def test_a_click_on_a_small_map_opens_it(reader):
     click_the_last_head(reader)
     reader.head(6, 8)
     reader.page.wait_for_url(re.compile("layer=6.*head=8"))
-    reader.see("The numbers of layer 6, head 8")
+    # Its numbers are drawn once somebody wants them, and what colours Python is read then.
+    part = reader.page.get_by_test_id("stExpander").filter(has_text="The numbers of layer 6, head 8")
+    expect(part.get_by_test_id("stCode")).to_have_count(0)
+    part.locator("summary").click()
+    expect(part.get_by_test_id("stDataFrame")).to_be_visible()
+    expect(part.get_by_test_id("stCode")).to_contain_text("[5, 7]")
 
 
 @pytest.mark.thorough

@@ -11,6 +11,7 @@ import pytest
 import torch
 from streamlit.components.v2 import manifest_scanner
 from streamlit.elements.lib import policies
+from streamlit.testing.v1 import local_script_runner
 
 from pages.ui import models
 from transformer.checkpoint import Checkpoint
@@ -26,6 +27,24 @@ def environment_read_once() -> Iterator[None]:
     """Every AppTest looks for components in all installed distributions, which takes longer than a run of a page."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
+        yield
+
+
+def end_of_run(runner: local_script_runner.LocalScriptRunner, timeout: float) -> None:
+    """Wait until a page has run, as Streamlit's `require_widgets_deltas` does."""
+    thread = runner._script_thread
+    assert thread is not None
+    thread.join(timeout)
+    if thread.is_alive():
+        runner.request_stop()
+        raise RuntimeError(f"the page has not ended after {timeout} seconds")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def waiting_takes_no_time() -> Iterator[None]:
+    """Every AppTest asks a thousand times a second whether the page has ended, and the page waits for it each time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(local_script_runner, "require_widgets_deltas", end_of_run)
         yield
 
 

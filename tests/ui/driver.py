@@ -137,9 +137,28 @@ def unescaped(test: AppTest) -> str:
     return re.sub(r"\\[!-/:-@[-`{-~]", "", texts(test))
 
 
+def expand(test: AppTest) -> AppTest:
+    """Open every part of the page that is drawn once it is opened."""
+    closed = [each.proto.id for each in test.expander if each.proto.id and not each.proto.expanded]
+    if closed:
+        states = test._tree.get_widget_states()
+        for part in closed:
+            states.widgets.add(id=part, bool_value=True)
+        test._run(states)
+    return test
+
+
 def table(test: AppTest, *columns: str) -> pd.DataFrame:
-    """The first table that has these columns."""
-    return next(each.value for each in test.dataframe if set(columns) <= set(each.value.columns))
+    """The first table that has these columns, which may be in a closed part of the page."""
+    def found() -> pd.DataFrame | None:
+        return next((each.value for each in test.dataframe if set(columns) <= set(each.value.columns)), None)
+
+    shown = found()
+    if shown is None:
+        expand(test)
+        shown = found()
+    assert shown is not None, f"no table has the columns {columns}"
+    return shown
 
 
 def written(node: Any) -> pd.DataFrame:

@@ -22,6 +22,7 @@ from tests.ui.driver import (
     MARKUP,
     box,
     chooser,
+    expand,
     headers,
     healthy,
     opened,
@@ -101,7 +102,7 @@ def test_every_layer_and_head_can_be_chosen(shipped, page, layer, head):
     (header,) = headers(test)
     assert (header["asked"]["choice"]["layer"], header["asked"]["choice"]["head"]) == (layer - 1, head - 1)
     assert f"The numbers of layer {layer}, head {head}" in [expander.label for expander in test.expander]
-    table = test.dataframe[0].value
+    table = expand(test).dataframe[0].value
     view = view_of(shipped.trace("I have a dream."), ATTENTION[page])
     expected = [
         f"{rounded(weight):.4f}" if seen else "masked"
@@ -140,7 +141,7 @@ def test_only_pieces_that_there_are_stay_pinned():
 def test_pinned_pieces_are_summed_in_the_table(shipped):
     test = opened("pages/cross_attention.py", text="I have a dream.", rows="1.3", columns="0", layer="2", words="false")
     view = view_of(shipped.trace("I have a dream."), "cross")
-    assert len(test.dataframe) == 2, "one column is no sum"
+    assert len(expand(test).dataframe) == 2, "one column is no sum"
     reported = test.dataframe[1].value["sum of rows 2, 4"]
     expected = rounded(view.weights[1, 0, [1, 3]]).sum(axis=0)
     assert list(reported.astype(float)) == pytest.approx(list(expected), abs=1e-9)
@@ -202,7 +203,7 @@ def test_a_word_is_followed_through_the_layers(shipped):
     test.run()
     assert healthy(test) and "**Head 7 of every layer**" in texts(test)
     assert [test.query_params[name] for name in ("compare_row", "head", "words")] == ["5", "7", "false"]
-    table = test.dataframe[0].value
+    table = expand(test).dataframe[0].value
     view = view_of(shipped.trace("I have a dream."), "encoder")
     assert list(table["largest is head"]) == [str(head) for head in view.weights[:, :, 4].argmax(axis=1).ravel() + 1]
     largest = view.weights[:, :, 4].max(axis=1).ravel()
@@ -229,7 +230,7 @@ def test_the_future_is_masked_through_the_layers():
     test = opened(COMPARE, text="I have a dream.", compare_part="layers", compare_kind="decoder", compare_row="2")
     spec = json.loads(test.get("vega_lite_chart")[0].proto.spec)
     assert "masked" in json.dumps(spec["encoding"]["color"])
-    assert set(test.dataframe[0].value["to"].str[:2]) == {"1:", "2:"}
+    assert set(expand(test).dataframe[0].value["to"].str[:2]) == {"1:", "2:"}
 
 
 def paragraphs(test: AppTest) -> list[list]:
@@ -471,7 +472,7 @@ def test_the_device_can_be_changed():
 def test_about_shows_the_card_the_curve_and_the_parameters():
     test = opened("pages/about.py")
     assert "CC BY-SA 4.0" in texts(test) and "How it learned" in texts(test)
-    (curve,) = [table.value for table in test.dataframe]
+    (curve,) = [table.value for table in expand(test).dataframe]
     assert list(curve.columns) == ["step", "epoch", "loss, training", "loss, held out", "chrF"]
     assert curve["step"].is_monotonic_increasing and curve["chrF"].iloc[-1] > 50
     assert [metric.value for metric in test.metric] == ["17.2 M", "6 + 6", "8", "24,000"]

@@ -7,7 +7,19 @@ import pytest
 from pages.ui.components.changed_attention import UNDO
 from pages.ui.components.wire import unframe
 from pages.ui.session import EXAMPLES
-from tests.ui.driver import ALL_HOSTILE, DREAM, EACH_RUBBISH, MARKUP, figures, healthy, opened, send, submit, texts
+from tests.ui.driver import (
+    ALL_HOSTILE,
+    DREAM,
+    EACH_RUBBISH,
+    MARKUP,
+    expand,
+    figures,
+    healthy,
+    opened,
+    send,
+    submit,
+    texts,
+)
 from transformer.interventions import Interventions
 
 PAGE = "pages/change_attention.py"
@@ -44,7 +56,7 @@ def test_it_opens_with_an_example_that_changes_the_translation(shipped):
     assert healthy(test) and ":orange-background[**die**]" in plain(test) and address(test, "edit_kind") == "cross"
     assert address(test, "edit_edits") == "cross.all.all.9~7x100"
     # The lines of Python write what the page shows.
-    (lines,) = (each.value for each in test.code)
+    (lines,) = (each.value for each in expand(test).code)
     look = {("cross", layer, head, 8): {6: 1.0} for layer in range(6) for head in range(8)}
     assert "range(6)" in lines and shipped.translate(EXAMPLES[0], interventions=Interventions(attention=look)).text == (
         "Das Tier überquerte die Straße nicht, weil die es zu müde war."
@@ -102,7 +114,7 @@ def test_erased_words_are_invisible_or_not_typed(shipped):
     test = opened(PAGE, text=EXAMPLES[0], edit_edits="none", edit_hidden_source="6")
     erased = Interventions(hidden_source=[6])
     assert healthy(test) and "~~" in texts(test)
-    assert any("hidden_source=[6]" in each.value for each in test.code)
+    assert any("hidden_source=[6]" in each.value for each in expand(test).code)
     written = shipped.translate(EXAMPLES[0], interventions=erased).text
     assert written == "Das Tier überquerte nicht, weil es zu müde war."
     pills = next(each for each in test.button_group if each.key == "edit_hidden_source")
@@ -123,7 +135,7 @@ def test_the_reader_chooses_the_step_and_the_numbers_are_saved():
     assert healthy(test) and "At step 9 the next word stays **es**" in plain(test)
     # The words before it stay, also the one that the changed model would not write.
     assert "nicht, weil es zu müde war. *(the same translation)*" in plain(test)
-    assert "prefix=[" in next(each.value for each in test.code)
+    assert "prefix=[" in next(each.value for each in expand(test).code)
     saved = {each.proto.label for each in test.get("download_button")}
     assert saved == {"Save as CSV", "Save as JSON", "Save every head as NPZ"}
 

@@ -16,7 +16,19 @@ from pages.ui.language_model.subject import PAIRS
 from pages.ui.params import compare, inside
 from pages.ui.params.language_model import BEGINNING, FIRST, SECOND
 from tests.ui import driver
-from tests.ui.driver import chooser, figures, headers, healthy, same_numbers, send, submit, texts, typed, unescaped
+from tests.ui.driver import (
+    chooser,
+    expand,
+    figures,
+    headers,
+    healthy,
+    same_numbers,
+    send,
+    submit,
+    texts,
+    typed,
+    unescaped,
+)
 from transformer.analysis.heads.metrics import head_metrics
 from transformer.analysis.replay.cell import cell
 from transformer.analysis.replay.stages import stages
@@ -76,7 +88,7 @@ def words(test: AppTest) -> str:
     options = [option for each in (*test.selectbox, *test.segmented_control) for option in each.options]
     drawn = [node.proto.alt for kind in ("plotly_chart", "vega_lite_chart") for node in test.get(kind)]
     charts = [node.proto.spec for kind in ("plotly_chart", "vega_lite_chart") for node in test.get(kind)]
-    tables = [str(name) for node in test.dataframe for name in node.value.columns]
+    tables = [str(name) for node in expand(test).dataframe for name in node.value.columns]
     boxes = [f"{data['label']} {data['placeholder']}" for data in sent(test, "placeholder")]
     return "\n".join([
         texts(test), *(each.label for each in widgets), *(each.help or "" for each in widgets if hasattr(each, "help")),
@@ -168,7 +180,7 @@ def test_every_stage_can_be_gone_to_and_is_its_tensor(loaded, trace):
         assert healthy(test) and f"{number + 1} of {len(listed)}: {stage.name}" in texts(test)
         assert f"[{stage.letters}] = {list(stage.array.shape)}" in texts(test)
         if stage.letters.endswith(("D", "F")):
-            shown = next(each.value for each in test.dataframe).iloc[:, 1:].to_numpy()
+            shown = next(each.value for each in expand(test).dataframe).iloc[:, 1:].to_numpy()
             same_numbers(shown, stage.array[0])
         if number < len(listed) - 1:
             test.button("inside_Next").click().run()

@@ -15,6 +15,7 @@ from tests.ui.driver import (
     EACH_RUBBISH,
     GIVEN,
     MARKUP,
+    expand,
     figures,
     healthy,
     opened,
@@ -120,7 +121,7 @@ def test_every_head_is_measured_on_demand(shipped):
     assert row["measured"] == pytest.approx(float(alone.change[0]), abs=1e-4)
     said = texts(test)
     assert "Spearman" in said and "(144 heads, this sentence)" in said
-    assert any("head_importance(" in block.value for block in test.code)
+    assert any("head_importance(" in block.value for block in expand(test).code)
     assert f"{(numbers['measured'] > 0).sum()} of 144" in said
     head = measured_worst(numbers)
     changed = shipped.translate(DREAM, interventions=Interventions({head: 0.0})).text != shipped.translate(DREAM).text

@@ -23,6 +23,7 @@ from tests.ui.driver import (
     MARKUP,
     UNREADABLE,
     chooser,
+    expand,
     figures,
     healthy,
     opened,
@@ -102,7 +103,7 @@ def test_the_way_can_be_gone_stage_by_stage(narrow_app, walked):
         if stage.array.dtype.kind != "i":
             (figure,) = test.get("plotly_chart")
             assert "value" in json.loads(figure.proto.spec)["data"][0]["colorbar"]["title"]["text"]
-            shown = next(each.value for each in test.dataframe).iloc[:, 1:].to_numpy()
+            shown = next(each.value for each in expand(test).dataframe).iloc[:, 1:].to_numpy()
             whole = stage.array.reshape(stage.array.shape[-2:])
             if shown.shape == whole.shape and np.isfinite(whole).all():
                 masked = shown == "masked"
@@ -193,7 +194,7 @@ def test_a_small_weight_is_told_from_none(trace):
     shown = {metric.label: metric.value for metric in test.metric}
     said = typeset(weight, ".1e")
     assert shown["4. weight"] == said and f"with **{said}** of its attention" in texts(test)
-    element = next(each for each in test.dataframe if "exp(s − max)" in each.value.columns)
+    element = next(each for each in expand(test).dataframe if "exp(s − max)" in each.value.columns)
     cells = written(element)
     smallest = min(float(cell.replace("−", "-")) for cell in cells["weight"] if cell)
     assert smallest == pytest.approx(weight, rel=0.5), "not 0"
@@ -289,7 +290,7 @@ def test_the_mask_switched_off_leaks(shipped, trace):
     same_numbers(leaks["log-prob. with mask"], trace.log_probs)
     future = np.where(trace.decoder_mask, 0, without.decoder[1, 4]).sum(axis=-1)
     np.testing.assert_allclose(leaks["on the future"], future, atol=1e-7)
-    assert "masked" in {value for each in test.dataframe for value in each.value.to_numpy().ravel()}
+    assert "masked" in {value for each in expand(test).dataframe for value in each.value.to_numpy().ravel()}
     assert shipped.trace(DREAM, details=True).equals(trace), "the next run is as before, bit for bit"
 
 
@@ -307,7 +308,7 @@ def test_norms_of_every_sublayer(stack):
 def test_parameters_are_those_of_the_command_line(shipped):
     test = app(inside_part="parameters")
     assert "17,228,224 parameters" in texts(test)
-    ours, typed = (each.value for each in test.dataframe)
+    ours, typed = (each.value for each in expand(test).dataframe)
     assert ours["parameters"].iloc[-1] == shipped.parameters == ours["parameters"].iloc[:-1].sum()
     assert typed["parameters"].iloc[-1] == 63_082_496
     printed = [line.rsplit(maxsplit=1) for line in describe(shipped).split("parameters\n")[1].splitlines()]

@@ -16,6 +16,7 @@ from tests.ui.driver import (
     GIVEN,
     MARKUP,
     UNREADABLE,
+    expand,
     figures,
     healthy,
     opened,
@@ -124,7 +125,7 @@ def test_the_rotation_is_checked_for_any_k():
     for offset in ("-100", "0", "17"):
         test = app(positions_part="distances", positions_across="6", positions_offset=offset)
         assert healthy(test) and "nothing in M knows the position" in texts(test)
-        turned = next(each.value for each in test.dataframe if "M · PE(4)" in each.value.columns)
+        turned = next(each.value for each in expand(test).dataframe if "M · PE(4)" in each.value.columns)
         np.testing.assert_allclose(turned["M · PE(4)"], turned[f"PE({4 + int(offset)})"], atol=1e-9)
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from pages.ui.params import backpropagation, compare, inside, mattered, positions
-from tests.ui.driver import healthy, opened, written
+from tests.ui.driver import expand, healthy, opened, written
 
 # What people count, and so do the pages, from 1; dimensions, offsets and steps of training have numbers of their own.
 COUNTED = {"position", "row", "column", "layer", "head", "draw", "piece"}
@@ -56,9 +56,20 @@ def problems(table, config, shown=None):
 def test_decimals_do_not_differ_within_a_table_and_people_count_from_one(page, address):
     test = opened(f"pages/{page}.py", text=TEXT, **address)
     assert healthy(test)
-    for node in test.dataframe:
+    for node in expand(test).dataframe:
         columns = ", ".join(map(str, node.value.columns))
         assert not problems(node.value, json.loads(node.proto.columns or "{}"), written(node)), columns
+
+
+@pytest.mark.parametrize("page", ["cross_attention", "what_mattered", "language_model"])
+def test_the_numbers_of_a_figure_are_drawn_once_they_are_asked_for(page):
+    test = opened(f"pages/{page}.py", text=TEXT)
+    before = [len(test.dataframe), len(test.code)]
+    expand(test)
+    assert healthy(test) and len(test.dataframe) > before[0]
+    assert (page == "what_mattered") == (len(test.code) == before[1])
+    test.run()
+    assert len(test.dataframe) > before[0], "they stay"
 
 
 def test_tables_that_differ_are_found():

@@ -15,7 +15,7 @@ from pages.ui.lab import live
 from pages.ui.lab.recorded_runs import recorded_run
 from pages.ui.lab.trainings import Trainings
 from pages.ui.params.lab import LabParams
-from tests.ui.driver import RUBBISH, healthy, opened, submit, tell, texts
+from tests.ui.driver import RUBBISH, expand, healthy, opened, submit, tell, texts
 from transformer.tasks.trainer import TaskTrainer
 
 PAGE = "pages/training_lab.py"
@@ -137,7 +137,7 @@ def test_grokking_is_shown_with_its_spectrum():
     assert np.array(shown["spectra"]).shape == (len(shown["at"]), 29) and len(shown["learned"]) == len(shown["at"])
     assert any(event["text"].startswith("grokking: ") for event in shown["events"])
     assert "Fourier spectrum" in texts(test) and "more than one would wait for here" in texts(test)
-    assert "norm of frequency 29" in test.dataframe[0].value.columns
+    assert "norm of frequency 29" in expand(test).dataframe[0].value.columns
     submit(test, "17+42", "lab_item")
     assert healthy(test) and "**0**: :green-background[right]" in texts(test)
     tell(test, component(test), {"view": {**film(test)["asked"]["view"], "moment": 0}})

@@ -16,6 +16,7 @@ from tests.ui.driver import (
     MARKUP,
     UNREADABLE,
     chooser,
+    expand,
     figures,
     healthy,
     opened,
@@ -121,7 +122,7 @@ def test_all_components_add_up_and_the_largest_head_can_be_opened():
 
 def test_words_are_deleted_on_demand(narrow_app, trace):
     test = app(**TRANSLATED, mattered_part="agreement", mattered_explained="9", mattered_method="rollout")
-    assert healthy(test) and not any("most important first" in each.value.columns for each in test.dataframe)
+    assert healthy(test) and not any("most important first" in each.value.columns for each in expand(test).dataframe)
     # Without the agreement over many sentences, which is recorded for the model that ships alone.
     assert figures(test) == (0, 1)
     test.toggle("mattered_deletion").set_value(True).run()
@@ -156,7 +157,7 @@ def test_a_wrong_beginning_is_forced_and_taken_back(shipped):
 
 def test_the_game(shipped, trace):
     test = app(mattered_part="guess")
-    assert healthy(test) and not test.dataframe
+    assert healthy(test) and not expand(test).dataframe
     test.button_group("mattered_guessed").set_value(2).run()
     assert test.query_params["mattered_guess"] == "2" and not test.dataframe, "nothing is told before it is carried out"
     test.toggle("mattered_revealed").set_value(True).run()

@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pandas as pd
-import streamlit as st
 
 from pages.ui.ablation.switches import BASELINES
-from pages.ui.charts.saving import csv_text, json_text, save_buttons
+from pages.ui.charts.saving import csv_text, json_text, save_buttons, show_lines
 from pages.ui.sentence import Reading
-from pages.ui.text.python_lines import FROM_ZERO
 from transformer import __version__
 from transformer.interventions import Interventions, head_name
 
@@ -29,9 +27,7 @@ def save_tables(
     """
     facts = {**run_facts(reading, interventions), **further}
     if lines:
-        with st.expander("The same in Python"):
-            st.code(lines, language="python", wrap_lines=True)
-            st.caption(FROM_ZERO)
+        show_lines(lines, f"off_{name}")
     written = {**facts, "python": lines} if lines else facts
     save_buttons(name, csv_text(table, facts), json_text(written, {"numbers": table}), "off")
 

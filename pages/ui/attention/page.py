@@ -10,6 +10,7 @@ from pages.ui.charts.saving import save_every_head
 from pages.ui.components.attention_browser import attention_browser
 from pages.ui.components.html_export import send_export_parts
 from pages.ui.lecture.figure import main_figure
+from pages.ui.params.attention import AttentionParams
 from pages.ui.params.edits import EditParams
 from pages.ui.params.inside import CELL, InsideParams
 from pages.ui.prose import prose
@@ -19,7 +20,7 @@ from pages.ui.text.glossary import explain
 from pages.ui.text.labels import TITLES
 from pages.ui.text.python_lines import FROM_ZERO, head_lines
 from pages.ui.translation import show_translation
-from transformer.analysis.view import view_of
+from transformer.analysis.view import View, view_of
 from transformer.trace import Kind
 
 
@@ -48,20 +49,12 @@ def attention_page(kind: Kind, subtitle: str) -> Reading:
         how_to_read(view, reading.languages),
         help=explain("head", "query", "key", "attention weight"),
     )
-    with st.expander(f"The numbers of layer {choice.layer + 1}, head {choice.head + 1}"):
-        st.dataframe(matrix.cells(view, choice.layer, choice.head), hide_index=True, height=320)
-        for positions, of_rows in ((choice.rows, True), (choice.columns, False)):
-            table = matrix.sums(view, choice.layer, choice.head, positions, of_rows=of_rows)
-            if table is not None:
-                st.dataframe(table, hide_index=True)
-        st.markdown("**The same in Python**, with all digits")
-        lines = head_lines(
-            reading.trace, kind, choice.layer, choice.head, folder=reading.translator.folder, given=reading.given,
-            words=choice.words, special=not choice.hide,
-        )
-        st.code(lines, language="python", wrap_lines=True)
-        st.caption(FROM_ZERO)
-        save_every_head(reading.trace, kind)
+    part = st.expander(
+        f"The numbers of layer {choice.layer + 1}, head {choice.head + 1}", key=f"{kind}_numbers", on_change="rerun"
+    )
+    if part.open:
+        with part:
+            _show_head(reading, kind, view, choice)
     if st.button(
         "How is this cell computed?", key=f"{kind}_inside", icon=":material/account_tree:",
         help="Opens “Inside a layer” at this head: at the pinned cell, or at its strongest link.",
@@ -70,6 +63,23 @@ def attention_page(kind: Kind, subtitle: str) -> Reading:
         st.switch_page("pages/inside_a_layer.py")
     send_export_parts(reading.trace, kind, reading.metrics)
     return reading
+
+
+def _show_head(reading: Reading, kind: Kind, view: View, choice: AttentionParams) -> None:
+    """Every weight of the head, sums of what is pinned, and the lines that compute them."""
+    st.dataframe(matrix.cells(view, choice.layer, choice.head), hide_index=True, height=320)
+    for positions, of_rows in ((choice.rows, True), (choice.columns, False)):
+        table = matrix.sums(view, choice.layer, choice.head, positions, of_rows=of_rows)
+        if table is not None:
+            st.dataframe(table, hide_index=True)
+    st.markdown("**The same in Python**, with all digits")
+    lines = head_lines(
+        reading.trace, kind, choice.layer, choice.head, folder=reading.translator.folder, given=reading.given,
+        words=choice.words, special=not choice.hide,
+    )
+    st.code(lines, language="python", wrap_lines=True)
+    st.caption(FROM_ZERO)
+    save_every_head(reading.trace, kind)
 
 
 def _change_button(kind: Kind) -> None:

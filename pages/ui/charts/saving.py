@@ -1,4 +1,5 @@
-"""A table and what somebody needs to compute it again, as CSV and JSON; and all that a run computed, as NPZ."""
+"""A table and what somebody needs to compute it again, as CSV and JSON, and as lines of Python; and all that a run
+computed, as NPZ."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from pages.ui.text.python_lines import FROM_ZERO
 from transformer.trace import Trace
 
 # What makes a spreadsheet compute a cell, and what looks like it and is a number.
@@ -34,6 +36,19 @@ def save_buttons(name: str, csv: str, numbers: str, key: str) -> None:
             "Save as JSON", lambda: numbers, f"{name}.json", "application/json", icon=":material/download:",
             on_click="ignore", key=f"{key}_json_{name}",
         )
+
+
+def show_lines(lines: str, key: str) -> None:
+    """Draw lines of Python in an expander, once that is opened: what colours them takes a browser longer than a map.
+
+    Args:
+        key: of the expander, with "_lines" after it.
+    """
+    part = st.expander("The same in Python", key=f"{key}_lines", on_change="rerun")
+    if part.open:
+        with part:
+            st.code(lines, language="python", wrap_lines=True)
+            st.caption(FROM_ZERO)
 
 
 def save_every_head(trace: Trace, key: str) -> None:

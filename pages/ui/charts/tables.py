@@ -57,15 +57,17 @@ def frame(
 
 
 def show_numbers(table: pd.DataFrame, key: str, *, label: str = "The numbers", digits: int = 6) -> None:
-    """Draw a table in an expander.
+    """Draw a table in an expander, once that is opened.
 
     Args:
         table: its numbers are shown with `digits` decimals, whole ones as they are.
-        key: of the table.
+        key: of the table; with "_part" after it, of the expander.
         label: of the expander.
     """
-    with st.expander(label):
-        show_table(table, key, digits=digits)
+    part = st.expander(label, key=f"{key}_part", on_change="rerun")
+    if part.open:
+        with part:
+            show_table(table, key, digits=digits)
 
 
 def show_table(

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import streamlit as st
-
-from pages.ui.charts.saving import csv_text, json_text, save_buttons, save_every_head
+from pages.ui.charts.saving import csv_text, json_text, save_buttons, save_every_head, show_lines
 from pages.ui.editing.change_lines import change_lines
 from pages.ui.editing.next_word import chosen_step, next_table, step_table
 from pages.ui.editing.resolved import Resolved
 from pages.ui.sentence import Reading
-from pages.ui.text.python_lines import FROM_ZERO
 from transformer.ablation.continuation import Continuation
 
 MODE = "given attention: rows with given weights, and erased pieces that no other piece sees"
@@ -20,9 +17,7 @@ BASELINE = "the model as trained, which reads the same translation"
 
 def show_repeat(reading: Reading, resolved: Resolved, found: Continuation) -> None:
     """Draw the lines of Python and the buttons that save the numbers."""
-    with st.expander("The same in Python"):
-        st.code(repeatable(reading, resolved, found), language="python", wrap_lines=True)
-        st.caption(FROM_ZERO)
+    show_lines(repeatable(reading, resolved, found), "edit")
     facts = run_facts(reading, resolved, found)
     table, steps = next_table(found, reading.translator.tokenizer), step_table(found)
     save_buttons("changed_attention", csv_text(table, facts), json_text(facts, {"next": table, "steps": steps}), "edit")

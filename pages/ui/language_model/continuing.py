@@ -9,13 +9,14 @@ from pages.ui import session
 from pages.ui.charts import matrix
 from pages.ui.charts.pieces import piece_strip, piece_table
 from pages.ui.charts.saving import save_every_head
-from pages.ui.charts.tables import show_table
+from pages.ui.charts.tables import show_numbers
 from pages.ui.components.attention_browser import attention_browser
 from pages.ui.components.html_export import send_export_parts
 from pages.ui.components.save_as import show_altair
 from pages.ui.language_model.copying_heads import copying_names, says_copying
 from pages.ui.language_model.reading import PAGES, LanguageReading, read_beginning
 from pages.ui.lecture.figure import main_figure
+from pages.ui.params.attention import AttentionParams
 from pages.ui.params.language_model import TextHeadParams
 from pages.ui.prose import prose
 from pages.ui.text.captions import how_to_read, sharpest, telling, what_to_look_for
@@ -23,10 +24,11 @@ from pages.ui.text.glossary import explain
 from pages.ui.text.markup import WORD_JOINER, markdown, piece_label
 from pages.ui.text.number_format import typeset
 from pages.ui.text.python_lines import FROM_ZERO, continuation_lines
-from transformer.analysis.view import view_of
+from transformer.analysis.view import View, view_of
 from transformer.language_modelling.checkpoint import LoadedLanguageModel
 from transformer.languages import LANGUAGES, Languages
 from transformer.paths import LANGUAGE_MODEL
+from transformer.trace import Trace
 
 # The model reads and writes one language.
 ENGLISH = Languages(LANGUAGES.source, LANGUAGES.source)
@@ -59,17 +61,25 @@ def show_continuation(loaded: LoadedLanguageModel) -> None:
         "word shows it in the row before. What else it could have written stands under “Step by step”.",
         help=explain("head", "query", "key", "attention weight"),
     )
-    with st.expander("The probabilities of the pieces"):
-        show_table(piece_table(*_written(reading)), "lm_written_numbers")
-    with st.expander(f"The numbers of layer {choice.layer + 1}, head {choice.head + 1}"):
-        st.dataframe(matrix.cells(view, choice.layer, choice.head), hide_index=True, height=320)
-        st.markdown("**The same in Python**, with all digits")
-        folder = None if loaded.folder == LANGUAGE_MODEL else loaded.folder
-        lines = continuation_lines(trace, folder, choice.layer, choice.head)
-        st.code(lines, language="python", wrap_lines=True)
-        st.caption(FROM_ZERO + " These are the weights of pieces; “Words” merges pieces.")
-        save_every_head(trace, "lm")
+    show_numbers(piece_table(*_written(reading)), "lm_written_numbers", label="The probabilities of the pieces")
+    part = st.expander(
+        f"The numbers of layer {choice.layer + 1}, head {choice.head + 1}", key="lm_numbers", on_change="rerun"
+    )
+    if part.open:
+        with part:
+            _show_head(loaded, trace, view, choice)
     send_export_parts(trace, "decoder", reading.metrics)
+
+
+def _show_head(loaded: LoadedLanguageModel, trace: Trace, view: View, choice: AttentionParams) -> None:
+    """Every weight of the chosen head, and the lines that compute them."""
+    st.dataframe(matrix.cells(view, choice.layer, choice.head), hide_index=True, height=320)
+    st.markdown("**The same in Python**, with all digits")
+    folder = None if loaded.folder == LANGUAGE_MODEL else loaded.folder
+    lines = continuation_lines(trace, folder, choice.layer, choice.head)
+    st.code(lines, language="python", wrap_lines=True)
+    st.caption(FROM_ZERO + " These are the weights of pieces; “Words” merges pieces.")
+    save_every_head(trace, "lm")
 
 
 def show_written(reading: LanguageReading) -> None:

@@ -63,12 +63,14 @@ def show_likely(loaded: LoadedLanguageModel) -> None:
         "less on how the words are cut into pieces."
     )
     for number, score in scores.items():
-        with st.expander(f"Piece by piece: text {number}"):
-            pieces = piece_table(labels[number], score.log_probs)
-            show_table(pieces, f"lm_pieces_{number}")
-            facts = {"text": score.text, "model": loaded.version}
-            numbers = json_text(facts, {"pieces": pieces})
-            save_buttons("text-probability", csv_text(pieces, facts), numbers, f"lm_{number}")
+        part = st.expander(f"Piece by piece: text {number}", key=f"lm_pieces_{number}_part", on_change="rerun")
+        if part.open:
+            with part:
+                pieces = piece_table(labels[number], score.log_probs)
+                show_table(pieces, f"lm_pieces_{number}")
+                facts = {"text": score.text, "model": loaded.version}
+                numbers = json_text(facts, {"pieces": pieces})
+                save_buttons("text-probability", csv_text(pieces, facts), numbers, f"lm_{number}")
 
 
 def _text_box(loaded: LoadedLanguageModel, name: str, text: str) -> None:
