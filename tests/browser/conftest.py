@@ -11,7 +11,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -50,6 +50,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(Path(__file__).parent):
             item.add_marker(pytest.mark.flaky(reruns=1))
+    # Who needs a server that nobody has visited comes first, and has that of all.
+    items.sort(key=lambda item: "unvisited" not in getattr(item, "fixturenames", ()))
 
 
 def find_chromium() -> str | None:
@@ -127,7 +129,8 @@ class Visitor:
     def wait(self) -> None:
         """Until whatever was asked for is answered and on the page, and nothing of the page before is left."""
         self.page.evaluate("runs.quiet = 0")
-        self.page.wait_for_function(SETTLED)
+        # Not at every frame: Chromium would draw each of them.
+        self.page.wait_for_function(SETTLED, polling=25)
 
     def reload(self) -> None:
         self.page.reload()
@@ -256,12 +259,14 @@ class Desks:
         self.browser = browser
         self.pages = ExitStack()
         self.free: list[Page] = []
+        self.visited: set[str] = set()
 
     @contextmanager
     def visitor(
         self, address: str, *, viewport: ViewportSize = VIEWPORT, color_scheme: Literal["light", "dark"] = "light",
     ) -> Iterator[Visitor]:
         """Somebody to whom the app is new, at a page that nobody has left anything in and that nobody else uses."""
+        self.visited.add(address)
         page = self.free.pop() if self.free else self.pages.enter_context(window(self.browser))
         page.set_viewport_size(viewport)
         page.emulate_media(color_scheme=color_scheme)
@@ -289,6 +294,13 @@ def desks(browser: Browser) -> Iterator[Desks]:
 def serve() -> Callable[..., AbstractContextManager[str]]:
     """Starts a server that nobody has visited."""
     return running_server
+
+
+@pytest.fixture
+def unvisited(server: str, desks: Desks) -> Iterator[str]:
+    """A server that nobody has visited: that of all tests, or one of its own if they came first."""
+    with running_server() if server in desks.visited else nullcontext(server) as address:
+        yield address
 
 
 @pytest.fixture

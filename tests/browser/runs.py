@@ -32,7 +32,7 @@ RUNS = """(() => {
         }
     };
 })();"""
-# Whether all runs that were asked for have ended, and whether what they sent is on the page: some frames later.
+# Whether all runs that were asked for have ended, and whether what they sent is on the page: some moments later.
 SETTLED = """() => {
     const app = document.querySelector("[data-testid=stApp][data-test-script-state=notRunning]");
     const ended = !runs.asked && !runs.running && app?.querySelector("[data-testid=stElementContainer]");

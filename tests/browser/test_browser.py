@@ -177,23 +177,26 @@ def test_the_way_in_shows_the_head_that_the_keys_are_at(reader, shipped):
     reader.head(1, 2)
 
 
-def test_the_address_shows_the_same_to_somebody_else(reader, visit, server, shipped):
+def test_the_address_shows_the_same_to_somebody_else(visit, server, shipped):
     metrics = head_metrics(shipped.trace("Where is my hat?"), "decoder", shipped.tokenizer.key_scores("decoder"))
     opened = telling_head(metrics)
-    reader.open("/masked_attention")
-    reader.maps(1)
-    reader.translate("Where is my hat?")
-    reader.page.wait_for_url(re.compile(r"text=Where"))
-    reader.head(opened.layer + 1, opened.head + 1)
     # Others: what is chosen already is no choice.
     layer, head = 6 - opened.layer, 8 - opened.head
-    reader.control("Layer").select_option(str(layer))
-    reader.page.wait_for_url(re.compile(f"layer={layer}"))
-    reader.control("Head").select_option(str(head))
-    reader.control("Words").uncheck()
-    reader.page.wait_for_url(re.compile("words=false"))
+    with visit(server) as one:
+        one.open("/masked_attention")
+        one.maps(1)
+        one.translate("Where is my hat?")
+        one.page.wait_for_url(re.compile(r"text=Where"))
+        one.head(opened.layer + 1, opened.head + 1)
+        one.control("Layer").select_option(str(layer))
+        one.page.wait_for_url(re.compile(f"layer={layer}"))
+        one.control("Head").select_option(str(head))
+        one.control("Words").uncheck()
+        one.page.wait_for_url(re.compile("words=false"))
+        link = one.page.url.removeprefix(server)
+    # The browser was cleared: nobody else's things are left in it.
     with visit(server) as other:
-        other.open(reader.page.url.removeprefix(server))
+        other.open(link)
         other.maps(1)
         other.head(layer, head)
         other.has_typed("Where is my hat?")

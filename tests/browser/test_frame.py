@@ -10,7 +10,6 @@ from playwright.sync_api import expect
 
 from pages.ui.params.state import EXAMPLES
 from pages.ui.router import SECTIONS
-from tests.browser.conftest import watched, window
 
 DREAM = "text=I+have+a+dream."
 TWELVE_WORDS = "The animal did not cross the busy street because it was tired."
@@ -30,11 +29,11 @@ READ_TITLE = """element => {
 
 # A deep link has Streamlit find the page's file before app.py has named the pages; the first page is app.py itself.
 @pytest.mark.parametrize("path", ["/cross_attention", pytest.param("/", marks=pytest.mark.thorough)])
-def test_a_fresh_server_never_lists_its_files(serve, browser, path):
-    # In a window that is closed afterwards: what a page begins with stays.
-    with serve() as address, window(browser) as page, watched(page, address) as someone:
-        page.add_init_script(WATCH)
-        someone.open(f"{path}?{DREAM}&layer=2&head=5")
+def test_a_fresh_server_never_lists_its_files(unvisited, visit, path):
+    with visit(unvisited) as someone:
+        someone.page.goto(f"{unvisited}{path}?{DREAM}&layer=2&head=5", wait_until="commit")
+        someone.page.evaluate(WATCH)
+        someone.wait()
         someone.maps(1)
         assert someone.page.evaluate("[...seen]") == []
         expect(someone.page.get_by_test_id("stTopNavSection")).to_have_text(list(SECTIONS))
