@@ -41,15 +41,20 @@ def models(tmp_path_factory) -> Path:
     return place
 
 
-@pytest.fixture(autouse=True)
-def beside_the_models(monkeypatch, models, shipped):
-    """No model is in the app's memory; the one that ships is read from the tests' own."""
-    load = Translator.load
-    monkeypatch.setattr(Translator, "load", lambda folder, device: shipped if folder == MODEL else load(folder, device))
-    monkeypatch.chdir(models)
+@pytest.fixture(scope="module")
+def memory_of_these_tests():
+    """What the app has loaded stays from test to test, as in a server."""
     MODELS.clear()
     yield
     MODELS.clear()
+
+
+@pytest.fixture(autouse=True)
+def beside_the_models(monkeypatch, models, shipped, memory_of_these_tests):
+    """The model that ships is read from the tests' own."""
+    load = Translator.load
+    monkeypatch.setattr(Translator, "load", lambda folder, device: shipped if folder == MODEL else load(folder, device))
+    monkeypatch.chdir(models)
 
 
 def test_a_model_is_chosen_beside_the_device_and_stands_in_the_address():
@@ -146,6 +151,7 @@ def test_a_damaged_model_is_one_line_and_another_can_be_chosen():
 
 
 def test_at_most_two_models_stay_in_memory(models):
+    MODELS.clear()
     first = weakref.ref(load_translator("cpu", models / "models" / ARABIC))
     memory = weakref.ref(next(iter(inference.weights(first()).arrays.values())))
     for name in (SHIPPED, "ar-en", SHIPPED):
