@@ -101,10 +101,10 @@ def test_why_this_word_and_not_that_one(shipped, trace):
     numbers = table(test, "method", "side", "score")
     assert set(numbers.method) == {"Frozen gradient", "Integrated gradients", "Erasure"}
     assert "and not" in texts(test) and "give every candidate the same scores" in texts(test)
-    test.segmented_control("mattered_part").set_value("writers").run()
-    assert healthy(test) and "difference of the logits" in texts(test)
     test.segmented_control("mattered_part").set_value("agreement").run()
     assert healthy(test) and "Of 3 pairs of methods" in texts(test)
+    test.segmented_control("mattered_part").set_value("writers").run()
+    assert healthy(test) and "difference of the logits" in texts(test)
     test.button_group("mattered_word").set_value("2").run()
     assert "mattered_against" not in test.query_params, "a candidate belongs to its word"
 
