@@ -178,11 +178,11 @@ def test_the_boxes_show_what_was_chosen_whatever_is_being_typed():
     assert typed(test, "another") == "" and box(test, "another")["asked"] > before
 
 
-@pytest.mark.parametrize("sent", [None, 3, ["x"], {"text": "x"}])
-def test_rubbish_from_a_box_is_ignored(sent):
+def test_rubbish_from_a_box_is_ignored():
     test = opened(ENCODER, text=DREAM)
-    submit(test, sent)
-    assert healthy(test) and typed(test) == DREAM
+    for sent in (None, 3, ["x"], {"text": "x"}):
+        submit(test, sent)
+        assert healthy(test) and typed(test) == DREAM, sent
 
 
 def test_half_a_surrogate_pair_from_a_browser_is_no_error():
