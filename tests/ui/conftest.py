@@ -11,7 +11,9 @@ import pytest
 import torch
 from streamlit.components.v2 import manifest_scanner
 from streamlit.elements.lib import policies
-from streamlit.testing.v1 import local_script_runner
+from streamlit.runtime.pages_manager import PagesManager
+from streamlit.runtime.scriptrunner.script_cache import ScriptCache
+from streamlit.testing.v1 import app_test, local_script_runner
 
 from pages.ui import models
 from transformer.checkpoint import Checkpoint
@@ -27,6 +29,21 @@ def environment_read_once() -> Iterator[None]:
     """Every AppTest looks for components in all installed distributions, which takes longer than a run of a page."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
+        yield
+
+
+class PagesOfAServer(PagesManager):
+    """Every AppTest forgets that the app has a menu of its own, by setting a name of this class."""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_server() -> Iterator[None]:
+    """As a server compiles the app and its pages once, and runs a page's file by itself for its first visitor alone."""
+    with pytest.MonkeyPatch.context() as patch:
+        scripts = ScriptCache()
+        for module in (app_test, local_script_runner):
+            patch.setattr(module, "ScriptCache", lambda: scripts)
+        patch.setattr(app_test, "PagesManager", PagesOfAServer)
         yield
 
 

@@ -94,11 +94,11 @@ def test_a_link_has_no_history_but_its_edits_can_be_taken_back():
     assert address(test, "edit_edits") == "encoder.1.1.1~2x50"
 
 
-@pytest.mark.parametrize("value", [None, 5, ["cross.1.1.1~even"], {"a": 1}, "<b>", "cross.1.1.1", "x" * 10_000, ""])
-def test_what_no_editor_sends_is_ignored(value):
+def test_what_no_editor_sends_is_ignored():
     test = opened(PAGE, text=DREAM, edit_edits="cross.1.1.1~even")
-    send(test, editor(test)[0], "edited", value)
-    assert healthy(test) and editor(test)[1]["edits"] == "cross.1.1.1~even"
+    for value in (None, 5, ["cross.1.1.1~even"], {"a": 1}, "<b>", "cross.1.1.1", "x" * 10_000, ""):
+        send(test, editor(test)[0], "edited", value)
+        assert healthy(test) and editor(test)[1]["edits"] == "cross.1.1.1~even", value
 
 
 @pytest.mark.parametrize("value", [*EACH_RUBBISH, "cross.9.1.1~even", "cross.1.1.500~even", "cross.1.1.1~1x80~2x80",

@@ -70,11 +70,11 @@ def test_what_stands_for_no_head_changes_nothing(value):
     assert switches(test)[1]["off"] == ("none" if value == "cross.7.1" else str(FIRST))
 
 
-@pytest.mark.parametrize("value", [None, 5, ["cross.1.1"], {"cross": 1}, "x" * 10_000])
-def test_what_no_switch_sends_is_ignored(value):
+def test_what_no_switch_sends_is_ignored():
     test = opened(PAGE, text=DREAM, off_heads="cross.1.8")
-    send(test, switches(test)[0], "switched", value)
-    assert healthy(test) and switches(test)[1]["off"] == "cross.1.8"
+    for value in (None, 5, ["cross.1.1"], {"cross": 1}, "x" * 10_000):
+        send(test, switches(test)[0], "switched", value)
+        assert healthy(test) and switches(test)[1]["off"] == "cross.1.8", value
 
 
 def test_the_place_of_a_head_and_its_gate_are_those_of_the_run(shipped):

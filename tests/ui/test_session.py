@@ -62,9 +62,9 @@ def test_the_sentence_survives_every_transition(narrow_app, stride):
 
 
 def test_an_address_without_a_sentence_is_about_the_first_example():
-    test = opened("pages/what_mattered.py", mattered_part=MATTERED[2])
+    test = opened("pages/what_mattered.py", mattered_part=MATTERED[1])
     assert healthy(test)
-    assert test.segmented_control("mattered_part").value == MATTERED[2]
+    assert test.segmented_control("mattered_part").value == MATTERED[1]
     assert typed(test) == test.query_params["text"] == EXAMPLES[0]
 
 
@@ -178,11 +178,11 @@ def test_the_boxes_show_what_was_chosen_whatever_is_being_typed():
     assert typed(test, "another") == "" and box(test, "another")["asked"] > before
 
 
-@pytest.mark.parametrize("sent", [None, 3, ["x"], {"text": "x"}])
-def test_rubbish_from_a_box_is_ignored(sent):
+def test_rubbish_from_a_box_is_ignored():
     test = opened(ENCODER, text=DREAM)
-    submit(test, sent)
-    assert healthy(test) and typed(test) == DREAM
+    for sent in (None, 3, ["x"], {"text": "x"}):
+        submit(test, sent)
+        assert healthy(test) and typed(test) == DREAM, sent
 
 
 def test_half_a_surrogate_pair_from_a_browser_is_no_error():

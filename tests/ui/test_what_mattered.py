@@ -31,8 +31,8 @@ from transformer.decoding.settings import DecodingSettings
 
 PAGE = "pages/what_mattered.py"
 TIRED = "The animal didn't cross the street because it was too tired."
-# A translation of it that the model would not write.
-TRANSLATED = {"target": "Das Tier ging nicht über die Straße, weil es zu müde war."}
+# With a word of several pieces, and a translation for the narrow model, whose own is long and means nothing.
+SHORT = {"text": "I like marmalade.", "target": "Ich mag Marmelade."}
 LONG = "The old man gave his dog a bone yesterday. " * 6
 # Altair's figures of each part.
 FIGURES = {"strip": 2, "writers": 1, "agreement": 2, "sides": 1, "guess": 0}
@@ -75,17 +75,18 @@ def test_the_numbers_are_those_of_the_library(shipped, trace):
     assert total == pytest.approx(exact.total[0], abs=1e-3)
 
 
-def test_a_word_all_words_and_pieces_are_chosen_and_stand_in_the_address(narrow_app, trace):
-    test = app(**TRANSLATED)
+def test_a_word_all_words_and_pieces_are_chosen_and_stand_in_the_address(narrow_app):
+    test = app(**SHORT)
     test.button_group("mattered_word").set_value("2").run()
-    assert healthy(test) and test.query_params["mattered_explained"] == "2" and "**Tier**" in texts(test)
+    assert healthy(test) and test.query_params["mattered_explained"] == "2" and "**mag**" in texts(test)
     test.button_group("mattered_word").set_value(WHOLE).run()
     assert healthy(test) and test.query_params["mattered_explained"] == WHOLE
     test.button_group("mattered_word").set_value(None).run()
     assert healthy(test) and test.query_params["mattered_explained"] == WHOLE, "one of them is always chosen"
     test.toggle("mattered_pieces").set_value(True).run()
     assert healthy(test) and test.query_params["mattered_pieces"] == "true"
-    assert len(rows(test, method="Rollout", side="English")) == len(trace.source_pieces)
+    pieces = narrow_app.trace(**SHORT).source_pieces
+    assert len(rows(test, method="Rollout", side="English")) == len(pieces) > len(word_groups(pieces))
     submit(test, "Yes.")
     assert healthy(test) and "mattered_explained" not in test.query_params
 
@@ -100,10 +101,10 @@ def test_why_this_word_and_not_that_one(shipped, trace):
     numbers = table(test, "method", "side", "score")
     assert set(numbers.method) == {"Frozen gradient", "Integrated gradients", "Erasure"}
     assert "and not" in texts(test) and "give every candidate the same scores" in texts(test)
-    test.segmented_control("mattered_part").set_value("writers").run()
-    assert healthy(test) and "difference of the logits" in texts(test)
     test.segmented_control("mattered_part").set_value("agreement").run()
     assert healthy(test) and "Of 3 pairs of methods" in texts(test)
+    test.segmented_control("mattered_part").set_value("writers").run()
+    assert healthy(test) and "difference of the logits" in texts(test)
     test.button_group("mattered_word").set_value("2").run()
     assert "mattered_against" not in test.query_params, "a candidate belongs to its word"
 
@@ -120,8 +121,8 @@ def test_all_components_add_up_and_the_largest_head_can_be_opened():
     assert any(label.startswith(f"Open layer {layer}, head {head} of") for label in labels)
 
 
-def test_words_are_deleted_on_demand(narrow_app, trace):
-    test = app(**TRANSLATED, mattered_part="agreement", mattered_explained="9", mattered_method="rollout")
+def test_words_are_deleted_on_demand(narrow_app):
+    test = app(**SHORT, mattered_part="agreement", mattered_explained="2", mattered_method="rollout")
     assert healthy(test) and not any("most important first" in each.value.columns for each in expand(test).dataframe)
     # Without the agreement over many sentences, which is recorded for the model that ships alone.
     assert figures(test) == (0, 1)
@@ -129,7 +130,7 @@ def test_words_are_deleted_on_demand(narrow_app, trace):
     assert healthy(test) and figures(test) == (0, 2)
     areas = table(test, "most important first")
     assert len(areas) == len(METHODS) and "In the order of **Rollout**" in texts(test)
-    words = len(word_groups(trace.source_pieces)) - 1
+    words = len(word_groups(narrow_app.trace(**SHORT).source_pieces)) - 1
     assert f"the {words} words more alike" in texts(test)
 
 

@@ -43,11 +43,10 @@ def has_word(group: Group, pieces: Sequence[Piece]) -> bool:
 
 def _without_punctuation(group: Sequence[int], pieces: Sequence[Piece]) -> Iterator[Group]:
     """The punctuation before a word, a piece each; the word; the punctuation after it."""
-    begin = 0
+    begin, marks = 0, [_punctuation(pieces[at]) for at in group]
     for end in range(1, len(group)):
-        before, after = ([_punctuation(pieces[at]) for at in part] for part in (group[:end], group[end:]))
         # The mark of a space belongs to what comes after it.
-        if (all(before) or all(after)) and pieces[group[end - 1]].text != SPACE_MARK:
+        if (all(marks[:end]) or all(marks[end:])) and pieces[group[end - 1]].text != SPACE_MARK:
             yield tuple(group[begin:end])
             begin = end
     yield tuple(group[begin:])

@@ -99,7 +99,7 @@ def alignment_chart(rows: np.ndarray, special: np.ndarray, sources: list[str], t
     words = base.mark_text(fontSize=12).encode(
         text=alt.Text("source:N"), color=alt.condition("datum.weight > 0.6", alt.value(DARK), alt.value(LIGHT))
     )
-    return alt.LayerChart(layer=[cells, words]).add_params(names).properties(height=ROUND + 24 * len(targets))
+    return alt.LayerChart(layer=[cells.add_params(names), words], height=ROUND + 24 * len(targets))
 
 
 def coverage_chart(covered: np.ndarray, sources: list[str]) -> alt.LayerChart:
@@ -112,7 +112,7 @@ def coverage_chart(covered: np.ndarray, sources: list[str]) -> alt.LayerChart:
         tooltip=[alt.Tooltip("piece:N"), alt.Tooltip("coverage:Q", format=".2f")],
     )
     once = alt.Chart(pd.DataFrame({"coverage": [1.0]})).mark_rule(strokeDash=[4, 4], color="currentColor")
-    return alt.LayerChart(layer=[bars, once.encode(y=alt.Y("coverage:Q"))]).add_params(names).properties(height=240)
+    return alt.LayerChart(layer=[bars.add_params(names), once.encode(y=alt.Y("coverage:Q"))], height=240)
 
 
 def covered(rows: np.ndarray, special: np.ndarray, sources: list[str], layer: int, target: str) -> str:

@@ -103,7 +103,7 @@ def share_chart(trace: Trace, table: pd.DataFrame, source: str) -> alt.LayerChar
         tooltip=["step:O", "piece:N", "method:N", alt.Tooltip("share:Q", format=".1%")],
     )
     half = alt.Chart(pd.DataFrame({"share": [HALF]})).mark_rule(strokeDash=[4, 4], color="currentColor")
-    return alt.LayerChart(layer=[lines, half.encode(y="share:Q")]).add_params(names).properties(height=360)
+    return alt.LayerChart(layer=[lines.add_params(names), half.encode(y="share:Q")], height=360)
 
 
 def says_sides(trace: Trace, found: Sequence[Attribution], languages: Languages) -> str:

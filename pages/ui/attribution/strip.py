@@ -124,8 +124,10 @@ def strip_chart(
     )
     line = pd.DataFrame({"column": [len(question.source) + 1]})
     layers.append(alt.Chart(line).mark_rule(color="currentColor", strokeWidth=2).encode(x="column:O"))
-    strip = alt.LayerChart(layer=layers).resolve_scale(color="independent").add_params(row_names, column_names)
-    return strip.properties(height=AROUND + ROW * len(rows), usermeta={"embedOptions": {"renderer": "svg"}})
+    # Altair copies a chart of layers whole each time that something is added to it.
+    layers[0] = layers[0].add_params(row_names, column_names)
+    height, meta = AROUND + ROW * len(rows), {"embedOptions": {"renderer": "svg"}}
+    return alt.LayerChart(layer=layers, height=height, usermeta=meta).resolve_scale(color="independent")
 
 
 def sum_table(found: Sequence[Attribution], languages: Languages, target: int = 0) -> pd.DataFrame:
@@ -196,7 +198,7 @@ def part_chart(table: pd.DataFrame, whole: str, total: float) -> alt.LayerChart:
         base.transform_filter("datum.score >= 0").mark_text(align="left", dx=4, **style).encode(text="text:N"),
         base.transform_filter("datum.score < 0").mark_text(align="right", dx=-4, **style).encode(text="text:N"),
     ]
-    return alt.LayerChart(layer=[bars, *numbers]).add_params(names).properties(height=60 + 30 * len(shown_table))
+    return alt.LayerChart(layer=[bars.add_params(names), *numbers], height=60 + 30 * len(shown_table))
 
 
 def first_words(question: Question, found: Sequence[Attribution], target: int = 0) -> str:

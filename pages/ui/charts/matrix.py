@@ -119,7 +119,7 @@ def matrix(
     row_title, column_title = titles
     painted = values.size > MOST_ELEMENTS
     ink = dict.fromkeys(INK, alt.Undefined) if painted else {}
-    drawn = {"usermeta": {"embedOptions": {"renderer": "canvas" if painted else "svg"}}}
+    drawn: dict[str, Any] = {"usermeta": {"embedOptions": {"renderer": "canvas" if painted else "svg"}}}
     colour = alt.Color("value:Q", scale=scale, legend=alt.Legend(title=name, **{**LEGEND, **ink}) if legend else None)
     row_axis, row_names = labelled_axis(
         "row_labels", rows, values=thinned(rows), labelLimit=90 if row_title is None else ROW_NAMES, **ink
@@ -147,14 +147,15 @@ def matrix(
         layers.append(base.transform_filter(
             f"datum.row == {picked[0] + 1} && datum.column == {picked[1] + 1}"
         ).mark_rect(fillOpacity=0, stroke=PICKED, strokeWidth=3))
-    chart = layers[0] if len(layers) == 1 else alt.LayerChart(layer=layers)
+    # Altair copies a chart of layers whole each time that something is added to it.
+    layers[0] = layers[0].add_params(row_names, column_names)
     if square:
         names = min(ROW_NAMES, 6.5 * max(map(len, rows))) + (0 if row_title is None else 25)
         side = min(LARGEST_CELL, max(SMALLEST_CELL, int((SQUARE - names) / max(values.shape))))
-        return chart.add_params(row_names, column_names).properties(
-            width=side * len(columns), height=side * len(rows), autosize="pad", **drawn
-        )
-    return chart.add_params(row_names, column_names).properties(height=height, **drawn)
+        drawn |= {"width": side * len(columns), "height": side * len(rows), "autosize": "pad"}
+    else:
+        drawn["height"] = height
+    return layers[0].properties(**drawn) if len(layers) == 1 else alt.LayerChart(layer=layers, **drawn)
 
 
 def labelled_axis(
