@@ -313,10 +313,8 @@ def unsplit_gradients(run, process):
 SECOND_PROCESS = """
 import sys
 from pathlib import Path
-import torch
 from tests.unit.training.test_trainer import unsplit_gradients
 from transformer.training.distributed import process_group
-torch.set_num_threads(1)
 with process_group("cpu") as process:
     unsplit_gradients(Path(sys.argv[1]), process)
 # A thread of the group that outlives it can abort the process at its end.
@@ -330,8 +328,8 @@ def test_two_processes_give_the_gradients_of_one(run, monkeypatch):
     # outside the range from which the system gives ports to whoever asks.
     loopback = next(name for _, name in socket.if_nameindex() if name.startswith("lo"))
     for name, value in {
-        "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": loopback, "WORLD_SIZE": "2",
-        "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(20_000 + os.getpid() % 10_000), "RANK": "0",
+        "PYTHONPATH": str(ROOT), "GLOO_SOCKET_IFNAME": loopback, "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": str(20_000 + os.getpid() % 10_000), "RANK": "0",
     }.items():
         monkeypatch.setenv(name, value)
     other = subprocess.Popen(
