@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,8 +21,10 @@ from transformer.tokenizer import VOCABULARY, Tokenizer, train_tokenizer
 from transformer.trace import Trace
 from transformer.translator import Translator
 
-# The arrays in the tests are tiny: a second thread costs more than it brings.
+# The arrays in the tests are tiny: a second thread costs more than it brings. Processes that are started from here, the
+# workers of pytest among them, read it when they load numpy and torch.
 torch.set_num_threads(1)
+os.environ["OMP_NUM_THREADS"] = "1"
 
 # Whatever is imported and collected stays to the end: searches for garbage among it take seconds and find nothing.
 gc.disable()

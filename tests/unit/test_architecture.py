@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from functools import cache
 from pathlib import Path
-
-import pytest
 
 ROOT = Path(__file__).parents[2]
 DOCUMENT = ROOT / "docs" / "architecture.md"
@@ -34,17 +31,12 @@ def test_every_name_is_there():
         assert (ROOT / name).exists(), name
 
 
-@cache
-def counted():
-    """How often every name is there, and the folders that stand for all that lies in them: without a file named."""
+def test_every_module_is_named_once():
+    """Or lies in a folder that stands for all in it: one without a file named."""
     names = Counter(named())
-    return names, [
+    whole = [
         folder for folder in names if folder.endswith("/") and sum(name.startswith(folder) for name in names) == 1
     ]
-
-
-@pytest.mark.parametrize("module", sorted(MODULES))
-def test_every_module_is_named_once(module):
-    names, whole = counted()
-    times = names[module] + sum(module.startswith(folder) for folder in whole)
-    assert times == 1, f"docs/architecture.md names {module} {times} times: say there what it does, once"
+    times = {module: names[module] + sum(module.startswith(folder) for folder in whole) for module in sorted(MODULES)}
+    wrong = {module: count for module, count in times.items() if count != 1}
+    assert MODULES and not wrong, f"docs/architecture.md has to name each module once and say what it does: {wrong}"

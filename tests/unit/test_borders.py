@@ -8,15 +8,18 @@ import sys
 from functools import cache
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[2]
+
+
+@cache
+def parsed(path):
+    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 @cache
 def imported(path):
     names = []
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
             names += (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -24,27 +27,37 @@ def imported(path):
     return tuple(names)
 
 
+@cache
 def files(folder):
     return sorted((ROOT / folder).rglob("*.py"))
 
 
-@pytest.mark.parametrize("path", files("transformer"), ids=lambda path: str(path.relative_to(ROOT)))
-def test_computing_knows_nothing_of_the_screen(path):
-    packages = {name.split(".")[0] for name in imported(path)}
-    assert not packages & {"streamlit", "plotly", "altair", "pandas", "pages", "app"}
+def offenders(paths, forbidden):
+    """What is imported although it is forbidden, by the file that imports it."""
+    found = {str(path.relative_to(ROOT)): [name for name in imported(path) if forbidden(name)] for path in paths}
+    return {path: names for path, names in found.items() if names}
 
 
-@pytest.mark.parametrize("path", [*files("pages"), ROOT / "app.py"], ids=lambda path: str(path.relative_to(ROOT)))
-def test_the_screen_touches_no_tensor(path):
-    names = set(imported(path))
-    assert not {name for name in names if name.split(".")[0] == "torch"}
-    tensors = {name for name in names if name.startswith(("transformer.model", "transformer.decoding"))}
-    assert tensors <= {"transformer.decoding.settings"}, "which is plain numbers"
+def of_packages(*packages):
+    return lambda name: name.split(".")[0] in packages
 
 
-@pytest.mark.parametrize("path", files("transformer/analysis"), ids=lambda path: path.name)
-def test_analysis_needs_no_torch(path):
-    assert "torch" not in {name.split(".")[0] for name in imported(path)}
+def test_computing_knows_nothing_of_the_screen():
+    screen = of_packages("streamlit", "plotly", "altair", "pandas", "pages", "app")
+    assert files("transformer") and offenders(files("transformer"), screen) == {}
+
+
+def test_the_screen_touches_no_tensor():
+    screen = [*files("pages"), ROOT / "app.py"]
+    assert len(screen) > 1 and offenders(screen, of_packages("torch")) == {}
+    tensors = "transformer.model", "transformer.decoding"
+    plain = "transformer.decoding.settings"  # Numbers alone.
+    assert offenders(screen, lambda name: name.startswith(tensors) and name != plain) == {}
+
+
+def test_analysis_needs_no_torch():
+    analysis = files("transformer/analysis")
+    assert analysis and offenders(analysis, of_packages("torch")) == {}
 
 
 NO_TORCH = (
@@ -67,15 +80,28 @@ NO_TORCH = (
 )
 
 
-def test_what_needs_no_torch_does_not_load_it():
+# What is imported one after the other, and which libraries are not loaded by then.
+LOADED_WITHOUT = (
+    # The library itself costs nothing.
+    ("transformer", ("torch", "numpy", "sentencepiece")),
+    *((name, ("torch",)) for name in NO_TORCH),
+    # Before the first page: torch takes seconds to import; until then "Starting the Transformer" is on the screen.
+    ("pages.ui.router", ("torch",)),
+    # The app runs without Ray; measuring a corpus imports it where a cluster was named.
+    ("transformer.corpus", ("ray",)),
+    ("pages.ui.models", ("ray",)),
+)
+
+
+def test_no_library_is_loaded_before_it_is_needed():
     """Imports followed to their end, in one fresh interpreter."""
-    code = f"import sys\nfor name in {NO_TORCH!r}:\n    __import__(name)\n    assert 'torch' not in sys.modules, name"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-
-
-def test_importing_the_library_costs_nothing():
-    code = "import sys, transformer; assert not {'torch', 'numpy', 'sentencepiece'} & set(sys.modules)"
+    code = f"""
+import sys
+for name, libraries in {LOADED_WITHOUT!r}:
+    __import__(name)
+    loaded = [library for library in libraries if library in sys.modules]
+    assert not loaded, f"{{name}} loads {{loaded}}"
+"""
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
@@ -85,7 +111,7 @@ def test_every_page_goes_through_the_router_first():
         if path.name == "__init__.py":
             continue
         statements = [
-            node for node in ast.parse(path.read_text(encoding="utf-8")).body
+            node for node in parsed(path).body
             if not isinstance(node, ast.Expr) or isinstance(node.value, ast.Call)
         ]
         first = next(node for node in statements if isinstance(node, ast.Expr))
@@ -125,16 +151,13 @@ def test_only_the_command_reads_models_of_others():
 
 
 def test_only_the_models_server_and_a_cluster_need_ray():
-    """The app runs without it; measuring a corpus imports it where a cluster was named."""
+    """As they are read; what is loaded with them is above."""
     server, corpus = ROOT / "transformer" / "serving" / "server.py", ROOT / "transformer" / "corpus.py"
     assert "ray" in set(imported(server)) & set(imported(corpus))
     for path in [*files("transformer"), *files("pages"), ROOT / "app.py"]:
         names = {name.split(".")[0] for name in imported(path)}
         assert path in (server, corpus) or not {"ray", "starlette", "pydantic"} & names, path
         assert path.name == "__main__.py" or "transformer.serving.server" not in set(imported(path)), path
-    code = "import sys, transformer.corpus, pages.ui.models; print('ray' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False"
 
 
 # What is below pages/ui, from the ground up. An import goes to a lower floor, or stays in its own folder or file.
@@ -169,7 +192,7 @@ def test_every_import_of_the_pages_goes_down():
     floor = {name: number for number, names in enumerate(FLOORS) for name in names}
     upward = []
     for importer, path in modules.items():
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(parsed(path)):
             if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith("pages"):
                 continue
             for alias in node.names:
@@ -178,10 +201,3 @@ def test_every_import_of_the_pages_goes_down():
                 if imported != place(importer) and floor[imported] >= floor[place(importer)]:
                     upward.append((importer, node.module, alias.name))
     assert not upward
-
-
-def test_what_is_imported_before_the_first_page_needs_no_torch():
-    """Torch takes seconds to import; until then "Starting the Transformer" is on the screen."""
-    code = "import sys, pages.ui.router; print('torch' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False"

@@ -20,20 +20,35 @@ WORDS = ("I", "have", "a", "dream", "and", "the", "dog", "that", "sleeps", "in",
 @pytest.fixture(scope="module")
 def sentences() -> list[str]:
     dice = random.Random(7)
-    return [" ".join(dice.sample(WORDS, dice.randint(1, 9))) for _ in range(23)]
+    return [" ".join(dice.sample(WORDS, dice.randint(1, 9))) for _ in range(13)]
 
 
 @pytest.fixture
 def file(sentences, tmp_path):
-    path = tmp_path / "sentences.txt"
+    return written(sentences, tmp_path)
+
+
+def written(sentences, folder):
+    path = folder / "sentences.txt"
     path.write_text("\n\n".join(sentences) + "\n", encoding="utf-8")
     return path
 
 
-@pytest.fixture(autouse=True)
-def short_parts(monkeypatch):
-    monkeypatch.setattr(corpus, "PART", 5)
-    monkeypatch.setattr(corpus, "TOGETHER", 3)
+@pytest.fixture(scope="module", autouse=True)
+def short_parts():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(corpus, "PART", 3)
+        patch.setattr(corpus, "TOGETHER", 2)
+        yield
+
+
+@pytest.fixture(scope="module")
+def whole(small_translator, sentences, tmp_path_factory, short_parts):
+    """What one process gives that measures all of the file at once, and leaves no state."""
+    folder = tmp_path_factory.mktemp("whole")
+    found = measure_corpus(small_translator, written(sentences, folder), folder / "state")
+    assert not (folder / "state").exists()
+    return found
 
 
 def assert_same(part, expected, atol=1e-12):
@@ -44,47 +59,45 @@ def assert_same(part, expected, atol=1e-12):
             np.testing.assert_allclose(part.heads[kind].values[name], values, atol=atol, err_msg=f"{kind} {name}")
 
 
-def test_measures_what_one_sentence_after_the_other_gives(small_translator, sentences, file, tmp_path):
-    found = measure_corpus(small_translator, file, tmp_path / "state")
+def test_measures_what_one_sentence_after_the_other_gives(small_translator, sentences, whole):
     one_by_one = statistics_of(map(small_translator.trace, sentences), small_translator.tokenizer, "any")
-    assert found.sentences == one_by_one.sentences == 23 and found.skipped == 0
+    assert whole.sentences == one_by_one.sentences == 13 and whole.skipped == 0
     for kind, metrics in one_by_one.heads.items():
-        assert found.heads[kind].queries == metrics.queries
+        assert whole.heads[kind].queries == metrics.queries
         for name, values in metrics.values.items():
-            np.testing.assert_allclose(found.heads[kind].values[name], values, atol=1e-6)
-    assert not (tmp_path / "state").exists()
+            np.testing.assert_allclose(whole.heads[kind].values[name], values, atol=1e-6)
 
 
-def test_goes_on_where_it_was_stopped(small_translator, file, tmp_path):
+def test_goes_on_where_it_was_stopped(small_translator, file, whole, tmp_path):
     state, reads = tmp_path / "state", []
 
     def stop(read, part):
         reads.append(read)
-        if read == 10:
+        if read == 6:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         measure_corpus(small_translator, file, state, report=stop)
     found = measure_corpus(small_translator, file, state, report=lambda read, part: reads.append(read))
-    assert reads == [5, 10, 15, 20, 23]
-    whole = measure_corpus(small_translator, file, tmp_path / "other")
+    assert reads == [3, 6, 9, 12, 13]
     # To the last bit: the state holds what was in memory.
     assert_same(found, whole, atol=0.0)
 
 
-def test_two_processes_measure_the_same(model_folder, file, tmp_path, monkeypatch):
+def test_two_processes_measure_the_same(model_folder, file, whole, tmp_path, monkeypatch):
     # New processes import the main module, which may be a page that another test has run.
     monkeypatch.setitem(sys.modules, "__main__", ModuleType("__main__"))
     translator = Translator.load(model_folder, "cpu")
-    alone = measure_corpus(translator, file, tmp_path / "alone")
-    assert_same(measure_corpus(translator, file, tmp_path / "both", processes=2), alone, atol=1e-6)
+    assert_same(measure_corpus(translator, file, tmp_path / "both", processes=2), whole, atol=1e-6)
 
 
-def test_says_why_another_process_has_no_model(model_folder, file, tmp_path, monkeypatch):
+def test_says_why_another_process_has_no_model(model_folder, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "__main__", ModuleType("__main__"))
     folder = shutil.copytree(model_folder, tmp_path / "model")
     translator = Translator.load(folder, "cpu")
     (folder / "model.safetensors").unlink()
+    # A second stretch would only start a second process.
+    file = written(["A dog"], tmp_path)
     with pytest.raises(CheckpointError, match="model.safetensors is missing"):
         measure_corpus(translator, file, tmp_path / "state", processes=2)
 

@@ -295,9 +295,13 @@ def test_threads_with_different_switches_never_meet(small_translator):
     changes += [Interventions({head: 0.0}, "resample", seed=seed) for head in heads for seed in (1, 2)]
     drawing = copy.copy(small_translator)
     drawing.means = means_of(small_translator)
-    alone = [drawing.trace(TEXT, details=True, interventions=each) for each in changes]
+
+    def run(each):
+        return drawing.trace("A cat.", details=True, interventions=each)
+
+    alone = [run(each) for each in changes]
     with ThreadPoolExecutor(8) as pool:
-        together = list(pool.map(lambda each: drawing.trace(TEXT, details=True, interventions=each), changes * 2))
+        together = list(pool.map(run, changes * 2))
     assert all(a.equals(b) for a, b in zip(alone * 2, together, strict=True))
     assert len({trace.log_probs.tobytes() for trace in alone}) > len(changes) / 2
 

@@ -9,8 +9,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from scipy.stats import entropy as relative_entropy
-from scipy.stats import ttest_1samp
 
 from transformer.ablation.effect import effect_of
 from transformer.ablation.estimate import over_draws
@@ -78,6 +76,8 @@ def test_without_any_head_a_sublayer_writes_its_bias():
 
 
 def test_scores_are_the_traces_and_the_definitions(shaped_translator):
+    from scipy import stats
+
     variants = [Interventions(gates={head: 0.0}) for head in all_heads(shaped_translator.config)]
     variants += [Interventions(hidden_source=[1]), Interventions(attention={("cross", 0, 0, 1): {2: 1.0}})]
     scores = shaped_translator.score(TEXT, TARGET, variants)
@@ -93,7 +93,7 @@ def test_scores_are_the_traces_and_the_definitions(shaped_translator):
     with torch.inference_mode():
         p = log_probs_of(model, source, target, Edits(), torch.tensor([0]), Edits())[0].exp().double().numpy()
         q = log_probs_of(model, source, target, last, torch.tensor([0]), last)[0].exp().double().numpy()
-    np.testing.assert_allclose(scores.kl[0], relative_entropy(p, q, axis=-1), atol=1e-5)
+    np.testing.assert_allclose(scores.kl[0], stats.entropy(p, q, axis=-1), atol=1e-5)
     np.testing.assert_allclose(scores.tvd[0], np.abs(p - q).sum(-1) / 2, atol=1e-5)
     taken = q[np.arange(len(q)), predicted]
     np.testing.assert_array_equal(scores.ranks[0], (q > taken[:, None]).sum(-1) + 1)
@@ -243,10 +243,12 @@ def test_resampled_importance_is_over_the_same_draws_for_every_head(drawing):
 
 
 def test_an_interval_over_draws_is_students():
+    from scipy import stats
+
     values = np.random.default_rng(2).normal(3, 1, size=(8, 2))
     found = over_draws(values)
     for column in range(2):
-        expected = ttest_1samp(values[:, column], 0).confidence_interval(0.95)
+        expected = stats.ttest_1samp(values[:, column], 0).confidence_interval(0.95)
         assert (found.low[column], found.high[column]) == pytest.approx(tuple(expected))
     with pytest.raises(ValueError, match="at least two"):
         over_draws(values[:1])

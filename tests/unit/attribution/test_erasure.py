@@ -3,7 +3,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from captum.attr import FeatureAblation
 
 from transformer.attribution.attribution import Target, every_position
 from transformer.attribution.erasure import erased_log_probs
@@ -47,6 +46,8 @@ def test_erasure_is_the_intervention(shaped_translator, shaped_trace):
 
 def test_scores_are_captums_feature_ablation(shaped_translator, shaped_trace):
     """Of the mask that says what is visible."""
+    from captum.attr import FeatureAblation
+
     target, model = [Target((4,))], shaped_translator._model
     sources, prefixes = len(shaped_trace.source_pieces), len(shaped_trace.target_pieces)
 

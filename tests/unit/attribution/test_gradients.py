@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from captum.attr import IntegratedGradients
 
 from transformer.attribution.attribution import Target, every_position, whole_sentence
 from transformer.attribution.forward import ForwardPass
@@ -140,6 +139,8 @@ def test_refining_an_integral_is_computing_it_finely():
 
 
 def test_integrated_gradients_are_captums(shaped_translator, shaped_trace):
+    from captum.attr import IntegratedGradients
+
     source_ids, prefix_ids = pieces_of(shaped_trace, torch.device("cpu"))
     run, target = ForwardPass(shaped_translator._model), Target((4,))
     source, prefix = run.embed_source(source_ids), run.embed_prefix(prefix_ids[:5])

@@ -109,7 +109,7 @@ def test_a_run_that_fails_lets_the_next_one_run(model):
 
 def test_a_hall_of_people_gets_every_answer_for_itself(model, watch):
     """As one at a time, bit for bit; and somebody who sends nothing hears so, whoever else asks."""
-    texts = [f"{'The old man reads ' * (number % 5)}{number}." if number % 9 else " " for number in range(50)]
+    texts = [f"{'old ' * (number % 5)}{number}." if number % 9 else " " for number in range(50)]
     arrived = threading.Barrier(len(texts))
 
     def ask(text: str) -> Trace | TextError:
@@ -211,5 +211,6 @@ def test_the_loaded_model_leaves_the_server_its_cores_and_is_no_garbage_to_look_
         # Every module and every parameter; what a session makes comes after.
         assert gc.get_freeze_count() > 100_000
     finally:
-        gc.unfreeze()
+        # As they were for the tests that follow.
+        gc.freeze()
         torch.set_num_threads(1)

@@ -5,6 +5,7 @@ import math
 import os
 import random
 import resource
+import shutil
 import signal
 import socket
 import subprocess
@@ -56,6 +57,7 @@ def prepared(tmp_path_factory, tokenizer):
 
 @pytest.fixture
 def run(prepared, tmp_path):
+    """A folder that is prepared."""
     for name in ("tokenizer.model", "train.npz", "validation.npz"):
         (tmp_path / name).write_bytes((prepared / "run" / name).read_bytes())
     return tmp_path
@@ -63,6 +65,20 @@ def run(prepared, tmp_path):
 
 def trainer(run, start=None, **changes):
     return Trainer(run, TrainConfig(**{**TINY, **changes}), Process(0, 1, torch.device("cpu")), start)
+
+
+@pytest.fixture(scope="module")
+def three_steps(prepared, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("trained") / "run"
+    shutil.copytree(prepared / "run", folder)
+    trainer(folder, steps=3).train()
+    return folder
+
+
+@pytest.fixture
+def trained(three_steps, tmp_path):
+    """A folder whose run of three steps is finished."""
+    return shutil.copytree(three_steps, tmp_path / "run")
 
 
 def test_learns_a_dictionary(run, prepared):
@@ -148,7 +164,7 @@ def test_a_loss_that_is_not_finite_changes_nothing(run):
 
 
 def test_the_finished_model_is_the_average_with_the_lowest_validation_loss(run):
-    training = trainer(run, steps=30, average=3, learning_rate=0.01, save_minutes=0.0)
+    training = trainer(run, steps=30, micro_batches=1, average=3, learning_rate=0.01, save_minutes=0.0)
     while training.step < 30:
         training.take_step()
         if training.step in (2, 29, 30):
@@ -182,18 +198,17 @@ def damage(path, how):
 
 @pytest.mark.parametrize("how", ["empty", "truncated", "altered"])
 @pytest.mark.parametrize("name", ["train.npz", "validation.npz", STATE])
-def test_a_damaged_file_of_a_run_is_named(run, name, how):
-    trainer(run, steps=2).train()
-    damage(run / name, how)
+def test_a_damaged_file_of_a_run_is_named(trained, name, how):
+    assert trainer(trained, steps=4).step == 3
+    damage(trained / name, how)
     with pytest.raises(ValueError, match=f"{name}.*(is damaged|was altered or damaged)"):
-        trainer(run, steps=4)
+        trainer(trained, steps=4)
 
 
-def test_a_state_without_metadata_is_damaged(run):
-    trainer(run, steps=2).train()
-    save_file(read_tensors(run / STATE)[0], run / STATE)
+def test_a_state_without_metadata_is_damaged(trained):
+    save_file(read_tensors(trained / STATE)[0], trained / STATE)
     with pytest.raises(ValueError, match="is damaged: delete it to begin again"):
-        trainer(run, steps=4)
+        trainer(trained, steps=4)
 
 
 def test_data_of_another_vocabulary_is_refused(run):
@@ -207,10 +222,9 @@ def test_a_folder_that_was_not_prepared_is_named(tmp_path):
         trainer(tmp_path / "nowhere")
 
 
-def test_a_full_disk_is_said_and_the_last_checkpoint_stays(run, monkeypatch):
-    training = trainer(run, steps=2)
-    training.train()
-    before = (run / STATE).read_bytes()
+def test_a_full_disk_is_said_and_the_last_checkpoint_stays(trained):
+    training = trainer(trained, steps=3)
+    before = (trained / STATE).read_bytes()
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, resource.RLIM_INFINITY))
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     try:
@@ -219,7 +233,7 @@ def test_a_full_disk_is_said_and_the_last_checkpoint_stays(run, monkeypatch):
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
         signal.signal(signal.SIGXFSZ, handler)
-    assert (run / STATE).read_bytes() == before and not list(run.glob("*.unfinished"))
+    assert (trained / STATE).read_bytes() == before and not list(trained.glob("*.unfinished"))
 
 
 def test_a_finished_run_leaves_model_log_and_state(run):
@@ -236,11 +250,11 @@ def test_a_finished_run_leaves_model_log_and_state(run):
 
 def test_what_came_after_the_step_a_run_continues_from_is_forgotten(run):
     """Else steps would be noted twice, and a model would be averaged from another run's weights."""
-    trainer(run, steps=25).train()
+    trainer(run, steps=25, micro_batches=1).train()
     checkpoint = (run / STATE).read_bytes()
-    trainer(run, steps=35).train()
+    trainer(run, steps=35, micro_batches=1).train()
     (run / STATE).write_bytes(checkpoint)
-    trainer(run, steps=30).train()
+    trainer(run, steps=30, micro_batches=1).train()
     curve = load_checkpoint(run / "model").curve
     assert [row["step"] for row in csv.DictReader(curve.splitlines())] == ["25", "30"]
     assert [path.stem for path in sorted(run.glob("weights-*"))] == ["weights-0000025", "weights-0000030"]
@@ -248,14 +262,13 @@ def test_what_came_after_the_step_a_run_continues_from_is_forgotten(run):
     assert trainer(run).step == 0 and not (run / "model" / CURVE).exists(), "a new run begins a new curve"
 
 
-def test_a_run_that_went_further_is_not_cut_short(run):
-    trainer(run, steps=3).train()
+def test_a_run_that_went_further_is_not_cut_short(trained):
     with pytest.raises(ValueError, match="has taken 3 steps already, more than 2"):
-        trainer(run, steps=2)
+        trainer(trained, steps=2)
 
 
 def test_checkpoints_stand_beside_the_mean_loss_of_equally_many_steps(run):
-    trainer(run, steps=50, save_minutes=0.0).train()
+    trainer(run, steps=50, micro_batches=1, save_minutes=0.0).train()
     rows = list(csv.DictReader(load_checkpoint(run / "model").curve.splitlines()))
     assert [row["step"] for row in rows] == ["25", "50"] and all(row["validation_loss"] for row in rows)
 
@@ -313,10 +326,8 @@ def unsplit_gradients(run, process):
 SECOND_PROCESS = """
 import sys
 from pathlib import Path
-import torch
 from tests.unit.training.test_trainer import unsplit_gradients
 from transformer.training.distributed import process_group
-torch.set_num_threads(1)
 with process_group("cpu") as process:
     unsplit_gradients(Path(sys.argv[1]), process)
 # A thread of the group that outlives it can abort the process at its end.
@@ -330,8 +341,8 @@ def test_two_processes_give_the_gradients_of_one(run, monkeypatch):
     # outside the range from which the system gives ports to whoever asks.
     loopback = next(name for _, name in socket.if_nameindex() if name.startswith("lo"))
     for name, value in {
-        "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": loopback, "WORLD_SIZE": "2",
-        "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(20_000 + os.getpid() % 10_000), "RANK": "0",
+        "PYTHONPATH": str(ROOT), "GLOO_SOCKET_IFNAME": loopback, "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": str(20_000 + os.getpid() % 10_000), "RANK": "0",
     }.items():
         monkeypatch.setenv(name, value)
     other = subprocess.Popen(
