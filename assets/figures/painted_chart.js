@@ -38,8 +38,8 @@ function paintedView(chart) {
   const key = Object.keys(chart).find((name) => name.startsWith("__reactFiber$")) ?? "";
   for (let fiber = /** @type {any} */ (chart)[key]; fiber; fiber = fiber.return) {
     // Only components that are functions keep a list of what they remember.
-    for (let kept = fiber.memoizedState; kept && "next" in kept; kept = kept.next) {
-      const found = [kept.memoizedState, kept.memoizedState?.current].find((value) => typeof value?.toSVG === "function");
+    for (let hook = fiber.memoizedState; hook && "next" in hook; hook = hook.next) {
+      const found = [hook.memoizedState, hook.memoizedState?.current].find((value) => typeof value?.toSVG === "function");
       if (found) return found;
     }
   }

@@ -24,7 +24,7 @@ def bar(test):
     return next(node for node in test.get("bidi_component") if node.proto.json and "stepped" in node.proto.json)
 
 
-def told(test):
+def received(test):
     """What they were sent."""
     return json.loads(bar(test).proto.json)
 
@@ -53,11 +53,11 @@ def parameter(test, name):
 ])
 def test_every_page_can_be_presented_and_left(page):
     test = opened(f"pages/{page}.py", text=DREAM)
-    assert not told(test)["lecture"]
+    assert not received(test)["lecture"]
     act(test, "present")
-    assert healthy(test) and told(test)["lecture"] and parameter(test, "lecture") == "true"
+    assert healthy(test) and received(test)["lecture"] and parameter(test, "lecture") == "true"
     act(test, "leave")
-    assert healthy(test) and not told(test)["lecture"] and parameter(test, "lecture") is None
+    assert healthy(test) and not received(test)["lecture"] and parameter(test, "lecture") is None
 
 
 def test_a_table_of_a_lesson_is_text_which_a_lecture_makes_large():
@@ -93,7 +93,7 @@ def test_the_list_says_of_a_slide_what_it_shows_and_nothing_else():
           for page in ("inside_a_layer", "language_model", "cross_attention")),
     ))
     test = opened("pages/about.py", text=DREAM, slides=str(slides))
-    assert [slide["text"] for slide in told(test)["slides"]] == [
+    assert [slide["text"] for slide in received(test)["slides"]] == [
         f"layer 5, head 8 · {DREAM}", f"2 heads off · {DREAM}", "one row, step 2", DREAM,
         f"encoder self-attention, layer 2, head 1 off · {DREAM}",
         f"encoder self-attention, layer 2, head 1 changed · {DREAM}", "", DREAM,
@@ -106,15 +106,16 @@ def test_slides_are_collected_opened_and_left():
     act(test, "add")
     test.switch_page("pages/masked_attention.py").run()
     act(test, "add")
-    titles = [slide["title"] for slide in told(test)["slides"]]
+    titles = [slide["title"] for slide in received(test)["slides"]]
     assert titles == ["Cross attention", "Masked attention"]
-    assert told(test)["slides"][0]["text"] == f"layer 4, head 2 · {DREAM}"
+    assert received(test)["slides"][0]["text"] == f"layer 4, head 2 · {DREAM}"
     act(test, "move", slide=2, by=-1)
-    assert [slide["title"] for slide in told(test)["slides"]] == titles[::-1]
+    assert [slide["title"] for slide in received(test)["slides"]] == titles[::-1]
     act(test, "start")
-    assert told(test)["slide"] == 1 and headers(test)[0]["kind"] == "decoder" and headers(test)[0]["lecture"] == "page"
+    assert received(test)["slide"] == 1
+    assert headers(test)[0]["kind"] == "decoder" and headers(test)[0]["lecture"] == "page"
     act(test, "remove", slide=1)
-    assert [slide["title"] for slide in told(test)["slides"]] == titles[:1] and healthy(test)
+    assert [slide["title"] for slide in received(test)["slides"]] == titles[:1] and healthy(test)
     other = opened("pages/about.py", text=DREAM, slides=parameter(test, "slides"))
     act(other, "start")
     assert headers(other)[0]["kind"] == "cross" and parameter(other, "slide") == "1"
@@ -130,12 +131,12 @@ def test_a_slide_keeps_what_was_pinned_in_it():
 
 def test_slides_come_back_from_an_address_and_a_file():
     test = opened("pages/cross_attention.py", text=DREAM, **LISTED)
-    file = told(test)["file"]
+    file = received(test)["file"]
     for name in map(str, SLIDES.slides):
         assert name in file
     other = act(opened("pages/about.py", text=DREAM), "load", text=file)
-    assert told(other)["slides"] == told(test)["slides"] and parameter(other, "slides") == LISTED["slides"]
-    start = told(other)["start"]
+    assert received(other)["slides"] == received(test)["slides"] and parameter(other, "slides") == LISTED["slides"]
+    start = received(other)["start"]
     assert start.startswith("cross_attention?text=It+was") and "lecture=true" in start and "slide=1" in start
 
 
@@ -143,7 +144,7 @@ def test_slides_come_back_from_an_address_and_a_file():
 def test_a_hostile_address_is_one_sentence(slides):
     test = opened("pages/about.py", text=DREAM, slides=slides, slide="9999999", lecture="<b>", qr="javascript:")
     assert healthy(test, warned=True) and len(test.warning) == 1
-    assert "left out" in test.warning[0].value and told(test)["slides"] == []
+    assert "left out" in test.warning[0].value and received(test)["slides"] == []
     assert parameter(test, "slides") is None
     act(test, "present")
     assert healthy(test)
@@ -155,7 +156,7 @@ def test_a_hostile_file_is_one_sentence_and_costs_no_slide():
     for text in ("javascript:alert(1)", "<script>alert(1)</script>", many, "x" * 800_000):
         act(test, "load", text=text)
         assert healthy(test, warned=True) and "was not loaded" in test.warning[0].value
-        assert len(told(test)["slides"]) == len(SLIDES) and "was not loaded" in told(test)["problem"]
+        assert len(received(test)["slides"]) == len(SLIDES) and "was not loaded" in received(test)["problem"]
         assert "<script>" not in test.warning[0].value
 
 
@@ -168,23 +169,23 @@ def test_what_no_browser_of_ours_sends_does_nothing():
     ):
         send(test, bar(test), "act", sent)
         assert not test.exception and not test.error
-        assert len(told(test)["slides"]) == len(SLIDES) and told(test)["slide"] == 0
+        assert len(received(test)["slides"]) == len(SLIDES) and received(test)["slide"] == 0
 
 
 def test_a_page_that_fits_no_address_is_no_slide():
     test = act(opened("pages/about.py", text="dream " * 1_000), "add")
-    assert told(test)["slides"] == [] and "too long" in told(test)["problem"]
+    assert received(test)["slides"] == [] and "too long" in received(test)["problem"]
 
 
 def test_the_code_is_that_of_the_page():
     test = act(opened("pages/cross_attention.py", text=DREAM, lecture="true", **LISTED), "code")
-    code = told(test)["code"]
+    code = received(test)["code"]
     assert code["image"].startswith("data:image/svg+xml") and parameter(test, "qr") == "true"
     assert code["address"].endswith("/cross_attention?text=I+have+a+dream.&lecture=true")
     assert "--lecture" in code["problem"], "the tests run on this machine alone"
-    assert told(act(test, "code"))["code"] is None
+    assert received(act(test, "code"))["code"] is None
     first = act(opened(f"pages/{FIRST}.py", text=DREAM), "code")
-    assert "/?text=" in told(first)["code"]["address"]
+    assert "/?text=" in received(first)["code"]["address"]
 
 
 def by_clicker(test):
@@ -193,7 +194,7 @@ def by_clicker(test):
 
 def test_a_lesson_opened_by_itself_goes_on_by_clicker():
     test = opened("pages/lessons.py", text=DREAM, lesson_id="one_row", lecture="true", **LISTED)
-    assert told(test)["stepped"], "the lesson's own buttons take the keys"
+    assert received(test)["stepped"], "the lesson's own buttons take the keys"
     # Shown, then on: two presses of one key.
     assert by_clicker(test) == {"lesson_show": "pagedown", "lesson_previous": "pageup"}
     test.button(key="lesson_show").click().run()
@@ -206,11 +207,11 @@ def test_a_lesson_that_is_a_slide_shows_its_step_and_a_clicker_goes_on_to_the_ne
     test = opened("pages/lessons.py", text=DREAM, lesson_id="one_row", lecture="true", slide="1", slides=str(Slides(
         (Slide.of("lessons", {"text": DREAM, "lesson_id": "one_row"}), SLIDES.slides[0])
     )))
-    assert not told(test)["stepped"] and by_clicker(test) == {}
+    assert not received(test)["stepped"] and by_clicker(test) == {}
     # Its own buttons walk through it meanwhile.
     test.button(key="lesson_show").click().run()
     test.button(key="lesson_next").click().run()
-    assert parameter(test, "lesson_step") == "2" and not told(test)["stepped"] and healthy(test)
+    assert parameter(test, "lesson_step") == "2" and not received(test)["stepped"] and healthy(test)
     act(test, "open", slide=2)
     assert parameter(test, "slide") == "2" and headers(test)[0]["kind"] == "cross"
 

@@ -80,8 +80,8 @@ def plain_sentence(key: str, sizes: Mapping[str, int], heads: int, languages: La
         languages: that the model translates; None for a language model.
     """
     parts = key.split(".")
-    told = SENTENCES if languages else SENTENCES_OF_ONE_TEXT
-    found = next(told[name] for name in (".".join(parts[at:]) for at in range(len(parts))) if name in told)
+    sentences = SENTENCES if languages else SENTENCES_OF_ONE_TEXT
+    found = next(sentences[name] for name in (".".join(parts[at:]) for at in range(len(parts))) if name in sentences)
     names = {"source": languages.source.name, "target": languages.target.name} if languages else {}
     return found.format(
         **names, **{letter: f"{size:,}" for letter, size in {**sizes, "H": heads}.items()},

@@ -81,7 +81,7 @@ def _read(typed: str) -> None:
 def drawn(attention: LanguageModelAttention, found: AttentionMap, text: str, layer: int, head: int) -> Map:
     """The map of a head, as the component draws it."""
     labels = [piece_label(piece, text) for piece in found.pieces]
-    columns = ["".join(labels[row] for row in held) for held in found.columns]
+    columns = ["".join(labels[row] for row in rows) for rows in found.columns]
     return Map(title_of(attention, found), labels, columns, found.weights[layer, head], found.allowed)
 
 
