@@ -23,8 +23,6 @@ from transformer.trace import KINDS
 
 FIRST = CompareParams()
 
-FIRST = CompareParams()
-
 
 def test_an_address_gives_a_comparison_back():
     other = CompareParams(
