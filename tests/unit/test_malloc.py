@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import mmap
 import platform
 from pathlib import Path
 
 import pytest
 
-from transformer.malloc import return_holes
+from transformer.malloc import HUGE_PAGE, return_holes, use_huge_pages
 
 # Below the size from which glibc maps a block by itself, so that it lies in the heap.
 BLOCK, BLOCKS = 60_000, 2_000
@@ -15,8 +16,13 @@ BLOCK, BLOCKS = 60_000, 2_000
 
 def resident() -> float:
     """MB of this process in memory."""
-    lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS:")) / 1024
+    return megabytes("Rss")
+
+
+def megabytes(kind: str) -> float:
+    """What the system says about all memory of this process."""
+    lines = Path("/proc/self/smaps_rollup").read_text(encoding="utf-8").splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(f"{kind}:")) / 1024
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="the C library is another one")
@@ -28,3 +34,24 @@ def test_holes_between_blocks_in_use_are_handed_back():
     before = resident()
     return_holes()
     assert resident() < before - 0.5 * BLOCK * BLOCKS / 2**20 and blocks[0] is not None
+
+
+def linux() -> tuple[int, ...]:
+    """Major and minor number of the kernel, (0,) for another system's."""
+    return tuple(map(int, platform.release().split(".")[:2])) if platform.system() == "Linux" else (0,)
+
+
+@pytest.mark.skipif(linux() < (6, 1), reason="the system cannot move memory into huge pages")
+def test_what_is_in_use_moves_into_huge_pages_and_what_is_not_takes_no_memory():
+    use_huge_pages()  # what there is already
+    count = 16
+    used, sparse = (mmap.mmap(-1, count * HUGE_PAGE, flags=mmap.MAP_PRIVATE) for _ in range(2))
+    used.madvise(mmap.MADV_NOHUGEPAGE)  # Where the system makes all pages huge, too, these are small at first.
+    used.write(b"x" * (count * HUGE_PAGE))
+    used.madvise(mmap.MADV_HUGEPAGE)
+    sparse[::HUGE_PAGE] = b"x" * count
+    before, huge = resident(), megabytes("AnonHugePages")
+    use_huge_pages()
+    half = count * HUGE_PAGE / 2**20 / 2
+    assert megabytes("AnonHugePages") > huge + half and resident() < before + half
+    assert used[:] == b"x" * (count * HUGE_PAGE) and sparse[::HUGE_PAGE] == b"x" * count

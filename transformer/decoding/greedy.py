@@ -29,8 +29,10 @@ def greedy(
 
 def likeliest(logits: Tensor) -> Tensor:
     """The piece [N] with the largest of the logits [N, V], the first among equals."""
-    # Not `argmax`, which takes three times as long.
-    return logits.max(dim=-1).indices
+    if logits.device.type == "cpu":
+        # Not torch's `argmax`, which takes ten times as long.
+        return torch.from_numpy(logits.numpy().argmax(axis=-1))
+    return logits.argmax(dim=-1)
 
 
 def greedy_batch(model: Decoder, cache: DecoderCache, limits: Sequence[int]) -> Iterator[tuple[int, tuple[int, ...]]]:

@@ -45,17 +45,19 @@ def decode_loop(
     constraints.check(model.generator.out_features, limit, symbols)
     excluded = constraints.excluded(symbols, cache.device)
     read = cache.first_read(symbols.start)
-    ended = torch.zeros_like(read, dtype=torch.bool)
+    ended = [False] * cache.sentences
     score = torch.zeros(cache.sentences, dtype=torch.float64)
     for number in range(limit):
         distribution, cache = predict(model, read, cache, capture=capture)
         predicted = choose(constraints.apply(distribution.log_probs, number, excluded))
-        log_prob = distribution.log_probs.gather(-1, predicted[:, None]).squeeze(-1).masked_fill(ended, 0.0)
-        predicted = predicted.masked_fill(ended, symbols.pad)
-        score = score + log_prob.cpu().double()
-        ended = ended | (predicted == symbols.end)
+        log_prob = distribution.log_probs.gather(-1, predicted.unsqueeze(-1)).squeeze(-1)
+        if any(ended):
+            padding = torch.tensor(ended, device=cache.device)
+            log_prob, predicted = log_prob.masked_fill(padding, 0.0), predicted.masked_fill(padding, symbols.pad)
+        score = score + log_prob.cpu()
         yield Step(read, distribution, predicted, log_prob, score)
-        if ended.all():
+        ended = [before or piece == symbols.end for before, piece in zip(ended, predicted.tolist(), strict=True)]
+        if all(ended):
             return
         read = predicted
 

@@ -108,8 +108,8 @@ def logits_of_next(
     model: Decoder, read: Tensor, cache: DecoderCache, record: Recorder | None = None
 ) -> tuple[Tensor, DecoderCache]:
     """As `predict`, with logits, float32 [N, V], in place of a distribution: enough to compare pieces, and cheaper."""
-    hidden, cache = model.decode_step(read[:, None], cache, record=record)
-    return model.generator(hidden[:, 0]).float(), cache
+    hidden, cache = model.decode_step(read.unsqueeze(1), cache, record=record)
+    return model.generator(hidden.squeeze(1)).float(), cache
 
 
 def entropy(log_probs: Tensor) -> Tensor:

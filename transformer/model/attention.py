@@ -88,6 +88,7 @@ class MultiHeadAttention(Module):
 
     def __init__(self, d_model: int, heads: int, *, dropout: float, kind: str) -> None:
         super().__init__()
+        self.heads = heads
         self.width = d_model // heads
         self.dropout = dropout
         self.kind = kind
@@ -97,9 +98,9 @@ class MultiHeadAttention(Module):
 
     def project(self, x: Tensor) -> tuple[Tensor, KeysAndValues]:
         """Queries, and keys and values, of the same positions [B, T, D]; each is [B, H, T, K]."""
-        # [B, 3H, T, K] -> 3 x [B, H, T, K]
-        query, keys, values = self.split_heads(self.in_projection(x)).chunk(3, dim=1)
-        return query, KeysAndValues(keys, values)
+        # [B, 3H, T, K] -> [B, H, T, K] and [B, 2H, T, K]
+        query, memory = self.split_heads(self.in_projection(x)).split_with_sizes((self.heads, 2 * self.heads), dim=1)
+        return query, KeysAndValues(memory)
 
     def project_queries(self, x: Tensor) -> Tensor:
         """Queries [B, H, T, K] of x [B, T, D]."""
@@ -107,9 +108,7 @@ class MultiHeadAttention(Module):
 
     def project_keys_and_values(self, x: Tensor) -> KeysAndValues:
         """Keys and values [B, H, S, K] of x [B, S, D]."""
-        # [B, 2H, S, K] -> 2 x [B, H, S, K]
-        keys, values = self.split_heads(self.in_projection.after_split(x)).chunk(2, dim=1)
-        return KeysAndValues(keys, values)
+        return KeysAndValues(self.split_heads(self.in_projection.after_split(x)))
 
     def forward(
         self,
@@ -133,7 +132,7 @@ class MultiHeadAttention(Module):
             [B, T, D].
         """
         rate = self.dropout if self.training else 0.0
-        keys, values = memory.keys, memory.values
+        keys, values = memory.joined.chunk(2, dim=1)
         # On a CPU the backward pass of torch's fused attention takes longer than everything around it.
         written_out = record is not None or (self.training and query.device.type == "cpu")
         if written_out or (edit is not None and edit.changes_weights):
@@ -149,10 +148,14 @@ class MultiHeadAttention(Module):
             heads = F.scaled_dot_product_attention(query, keys, values, allowed, dropout_p=rate)
             if edit is not None:
                 heads = edit.output(heads)
+        if heads.shape[2] == 1:
+            return self.out_projection(heads.reshape(heads.shape[0], 1, -1))  # [B, H, 1, K] -> [B, 1, D]
         return self.out_projection(heads.transpose(1, 2).flatten(2))  # [B, H, T, K] -> [B, T, H, K] -> [B, T, D]
 
     def split_heads(self, x: Tensor) -> Tensor:
         """What N projections side by side, x [B, T, N D], are to the heads of each, [B, N H, T, K]."""
         batch, positions, numbers = x.shape
+        if positions == 1:  # nothing to change places with
+            return x.view(batch, numbers // self.width, 1, self.width)
         x = x.view(batch, positions, numbers // self.width, self.width)  # [B, T, N D] -> [B, T, N H, K]
         return x.transpose(1, 2)  # -> [B, N H, T, K]

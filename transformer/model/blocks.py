@@ -56,9 +56,9 @@ class Blocks:
         return query if self.count == 1 else self._split(query, self.start - self.first)
 
     def split_memory(self, read: KeysAndValues) -> KeysAndValues:
-        """Keys and values [B, H, S, K] of all positions so far as [B N, H, W, K]."""
-        keys, values = read.keys[:, :, self.first :], read.values[:, :, self.first :]
-        return KeysAndValues(keys, values) if self.count == 1 else KeysAndValues(self._split(keys), self._split(values))
+        """Those of all positions so far, [B, 2H, S, K], as [B N, 2H, W, K]."""
+        read_here = read.joined[:, :, self.first :]
+        return KeysAndValues(read_here if self.count == 1 else self._split(read_here))
 
     def join(self, y: Tensor) -> Tensor:
         """What was computed for the queries, [B N, W, D], as [B, T, D]."""

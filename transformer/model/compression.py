@@ -27,11 +27,11 @@ class Compression(nn.Module):
         self.values = nn.Conv1d(d_model, d_model, stride, stride=stride, groups=heads)
 
     def forward(self, read: KeysAndValues) -> KeysAndValues:
-        """Keys and values [B, H, S, K] as [B, H, ceil(S / stride), K].
+        """Those of S positions as those of ceil(S / stride).
 
         The last one may stand for fewer positions, filled up with zeros; `compressed_mask` hides it.
         """
-        return KeysAndValues(self._shortened(self.keys, read.keys), self._shortened(self.values, read.values))
+        return KeysAndValues.of(self._shortened(self.keys, read.keys), self._shortened(self.values, read.values))
 
     def _shortened(self, convolution: nn.Conv1d, x: Tensor) -> Tensor:
         heads = x.shape[1]

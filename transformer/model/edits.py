@@ -101,21 +101,11 @@ class Edits:
                for name in ("gates", "sharpness", "offsets")},
         )
 
-    def of_layer(self, kind: Kind, layer: int, *, start: int = 0) -> AttentionEdit | None:
-        """What one layer does differently for queries from position `start` on; None for nothing."""
+    def of_layers(self, kind: Kind, count: int, *, start: int = 0) -> list[AttentionEdit | None]:
+        """What each of `count` layers does differently for queries from position `start` on; None for nothing."""
         if not self.interventions:
-            return None
-        rows = tuple(
-            (number, row, cells) for number, each in enumerate(self.interventions) for row, cells in each.given_rows()
-            if row[:2] == (kind, layer)
-        )
-        if not rows and not any(kind in part for part in (self.gates, self.sharpness, self.offsets)):
-            return None
-        gate, sharpness = (
-            part[kind][:, layer, :, None, None] if kind in part else None for part in (self.gates, self.sharpness)
-        )
-        offset = self.offsets[kind][:, layer] if kind in self.offsets else None
-        return AttentionEdit(gate, offset, sharpness, rows, start)
+            return [None] * count
+        return [self._of_layer(kind, layer, start) for layer in range(count)]
 
     def allowed(self, kind: Kind, rows: int, columns: int, device: torch.device, *, start: int = 0) -> Tensor | None:
         """Who may look at whom, padding aside, bool, broadcastable to [B, H, rows, columns]; None allows everything.
@@ -130,6 +120,19 @@ class Edits:
         if all(mask.all() for mask in masks):
             return None
         return torch.stack([torch.from_numpy(mask) for mask in masks])[:, None].to(device)
+
+    def _of_layer(self, kind: Kind, layer: int, start: int) -> AttentionEdit | None:
+        rows = tuple(
+            (number, row, cells) for number, each in enumerate(self.interventions) for row, cells in each.given_rows()
+            if row[:2] == (kind, layer)
+        )
+        if not rows and not any(kind in part for part in (self.gates, self.sharpness, self.offsets)):
+            return None
+        gate, sharpness = (
+            part[kind][:, layer, :, None, None] if kind in part else None for part in (self.gates, self.sharpness)
+        )
+        offset = self.offsets[kind][:, layer] if kind in self.offsets else None
+        return AttentionEdit(gate, offset, sharpness, rows, start)
 
 
 UNEDITED = Edits()

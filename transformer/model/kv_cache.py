@@ -16,68 +16,90 @@ BLOCK = 16
 
 
 class KeysAndValues:
-    """Keys and values [B, H, S, K] of one attention layer."""
+    """Keys and values of one attention layer.
 
-    __slots__ = ("_buffer", "keys", "values")
+    Attributes:
+        joined: the keys of all heads, then the values of all heads, [B, 2H, S, K]; in one tensor, so that whatever is
+            done to both is done once.
+    """
 
-    def __init__(self, keys: Tensor, values: Tensor, buffer: Buffer | None = None) -> None:
-        self.keys = keys
-        self.values = values
+    __slots__ = ("_buffer", "joined")
+
+    def __init__(self, joined: Tensor, buffer: Buffer | None = None) -> None:
+        self.joined = joined
         self._buffer = buffer
+
+    @classmethod
+    def of(cls, keys: Tensor, values: Tensor) -> KeysAndValues:
+        """Keys and values, each [B, H, S, K]."""
+        return cls(torch.cat([keys, values], dim=1))
+
+    @property
+    def length(self) -> int:
+        """Number of positions S."""
+        return self.joined.shape[2]
+
+    @property
+    def keys(self) -> Tensor:
+        """[B, H, S, K]."""
+        return self.joined.chunk(2, dim=1)[0]
+
+    @property
+    def values(self) -> Tensor:
+        """[B, H, S, K]."""
+        return self.joined.chunk(2, dim=1)[1]
 
     def append(self, other: KeysAndValues) -> KeysAndValues:
         """These positions, then those of `other`. Only for runs without gradients: it may write in place."""
-        length, more = self.keys.shape[2], other.keys.shape[2]
+        length, more = self.joined.shape[2], other.joined.shape[2]
         buffer = self._buffer
         # The same cache can be continued in several ways: only the first one may write into the shared buffer.
         if buffer is None or buffer.filled != length or buffer.size < length + more:
-            buffer = Buffer(self.keys, len(self.keys), length + more)
-            buffer.append(self)
-        return buffer.append(other)
+            buffer = Buffer(self.joined, len(self.joined), length + more)
+            buffer.append(self.joined)
+        return buffer.append(other.joined)
 
     def select(self, rows: Tensor) -> KeysAndValues:
         """Those of the sentences `rows` [B'], in that order; repeats are allowed. Only for runs without gradients."""
         # Not `keys[rows]`, which takes five times as long.
         if self._buffer is None:
-            return KeysAndValues(self.keys.index_select(0, rows), self.values.index_select(0, rows))
-        length = self.keys.shape[2]
-        buffer = Buffer(self.keys, len(rows), length + 1)
-        torch.index_select(self.keys, 0, rows, out=buffer.keys[:, :, :length])
-        torch.index_select(self.values, 0, rows, out=buffer.values[:, :, :length])
+            return KeysAndValues(self.joined.index_select(0, rows))
+        length = self.length
+        buffer = Buffer(self.joined, len(rows), length + 1)
+        joined = buffer.joined.narrow(2, 0, length)
+        torch.index_select(self.joined, 0, rows, out=joined)
         buffer.filled = length
-        return KeysAndValues(buffer.keys[:, :, :length], buffer.values[:, :, :length], buffer)
+        return KeysAndValues(joined, buffer)
 
     def contiguous(self) -> KeysAndValues:
         """A copy with each head's positions side by side in memory, which pays where many queries read it."""
-        return KeysAndValues(self.keys.contiguous(), self.values.contiguous())
+        return KeysAndValues(self.joined.contiguous())
 
 
 class Buffer:
-    """Tensors with space for further positions, so that appending a position copies nothing else.
+    """A tensor with space for further positions, so that appending a position copies nothing else.
 
     Attributes:
-        keys, values: [B, H, size, K], of which the first `filled` positions are in use.
+        joined: keys and values [B, 2H, size, K], of which the first `filled` positions are in use.
         size: number of positions there is space for.
         filled: number of positions in use.
     """
 
-    __slots__ = ("filled", "keys", "size", "values")
+    __slots__ = ("filled", "joined", "size")
 
     def __init__(self, like: Tensor, sentences: int, positions: int) -> None:
-        """An empty buffer for at least `positions` keys and values of the shape of `like` [., H, ., K]."""
+        """An empty buffer for at least `positions` positions of keys and values like `like` [., 2H, ., K]."""
         self.size = math.ceil(positions / BLOCK) * BLOCK
-        shape = (sentences, like.shape[1], self.size, like.shape[3])
-        self.keys, self.values = like.new_empty(shape), like.new_empty(shape)
+        self.joined = like.new_empty((sentences, like.shape[1], self.size, like.shape[3]))
         self.filled = 0
 
-    def append(self, more: KeysAndValues) -> KeysAndValues:
-        """Write further positions after those in use; returns all of them."""
-        start, count = self.filled, more.keys.shape[2]
+    def append(self, more: Tensor) -> KeysAndValues:
+        """Write the keys and values [B, 2H, T, K] of further positions after those in use; returns all of them."""
+        start, count = self.filled, more.shape[2]
         self.filled = end = start + count
         # Not `[:, :, start:end]`, which takes longer than the copy.
-        self.keys.narrow(2, start, count).copy_(more.keys)
-        self.values.narrow(2, start, count).copy_(more.values)
-        return KeysAndValues(self.keys.narrow(2, 0, end), self.values.narrow(2, 0, end), self)
+        self.joined.narrow(2, start, count).copy_(more)
+        return KeysAndValues(self.joined.narrow(2, 0, end), self)
 
 
 @dataclass(frozen=True)
@@ -85,10 +107,10 @@ class DecoderCache:
     """What decoding starts from and carries from step to step; one entry a layer.
 
     Attributes:
-        source: cross-attention keys and values of the source, [B, H, S, K]; empty for a model without a source.
+        source: cross-attention keys and values of the source; empty for a model without a source.
         source_mask: bool [B, S], False on padding; None when there is none.
         edits: what its rows do differently, at every step.
-        past: self-attention keys and values of the pieces read so far, [B, H, P, K]; empty before the first.
+        past: self-attention keys and values of the pieces read so far; empty before the first.
         length: number of pieces read so far, P.
         unread: ids [B] of the pieces that decoding reads first, the last of a beginning; None for the start symbol.
     """
@@ -103,11 +125,11 @@ class DecoderCache:
     @property
     def sentences(self) -> int:
         """Number of rows B."""
-        return len((self.source or self.past)[0].keys)
+        return len((self.source or self.past)[0].joined)
 
     @property
     def device(self) -> torch.device:
-        return (self.source or self.past)[0].keys.device
+        return (self.source or self.past)[0].joined.device
 
     def first_read(self, start: int) -> Tensor:
         """The pieces [B] that decoding reads first; `start` is the id of the start symbol."""

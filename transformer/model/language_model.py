@@ -105,8 +105,8 @@ class LanguageModel(Module):
     def _empty(self, beginning: Tensor) -> tuple[KeysAndValues, ...]:
         """Keys and values of no position yet, of each layer, for the rows of a beginning [B, T]."""
         heads, width = self.config.heads, self.config.d_model // self.config.heads
-        none = self.embedding.weight.new_empty(len(beginning), heads, 0, width)
-        return tuple(KeysAndValues(none, none) for _ in self.layers)
+        none = self.embedding.weight.new_empty(len(beginning), 2 * heads, 0, width)
+        return tuple(KeysAndValues(none) for _ in self.layers)
 
 
 def build_language_model(config: LanguageModelConfig, symbols: Symbols = OWN) -> LanguageModel:

@@ -63,7 +63,7 @@ class Residual(Module):
 
     def write(self, x: Tensor, y: Tensor, record: Recorder | None = None) -> Tensor:
         """The stream x [B, T, D] after the sub-layer wrote y [B, T, D] to it."""
-        x = x + dropout(y, self.dropout, self.training)
+        x = x + (dropout(y, self.dropout) if self.training else y)
         if not self.pre:
             x = self.norm(x)
         if record is not None:

@@ -8,10 +8,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from transformer.malloc import use_huge_pages
 from transformer.model.module import Module
 
 # Multiplications from which on a product is faster on all cores than on one.
 WORTH_ALL_CORES = 1 << 21
+# Parameters from which on a model is read from memory at every step, not from a processor's own.
+LARGE = 1 << 20
 
 
 class Linear(Module, nn.Linear):
@@ -33,8 +36,9 @@ class Linear(Module, nn.Linear):
 
     def forward(self, input: Tensor) -> Tensor:
         """All outputs."""
-        if self._packed and not input.requires_grad:
-            return self._packed[0].product(input)
+        packed = self._packed
+        if packed and not input.requires_grad:
+            return packed[0].product(input)
         # Not a slice of everything: autocast keeps its half-precision copy of a parameter, not of a slice.
         return F.linear(input, self.weight, self.bias)
 
@@ -74,24 +78,25 @@ class PackedWeights:
     """
 
     def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
-        self._outputs = len(weight)
         self._bias = None if bias is None else bias.detach()
         weight = weight.detach().contiguous()
         self._all_cores = torch.ops.quantized.linear_prepack_fp16(weight, bias)
-        self._one_core: Tensor | None = None
+        # Numbers of an input from which on all cores take less.
+        self._worth_all_cores = 0
         if weight.numel() < WORTH_ALL_CORES:
             with warnings.catch_warnings():
                 # Both warn, once a process, that a later torch will not have them. Its version is pinned, and the
                 # other product takes 10 microseconds longer, 36 times in a decoding step.
                 warnings.simplefilter("ignore", UserWarning)
                 self._one_core = torch.fbgemm_pack_gemm_matrix_fp16(weight)
+                self._worth_all_cores = -(-WORTH_ALL_CORES // len(weight))
                 self.product(weight.new_zeros(1, weight.shape[1]))
 
     def product(self, x: Tensor) -> Tensor:
         """x W^T + b, [..., outputs] for x [..., inputs]."""
-        if self._one_core is None or x.numel() * self._outputs >= WORTH_ALL_CORES:
-            return torch.ops.quantized.linear_dynamic_fp16.default(x, self._all_cores)
-        return torch.fbgemm_linear_fp16_weight_fp32_activation(x, self._one_core, self._bias)
+        if x.numel() < self._worth_all_cores:
+            return torch.fbgemm_linear_fp16_weight_fp32_activation(x, self._one_core, self._bias)
+        return torch.ops.quantized.linear_dynamic_fp16.default(x, self._all_cores)
 
 
 def pack_weights(model: nn.Module) -> None:
@@ -99,3 +104,5 @@ def pack_weights(model: nn.Module) -> None:
     for module in model.modules():
         if isinstance(module, Linear):
             module.pack()
+    if sum(parameter.numel() for parameter in model.parameters()) >= LARGE:
+        use_huge_pages()

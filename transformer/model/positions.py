@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from transformer.config import LanguageModelConfig, TransformerConfig
 from transformer.errors import TextError
+from transformer.model.module import Module
 from transformer.sinusoids import sinusoids
 
 
@@ -15,7 +16,7 @@ def sinusoidal_positions(length: int, d_model: int, *, halves: bool = False) -> 
     return torch.from_numpy(sinusoids(length, d_model, halves=halves)).float()
 
 
-class PositionalEncoding(nn.Module):
+class PositionalEncoding(Module):
     """Adds to each embedding the encoding of its position.
 
     Raises:
@@ -40,14 +41,14 @@ class PositionalEncoding(nn.Module):
             return x
         end = start + x.shape[1]
         table = self.table
-        if end > len(table):
+        if end > table.shape[0]:
             if self.kind == "learned":
                 raise TextError(
                     f"this model has learned {self.max_positions} positions and was asked for {end}: "
                     "shorten the text"
                 )
             table = self._sinusoids(end, x.shape[-1]).to(x)
-        return x + table[start:end]
+        return x + table.narrow(0, start, end - start)
 
     def _sinusoids(self, length: int, d_model: int) -> Tensor:
         return sinusoidal_positions(length, d_model, halves=self.kind == "sinusoidal_halves")

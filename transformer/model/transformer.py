@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import cast
 
 from torch import Tensor, nn
@@ -16,7 +15,7 @@ from transformer.model.kv_cache import DecoderCache
 from transformer.model.layers import DecoderLayer, EncoderLayer
 from transformer.model.linear import Linear
 from transformer.model.masks import intersect, padding_mask
-from transformer.model.module import LayerNorm, Module
+from transformer.model.module import Embedding, LayerNorm, Module
 from transformer.model.positions import PositionalEncoding
 from transformer.model.recorder import Recorder
 from transformer.vocabulary import OWN, Symbols
@@ -37,8 +36,8 @@ class Transformer(Module):
         super().__init__()
         self.config = config
         self.symbols = symbols
-        self.source_embedding = nn.Embedding(config.source_vocabulary, config.d_model)
-        self.target_embedding = nn.Embedding(config.target_vocabulary, config.d_model)
+        self.source_embedding = Embedding(config.source_vocabulary, config.d_model)
+        self.target_embedding = Embedding(config.target_vocabulary, config.d_model)
         self.source_positions = PositionalEncoding(config)
         self.target_positions = PositionalEncoding(config)
         self.encoder_layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
@@ -81,8 +80,8 @@ class Transformer(Module):
             record.residual("encoder", x)
         length = source.shape[1]
         allowed = intersect(padding_mask(source_mask), edits.allowed("encoder", length, length, source.device))
-        for number, layer in enumerate(self.encoder_layers):
-            x = layer(x, allowed, record, edits.of_layer("encoder", number))
+        for layer, edit in zip(self.encoder_layers, edits.of_layers("encoder", len(self.encoder_layers)), strict=True):
+            x = layer(x, allowed, record, edit)
         return self.encoder_norm(x)
 
     def decode(
@@ -126,22 +125,23 @@ class Transformer(Module):
         allowed = edits.allowed("decoder", rows, start + rows, target.device, start=start)
         source_allowed = intersect(
             padding_mask(cache.source_mask),
-            edits.allowed("cross", rows, cache.source[0].keys.shape[2], target.device, start=start),
+            edits.allowed("cross", rows, cache.source[0].length, target.device, start=start),
         )
+        count = len(cache.source)
         read = []
-        for number, (layer, source, past) in enumerate(zip(
-            self.decoder_layers, cache.source, cache.past or [None] * len(cache.source), strict=True
-        )):
+        for layer, source, past, edit, source_edit in zip(
+            self.decoder_layers, cache.source, cache.past or [None] * count,
+            edits.of_layers("decoder", count, start=start), edits.of_layers("cross", count, start=start), strict=True,
+        ):
             x, keys_and_values = layer(
-                x, source, allowed, source_allowed, past=past, record=record,
-                edit=edits.of_layer("decoder", number, start=start),
-                source_edit=edits.of_layer("cross", number, start=start),
+                x, source, allowed, source_allowed, past=past, record=record, edit=edit, source_edit=source_edit
             )
             read.append(keys_and_values)
-        return self.decoder_norm(x), replace(cache, past=tuple(read), length=start + rows)
+        cache = DecoderCache(cache.source, cache.source_mask, edits, tuple(read), start + rows)
+        return self.decoder_norm(x), cache
 
     def _embed(
-        self, pieces: Tensor, embedding: nn.Embedding, positions: PositionalEncoding | None, *, start: int = 0
+        self, pieces: Tensor, embedding: Embedding, positions: PositionalEncoding | None, *, start: int = 0
     ) -> Tensor:
         x = embedding(pieces)
         if self.config.scale_embedding:

@@ -56,7 +56,7 @@ def test_a_row_of_weights_the_values_or_the_output_at_zero_are_the_same_thing():
     query, memory = attention.project(x)
     gate = torch.tensor([1.0, 0.0, 1.0]).view(1, 3, 1, 1)
     off = attention(query, memory, None, None, AttentionEdit(gate=gate))
-    values = attention(query, KeysAndValues(memory.keys, memory.values * gate), None)
+    values = attention(query, KeysAndValues.of(memory.keys, memory.values * gate), None)
     weights = (query @ memory.keys.transpose(-2, -1) / 2).softmax(-1) * gate
     by_weights = attention.out_projection((weights @ memory.values).transpose(1, 2).flatten(2))
     torch.testing.assert_close(off, values, atol=1e-6, rtol=0)
@@ -153,7 +153,7 @@ def test_the_estimate_of_a_known_head_is_twice_its_effect():
     """Two heads that write (1, 0) and (0, 2), and the loss |o|^2 / 2."""
     attention = MultiHeadAttention(2, 2, dropout=0.0, kind="encoder").eval()
     attention.out_projection.weight.data, attention.out_projection.bias.data = torch.eye(2), torch.zeros(2)
-    memory = KeysAndValues(torch.zeros(1, 2, 1, 1), torch.tensor([1.0, 2.0]).view(1, 2, 1, 1))
+    memory = KeysAndValues.of(torch.zeros(1, 2, 1, 1), torch.tensor([1.0, 2.0]).view(1, 2, 1, 1))
 
     def loss(gate):
         return attention(torch.zeros(1, 2, 1, 1), memory, None, None, AttentionEdit(gate=gate)).square().sum() / 2

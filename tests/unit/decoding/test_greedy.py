@@ -3,7 +3,7 @@ from __future__ import annotations
 import torch
 
 from transformer.decoding.constraints import UNCONSTRAINED
-from transformer.decoding.greedy import greedy, greedy_batch
+from transformer.decoding.greedy import greedy, greedy_batch, likeliest
 from transformer.decoding.step import token_rank, top_candidates
 from transformer.tokenizer import END, PAD, START
 
@@ -16,6 +16,10 @@ def test_takes_the_likeliest_piece_and_reads_it_next(decode):
         assert torch.equal(step.predicted, logits.argmax(-1))
         assert torch.equal(following.read, step.predicted)
         assert torch.equal(step.log_prob, step.distribution.log_probs[:, int(step.predicted)])
+
+
+def test_of_equals_the_first_is_the_likeliest():
+    assert likeliest(torch.tensor([[0.0, 2.0, 2.0], [-torch.inf, -torch.inf, -3.0]])).tolist() == [1, 2]
 
 
 def test_a_batch_gives_what_each_sentence_gives_alone(decode, sources):

@@ -79,7 +79,7 @@ def test_local_attention_in_blocks_is_a_full_product_with_the_mask():
     query, key, value = torch.randn(3, 2, 3, LENGTH, 5, generator=generator)
     expected = scaled_dot_product_attention(query, key, value, local_mask(LENGTH, 4))
     blocks = Blocks(4, 0, LENGTH)
-    memory = blocks.split_memory(KeysAndValues(key, value))
+    memory = blocks.split_memory(KeysAndValues.of(key, value))
     found = scaled_dot_product_attention(
         blocks.split_queries(query), memory.keys, memory.values, blocks.allowed(query.device)
     )
@@ -156,7 +156,7 @@ def test_compression_is_the_sum_that_the_paper_says():
     torch.manual_seed(1)
     compression = Compression(8, 2, 3)
     keys, values = torch.randn(2, 2, 2, 7, 4)
-    shortened = compression(KeysAndValues(keys, values))
+    shortened = compression(KeysAndValues.of(keys, values))
     parts = (compression.keys, keys, shortened.keys), (compression.values, values, shortened.values)
     for convolution, x, found in parts:
         weight, bias = convolution.weight.unflatten(0, (2, 4)), convolution.bias.unflatten(0, (2, 4))

@@ -101,8 +101,7 @@ def test_partial_projections_are_parts_of_the_whole(attention):
     x = torch.randn(2, 5, 12)
     query, memory = attention.project(x)
     torch.testing.assert_close(attention.project_queries(x), query)
-    torch.testing.assert_close(attention.project_keys_and_values(x).keys, memory.keys)
-    torch.testing.assert_close(attention.project_keys_and_values(x).values, memory.values)
+    torch.testing.assert_close(attention.project_keys_and_values(x).joined, memory.joined)
 
 
 def test_recorder_keeps_details_only_when_asked(attention):

@@ -21,8 +21,7 @@ def test_a_cache_is_the_earlier_positions_then_the_later(attention):
     _, whole = attention.project(x)
     _, early = attention.project(x[:, :3])
     _, late = attention.project(x[:, 3:])
-    torch.testing.assert_close(early.append(late).keys, whole.keys)
-    torch.testing.assert_close(early.append(late).values, whole.values)
+    torch.testing.assert_close(early.append(late).joined, whole.joined)
 
 
 @torch.inference_mode()
@@ -39,6 +38,5 @@ def test_a_cache_continued_in_several_ways_keeps_each(attention):
         ways[name] = start.append(attention.project(more)[1])
     for name, more in (("one", one), ("other", other), ("swapped", one)):
         _, whole = attention.project(torch.cat([x[[1, 0]] if name == "swapped" else x, more], dim=1))
-        torch.testing.assert_close(ways[name].keys, whole.keys)
-        torch.testing.assert_close(ways[name].values, whole.values)
-    torch.testing.assert_close(seen.keys, attention.project(x)[1].keys)
+        torch.testing.assert_close(ways[name].joined, whole.joined)
+    torch.testing.assert_close(seen.joined, attention.project(x)[1].joined)

@@ -5,9 +5,10 @@ import copy
 import pytest
 import torch
 from torch import nn
+from torch.nn.modules.module import register_module_forward_hook
 
 from transformer.model.linear import Linear
-from transformer.model.module import LayerNorm, Module
+from transformer.model.module import Embedding, LayerNorm, Module
 
 
 class Pair(Module):
@@ -55,6 +56,31 @@ def test_hooks_of_every_module_are_called(pair):
         module.register_forward_hook(lambda module, *_: seen.append(module))
     pair(torch.randn(3, 4))
     assert seen == [pair.norm, pair.linear, pair]
+
+
+def test_hooks_for_all_modules_are_called(pair):
+    seen = []
+    handle = register_module_forward_hook(lambda module, *_: seen.append(module))
+    pair(torch.randn(3, 4))
+    handle.remove()
+    pair(torch.randn(3, 4))
+    assert seen == [pair.norm, pair.linear, pair]
+
+
+def test_hooks_of_the_backward_pass_are_called(pair):
+    seen = []
+    for module in (pair, pair.norm, pair.linear):
+        module.register_full_backward_hook(lambda module, *_: seen.append(module))
+    pair(torch.randn(3, 4, requires_grad=True)).sum().backward()
+    assert seen == [pair.linear, pair.norm, pair]
+
+
+def test_embedding_is_torchs():
+    embedding, pieces = Embedding(5, 4), torch.tensor([[4, 0], [2, 4]])
+    ours, expected = embedding(pieces), nn.functional.embedding(pieces, embedding.weight)
+    assert torch.equal(ours, expected)
+    (found,), (reference,) = (torch.autograd.grad(each.square().sum(), embedding.weight) for each in (ours, expected))
+    assert torch.equal(found, reference)
 
 
 def test_layer_norm_is_torchs(pair):
