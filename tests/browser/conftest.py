@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import urlparse
 
 import pytest
@@ -39,6 +39,11 @@ FREE = """element => {
     const box = element.getBoundingClientRect();
     return element.contains(element.getRootNode().elementFromPoint(box.x + box.width / 2, box.y + box.height / 2));
 }"""
+# Whether every chart that is shown has drawn; a lecture hides all but one figure.
+CHARTS_DRAWN = """
+    () => [...document.querySelectorAll('[data-testid=stSkeleton], [data-testid=stVegaLiteChart]')].every(
+        element => !element.checkVisibility() || element.querySelector('svg, canvas'))
+"""
 # A deep link makes Streamlit look for its own addresses below the page's first.
 KNOWN = ("/_stcore/health", "/_stcore/host-config")
 
@@ -162,6 +167,16 @@ class Visitor:
             self.page.wait_for_timeout(700)
             if found.evaluate("mark => mark.isConnected"):
                 return
+
+    def steady(self, measure: str) -> Any:
+        """What a function of JavaScript returns, once every chart is there and it returns the same for a while."""
+        self.page.wait_for_function(CHARTS_DRAWN)
+        found = self.page.evaluate(measure)
+        while True:
+            self.page.wait_for_timeout(700)
+            before, found = found, self.page.evaluate(measure)
+            if found == before:
+                return found
 
     def maps(self, count: int) -> None:
         """Until so many attention browsers have drawn."""

@@ -12,7 +12,7 @@ from pages.ui.params.backpropagation import PARTS as BACKWARD
 from pages.ui.params.inside import PARTS as INSIDE
 from pages.ui.params.mattered import PARTS as MATTERED
 from pages.ui.params.positions import PARTS as POSITIONS
-from tests.browser.conftest import Visitor
+from tests.browser.conftest import CHARTS_DRAWN, Visitor
 
 pytestmark = pytest.mark.thorough
 
@@ -50,10 +50,7 @@ def serious(page: Page) -> list[str]:
 
 def charts(page: Page) -> None:
     """Until every chart on the page has drawn: axe finds nothing wrong with one that is not there yet."""
-    page.wait_for_function("""
-        () => document.querySelectorAll('[data-testid=stSkeleton]').length === 0 &&
-            [...document.querySelectorAll('[data-testid=stVegaLiteChart]')].every(e => e.querySelector('svg, canvas'))
-    """)
+    page.wait_for_function(CHARTS_DRAWN)
 
 
 def in_both_themes(reader: Visitor) -> Iterator[str]:

@@ -102,8 +102,7 @@ def test_the_main_figure_of_every_part_fits_a_projector(reader, page, part):
     # A component that lies over the whole screen leaves its place empty.
     reader.page.locator(".st-key-main_figure").wait_for(state="attached")
     reader.wait()
-    reader.page.wait_for_timeout(3_000)
-    found = reader.page.evaluate(FITS)
+    found = reader.steady(FITS)
     assert found["bottom"] <= PROJECTOR["height"] and found["right"] <= PROJECTOR["width"], found
     assert not found["scrolls"] and (found["few"] or found["cell"] < 200), found
 
@@ -304,9 +303,9 @@ def test_a_step_of_a_lesson_fits_a_projector_with_its_answers(reader, lesson, st
     reader.resize(**PROJECTOR)
     reader.open(f"/lessons?lecture=true&lesson_id={lesson}&lesson_step={step}&lesson_answer={answer}")
     expect(reader.page.locator(".st-key-lesson_next")).to_be_in_viewport(ratio=1)
-    reader.page.wait_for_timeout(2_000)
-    figure = reader.page.locator(".st-key-main_figure .stColumn").nth(1).bounding_box()
-    assert figure["y"] + figure["height"] <= PROJECTOR["height"]
+    reader.wait()
+    bottom = "document.querySelectorAll('.st-key-main_figure .stColumn')[1].getBoundingClientRect().bottom"
+    assert reader.steady(f"() => {bottom}") <= PROJECTOR["height"]
     sizes = ".st-key-lesson_words p, .stTable :is(th, td)"
     assert reader.page.evaluate(f"Math.min(...[...document.querySelectorAll('{sizes}')].map("
                                 "each => 0.75 * parseFloat(getComputedStyle(each).fontSize)))") >= 20

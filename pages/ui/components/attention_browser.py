@@ -131,7 +131,7 @@ def glance(trace: Trace, metrics: HeadMetrics) -> bool:
     kind = metrics.kind
     opened = draw_browser(
         # The keyboard begins at the first head.
-        key=f"{kind}_glance", data=browser_payload(trace, metrics, AttentionParams(layer=0, head=0), glance=True),
+        key=f"{kind}_glance", data=browser_message(trace, metrics, AttentionParams(layer=0, head=0), glance=True),
         on_open_change=lambda: None, width="stretch",
     ).open
     if opened is None:
@@ -142,13 +142,13 @@ def glance(trace: Trace, metrics: HeadMetrics) -> bool:
 
 
 def browser_message(
-    trace: Trace, metrics: HeadMetrics, choice: AttentionParams, *, number: int = 0,
+    trace: Trace, metrics: HeadMetrics, choice: AttentionParams, *, number: int = 0, glance: bool = False,
     lecture: Literal["", "page", "figure"] = "", also: AlsoNamed = MappingProxyType({}),
 ) -> bytes:
     """The same as `browser_payload`, made once for all runs of a page that show the same."""
     if also:
-        return browser_payload(trace, metrics, choice, number=number, lecture=lecture, also=also)
-    return _message(trace, metrics, choice, number, lecture).bytes
+        return browser_payload(trace, metrics, choice, number=number, glance=glance, lecture=lecture, also=also)
+    return _message(trace, metrics, choice, number, glance, lecture).bytes
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,9 +162,11 @@ class _Message:
 
 @MESSAGES.remember()
 def _message(
-    trace: Trace, metrics: HeadMetrics, choice: AttentionParams, number: int, lecture: Literal["", "page", "figure"]
+    trace: Trace, metrics: HeadMetrics, choice: AttentionParams, number: int, glance: bool,
+    lecture: Literal["", "page", "figure"],
 ) -> _Message:
-    return _Message(trace, metrics, browser_payload(trace, metrics, choice, number=number, lecture=lecture))
+    made = browser_payload(trace, metrics, choice, number=number, glance=glance, lecture=lecture)
+    return _Message(trace, metrics, made)
 
 
 def browser_payload(

@@ -110,10 +110,11 @@ def test_what_is_sent_again_is_made_once_and_is_nobody_elses(small_translator, t
     other = replace(trace, encoder=trace.encoder[::-1].copy())
     chosen = AttentionParams(layer=1, head=0)
     asked = {
-        (each, choice, number): browser_message(each, metrics, choice, number=number)
+        (each, choice, number, glance): browser_message(each, metrics, choice, number=number, glance=glance)
         for each in (trace, other) for choice in (chosen, replace(chosen, head=1)) for number in (1, 2)
+        for glance in (False, True)
     }
-    assert len(set(asked.values())) == 8
-    for (each, choice, number), message in asked.items():
-        assert message == browser_payload(each, metrics, choice, number=number)
-        assert browser_message(each, metrics, choice, number=number) is message
+    assert len(set(asked.values())) == 16
+    for (each, choice, number, glance), message in asked.items():
+        assert message == browser_payload(each, metrics, choice, number=number, glance=glance)
+        assert browser_message(each, metrics, choice, number=number, glance=glance) is message
