@@ -15,6 +15,7 @@ from transformer.config import LanguageModelConfig, TransformerConfig
 from transformer.errors import CheckpointError
 from transformer.languages import FILE, LANGUAGES, Languages, read_languages
 from transformer.paths import LANGUAGE_MODEL, MODEL
+from transformer.small_files import MEGABYTE, read_small, read_small_text
 from transformer.vocabulary import target_codes
 
 SHIPPED, SHIPPED_LANGUAGE_MODEL = MODEL.name, LANGUAGE_MODEL.name
@@ -24,8 +25,8 @@ VARIABLE = "ATTENTION_ATLAS_MODELS"
 NAME = re.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 UNFINISHED = ".unfinished"
 CONFIG, WEIGHTS, SENTENCES, IDS = "config.json", "model.safetensors", "sentences.txt", "vocab.json"
-# A larger one is no configuration, or no vocabulary.
-MOST_BYTES, MOST_IDS = 1_000_000, 32_000_000
+# A larger one is no configuration.
+MOST_BYTES = MEGABYTE
 
 
 @dataclass(frozen=True)
@@ -58,8 +59,8 @@ class ModelFolder:
     def sentences(self) -> tuple[str, ...]:
         """Sentences in its source language, one a line of sentences.txt; none if it has no such file of UTF-8 text."""
         try:
-            lines = (self.path / SENTENCES).read_text(encoding="utf-8").splitlines()
-        except (OSError, UnicodeDecodeError):
+            lines = read_small_text(self.path / SENTENCES).splitlines()
+        except (OSError, ValueError):
             return ()
         return tuple(line.strip() for line in lines if line.strip())
 
@@ -145,9 +146,7 @@ def _checked(path: Path, changed: tuple[int, ...], read: Callable[[Path, str], M
     if not NAME.fullmatch(path.name):
         return useless("its name may have up to 64 Latin letters, digits, dots, hyphens and underscores; rename it")
     try:
-        if (path / CONFIG).stat().st_size > MOST_BYTES:
-            return useless(f"its {CONFIG} is too large to be one")
-        found = read(path, (path / CONFIG).read_text(encoding="utf-8"))
+        found = read(path, read_small_text(path / CONFIG, MOST_BYTES))
         return found if (path / WEIGHTS).is_file() else useless(f"its {WEIGHTS} is missing")
     except FileNotFoundError:
         return useless(f"its {CONFIG} is missing")
@@ -176,9 +175,7 @@ def _language_model(path: Path, text: str) -> ModelFolder:
 @lru_cache(maxsize=256)
 def _is_language_model(path: Path, changed: int) -> bool:
     try:
-        if (path / CONFIG).stat().st_size > MOST_BYTES:
-            return False
-        values = json.loads((path / CONFIG).read_text(encoding="utf-8"))
+        values = json.loads(read_small_text(path / CONFIG, MOST_BYTES))
     except (OSError, ValueError, RecursionError):
         return False
     return isinstance(values, dict) and ("vocabulary" in values or values.get("model_type") == "gpt2")
@@ -187,7 +184,7 @@ def _is_language_model(path: Path, changed: int) -> bool:
 def _codes(path: Path) -> tuple[str, ...]:
     """Of a file of piece numbers; none of another file, which whoever loads the model will say."""
     try:
-        ids = json.loads(path.read_bytes()) if path.is_file() and path.stat().st_size <= MOST_IDS else {}
+        ids = json.loads(read_small(path))
     except (OSError, ValueError, RecursionError):
         return ()
     return target_codes(ids) if isinstance(ids, dict) else ()

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeGuard
 
 from transformer.paths import ASSETS
+from transformer.small_files import read_small
 
 # Its file in a model folder: {"source": "en", "target": "fr"}.
 FILE = "languages.json"
@@ -98,12 +99,12 @@ def read_languages(folder: Path) -> Languages:
     """The languages of a model folder, source and target.
 
     Raises:
-        ValueError: languages.json is there, and does not name them.
+        OSError, ValueError: languages.json is there, and does not name them.
     """
     path = folder / FILE
     if not path.exists():
         return LANGUAGES
-    codes = json.loads(path.read_text(encoding="utf-8"))
+    codes = json.loads(read_small(path))
     if not isinstance(codes, dict) or not all(is_code(codes.get(side)) for side in ("source", "target")):
         raise ValueError(f'{FILE} should be as {{"source": "en", "target": "de"}}')
     return Languages(language(codes["source"]), language(codes["target"]))

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from transformer.errors import CheckpointError
 from transformer.memory import check_memory, memory_available, memory_needed
 from transformer.replacing import replaced
+from transformer.small_files import read_small
 from transformer.training.learning_curve import check_curve
 
 CONFIG = "config.json"
@@ -220,9 +221,11 @@ def _check_is_file(path: Path) -> None:
 def _read_bytes(path: Path) -> bytes:
     _check_is_file(path)
     try:
-        return path.read_bytes()
+        return read_small(path)
     except OSError as error:
         raise CheckpointError(f"The file {path} cannot be read ({error.strerror}). {RESTORE}") from error
+    except ValueError as error:
+        raise CheckpointError(f"The file {path} cannot be used: {error}. {RESTORE}") from error
 
 
 def read_text(path: Path) -> str:

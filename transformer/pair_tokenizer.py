@@ -15,6 +15,7 @@ from pathlib import Path
 import sentencepiece
 
 from transformer.kinds import Kind
+from transformer.small_files import read_small
 from transformer.vocabulary import SPACE_MARK, Piece, Role, Symbols, split_code, target_codes
 
 SOURCE, TARGET, IDS, TARGET_IDS = "source.spm", "target.spm", "vocab.json", "target_vocab.json"
@@ -65,7 +66,7 @@ class PairTokenizer:
             ValueError: a file is missing or is not what its name says.
         """
         names = (SOURCE, TARGET, IDS, TARGET_IDS, SYMBOLS)
-        return cls({name: (folder / name).read_bytes() for name in names if (folder / name).exists()})
+        return cls({name: read_small(folder / name) for name in names if (folder / name).exists()})
 
     @property
     def fingerprint(self) -> str:

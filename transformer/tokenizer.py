@@ -13,6 +13,7 @@ import sentencepiece
 
 from transformer.kinds import Kind
 from transformer.normalisation import normalise, normalise_with_spans
+from transformer.small_files import read_small
 from transformer.vocabulary import OWN, SPACE_MARK, Piece
 
 # In the vocabularies made here; of any vocabulary, `Vocabulary.symbols` has them.
@@ -84,7 +85,7 @@ class Tokenizer:
         Raises:
             ValueError: it holds no sentencepiece model.
         """
-        return cls(Path(path).read_bytes())
+        return cls(read_small(Path(path)))
 
     @property
     def fingerprint(self) -> str:

@@ -21,6 +21,7 @@ from pages.ui.turns import Turns
 from transformer.available_models import SENTENCES
 from transformer.errors import TextError
 from transformer.replacing import replaced
+from transformer.small_files import read_small_text
 from transformer.texts import text_pieces
 from transformer.translator import Translator
 
@@ -62,8 +63,8 @@ def offer_measuring(
         st.caption(f"{missing} It takes sentences in {source}: put them into {path}, one a line.")
         return
     try:
-        sentences = [line for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
-    except (OSError, UnicodeDecodeError):
+        sentences = [line for line in read_small_text(file).splitlines() if line.strip()]
+    except (OSError, ValueError):
         st.caption(f"{missing} {markdown(str(file))} cannot be read: write it as UTF-8 text, one sentence a line.")
         return
     asked = _name(recording, translator)

@@ -16,6 +16,7 @@ from transformer.analysis.heads.statistics import Statistics
 from transformer.attribution.statistics import AgreementStatistics
 from transformer.available_models import SENTENCES
 from transformer.paths import ASSETS, MODEL
+from transformer.small_files import read_small_text
 from transformer.translator import Translator
 
 
@@ -87,7 +88,7 @@ def read_record(path: Path, read: Callable[[str], Value]) -> Value | None:
 @lru_cache(maxsize=32)
 def _read(path: Path, read: Callable[[str], Any], changed: int) -> Any:
     """The same of a file that was last changed at a time."""
-    return read(path.read_text(encoding="utf-8"))
+    return read(read_small_text(path))
 
 
 STATISTICS = Recording(

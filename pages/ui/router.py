@@ -63,7 +63,7 @@ def pages() -> dict[str, list[st.Page]]:
 
 
 def navigate() -> None:
-    """Run the chosen page; called by app.py alone."""
+    """Run the chosen page; called by pages/ui/frame.py alone."""
     sections = pages()
     page = st.navigation(sections, position="top")
     name = page.url_path or FIRST

@@ -104,7 +104,7 @@ DAMAGE = {
     "another config": (content("config.json", b'{"heads": 4}'), "missing field"),
     "no text": (content("config.json", b"\xff\xfe"), "cannot be used"),
     "Hugging Face's": (content("config.json", json.dumps({"model_type": "marian"}).encode()), "attention-atlas import"),
-    "large config": (content("config.json", b" " * 1_000_001), "too large"),
+    "large config": (content("config.json", b" " * (2**20 + 1)), "config.json is larger than the 1 MB"),
     "languages": (content("languages.json", b"[1]"), "languages.json should be"),
     "markup": (content("languages.json", b'{"source": "<b>x</b>", "target": "de"}'), "languages.json should be"),
 }

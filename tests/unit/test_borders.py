@@ -169,7 +169,7 @@ FLOORS = [
     {"bind", "kinds"},
     {"lecture", "model_picker", "target_language", "head_reading"},
     {"router", "prose", "sentence", "measuring"},
-    {"head_picker", "architecture_form", "translation"},
+    {"head_picker", "architecture_form", "translation", "frame"},
     {"ablation", "attention", "attribution", "backpropagation", "decoding", "compare", "editing", "gallery", "inside",
      "lab", "long_texts", "positions", "model", "overview"},
     {"lessons", "language_model"},

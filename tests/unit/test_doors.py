@@ -7,6 +7,8 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
@@ -25,17 +27,31 @@ HANDSHAKE = (
 )
 
 
-@pytest.fixture(scope="module", params=[
-    ("streamlit", "run", "app.py"),
-    pytest.param(("transformer.command_line", "--processes=2"), marks=pytest.mark.thorough),
-], ids=["one process", "two processes"])
-def port(request):
-    """Of a server, started as the README says."""
+# Starts a module as `python -m` does, and notes whom its process looks up, connects to or listens for.
+WATCHED = """
+import runpy, socket, sys
+notes = open(sys.argv.pop(1), "a", buffering=1)
+def note(event, arguments):
+    # A UDP socket that is connected has sent nothing: Streamlit asks so which address this machine has itself.
+    if event in ("socket.connect", "socket.bind", "socket.sendto") and arguments[0].family != socket.AF_UNIX:
+        if event != "socket.connect" or arguments[0].type == socket.SOCK_STREAM:
+            print(event, arguments[1][0], file=notes)
+    elif event in ("socket.getaddrinfo", "socket.gethostbyname"):
+        print(event, arguments[0], file=notes)
+sys.addaudithook(note)
+del sys.argv[0]
+runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+"""
+
+
+@contextmanager
+def serving(*command: str) -> Iterator[int]:
+    """The port of a server that `python` is started with."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     process = subprocess.Popen(
-        [sys.executable, "-m", *request.param, f"--server.port={port}"], cwd=APP,
+        [sys.executable, *command, f"--server.port={port}"], cwd=APP,
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )
     try:
@@ -50,6 +66,16 @@ def port(request):
     finally:
         process.terminate()
         process.wait(timeout=PATIENCE)
+
+
+@pytest.fixture(scope="module", params=[
+    ("streamlit", "run", "app.py"),
+    pytest.param(("transformer.command_line", "--processes=2"), marks=pytest.mark.thorough),
+], ids=["one process", "two processes"])
+def port(request):
+    """Of a server, started as the README says."""
+    with serving("-m", *request.param) as port:
+        yield port
 
 
 def knock(port: int, host: str, more: str = "") -> int:
@@ -74,6 +100,18 @@ def test_only_the_names_of_this_machine_open_a_session(port):
     others = ("evil.example", f"evil.example:{port}", "localhost.evil.example", "127.0.0.1.evil.example", "[::1", "")
     for name in others:
         assert knock(port, name) in (400, 403), name
+
+
+@pytest.mark.parametrize("command", [("streamlit", "run", "app.py"), ("transformer.command_line",)], ids=" ".join)
+def test_nobody_outside_is_asked_before_the_first_visitor(tmp_path, command):
+    """Streamlit asked for its public address when another site's page knocked: four knocks, four requests."""
+    notes = tmp_path / "notes"
+    with serving("-c", WATCHED, str(notes), *command) as port:
+        for origin in ("http://evil.example", "https://evil.example:8501", "http://192.0.2.1", "null"):
+            assert knock(port, f"localhost:{port}", f"Origin: {origin}\r\n") == 403, origin
+    asked = [line.split() for line in notes.read_text().splitlines()]
+    assert ["socket.bind", "127.0.0.1"] in asked or ["socket.bind", "localhost"] in asked, "the notes are kept"
+    assert {host for _, host in asked} <= {"127.0.0.1", "localhost", "::1"}, asked
 
 
 def test_no_other_machine_can_connect(port):

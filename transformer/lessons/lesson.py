@@ -16,6 +16,7 @@ from transformer.lessons.claims import check_call
 from transformer.lessons.shelf import ID, MOST_STEPS, id_of
 from transformer.lessons.template import names
 from transformer.paths import APP
+from transformer.small_files import read_small
 from transformer.trace import KINDS
 
 NextWhen = Literal["read", "answered", "row pinned", "head opened"]
@@ -124,7 +125,10 @@ def read_lesson(path: Path) -> Lesson:
         raise LessonError(
             f"{path.name}: name the file in small letters, digits and _, with .toml at its end, such as one_row.toml"
         )
-    data = path.read_bytes()
+    try:
+        data = read_small(path)
+    except ValueError as error:
+        raise LessonError(str(error)) from error
     if len(data) > MOST_BYTES:
         raise LessonError(f"{path.name}: the file has {len(data):,} bytes; a lesson has at most {MOST_BYTES:,}")
     try:

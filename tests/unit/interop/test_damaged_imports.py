@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 import shutil
 import tempfile
 from pathlib import Path
@@ -12,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.damages import damage_file, file_damages, set_field
 from tests.properties import few, many
 from transformer.errors import CheckpointError
 from transformer.interop.importing import import_model
@@ -31,7 +30,6 @@ VALUES = (
     None, True, False, "", "8", "en", -1, 0, 1, 2, 3, 16, 2**31, 10**30, 0.5, float("nan"), float("inf"), [], {}, [[0]],
     "t5", "relu", "<b>",
 )
-KINDS = ("flip", "cut", "insert", "missing", "folder", "pipe", "empty", "other", "random", "loop")
 
 
 @st.composite
@@ -40,32 +38,15 @@ def damages(draw: st.DrawFn) -> tuple:
     if draw(st.booleans()):
         file = draw(st.sampled_from(FILES[:3]))
         return "setting", file, draw(st.sampled_from(SETTINGS)), draw(st.sampled_from(VALUES))
-    place, added = draw(st.floats(0, 1, exclude_max=True)), draw(st.binary(min_size=1, max_size=40))
-    return draw(st.sampled_from(KINDS)), draw(st.sampled_from(FILES)), draw(st.sampled_from(FILES)), (place, added)
+    return draw(file_damages(FILES))
 
 
-def damage(folder: Path, kind: str, name: str, other: str, value: object) -> None:
+def damage(folder: Path, kind: str, name: str, *rest) -> None:
     """Do it to a folder."""
-    path = folder / name
     if kind == "setting":
-        path.write_text(json.dumps({**json.loads(path.read_text()), other: value}))
-        return
-    assert isinstance(value, tuple)
-    content, (place, added) = path.read_bytes(), value
-    at = int(place * len(content))
-    path.unlink()
-    if kind == "folder":
-        path.mkdir()
-    elif kind == "pipe":
-        os.mkfifo(path)
-    elif kind == "loop":
-        path.symlink_to(path)
-    elif kind != "missing":
-        path.write_bytes({
-            "flip": content[:at] + bytes([content[at] ^ (added[0] or 1)]) + content[at + 1 :],
-            "cut": content[:at], "insert": content[:at] + added + content[at:], "empty": b"",
-            "other": (folder / other).read_bytes() if other != name else content, "random": added,
-        }[kind])
+        set_field(folder / name, *rest)
+    else:
+        damage_file(folder, kind, name, *rest)
 
 
 @pytest.fixture(scope="module")

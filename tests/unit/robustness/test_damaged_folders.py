@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
-import struct
 import tempfile
 from collections.abc import Iterator
 from dataclasses import fields, replace
@@ -18,24 +16,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.numpy import save_file
 
+from tests.damages import change_header, damage_file, file_damages, set_field
 from tests.properties import few, many
 from transformer.config import TransformerConfig
 from transformer.errors import CheckpointError
 from transformer.head_means import FILE, HeadMeans, mean_outputs
 from transformer.kinds import KINDS
+from transformer.languages import LANGUAGES, write_languages
 from transformer.model.transformer import build
 from transformer.model_files import save_model
 from transformer.training.learning_curve import FIELDS
 from transformer.translator import Translator
 
-FILES = ("config.json", "model.safetensors", "tokenizer.model", "README.md", "learning_curve.csv", FILE)
-OPTIONAL = FILES[3:]
+OPTIONAL = ("README.md", "learning_curve.csv")
+FILES = ("config.json", "model.safetensors", "tokenizer.model", "languages.json", *OPTIONAL, FILE)
 # Values that a field of config.json may get: wrong, out of range, or far too large to be made.
 VALUES = st.sampled_from([
     None, True, "", "8", -1, 0, 1, 2, 3, 7, 64, 2**20, 2**31, 2**40, 10**30, 0.5, 1.0, 1e308,
     float("nan"), float("inf"), [], {}, "post", "learned", "none", "target", "all", "gelu", "sinusoidal_halves",
 ])
-NAMES = st.sampled_from(FILES)
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +45,7 @@ def whole(model_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple
     (folder / "learning_curve.csv").write_text(
         f"{','.join(FIELDS)}\n" + "".join(f"{step},0.1,9.0,{9 - step / 100},,,1.5,1e-4,900\n" for step in (25, 50, 75))
     )
+    write_languages(folder, LANGUAGES)
     translator = Translator.load(folder, "cpu")
     HeadMeans.over([translator.trace("A dog.", details=True)], translator.version, "of one").save(folder)
     return folder, Translator.load(folder, "cpu")
@@ -74,19 +74,13 @@ def untied(tmp_path_factory, tokenizer, small_config) -> Path:
 
 
 @st.composite
-def damages(draw: st.DrawFn) -> tuple[str, ...]:
-    """What happens to a folder, as a tuple that a failure prints: the kind, the file, and its numbers."""
+def damages(draw: st.DrawFn) -> tuple:
+    """What happens to a folder, as a tuple that a failure prints: the kind, and its numbers."""
     kind = draw(st.sampled_from([
-        "flip", "flip", "flip", "cut", "insert", "overwrite", "missing", "folder", "pipe", "empty", "other", "random",
-        "field", "field", "field", "nested", "header", "header", "tensor", "metadata", "cell", "loop",
+        *["file"] * 14, "field", "field", "field", "nested", "header", "header", "tensor", "metadata", "cell",
     ]))
-    name = draw(NAMES)
-    if kind in ("flip", "cut", "insert", "overwrite"):
-        return kind, name, draw(st.floats(0, 1, exclude_max=True)), draw(st.binary(min_size=1, max_size=40))
-    if kind == "random":
-        return kind, name, draw(st.binary(max_size=200))
-    if kind == "other":
-        return kind, name, draw(NAMES)
+    if kind == "file":
+        return kind, *draw(file_damages(FILES))
     if kind == "field":
         names = [*(each.name for each in fields(TransformerConfig)), "unknown"]
         return kind, draw(st.sampled_from(names)), draw(VALUES), draw(st.booleans())
@@ -99,81 +93,26 @@ def damages(draw: st.DrawFn) -> tuple[str, ...]:
     if kind == "metadata":
         names = ["tokenizer", "contents", "model"]
         return kind, draw(st.sampled_from(names)), draw(st.sampled_from(["", "0" * 64, 7]))
-    if kind == "cell":
-        cells = ["nan", "inf", "", "x", "=1+1", "1e999", "\x00", "ä", '"', "1,2", "\r", "\n"]
-        return kind, draw(st.sampled_from(cells))
-    return kind, name
+    cells = ["nan", "inf", "", "x", "=1+1", "1e999", "\x00", "ä", '"', "1,2", "\r", "\n"]
+    return kind, draw(st.sampled_from(cells))
 
 
 def damage(folder: Path, what: tuple) -> None:
     """Do it to a folder."""
     kind, *rest = what
-    if kind == "field":
+    if kind == "file":
+        damage_file(folder, *rest)
+    elif kind == "field":
         field, value, dropped = rest
-        config = json.loads((folder / "config.json").read_text())
-        config.pop(field, None)
-        if not dropped:
-            config[field] = value
-        (folder / "config.json").write_text(json.dumps(config))
+        set_field(folder / "config.json", field, value, dropped=dropped)
     elif kind == "nested":
         opening, depth = rest
         (folder / "config.json").write_text(opening * depth if opening == "[" else '{"a":' * depth)
-    elif kind in ("header", "tensor", "metadata"):
-        change_header(folder / "model.safetensors", kind, *rest)
     elif kind == "cell":
         path = folder / "learning_curve.csv"
         path.write_bytes(path.read_bytes().replace(b"8.5", rest[0].encode(), 1))
     else:
-        change_file(folder, kind, *rest)
-
-
-def change_header(path: Path, kind: str, which: object, value: object) -> None:
-    """Another shape or type of a tensor, or another seal, in a safetensors header."""
-    content = path.read_bytes()
-    (length,) = struct.unpack("<Q", content[:8])
-    header = json.loads(content[8 : 8 + length])
-    if kind == "metadata":
-        header["__metadata__"][which] = value
-    else:
-        assert isinstance(which, int)
-        name = sorted(header.keys() - {"__metadata__"})[which % (len(header) - 1)]
-        if kind == "tensor":
-            header.pop(name)
-        else:
-            header[name]["dtype" if isinstance(value, str) else "shape"] = value
-    written = json.dumps(header).encode()
-    path.write_bytes(struct.pack("<Q", len(written)) + written + content[8 + length :])
-
-
-def change_file(folder: Path, kind: str, name: str, *numbers) -> None:
-    path = folder / name
-    content = path.read_bytes()
-    if kind in ("missing", "folder", "pipe", "loop"):
-        path.unlink()
-        if kind == "folder":
-            path.mkdir()
-        elif kind == "pipe":
-            os.mkfifo(path)
-        elif kind == "loop":
-            path.symlink_to(path)
-        return
-    if kind == "empty":
-        content = b""
-    elif kind == "other":
-        content = (folder / numbers[0]).read_bytes()
-    elif kind == "random":
-        content = numbers[0]
-    else:
-        place, added = int(numbers[0] * len(content)), numbers[1]
-        if kind == "flip":
-            content = content[:place] + bytes([content[place] ^ (added[0] or 1)]) + content[place + 1 :]
-        elif kind == "cut":
-            content = content[:place]
-        elif kind == "insert":
-            content = content[:place] + added + content[place:]
-        else:
-            content = content[:place] + added + content[place + len(added) :]
-    path.write_bytes(content)
+        change_header(folder / "model.safetensors", kind, *rest)
 
 
 def refused_or_the_same(whole, what) -> None:
@@ -196,7 +135,7 @@ test_a_damaged_folder = few(70)(given(what=damages())(refused_or_the_same))
 test_two_thousand_damaged_folders = many(2000)(given(what=damages())(refused_or_the_same))
 
 
-@pytest.mark.parametrize("name", OPTIONAL[:2])
+@pytest.mark.parametrize("name", OPTIONAL)
 @pytest.mark.parametrize("content", [b"\xff\xfe broken", None], ids=["not UTF-8", "a folder"])
 def test_a_card_or_curve_that_cannot_be_read_is_named(whole, tmp_path, name, content):
     folder = shutil.copytree(whole[0], tmp_path / "model")
@@ -217,11 +156,6 @@ def test_a_learning_curve_that_is_none_is_refused_before_a_page_shows_it(whole, 
         Translator.load(folder, "cpu")
 
 
-def configured(folder: Path, **changes: object) -> None:
-    config = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps(config | changes))
-
-
 @pytest.mark.parametrize("changes", [
     {"encoder_layers": 10**9}, {"d_model": 2**40}, {"d_ff": 10**30}, {"max_positions": 10**12},
     {"target_vocabulary": 2**40, "source_vocabulary": 2**40},
@@ -229,7 +163,8 @@ def configured(folder: Path, **changes: object) -> None:
 def test_sizes_that_the_weights_do_not_have_are_never_made(whole, tmp_path, changes):
     """The first of them hung the loading, the others ended it without memory."""
     folder = shutil.copytree(whole[0], tmp_path / "model")
-    configured(folder, **changes)
+    for field, value in changes.items():
+        set_field(folder / "config.json", field, value)
     with pytest.raises(CheckpointError, match="do not fit config.json|altered after they were saved"):
         Translator.load(folder, "cpu")
 

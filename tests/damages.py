@@ -1,0 +1,93 @@
+"""What may happen to the files of a folder, for the tests of whoever reads it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import struct
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from hypothesis import strategies as st
+
+CONTENTS = ("flip", "flip", "flip", "cut", "insert", "overwrite", "empty", "other", "random")
+PLACES = ("missing", "folder", "pipe", "loop")
+# Seconds that nothing here takes: whoever opens a pipe waits for ever.
+FOR_EVER = 60
+
+
+@st.composite
+def file_damages(draw: st.DrawFn, files: Sequence[str]) -> tuple[str, str, str, float, bytes]:
+    """What happens to one of the files, as a tuple that a failure prints: the kind, the file, another one, where in it
+    and which bytes."""
+    names = st.sampled_from(files)
+    return (
+        draw(st.sampled_from(CONTENTS + PLACES)), draw(names), draw(names), draw(st.floats(0, 1, exclude_max=True)),
+        draw(st.binary(min_size=1, max_size=40)),
+    )
+
+
+def damage_file(folder: Path, kind: str, name: str, other: str = "", place: float = 0, added: bytes = b"?") -> None:
+    """Do it to a file."""
+    path = folder / name
+    content = path.read_bytes()
+    at = int(place * len(content))
+    replaced = (folder / other).read_bytes() if kind == "other" else b""
+    path.unlink()
+    if kind == "folder":
+        path.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "loop":
+        path.symlink_to(path)
+    elif kind != "missing":
+        path.write_bytes({
+            "flip": content[:at] + bytes([content[at] ^ (added[0] or 1)]) + content[at + 1 :],
+            "cut": content[:at], "insert": content[:at] + added + content[at:],
+            "overwrite": content[:at] + added + content[at + len(added) :],
+            "empty": b"", "other": replaced, "random": added,
+        }[kind])
+
+
+def set_field(path: Path, field: str, value: object, *, dropped: bool = False) -> None:
+    """Another value of a field of a JSON object, or none."""
+    values = json.loads(path.read_text())
+    values.pop(field, None)
+    path.write_text(json.dumps(values if dropped else {**values, field: value}))
+
+
+def change_header(path: Path, kind: str, which: object, value: object) -> None:
+    """Another shape or type of a tensor ("header"), no such tensor ("tensor") or another seal ("metadata"), in a
+    safetensors header."""
+    content = path.read_bytes()
+    (length,) = struct.unpack("<Q", content[:8])
+    header = json.loads(content[8 : 8 + length])
+    if kind == "metadata":
+        header["__metadata__"][which] = value
+    else:
+        assert isinstance(which, int)
+        name = sorted(header.keys() - {"__metadata__"})[which % (len(header) - 1)]
+        if kind == "tensor":
+            header.pop(name)
+        else:
+            header[name]["dtype" if isinstance(value, str) else "shape"] = value
+    written = json.dumps(header).encode()
+    path.write_bytes(struct.pack("<Q", len(written)) + written + content[8 + length :])
+
+
+@contextmanager
+def waits_for_nothing() -> Iterator[None]:
+    """Fails where the block would wait for ever, instead of waiting."""
+
+    def fail(*_: object) -> None:
+        raise AssertionError("it waits")
+
+    before = signal.signal(signal.SIGALRM, fail)
+    signal.alarm(FOR_EVER)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)

@@ -1,0 +1,163 @@
+"""Folders of every other kind of model that something happened to: as test_damaged_folders.py, and their lists."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pages.ui.recorded import read_record
+from tests.damages import change_header, damage_file, file_damages, set_field, waits_for_nothing
+from tests.foreign_models import arabic_model
+from tests.properties import few, many
+from transformer.analysis.heads.statistics import Statistics
+from transformer.available_models import VARIABLE, ModelFolder, language_model_folders, model_folders
+from transformer.errors import CheckpointError
+from transformer.language_modelling.checkpoint import LoadedLanguageModel, load_language_model
+from transformer.pair_tokenizer import PairTokenizer
+from transformer.training.learning_curve import FIELDS
+from transformer.translator import Translator
+
+FILES = {
+    "marian": (
+        "config.json", "model.safetensors", "source.spm", "target.spm", "vocab.json", "target_vocab.json",
+        "symbols.json", "languages.json", "README.md",
+    ),
+    "language model": ("config.json", "model.safetensors", "tokenizer.model", "README.md", "learning_curve.csv"),
+}
+# Read where a folder is listed, and by pages; the model does without.
+BESIDE = ("sentences.txt", "head_statistics.json")
+EVERY_FILE = [(kind, name) for kind, names in FILES.items() for name in names]
+
+
+class Whole(NamedTuple):
+    """Folders of both kinds with every file, and what they hold."""
+
+    folders: dict[str, Path]
+    models: dict[str, Translator | LoadedLanguageModel]
+
+
+def load(kind: str, folder: Path) -> Translator | LoadedLanguageModel:
+    return Translator.load(folder, "cpu") if kind == "marian" else load_language_model(folder, "cpu")
+
+
+@pytest.fixture(scope="module")
+def whole(tiny_language_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Whole:
+    place = tmp_path_factory.mktemp("whole")
+    ours = shutil.copytree(tiny_language_model, place / "language-model")
+    (ours / "README.md").write_text("# A card", encoding="utf-8")
+    (ours / "learning_curve.csv").write_text(f"{','.join(FIELDS)}\n25,0.1,9.0,8.5,,,1.5,1e-4,900\n")
+    folders = {"marian": arabic_model(place / "marian", separate=True), "language model": ours}
+    return Whole(folders, {kind: load(kind, folder) for kind, folder in folders.items()})
+
+
+def same(one: Translator | LoadedLanguageModel, other: Translator | LoadedLanguageModel) -> bool:
+    """Whether they compute the same, bit for bit."""
+    mine, theirs = one.weights().arrays, other.weights().arrays
+    vocabularies = one.tokenizer, other.tokenizer
+    files = [each.files if isinstance(each, PairTokenizer) else each.fingerprint for each in vocabularies]
+    return (
+        files[0] == files[1] and one.weights().config == other.weights().config and mine.keys() == theirs.keys()
+        and all(np.array_equal(array, theirs[name]) for name, array in mine.items())
+    )
+
+
+def listed(place: Path) -> list[ModelFolder]:
+    """What the choice of models says of the only folder at a place."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(VARIABLE, str(place))
+        found = [*model_folders().values(), *language_model_folders().values()]
+    return [each for each in found if each.path.parent == place]
+
+
+@st.composite
+def damages(draw: st.DrawFn, kind: str) -> tuple:
+    """What happens to a folder, as a tuple that a failure prints."""
+    what = draw(st.sampled_from([*["file"] * 5, "field", "header", "metadata"]))
+    if what == "file":
+        return what, *draw(file_damages(FILES[kind]))
+    if what == "field":
+        names = ["layers", "d_model", "heads", "vocabulary", "source_vocabulary", "model_type", "attention", "unknown"]
+        return what, draw(st.sampled_from(names)), draw(st.sampled_from([None, "", -1, 0, 3, 2**40, 0.5, [], "gpt2"]))
+    if what == "header":
+        return what, draw(st.integers(0, 1000)), draw(st.sampled_from([[], [0], [2**40], "F64", "I8", "nonsense"]))
+    return what, draw(st.sampled_from(["tokenizer", "contents"])), draw(st.sampled_from(["", "0" * 64, 7]))
+
+
+def damage(folder: Path, what: str, *rest) -> None:
+    """Do it to a folder."""
+    if what == "file":
+        damage_file(folder, *rest)
+    elif what == "field":
+        set_field(folder / "config.json", *rest)
+    else:
+        change_header(folder / "model.safetensors", what, *rest)
+
+
+def refused_or_the_same(whole: Whole, kind: str, what: tuple) -> None:
+    with tempfile.TemporaryDirectory() as place:
+        damaged = Path(place) / "model"
+        shutil.copytree(whole.folders[kind], damaged)
+        damage(damaged, *what)
+        with waits_for_nothing():
+            for each in listed(Path(place)):
+                assert "\n" not in each.problem and len(each.problem) < 600, each.problem
+            try:
+                found = load(kind, damaged)
+            except CheckpointError as error:
+                assert "\n" not in str(error) and len(str(error)) < 600, error
+                assert str(damaged) in str(error), "it names the folder"
+                return
+        assert same(found, whole.models[kind])
+
+
+def a_marian_model(whole, what) -> None:
+    refused_or_the_same(whole, "marian", what)
+
+
+def a_language_model(whole, what) -> None:
+    refused_or_the_same(whole, "language model", what)
+
+
+test_a_marian_model = few(40)(given(what=damages("marian"))(a_marian_model))
+test_a_language_model = few(40)(given(what=damages("language model"))(a_language_model))
+test_many_marian_models = many(500)(given(what=damages("marian"))(a_marian_model))
+test_many_language_models = many(500)(given(what=damages("language model"))(a_language_model))
+
+
+@pytest.mark.parametrize(("kind", "name"), EVERY_FILE, ids=str)
+def test_a_pipe_in_place_of_a_file_is_not_waited_for(whole, tmp_path, kind, name):
+    folder = shutil.copytree(whole.folders[kind], tmp_path / "model")
+    damage_file(folder, "pipe", name)
+    with waits_for_nothing():
+        assert listed(tmp_path)
+        with pytest.raises(CheckpointError, match="no file|something else"):
+            load(kind, folder)
+
+
+@pytest.mark.parametrize("name", BESIDE)
+def test_a_pipe_beside_a_model_is_not_waited_for(whole, tmp_path, name):
+    folder = shutil.copytree(whole.folders["marian"], tmp_path / "model")
+    os.mkfifo(folder / name)
+    with waits_for_nothing():
+        (found,) = listed(tmp_path)
+        assert found.sentences() == () and not found.problem
+        assert read_record(folder / name, Statistics.from_json) is None
+
+
+@pytest.mark.parametrize(("kind", "name"), EVERY_FILE, ids=str)
+def test_a_file_without_end_is_not_read(whole, tmp_path, kind, name):
+    """A device, by a link: reading it took all memory."""
+    folder = shutil.copytree(whole.folders[kind], tmp_path / "model")
+    (folder / name).unlink()
+    (folder / name).symlink_to("/dev/zero")
+    assert listed(tmp_path)
+    with pytest.raises(CheckpointError, match="no file|something else"):
+        load(kind, folder)
