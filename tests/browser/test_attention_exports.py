@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 import re
@@ -12,8 +13,10 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from PIL import Image
+from playwright.sync_api import expect
 
 from pages.ui.charts.matrix import sums
+from pages.ui.charts.saving import FORMULA
 from pages.ui.text.labels import TITLES
 from tests.browser.component import SVG, Component, in_pieces, labels, middle, opened_file, texts
 from transformer.analysis.view import view_of
@@ -74,6 +77,29 @@ def test_a_saved_picture_says_what_it_is(browse, small_translator, trace, kind, 
         shown.root.get_by_role("button", name="head 4", exact=True).click()
         shown.settle()
         assert captions(shown.svg())[0] == title.replace("head 2", "heads 2, 4")
+
+
+def test_no_formula_leaves_a_table(visit, server):
+    """Neither by a button nor copied."""
+    with visit(server) as reader:
+        page = reader.page
+        page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        reader.open(f"/encoder_attention?words=true&hide=true&text={quote('=1+2 @SUM(A1) -3+cmd|x')}")
+        page.evaluate("navigator.clipboard.writeText('nothing copied')")
+        part = page.get_by_test_id("stExpander").filter(has_text="The numbers of layer")
+        part.locator("summary").click()
+        table = part.get_by_test_id("stDataFrame")
+        table.hover()
+        expect(page.get_by_role("button", name="Search")).to_be_visible()
+        expect(page.get_by_role("button", name="Download")).to_have_count(0)
+        with page.expect_download() as download:
+            part.get_by_role("button", name="Table as CSV").click()
+        rows = list(csv.DictReader(io.StringIO(download.value.path().read_bytes().decode(), newline="")))
+        assert {"'=1+2", "'@"} <= {row["to"] for row in rows}
+        assert not [cell for row in rows for cell in row.values() if cell.startswith(FORMULA)]
+        table.click(position={"x": 150, "y": 50})
+        page.keyboard.press("Control+c")
+        assert page.evaluate("navigator.clipboard.readText()") == "nothing copied"
 
 
 def test_a_long_sentence_is_broken_into_lines(browse, small_translator):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+import tomllib
 from functools import cache
 from pathlib import Path
 
@@ -116,6 +117,17 @@ def test_every_page_goes_through_the_router_first():
         ]
         first = next(node for node in statements if isinstance(node, ast.Expr))
         assert ast.unparse(first) == "ensure_router()", path.name
+
+
+def test_every_table_comes_with_the_button_that_saves_it():
+    """Streamlit's own would save a reader's text as formulas; `client.disableDataExport` takes it away."""
+    drawn = {
+        str(path.relative_to(ROOT)) for path in [*files("pages"), ROOT / "app.py"] for node in ast.walk(parsed(path))
+        if isinstance(node, ast.Attribute) and node.attr in ("dataframe", "data_editor")
+    }
+    assert drawn == {"pages/ui/charts/tables.py"}
+    settings = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
+    assert settings["client"]["disableDataExport"]
 
 
 # Of models that somebody else made: they read files which the rest never meets.

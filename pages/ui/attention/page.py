@@ -7,6 +7,7 @@ import streamlit as st
 from pages.ui import session
 from pages.ui.charts import matrix
 from pages.ui.charts.saving import save_every_head
+from pages.ui.charts.tables import draw_table
 from pages.ui.components.attention_browser import attention_browser
 from pages.ui.components.html_export import send_export_parts
 from pages.ui.lecture.figure import main_figure
@@ -67,11 +68,11 @@ def attention_page(kind: Kind, subtitle: str) -> Reading:
 
 def _show_head(reading: Reading, kind: Kind, view: View, choice: AttentionParams) -> None:
     """Every weight of the head, sums of what is pinned, and the lines that compute them."""
-    st.dataframe(matrix.cells(view, choice.layer, choice.head), hide_index=True, height=320)
+    draw_table(matrix.cells(view, choice.layer, choice.head), f"{kind}_weights", height=320)
     for positions, of_rows in ((choice.rows, True), (choice.columns, False)):
         table = matrix.sums(view, choice.layer, choice.head, positions, of_rows=of_rows)
         if table is not None:
-            st.dataframe(table, hide_index=True)
+            draw_table(table, f"{kind}_sums_of_{'rows' if of_rows else 'columns'}")
     st.markdown("**The same in Python**, with all digits")
     lines = head_lines(
         reading.trace, kind, choice.layer, choice.head, folder=reading.translator.folder, given=reading.given,

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from pages.ui.charts.saving import csv_text
 from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import formatted, typeset, with_minus
 
@@ -108,10 +109,33 @@ def show_table(
             columns[str(name)] = st.column_config.NumberColumn(format=f"%{form}")
     columns |= {name: st.column_config.TextColumn(width=width) for name, width in (wrapped or {}).items()}
     shown = table.style.format(typeset_columns, na_rep="") if typeset_columns and table.size <= MOST_TYPESET else table
-    st.dataframe(
-        shown, key=key, hide_index=True, height="content" if wrapped else height, column_config=columns, placeholder="",
+    draw_table(
+        table, key, shown=shown, height="content" if wrapped else height, column_config=columns, placeholder="",
         row_height=_row_height(table, wrapped) if wrapped else None,
     )
+
+
+def draw_table(
+    table: pd.DataFrame, key: str, *, shown: object = None, width: Literal["stretch", "content"] = "stretch",
+    **options: Any,
+) -> None:
+    """Draw a table as Streamlit's options say, and the button that saves it; every table comes through here.
+
+    Streamlit's own button would save a cell of text that begins as a formula does as one that a spreadsheet computes,
+    and what is copied from cells as well: `client.disableDataExport` takes both away. The cells themselves stay as they
+    are, because they show every character of a reader's text.
+
+    Args:
+        key: of the table; with "_csv" after it, of the button.
+        shown: what is drawn where it differs from the table: the same, styled.
+        options: of `st.dataframe`.
+    """
+    with st.container(gap="xxsmall", width=width):
+        st.dataframe(table if shown is None else shown, key=key, hide_index=True, width=width, **options)
+        st.download_button(
+            "Table as CSV", lambda: csv_text(table), f"{key.replace('_', '-')}.csv", "text/csv", type="tertiary",
+            icon=":material/download:", on_click="ignore", key=f"{key}_csv",
+        )
 
 
 def _written(cell: object) -> str:

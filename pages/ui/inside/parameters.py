@@ -7,6 +7,7 @@ import streamlit as st
 
 from pages.ui.architecture_form import architecture_form
 from pages.ui.charts.parameter_bars import parameter_bars
+from pages.ui.charts.tables import draw_table
 from pages.ui.components.save_as import show_plotly
 from pages.ui.lecture.figure import main_figure
 from transformer.config import LanguageModelConfig
@@ -53,13 +54,13 @@ def _counts(table: list[tuple[str, int]], key: str) -> None:
             parameter_bars(table), key=f"inside_parameters_{key}", config={"displayModeBar": False}, width=680,
             alt="Parameters of each part; the table has the same numbers.", sentence="",
         )
-        st.dataframe(
+        draw_table(
             pd.DataFrame({
                 "part": [part for part, _ in table] + ["total"],
                 "parameters": [count for _, count in table] + [total],
                 "share": [f"{count / total:.2%}" for _, count in [*table, ("total", total)]],
             }),
-            key=f"inside_counts_{key}", hide_index=True, width="content",
+            f"inside_counts_{key}", width="content",
             column_config={
                 "parameters": st.column_config.NumberColumn(format="localized"),
                 "share": st.column_config.TextColumn(alignment="right"),

@@ -9,7 +9,7 @@ from pages.ui import session
 from pages.ui.charts import matrix
 from pages.ui.charts.pieces import piece_strip, piece_table
 from pages.ui.charts.saving import save_every_head
-from pages.ui.charts.tables import show_numbers
+from pages.ui.charts.tables import draw_table, show_numbers
 from pages.ui.components.attention_browser import attention_browser
 from pages.ui.components.html_export import send_export_parts
 from pages.ui.components.save_as import show_altair
@@ -73,7 +73,7 @@ def show_continuation(loaded: LoadedLanguageModel) -> None:
 
 def _show_head(loaded: LoadedLanguageModel, trace: Trace, view: View, choice: AttentionParams) -> None:
     """Every weight of the chosen head, and the lines that compute them."""
-    st.dataframe(matrix.cells(view, choice.layer, choice.head), hide_index=True, height=320)
+    draw_table(matrix.cells(view, choice.layer, choice.head), "lm_weights", height=320)
     st.markdown("**The same in Python**, with all digits")
     folder = None if loaded.folder == LANGUAGE_MODEL else loaded.folder
     lines = continuation_lines(trace, folder, choice.layer, choice.head)

@@ -10,7 +10,7 @@ import streamlit as st
 from pages.ui.architecture_form import architecture_form
 from pages.ui.charts.matrix import AXIS, LEGEND
 from pages.ui.charts.palette import SERIES
-from pages.ui.charts.tables import numbered, show_table
+from pages.ui.charts.tables import draw_table, numbered, show_table
 from pages.ui.components.save_as import show_altair
 from pages.ui.lecture.figure import main_figure
 from pages.ui.sentence import Reading
@@ -63,8 +63,8 @@ def show_addition(reading: Reading) -> None:
         st.metric("Concatenated", f"{total['concatenated']:,}", f"{total['concatenated'] - total['added']:+,}",
                   delta_color="off")
     with right:
-        st.dataframe(
-            table, key="positions_cost", hide_index=True,
+        draw_table(
+            table, "positions_cost",
             column_config=dict.fromkeys(["added", "concatenated"], st.column_config.NumberColumn(format="localized")),
         )
 
