@@ -10,6 +10,8 @@ from io import StringIO
 from pathlib import Path
 from typing import Literal
 
+from transformer.replacing import writing
+
 FIELDS: tuple[str, ...] = (
     "step", "epoch", "seconds", "training_loss", "validation_loss", "validation_chrf", "gradient_norm", "learning_rate",
     "pieces_per_second",
@@ -91,7 +93,7 @@ class Curve:
 
     def _write(self, rows: Sequence[Mapping[str, str]], mode: Literal["a", "w"]) -> None:
         self.path.parent.mkdir(exist_ok=True)
-        with self.path.open(mode, newline="", encoding="utf-8") as file:
+        with writing(self.path), self.path.open(mode, newline="", encoding="utf-8") as file:
             writer = csv.DictWriter(file, FIELDS)
             if mode == "w":
                 writer.writeheader()

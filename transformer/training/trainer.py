@@ -88,7 +88,7 @@ class Trainer:
             self._start_with(start)
         if process.rank == 0:
             self.curve.truncate(self.step)
-            self.folder.forget_weights_after(self.step)
+            self.folder.check_weights(self.step, self._weights() if state else {})
         self.objective: nn.Module = self.loss
         if process.count > 1:
             self.objective = DistributedDataParallel(self.loss)
@@ -98,7 +98,17 @@ class Trainer:
 
         Raises:
             DivergedError: a loss, a gradient or a weight is not finite. The last checkpoint stays as it is.
+            OSError: a file cannot be written. The last checkpoint stays here, too.
         """
+        try:
+            self._take_steps()
+            if self.process.rank == 0:
+                self._finish()
+        except OSError as error:
+            raise OSError(f"{error}: the run goes on from its last checkpoint") from error
+
+    def _take_steps(self) -> None:
+        """Those that are left, with a checkpoint every few minutes and at the end."""
         config = self.config
         saved = logged = time.monotonic()
         started = saved - self.seconds
@@ -119,8 +129,6 @@ class Trainer:
             if save:
                 self._save()
                 saved = time.monotonic()
-        if self.process.rank == 0:
-            self._finish()
 
     def take_step(self) -> tuple[float, int, float]:
         """One step of the optimiser.

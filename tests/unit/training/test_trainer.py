@@ -4,9 +4,7 @@ import csv
 import math
 import os
 import random
-import resource
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -16,6 +14,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
+from tests.full_disk import full_disk
 from tests.unit.training.resuming import assert_continues_exactly
 from transformer.checkpoint import load_checkpoint
 from transformer.model_files import CURVE, copy_weights, read_tensors
@@ -207,8 +206,50 @@ def test_a_damaged_file_of_a_run_is_named(trained, name, how):
 
 def test_a_state_without_metadata_is_damaged(trained):
     save_file(read_tensors(trained / STATE)[0], trained / STATE)
-    with pytest.raises(ValueError, match="is damaged: delete it to begin again"):
+    with pytest.raises(ValueError, match="is damaged, or of another version .*: delete it to begin again"):
         trainer(trained, steps=4)
+
+
+@pytest.mark.parametrize("how", ["empty", "truncated", "altered"])
+def test_damaged_weights_are_told_before_they_are_averaged(trained, how):
+    """They went into the finished model, and under its seal."""
+    damage(trained / "weights-0000003.safetensors", how)
+    with pytest.raises(ValueError, match=r"weights-0000003.safetensors (is|was altered or) damaged: delete it, and"):
+        trainer(trained, steps=3)
+
+
+def test_a_weight_with_its_sign_turned_is_told(trained):
+    path = trained / "weights-0000003.safetensors"
+    tensors, metadata = read_tensors(path)
+    weight = tensors["source_embedding.weight"].clone()
+    weight[0, 0] = -weight[0, 0]
+    save_file({**tensors, "source_embedding.weight": weight}, path, metadata)
+    with pytest.raises(ValueError, match="weights-0000003.safetensors was altered or damaged"):
+        trainer(trained, steps=3)
+
+
+def test_weights_under_the_name_of_another_step_are_told(trained):
+    shutil.copy(trained / "weights-0000003.safetensors", trained / "weights-0000002.safetensors")
+    with pytest.raises(ValueError, match="weights-0000002.safetensors holds other weights than those of step 2"):
+        trainer(trained, steps=3)
+
+
+def test_weights_that_were_deleted_are_those_of_the_state(trained):
+    before = read_tensors(trained / "model" / "model.safetensors")[0]
+    (trained / "weights-0000003.safetensors").unlink()
+    (trained / "weights-old.safetensors").write_text("somebody's own")
+    trainer(trained, steps=3).train()
+    after = read_tensors(trained / "model" / "model.safetensors")[0]
+    assert after.keys() == before.keys() and all(torch.equal(after[name], before[name]) for name in before)
+    assert (trained / "weights-old.safetensors").exists(), "it is no file of the run's"
+
+
+def test_weights_are_in_the_order_of_their_steps(tmp_path):
+    """Of ten million steps, too: their files' names are not."""
+    folder = RunFolder(tmp_path)
+    for step in (9_999_999, 10_000_000, 10_000_025):
+        folder.save_weights(step, {"weight": torch.tensor([float(step)])}, keep=2)
+    assert [float(weights["weight"]) for weights in folder.last_weights()] == [10_000_000, 10_000_025]
 
 
 def test_data_of_another_vocabulary_is_refused(run):
@@ -222,18 +263,18 @@ def test_a_folder_that_was_not_prepared_is_named(tmp_path):
         trainer(tmp_path / "nowhere")
 
 
-def test_a_full_disk_is_said_and_the_last_checkpoint_stays(trained):
-    training = trainer(trained, steps=3)
+@pytest.mark.parametrize(("room", "file"), [
+    (100, "learning_curve.csv"), (1_000, "weights-0000004"), (60_000, "weights-0000004"), (150_000, STATE),
+])
+def test_a_full_disk_is_said_and_the_last_checkpoint_stays(trained, room, file):
+    training = trainer(trained, steps=4)
     before = (trained / STATE).read_bytes()
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, resource.RLIM_INFINITY))
-    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    try:
-        with pytest.raises(OSError, match="could not be written .* continued from its last checkpoint"):
-            training._save()
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-        signal.signal(signal.SIGXFSZ, handler)
-    assert (trained / STATE).read_bytes() == before and not list(trained.glob("*.unfinished"))
+    with full_disk(room), pytest.raises(OSError, match=f"{file}.* could not be written .* its last checkpoint"):
+        training.train()
+    assert (trained / STATE).read_bytes() == before and not list(trained.rglob("*.unfinished"))
+    load_checkpoint(trained / "model")
+    trainer(trained, steps=4).train()
+    assert trainer(trained, steps=4).step == 4 and load_checkpoint(trained / "model").curve.count("\n") == 3
 
 
 def test_a_finished_run_leaves_model_log_and_state(run):
@@ -243,7 +284,7 @@ def test_a_finished_run_leaves_model_log_and_state(run):
     (row,) = csv.DictReader(curve.splitlines())
     assert row["step"] == "4" and float(row["validation_loss"]) > 0 and float(row["pieces_per_second"]) > 0
     assert 0 <= float(row["validation_chrf"]) <= 100
-    assert read_tensors(run / STATE)[1]["progress"]
+    assert RunFolder(run).state().progress["step"] == 4
     trainer(run, steps=4).train()
     assert load_checkpoint(run / "model").curve == curve, "nothing is left to do"
 
