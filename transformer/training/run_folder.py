@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
-import zipfile
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
-import numpy as np
 from torch import Tensor
 
 from transformer.model_files import CURVE
@@ -18,10 +15,12 @@ from transformer.replacing import replaced, writing
 from transformer.tokenizer import VOCABULARY, Tokenizer
 from transformer.training.contexts import CONTEXTS, Contexts
 from transformer.training.data import PieceData
-from transformer.training.sealed_tensors import read_sealed, write_sealed
+from transformer.training.sealed_tensors import read_sealed, seal_of, write_sealed
 
 STATE = "state.safetensors"
 MODEL = "model"
+# What a state says of its run.
+PROGRESS = ("step", "seconds", "config", "fingerprints")
 # Its name has the step, in as many digits as it needs, but seven at least.
 WEIGHTS = re.compile(r"weights-([0-9]{7}|[1-9][0-9]{7,})\.safetensors")
 DataName = Literal["train", "validation"]
@@ -33,7 +32,7 @@ class State:
 
     Attributes:
         tensors: weights and what the optimiser remembers, by name.
-        progress: step, seconds and configuration.
+        progress: PROGRESS by name: step, seconds, configuration, and `RunFolder.fingerprints`.
     """
 
     tensors: Mapping[str, Tensor]
@@ -43,8 +42,8 @@ class State:
 class RunFolder:
     """The files of one run.
 
-    `prepare` writes tokenizer.model, train.npz and validation.npz; `train` adds state.safetensors, the last few
-    weights-STEP.safetensors, and model/, the model so far with its learning curve.
+    `prepare` writes tokenizer.model, train.safetensors and validation.safetensors; `train` adds state.safetensors, the
+    last few weights-STEP.safetensors, and model/, the model so far with its learning curve.
     """
 
     def __init__(self, path: Path) -> None:
@@ -94,17 +93,24 @@ class RunFolder:
         path = self._data_path(name)
         again = f"call `prepare --run {self.path}` again"
         try:
-            data, fingerprint = read_data(path)
+            data, fingerprint = read_data(path, again)
         except FileNotFoundError:
             raise ValueError(f"there is no file {path}: {again}") from None
-        except (ValueError, KeyError, OSError, EOFError, zlib.error, zipfile.BadZipFile) as error:
-            raise ValueError(f"the file {path} is damaged ({error}): {again}") from error
         if fingerprint != tokenizer.fingerprint:
             raise ValueError(f"{path} was prepared with another vocabulary than {self.path / VOCABULARY}: {again}")
         return data
 
     def save_data(self, name: DataName, data: PieceData | Contexts, tokenizer: Tokenizer) -> None:
         data.save(self._data_path(name), tokenizer.fingerprint)
+
+    def fingerprints(self, tokenizer: Tokenizer) -> dict[str, str]:
+        """What changes with the vocabulary or the data, of each of their files by its name.
+
+        Args:
+            tokenizer: the run's; its data has been read, and was whole.
+        """
+        paths = [self._data_path(name) for name in get_args(DataName)]
+        return {VOCABULARY: tokenizer.fingerprint, **{path.name: seal_of(path) for path in paths}}
 
     def state(self) -> State | None:
         """What the run continues from; None at its beginning.
@@ -113,7 +119,9 @@ class RunFolder:
             ValueError: the file is damaged.
         """
         try:
-            found = read_sealed(self.path / STATE, f"delete it to begin again, or put a copy of {self.path} back")
+            found = read_sealed(
+                self.path / STATE, PROGRESS, f"delete it to begin again, or put a copy of {self.path} back"
+            )
         except FileNotFoundError:
             return None
         return State(found.tensors, found.notes)
@@ -164,7 +172,7 @@ class RunFolder:
             write_sealed(self._weights_path(step), weights, {"step": step})
 
     def _data_path(self, name: DataName) -> Path:
-        return self.path / f"{name}.npz"
+        return self.path / f"{name}.safetensors"
 
     def _weights_path(self, step: int) -> Path:
         return self.path / f"weights-{step:07d}.safetensors"
@@ -176,15 +184,20 @@ class RunFolder:
     def _read_weights(self, step: int) -> dict[str, Tensor]:
         path = self._weights_path(step)
         advice = "delete it, and the model is averaged without it"
-        found = read_sealed(path, advice)
+        found = read_sealed(path, {"step"}, advice)
         if found.notes != {"step": step}:
             raise ValueError(f"the file {path} holds other weights than those of step {step}: {advice}")
         return dict(found.tensors)
 
 
-def read_data(path: Path) -> tuple[PieceData | Contexts, str]:
-    """Prepared data, and the fingerprint of its vocabulary."""
-    # Opened here: numpy leaves a file that it cannot read open.
-    with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-        kind = Contexts if CONTEXTS in arrays else PieceData
-        return kind.of_arrays(arrays), str(arrays["fingerprint"])
+def read_data(path: Path, advice: str) -> tuple[PieceData | Contexts, str]:
+    """Prepared data, and the fingerprint of its vocabulary.
+
+    Args:
+        advice: as of `read_sealed`, whose errors are raised.
+    """
+    found = read_sealed(path, {"vocabulary"}, advice)
+    # Copied: what is mapped would be read from the file once more at every epoch, without a look at the seal.
+    arrays = {name: tensor.numpy().copy() for name, tensor in found.tensors.items()}
+    kind = Contexts if CONTEXTS in arrays else PieceData
+    return kind.of_arrays(arrays), found.notes["vocabulary"]

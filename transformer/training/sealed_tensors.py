@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,12 +26,10 @@ class SealedTensors:
     Attributes:
         tensors: by name.
         notes: what JSON can say of them.
-        seal: SHA-256 of both, hexadecimal.
     """
 
     tensors: Mapping[str, Tensor]
     notes: Mapping[str, Any]
-    seal: str
 
 
 def write_sealed(path: Path, tensors: Mapping[str, Tensor], notes: Mapping[str, Any]) -> None:
@@ -44,15 +42,16 @@ def write_sealed(path: Path, tensors: Mapping[str, Tensor], notes: Mapping[str, 
     write_tensors(path, dict(tensors), {"format": FORMAT, "notes": written, "seal": _seal(tensors, written)})
 
 
-def read_sealed(path: Path, advice: str) -> SealedTensors:
+def read_sealed(path: Path, names: Collection[str], advice: str) -> SealedTensors:
     """Read what `write_sealed` wrote.
 
     Args:
+        names: of the notes that the file must have, by which it is known from others.
         advice: what to do about a file that cannot be used, to end the message with.
 
     Raises:
         FileNotFoundError: there is none.
-        ValueError: it is damaged, or of another format.
+        ValueError: it is damaged, or something else.
     """
     # A link that leads nowhere is no missing file: whoever takes it for one begins again.
     path.lstat()
@@ -67,10 +66,19 @@ def read_sealed(path: Path, advice: str) -> SealedTensors:
     written = metadata.get("notes", "")
     if metadata.get("seal") != _seal(tensors, written):
         raise ValueError(f"the file {path} was altered or damaged: {advice}")
-    return SealedTensors(tensors, json.loads(written), metadata["seal"])
+    notes = json.loads(written)
+    if notes.keys() != set(names):
+        raise ValueError(f"the file {path} holds something else than its name says: {advice}")
+    return SealedTensors(tensors, notes)
+
+
+def seal_of(path: Path) -> str:
+    """The seal of such a file that has been read: it changes with anything that the file holds."""
+    return read_tensors(path)[1]["seal"]
 
 
 def _seal(tensors: Mapping[str, Tensor], notes: str) -> str:
+    """SHA-256 of both, hexadecimal."""
     digest = hashlib.sha256(notes.encode())
     for name, tensor in sorted(tensors.items()):
         digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())

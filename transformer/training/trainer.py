@@ -23,7 +23,7 @@ from transformer.training.config import TrainConfig
 from transformer.training.distributed import Process, has_bfloat16
 from transformer.training.learning_curve import Curve, Validation
 from transformer.training.optimizer import Optimizer
-from transformer.training.run_folder import RunFolder, State
+from transformer.training.run_folder import STATE, RunFolder, State
 from transformer.training.schedule import trapezoid
 from transformer.training.trainee import trainee_of
 from transformer.training.vocabulary_transfer import transfer
@@ -54,7 +54,7 @@ class Trainer:
 
     Raises:
         ValueError: the micro-batches cannot be shared out among the processes, the run was started with another
-            config or has gone further, or the model to start with has another shape.
+            config, vocabulary or data or has gone further, or the model to start with has another shape.
     """
 
     def __init__(self, run: Path, config: TrainConfig, process: Process, start: Path | None = None) -> None:
@@ -68,6 +68,7 @@ class Trainer:
         self.curve = Curve(self.folder.curve)
         self.tokenizer = self.folder.tokenizer()
         self.trainee = trainee_of(self.folder, self.tokenizer, config)
+        self.fingerprints = self.folder.fingerprints(self.tokenizer)
         self.batches, self.validation = self.trainee.batches, self.trainee.validation
         self.order = lru_cache(maxsize=2)(self.batches.epoch)
         self.batches_per_epoch = len(self.order(0))
@@ -206,7 +207,9 @@ class Trainer:
         self._save_model(average(self.folder.last_weights()))
         tensors = {f"weights.{name}": weight for name, weight in weights.items()}
         tensors |= {f"optimizer.{name}": value.cpu() for name, value in self.optimizer.state().items()}
-        progress = {"step": self.step, "seconds": self.seconds, "config": asdict(self.config)}
+        progress = {
+            "step": self.step, "seconds": self.seconds, "config": asdict(self.config), "fingerprints": self.fingerprints
+        }
         self.folder.save_state(State(tensors, progress))
 
     def _save_model(self, weights: dict[str, Tensor]) -> None:
@@ -245,6 +248,12 @@ class Trainer:
 
     def _resume(self, state: State) -> None:
         progress = state.progress
+        for name, fingerprint in self.fingerprints.items():
+            if progress["fingerprints"][name] != fingerprint:
+                raise ValueError(
+                    f"the run in {self.folder.path} was started with another {name}: prepare what it was started with "
+                    f"again, delete {STATE} there to begin with this, or take another folder"
+                )
         for name, value in asdict(self.config).items():
             if value != progress["config"][name] and name not in MOVABLE:
                 raise ValueError(

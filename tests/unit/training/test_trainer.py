@@ -57,7 +57,7 @@ def prepared(tmp_path_factory, tokenizer):
 @pytest.fixture
 def run(prepared, tmp_path):
     """A folder that is prepared."""
-    for name in ("tokenizer.model", "train.npz", "validation.npz"):
+    for name in ("tokenizer.model", "train.safetensors", "validation.safetensors"):
         (tmp_path / name).write_bytes((prepared / "run" / name).read_bytes())
     return tmp_path
 
@@ -104,7 +104,7 @@ def test_a_run_is_not_resumed_with_another_config(run):
 def test_a_run_can_start_with_a_models_weights(run, tmp_path_factory):
     trainer(run, steps=4, average=1).train()
     other = tmp_path_factory.mktemp("other")
-    for name in ("tokenizer.model", "train.npz", "validation.npz"):
+    for name in ("tokenizer.model", "train.safetensors", "validation.safetensors"):
         (other / name).write_bytes((run / name).read_bytes())
     again = trainer(other, start=run / "model")
     assert again.step == 0
@@ -196,12 +196,53 @@ def damage(path, how):
 
 
 @pytest.mark.parametrize("how", ["empty", "truncated", "altered"])
-@pytest.mark.parametrize("name", ["train.npz", "validation.npz", STATE])
+@pytest.mark.parametrize("name", ["train.safetensors", "validation.safetensors", STATE])
 def test_a_damaged_file_of_a_run_is_named(trained, name, how):
     assert trainer(trained, steps=4).step == 3
     damage(trained / name, how)
     with pytest.raises(ValueError, match=f"{name}.*(is damaged|was altered or damaged)"):
         trainer(trained, steps=4)
+
+
+@pytest.mark.parametrize("name", ["train.safetensors", STATE, "weights-0000003.safetensors"])
+def test_a_file_under_another_ones_name_is_told(trained, name):
+    other = STATE if name == "train.safetensors" else "train.safetensors"
+    shutil.copy(trained / other, trained / name)
+    with pytest.raises(ValueError, match=f"{name} holds something else than its name says"):
+        trainer(trained, steps=4)
+
+
+@pytest.mark.parametrize("name", ["train.safetensors", "validation.safetensors"])
+def test_no_flipped_bit_of_prepared_data_goes_unnoticed(run, tokenizer, name):
+    """Some of them made the arrays shorter than their checksums were computed for, others ended in a traceback."""
+    path, folder = run / name, RunFolder(run)
+    content = path.read_bytes()
+    header = 8 + int.from_bytes(content[:8], "little")
+    rng = random.Random(1)
+    places = [*range(header), *(rng.randrange(header, len(content)) for _ in range(100))]
+    for place in places:
+        bit = rng.randrange(8)
+        changed = bytes([content[place] ^ 1 << bit])
+        path.write_bytes(content[:place] + changed + content[place + 1 :])
+        with pytest.raises(ValueError, match=f"{name}.*: call `prepare"):
+            folder.data(name.removesuffix(".safetensors"), tokenizer)
+
+
+def test_prepared_again_a_run_goes_on_only_with_the_same_data(trained, prepared):
+    """With as many pieces it went on, and left nonsense under a seal."""
+    files = {"data": [prepared / "train.tsv"], "validation": prepared / "dev.tsv"}
+    prepare(trained, **files, start=prepared / "given")
+    assert trainer(trained, steps=4).step == 3
+    turned = {**files, "start": prepared / "given", "turned": True}
+    for changes, name in (
+        (turned, "train.safetensors"), ({**files, "start": prepared / "given", "seed": 2}, "train.safetensors"),
+        ({**files, "vocabulary": 400}, "tokenizer.model"), ({**files, "vocabulary": 410}, "tokenizer.model"),
+    ):
+        prepare(trained, **changes)
+        with pytest.raises(ValueError, match=f"was started with another {name}: prepare .* delete {STATE}"):
+            trainer(trained, steps=4)
+    (trained / STATE).unlink()
+    assert trainer(trained, steps=4).step == 0
 
 
 def test_a_state_without_metadata_is_damaged(trained):
@@ -254,7 +295,7 @@ def test_weights_are_in_the_order_of_their_steps(tmp_path):
 
 def test_data_of_another_vocabulary_is_refused(run):
     (run / "tokenizer.model").write_bytes((ROOT / "assets/models/en-de/tokenizer.model").read_bytes())
-    with pytest.raises(ValueError, match="train.npz was prepared with another vocabulary"):
+    with pytest.raises(ValueError, match="train.safetensors was prepared with another vocabulary"):
         trainer(run)
 
 
