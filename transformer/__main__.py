@@ -16,6 +16,7 @@ from transformer.interop.exporting import export_huggingface
 from transformer.interop.importing import import_model
 from transformer.interventions import DEFAULT_DRAWS, MODES, Interventions, parse_head
 from transformer.parameter_counts import parameter_table
+from transformer.replacing import writing
 from transformer.trace import Trace
 from transformer.translator import MODEL, Translator
 from transformer.vocabulary import split_code, with_code
@@ -127,7 +128,8 @@ def execute(options: argparse.Namespace) -> None:
         trace = translator.trace(text, options.target, details=options.details, interventions=interventions)
         print(trace.to_json() if options.json else trace.target_text)
     if options.trace is not None:
-        trace.to_npz(options.trace)
+        with writing(options.trace):
+            trace.to_npz(options.trace)
 
 
 def resample(translator: Translator, text: str, interventions: Interventions, options: argparse.Namespace) -> Trace:

@@ -27,6 +27,7 @@ import numpy as np
 from transformer.analysis.heads.metrics import HeadMetrics, average, head_metrics
 from transformer.devices import use_one_thread
 from transformer.errors import AtlasError
+from transformer.replacing import replaced
 from transformer.trace import KINDS, Kind, Trace
 from transformer.translator import Translator
 
@@ -235,9 +236,8 @@ def _resume(
 
 def _save(state: Path, model: str, digest: str, read: int, so_far: Part) -> None:
     """Write the state so that a call that is stopped meanwhile leaves the old one."""
-    new = state.with_name(f"{state.name}.new")
-    new.write_bytes(_pack(so_far, model=model, digest=digest, read=read))
-    new.replace(state)
+    with replaced(state) as new:
+        new.write_bytes(_pack(so_far, model=model, digest=digest, read=read))
 
 
 def _pack(part: Part, **notes: str | int) -> bytes:

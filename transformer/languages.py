@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeGuard
 
 from transformer.paths import ASSETS
+from transformer.replacing import write_text
 from transformer.small_files import read_small
 
 # Its file in a model folder: {"source": "en", "target": "fr"}.
@@ -113,4 +114,4 @@ def read_languages(folder: Path) -> Languages:
 def write_languages(folder: Path, languages: Languages) -> None:
     """Write what `read_languages` reads."""
     source, target = languages
-    (folder / FILE).write_text(json.dumps({"source": source.code, "target": target.code}) + "\n", encoding="utf-8")
+    write_text(folder / FILE, json.dumps({"source": source.code, "target": target.code}) + "\n")

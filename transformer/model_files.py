@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from transformer.errors import CheckpointError
 from transformer.memory import check_memory, memory_available, memory_needed
-from transformer.replacing import replaced
+from transformer.replacing import replaced, writing
 from transformer.small_files import read_small
 from transformer.training.learning_curve import check_curve
 
@@ -64,7 +64,7 @@ class SealedWeights:
 def save_model(
     folder: Path, config: Config, weights: Mapping[str, Tensor], tokenizer: VocabularyFiles, *, exact: bool = False
 ) -> None:
-    """Write a model folder. An existing card stays.
+    """Write a model folder, each file as a whole or not at all. An existing card stays.
 
     Args:
         folder: created if missing.
@@ -72,14 +72,21 @@ def save_model(
         weights: its parameters by name, as `named_parameters` lists them, shared ones once.
         tokenizer: its vocabulary; the weights remember which one it was.
         exact: round no weight to float16 that this would change.
+
+    Raises:
+        OSError: a file cannot be written.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / CONFIG).write_text(config.to_json(), encoding="utf-8")
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
     for name, content in tokenizer.files.items():
-        (folder / name).write_bytes(content)
+        with replaced(folder / name) as file:
+            file.write_bytes(content)
     stored = {name: _stored(weight.detach().cpu(), exact).contiguous() for name, weight in weights.items()}
     seals = {"tokenizer": tokenizer.fingerprint, "contents": _fingerprint(config, stored)}
     write_tensors(folder / WEIGHTS, stored, seals)
+    # Last: a folder that has it counts as one that holds a model.
+    with replaced(folder / CONFIG) as file:
+        file.write_text(config.to_json(), encoding="utf-8")
 
 
 def read_weights(

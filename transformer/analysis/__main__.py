@@ -23,6 +23,7 @@ from transformer.head_means import FILE, HeadMeans, sentences_digest
 from transformer.interventions import DEFAULT_DRAWS, MODES
 from transformer.languages import Languages
 from transformer.paths import ASSETS
+from transformer.replacing import write_text
 from transformer.training.data import read_pairs
 from transformer.translator import MODEL, Translator
 
@@ -158,14 +159,14 @@ def measure(options: argparse.Namespace, translator: Translator) -> None:
     if found.skipped:
         print(f"{found.skipped} sentences were left out, because they are too long for the model", file=sys.stderr)
     statistics = Statistics(translator.version, found.sentences, found.heads)
-    options.output.write_text(statistics.to_json() + "\n", encoding="utf-8")
+    write_text(options.output, statistics.to_json() + "\n")
     print(describe(statistics))
 
 
 def gallery(options: argparse.Namespace, translator: Translator) -> None:
     traces = (translator.trace(sentence) for sentence in read_sentences(options.sentences))
     found = gallery_of(traces, translator.version, translator.languages)
-    options.output.write_text(found.to_json() + "\n", encoding="utf-8")
+    write_text(options.output, found.to_json() + "\n")
     print(describe_gallery(found, translator.languages))
 
 
@@ -180,7 +181,7 @@ def importance(options: argparse.Namespace, translator: Translator) -> None:
     statistics = importance_statistics(
         translator, read_sentences(options.sentences), mode=options.mode, seed=options.seed, draws=options.draws
     )
-    options.output.write_text(statistics.to_json() + "\n", encoding="utf-8")
+    write_text(options.output, statistics.to_json() + "\n")
     print(describe_importance(statistics))
 
 
@@ -198,7 +199,7 @@ def describe_agreement(statistics: AgreementStatistics) -> str:
 
 def agreement(options: argparse.Namespace, translator: Translator) -> None:
     statistics = agreement_statistics(translator, read_sentences(options.sentences))
-    options.output.write_text(statistics.to_json() + "\n", encoding="utf-8")
+    write_text(options.output, statistics.to_json() + "\n")
     print(describe_agreement(statistics))
 
 
@@ -221,7 +222,7 @@ def removal(options: argparse.Namespace, translator: Translator) -> None:
     found = RemovalQuality(
         translator.version, "zero", options.data.name, len(pairs), pairs_digest(pairs), tuple(points)
     )
-    options.output.write_text(found.to_json() + "\n", encoding="utf-8")
+    write_text(options.output, found.to_json() + "\n")
 
 
 COMMANDS = {

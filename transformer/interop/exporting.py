@@ -30,6 +30,7 @@ from transformer.interop.settings import CONFIG
 from transformer.model.positions import PositionalEncoding
 from transformer.model_files import CARD
 from transformer.pair_tokenizer import IDS, SOURCE, SYMBOLS, TARGET, TARGET_IDS
+from transformer.replacing import writing
 from transformer.tokenizer import VOCABULARY
 
 THEIR_ACTIVATIONS = {"silu": "swish", "relu": "relu", "gelu": "gelu"}
@@ -57,13 +58,14 @@ def export_huggingface(model: Path, output: Path) -> None:
             f"The model in {model} normalises before each sub-layer (pre-norm), and Hugging Face's Marian only after: "
             "it has no place for this model."
         )
-    output.mkdir(parents=True, exist_ok=True)
-    for name, document in _settings(checkpoint).items():
-        (output / name).write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
-    for name, content in _vocabulary(checkpoint).items():
-        (output / name).write_bytes(content)
-    save_file(_weights(checkpoint), output / WEIGHTS, {"format": "pt"})
-    (output / CARD).write_text(checkpoint.card, encoding="utf-8")
+    with writing(output):
+        output.mkdir(parents=True, exist_ok=True)
+        for name, document in _settings(checkpoint).items():
+            (output / name).write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+        for name, content in _vocabulary(checkpoint).items():
+            (output / name).write_bytes(content)
+        save_file(_weights(checkpoint), output / WEIGHTS, {"format": "pt"})
+        (output / CARD).write_text(checkpoint.card, encoding="utf-8")
 
 
 def _settings(checkpoint: Checkpoint) -> dict[str, dict[str, object]]:

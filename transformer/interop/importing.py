@@ -14,6 +14,7 @@ from transformer.interop.files import Folder
 from transformer.interop.marian import Imported, read_marian
 from transformer.languages import Language, Languages, given_language, language, write_languages
 from transformer.model_files import CARD, WEIGHTS, save_model
+from transformer.replacing import write_text
 from transformer.translator import Translator
 
 # What stands for languages that nobody named.
@@ -53,7 +54,7 @@ def import_model(
     unfinished = output.with_name(output.name + ".unfinished")
     shutil.rmtree(unfinished, ignore_errors=True)
     save_model(unfinished, model.config, model.weights, model.tokenizer, exact=True)
-    (unfinished / CARD).write_text(card(model, name, commit), encoding="utf-8")
+    write_text(unfinished / CARD, card(model, name, commit))
     write_languages(unfinished, model.card.languages or UNKNOWN)
     try:
         _check(unfinished)

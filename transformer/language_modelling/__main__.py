@@ -16,6 +16,7 @@ from transformer.language_modelling.evaluation import evaluate, evaluate_baselin
 from transformer.language_modelling.head_scores import NAMES, THRESHOLD, head_scores
 from transformer.language_modelling.scoring import score_text
 from transformer.paths import LANGUAGE_MODEL
+from transformer.replacing import write_text
 from transformer.training.contexts import texts_of
 from transformer.training.data import read_pairs, without
 
@@ -115,7 +116,7 @@ def name_heads(loaded: LoadedLanguageModel, output: Path | None) -> None:
         }
     if output:
         text = json.dumps({"model": loaded.version, "threshold": THRESHOLD, **found}, indent=1)
-        output.write_text(text + "\n", encoding="utf-8")
+        write_text(output, text + "\n")
 
 
 def main(arguments: Sequence[str] | None = None, prog: str = "python -m transformer.language_modelling") -> None:

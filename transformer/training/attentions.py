@@ -18,6 +18,7 @@ from transformer.language_modelling.attention_losses import AttentionLoss, Recor
 from transformer.language_modelling.cost import ATTENTIONS
 from transformer.model.language_model import LanguageModel, build_language_model
 from transformer.model_files import save_model
+from transformer.replacing import write_text
 from transformer.training.config import TrainConfig
 from transformer.training.contexts import ContextBatch, ContextBatches, Contexts
 from transformer.training.loss import ContextLoss
@@ -77,7 +78,7 @@ def compare_attentions(
                 weights = {name: each.detach() for name, each in model.named_parameters()}
                 save_model(models / attention, model.config, weights, tokenizer)
         # What was found before a run is ended stays.
-        output.write_text(recorded.to_json(), encoding="utf-8")
+        write_text(output, recorded.to_json())
     return recorded
 
 

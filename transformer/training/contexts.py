@@ -12,6 +12,7 @@ from torch import Tensor
 
 from transformer.tokenizer import PAD, START, Tokenizer
 from transformer.training.data import Pair, check_size
+from transformer.training.sealed_tensors import write_sealed
 
 # Its name in a file, by which the file is known from one of sentence pairs.
 CONTEXTS = "contexts"
@@ -109,15 +110,12 @@ class Contexts:
 
     def save(self, path: Path, fingerprint: str) -> None:
         """Write a file, with the fingerprint of the vocabulary that the pieces are of."""
-        np.savez(path, contexts=self.pieces, fingerprint=np.array(fingerprint))
+        write_sealed(path, {CONTEXTS: torch.from_numpy(self.pieces)}, {"vocabulary": fingerprint})
 
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Contexts:
         """What `save` wrote."""
-        pieces = arrays[CONTEXTS]
-        if pieces.ndim != 2 or pieces.dtype != np.uint16:
-            raise ValueError("its contexts are no table of pieces")
-        return cls(pieces)
+        return cls(arrays[CONTEXTS])
 
 
 def _pattern(encoded: Sequence[Sequence[int]], width: int, rng: np.random.Generator) -> np.ndarray:

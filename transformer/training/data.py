@@ -10,8 +10,10 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
+import torch
 
 from transformer.tokenizer import PAD, Tokenizer, normalise
+from transformer.training.sealed_tensors import write_sealed
 
 Pair = tuple[str, str]
 
@@ -201,10 +203,12 @@ class PieceData:
 
     def save(self, path: Path, fingerprint: str) -> None:
         """Write a file, with the fingerprint of the vocabulary that the pieces are of."""
-        np.savez(
-            path, source=self.source.pieces, source_starts=self.source.starts, target=self.target.pieces,
-            target_starts=self.target.starts, fingerprint=np.array(fingerprint),
-        )
+        arrays = {
+            "source": self.source.pieces, "source_starts": self.source.starts, "target": self.target.pieces,
+            "target_starts": self.target.starts,
+        }
+        tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}
+        write_sealed(path, tensors, {"vocabulary": fingerprint})
 
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, np.ndarray]) -> PieceData:

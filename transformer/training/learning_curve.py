@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
-from typing import Literal
+
+from transformer.replacing import replaced, writing
 
 FIELDS: tuple[str, ...] = (
     "step", "epoch", "seconds", "training_loss", "validation_loss", "validation_chrf", "gradient_norm", "learning_rate",
@@ -71,14 +72,23 @@ class Curve:
         self.path = path
 
     def truncate(self, step: int) -> None:
-        """Forget what was noted after that step: an interrupted run takes those steps again."""
-        if not self.path.exists():
+        """Forget what was noted after that step: an interrupted run takes those steps again.
+
+        Raises:
+            ValueError: the file is no learning curve. What would be added to it now, no page would show.
+            OSError: it cannot be written; the old one stays.
+        """
+        text = self._whole_lines()
+        try:
+            check_curve(text)
+        except ValueError as error:
+            raise self._unusable(str(error)) from error
+        kept = [row for row in csv.DictReader(StringIO(text)) if float(row["step"]) <= step]
+        if not kept:
+            self.path.unlink(missing_ok=True)
             return
-        with self.path.open(newline="", encoding="utf-8") as file:
-            kept = [row for row in csv.DictReader(file) if int(row["step"]) <= step]
-        self.path.unlink()
-        if kept:
-            self._write(kept, "w")
+        with replaced(self.path) as unfinished:
+            _append(unfinished, kept)
 
     def add(self, row: Mapping[str, str], validation: Validation | None) -> None:
         """Append a row of formatted values; the columns of what was not validated stay empty."""
@@ -87,12 +97,33 @@ class Curve:
             values["validation_loss"] = f"{validation.loss:.4f}"
             if validation.chrf is not None:
                 values["validation_chrf"] = f"{validation.chrf:.2f}"
-        self._write([values], "a" if self.path.exists() else "w")
+        with writing(self.path):
+            self.path.parent.mkdir(exist_ok=True)
+            _append(self.path, [values])
 
-    def _write(self, rows: Sequence[Mapping[str, str]], mode: Literal["a", "w"]) -> None:
-        self.path.parent.mkdir(exist_ok=True)
-        with self.path.open(mode, newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, FIELDS)
-            if mode == "w":
-                writer.writeheader()
-            writer.writerows(rows)
+    def _whole_lines(self) -> str:
+        """The file as far as it was written: a row without an end is of a moment without power, or room on the disk."""
+        try:
+            text = self.path.read_bytes().decode("utf-8")
+        except FileNotFoundError:
+            return ""
+        except UnicodeDecodeError as error:
+            raise self._unusable(f"it is no text in UTF-8 ({error})") from error
+        except OSError as error:
+            raise self._unusable(f"it cannot be read ({error.strerror})") from error
+        return text[: text.rfind("\n") + 1]
+
+    def _unusable(self, why: str) -> ValueError:
+        return ValueError(
+            f"the learning curve {self.path} cannot be continued: {why}. Put a copy back, or delete it, and the run "
+            "begins another"
+        )
+
+
+def _append(path: Path, rows: Sequence[Mapping[str, str]]) -> None:
+    """Add rows to a file, with the columns' names before them if it is empty or not there."""
+    with path.open("a", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, FIELDS)
+        if not file.tell():
+            writer.writeheader()
+        writer.writerows(rows)

@@ -32,7 +32,7 @@ def prepare(
     start: Path | None = None,
     turned: bool = False,
 ) -> None:
-    """Write tokenizer.model, train.npz and validation.npz into the run folder.
+    """Write tokenizer.model, train.safetensors and validation.safetensors into the run folder.
 
     Args:
         run: the folder, made if it is not there.

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-import zipfile
-import zlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
-import numpy as np
-import torch
-from safetensors import SafetensorError
 from torch import Tensor
 
-from transformer.errors import CheckpointError
-from transformer.model_files import CURVE, read_tensors, write_tensors
+from transformer.model_files import CURVE
+from transformer.replacing import replaced, writing
 from transformer.tokenizer import VOCABULARY, Tokenizer
 from transformer.training.contexts import CONTEXTS, Contexts
 from transformer.training.data import PieceData
+from transformer.training.sealed_tensors import read_sealed, seal_of, write_sealed
 
 STATE = "state.safetensors"
 MODEL = "model"
+# What a state says of its run.
+PROGRESS = ("step", "seconds", "config", "fingerprints")
+# Its name has the step, in as many digits as it needs, but seven at least.
+WEIGHTS = re.compile(r"weights-([0-9]{7}|[1-9][0-9]{7,})\.safetensors")
 DataName = Literal["train", "validation"]
 
 
@@ -33,7 +32,7 @@ class State:
 
     Attributes:
         tensors: weights and what the optimiser remembers, by name.
-        progress: step, seconds and configuration.
+        progress: PROGRESS by name: step, seconds, configuration, and `RunFolder.fingerprints`.
     """
 
     tensors: Mapping[str, Tensor]
@@ -43,8 +42,8 @@ class State:
 class RunFolder:
     """The files of one run.
 
-    `prepare` writes tokenizer.model, train.npz and validation.npz; `train` adds state.safetensors, the last few
-    weights-STEP.safetensors, and model/, the model so far with its learning curve.
+    `prepare` writes tokenizer.model, train.safetensors and validation.safetensors; `train` adds state.safetensors, the
+    last few weights-STEP.safetensors, and model/, the model so far with its learning curve.
     """
 
     def __init__(self, path: Path) -> None:
@@ -74,8 +73,15 @@ class RunFolder:
             ) from None
 
     def save_tokenizer(self, tokenizer: Tokenizer) -> None:
-        self.path.mkdir(parents=True, exist_ok=True)
-        (self.path / VOCABULARY).write_bytes(tokenizer.serialized)
+        """Begin the folder with its vocabulary.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        with writing(self.path):
+            self.path.mkdir(parents=True, exist_ok=True)
+        with replaced(self.path / VOCABULARY) as file:
+            file.write_bytes(tokenizer.serialized)
 
     def data(self, name: DataName, tokenizer: Tokenizer) -> PieceData | Contexts:
         """What to train or to validate on, in the pieces of the run's vocabulary: pairs for a translation model, or
@@ -87,11 +93,9 @@ class RunFolder:
         path = self._data_path(name)
         again = f"call `prepare --run {self.path}` again"
         try:
-            data, fingerprint = read_data(path)
+            data, fingerprint = read_data(path, again)
         except FileNotFoundError:
             raise ValueError(f"there is no file {path}: {again}") from None
-        except (ValueError, KeyError, OSError, EOFError, zlib.error, zipfile.BadZipFile) as error:
-            raise ValueError(f"the file {path} is damaged ({error}): {again}") from error
         if fingerprint != tokenizer.fingerprint:
             raise ValueError(f"{path} was prepared with another vocabulary than {self.path / VOCABULARY}: {again}")
         return data
@@ -99,81 +103,101 @@ class RunFolder:
     def save_data(self, name: DataName, data: PieceData | Contexts, tokenizer: Tokenizer) -> None:
         data.save(self._data_path(name), tokenizer.fingerprint)
 
+    def fingerprints(self, tokenizer: Tokenizer) -> dict[str, str]:
+        """What changes with the vocabulary or the data, of each of their files by its name.
+
+        Args:
+            tokenizer: the run's; its data has been read, and was whole.
+        """
+        paths = [self._data_path(name) for name in get_args(DataName)]
+        return {VOCABULARY: tokenizer.fingerprint, **{path.name: seal_of(path) for path in paths}}
+
     def state(self) -> State | None:
         """What the run continues from; None at its beginning.
 
         Raises:
             ValueError: the file is damaged.
         """
-        path = self.path / STATE
-        if not path.exists():
-            return None
-        advice = f"delete it to begin again, or put a copy of {self.path} back"
         try:
-            tensors, metadata = read_tensors(path)
-            progress = json.loads(metadata["progress"])
-            digest = metadata["digest"]
-        except (CheckpointError, KeyError, ValueError) as error:
-            raise ValueError(f"the file {path}, which this run continues from, is damaged: {advice}") from error
-        if digest != _digest(tensors, metadata["progress"]):
-            raise ValueError(f"the file {path}, which this run continues from, was altered or damaged: {advice}")
-        return State(tensors, progress)
+            found = read_sealed(
+                self.path / STATE, PROGRESS, f"delete it to begin again, or put a copy of {self.path} back"
+            )
+        except FileNotFoundError:
+            return None
+        return State(found.tensors, found.notes)
 
     def save_state(self, state: State) -> None:
         """Replace what the run continues from.
 
         Raises:
-            OSError: there is no room for it; the old one stays.
+            OSError: it cannot be written; the old one stays.
         """
-        progress = json.dumps(dict(state.progress))
-        metadata = {"progress": progress, "digest": _digest(state.tensors, progress)}
-        self._write(self.path / STATE, dict(state.tensors), metadata)
+        write_sealed(self.path / STATE, state.tensors, state.progress)
 
     def save_weights(self, step: int, weights: Mapping[str, Tensor], *, keep: int) -> None:
-        """Add the weights of a step; of all that there are only the last `keep` stay."""
-        self._write(self.path / f"weights-{step:07d}.safetensors", dict(weights), {})
-        for old in self._weights_paths()[:-keep]:
-            old.unlink()
+        """Add the weights of a step; of all that there are only the last `keep` stay.
+
+        Raises:
+            OSError: they cannot be written.
+        """
+        write_sealed(self._weights_path(step), weights, {"step": step})
+        for old in self._weights_steps()[:-keep]:
+            self._weights_path(old).unlink()
 
     def last_weights(self) -> list[dict[str, Tensor]]:
-        """The weights that were kept, the oldest first."""
-        return [read_tensors(path)[0] for path in self._weights_paths()]
+        """The weights that were kept, the oldest first.
 
-    def forget_weights_after(self, step: int) -> None:
-        """Drop what an interrupted run saved after the step it continues from: it takes those steps again."""
-        for path in self._weights_paths():
-            if int(path.stem.removeprefix("weights-")) > step:
-                path.unlink()
+        Raises:
+            ValueError: a file is damaged, or holds the weights of another step than its name says.
+        """
+        return [self._read_weights(step) for step in self._weights_steps()]
+
+    def check_weights(self, step: int, weights: Mapping[str, Tensor]) -> None:
+        """See that the weights that a run continues with can be averaged, before it takes hours to take more steps.
+
+        Args:
+            step: that the run continues from: what an interrupted run saved after it is dropped, for the run takes
+                those steps again.
+            weights: of that step, empty at the beginning. If their own file is missing, they are written again.
+
+        Raises:
+            ValueError: a file is damaged; one at a time is read.
+        """
+        for kept in self._weights_steps():
+            if kept > step:
+                self._weights_path(kept).unlink()
+            else:
+                self._read_weights(kept)
+        if weights and step not in self._weights_steps():
+            write_sealed(self._weights_path(step), weights, {"step": step})
 
     def _data_path(self, name: DataName) -> Path:
-        return self.path / f"{name}.npz"
+        return self.path / f"{name}.safetensors"
 
-    def _weights_paths(self) -> list[Path]:
-        return sorted(self.path.glob("weights-*.safetensors"))
+    def _weights_path(self, step: int) -> Path:
+        return self.path / f"weights-{step:07d}.safetensors"
 
-    def _write(self, path: Path, tensors: dict[str, Tensor], metadata: dict[str, str]) -> None:
-        try:
-            write_tensors(path, tensors, metadata)
-        except (SafetensorError, OSError) as error:
-            path.with_suffix(".unfinished").unlink(missing_ok=True)
-            raise OSError(
-                f"{path} could not be written ({error}). The run can be continued from its last checkpoint as soon as "
-                "there is room"
-            ) from error
+    def _weights_steps(self) -> list[int]:
+        """Of the files that `save_weights` wrote: what else somebody keeps in the folder is left alone."""
+        return sorted(int(found[1]) for path in self.path.iterdir() if (found := WEIGHTS.fullmatch(path.name)))
 
-
-def read_data(path: Path) -> tuple[PieceData | Contexts, str]:
-    """Prepared data, and the fingerprint of its vocabulary."""
-    # Opened here: numpy leaves a file that it cannot read open.
-    with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-        kind = Contexts if CONTEXTS in arrays else PieceData
-        return kind.of_arrays(arrays), str(arrays["fingerprint"])
+    def _read_weights(self, step: int) -> dict[str, Tensor]:
+        path = self._weights_path(step)
+        advice = "delete it, and the model is averaged without it"
+        found = read_sealed(path, {"step"}, advice)
+        if found.notes != {"step": step}:
+            raise ValueError(f"the file {path} holds other weights than those of step {step}: {advice}")
+        return dict(found.tensors)
 
 
-def _digest(tensors: Mapping[str, Tensor], progress: str) -> str:
-    """SHA-256 of a state, hexadecimal."""
-    digest = hashlib.sha256(progress.encode())
-    for name, tensor in sorted(tensors.items()):
-        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
-        digest.update(tensor.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy().data)
-    return digest.hexdigest()
+def read_data(path: Path, advice: str) -> tuple[PieceData | Contexts, str]:
+    """Prepared data, and the fingerprint of its vocabulary.
+
+    Args:
+        advice: as of `read_sealed`, whose errors are raised.
+    """
+    found = read_sealed(path, {"vocabulary"}, advice)
+    # Copied: what is mapped would be read from the file once more at every epoch, without a look at the seal.
+    arrays = {name: tensor.numpy().copy() for name, tensor in found.tensors.items()}
+    kind = Contexts if CONTEXTS in arrays else PieceData
+    return kind.of_arrays(arrays), found.notes["vocabulary"]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from transformer.checkpoint import load_checkpoint
 from transformer.devices import chosen_device
+from transformer.replacing import writing
 from transformer.training.data import Pair, read_sentences
 from transformer.training.evaluate import translate_all
 
@@ -41,6 +42,7 @@ def synthesise(
     Raises:
         ValueError: a file cannot be read or has no such column (see `read_sentences`), there is no such device, or the
             beam's size is out of range.
+        OSError: `output` cannot be written.
     """
     if column < 1:
         raise ValueError(f"--column must be at least 1, not {column}")
@@ -50,7 +52,7 @@ def synthesise(
     translations = translate_all(checkpoint.model_on(device), checkpoint.tokenizer, sentences, device, beam=beam)
     pairs = [pair for pair in zip(sentences, translations, strict=True) if plausible(pair)]
     log.info("%d sentences, %d of them with a plausible translation", len(sentences), len(pairs))
-    with gzip.open(output, "wt", encoding="utf-8", newline="\n") as file:
+    with writing(output), gzip.open(output, "wt", encoding="utf-8", newline="\n") as file:
         file.writelines("\t".join(reversed(pair) if back else pair) + "\n" for pair in pairs)
 
 

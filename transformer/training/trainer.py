@@ -23,7 +23,7 @@ from transformer.training.config import TrainConfig
 from transformer.training.distributed import Process, has_bfloat16
 from transformer.training.learning_curve import Curve, Validation
 from transformer.training.optimizer import Optimizer
-from transformer.training.run_folder import RunFolder, State
+from transformer.training.run_folder import STATE, RunFolder, State
 from transformer.training.schedule import trapezoid
 from transformer.training.trainee import trainee_of
 from transformer.training.vocabulary_transfer import transfer
@@ -54,7 +54,7 @@ class Trainer:
 
     Raises:
         ValueError: the micro-batches cannot be shared out among the processes, the run was started with another
-            config or has gone further, or the model to start with has another shape.
+            config, vocabulary or data or has gone further, or the model to start with has another shape.
     """
 
     def __init__(self, run: Path, config: TrainConfig, process: Process, start: Path | None = None) -> None:
@@ -68,6 +68,7 @@ class Trainer:
         self.curve = Curve(self.folder.curve)
         self.tokenizer = self.folder.tokenizer()
         self.trainee = trainee_of(self.folder, self.tokenizer, config)
+        self.fingerprints = self.folder.fingerprints(self.tokenizer)
         self.batches, self.validation = self.trainee.batches, self.trainee.validation
         self.order = lru_cache(maxsize=2)(self.batches.epoch)
         self.batches_per_epoch = len(self.order(0))
@@ -88,7 +89,7 @@ class Trainer:
             self._start_with(start)
         if process.rank == 0:
             self.curve.truncate(self.step)
-            self.folder.forget_weights_after(self.step)
+            self.folder.check_weights(self.step, self._weights() if state else {})
         self.objective: nn.Module = self.loss
         if process.count > 1:
             self.objective = DistributedDataParallel(self.loss)
@@ -98,7 +99,17 @@ class Trainer:
 
         Raises:
             DivergedError: a loss, a gradient or a weight is not finite. The last checkpoint stays as it is.
+            OSError: a file cannot be written. The last checkpoint stays here, too.
         """
+        try:
+            self._take_steps()
+            if self.process.rank == 0:
+                self._finish()
+        except OSError as error:
+            raise OSError(f"{error}: the run goes on from its last checkpoint") from error
+
+    def _take_steps(self) -> None:
+        """Those that are left, with a checkpoint every few minutes and at the end."""
         config = self.config
         saved = logged = time.monotonic()
         started = saved - self.seconds
@@ -119,8 +130,6 @@ class Trainer:
             if save:
                 self._save()
                 saved = time.monotonic()
-        if self.process.rank == 0:
-            self._finish()
 
     def take_step(self) -> tuple[float, int, float]:
         """One step of the optimiser.
@@ -198,7 +207,9 @@ class Trainer:
         self._save_model(average(self.folder.last_weights()))
         tensors = {f"weights.{name}": weight for name, weight in weights.items()}
         tensors |= {f"optimizer.{name}": value.cpu() for name, value in self.optimizer.state().items()}
-        progress = {"step": self.step, "seconds": self.seconds, "config": asdict(self.config)}
+        progress = {
+            "step": self.step, "seconds": self.seconds, "config": asdict(self.config), "fingerprints": self.fingerprints
+        }
         self.folder.save_state(State(tensors, progress))
 
     def _save_model(self, weights: dict[str, Tensor]) -> None:
@@ -237,6 +248,12 @@ class Trainer:
 
     def _resume(self, state: State) -> None:
         progress = state.progress
+        for name, fingerprint in self.fingerprints.items():
+            if progress["fingerprints"][name] != fingerprint:
+                raise ValueError(
+                    f"the run in {self.folder.path} was started with another {name}: prepare what it was started with "
+                    f"again, delete {STATE} there to begin with this, or take another folder"
+                )
         for name, value in asdict(self.config).items():
             if value != progress["config"][name] and name not in MOVABLE:
                 raise ValueError(

@@ -84,8 +84,8 @@ def test_what_is_read_is_what_is_predicted_one_place_on(tokenizer):
 
 def test_a_file_is_known_from_one_of_pairs(tokenizer, tmp_path):
     data = contexts(tokenizer)
-    data.save(tmp_path / "data.npz", "abc")
-    loaded, fingerprint = read_data(tmp_path / "data.npz")
+    data.save(tmp_path / "data.safetensors", "abc")
+    loaded, fingerprint = read_data(tmp_path / "data.safetensors", "prepare again")
     assert isinstance(loaded, Contexts) and fingerprint == "abc"
     assert np.array_equal(loaded.pieces, data.pieces)
 

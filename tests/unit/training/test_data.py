@@ -69,8 +69,8 @@ def test_variations_are_added_in_their_shares():
 def test_pieces_come_back_as_they_were_put_in(tokenizer, tmp_path):
     data = PieceData.of([*PAIRS, ("long " * 50, "lang")], tokenizer, max_pieces=40)
     assert len(data) == 3, "the long pair is left out"
-    data.save(tmp_path / "data.npz", tokenizer.fingerprint)
-    loaded, fingerprint = read_data(tmp_path / "data.npz")
+    data.save(tmp_path / "data.safetensors", tokenizer.fingerprint)
+    loaded, fingerprint = read_data(tmp_path / "data.safetensors", "prepare again")
     assert fingerprint == tokenizer.fingerprint
     for (source, target), (first, second) in zip(PAIRS, loaded, strict=True):
         assert first.tolist() == tokenizer.encode_ids(source)

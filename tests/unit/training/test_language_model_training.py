@@ -49,7 +49,7 @@ def prepared(tmp_path_factory, tokenizer):
 
 @pytest.fixture
 def run(prepared, tmp_path):
-    for name in ("tokenizer.model", "train.npz", "validation.npz"):
+    for name in ("tokenizer.model", "train.safetensors", "validation.safetensors"):
         (tmp_path / name).write_bytes((prepared / "run" / name).read_bytes())
     return tmp_path
 
@@ -100,7 +100,7 @@ def test_learned_positions_are_no_matrix_of_muons(run):
 def test_a_run_can_start_with_a_models_weights(run, tmp_path_factory):
     trainer(run, steps=4, average=1).train()
     other = tmp_path_factory.mktemp("other")
-    for name in ("tokenizer.model", "train.npz", "validation.npz"):
+    for name in ("tokenizer.model", "train.safetensors", "validation.safetensors"):
         (other / name).write_bytes((run / name).read_bytes())
     again = trainer(other, start=run / "model")
     expected = dict(load_language_model(run / "model", "cpu").model.named_parameters())
@@ -130,7 +130,7 @@ def test_data_for_two_kinds_of_models_is_refused(run, prepared, tmp_path):
     pairs = tmp_path / "pairs"
     files = {"data": [prepared / "train.tsv"], "validation": prepared / "dev.tsv"}
     prepare(pairs, **files, start=prepared)
-    (run / "validation.npz").write_bytes((pairs / "validation.npz").read_bytes())
+    (run / "validation.safetensors").write_bytes((pairs / "validation.safetensors").read_bytes())
     with pytest.raises(ValueError, match="is for two kinds of models: call `prepare"):
         trainer(run)
 

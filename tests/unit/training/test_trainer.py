@@ -4,9 +4,7 @@ import csv
 import math
 import os
 import random
-import resource
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -16,6 +14,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
+from tests.full_disk import full_disk
 from tests.unit.training.resuming import assert_continues_exactly
 from transformer.checkpoint import load_checkpoint
 from transformer.model_files import CURVE, copy_weights, read_tensors
@@ -58,7 +57,7 @@ def prepared(tmp_path_factory, tokenizer):
 @pytest.fixture
 def run(prepared, tmp_path):
     """A folder that is prepared."""
-    for name in ("tokenizer.model", "train.npz", "validation.npz"):
+    for name in ("tokenizer.model", "train.safetensors", "validation.safetensors"):
         (tmp_path / name).write_bytes((prepared / "run" / name).read_bytes())
     return tmp_path
 
@@ -105,7 +104,7 @@ def test_a_run_is_not_resumed_with_another_config(run):
 def test_a_run_can_start_with_a_models_weights(run, tmp_path_factory):
     trainer(run, steps=4, average=1).train()
     other = tmp_path_factory.mktemp("other")
-    for name in ("tokenizer.model", "train.npz", "validation.npz"):
+    for name in ("tokenizer.model", "train.safetensors", "validation.safetensors"):
         (other / name).write_bytes((run / name).read_bytes())
     again = trainer(other, start=run / "model")
     assert again.step == 0
@@ -197,7 +196,7 @@ def damage(path, how):
 
 
 @pytest.mark.parametrize("how", ["empty", "truncated", "altered"])
-@pytest.mark.parametrize("name", ["train.npz", "validation.npz", STATE])
+@pytest.mark.parametrize("name", ["train.safetensors", "validation.safetensors", STATE])
 def test_a_damaged_file_of_a_run_is_named(trained, name, how):
     assert trainer(trained, steps=4).step == 3
     damage(trained / name, how)
@@ -205,15 +204,98 @@ def test_a_damaged_file_of_a_run_is_named(trained, name, how):
         trainer(trained, steps=4)
 
 
+@pytest.mark.parametrize("name", ["train.safetensors", STATE, "weights-0000003.safetensors"])
+def test_a_file_under_another_ones_name_is_told(trained, name):
+    other = STATE if name == "train.safetensors" else "train.safetensors"
+    shutil.copy(trained / other, trained / name)
+    with pytest.raises(ValueError, match=f"{name} holds something else than its name says"):
+        trainer(trained, steps=4)
+
+
+@pytest.mark.parametrize("name", ["train.safetensors", "validation.safetensors"])
+def test_no_flipped_bit_of_prepared_data_goes_unnoticed(run, tokenizer, name):
+    """Some of them made the arrays shorter than their checksums were computed for, others ended in a traceback."""
+    path, folder = run / name, RunFolder(run)
+    content = path.read_bytes()
+    header = 8 + int.from_bytes(content[:8], "little")
+    rng = random.Random(1)
+    places = [*range(header), *(rng.randrange(header, len(content)) for _ in range(100))]
+    for place in places:
+        bit = rng.randrange(8)
+        changed = bytes([content[place] ^ 1 << bit])
+        path.write_bytes(content[:place] + changed + content[place + 1 :])
+        with pytest.raises(ValueError, match=f"{name}.*: call `prepare"):
+            folder.data(name.removesuffix(".safetensors"), tokenizer)
+
+
+def test_prepared_again_a_run_goes_on_only_with_the_same_data(trained, prepared):
+    """With as many pieces it went on, and left nonsense under a seal."""
+    files = {"data": [prepared / "train.tsv"], "validation": prepared / "dev.tsv"}
+    prepare(trained, **files, start=prepared / "given")
+    assert trainer(trained, steps=4).step == 3
+    turned = {**files, "start": prepared / "given", "turned": True}
+    for changes, name in (
+        (turned, "train.safetensors"), ({**files, "start": prepared / "given", "seed": 2}, "train.safetensors"),
+        ({**files, "vocabulary": 400}, "tokenizer.model"), ({**files, "vocabulary": 410}, "tokenizer.model"),
+    ):
+        prepare(trained, **changes)
+        with pytest.raises(ValueError, match=f"was started with another {name}: prepare .* delete {STATE}"):
+            trainer(trained, steps=4)
+    (trained / STATE).unlink()
+    assert trainer(trained, steps=4).step == 0
+
+
 def test_a_state_without_metadata_is_damaged(trained):
     save_file(read_tensors(trained / STATE)[0], trained / STATE)
-    with pytest.raises(ValueError, match="is damaged: delete it to begin again"):
+    with pytest.raises(ValueError, match="is damaged, or of another version .*: delete it to begin again"):
         trainer(trained, steps=4)
+
+
+@pytest.mark.parametrize("how", ["empty", "truncated", "altered"])
+def test_damaged_weights_are_told_before_they_are_averaged(trained, how):
+    """They went into the finished model, and under its seal."""
+    damage(trained / "weights-0000003.safetensors", how)
+    with pytest.raises(ValueError, match=r"weights-0000003.safetensors (is|was altered or) damaged: delete it, and"):
+        trainer(trained, steps=3)
+
+
+def test_a_weight_with_its_sign_turned_is_told(trained):
+    path = trained / "weights-0000003.safetensors"
+    tensors, metadata = read_tensors(path)
+    weight = tensors["source_embedding.weight"].clone()
+    weight[0, 0] = -weight[0, 0]
+    save_file({**tensors, "source_embedding.weight": weight}, path, metadata)
+    with pytest.raises(ValueError, match="weights-0000003.safetensors was altered or damaged"):
+        trainer(trained, steps=3)
+
+
+def test_weights_under_the_name_of_another_step_are_told(trained):
+    shutil.copy(trained / "weights-0000003.safetensors", trained / "weights-0000002.safetensors")
+    with pytest.raises(ValueError, match="weights-0000002.safetensors holds other weights than those of step 2"):
+        trainer(trained, steps=3)
+
+
+def test_weights_that_were_deleted_are_those_of_the_state(trained):
+    before = read_tensors(trained / "model" / "model.safetensors")[0]
+    (trained / "weights-0000003.safetensors").unlink()
+    (trained / "weights-old.safetensors").write_text("somebody's own")
+    trainer(trained, steps=3).train()
+    after = read_tensors(trained / "model" / "model.safetensors")[0]
+    assert after.keys() == before.keys() and all(torch.equal(after[name], before[name]) for name in before)
+    assert (trained / "weights-old.safetensors").exists(), "it is no file of the run's"
+
+
+def test_weights_are_in_the_order_of_their_steps(tmp_path):
+    """Of ten million steps, too: their files' names are not."""
+    folder = RunFolder(tmp_path)
+    for step in (9_999_999, 10_000_000, 10_000_025):
+        folder.save_weights(step, {"weight": torch.tensor([float(step)])}, keep=2)
+    assert [float(weights["weight"]) for weights in folder.last_weights()] == [10_000_000, 10_000_025]
 
 
 def test_data_of_another_vocabulary_is_refused(run):
     (run / "tokenizer.model").write_bytes((ROOT / "assets/models/en-de/tokenizer.model").read_bytes())
-    with pytest.raises(ValueError, match="train.npz was prepared with another vocabulary"):
+    with pytest.raises(ValueError, match="train.safetensors was prepared with another vocabulary"):
         trainer(run)
 
 
@@ -222,18 +304,18 @@ def test_a_folder_that_was_not_prepared_is_named(tmp_path):
         trainer(tmp_path / "nowhere")
 
 
-def test_a_full_disk_is_said_and_the_last_checkpoint_stays(trained):
-    training = trainer(trained, steps=3)
+@pytest.mark.parametrize(("room", "file"), [
+    (100, "learning_curve.csv"), (1_000, "weights-0000004"), (60_000, "weights-0000004"), (150_000, STATE),
+])
+def test_a_full_disk_is_said_and_the_last_checkpoint_stays(trained, room, file):
+    training = trainer(trained, steps=4)
     before = (trained / STATE).read_bytes()
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, resource.RLIM_INFINITY))
-    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    try:
-        with pytest.raises(OSError, match="could not be written .* continued from its last checkpoint"):
-            training._save()
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-        signal.signal(signal.SIGXFSZ, handler)
-    assert (trained / STATE).read_bytes() == before and not list(trained.glob("*.unfinished"))
+    with full_disk(room), pytest.raises(OSError, match=f"{file}.* could not be written .* its last checkpoint"):
+        training.train()
+    assert (trained / STATE).read_bytes() == before and not list(trained.rglob("*.unfinished"))
+    load_checkpoint(trained / "model")
+    trainer(trained, steps=4).train()
+    assert trainer(trained, steps=4).step == 4 and load_checkpoint(trained / "model").curve.count("\n") == 3
 
 
 def test_a_finished_run_leaves_model_log_and_state(run):
@@ -243,7 +325,7 @@ def test_a_finished_run_leaves_model_log_and_state(run):
     (row,) = csv.DictReader(curve.splitlines())
     assert row["step"] == "4" and float(row["validation_loss"]) > 0 and float(row["pieces_per_second"]) > 0
     assert 0 <= float(row["validation_chrf"]) <= 100
-    assert read_tensors(run / STATE)[1]["progress"]
+    assert RunFolder(run).state().progress["step"] == 4
     trainer(run, steps=4).train()
     assert load_checkpoint(run / "model").curve == curve, "nothing is left to do"
 

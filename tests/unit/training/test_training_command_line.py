@@ -87,7 +87,7 @@ def test_the_other_direction_is_prepared(tmp_path, tokenizer, run_main):
     files = ("--data", tmp_path / "data", "--validation", tmp_path / "dev", "--from", tmp_path, "--reversed")
     assert run_main(main, "prepare", "--run", tmp_path / "run", *files).returncode == 0
     for name, text in {"train": "der data", "validation": "der dev"}.items():
-        data, _ = read_data(tmp_path / "run" / f"{name}.npz")
+        data, _ = read_data(tmp_path / "run" / f"{name}.safetensors", "prepare again")
         assert data.source[0].tolist() == tokenizer.encode_ids(text)
 
 

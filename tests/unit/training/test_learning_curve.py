@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import csv
+
+import pytest
+
+from tests.full_disk import full_disk
+from transformer.training.learning_curve import FIELDS, Curve, Validation, check_curve
+
+
+@pytest.fixture
+def curve(tmp_path):
+    """Three rows, of the steps 25, 50 and 75."""
+    curve = Curve(tmp_path / "model" / "learning_curve.csv")
+    for step in (25, 50, 75):
+        row = dict.fromkeys(FIELDS, "1.5") | {"step": str(step), "validation_loss": "", "validation_chrf": ""}
+        curve.add(row, Validation(2.0, 30.0) if step == 50 else None)
+    return curve
+
+
+def steps(curve):
+    return [row["step"] for row in csv.DictReader(curve.path.read_text(encoding="utf-8").splitlines())]
+
+
+def test_what_came_after_a_step_is_forgotten(curve):
+    before = curve.path.read_bytes()
+    curve.truncate(75)
+    assert curve.path.read_bytes() == before
+    curve.truncate(60)
+    assert steps(curve) == ["25", "50"]
+    check_curve(curve.path.read_text(encoding="utf-8"))
+    curve.truncate(24)
+    assert not curve.path.exists()
+    curve.truncate(0)
+
+
+@pytest.mark.parametrize("cut", [1, 2, 20])
+def test_a_row_that_has_no_end_is_forgotten(curve, cut):
+    curve.path.write_bytes(curve.path.read_bytes()[:-cut])
+    curve.truncate(75)
+    assert steps(curve) == ["25", "50"]
+
+
+@pytest.mark.parametrize(("content", "why"), [
+    (b"garbage\n1,2\n", "its columns should be step"), (b"\xff\xfe\n", "no text in UTF-8"),
+    (",".join(FIELDS).encode() + b"\n25,0.1\n" + b"50,1,1,1,,,1,1,1\n", "line 2 is not"),
+    (",".join(FIELDS).encode() + b"\nx,1,1,1,,,1,1,1\n", "line 2 is not"), (b'"\n', "no CSV"), (None, "cannot be read"),
+], ids=repr)
+def test_what_cannot_be_continued_is_told_before_the_steps(curve, content, why):
+    curve.path.unlink()
+    if content is None:
+        curve.path.mkdir()
+    else:
+        curve.path.write_bytes(content)
+    with pytest.raises(ValueError, match=f"learning_curve.csv cannot be continued: .*{why}.* or delete it"):
+        curve.truncate(75)
+    assert content is None or curve.path.read_bytes() == content
+
+
+def test_a_curve_stays_whole_if_there_is_no_room_for_a_shorter_one(curve):
+    before = curve.path.read_bytes()
+    with full_disk(100), pytest.raises(OSError, match="learning_curve.csv could not be written"):
+        curve.truncate(50)
+    assert curve.path.read_bytes() == before and len(list(curve.path.parent.iterdir())) == 1
