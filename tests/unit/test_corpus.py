@@ -109,8 +109,8 @@ def test_says_why_another_process_has_no_model(model_folder, tmp_path, monkeypat
 def test_the_processes_end_with_the_one_that_started_them(model_folder, tmp_path, how):
     file = written(["I have a dream"] * 20_000, tmp_path)
     command = [
-        sys.executable, "-m", "transformer.analysis", "measure", "--processes", "2", "--model", model_folder, "--device",
-        "cpu", "--sentences", file, "--output", tmp_path / "heads.json",
+        sys.executable, "-m", "transformer.analysis", "measure", "--processes", "2", "--model", model_folder,
+        "--device", "cpu", "--sentences", file, "--output", tmp_path / "heads.json",
     ]
     started = psutil.Popen(command, cwd=APP)
     try:
