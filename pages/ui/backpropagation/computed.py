@@ -58,7 +58,8 @@ def _gradients(translator: Translator, loss: Asked, encoder_layer: int, decoder_
     batch = _batch(translator, loss)
     with LONG_RUNS:
         return sentence_gradients(
-            weights(translator), batch, encoder_layer=encoder_layer, decoder_layer=decoder_layer
+            weights(translator), batch, encoder_layer=encoder_layer, decoder_layer=decoder_layer,
+            on_step=between_steps(LONG_RUNS),
         )
 
 
