@@ -51,7 +51,8 @@ def damage(folder: Path, kind: str, name: str, *rest) -> None:
 @pytest.fixture(scope="module")
 def whole(make_peer, tmp_path_factory) -> Path:
     """Of one layer a side, because it is made thousands of times."""
-    folder = shutil.copytree(make_peer(encoder_layers=1, decoder_layers=1).folder, tmp_path_factory.mktemp("whole") / "theirs")
+    small = make_peer(encoder_layers=1, decoder_layers=1)
+    folder = shutil.copytree(small.folder, tmp_path_factory.mktemp("whole") / "theirs")
     (folder / "README.md").write_text("---\nlicense: mit\n---\n# A card\n", encoding="utf-8")
     return folder
 
