@@ -44,7 +44,7 @@ SAFE = {
     "protobuf": ("6.33.5", "CVE-2026-0994"),
     "pypdf": ("7.1.1", "CVE-2026-119208, which does not say where it begins"),
     "pytest": ("9.0.3", "CVE-2025-71176"),
-    "python-multipart": ("0.0.26", "CVE-2026-40347"),
+    "python-multipart": ("0.0.30", "CVE-2026-53538, CVE-2026-42561, CVE-2026-40347"),
     "ray": ("2.52", "CVE-2025-62593"),
     "sentencepiece": ("0.2.1", "CVE-2026-1260"),
     "starlette": ("1.3.0", "PYSEC-2026-248, CVE-2026-48710, CVE-2025-62727"),
