@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator
+from functools import lru_cache
 
 QUOTES = dict.fromkeys("“”„‟«»″", '"') | dict.fromkeys("’‘‚‛‹›′´", "'")
 DASHES = dict.fromkeys("‐‑−", "-") | dict.fromkeys("‒—―", "–")
@@ -65,6 +66,8 @@ def _clusters(text: str) -> Iterator[tuple[int, int]]:
             start = position
 
 
+# Training reads the same few characters millions of times.
+@lru_cache(maxsize=4096)
 def _joins(character: str) -> bool:
     # What it becomes, because forms for compatibility become marks, too.
     plain = unicodedata.normalize("NFKC", _cleaned(REPLACED.get(character, character)))[:1]
