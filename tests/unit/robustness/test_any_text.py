@@ -84,9 +84,9 @@ def is_shown(trace: Trace) -> None:
         view.weights[0, 0], row_labels(view.axes), column_labels(view.axes), name="weight", scale=sequential(),
         titles=titles(True), mask=view.mask,
     )
-    # As Streamlit does, of any number of cells.
+    # As Streamlit does, of any number of cells, but for its white space.
     with alt.data_transformers.enable("default", max_rows=None):
-        spec = chart.to_json()
+        spec = chart.to_json(indent=None)
     assert json.loads(spec, parse_constant=refuse) and spec.encode("utf-8")
 
 
