@@ -36,7 +36,7 @@ def reachable(root: object) -> list[object]:
 
 @pytest.mark.parametrize(("page", "address"), [
     ("translate", {}), ("encoder_attention", {}), ("cross_attention", {"target": "Der Hund."}),
-    ("decoding", {"method": "beam"}), ("switch_heads_off", {"off": "cross-1-1"}), ("change_attention", {}),
+    ("decoding", {"method": "beam"}), ("switch_heads_off", {"off_heads": "cross.1.8"}), ("change_attention", {}),
     ("what_mattered", {"mattered_part": "sides"}), ("language_model", {}), ("language_model", {"lm_part": "steps"}),
     ("compare_heads", {}), ("inside_a_layer", {}),
 ], ids=str)
