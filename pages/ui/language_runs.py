@@ -76,7 +76,7 @@ def copying_scores(loaded: LoadedLanguageModel) -> HeadScores:
 
     Raises:
         ValueError: the vocabulary is too small for a pattern.
-        AtlasError: the model has learned too few positions for one.
+        AtlasError: the model has learned too few positions for one, or its device fails.
     """
     with LONG_RUNS:
         return head_scores(loaded.model)
