@@ -17,6 +17,8 @@ from transformer.training.sealed_tensors import write_sealed
 
 Pair = tuple[str, str]
 
+# Of a vocabulary.
+MOST_PIECES = int(np.iinfo(np.uint16).max)
 FINAL_PUNCTUATION = ".!?"
 
 
@@ -128,8 +130,8 @@ def check_size(tokenizer: Tokenizer) -> None:
     Raises:
         ValueError: it is too large.
     """
-    if tokenizer.size > np.iinfo(np.uint16).max:
-        raise ValueError(f"vocabularies of up to 65,535 pieces can be kept, this one has {tokenizer.size}")
+    if tokenizer.size > MOST_PIECES:
+        raise ValueError(f"vocabularies of up to {MOST_PIECES:,} pieces can be kept, this one has {tokenizer.size}")
 
 
 @dataclass(frozen=True)

@@ -182,6 +182,20 @@ def test_the_finished_model_is_the_average_with_the_lowest_validation_loss(run):
         torch.testing.assert_close(parameter, expected[name], atol=1e-3, rtol=1e-3)
 
 
+@pytest.mark.parametrize("sizes", [
+    {"layers": 2**31 - 1}, {"d_ff": 2**31 - 1}, {"d_model": 2**31 - 2, "heads": 1},
+], ids=str)
+def test_a_model_that_no_machine_can_hold_is_refused_before_it_is_made(run, sizes):
+    with pytest.raises(ValueError, match="parameters needs at least .* of memory to be trained"):
+        trainer(run, **sizes)
+
+
+def test_a_large_seed_is_one(run):
+    training = trainer(run, seed=2**31 - 1)
+    training.step = 3
+    assert math.isfinite(training.take_step()[0])
+
+
 def test_a_step_of_more_than_all_data_is_refused(run):
     with pytest.raises(ValueError, match="--micro-batches must be at most"):
         trainer(run, micro_batches=1000)

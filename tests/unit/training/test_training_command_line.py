@@ -124,6 +124,9 @@ def test_chosen_sentences_are_printed_as_a_card_lists_them(tmp_path, run_main):
     ("given", "message"),
     [
         (("--sampled", -1), "--sampled must be at least 0"),
+        (("--sampled", 10**12), "--sampled must be at least 0 and at most 1,000, not 1000000000000"),
+        (("--vocabulary", 9_999_999_999_999), "--vocabulary must be at least 1 and at most 65,535, not 9999999999999"),
+        (("--vocabulary", 0), "--vocabulary must be at least 1"),
         (("--vocabulary", 9000), "no vocabulary of 9000 pieces can be made of this text, at most"),
         (("--held-out", "nowhere.tsv"), "there is no file nowhere.tsv"),
     ],
