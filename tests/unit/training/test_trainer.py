@@ -259,6 +259,29 @@ def test_prepared_again_a_run_goes_on_only_with_the_same_data(trained, prepared)
     assert trainer(trained, steps=4).step == 0
 
 
+@pytest.mark.parametrize("target", [STATE, "nowhere"])
+def test_a_state_that_is_a_link_to_nowhere_is_no_new_run(trained, target):
+    """The run began again, and deleted its weights."""
+    (trained / STATE).unlink()
+    (trained / STATE).symlink_to(trained / target)
+    with pytest.raises(ValueError, match=f"{STATE} is damaged"):
+        trainer(trained, steps=4)
+    assert (trained / "weights-0000003.safetensors").exists()
+
+
+def test_a_damaged_vocabulary_is_told_with_its_file(run):
+    path = run / "tokenizer.model"
+    content = path.read_bytes()
+    for damaged in (b"", content[:100], bytes([content[0] ^ 1]) + content[1:]):
+        path.write_bytes(damaged)
+        with pytest.raises(ValueError, match="tokenizer.model: the vocabulary .*: call `prepare"):
+            trainer(run)
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(ValueError, match="tokenizer.model cannot be read .*: call `prepare"):
+        trainer(run)
+
+
 def test_a_state_without_metadata_is_damaged(trained):
     save_file(read_tensors(trained / STATE)[0], trained / STATE)
     with pytest.raises(ValueError, match="is damaged, or of another version .*: delete it to begin again"):
