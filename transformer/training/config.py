@@ -10,6 +10,8 @@ from transformer.config import LanguageModelConfig, TransformerConfig
 
 # Of whole numbers: what follows from a seed and a step must fit into the 64 bits that torch takes for a seed.
 MOST = 2**31 - 1
+# Ten times as many as the deepest models have: of narrow ones the Python objects take more room than the weights do.
+MOST_LAYERS = 1_000
 # A learning rate times the root of a matrix's size is to be a number in float32.
 MOST_RATE = 1e30
 
@@ -68,7 +70,9 @@ class TrainConfig:
 
     d_model: int = option(256, "width of the residual stream", least=1)
     heads: int = option(8, "attention heads of every layer", least=1)
-    layers: int = option(6, "layers of the encoder, and as many of the decoder; of a language model, all", least=1)
+    layers: int = option(
+        6, "layers of the encoder, and as many of the decoder; of a language model, all", least=1, most=MOST_LAYERS
+    )
     d_ff: int = option(1024, "width of the feed-forward networks", least=1)
     dropout: float = option(0.1, "rate of dropout", least=0, below=1)
     batch_pieces: int = option(4096, "pieces to predict of a micro-batch, padding included", least=1)

@@ -26,6 +26,7 @@ def test_default_is_the_shape_that_ships():
         ({"label_smoothing": -0.1}, "--label-smoothing must be at least 0"),
         ({"average": 0}, "--average"),
         ({"seed": -1}, "--seed"),
+        ({"layers": 10**30}, "--layers must be at most 1000, not 10{30}"),
         ({"seed": 10**30}, "--seed must be at most 2147483647, not 10{30}"),
         ({"d_ff": 10**400}, "--d-ff must be at most 2147483647"),
         ({"steps": 10**400}, "--steps must be at most 2147483647"),

@@ -183,7 +183,7 @@ def test_the_finished_model_is_the_average_with_the_lowest_validation_loss(run):
 
 
 @pytest.mark.parametrize("sizes", [
-    {"layers": 2**31 - 1}, {"d_ff": 2**31 - 1}, {"d_model": 2**31 - 2, "heads": 1},
+    {"layers": 1000, "d_ff": 10**8}, {"d_ff": 2**31 - 1}, {"d_model": 2**31 - 2, "heads": 1},
 ], ids=str)
 def test_a_model_that_no_machine_can_hold_is_refused_before_it_is_made(run, sizes):
     with pytest.raises(ValueError, match="parameters needs at least .* of memory to be trained"):
