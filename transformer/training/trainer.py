@@ -25,6 +25,7 @@ from transformer.training.learning_curve import Curve, Validation
 from transformer.training.optimizer import Optimizer
 from transformer.training.run_folder import STATE, RunFolder, State
 from transformer.training.schedule import trapezoid
+from transformer.training.shared_state import shared_state
 from transformer.training.trainee import trainee_of
 from transformer.training.vocabulary_transfer import transfer
 
@@ -54,7 +55,8 @@ class Trainer:
 
     Raises:
         ValueError: the micro-batches cannot be shared out among the processes, the run was started with another
-            config, vocabulary or data or has gone further, or the model to start with has another shape.
+            config, vocabulary or data or has gone further, the processes do not have the same, or the model to start
+            with has another shape.
     """
 
     def __init__(self, run: Path, config: TrainConfig, process: Process, start: Path | None = None) -> None:
@@ -82,7 +84,7 @@ class Trainer:
         self.loss = self.trainee.loss
         self.step = 0
         self.seconds = 0.0
-        state = self.folder.state()
+        state = shared_state(self.folder, config, self.fingerprints, process)
         if state:
             self._resume(state)
         elif start:

@@ -2,12 +2,8 @@ from __future__ import annotations
 
 import csv
 import math
-import os
 import random
 import shutil
-import socket
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -16,11 +12,12 @@ from safetensors.torch import save_file
 
 from tests.full_disk import full_disk
 from tests.unit.training.resuming import assert_continues_exactly
+from tests.unit.training.two_processes import two_processes
 from transformer.checkpoint import load_checkpoint
 from transformer.model_files import CURVE, copy_weights, read_tensors
 from transformer.training.averaging import average
 from transformer.training.config import TrainConfig
-from transformer.training.distributed import Process, process_group
+from transformer.training.distributed import Process
 from transformer.training.evaluate import evaluate
 from transformer.training.prepare import prepare
 from transformer.training.run_folder import STATE, RunFolder
@@ -443,37 +440,15 @@ def unsplit_gradients(run, process):
 
 
 SECOND_PROCESS = """
-import sys
-from pathlib import Path
 from tests.unit.training.test_trainer import unsplit_gradients
-from transformer.training.distributed import process_group
-with process_group("cpu") as process:
-    unsplit_gradients(Path(sys.argv[1]), process)
-# A thread of the group that outlives it can abort the process at its end.
-assert not [name for thread in Path("/proc/self/task").glob("*/comm") if "gloo" in (name := thread.read_text())]
+unsplit_gradients(Path(sys.argv[1]), process)
 """
 
 
-def test_two_processes_give_the_gradients_of_one(run, monkeypatch):
+def test_two_processes_give_the_gradients_of_one(run):
     one = unsplit_gradients(run, Process(0, 1, torch.device("cpu")))
-    # As torchrun would, but without looking up names: on a machine without a network that can fail. The port is
-    # outside the range from which the system gives ports to whoever asks.
-    loopback = next(name for _, name in socket.if_nameindex() if name.startswith("lo"))
-    for name, value in {
-        "PYTHONPATH": str(ROOT), "GLOO_SOCKET_IFNAME": loopback, "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1",
-        "MASTER_PORT": str(20_000 + os.getpid() % 10_000), "RANK": "0",
-    }.items():
-        monkeypatch.setenv(name, value)
-    other = subprocess.Popen(
-        [sys.executable, "-c", SECOND_PROCESS, str(run)], env=os.environ | {"RANK": "1"}, cwd=ROOT,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-    )
-    try:
-        with process_group("cpu") as process:
-            two = unsplit_gradients(run, process)
-    finally:
-        said = other.communicate(timeout=300)[0]
-    assert other.returncode == 0, said
+    with two_processes(SECOND_PROCESS, run) as process:
+        two = unsplit_gradients(run, process)
     assert one.keys() == two.keys() and any(grad.abs().max() > 1e-4 for grad in one.values())
     for name, grad in one.items():
         torch.testing.assert_close(two[name], grad, atol=1e-5, rtol=1e-4)

@@ -1,0 +1,87 @@
+"""A training on two machines, each with a folder of its own, in which only the first one's process saves."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.unit.training.test_trainer import TINY, pairs
+from tests.unit.training.two_processes import two_processes
+from transformer.training.config import TrainConfig
+from transformer.training.distributed import Process
+from transformer.training.prepare import prepare
+from transformer.training.run_folder import STATE
+from transformer.training.trainer import Trainer
+
+
+@pytest.fixture
+def folders(tokenizer, tmp_path):
+    """One that holds the folders of the machines: "first", three steps far, "second" as it was prepared, and "other"
+    with other data."""
+    (tmp_path / "given").mkdir()
+    (tmp_path / "given" / "tokenizer.model").write_bytes(tokenizer.serialized)
+    for name, seed in (("second", 1), ("other", 3)):
+        for part, count in (("train", 300), ("dev", 20)):
+            text = "".join(f"{source}\t{target}\n" for source, target in pairs(count, seed))
+            (tmp_path / f"{part}.tsv").write_text(text, encoding="utf-8")
+        prepare(
+            tmp_path / name, data=[tmp_path / "train.tsv"], validation=tmp_path / "dev.tsv", start=tmp_path / "given",
+            sampled=0,
+        )
+    shutil.copytree(tmp_path / "second", tmp_path / "first")
+    Trainer(tmp_path / "first", TrainConfig(**{**TINY, "steps": 3}), Process(0, 1, torch.device("cpu"))).train()
+    return tmp_path
+
+
+def train_on(folder: Path, process: Process) -> None:
+    """Take three more steps; leaves in the folder what the process then knows."""
+    training = Trainer(folder, TrainConfig(**TINY), process)
+    assert training.step == 3
+    training.train()
+    torch.save([training._weights(), training.optimizer.state()], folder / "known")
+
+
+def refuses(start: Callable[[], Trainer], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        start()
+
+
+SECOND = """
+from tests.unit.training.test_several_machines import train_on
+train_on(Path(sys.argv[1]) / "second", process)
+"""
+
+
+def test_the_others_go_on_with_what_the_first_has_saved(folders):
+    with two_processes(SECOND, folders) as process:
+        train_on(folders / "first", process)
+    first, second = (torch.load(folders / name / "known") for name in ("first", "second"))
+    for one, other in zip(first, second, strict=True):
+        assert one.keys() == other.keys()
+        for name, tensor in one.items():
+            torch.testing.assert_close(other[name], tensor, atol=0, rtol=0)
+    assert not (folders / "second" / STATE).exists()
+
+
+REFUSED = """
+from tests.unit.training.test_several_machines import TINY, TrainConfig, Trainer, refuses
+folder = Path(sys.argv[1])
+refuses(lambda: Trainer(folder / "second", TrainConfig(**TINY | {"steps": 12}), process), "has another steps: start")
+refuses(lambda: Trainer(folder / "other", TrainConfig(**TINY), process), "another train.safetensors and another valid")
+refuses(lambda: Trainer(folder / "second", TrainConfig(**TINY), process), "was altered or damaged")
+"""
+
+
+def test_all_refuse_to_begin_with_other_options_or_data_or_a_damaged_state(folders):
+    with two_processes(REFUSED, folders) as process:
+        for _ in ("options", "data"):
+            refuses(lambda: Trainer(folders / "first", TrainConfig(**TINY), process), "and another one has not")
+        state = folders / "first" / STATE
+        content = bytearray(state.read_bytes())
+        content[-100] ^= 1
+        state.write_bytes(content)
+        refuses(lambda: Trainer(folders / "first", TrainConfig(**TINY), process), "was altered or damaged")

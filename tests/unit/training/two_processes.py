@@ -1,0 +1,57 @@
+"""A training of two processes: this one, and another that runs some lines of Python."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from textwrap import indent
+
+import pytest
+
+from transformer.training.distributed import Process, process_group
+
+ROOT = Path(__file__).parents[3]
+SECOND = """
+import sys
+from pathlib import Path
+from transformer.training.distributed import process_group
+with process_group("cpu") as process:
+{code}
+# A thread of the group that outlives it can abort the process at its end.
+assert not [name for thread in Path("/proc/self/task").glob("*/comm") if "gloo" in (name := thread.read_text())]
+"""
+
+
+@contextmanager
+def two_processes(code: str, folder: Path) -> Iterator[Process]:
+    """The first of two processes; sees at the end that the second one was content.
+
+    Args:
+        code: of the second one, which finds itself as `process`, with `sys` and `Path`.
+        folder: its `sys.argv[1]`.
+    """
+    lines = SECOND.format(code=indent(code.strip(), "    "))
+    # As torchrun would, but without looking up names: on a machine without a network that can fail. The port is
+    # outside the range from which the system gives ports to whoever asks.
+    loopback = next(name for _, name in socket.if_nameindex() if name.startswith("lo"))
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in {
+            "PYTHONPATH": str(ROOT), "GLOO_SOCKET_IFNAME": loopback, "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1",
+            "MASTER_PORT": str(20_000 + os.getpid() % 10_000), "RANK": "0",
+        }.items():
+            patch.setenv(name, value)
+        other = subprocess.Popen(
+            [sys.executable, "-c", lines, str(folder)], env=os.environ | {"RANK": "1"}, cwd=ROOT,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        )
+        try:
+            with process_group("cpu") as process:
+                yield process
+        finally:
+            said = other.communicate(timeout=300)[0]
+    assert other.returncode == 0, said
