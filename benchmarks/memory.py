@@ -31,7 +31,10 @@ from benchmarks.server import memory, server
 from benchmarks.visitor import visitor
 from transformer.decoding.settings import MAX_BEAM_SIZE
 
-PAGES = ("", "encoder_attention", "cross_attention", "decoding", "inside_a_layer")
+PAGES = (
+    "", "encoder_attention", "cross_attention", "decoding", "inside_a_layer", "backpropagation", "compare_heads",
+    "language_model",
+)
 VIEWS = 20
 # One visitor in so many searches with the widest beam.
 SEARCHES = 5
@@ -71,7 +74,8 @@ async def visit(address: str, process: int, texts: list[str], pages: tuple[str, 
         search = {} if first // views % SEARCHES else {"method": "beam", "beam_size": str(MAX_BEAM_SIZE)}
         async with visitor(address) as person:
             for number, text in enumerate(texts[first : first + views], first):
-                if error := await view(person.socket, pages[number % len(pages)], text=text, **search):
+                # The language model's text has a name of its own.
+                if error := await view(person.socket, pages[number % len(pages)], text=text, lm_text=text, **search):
                     print(f"{text!r}: {error}", file=sys.stderr)
         done = min(first + views, len(texts))
         resident = memory(process, "VmRSS")

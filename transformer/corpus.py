@@ -10,6 +10,8 @@ from __future__ import annotations
 import hashlib
 import json
 import multiprocessing
+import os
+import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -163,7 +165,7 @@ def _parts(
 @contextmanager
 def _processes(folder: Path, device: str, count: int) -> Iterator[tuple[Submit, int]]:
     """Processes of this machine, and their number."""
-    with ProcessPoolExecutor(count, multiprocessing.get_context("spawn")) as pool:
+    with ProcessPoolExecutor(count, multiprocessing.get_context("spawn"), _end_with_starter) as pool:
         try:
             yield lambda stretch: pool.submit(_measure_in_process, folder, device, stretch).result, count
         finally:
@@ -195,6 +197,19 @@ def _cluster(folder: Path, device: str, address: str) -> Iterator[tuple[Submit, 
 
 def _measure_in_process(folder: Path, device: str, sentences: list[str]) -> bytes:
     return _pack(measure_part(_own_translator(folder, device), sentences))
+
+
+def _end_with_starter() -> None:
+    """Let this process end when the one that started it is gone: killed, that one can tell nobody, and the model would
+    stay in memory."""
+    starter = multiprocessing.parent_process()
+    assert starter is not None, "another process started this one"
+
+    def wait() -> None:
+        starter.join()
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
 
 
 @cache

@@ -3,15 +3,18 @@ from __future__ import annotations
 import random
 import shutil
 import sys
+import time
 from types import ModuleType
 
 import numpy as np
+import psutil
 import pytest
 
 from transformer import corpus
 from transformer.analysis.heads.statistics import statistics_of
 from transformer.corpus import measure_corpus, measure_part
 from transformer.errors import AtlasError, CheckpointError
+from transformer.paths import APP
 from transformer.translator import Translator
 
 WORDS = ("I", "have", "a", "dream", "and", "the", "dog", "that", "sleeps", "in", "our", "old", "house", "is", "red")
@@ -100,6 +103,34 @@ def test_says_why_another_process_has_no_model(model_folder, tmp_path, monkeypat
     file = written(["A dog"], tmp_path)
     with pytest.raises(CheckpointError, match="model.safetensors is missing"):
         measure_corpus(translator, file, tmp_path / "state", processes=2)
+
+
+@pytest.mark.parametrize("how", ["kill", pytest.param("terminate", marks=pytest.mark.thorough)])
+def test_the_processes_end_with_the_one_that_started_them(model_folder, tmp_path, how):
+    file = written(["I have a dream"] * 20_000, tmp_path)
+    command = [
+        sys.executable, "-m", "transformer.analysis", "measure", "--processes", "2", "--model", model_folder,
+        "--device", "cpu", "--sentences", file, "--output", tmp_path / "heads.json",
+    ]
+    started = psutil.Popen(command, cwd=APP)
+    try:
+        # They are at work when there is something to go on from.
+        until((tmp_path / "heads.json.partial").exists)
+    finally:
+        children = started.children()
+        getattr(started, how)()
+        _, left = psutil.wait_procs([started, *children], timeout=60)
+        for each in left:
+            each.kill()
+    # Two measure, and one looks after what they share.
+    assert len(children) == 3 and not left
+
+
+def until(condition):
+    deadline = time.monotonic() + 120
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 def test_leaves_out_what_the_model_cannot_read(small_translator, sentences):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections import deque
 from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
@@ -86,19 +87,28 @@ class Clock:
 
     EVERY = 10.0
 
-    def __init__(self, sentences: Path) -> None:
+    def __init__(self, sentences: Path, processes: int) -> None:
         self._sentences = sentences
-        self._began = self._said = time.monotonic()
-        self._first: int | None = None
+        self._said = 0.0
+        # When each process has given its first part, and what had been read by then. What an earlier call had read took
+        # no time of this one; nor do the first sentences say how fast it is.
+        self._firsts: deque[tuple[float, int]] = deque()
+        self._processes = processes
         self._total = 0
 
     def report(self, read: int, part: Part) -> None:
         now = time.monotonic()
-        if self._first is None:
-            # What an earlier call had read took no time of this one; nor do the first sentences say how fast it is.
-            self._first, self._began, self._total = read, now, sum(1 for _ in sentences_of(self._sentences))
-        elif now - self._said > self.EVERY:
-            rate = (read - self._first) / (now - self._began)
+        if not self._firsts:
+            self._said, self._total = now, sum(1 for _ in sentences_of(self._sentences))
+        if len(self._firsts) < self._processes:
+            self._firsts.append((now, read))
+            return
+        # Processes that began together give their parts together: between this part and the one that is counted from,
+        # each has given as many as the others.
+        began, first = self._firsts[0]
+        self._firsts.rotate(-1)
+        if now - self._said > self.EVERY:
+            rate = (read - first) / (now - began)
             left = timedelta(seconds=round((self._total - read) / rate))
             print(f"{read:,} of {self._total:,} sentences, {rate:.0f} a second, {left} left", file=sys.stderr)
             self._said = now
@@ -148,7 +158,7 @@ def describe_importance(statistics: ImportanceStatistics) -> str:
 
 def measure(options: argparse.Namespace, translator: Translator) -> None:
     state = options.output.with_name(f"{options.output.name}.partial")
-    clock = Clock(options.sentences)
+    clock = Clock(options.sentences, options.processes)
     try:
         found = measure_corpus(
             translator, options.sentences, state, processes=options.processes, cluster=options.cluster,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 
-import safetensors.torch
+from safetensors.torch import load, save
 
 from transformer.training.config import TrainConfig
 from transformer.training.distributed import Process
@@ -48,5 +48,5 @@ def shared_state(
         )
     if first["progress"] is None:
         return None
-    tensors = process.of_first(safetensors.torch.save(dict(state.tensors)) if state else b"")
-    return State(safetensors.torch.load(tensors), first["progress"])
+    tensors = process.of_first(save(dict(state.tensors)) if state else b"")
+    return State(load(tensors), first["progress"])

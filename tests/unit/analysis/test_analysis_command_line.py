@@ -9,9 +9,10 @@ import pytest
 from transformer.ablation.estimate import Estimate
 from transformer.ablation.quality import RemovalQuality, pairs_digest
 from transformer.ablation.statistics import ImportanceStatistics
-from transformer.analysis.__main__ import main
+from transformer.analysis.__main__ import Clock, main
 from transformer.analysis.heads.statistics import Statistics, statistics_of
 from transformer.attribution.statistics import AgreementStatistics
+from transformer.corpus import NOTHING
 from transformer.head_means import sentences_digest
 from transformer.kinds import KINDS
 from transformer.training.data import read_pairs
@@ -139,3 +140,17 @@ def _estimate(values):
 
 def _nothing():
     return {kind: _estimate(values) for kind, values in _zeros().items()}
+
+
+def test_two_processes_that_begin_together_are_said_to_be_no_faster_than_they_are(tmp_path, monkeypatch, capsys):
+    file = tmp_path / "sentences.txt"
+    file.write_text("A dog\n" * 6_000, encoding="utf-8")
+    clock = Clock(file, processes=2)
+    # Each takes 12 seconds for a part of 240 sentences: 40 a second.
+    for number, now in enumerate((100.0, 100.2, 112.0, 112.2, 124.0, 124.2, 136.0), start=1):
+        monkeypatch.setattr("time.monotonic", lambda now=now: now)
+        clock.report(240 * number, NOTHING)
+    assert capsys.readouterr().err.splitlines() == [
+        "720 of 6,000 sentences, 40 a second, 0:02:12 left", "1,200 of 6,000 sentences, 40 a second, 0:02:00 left",
+        "1,680 of 6,000 sentences, 40 a second, 0:01:48 left",
+    ]
