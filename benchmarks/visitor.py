@@ -116,10 +116,10 @@ class Visitor:
 
 
 @asynccontextmanager
-async def visitor(address: str) -> AsyncIterator[Visitor]:
-    """Connect to a server."""
+async def visitor(address: str, cookie: str = "") -> AsyncIterator[Visitor]:
+    """Connect to a server, with the cookie that somebody has who was there before."""
     async with connect(
         f"ws://{address}/_stcore/stream", subprotocols=["streamlit"], max_size=None, compression=None,
-        ping_timeout=None,
+        ping_timeout=None, additional_headers={"Cookie": cookie} if cookie else None,
     ) as line:
         yield Visitor(line)

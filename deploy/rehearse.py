@@ -6,8 +6,8 @@ For machines without a container engine, and to see that the files still fit eac
 commands of the Dockerfile run one by one in a fresh folder with a fresh environment, but as the user who called; the
 processes of the app start with what compose.yaml sets, each at an address of its own (127.0.1.1, 127.0.1.2); nginx
 stands in front, at port 8080. Then visitors come: each must stay with one process, Streamlit's files must come
-compressed, and when a process is killed its visitors must meet the other. With --people a lecture is measured through
-nginx.
+compressed, and when a process is killed its visitors, who have its cookie, must meet the other. With --people a lecture
+is measured through nginx.
 """
 
 from __future__ import annotations
@@ -46,8 +46,9 @@ from pages.ui.params.state import MAX_ADDRESS
 HOST = "localhost"
 PORT = 8080
 PATIENCE = 120.0
-# What nginx says of each request: the process that answered, whether its own copy was enough, and what was asked for.
-LOG = 'log_format visits "$upstream_addr $upstream_cache_status $request_uri";'
+# What nginx says of each request: the process that answered, after those that it asked in vain; whether its own copy
+# was enough; and what was asked for.
+LOG = 'log_format visits "$upstream_addr|$upstream_cache_status|$request_uri";'
 
 
 @dataclass
@@ -161,12 +162,12 @@ def visits(log: Path) -> list[list[str]]:
     """Process, state of the copy, and path of each request so far."""
     # Written when a request ends, a moment after its answer.
     time.sleep(0.5)
-    return [line.split(" ", 2) for line in log.read_text(encoding="utf-8").splitlines()]
+    return [line.rpartition(", ")[2].split("|", 2) for line in log.read_text(encoding="utf-8").splitlines()]
 
 
-def stay(log: Path, count: int = 20) -> None:
-    """Every visitor stays with one process, and no process stands idle."""
-    processes: Counter[str] = Counter()
+def stay(log: Path, count: int = 20) -> dict[str, str]:
+    """Every visitor stays with one process, and no process stands idle; gives the process of each visitor's cookie."""
+    processes: dict[str, str] = {}
     for _ in range(count):
         headers, _ = ask("/")
         cookie = headers["Set-Cookie"].split(";")[0]
@@ -175,9 +176,29 @@ def stay(log: Path, count: int = 20) -> None:
             assert "Set-Cookie" not in ask("/", Cookie=cookie)[0], "a visitor who has a cookie got another"
         met = {visit[0] for visit in visits(log)[seen:]}
         assert len(met) == 1, f"one visitor met {met}"
-        processes.update(met)
-    print(f"{count} visitors stayed where they came: {dict(processes)}")
-    assert len(processes) == 2, "all visitors met one process"
+        (processes[cookie],) = met
+    counts = Counter(processes.values())
+    print(f"{count} visitors stayed where they came: {dict(counts)}")
+    assert len(counts) == 2, "all visitors met one process"
+    return processes
+
+
+def taken_over(log: Path, processes: dict[str, str], killed: str) -> None:
+    """Who was at the process that was killed meets the other one and stays there; who was at that one stays, too.
+
+    Args:
+        processes: of `stay`.
+        killed: address of a process.
+    """
+    (other,) = {process for process in processes.values() if process != killed}
+    for cookie, process in processes.items():
+        seen = len(visits(log))
+        assert "Set-Cookie" not in ask("/", Cookie=cookie)[0], "a visitor who has a cookie got another"
+        assert asyncio.run(translated(cookie)), f"a visitor of {process} has no translation"
+        met = {visit[0] for visit in visits(log)[seen:]}
+        assert met == {other}, f"a visitor of {process} met {met}"
+    gone = sum(process == killed for process in processes.values())
+    print(f"{killed} was killed: its {gone} visitors went to {other}, and those of {other} stayed")
 
 
 def compressed(log: Path) -> None:
@@ -196,9 +217,9 @@ def long_addresses() -> None:
     print(f"an address of {MAX_ADDRESS:,} characters is answered")
 
 
-async def translated() -> bool:
+async def translated(cookie: str = "") -> bool:
     """Whether somebody who opens a link to a sentence sees its translation."""
-    async with visitor(f"{HOST}:{PORT}") as person:
+    async with visitor(f"{HOST}:{PORT}", cookie) as person:
         await person.open("cross_attention", text="The cat sleeps.")
         return any("Die Katze schläft." in words for words in person.words)
 
@@ -233,17 +254,18 @@ def main() -> None:
                 wait_for(f"{addresses[service]}:8501", process)
             with nginx(place, addresses) as log:
                 time.sleep(1)
-                stay(log)
+                visitors = stay(log)
                 compressed(log)
                 long_addresses()
                 assert asyncio.run(translated()), "the page has no translation"
                 if options.people:
                     measured(options.people, options.seconds)
                 processes[names[0]].send_signal(signal.SIGKILL)
+                taken_over(log, visitors, f"{addresses[names[0]]}:8501")
                 for _ in range(10):
                     ask("/")
                     assert asyncio.run(translated()), "the page has no translation"
-                print(f"{names[0]} was killed, and 10 visitors met the other")
+                print("10 new visitors met the other")
         finally:
             for process in processes.values():
                 process.terminate()
