@@ -1,10 +1,13 @@
 """How much memory the server holds after many different sentences.
 
-    python benchmarks/memory.py [--sentences N] [--page PAGE]
+    python benchmarks/memory.py [--sentences N] [--page PAGE] [--views N]
 
 Starts the app, opens one address after the other, each with a sentence of its own, of all lengths, and says after every
 tenth of them what the process holds: after the first hundred it may not grow by more than 200 MB. One visitor in five
 searches with the widest beam, whose steps take the most memory; the others decode as a page does by itself.
+
+With `--views 1` every view is somebody else's, who leaves: Streamlit keeps up to 128 such sessions for two minutes, and
+what their pages hold is seen here alone.
 """
 
 from __future__ import annotations
@@ -32,7 +35,6 @@ PAGES = (
     "", "encoder_attention", "cross_attention", "decoding", "inside_a_layer", "backpropagation", "compare_heads",
     "language_model",
 )
-# Views of one visitor, who then leaves and another one comes.
 VIEWS = 20
 # One visitor in so many searches with the widest beam.
 SEARCHES = 5
@@ -66,19 +68,19 @@ async def view(line: ClientConnection, page: str, **address: str) -> str:
             return shown
 
 
-async def visit(address: str, process: int, texts: list[str], pages: tuple[str, ...]) -> None:
-    settled = 0.0
-    for first in range(0, len(texts), VIEWS):
-        search = {} if first // VIEWS % SEARCHES else {"method": "beam", "beam_size": str(MAX_BEAM_SIZE)}
+async def visit(address: str, process: int, texts: list[str], pages: tuple[str, ...], views: int) -> None:
+    settled, said = 0.0, max(VIEWS, len(texts) // 10 // VIEWS * VIEWS)
+    for first in range(0, len(texts), views):
+        search = {} if first // views % SEARCHES else {"method": "beam", "beam_size": str(MAX_BEAM_SIZE)}
         async with visitor(address) as person:
-            for number, text in enumerate(texts[first : first + VIEWS], first):
+            for number, text in enumerate(texts[first : first + views], first):
                 # The language model's text has a name of its own.
                 if error := await view(person.socket, pages[number % len(pages)], text=text, lm_text=text, **search):
                     print(f"{text!r}: {error}", file=sys.stderr)
-        done = min(first + VIEWS, len(texts))
+        done = min(first + views, len(texts))
         resident = memory(process, "VmRSS")
         settled = resident if done <= SETTLED else settled
-        if done <= SETTLED or done % max(VIEWS, len(texts) // 10 // VIEWS * VIEWS) == 0 or done == len(texts):
+        if (done <= SETTLED and done % VIEWS == 0) or done % said == 0 or done == len(texts):
             print(f"{done:>8} sentences{resident:>10,.0f} MB{resident - settled:>+10,.0f} MB", flush=True)
 
 
@@ -86,9 +88,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sentences", type=int, default=1_000, metavar="N")
     parser.add_argument("--page", choices=PAGES, nargs="+", default=PAGES, help="by their addresses; in turn")
+    parser.add_argument(
+        "--views", type=int, default=VIEWS, metavar="N", help="of one visitor, who then leaves and another one comes"
+    )
     arguments = parser.parse_args()
     with server() as (address, process):
-        asyncio.run(visit(address, process, sentences(arguments.sentences), tuple(arguments.page)))
+        asyncio.run(visit(address, process, sentences(arguments.sentences), tuple(arguments.page), arguments.views))
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import struct
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +15,8 @@ from hypothesis import strategies as st
 
 CONTENTS = ("flip", "flip", "flip", "cut", "insert", "overwrite", "empty", "other", "random")
 PLACES = ("missing", "folder", "pipe", "loop")
+# Folders are made and thrown away by the thousand, in memory where the system has a place for that.
+MEMORY = Path("/dev/shm")
 # Seconds that nothing here takes: whoever opens a pipe waits for ever.
 FOR_EVER = 60
 
@@ -75,6 +78,10 @@ def change_header(path: Path, kind: str, which: object, value: object) -> None:
             header[name]["dtype" if isinstance(value, str) else "shape"] = value
     written = json.dumps(header).encode()
     path.write_bytes(struct.pack("<Q", len(written)) + written + content[8 + length :])
+
+
+def short_lived_folder() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None)
 
 
 @contextmanager

@@ -22,7 +22,6 @@ from io import BytesIO
 from itertools import islice
 from pathlib import Path
 from typing import Any, cast
-from zipfile import BadZipFile
 
 import numpy as np
 
@@ -31,6 +30,7 @@ from transformer.devices import use_one_thread
 from transformer.errors import AtlasError
 from transformer.replacing import replaced
 from transformer.trace import KINDS, Kind, Trace
+from transformer.training.data import read_lines
 from transformer.translator import Translator
 
 # Sentences of which a process gives the averages at once, and after which the state is saved: some seconds of work.
@@ -64,22 +64,17 @@ class Part:
 
 
 NOTHING = Part(0, 0, {})
+# Of the SHA-256 that the file of what was measured so far begins with.
+SEAL_BYTES = 32
 
 
 def sentences_of(path: Path) -> Iterator[str]:
     """The lines of a file that are not blank, one in memory at a time.
 
     Raises:
-        ValueError: a line is no UTF-8 text.
+        FileNotFoundError, ValueError: as `read_lines` does.
     """
-    with path.open("rb") as file:
-        for number, line in enumerate(file, start=1):
-            try:
-                sentence = line.decode("utf-8").strip()
-            except UnicodeDecodeError:
-                raise ValueError(f"{path}, line {number} is no UTF-8 text") from None
-            if sentence:
-                yield sentence
+    return (sentence for _, line in read_lines(path) if (sentence := line.strip()))
 
 
 def measure_corpus(
@@ -233,14 +228,21 @@ def _resume(
     state: Path, model: str, sentences: Iterator[str], digest: hashlib._Hash
 ) -> tuple[int, Part]:
     """How many sentences an earlier call has read and what they gave, after reading over them."""
-    if not state.exists():
-        return 0, NOTHING
     advice = f"delete {state} to begin again"
     try:
-        part, notes = _unpack(state.read_bytes())
-        written, read, found = notes["model"], notes["read"], notes["digest"]
-    except (ValueError, KeyError, TypeError, EOFError, BadZipFile) as error:
-        raise ValueError(f"{state} is damaged ({error}): {advice}") from None
+        content = state.read_bytes()
+    except FileNotFoundError:
+        # A link that leads nowhere is no missing file, and what somebody keeps elsewhere is not begun again.
+        if not state.is_symlink():
+            return 0, NOTHING
+        raise ValueError(f"{state} is a link that leads nowhere: {advice}") from None
+    except OSError as error:
+        raise ValueError(f"{state} cannot be read ({error.strerror}): {advice}") from error
+    seal, packed = content[:SEAL_BYTES], content[SEAL_BYTES:]
+    if hashlib.sha256(packed).digest() != seal:
+        raise ValueError(f"{state} is damaged, or of an older version of the Atlas: {advice}")
+    part, notes = _unpack(packed)
+    written, read, found = notes["model"], notes["read"], notes["digest"]
     if written != model:
         raise ValueError(f"{state} was measured on another model: {advice}")
     _note(digest, list(islice(sentences, read)))
@@ -252,7 +254,8 @@ def _resume(
 def _save(state: Path, model: str, digest: str, read: int, so_far: Part) -> None:
     """Write the state so that a call that is stopped meanwhile leaves the old one."""
     with replaced(state) as new:
-        new.write_bytes(_pack(so_far, model=model, digest=digest, read=read))
+        packed = _pack(so_far, model=model, digest=digest, read=read)
+        new.write_bytes(hashlib.sha256(packed).digest() + packed)
 
 
 def _pack(part: Part, **notes: str | int) -> bytes:

@@ -221,7 +221,7 @@ def decode_together(sources: Sequence[EncodedSource]) -> Iterator[tuple[int, str
 
 def decode_variants(
     model: Transformer, vocabulary: Vocabulary, source: Tensor, variants: Sequence[Interventions],
-    means: HeadMeans | None,
+    means: HeadMeans | None, on_step: Callable[[], object] | None = None,
 ) -> list[tuple[Piece, ...]]:
     """The pieces of the greedy translations of one source by the model changed in N ways, as one batch.
 
@@ -230,12 +230,13 @@ def decode_variants(
         vocabulary: of the target.
         source: piece ids [1, S].
         variants: N interventions, which fit the model and the source.
+        on_step: called after every step; what it raises ends the run.
     """
     replacements = HeadReplacements(model, means, source[0].tolist())
     edits = edits_of(variants, model.config, replacements, source.device)
     memory = model.encode(source.expand(len(variants), -1), None, edits=edits)
     cache = model.start_cache(memory, None, edits=edits)
-    written = dict(greedy_batch(model, cache, [most_pieces(source.shape[1])] * len(variants)))
+    written = dict(greedy_batch(model, cache, [most_pieces(source.shape[1])] * len(variants), on_step))
     return [vocabulary.pieces(written[number]) for number in range(len(variants))]
 
 

@@ -64,12 +64,13 @@ def check_memory(folder: Path, needed: int, available: int | None) -> None:
     """
     if available is not None and needed > available:
         raise CheckpointError(
-            f"The model in {folder} needs {_gigabytes(needed)} of memory to be loaded, and this machine has "
-            f"{_gigabytes(available)} free. Close other programs, or take a smaller model."
+            f"The model in {folder} needs {gigabytes(needed)} of memory to be loaded, and this machine has "
+            f"{gigabytes(available)} free. Close other programs, or take a smaller model."
         )
 
 
-def _gigabytes(count: int) -> str:
+def gigabytes(count: int) -> str:
+    """A number of bytes, for a message."""
     return f"{count / 1e9:.1f} GB"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator
+from functools import lru_cache
 
 QUOTES = dict.fromkeys("“”„‟«»″", '"') | dict.fromkeys("’‘‚‛‹›′´", "'")
 DASHES = dict.fromkeys("‐‑−", "-") | dict.fromkeys("‒—―", "–")
@@ -57,7 +58,7 @@ def normalise_with_spans(text: str) -> tuple[str, list[tuple[int, int]]]:
 
 
 def _clusters(text: str) -> Iterator[tuple[int, int]]:
-    """Spans of a character with the marks after it, which must be normalised together."""
+    """Spans of a character with the marks after it, which must be normalised together, and what goes between them."""
     start = 0
     for position in range(1, len(text) + 1):
         if position == len(text) or not _joins(text[position]):
@@ -65,18 +66,23 @@ def _clusters(text: str) -> Iterator[tuple[int, int]]:
             start = position
 
 
+# Training reads the same few characters millions of times.
+@lru_cache(maxsize=4096)
 def _joins(character: str) -> bool:
+    # What it becomes, because forms for compatibility become marks, too.
+    plain = unicodedata.normalize("NFKC", _cleaned(REPLACED.get(character, character)))[:1]
     # Vowels and final consonants of Hangul are letters that join the syllable before them.
-    return unicodedata.category(character) in ("Mn", "Mc") or "\u1160" <= character <= "\u11ff"
+    return not plain or unicodedata.category(plain) in ("Mn", "Mc") or "\u1160" <= plain <= "\u11ff"
 
 
 def _spelling(cluster: str) -> str:
-    replaced = "".join(REPLACED.get(character, character) for character in cluster)
+    replaced = "".join(_cleaned(REPLACED.get(character, character)) for character in cluster)
     plain = unicodedata.normalize("NFKC", replaced)
     return "".join(_cleaned(REPLACED.get(character, character)) for character in plain)
 
 
 def _cleaned(character: str) -> str:
+    """The same, or what takes its place: a space, or nothing."""
     if character.isspace():
         return " "
     category = unicodedata.category(character) if character else ""

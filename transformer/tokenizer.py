@@ -83,9 +83,17 @@ class Tokenizer:
         """Read a model file.
 
         Raises:
-            ValueError: it holds no sentencepiece model.
+            FileNotFoundError: there is none.
+            ValueError: it cannot be read, or holds no sentencepiece model.
         """
-        return cls(read_small(Path(path)))
+        try:
+            return cls(read_small(Path(path)))
+        except FileNotFoundError:
+            raise
+        except OSError as error:
+            raise ValueError(f"the vocabulary {path} cannot be read ({error.strerror}): give a file") from error
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from error
 
     @property
     def fingerprint(self) -> str:

@@ -140,7 +140,9 @@ class Translator:
         with self._computing():
             return self._encode(text, interventions).decode(settings, prefix, suppressed, on_step=on_step)
 
-    def translate_variants(self, text: str, variants: Sequence[Interventions]) -> list[tuple[Piece, ...]]:
+    def translate_variants(
+        self, text: str, variants: Sequence[Interventions], *, on_step: Callable[[], object] | None = None
+    ) -> list[tuple[Piece, ...]]:
         """What the model, changed in many ways, writes greedily: the pieces of each translation; one batch.
 
         Args and Raises: those of `score`.
@@ -148,7 +150,7 @@ class Translator:
         with self._computing():
             source = piece_ids(text_pieces(self.tokenizer, valid(text), "source"), self.device)
             self._check(variants, source)
-            return decode_variants(self._model, self.tokenizer, source, variants, self.means)
+            return decode_variants(self._model, self.tokenizer, source, variants, self.means, on_step)
 
     def trace(
         self, text: str, target: ReadTarget = None, *, details: bool = False, interventions: Interventions = AS_TRAINED
@@ -211,13 +213,15 @@ class Translator:
     ) -> TracedTranslation:
         """Translate as `translate` does, and return everything computed for the translation.
 
-        Args and Raises: those of `translate`.
+        Args and Raises: those of `translate`; `on_step` is called between the parts of the run, too.
         """
         with self._computing():
             # The logit lens needs the residual stream.
             source = self._encode(text, interventions, Recorder(details=True))
             translation = source.decode(settings, prefix, suppressed, capture=True, on_step=on_step)
             trace = source.read(translation.text, translation.pieces)
+            if on_step is not None:
+                on_step()
             lens, ranks = source.logit_lens(translation.pieces)
             return TracedTranslation(translation, replace(trace, details={}), ranks, lens)
 
@@ -269,7 +273,10 @@ class Translator:
         with device_errors_explained(self.device):
             return deletion_curves(log_probs, attribution.source[target], columns)
 
-    def score(self, text: str, target: ReadTarget, variants: Sequence[Interventions]) -> Scores:
+    def score(
+        self, text: str, target: ReadTarget, variants: Sequence[Interventions], *,
+        on_step: Callable[[], object] | None = None,
+    ) -> Scores:
         """How the model, changed in many ways, reads one translation; computed as one batch.
 
         >>> from transformer import Interventions, Translator
@@ -281,13 +288,14 @@ class Translator:
             text: a sentence in the source language.
             target: its translation, or the ids of its pieces; None takes the model's own, as trained.
             variants: N interventions, which all add positions or all leave them out.
+            on_step: called after every batch of them; what it raises ends the run.
 
         Raises: those of `trace`.
         """
         with self._computing():
             source, read, predicted = self._given(text, target)
             self._check(variants, source)
-            return score(self._model, source, read, predicted, variants, self.means)
+            return score(self._model, source, read, predicted, variants, self.means, on_step)
 
     def gate_gradients(self, text: str, target: ReadTarget) -> dict[Kind, np.ndarray]:
         """`transformer.ablation.scoring.gate_gradients` of a text and its translation, float32 [L, H] by kind.

@@ -62,6 +62,16 @@ def turn_at(translator: Translator, turns: Turns = MODEL_LOCK) -> AbstractContex
     return SCRIPT_RUNS.given_up() if isinstance(translator, RemoteTranslator) else turns
 
 
+def between_steps(turns: Turns = MODEL_LOCK) -> Callable[[], None]:
+    """What a run does between its steps: it ends if its page was left, and lets others go first if it takes long."""
+
+    def pause() -> None:
+        end_if_left()
+        turns.make_way()
+
+    return pause
+
+
 def trace(translator: Translator, text: str, target: str = "", interventions: Interventions = AS_TRAINED) -> Trace:
     """The trace of reading a translation of `text`, or of writing one.
 
@@ -128,14 +138,16 @@ def trace_decoding(
         AtlasError: there is no such translation; the message says what to do.
     """
     with turn_at(translator):
-        return translator.trace_decoding(text, settings, prefix=forced, suppressed=suppressed, on_step=end_if_left)
+        return translator.trace_decoding(
+            text, settings, prefix=forced, suppressed=suppressed, on_step=between_steps()
+        )
 
 
 @RUNS.remember("Decoding …")
 def translate(translator: Translator, text: str, settings: DecodingSettings) -> Translation:
     """A translation alone; otherwise as `trace_decoding`."""
     with turn_at(translator):
-        return translator.translate(text, settings, on_step=end_if_left)
+        return translator.translate(text, settings, on_step=between_steps())
 
 
 @RUNS.remember("Asking what mattered …")
@@ -198,8 +210,12 @@ def effect(translator: Translator, text: str, target: str, interventions: Interv
     Raises:
         AtlasError: the model has no such part; the message says what to do.
     """
-    with turn_at(translator):
-        return effect_of(translator, text, interventions, target or None, draws=draws)
+    # Each of the draws is an answer.
+    turns = LONG_RUNS if interventions.mode == "resample" else MODEL_LOCK
+    with turn_at(translator, turns):
+        return effect_of(
+            translator, text, interventions, target or None, draws=draws, on_step=between_steps(turns)
+        )
 
 
 @RUNS.remember("Running the changed model …")
@@ -251,7 +267,9 @@ def importance(
         seed, draws: of the mode "resample".
     """
     with turn_at(translator, LONG_RUNS):
-        return head_importance(translator, text, target or None, mode=mode, seed=seed, draws=draws)
+        return head_importance(
+            translator, text, target or None, mode=mode, seed=seed, draws=draws, on_step=between_steps(LONG_RUNS)
+        )
 
 
 @RUNS.remember("Switching heads off …")
@@ -263,7 +281,7 @@ def score(translator: Translator, text: str, target: str, variants: tuple[Interv
         variants: the changes.
     """
     with turn_at(translator, LONG_RUNS):
-        return translator.score(text, target or None, variants)
+        return translator.score(text, target or None, variants, on_step=between_steps(LONG_RUNS))
 
 
 @RUNS.remember("Removing the heads one after the other …")
@@ -281,9 +299,10 @@ def removal_curves(
     ranked = [least_important_first(config, found.measured), least_important_first(config, found.estimated)]
     ranked += [random_order(config, number) for number in range(orders)]
     written = target or [piece.id for piece in trace(translator, text).predicted_pieces]
-    curves = []
-    for order in ranked:
-        # Others have their turn between two orders.
-        with turn_at(translator, LONG_RUNS):
-            curves.append(removal_curve(translator, text, written, order, mode=mode, seed=seed))
-    return tuple(curves)
+    with turn_at(translator, LONG_RUNS):
+        return tuple(
+            removal_curve(
+                translator, text, written, order, mode=mode, seed=seed, on_step=between_steps(LONG_RUNS)
+            )
+            for order in ranked
+        )

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Set
 
-from pages.ui.inference import LONG_RUNS, MODEL_LOCK, RUNS, one_at_a_time
-from pages.ui.shared import end_if_left
+from pages.ui.inference import LONG_RUNS, MODEL_LOCK, RUNS, between_steps, one_at_a_time
 from transformer.analysis.heads.metrics import HeadMetrics, head_metrics
 from transformer.decoding.settings import DecodingSettings
 from transformer.language_modelling.checkpoint import LoadedLanguageModel
@@ -33,7 +32,7 @@ def trace_continuation(
         AtlasError: the beginning is too long; the message says what to do.
     """
     return continue_and_trace(
-        loaded, text, settings, limit=limit, forced=forced, suppressed=suppressed, on_step=end_if_left
+        loaded, text, settings, limit=limit, forced=forced, suppressed=suppressed, on_step=between_steps()
     )
 
 
@@ -77,7 +76,7 @@ def copying_scores(loaded: LoadedLanguageModel) -> HeadScores:
 
     Raises:
         ValueError: the vocabulary is too small for a pattern.
-        AtlasError: the model has learned too few positions for one.
+        AtlasError: the model has learned too few positions for one, or its device fails.
     """
     with LONG_RUNS:
         return head_scores(loaded.model)

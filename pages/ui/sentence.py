@@ -100,6 +100,11 @@ class Reading:
         shape = self.trace.attention(kind).shape[:2]
         return at_telling_head(session.attention(kind), self.metrics(kind)).within(*shape)
 
+    @property
+    def request(self) -> tuple[Translator, str, str]:
+        """What finds the trace again (`inference.trace`), for whoever should not keep it."""
+        return self.translator, self.trace.source_text, self._target
+
     def detailed(self, interventions: Interventions = AS_TRAINED) -> Trace:
         """The trace with everything that was computed, by a run that may leave parts of the model out.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from urllib.parse import quote
 
 import pytest
@@ -63,6 +64,32 @@ def test_every_reserved_word_labels_a_chart(reader, start):
     reader.open(f"/compare_heads?compare_part=layers&words=true&text={quote(' '.join(words))}")
     for chart in all_labels(reader, 3):
         assert set(words) <= set(chart), set(words) - set(chart)
+
+
+# Any of them ends a script, a string or an expression somewhere.
+BREAKING = ["\u2028", "\0", "</script>", "${x}", '"], datum["x', "a\\", "if", "🙂"]
+BARS_ALONE = f"""
+import pandas as pd
+import streamlit as st
+
+from pages.ui.lessons.figures import bars
+
+for number, places in enumerate([["probability"], ["as trained", "without"]]):
+    table = pd.DataFrame({{"next piece": {BREAKING!r}}} | dict.fromkeys(places, 0.5))
+    st.altair_chart(bars(table, "next piece"), key=f"bars_{{number}}")
+"""
+
+
+def test_the_bars_of_a_lesson_are_drawn_whatever_their_labels(serve, visit, tmp_path):
+    """No lesson that ships has such pieces, so the bars stand on a page of their own."""
+    page = tmp_path / "bars.py"
+    page.write_text(BARS_ALONE, encoding="utf-8")
+    with serve((sys.executable, "-m", "streamlit", "run", page)) as address, visit(address) as reader:
+        reader.page.goto(address)
+        for chart in all_labels(reader, 2):
+            assert [text for text in chart if ":" in text] == [
+                f"{number}: {label}".strip() for number, label in enumerate(BREAKING, start=1)
+            ]
 
 
 @pytest.mark.parametrize("text", [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 
 from pages.ui.params.switches import FIRST
@@ -166,3 +167,12 @@ def test_another_translation_is_compared_and_its_own_is_not(shipped):
     off = Interventions(gates={("cross", 0, 7): 0.0})
     scores = shipped.score(DREAM, "Ich träume.", [off])
     assert table(test, "change", "kl")["after"].tolist() == pytest.approx(scores.log_probs[0].tolist(), abs=1e-4)
+
+
+def test_the_page_of_a_long_sentence_is_three_megabytes(narrow_app):
+    """What the browser is sent in one run: a byte a pixel of the switches, and 16 bits a weight of both maps."""
+    words = np.random.default_rng(5).choice(["the", "old", "dog", "sees", "a", "red", "house", "and", "cat"], 117)
+    test = opened(PAGE, text=f"{' '.join(words)}.", target="Der alte Hund sieht. " * 20, off_heads="cross.1.8")
+    assert healthy(test)
+    sizes = {node.proto.component_name: node.proto.ByteSize() for node in test.get("bidi_component")}
+    assert sizes["head_switches"] < 1_000_000 and sum(sizes.values()) < 3_000_000, sizes

@@ -1,4 +1,4 @@
-"""What is decoded for a page ends when the page is left, and the model is free for others."""
+"""What is computed for a page ends when the page is left, and the model is free for others."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from streamlit.testing.v1 import AppTest
 
 from pages.ui import inference, language_runs
 from transformer.decoding.settings import DecodingSettings
+from transformer.interventions import Interventions
 from transformer.language_modelling.checkpoint import load_language_model
 from transformer.translator import Translator
 
 BEAM = DecodingSettings("beam", beam_size=2)
+OFF = Interventions(gates={("cross", 0, 0): 0.0})
 
 
 def page(decode):
@@ -24,15 +26,19 @@ def page(decode):
     st.write("decoded")
 
 
-@pytest.mark.parametrize("name", ["translate", "trace_decoding", "trace_continuation"])
-def test_decoding_ends_when_its_page_is_left(small_translator, tiny_language_model: Path, monkeypatch, name):
+@pytest.mark.parametrize("name", ["translate", "trace_decoding", "score", "effect_of", "trace_continuation"])
+def test_a_run_ends_when_its_page_is_left(small_translator, tiny_language_model: Path, monkeypatch, name):
     loaded = load_language_model(tiny_language_model, "cpu")
     decode = {
         "translate": lambda: inference.translate(small_translator, "A dog.", BEAM),
         "trace_decoding": lambda: inference.trace_decoding(small_translator, "A dog.", BEAM, (), frozenset()),
+        "score": lambda: inference.importance(small_translator, "A dog.", "", "zero", 0, 1),
+        "effect_of": lambda: inference.effect(small_translator, "A dog.", "", OFF, 1),
         "trace_continuation": lambda: language_runs.trace_continuation(loaded, "A dog", BEAM, 9, (), frozenset()),
     }[name]
-    place, attribute = (language_runs, "continue_and_trace") if name == "trace_continuation" else (Translator, name)
+    place, attribute = {
+        "trace_continuation": (language_runs, "continue_and_trace"), "effect_of": (inference, name),
+    }.get(name, (Translator, name))
     run = getattr(place, attribute)
 
     def left_meanwhile(*args: object, **settings: object) -> object:
@@ -49,5 +55,5 @@ def test_decoding_ends_when_its_page_is_left(small_translator, tiny_language_mod
         patched.setattr(place, attribute, left_meanwhile)
         test = AppTest.from_function(page, args=(decode,)).run()
         assert not test.exception and not test.markdown and not decoded
-    assert not inference.MODEL_LOCK._queue
+    assert not inference.MODEL_LOCK._queue and not inference.LONG_RUNS._queue
     assert [each.value for each in AppTest.from_function(page, args=(decode,)).run().markdown] == ["decoded"]

@@ -150,15 +150,21 @@ def test_refuses_a_state_of_something_else(small_translator, file, tmp_path):
     file.write_text("Other words\n" + file.read_text(encoding="utf-8"), encoding="utf-8")
     with pytest.raises(ValueError, match="on other sentences: delete"):
         measure_corpus(small_translator, file, state)
-    for damaged in (b"", good[:100], good[:-40], b"PK" + good[:50]):
+    flipped = good[:300] + bytes([good[300] ^ 1]) + good[301:]
+    for damaged in (b"", good[:100], good[:-40], b"PK" + good[:50], flipped):
         state.write_bytes(damaged)
-        with pytest.raises(ValueError, match="is damaged .*: delete"):
+        with pytest.raises(ValueError, match="is damaged, .*: delete"):
+            measure_corpus(small_translator, file, state)
+    for target in (state, tmp_path / "nowhere"):
+        state.unlink()
+        state.symlink_to(target)
+        with pytest.raises(ValueError, match=": delete .*state to begin again"):
             measure_corpus(small_translator, file, state)
 
 
 def test_refuses_the_state_of_another_model(small_translator, file, tmp_path):
     state = tmp_path / "state"
-    state.write_bytes(corpus._pack(corpus.NOTHING, model="another", read=0, digest=""))
+    corpus._save(state, "another", "", 0, corpus.NOTHING)
     with pytest.raises(ValueError, match="on another model: delete"):
         measure_corpus(small_translator, file, state)
 
@@ -166,7 +172,7 @@ def test_refuses_the_state_of_another_model(small_translator, file, tmp_path):
 def test_says_which_line_is_no_text(small_translator, tmp_path):
     path = tmp_path / "latin.txt"
     path.write_bytes("A dog\n\nGrün\n".encode("latin-1"))
-    with pytest.raises(ValueError, match="line 3 is no UTF-8 text"):
+    with pytest.raises(ValueError, match="line 3: this is no UTF-8 text"):
         measure_corpus(small_translator, path, tmp_path / "state")
 
 

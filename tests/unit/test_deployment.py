@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import re
 import shutil
+import socket
 import subprocess
 import sys
+import time
 from fnmatch import fnmatch
+from getpass import getuser
+from http.client import HTTPConnection
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 import yaml
@@ -59,6 +65,94 @@ def test_the_image_has_what_an_installation_has():
 def test_the_processes_may_be_asked_for_the_address_that_visitors_open():
     app = yaml.safe_load(read("compose.yaml"))["services"]["app1"]
     assert app["environment"]["STREAMLIT_SERVER_ALLOWED_HOSTS"].startswith("${ATLAS_HOST:?")
+
+
+SAID = {
+    "X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin",
+    "Content-Security-Policy": "frame-ancestors 'self'",
+}
+
+
+class Process(BaseHTTPRequestHandler):
+    """Stands for a process of the app, behind nginx."""
+
+    def do_GET(self) -> None:
+        self.send_response(404 if "gone" in self.path else 200)
+        self.send_header("Content-Length", "2")
+        self.end_headers()
+        self.wfile.write(b"ok")
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def free_ports(count: int) -> list[int]:
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [each.getsockname()[1] for each in sockets]
+    for each in sockets:
+        each.close()
+    return ports
+
+
+@pytest.fixture
+def behind_nginx(tmp_path):
+    """The address of a process behind nginx, with our settings but for the ports."""
+    app = ThreadingHTTPServer(("127.0.0.1", 0), Process)
+    front, packing = free_ports(2)
+    ours = read("nginx.conf").replace("listen 80;", f"listen 127.0.0.1:{front};")
+    ours = ours.replace("127.0.0.1:8090", f"127.0.0.1:{packing}").replace("/var/cache/nginx/", f"{tmp_path}/cache-")
+    (tmp_path / "replicas.conf").write_text(f"server 127.0.0.1:{app.server_port};\n")
+    (tmp_path / "nginx.conf").write_text(
+        # Its workers may look into no folder of the tests otherwise, where root runs them.
+        f"user {getuser()}; pid {tmp_path}/pid; daemon off; events {{}}\nhttp {{ access_log off;\n{ours}\n}}\n"
+    )
+    Thread(target=app.serve_forever, daemon=True).start()
+    process = subprocess.Popen(["nginx", "-p", tmp_path, "-c", tmp_path / "nginx.conf", "-e", tmp_path / "errors"])
+    try:
+        while process.poll() is None:
+            try:
+                socket.create_connection(("127.0.0.1", front)).close()
+                break
+            except ConnectionRefusedError:
+                time.sleep(0.05)
+        yield f"127.0.0.1:{front}"
+    finally:
+        process.terminate()
+        process.wait()
+        app.shutdown()
+        app.server_close()
+
+
+@pytest.mark.skipif(shutil.which("nginx") is None, reason="there is no nginx")
+@pytest.mark.parametrize("path", ["/", "/static/js/index.js", "/gone", "/static/gone.js"])
+def test_nginx_says_what_a_browser_may_do_with_every_answer(behind_nginx, path):
+    """Of a file too, which has no cookie because it is kept for all, and where the answer is that there is nothing."""
+    line = HTTPConnection(behind_nginx, timeout=60)
+    line.request("GET", path)
+    answered = line.getresponse()
+    assert answered.status == (404 if "gone" in path else 200)
+    assert {name: answered.headers.get_all(name) for name in SAID} == {name: [value] for name, value in SAID.items()}
+    assert ("Set-Cookie" in answered.headers) == (path == "/")
+    assert "HttpOnly; SameSite=Lax" in answered.headers.get("Set-Cookie", "HttpOnly; SameSite=Lax")
+    line.close()
+
+
+@pytest.mark.skipif(shutil.which("nginx") is None, reason="there is no nginx")
+def test_nginx_takes_no_large_request(behind_nginx):
+    line = HTTPConnection(behind_nginx, timeout=60)
+    line.putrequest("POST", "/_stcore/upload_file/a/b")
+    line.putheader("Content-Length", str(2**20 + 1))
+    line.endheaders()
+    answered = line.getresponse()
+    assert answered.status == 413 and answered.headers["X-Content-Type-Options"] == "nosniff"
+    line.close()
+
+
+def test_the_document_names_the_headers_that_nginx_sends():
+    document = (APP / "docs" / "security.md").read_text(encoding="utf-8")
+    for name, value in SAID.items():
+        assert f"`{name}: {value}`" in document
+        assert len(re.findall(rf'add_header {name} "?{re.escape(value)}"? always;', read("nginx.conf"))) == 2
 
 
 @pytest.mark.install

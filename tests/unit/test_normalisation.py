@@ -45,6 +45,16 @@ def test_spans_say_where_each_character_comes_from():
     assert origins == ["o\u0308", ",", " ", "ﬁ", "ﬁ", "…", "…", "…", " ", "x"]
 
 
+@pytest.mark.parametrize("typed", [
+    "가ㄺ", "가ﾡ", "ᄀㅏ", "か\uff9e", "e\u00ad\u0301", "e\x01\u0301", "\u1deb\u00ad\u17d2", "\ufe70\uff9f",
+    "ᄀ\u200bﾡ",
+], ids=ascii)
+def test_what_was_read_is_read_as_itself(typed):
+    """What the pieces of a text spell is cut into the same pieces again."""
+    assert normalise(normalise(typed)) == normalise(typed)
+    assert unicodedata.is_normalized("NFKC", normalise(typed))
+
+
 def random_text(rng):
     ranges = ((0x20, 0x7F), (0xA0, 0x250), (0x300, 0x370), (0x590, 0x700), (0x1100, 0x1200), (0x2000, 0x2100),
               (0x3040, 0x3100),
@@ -59,7 +69,7 @@ def test_properties_on_random_text(seed):
     assert len(read) == len(spans)
     assert all(0 <= start < end <= len(typed) for start, end in spans)
     assert all(a[0] <= b[0] for a, b in zip(spans, spans[1:], strict=False)), "spans run from left to right"
-    assert normalise(typed) == read
+    assert normalise(typed) == normalise(read) == read
     assert read == read.strip() and "  " not in read
     assert not any(unicodedata.category(character) in ("Cc", "Cs") for character in read)
     read.encode("utf-8")

@@ -7,6 +7,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from packaging.version import Version
 
 from transformer import __version__
 
@@ -33,12 +34,42 @@ def test_an_installation_has_the_licence_of_everything_in_it():
         assert licence in project["license"].split(" AND ") and spelled in others, licence
 
 
-@pytest.mark.parametrize("name", [
+REQUIREMENTS = (
     "requirements.txt", "requirements-hub.txt", "requirements-serve.txt", "tests/requirements.txt",
     "benchmarks/requirements.txt",
-])
+)
+# The first version without the holes that were known in November 2026, and what the last of these is called.
+SAFE = {
+    "pillow": ("13", "CVE-2026-59200 and four more in 12.2; packagers name more in 12.3"),
+    "protobuf": ("6.33.5", "CVE-2026-0994"),
+    "pypdf": ("7.1.1", "CVE-2026-119208, which does not say where it begins"),
+    "pytest": ("9.0.3", "CVE-2025-71176"),
+    "python-multipart": ("0.0.30", "CVE-2026-53538, CVE-2026-42561, CVE-2026-40347"),
+    "ray": ("2.52", "CVE-2025-62593"),
+    "sentencepiece": ("0.2.1", "CVE-2026-1260"),
+    "starlette": ("1.3.0", "PYSEC-2026-248, CVE-2026-48710, CVE-2025-62727"),
+    "torch": ("2.6", "CVE-2025-32434"),
+    "transformers": ("5.17", "CVE-2026-80047, CVE-2026-9856, CVE-2026-5241"),
+}
+
+
+def requirements(name):
+    return [line for line in text(name).splitlines() if not line.startswith(("#", "-r "))]
+
+
+def test_no_requirement_lets_in_a_version_with_a_known_hole():
+    oldest = {}
+    for line in (line for name in REQUIREMENTS for line in requirements(name)):
+        name, bound = re.match(r"([\w.-]+)(?:\[\w+\])?[=>]=([\w.]+)", line).groups()
+        oldest.setdefault(name, []).append(bound)
+    assert oldest.keys() >= SAFE.keys()
+    for name, (safe, hole) in SAFE.items():
+        assert all(Version(bound) >= Version(safe) for bound in oldest[name]), (name, hole)
+
+
+@pytest.mark.parametrize("name", REQUIREMENTS)
 def test_every_requirement_has_both_bounds(name):
-    lines = [line for line in text(name).splitlines() if not line.startswith(("#", "-r "))]
+    lines = requirements(name)
     assert lines
     for line in lines:
         assert re.fullmatch(r"[\w.-]+(\[\w+\])?(==[\w.]+|>=[\d.]+,<[\d.]+)", line), line

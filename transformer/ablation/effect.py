@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -69,7 +69,7 @@ class Effect:
 
 def effect_of(
     translator: Translator, text: str, interventions: Interventions, target: ReadTarget = None, *,
-    details: bool = False, draws: int = DEFAULT_DRAWS,
+    details: bool = False, draws: int = DEFAULT_DRAWS, on_step: Callable[[], object] = lambda: None,
 ) -> Effect:
     """Run a sentence with and without interventions.
 
@@ -80,11 +80,13 @@ def effect_of(
         target: the translation to compare on, or the ids of its pieces; None takes the model's own, as trained.
         details: of the traces, as in `Translator.trace`.
         draws: of the mode "resample", in which every draw is an answer; computed as one batch.
+        on_step: called between the runs, and after every step of the longer ones; what it raises ends them.
 
     Raises: those of `Translator.trace`.
     """
     runs = draws_of(interventions, draws)
     before = translator.trace(text, target, details=details)
+    on_step()
     # Not its text: the model may have written a word in other pieces than the tokenizer would.
     read = _ids(before.predicted_pieces)
     first = runs[0]
@@ -92,13 +94,16 @@ def effect_of(
         free = translator.trace(text, details=details, interventions=first)
         written = [free.predicted_pieces]
     else:
-        written = translator.translate_variants(text, runs)
+        written = translator.translate_variants(text, runs, on_step=on_step)
         free = translator.trace(text, _ids(written[0]), details=details, interventions=first)
+    on_step()
+    after = translator.trace(text, read, details=details, interventions=first)
+    on_step()
     return Effect(
         before,
-        translator.trace(text, read, details=details, interventions=first),
+        after,
         free,
-        translator.score(text, read, runs),
+        translator.score(text, read, runs, on_step=on_step),
         tuple(translator.tokenizer.decode(_ids(pieces)) for pieces in written),
         sum(_ids(pieces) == read for pieces in written),
         _others(translator, before, runs),

@@ -5,7 +5,7 @@ Letters: N variants, S source pieces, T target pieces, L layers, H heads, V voca
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
@@ -62,6 +62,7 @@ def score(
     predicted: Tensor,
     variants: Sequence[Interventions],
     means: HeadMeans | None = None,
+    on_step: Callable[[], object] | None = None,
 ) -> Scores:
     """Read a translation under every variant.
 
@@ -72,6 +73,7 @@ def score(
         predicted: ids of the pieces that follow them, [T].
         variants: N interventions, which fit the model and the source.
         means: the heads' mean outputs, for the modes "mean" and "resample".
+        on_step: called after every batch of variants; what it raises ends the run.
     """
     longest = max(source.shape[1], target.shape[1])
     replacements = HeadReplacements(model, means, source[0].tolist(), longest)
@@ -92,6 +94,8 @@ def score(
         # In place, because these are the largest tensors of the run.
         tvd = found.exp_().sub_(probs).abs_().sum(dim=-1) / 2
         chunks.append((taken, (own - cross).clamp_min(0), tvd, ranks))
+        if on_step is not None:
+            on_step()
     columns = zip(*chunks, strict=True) if chunks else ([probs.new_empty(0, len(predicted))] for _ in range(4))
     parts = [torch.cat(list(column)).cpu().numpy() for column in columns]
     return Scores(baseline.gather(-1, predicted[:, None]).squeeze(-1).cpu().numpy(), *parts)

@@ -217,7 +217,12 @@ def removal(options: argparse.Namespace, translator: Translator) -> None:
     if options.pairs < 1 or options.every < 1:
         raise ValueError("--pairs and --every are at least 1")
     pairs = read_pairs(options.data)[: options.pairs]
-    statistics = ImportanceStatistics.from_json(options.importance.read_text(encoding="utf-8"))
+    try:
+        statistics = ImportanceStatistics.from_json(options.importance.read_text(encoding="utf-8"))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise ValueError(
+            f"{options.importance} does not say what heads are worth ({error}): have `importance` write it"
+        ) from error
     if statistics.model != translator.version:
         raise ValueError(f"{options.importance} was measured on another model: run `importance` on this one")
     orders = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -69,7 +69,8 @@ def sentence_batch(trace: Trace, *, step: int | None = None, label_smoothing: fl
 
 
 def sentence_gradients(
-    weights: Weights, batch: Batch, *, encoder_layer: int = 0, decoder_layer: int = 0
+    weights: Weights, batch: Batch, *, encoder_layer: int = 0, decoder_layer: int = 0,
+    on_step: Callable[[], object] = lambda: None,
 ) -> SentenceGradients:
     """Compute all gradients twice, by hand and by autograd, and store those of two layers.
 
@@ -77,10 +78,14 @@ def sentence_gradients(
         weights: of the model.
         batch: of one sentence pair.
         encoder_layer, decoder_layer: from 0.
+        on_step: called after each of the two; what it raises ends the run.
     """
     config, parameters = weights.config, parameters_of(weights)
     assert isinstance(config, TransformerConfig), "a language model has no sentence pairs"
-    found, reference = gradients(parameters, config, batch), autograd(parameters, config, batch)
+    found = gradients(parameters, config, batch)
+    on_step()
+    reference = autograd(parameters, config, batch)
+    on_step()
     ours = {**found.parameters, **found.gradients}
     theirs = {**reference.parameters, **reference.gradients}
     apart = max(float(np.abs(each - theirs[name]).max()) for name, each in ours.items())

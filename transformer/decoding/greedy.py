@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import torch
 from torch import Tensor
@@ -35,7 +35,9 @@ def likeliest(logits: Tensor) -> Tensor:
     return logits.argmax(dim=-1)
 
 
-def greedy_batch(model: Decoder, cache: DecoderCache, limits: Sequence[int]) -> Iterator[tuple[int, tuple[int, ...]]]:
+def greedy_batch(
+    model: Decoder, cache: DecoderCache, limits: Sequence[int], on_step: Callable[[], object] | None = None
+) -> Iterator[tuple[int, tuple[int, ...]]]:
     """Take the likeliest piece of B sentences side by side; each leaves as soon as it is complete.
 
     What one of them takes is what `greedy` takes for it alone, and none waits for a longer one.
@@ -43,6 +45,7 @@ def greedy_batch(model: Decoder, cache: DecoderCache, limits: Sequence[int]) -> 
     Args:
         model, cache: as in `decode_loop`.
         limits: maximum number of steps of each sentence, B.
+        on_step: called after every step; what it raises ends the search.
 
     Yields:
         The number of a sentence, from 0, and the ids that it took, the end symbol included if it came to that.
@@ -63,6 +66,8 @@ def greedy_batch(model: Decoder, cache: DecoderCache, limits: Sequence[int]) -> 
                 yield sentence, tuple(taken[sentence])
             else:
                 going_on.append(row)
+        if on_step is not None:
+            on_step()
         if not going_on:
             return
         if len(going_on) < len(sentences):

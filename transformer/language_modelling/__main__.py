@@ -18,7 +18,7 @@ from transformer.language_modelling.scoring import score_text
 from transformer.paths import LANGUAGE_MODEL
 from transformer.replacing import write_text
 from transformer.training.contexts import texts_of
-from transformer.training.data import read_pairs, without
+from transformer.training.data import read_lines, read_pairs, without
 
 DEFAULTS = DecodingSettings()
 # So many of the best heads are printed.
@@ -68,7 +68,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
 def write_on(loaded: LoadedLanguageModel, options: argparse.Namespace) -> None:
     beginnings = options.beginnings
     if options.file:
-        beginnings = options.file.read_text(encoding="utf-8").splitlines()
+        beginnings = [line for _, line in read_lines(options.file)]
     settings = DecodingSettings(
         method=options.method, beam_size=options.beam, temperature=options.temperature, top_k=options.top_k,
         top_p=options.top_p, seed=options.seed,

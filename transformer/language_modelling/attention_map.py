@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from transformer.config import LanguageModelConfig
+from transformer.devices import device_errors_explained
 from transformer.errors import TextError
 from transformer.language_modelling.cost import cells
 from transformer.model.blocks import Blocks
@@ -53,6 +54,7 @@ def map_of_text(model: LanguageModel, tokenizer: TextVocabulary, text: str, most
 
     Raises:
         TextError: the text is empty, or has more pieces than `most`.
+        DeviceError: the device ran out of memory, or does not answer.
     """
     pieces = tokenizer.encode(text, end=False)
     if not text.strip() or not pieces:
@@ -61,12 +63,14 @@ def map_of_text(model: LanguageModel, tokenizer: TextVocabulary, text: str, most
         raise TextError(f"This text has {len(pieces):,} pieces, and a map has room for {most}: shorten it.")
     start = tokenizer.pieces([model.symbols.start])
     rows = (*start, *pieces)
-    ids = torch.tensor([[piece.id for piece in rows]], device=model.embedding.weight.device)
-    weights = attention_weights(model, ids)[:, 0]
+    device = model.embedding.weight.device
+    with device_errors_explained(str(device)):
+        ids = torch.tensor([[piece.id for piece in rows]], device=device)
+        weights = attention_weights(model, ids)[:, 0].float().cpu().numpy()
     step = model.config.stride if model.config.attention == "compressed" else 1
     positions = range(len(rows))
     return AttentionMap(
-        rows, weights.float().cpu().numpy(), may_look(model.config, len(rows)).numpy(),
+        rows, weights, may_look(model.config, len(rows)).numpy(),
         tuple(tuple(positions[at : at + step]) for at in range(0, len(rows), step)), model.config,
     )
 

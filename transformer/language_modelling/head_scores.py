@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from transformer.devices import device_errors_explained
 from transformer.language_modelling.attention_map import attention_weights
 from transformer.model.language_model import LanguageModel
 
@@ -51,6 +52,7 @@ def head_scores(
 
     Raises:
         ValueError: the vocabulary has too few pieces for a pattern of different ones, or a key stands for several.
+        DeviceError: the device ran out of memory, or does not answer.
     """
     if model.config.attention == "compressed":
         raise ValueError("the scores are of attention to single pieces, and this model compresses several to one")
@@ -64,8 +66,10 @@ def head_scores(
         ordinary[torch.randperm(len(ordinary), generator=generator)[:length]] for _ in range(patterns)
     ])
     start = torch.full((patterns, 1), symbols.start)
-    weights = attention_weights(model, torch.cat([start, drawn, drawn], dim=1).to(model.embedding.weight.device))
-    return scores_of(weights.double().cpu().numpy(), length)
+    device = model.embedding.weight.device
+    with device_errors_explained(str(device)):
+        weights = attention_weights(model, torch.cat([start, drawn, drawn], dim=1).to(device)).double().cpu().numpy()
+    return scores_of(weights, length)
 
 
 def scores_of(weights: np.ndarray, length: int) -> HeadScores:

@@ -102,8 +102,10 @@ class RemoteTranslator(Translator):
             interventions=interventions,
         )
 
-    def translate_variants(self, text: str, variants: Sequence[Interventions]) -> list[tuple[Piece, ...]]:
-        return self._run("translate_variants", text=text, variants=variants)
+    def translate_variants(
+        self, text: str, variants: Sequence[Interventions], *, on_step: Callable[[], object] | None = None
+    ) -> list[tuple[Piece, ...]]:
+        return self._run("translate_variants", on_step, text=text, variants=variants)
 
     def trace(
         self, text: str, target: ReadTarget = None, *, details: bool = False, interventions: Interventions = AS_TRAINED
@@ -138,8 +140,11 @@ class RemoteTranslator(Translator):
             interventions=interventions,
         )
 
-    def score(self, text: str, target: ReadTarget, variants: Sequence[Interventions]) -> Scores:
-        return self._run("score", text=text, target=target, variants=variants)
+    def score(
+        self, text: str, target: ReadTarget, variants: Sequence[Interventions], *,
+        on_step: Callable[[], object] | None = None,
+    ) -> Scores:
+        return self._run("score", on_step, text=text, target=target, variants=variants)
 
     def gate_gradients(self, text: str, target: ReadTarget) -> dict[Kind, np.ndarray]:
         return self._run("gate_gradients", text=text, target=target)

@@ -9,13 +9,12 @@ from collections.abc import Sequence
 from transformer.errors import AtlasError
 from transformer.serving.answers import CONFLICT, FAILED, NOT_FOUND, UNUSABLE, Reply, archived, said
 from transformer.serving.protocol import (
-    DECODING,
     ERRORS,
     IDENTITY,
     MOST_BYTES,
     PROTOCOL,
     RUN,
-    RUNS,
+    STEPPED,
     Request,
     RequestError,
     read_words,
@@ -64,8 +63,8 @@ class Service:
         """Run what is asked for.
 
         Args:
-            left: set, at any time and by any thread, when nobody waits for it any more. What decodes then ends at its
-                next step.
+            left: set, at any time and by any thread, when nobody waits for it any more. What is made of steps
+                then ends at its next one.
 
         Raises:
             LeftError: it has ended so.
@@ -74,7 +73,7 @@ class Service:
             if left is not None and left.is_set():
                 raise LeftError
 
-        steps = {"on_step": on_step} if RUNS[request.run] == DECODING else {}
+        steps = {"on_step": on_step} if request.run in STEPPED else {}
         try:
             result = getattr(self._translator, request.run)(**request.arguments, **steps)
         except LeftError:

@@ -46,6 +46,8 @@ def train(options: argparse.Namespace) -> None:
     # Before the steps, which may take minutes.
     if options.output and not options.output.resolve().parent.is_dir():
         raise AtlasError(f"there is no folder {options.output.resolve().parent} to write the run to")
+    if options.models is not None and options.models < 2:
+        raise AtlasError(f"--models must be at least 2, the first and the last, not {options.models}")
     config = TaskConfig(**{field.name: given[field.name] for field in fields(TaskConfig)})
     trainer = TaskTrainer(config, options.watch)
     while not trainer.finished:

@@ -11,6 +11,7 @@ from transformer.errors import TaskError
 from transformer.tasks.registry import task_named
 from transformer.tasks.task import vocabulary_size
 from transformer.training.config import TrainConfig, check_options, option
+from transformer.training.size import parameters
 
 OptimizerName = Literal["muon", "adam", "adam-by-hand"]
 # Of the weights of all snapshots: what a server can keep for each of a few people.
@@ -90,14 +91,8 @@ class TaskConfig:
 
     @property
     def parameters(self) -> int:
-        """Number of parameters P; counted here, because a model cannot be made without torch."""
-        d_model, d_ff = self.d_model, self.training.d_ff
-        attention, norm = 4 * d_model * (d_model + 1), 2 * d_model
-        feed_forward = 2 * d_model * d_ff + d_ff + d_model
-        layers = (attention + feed_forward + 2 * norm) + (2 * attention + feed_forward + 3 * norm)
-        # One embedding for both sides and the output, whose bias is its own.
-        vocabulary = vocabulary_size(task_named(self.task)) * (d_model + 1)
-        return vocabulary + self.layers * layers + 2 * norm
+        """Number of parameters P; counted, because a model cannot be made without torch."""
+        return parameters(self.model)
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))

@@ -8,6 +8,13 @@ from typing import Any
 
 from transformer.config import LanguageModelConfig, TransformerConfig
 
+# Of whole numbers: what follows from a seed and a step must fit into the 64 bits that torch takes for a seed.
+MOST = 2**31 - 1
+# Ten times as many as the deepest models have: of narrow ones the Python objects take more room than the weights do.
+MOST_LAYERS = 1_000
+# A learning rate times the root of a matrix's size is to be a number in float32.
+MOST_RATE = 1e30
+
 
 def option(default: float, help: str, *, least: float | None = None, above: float | None = None,
            below: float | None = None, most: float | None = None) -> Any:
@@ -16,9 +23,11 @@ def option(default: float, help: str, *, least: float | None = None, above: floa
     Args:
         default: decides the type too.
         help: one line.
-        least, most: bounds that are allowed themselves.
+        least, most: bounds that are allowed themselves. No whole number may be above MOST.
         above, below: bounds that are not.
     """
+    if most is None and isinstance(default, int):
+        most = MOST
     bounds = {"at least": least, "above": above, "below": below, "at most": most}
     given = {name: bound for name, bound in bounds.items() if bound is not None}
     return field(default=default, metadata={"help": help, "bounds": given})
@@ -61,7 +70,9 @@ class TrainConfig:
 
     d_model: int = option(256, "width of the residual stream", least=1)
     heads: int = option(8, "attention heads of every layer", least=1)
-    layers: int = option(6, "layers of the encoder, and as many of the decoder; of a language model, all", least=1)
+    layers: int = option(
+        6, "layers of the encoder, and as many of the decoder; of a language model, all", least=1, most=MOST_LAYERS
+    )
     d_ff: int = option(1024, "width of the feed-forward networks", least=1)
     dropout: float = option(0.1, "rate of dropout", least=0, below=1)
     batch_pieces: int = option(4096, "pieces to predict of a micro-batch, padding included", least=1)
@@ -69,7 +80,7 @@ class TrainConfig:
     steps: int = option(7_800, "steps of the whole run; a run can be continued with more", least=1)
     warmup: int = option(200, "steps in which the learning rate rises to its peak", least=0)
     cooldown: float = option(0.47, "share of the steps in which it falls to 0, at the end", least=0, most=1)
-    learning_rate: float = option(2e-3, "learning rate at its peak", above=0)
+    learning_rate: float = option(2e-3, "learning rate at its peak", above=0, most=MOST_RATE)
     weight_decay: float = option(0.01, "weight decay of the matrices inside the layers", least=0)
     clip: float = option(1.0, "the gradient of a step is scaled down to this norm if it is larger", above=0)
     label_smoothing: float = option(

@@ -17,6 +17,8 @@ from transformer.training.sealed_tensors import write_sealed
 
 Pair = tuple[str, str]
 
+# Of a vocabulary.
+MOST_PIECES = int(np.iinfo(np.uint16).max)
 FINAL_PUNCTUATION = ".!?"
 
 
@@ -58,18 +60,32 @@ def read_sentences(path: Path, column: int) -> list[str]:
     return [sentence for sentence in sentences if sentence]
 
 
-def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """The number of each line, from 1, and its columns."""
+def read_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """The number of each line of a UTF-8 file, from 1, and the line; gzip-compressed if its name ends in .gz.
+
+    Raises:
+        FileNotFoundError: there is none.
+        ValueError: a line is no UTF-8, or the file cannot be read; the message names file and line.
+    """
     open_file = gzip.open if path.suffix == ".gz" else open
     try:
         with open_file(path, "rb") as lines:
             for number, line in enumerate(lines, start=1):
                 try:
-                    yield number, line.decode("utf-8").rstrip("\r\n").split("\t")
+                    yield number, line.decode("utf-8").rstrip("\r\n")
                 except UnicodeDecodeError as error:
                     raise ValueError(f"{path}, line {number}: this is no UTF-8 text ({error})") from None
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise ValueError(f"{path} is damaged ({error}): fetch it again") from error
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read ({error.strerror}): give a file of text") from error
+
+
+def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """The number of each line, from 1, and its columns."""
+    return ((number, line.split("\t")) for number, line in read_lines(path))
 
 
 def typed_carelessly(pair: Pair) -> Pair:
@@ -128,8 +144,8 @@ def check_size(tokenizer: Tokenizer) -> None:
     Raises:
         ValueError: it is too large.
     """
-    if tokenizer.size > np.iinfo(np.uint16).max:
-        raise ValueError(f"vocabularies of up to 65,535 pieces can be kept, this one has {tokenizer.size}")
+    if tokenizer.size > MOST_PIECES:
+        raise ValueError(f"vocabularies of up to {MOST_PIECES:,} pieces can be kept, this one has {tokenizer.size}")
 
 
 @dataclass(frozen=True)

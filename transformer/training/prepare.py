@@ -12,8 +12,13 @@ import numpy as np
 from transformer.tokenizer import VOCABULARY, Tokenizer, train_tokenizer
 from transformer.training.batching import WIDTHS
 from transformer.training.contexts import Contexts, texts_of
-from transformer.training.data import Pair, PieceData, augment, read_pairs, without
+from transformer.training.data import MOST_PIECES, Pair, PieceData, augment, read_pairs, without
 from transformer.training.run_folder import DataName, RunFolder
+
+# Copies of a pair, and pieces of a context: no corpus of these sentences needs more, and a slip of a finger would fill
+# the memory.
+MOST_SAMPLED = 1_000
+MOST_CONTEXT = 65_536
 
 log = logging.getLogger(__name__)
 
@@ -49,11 +54,13 @@ def prepare(
         turned: train the other direction: the second side of every pair is the source.
 
     Raises:
-        ValueError: a file cannot be read (see `read_pairs`), `sampled` is negative, or no vocabulary can be made of so
-            little text.
+        ValueError: a file cannot be read (see `read_pairs`), an option is out of range, or no vocabulary can be made of
+            so little text.
+        OSError: a file cannot be written.
     """
-    if sampled < 0:
-        raise ValueError(f"--sampled must be at least 0, not {sampled}")
+    if not 0 <= sampled <= MOST_SAMPLED:
+        raise ValueError(f"--sampled must be at least 0 and at most {MOST_SAMPLED:,}, not {sampled}")
+    _check_vocabulary(vocabulary)
     folder = RunFolder(run)
     pairs = _training_pairs(data, (validation, *held_out))
     if start:
@@ -98,14 +105,15 @@ def prepare_language_model(
         repeated, patterns: what makes it learn to look back (see `Contexts.of`); not in the validation data.
 
     Raises:
-        ValueError: as `prepare` does, or an option is out of range.
+        ValueError, OSError: as `prepare` does.
     """
-    if context < 1:
-        raise ValueError(f"--context must be at least 1, not {context}")
+    if not 1 <= context <= MOST_CONTEXT:
+        raise ValueError(f"--context must be at least 1 and at most {MOST_CONTEXT:,}, not {context}")
     if not 0 <= repeated < 1:
         raise ValueError(f"--repeated must be at least 0 and below 1, not {repeated}")
     if not 0 <= patterns <= 1:
         raise ValueError(f"--patterns must be at least 0 and at most 1, not {patterns}")
+    _check_vocabulary(vocabulary)
     folder = RunFolder(run)
     texts = texts_of(_training_pairs(data, (validation, *held_out)))
     tokenizer = Tokenizer.load(start / VOCABULARY) if start else train_tokenizer(texts, size=vocabulary)
@@ -121,6 +129,12 @@ def prepare_language_model(
             "%s: %d texts, %d contexts of %d pieces, %d pieces", name, len(chosen), len(contexts), context,
             contexts.lengths.sum(),
         )
+
+
+def _check_vocabulary(size: int) -> None:
+    """Refuse a size that no vocabulary can have, before sentencepiece says so in its own words."""
+    if not 1 <= size <= MOST_PIECES:
+        raise ValueError(f"--vocabulary must be at least 1 and at most {MOST_PIECES:,}, not {size}")
 
 
 def _training_pairs(data: Sequence[Path], held_out: Sequence[Path]) -> list[Pair]:

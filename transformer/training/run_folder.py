@@ -71,6 +71,8 @@ class RunFolder:
             raise ValueError(
                 f"there is no prepared run in {self.path}: call `prepare --run {self.path}` first"
             ) from None
+        except ValueError as error:
+            raise ValueError(f"{error}: call `prepare --run {self.path}` again, or put a copy back") from error
 
     def save_tokenizer(self, tokenizer: Tokenizer) -> None:
         """Begin the folder with its vocabulary.

@@ -8,6 +8,7 @@ from pathlib import Path
 from transformer.checkpoint import load_checkpoint
 from transformer.devices import chosen_device
 from transformer.normalisation import normalise
+from transformer.training.data import read_lines
 from transformer.training.evaluate import translate_all
 
 # Between the spellings of which one must survive.
@@ -49,9 +50,9 @@ def read_samples(path: Path) -> list[tuple[str, tuple[str, ...]]]:
     """Sentences, one a line; behind a tab what must survive in the translation, or several spellings of it.
 
     Raises:
-        ValueError: there is no sentence, or the file is no UTF-8 text.
+        ValueError: there is no sentence, or the file cannot be read (see `read_lines`).
     """
-    rows = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    rows = [line.split("\t") for _, line in read_lines(path) if line.strip()]
     if not rows:
         raise ValueError(f"{path} has no sentence: write one a line")
     return [(normalise(row[0]), tuple(row[1].split(OR)) if len(row) > 1 else ()) for row in rows]

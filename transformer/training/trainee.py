@@ -14,6 +14,7 @@ from torch import nn
 
 from transformer.checkpoint import load_checkpoint
 from transformer.language_modelling.checkpoint import load_language_model
+from transformer.memory import memory_available
 from transformer.model.language_model import LanguageModel, build_language_model
 from transformer.model.transformer import Transformer, build
 from transformer.tokenizer import Tokenizer
@@ -24,6 +25,7 @@ from transformer.training.data import PieceData
 from transformer.training.evaluate import score, translate_all
 from transformer.training.loss import ContextLoss, SummedLoss
 from transformer.training.run_folder import RunFolder
+from transformer.training.size import check_size
 
 # So many validation pairs are translated with every checkpoint; all of them would take as long as the steps between.
 TRANSLATED = 200
@@ -102,8 +104,10 @@ class TranslationTrainee:
         self.batches, self.validation = (
             Batches(data, pieces=config.batch_pieces, seed=config.seed) for data in (train, validation)
         )
+        shape = config.model(tokenizer.size)
+        check_size(shape, memory_available())
         torch.manual_seed(config.seed)
-        self.model = build(config.model(tokenizer.size))
+        self.model = build(shape)
         self.loss = SummedLoss(self.model, label_smoothing=config.label_smoothing)
 
     def chrf(self, device: torch.device) -> float:
@@ -131,8 +135,10 @@ class LanguageModelTrainee:
         self.batches, self.validation = (
             ContextBatches(data, pieces=config.batch_pieces, seed=config.seed) for data in (train, validation)
         )
+        shape = config.language_model(tokenizer.size, train.width)
+        check_size(shape, memory_available())
         torch.manual_seed(config.seed)
-        self.model = build_language_model(config.language_model(tokenizer.size, train.width))
+        self.model = build_language_model(shape)
         self.loss = ContextLoss(self.model, label_smoothing=config.label_smoothing)
 
     def chrf(self, device: torch.device) -> None:
@@ -153,7 +159,7 @@ def trainee_of(folder: RunFolder, tokenizer: Tokenizer, config: TrainConfig) -> 
     """The model that a run trains: whichever kind its data is for.
 
     Raises:
-        ValueError: the data is missing, damaged or empty.
+        ValueError: the data is missing, damaged or empty, or the model is too large for this machine.
     """
     train, validation = (folder.data(name, tokenizer) for name in ("train", "validation"))
     if isinstance(train, Contexts) and isinstance(validation, Contexts):

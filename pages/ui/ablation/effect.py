@@ -88,7 +88,7 @@ def show_effect(reading: Reading, interventions: Interventions, draws: int, *, m
         + (f" Bars are means over {effect.draws} draws, the thin lines 95 % intervals." if drawn else ""),
         help=explain("nats", "KL divergence", "log-probability"),
     )
-    show_later_layers(reading, effect, f"{what}{which}")
+    show_later_layers(reading, interventions, draws, effect, f"{what}{which}")
     numbers = table.drop(columns="step")
     show_numbers(table, "off_step_numbers", digits=4)
     save_tables(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.ui import session
+from pages.ui import inference, session
 from pages.ui.bind import bind
 from pages.ui.charts.saving import save_every_head
 from pages.ui.components.changed_attention import Version, changed_attention
@@ -13,13 +13,17 @@ from pages.ui.sentence import Reading
 from pages.ui.text.labels import TITLES
 from transformer.ablation.effect import Effect
 from transformer.analysis.heads.metrics import head_metrics
+from transformer.interventions import Interventions
 from transformer.kinds import KINDS
 
 
-def show_later_layers(reading: Reading, effect: Effect, what: str) -> None:
+def show_later_layers(
+    reading: Reading, interventions: Interventions, draws: int, effect: Effect, what: str
+) -> None:
     """Draw the attention of every head while it reads the old translation: changed, as trained, and the difference.
 
     Args:
+        interventions, draws: of the effect.
         what: was changed, in words.
     """
     st.markdown("**What the other heads look at now**")
@@ -38,4 +42,5 @@ def show_later_layers(reading: Reading, effect: Effect, what: str) -> None:
         "difference* shows what happens in the layers after it. A head that is off still looks somewhere, but what it "
         "finds goes nowhere."
     )
-    save_every_head(effect.after, "off")
+    run = reading.request
+    save_every_head(lambda: inference.effect(*run, interventions, draws).after, "off")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
-from pages.ui import session
+from pages.ui import inference, session
 from pages.ui.charts import matrix
 from pages.ui.charts.saving import save_every_head
 from pages.ui.charts.tables import draw_table
@@ -80,7 +82,7 @@ def _show_head(reading: Reading, kind: Kind, view: View, choice: AttentionParams
     )
     st.code(lines, language="python", wrap_lines=True)
     st.caption(FROM_ZERO)
-    save_every_head(reading.trace, kind)
+    save_every_head(partial(inference.trace, *reading.request), kind)
 
 
 def _change_button(kind: Kind) -> None:

@@ -28,6 +28,7 @@ from transformer.decoding.settings import DecodingSettings
 from transformer.errors import AtlasError
 from transformer.languages import LANGUAGES, Languages
 from transformer.trace import Trace
+from transformer.translator import Translator
 
 # Those whose two sides can be compared, and that say more than the number of layers: rollout counts half of every
 # layer for the residual connection, so its share is the same at every step.
@@ -130,7 +131,8 @@ def _wrong_beginning(reading: Reading) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.selectbox("Begin with", BEGINNINGS, key=BEGINNING, width=220)
         st.button(
-            "Let the model continue from there", icon=":material/edit:", on_click=_force, args=(reading,),
+            "Let the model continue from there", icon=":material/edit:", on_click=_force,
+            args=(reading.translator, reading.trace.source_text),
             key="mattered_force",
         )
     problem = st.session_state.pop(PROBLEM, None)
@@ -158,14 +160,12 @@ def _piece(trace: Trace, step: int) -> str:
     return piece_label(trace.predicted_pieces[step], trace.target_text)
 
 
-def _force(reading: Reading) -> None:
+def _force(translator: Translator, text: str) -> None:
     """Callback: decode with the chosen beginning, and read the result on all pages."""
     beginning = st.session_state[BEGINNING]
-    forced = tuple(reading.translator.tokenizer.encode_ids(beginning)[:-1])
+    forced = tuple(translator.tokenizer.encode_ids(beginning)[:-1])
     try:
-        traced = inference.trace_decoding(
-            reading.translator, reading.trace.source_text, DecodingSettings(), forced, frozenset()
-        )
+        traced = inference.trace_decoding(translator, text, DecodingSettings(), forced, frozenset())
     except AtlasError as error:
         st.session_state[PROBLEM] = str(error)
         return

@@ -1,9 +1,11 @@
-"""Gradients of the sentence that is read, computed for one person at a time and cached."""
+"""Gradients of the sentence that is read, computed for one person at a time, while others translate, and cached."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from pages.ui import session
-from pages.ui.inference import RUNS, one_at_a_time, trace, weights
+from pages.ui.inference import LONG_RUNS, RUNS, between_steps, trace, weights
 from pages.ui.params.backpropagation import BackpropagationParams
 from pages.ui.sentence import Reading
 from transformer.backpropagation.finite_difference import finite_difference
@@ -54,14 +56,11 @@ def _batch(translator: Translator, loss: Asked) -> Batch:
 @RUNS.remember("Going backwards, by hand and by autograd …")
 def _gradients(translator: Translator, loss: Asked, encoder_layer: int, decoder_layer: int) -> SentenceGradients:
     batch = _batch(translator, loss)
-    return _computed(translator, batch, encoder_layer, decoder_layer)
-
-
-@one_at_a_time
-def _computed(translator: Translator, batch: Batch, encoder_layer: int, decoder_layer: int) -> SentenceGradients:
-    return sentence_gradients(
-        weights(translator), batch, encoder_layer=encoder_layer, decoder_layer=decoder_layer
-    )
+    with LONG_RUNS:
+        return sentence_gradients(
+            weights(translator), batch, encoder_layer=encoder_layer, decoder_layer=decoder_layer,
+            on_step=between_steps(LONG_RUNS),
+        )
 
 
 @RUNS.remember()
@@ -69,24 +68,21 @@ def _difference(
     translator: Translator, loss: Asked, name: str, at: tuple[int, ...], shape: tuple[int, ...]
 ) -> float:
     batch = _batch(translator, loss)
-
-    @one_at_a_time
-    def run() -> float:
+    with LONG_RUNS:
         return finite_difference(parameters_of(weights(translator)), translator.config, batch, name, at, shape)
-
-    return run()
 
 
 @RUNS.remember("Computing the gradients of three models …")
 def _sizes(translator: Translator, loss: Asked) -> dict[str, GradientSizes]:
     batch, config = _batch(translator, loss), translator.config
-
-    @one_at_a_time
-    def run() -> dict[str, GradientSizes]:
-        return {
-            TRAINED: gradient_sizes(parameters_of(weights(translator)), config, batch),
-            PRE: fresh_sizes(config, "pre", batch),
-            POST: fresh_sizes(config, "post", batch),
-        }
-
-    return run()
+    models: dict[str, Callable[[], GradientSizes]] = {
+        TRAINED: lambda: gradient_sizes(parameters_of(weights(translator)), config, batch),
+        PRE: lambda: fresh_sizes(config, "pre", batch),
+        POST: lambda: fresh_sizes(config, "post", batch),
+    }
+    pause, sizes = between_steps(LONG_RUNS), {}
+    with LONG_RUNS:
+        for name, measure in models.items():
+            sizes[name] = measure()
+            pause()
+    return sizes

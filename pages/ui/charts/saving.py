@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from io import BytesIO
 from typing import Any
 
@@ -51,14 +52,16 @@ def show_lines(lines: str, key: str) -> None:
             st.caption(FROM_ZERO)
 
 
-def save_every_head(trace: Trace, key: str) -> None:
+def save_every_head(trace: Callable[[], Trace], key: str) -> None:
     """Draw the button that saves a trace.
 
     Args:
+        trace: finds it once somebody presses the button. A session keeps this for as long as somebody may come back, so
+            that it should not hold the trace itself.
         key: of the button, with "_npz" after it.
     """
     st.download_button(
-        "Save every head as NPZ", lambda: archive(trace), "trace.npz", "application/octet-stream",
+        "Save every head as NPZ", lambda: archive(trace()), "trace.npz", "application/octet-stream",
         icon=":material/download:", on_click="ignore", key=f"{key}_npz",
         help="Everything that this run computed, as numpy arrays, with the version of the model and what was changed: "
         "`numpy.load` reads it, and so does `Trace.from_npz`.",

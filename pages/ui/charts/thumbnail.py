@@ -11,6 +11,8 @@ from PIL import Image
 from pages.ui.charts.palette import DIVERGING, MASKED, VIRIDIS, pixels
 
 WIDTH, HEIGHT = 512, 120
+# Weights from 0 to 1, and last what is masked.
+LEVELS = np.concatenate([pixels(np.linspace(0, 1, 255), VIRIDIS), pixels(np.zeros(1), [MASKED])])
 
 
 def thumbnail(values: np.ndarray, *, share: bool = False, square: bool = False) -> np.ndarray:
@@ -36,8 +38,12 @@ def data_uri(weights: np.ndarray) -> str:
     Args:
         weights: [R, C], 0 to 1; what is not finite is masked.
     """
+    # A byte a pixel: maps of all heads of a long sentence are hundreds of thousands.
+    places = np.where(np.isfinite(weights), weights * (len(LEVELS) - 2), len(LEVELS) - 1)
+    image = Image.fromarray(places.round().astype(np.uint8))
+    image.putpalette(LEVELS.tobytes())
     png = io.BytesIO()
-    Image.fromarray(_coloured(weights, share=True)).save(png, "PNG")
+    image.save(png, "PNG")
     return f"data:image/png;base64,{base64.b64encode(png.getvalue()).decode('ascii')}"
 
 

@@ -98,16 +98,18 @@ def drawn_with_choice(
     if existing(session.attention(kind, of)) != session.attention(kind, of):
         session.store_attention(existing(session.attention(kind, of)), kind)
         session.rewrite_address()
-    chosen = at_telling_head(session.attention(kind, of), metrics)
+    telling = telling_head(metrics)
+    chosen = session.attention(kind, of).or_at(telling.layer, telling.head)
     now, before = Shown(sentence_id(trace), chosen), SYNCED.shown
     stays = session.was_drawn(key) and before is not None and before.then(now) == now
     asked = SYNCED.request(now, new=not stays)
 
+    # A session keeps it for as long as somebody may come back, so it holds neither the trace nor the metrics.
     def store() -> None:
         sent = st.session_state[key].get("choice")
         # How alignments are read is chosen outside the browser.
         shown = existing(replace(of.from_browser(sent), shift=session.attention(of=of).shift))
-        shown = at_telling_head(shown, metrics)
+        shown = shown.or_at(telling.layer, telling.head)
         if not isinstance(sent, dict) or sent.get("id") != now.sentence:
             # Pinned in a sentence that is gone.
             shown = shown.unpinned()

@@ -13,7 +13,13 @@ from pages.ui.components.bundle import component
 from pages.ui.components.save_as import saveable
 from pages.ui.components.synced_state import SyncedState
 from pages.ui.decoding.payload import AnyVocabulary, decoding_payload
-from pages.ui.decoding.visited import forget_visited, read_elsewhere, visited_translations
+from pages.ui.decoding.visited import (
+    forget_visited,
+    ids_of,
+    read_elsewhere,
+    visited_translations,
+    written_by,
+)
 from pages.ui.params.attention import AttentionParams
 from pages.ui.params.decoding import DecodingParams
 from pages.ui.params.lecture import LectureParams
@@ -49,22 +55,24 @@ def decoding_steps(reading: Reading, traced: TracedTranslation, params: Decoding
         traced: the translation.
         params: that give it.
     """
-    model, choice = reading.translator, reading.choice("cross")
+    model, choice, given = reading.translator, reading.choice("cross"), reading.given
+    written, own = written_by(traced), ids_of(reading.own.predicted_pieces)
 
     def message(asked: dict[str, Any]) -> bytes:
         visited = visited_translations(reading, traced, params)
         head = choice.layer, choice.head
         return decoding_payload(traced, visited, params, model.tokenizer, asked, head, reading.languages)
 
+    # A session keeps what is called back for as long as somebody may come back, so that none of it holds a trace.
     def restarted() -> None:
         forget_visited()
-        session.store(DecodingParams(show=params.show, search=reading.given))
+        session.store(DecodingParams(show=params.show, search=given))
 
     draw_decoding(
         KEY, traced, params, choice, model.tokenizer, lambda text: model.tokenizer.encode_ids(text, end=False), message,
         # Where no translation was given there is none to ignore.
-        store=lambda params: session.store(replace(params, search=params.search and reading.given)),
-        restart=restarted, read=lambda: read_elsewhere(reading, traced, params),
+        store=lambda params: session.store(replace(params, search=params.search and given)),
+        restart=restarted, read=lambda: read_elsewhere(written, own, params, model.tokenizer),
     )
 
 

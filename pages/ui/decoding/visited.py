@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 
 import streamlit as st
@@ -12,7 +13,7 @@ from pages.ui.sentence import Reading
 from pages.ui.text.markup import markdown
 from transformer.errors import AtlasError
 from transformer.translation import TracedTranslation
-from transformer.vocabulary import Vocabulary
+from transformer.vocabulary import Piece, Vocabulary
 
 VISITED = "_visited"
 # More would not fit on a screen; the first one always stays.
@@ -94,25 +95,46 @@ def forget_visited() -> None:
     st.session_state.pop(VISITED, None)
 
 
-def read_elsewhere(reading: Reading, traced: TracedTranslation, params: DecodingParams) -> None:
-    """Make all pages read a translation that was decoded, or the model's own if it is that one."""
-    ids = tuple(piece.id for piece in traced.translation.pieces)
-    own = ids == tuple(piece.id for piece in reading.own.predicted_pieces)
+@dataclass(frozen=True)
+class Written:
+    """A translation that was decoded, without anything that was computed for it: its pieces, and what they spell."""
+
+    pieces: tuple[int, ...]
+    text: str
+
+
+def written_by(traced: TracedTranslation) -> Written:
+    """What was decoded."""
+    return Written(ids_of(traced.translation.pieces), traced.translation.text)
+
+
+def ids_of(pieces: Sequence[Piece]) -> tuple[int, ...]:
+    """Of pieces."""
+    return tuple(piece.id for piece in pieces)
+
+
+def read_elsewhere(written: Written, own: tuple[int, ...], params: DecodingParams, tokenizer: Vocabulary) -> None:
+    """Make all pages read a translation that was decoded, or the model's own if it is that one.
+
+    Args:
+        own: ids of the pieces of the model's own.
+        params: that gave the translation.
+    """
+    is_own = written.pieces == own
     # Here what was decoded stays, and is not read as if it had been given.
-    session.update(DecodingParams, search=not own)
-    if own:
+    session.update(DecodingParams, search=not is_own)
+    if is_own:
         session.read_instead("")
     else:
-        session.read_instead(traced.translation.text, origin(traced, params, reading.translator.tokenizer))
+        session.read_instead(written.text, origin(written, params, tokenizer))
 
 
-def origin(traced: TracedTranslation, params: DecodingParams, tokenizer: Vocabulary) -> str:
+def origin(written: Written, params: DecodingParams, tokenizer: Vocabulary) -> str:
     """How a translation was decoded, in words.
 
     The other pages get its text, as if it had been typed, and may split it into other pieces.
     """
-    pieces = [piece.id for piece in traced.translation.pieces]
-    if tokenizer.encode_ids(traced.translation.text) == pieces:
+    if tuple(tokenizer.encode_ids(written.text)) == written.pieces:
         return params.in_words
     return f"{params.in_words}; read from its text, which splits into other pieces than it was written in"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pages.ui import inference
 from pages.ui.charts.saving import csv_text, json_text, save_buttons, save_every_head, show_lines
 from pages.ui.editing.change_lines import change_lines
 from pages.ui.editing.next_word import chosen_step, next_table, step_table
@@ -21,7 +22,8 @@ def show_repeat(reading: Reading, resolved: Resolved, found: Continuation) -> No
     facts = run_facts(reading, resolved, found)
     table, steps = next_table(found, reading.translator.tokenizer), step_table(found)
     save_buttons("changed_attention", csv_text(table, facts), json_text(facts, {"next": table, "steps": steps}), "edit")
-    save_every_head(found.after, "edit")
+    run, changed, step = reading.request, resolved.interventions, chosen_step(reading)
+    save_every_head(lambda: inference.continuation(*run, changed, step).after, "edit")
 
 
 def repeatable(reading: Reading, resolved: Resolved, found: Continuation) -> str:

@@ -28,7 +28,6 @@ from transformer.analysis.view import View, view_of
 from transformer.language_modelling.checkpoint import LoadedLanguageModel
 from transformer.languages import LANGUAGES, Languages
 from transformer.paths import LANGUAGE_MODEL
-from transformer.trace import Trace
 
 # The model reads and writes one language.
 ENGLISH = Languages(LANGUAGES.source, LANGUAGES.source)
@@ -67,19 +66,20 @@ def show_continuation(loaded: LoadedLanguageModel) -> None:
     )
     if part.open:
         with part:
-            _show_head(loaded, trace, view, choice)
+            _show_head(reading, view, choice)
     send_export_parts(trace, "decoder", reading.metrics)
 
 
-def _show_head(loaded: LoadedLanguageModel, trace: Trace, view: View, choice: AttentionParams) -> None:
+def _show_head(reading: LanguageReading, view: View, choice: AttentionParams) -> None:
     """Every weight of the chosen head, and the lines that compute them."""
+    loaded, trace = reading.loaded, reading.trace
     draw_table(matrix.cells(view, choice.layer, choice.head), "lm_weights", height=320)
     st.markdown("**The same in Python**, with all digits")
     folder = None if loaded.folder == LANGUAGE_MODEL else loaded.folder
     lines = continuation_lines(trace, folder, choice.layer, choice.head)
     st.code(lines, language="python", wrap_lines=True)
     st.caption(FROM_ZERO + " These are the weights of pieces; “Words” merges pieces.")
-    save_every_head(trace, "lm")
+    save_every_head(lambda: reading.trace, "lm")
 
 
 def show_written(reading: LanguageReading) -> None:

@@ -17,7 +17,7 @@ from pages.ui.prose import prose
 from pages.ui.text.glossary import explain
 from pages.ui.text.head_link import HeadLink
 from pages.ui.text.markup import markdown
-from transformer.errors import AtlasError
+from transformer.errors import AtlasError, DeviceError
 from transformer.language_modelling.checkpoint import LoadedLanguageModel
 from transformer.language_modelling.head_scores import (
     LENGTH,
@@ -127,9 +127,12 @@ def says_copying(loaded: LoadedLanguageModel, trace: Trace, layer: int, head: in
 
 
 def scores_of_model(loaded: LoadedLanguageModel) -> HeadScores | str:
-    """The scores of all heads; where the model cannot read the patterns, one sentence that says why."""
+    """The scores of all heads; where the model cannot read the patterns, a sentence or two that say why."""
     try:
         return language_runs.copying_scores(loaded)
+    except DeviceError as error:
+        # It says what to do, and another run may work.
+        return str(error)
     except (AtlasError, ValueError) as error:
         return f"This model cannot read the patterns: {error}."
 

@@ -10,9 +10,9 @@ import pandas as pd
 import streamlit as st
 
 from pages.ui import inference
-from pages.ui.charts.matrix import AXIS, LEGEND
+from pages.ui.charts.matrix import AXIS, LEGEND, labelled_axis
 from pages.ui.charts.palette import FIRST, SECOND
-from pages.ui.charts.tables import show_hall_table, show_numbers, show_table
+from pages.ui.charts.tables import numbered, show_hall_table, show_numbers, show_table
 from pages.ui.components.attention_browser import browser_payload, draw_browser, sentence_id
 from pages.ui.components.save_as import show_altair
 from pages.ui.components.side_by_side import Map, side_by_side
@@ -134,17 +134,17 @@ def bars(table: pd.DataFrame, place: str) -> alt.Chart:
         place: the column of labels.
     """
     series = list(table.columns[1:])
-    numbered = table.assign(**{place: [f"{at}: {label}" for at, label in enumerate(table[place], 1)]})
-    long = numbered.melt(place, series, "of", "value")
+    long = table.assign(at=range(1, len(table) + 1)).melt(["at", place], series, "of", "value")
+    axis, names = labelled_axis("bar_labels", numbered(table[place].tolist()), labelLimit=170)
     colours = alt.Scale(domain=series, range=[FIRST, SECOND][: len(series)])
     legend = alt.Legend(title=None, columns=1, **LEGEND) if len(series) > 1 else None
     return alt.Chart(long).mark_bar().encode(
         x=alt.X("value:Q", title=None if legend else series[0], axis=alt.Axis(format="%", tickCount=5, **AXIS)),
-        y=alt.Y(f"{place}:N", title=None, sort=list(numbered[place]), axis=alt.Axis(labelLimit=170, **AXIS)),
+        y=alt.Y("at:O", title=None, axis=axis),
         yOffset=alt.YOffset("of:N", sort=series) if legend else alt.Undefined,
         color=alt.Color("of:N", scale=colours, legend=legend),
         tooltip=[f"{place}:N", "of:N", alt.Tooltip("value:Q", format=".1%")],
-    ).properties(height=60 + (44 if legend else 30) * len(table))
+    ).add_params(names).properties(height=60 + (44 if legend else 30) * len(table))
 
 
 def hidden(measured: MeasuredStep, *, done: bool) -> bool:

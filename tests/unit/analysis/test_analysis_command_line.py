@@ -4,6 +4,7 @@ import shutil
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from transformer.ablation.estimate import Estimate
 from transformer.ablation.quality import RemovalQuality, pairs_digest
@@ -105,6 +106,19 @@ def test_importance_of_another_model_is_answered(model_folder, tmp_path, run_mai
         "--output", tmp_path / "removal.json", "--model", model_folder,
     )
     assert done.returncode == 1 and "was measured on another model" in done.stderr and done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff", b"[]", b"{}", b"[" * 100_000], ids=range(5))
+def test_what_says_nothing_of_heads_is_told_with_its_file(model_folder, tmp_path, run_main, content):
+    path = tmp_path / "importance.json"
+    path.write_bytes(content)
+    (tmp_path / "pairs.tsv").write_text("A dog.\tEin Hund.\n", encoding="utf-8")
+    done = run_main(
+        main, "removal", "--data", tmp_path / "pairs.tsv", "--importance", path, "--output", tmp_path / "removal.json",
+        "--model", model_folder,
+    )
+    assert done.returncode == 1 and done.stderr.startswith(f"error: {path} does not say what heads are worth")
+    assert done.stderr.count("\n") == 1
 
 
 def test_the_shipped_means_are_those_of_the_shipped_sentences(shipped):

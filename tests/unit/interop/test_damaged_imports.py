@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.damages import damage_file, file_damages, set_field
+from tests.damages import damage_file, file_damages, set_field, short_lived_folder
 from tests.properties import few, many
 from transformer.errors import CheckpointError
 from transformer.interop.importing import import_model
@@ -50,14 +49,16 @@ def damage(folder: Path, kind: str, name: str, *rest) -> None:
 
 
 @pytest.fixture(scope="module")
-def whole(peer, tmp_path_factory) -> Path:
-    folder = shutil.copytree(peer.folder, tmp_path_factory.mktemp("whole") / "theirs")
+def whole(make_peer, tmp_path_factory) -> Path:
+    """Of one layer a side, because it is made thousands of times."""
+    small = make_peer(encoder_layers=1, decoder_layers=1)
+    folder = shutil.copytree(small.folder, tmp_path_factory.mktemp("whole") / "theirs")
     (folder / "README.md").write_text("---\nlicense: mit\n---\n# A card\n", encoding="utf-8")
     return folder
 
 
 def refused_or_imported(whole, what) -> None:
-    with tempfile.TemporaryDirectory() as place:
+    with short_lived_folder() as place:
         folder, output = Path(place) / "theirs", Path(place) / "ours"
         shutil.copytree(whole, folder)
         damage(folder, *what)

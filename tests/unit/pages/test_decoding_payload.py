@@ -8,7 +8,7 @@ import pytest
 from pages.ui.components.wire import unpack
 from pages.ui.decoding.component import with_typed
 from pages.ui.decoding.payload import decoding_payload, shown_nodes
-from pages.ui.decoding.visited import Visited, origin
+from pages.ui.decoding.visited import Visited, origin, written_by
 from pages.ui.params.decoding import DecodingParams
 from pages.ui.text.number_format import rounded
 from transformer.decoding.settings import DecodingSettings
@@ -120,12 +120,12 @@ def test_a_typed_word_becomes_pieces(shipped):
 def test_what_is_read_in_other_pieces_than_it_was_written_in_is_said(shipped):
     tokenizer = shipped.tokenizer
     own = shipped.trace_decoding(TEXT, DecodingSettings())
-    assert origin(own, DecodingParams(), tokenizer) == "greedy decoding"
+    assert origin(written_by(own), DecodingParams(), tokenizer) == "greedy decoding"
     letters = tuple(tokenizer.texts.index(letter) for letter in ("▁", "D", "e", "r"))
     spelt = shipped.trace_decoding(TEXT, DecodingSettings(), prefix=letters)
     assert tokenizer.encode_ids(spelt.translation.text) != [piece.id for piece in spelt.translation.pieces]
     params = DecodingParams(forced=letters)
-    assert origin(spelt, params, tokenizer).startswith(f"{params.in_words}; read from its text")
+    assert origin(written_by(spelt), params, tokenizer).startswith(f"{params.in_words}; read from its text")
 
 
 def test_the_end_symbol_alone_cannot_be_read(shipped):

@@ -9,20 +9,23 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from pages.ui import inference
+from pages.ui import inference, turns
 from pages.ui.long_texts.models import LOADED, small_model
 from pages.ui.models import LOADING_LOCK, MODELS, load_language, load_translator
 from pages.ui.script_runs import SCRIPT_RUNS
+from transformer.ablation.effect import Effect
 from transformer.checkpoint import load_checkpoint
 from transformer.decoding.settings import DecodingSettings
 from transformer.errors import TextError
 from transformer.interventions import Interventions
 from transformer.trace import KINDS, Trace
+from transformer.translation import TracedTranslation
 from transformer.translator import Translator
 
 RUNS = ("translate", "trace", "trace_together", "trace_decoding")
@@ -163,6 +166,60 @@ def test_nobody_waits_for_a_long_run_who_wants_a_translation(model, monkeypatch,
         finally:
             ends.set()
         assert trace.source_text == "The old man reads a book." and long.result(timeout=PATIENCE) is not None
+
+
+OFF = Interventions(gates={("cross", 0, 0): 0.0})
+STEPPED = {
+    "translate": (Translator, lambda model: inference.translate(model, "A dog.", DecodingSettings())),
+    "trace_decoding": (
+        Translator, lambda model: inference.trace_decoding(model, "A dog.", DecodingSettings("beam"), (), frozenset())
+    ),
+    "effect_of": (inference, lambda model: inference.effect(model, "A dog.", "", OFF, 1)),
+}
+
+
+@pytest.mark.parametrize("name", STEPPED)
+def test_a_long_run_at_the_model_lets_others_go_first(model, monkeypatch, name):
+    """Between two of its steps; what it computes is not another thing by that."""
+    monkeypatch.setattr(turns, "SLICE", 0.0)
+    place, ask = STEPPED[name]
+    run = getattr(place, name)
+    order: list[str] = []
+    others: list[Future] = []
+
+    def crossed(*args: Any, on_step: Callable[[], object], **settings: Any) -> object:
+        def step() -> None:
+            if not others:
+                others.append(people.submit(inference.trace, model, "The old man reads a book."))
+                while len(inference.MODEL_LOCK._queue) < 2:
+                    time.sleep(0.001)
+            on_step()
+
+        found = run(*args, on_step=step, **settings)
+        order.append(name)
+        return found
+
+    def noted(*args: Any) -> None:
+        together(*args)
+        order.append("other")
+
+    together = Translator.trace_together
+    monkeypatch.setattr(Translator, "trace_together", noted)
+    monkeypatch.setattr(place, name, crossed)
+    with ThreadPoolExecutor(max_workers=2) as people:
+        found = people.submit(ask, model).result(PATIENCE)
+        assert others[0].result(PATIENCE).source_text == "The old man reads a book."
+    assert order == ["other", name]
+    monkeypatch.setattr(place, name, run)
+    inference.RUNS.clear()
+    assert text_of(ask(model)) == text_of(found)
+
+
+def text_of(found: Any) -> str:
+    """What a run of `STEPPED` wrote."""
+    if isinstance(found, Effect):
+        return found.free.target_text
+    return found.translation.text if isinstance(found, TracedTranslation) else found.text
 
 
 def test_a_trace_is_computed_once(model, model_folder):

@@ -47,6 +47,12 @@ def test_a_damaged_recording_is_none(tmp_path, read: Callable[[str], object], ol
         assert read_record(damaged, read) is None
 
 
+def test_a_recording_that_is_nested_too_deeply_is_none(tmp_path):
+    file = tmp_path / "recorded.json"
+    file.write_text("[" * 100_000, encoding="utf-8")
+    assert read_record(file, RecordedCosts.from_json) is None
+
+
 def test_what_full_attention_takes_is_put_into_words():
     costs = [Cost("full", 512, 100, 10, 0.004), Cost("full", 1024, 800, 20, 0.032), Cost("local", 1024, 50, 20, 0.04)]
     said = says_saving(costs, "weights")

@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+import base64
+import io
+
 import altair as alt
 import numpy as np
 import plotly.graph_objects as go
+from PIL import Image
 
 from pages.ui.charts.palette import (
     DIVERGING,
@@ -15,7 +19,7 @@ from pages.ui.charts.palette import (
     sequential,
     shades,
 )
-from pages.ui.charts.thumbnail import thumbnail
+from pages.ui.charts.thumbnail import data_uri, thumbnail
 from pages.ui.components.bundle import script
 from pages.ui.params.attention import PALETTES
 
@@ -46,3 +50,11 @@ def test_altair_plotly_and_thumbnails_have_the_same_colours():
     assert [small[0, at].tolist() for at in (0, 200, 300, 511)] == [
         rgb(DIVERGING[0]), rgb(DIVERGING[3]), rgb(DIVERGING[-1]), rgb(MASKED),
     ]
+
+
+def test_a_map_as_a_file_has_the_colours_of_the_scale():
+    weights = np.array([np.linspace(0, 1, 1_000), np.full(1_000, np.nan)])
+    png = base64.b64decode(data_uri(weights).partition(",")[2])
+    found = np.array(Image.open(io.BytesIO(png)).convert("RGB"), dtype=int)
+    assert np.abs(found[0] - pixels(weights[0], VIRIDIS)).max() <= 2
+    assert (found[1] == pixels(np.zeros(1), [MASKED])).all()

@@ -94,6 +94,33 @@ def test_others_have_their_turn_in_the_order_in_which_they_came(hall):
     assert hall.groups == [[1, 3], [2]], "those of another kind are not mixed in"
 
 
+def test_a_long_turn_makes_way_for_those_who_wait(hall, monkeypatch):
+    order: list[str] = []
+
+    def alone(name: str) -> None:
+        with hall.turns:
+            order.append(name)
+
+    for seconds in (PATIENCE, 0.0):
+        monkeypatch.setattr(turns, "SLICE", seconds)
+        with hall.turns:
+            hall.turns.make_way()
+            others = [hall.come(lambda: alone("first")), hall.come(lambda: alone("second"))]
+            for _ in range(2):
+                hall.turns.make_way()
+                order.append("step")
+        for other in others:
+            other.result(PATIENCE)
+    assert order == ["step", "step", "first", "second", "first", "second", "step", "step"] and not hall.waiting()
+
+
+def test_nobody_makes_way_who_has_no_turn(hall, monkeypatch):
+    monkeypatch.setattr(turns, "SLICE", 0.0)
+    with hall.turns:
+        hall.people.submit(hall.turns.make_way).result(PATIENCE)
+        assert hall.waiting() == 1
+
+
 def test_what_is_wrong_with_one_is_said_to_that_one(hall):
     with hall.turns:
         answers = [hall.want(number) for number in (1, -2, 3)]

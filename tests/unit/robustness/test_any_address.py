@@ -24,8 +24,9 @@ KNOWN = sorted({value for cls in Params.registered() for value in cls().to_addre
 NUMBERS = st.integers(-10**7, 10**7)
 VALUES = st.one_of(
     st.sampled_from([*KNOWN, *RUBBISH, *HOSTILE, "true", "false", "encoder", "cross", "decoder"]),
-    NUMBERS.map(str), st.decimals(-10**6, 10**6, places=3).map(str), st.text(max_size=30),
-    st.lists(NUMBERS, max_size=300).map(lambda numbers: ".".join(map(str, numbers))),
+    NUMBERS.map(str), NUMBERS.map(lambda number: f"{number / 1000:.3f}"), st.text(max_size=30),
+    # Up to three hundred numbers; hypothesis would take longer to draw each than all else here takes.
+    st.tuples(st.lists(NUMBERS.map(str), max_size=6), st.integers(1, 50)).map(lambda each: ".".join(each[0] * each[1])),
     st.lists(st.integers(0, 30).map(str), max_size=6).map(".".join),
 )
 ADDRESSES = st.dictionaries(st.one_of(st.sampled_from(NAMES), st.text(max_size=12)), VALUES, max_size=25)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import altair as alt
 import numpy as np
+import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,12 +17,15 @@ from pages.ui.charts.palette import sequential
 from pages.ui.components.attention_payload import payload
 from pages.ui.components.wire import unframe
 from pages.ui.text.labels import column_labels, row_labels, titles
-from pages.ui.text.markup import markdown
+from pages.ui.text.markup import markdown, piece_label
 from tests.properties import few, many
 from tests.ui.driver import HOSTILE, RESERVED, UNREADABLE
 from transformer.analysis.view import view_of
 from transformer.errors import TextError
+from transformer.model.transformer import build
+from transformer.model_files import save_model
 from transformer.normalisation import normalise, valid
+from transformer.tokenizer import Tokenizer
 from transformer.trace import KINDS, Trace
 from transformer.translator import Translator
 
@@ -36,17 +42,19 @@ TEXTS = st.one_of(
 )
 
 
-def follows_rules(translator: Translator, text: str) -> None:
+def follows_rules(tokenizer: Tokenizer, text: str) -> None:
     """The pieces of a text: in order, within it, and spelling it."""
-    pieces = translator.tokenizer.encode(text)
+    pieces = tokenizer.encode(text)
     spans = [piece.span for piece in pieces if piece.span is not None]
     assert all(0 <= start <= end <= len(text) for start, end in spans)
     assert [start for start, _ in spans] == sorted(start for start, _ in spans)
     assert [end for _, end in spans] == sorted(end for _, end in spans)
-    assert [piece.id for piece in pieces] == translator.tokenizer.encode_ids(text)
+    assert [piece.id for piece in pieces] == tokenizer.encode_ids(text)
     assert normalise(normalise(text)) == normalise(text)
-    assert translator.tokenizer.decode([piece.id for piece in pieces]).strip() == normalise(text)
-    # Neither raises.
+    assert tokenizer.decode([piece.id for piece in pieces]).strip() == normalise(text)
+    # What is written beside a map, and none of it raises.
+    labels = [piece_label(piece, text) for piece in pieces]
+    assert json.dumps(labels).encode("utf-8")
     valid(text).encode("utf-8")
     markdown(valid(text)).encode("utf-8")
 
@@ -68,22 +76,34 @@ def is_shown(trace: Trace) -> None:
             assert json.dumps(row_labels(view.axes) + column_labels(view.axes)).encode("utf-8")
             table = cells(view, 0, 0)
             assert len(table) == view.weights[0, 0].size and table.to_csv().encode("utf-8")
-        chart = matrix(
-            view.weights[0, 0], row_labels(view.axes), column_labels(view.axes), name="weight", scale=sequential(),
-            titles=titles(True), mask=view.mask,
-        )
-        # As Streamlit does, of any number of cells.
-        with alt.data_transformers.enable("default", max_rows=None):
-            spec = chart.to_json()
-        assert json.loads(spec, parse_constant=refuse) and spec.encode("utf-8")
         header, _ = unframe(payload(trace, kind, {}))
         assert json.dumps(header, allow_nan=False).encode("utf-8")
+    # The kind that has both texts beside it.
+    view = view_of(trace, "cross", words=False)
+    chart = matrix(
+        view.weights[0, 0], row_labels(view.axes), column_labels(view.axes), name="weight", scale=sequential(),
+        titles=titles(True), mask=view.mask,
+    )
+    # As Streamlit does, of any number of cells, but for its white space.
+    with alt.data_transformers.enable("default", max_rows=None):
+        spec = chart.to_json(indent=None)
+    assert json.loads(spec, parse_constant=refuse) and spec.encode("utf-8")
 
 
-def is_read_or_refused(small_translator: Translator, text: str, target: str) -> None:
-    follows_rules(small_translator, text)
+@pytest.fixture(scope="module")
+def translator(tmp_path_factory, tokenizer, small_config) -> Translator:
+    """Of one layer a side: it is the text that matters."""
+    folder = tmp_path_factory.mktemp("one") / "model"
+    config = replace(small_config, encoder_layers=1, decoder_layers=1)
+    torch.manual_seed(11)
+    save_model(folder, config, dict(build(config).named_parameters()), tokenizer)
+    return Translator.load(folder, "cpu")
+
+
+def is_read_or_refused(translator: Translator, text: str, target: str) -> None:
+    follows_rules(translator.tokenizer, text)
     try:
-        trace = small_translator.trace(text, target or None)
+        trace = translator.trace(text, target or None)
     except TextError as error:
         assert str(error).encode("utf-8") and "\n" not in str(error)
         return
@@ -92,5 +112,7 @@ def is_read_or_refused(small_translator: Translator, text: str, target: str) -> 
 
 GIVEN = {"text": TEXTS, "target": st.one_of(st.just(""), TEXTS)}
 test_any_text = few(25)(given(**GIVEN)(is_read_or_refused))
-# A quarter of a second each.
 test_five_hundred_texts = many(500)(given(**GIVEN)(is_read_or_refused))
+# Without a model, which a text passes only as numbers.
+test_two_hundred_texts_are_cut = few(200)(given(text=TEXTS)(follows_rules))
+test_ten_thousand_texts_are_cut = many(10_000)(given(text=TEXTS)(follows_rules))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator
 from dataclasses import fields, replace
 from pathlib import Path
@@ -16,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.numpy import save_file
 
-from tests.damages import change_header, damage_file, file_damages, set_field
+from tests.damages import change_header, damage_file, file_damages, set_field, short_lived_folder
 from tests.properties import few, many
 from transformer.config import TransformerConfig
 from transformer.errors import CheckpointError
@@ -38,10 +37,13 @@ VALUES = st.sampled_from([
 
 
 @pytest.fixture(scope="module")
-def whole(model_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Translator]:
-    """A folder with every file, and its model."""
+def whole(tmp_path_factory: pytest.TempPathFactory, tokenizer, small_config) -> tuple[Path, Translator]:
+    """A folder with every file, and its model, of one layer a side because it is made thousands of times."""
     folder = tmp_path_factory.mktemp("whole") / "model"
-    shutil.copytree(model_folder, folder)
+    config = replace(small_config, encoder_layers=1, decoder_layers=1)
+    torch.manual_seed(11)
+    save_model(folder, config, dict(build(config).named_parameters()), tokenizer)
+    (folder / "README.md").write_text("# A card", encoding="utf-8")
     (folder / "learning_curve.csv").write_text(
         f"{','.join(FIELDS)}\n" + "".join(f"{step},0.1,9.0,{9 - step / 100},,,1.5,1e-4,900\n" for step in (25, 50, 75))
     )
@@ -117,7 +119,7 @@ def damage(folder: Path, what: tuple) -> None:
 
 def refused_or_the_same(whole, what) -> None:
     folder, translator = whole
-    with tempfile.TemporaryDirectory() as place:
+    with short_lived_folder() as place:
         damaged = Path(place) / "model"
         shutil.copytree(folder, damaged)
         damage(damaged, what)

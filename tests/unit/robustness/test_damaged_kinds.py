@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pages.ui.recorded import read_record
-from tests.damages import change_header, damage_file, file_damages, set_field, waits_for_nothing
+from tests.damages import change_header, damage_file, file_damages, set_field, short_lived_folder, waits_for_nothing
 from tests.foreign_models import arabic_model
 from tests.properties import few, many
 from transformer.analysis.heads.statistics import Statistics
 from transformer.available_models import VARIABLE, ModelFolder, language_model_folders, model_folders
+from transformer.config import LanguageModelConfig
 from transformer.errors import CheckpointError
 from transformer.language_modelling.checkpoint import LoadedLanguageModel, load_language_model
+from transformer.model.language_model import build_language_model
+from transformer.model_files import save_model
 from transformer.pair_tokenizer import PairTokenizer
+from transformer.tokenizer import Tokenizer
 from transformer.training.learning_curve import FIELDS
 from transformer.translator import Translator
 
@@ -49,12 +53,16 @@ def load(kind: str, folder: Path) -> Translator | LoadedLanguageModel:
 
 
 @pytest.fixture(scope="module")
-def whole(tiny_language_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Whole:
+def whole(tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> Whole:
     place = tmp_path_factory.mktemp("whole")
-    ours = shutil.copytree(tiny_language_model, place / "language-model")
+    ours = place / "language-model"
+    config = LanguageModelConfig(vocabulary=tokenizer.size, d_model=16, heads=2, layers=1, d_ff=32, max_positions=64)
+    torch.manual_seed(4)
+    save_model(ours, config, dict(build_language_model(config).named_parameters()), tokenizer)
     (ours / "README.md").write_text("# A card", encoding="utf-8")
     (ours / "learning_curve.csv").write_text(f"{','.join(FIELDS)}\n25,0.1,9.0,8.5,,,1.5,1e-4,900\n")
-    folders = {"marian": arabic_model(place / "marian", separate=True), "language model": ours}
+    marian = arabic_model(place / "marian", separate=True, encoder_layers=1, decoder_layers=1)
+    folders = {"marian": marian, "language model": ours}
     return Whole(folders, {kind: load(kind, folder) for kind, folder in folders.items()})
 
 
@@ -102,7 +110,7 @@ def damage(folder: Path, what: str, *rest) -> None:
 
 
 def refused_or_the_same(whole: Whole, kind: str, what: tuple) -> None:
-    with tempfile.TemporaryDirectory() as place:
+    with short_lived_folder() as place:
         damaged = Path(place) / "model"
         shutil.copytree(whole.folders[kind], damaged)
         damage(damaged, *what)

@@ -6,6 +6,7 @@ without a GPU.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +15,8 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
+from pages.ui.inference import RUNS
+from pages.ui.language_model.copying_heads import scores_of_model
 from tests.conftest import EACH_SHAPE, SHAPES
 from transformer.config import TransformerConfig
 from transformer.decoding.beam import beam_search
@@ -21,8 +24,13 @@ from transformer.decoding.constraints import Constraints
 from transformer.decoding.greedy import greedy
 from transformer.decoding.sampling import sample
 from transformer.decoding.search import logit_lens
+from transformer.decoding.settings import DecodingSettings
 from transformer.errors import DeviceError
 from transformer.interventions import Interventions
+from transformer.language_modelling.attention_map import map_of_text
+from transformer.language_modelling.checkpoint import load_language_model
+from transformer.language_modelling.head_scores import head_scores
+from transformer.language_modelling.tracing import trace_continuation, trace_text
 from transformer.model.edits import UNEDITED, Edits, edits_of
 from transformer.model.recorder import Recorder
 from transformer.model.transformer import Transformer
@@ -203,6 +211,22 @@ def test_a_device_that_fails_is_one_message_and_the_next_run_works(small_transla
             run()
         assert "cpu" in str(raised.value) and "\n" not in str(raised.value)
         run()
+
+
+@pytest.mark.parametrize(("said", "error"), [(said, error) for said in ERRORS for error in ERRORS[said]], ids=str)
+def test_a_device_that_fails_under_a_language_model_is_one_message_too(said, error):
+    loaded = load_language_model(device="cpu")
+    runs: list[Callable[[], object]] = [
+        lambda: head_scores(loaded.model), lambda: map_of_text(loaded.model, loaded.tokenizer, "A dog.", 10),
+        lambda: trace_text(loaded, "A dog."), lambda: trace_continuation(loaded, "A dog", DecodingSettings(), limit=3),
+    ]
+    for run in runs:
+        with Breaking(error), pytest.raises(DeviceError, match=said):
+            run()
+        run()
+    RUNS.clear()
+    with Breaking(error):
+        assert re.match(f"The device cpu .*{said}", str(scores_of_model(loaded)))
 
 
 def test_another_error_of_the_device_is_no_message_to_a_reader(small_translator):

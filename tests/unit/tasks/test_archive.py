@@ -194,7 +194,9 @@ def test_the_command_trains_shows_and_asks(run_main, tmp_path):
 def test_the_command_says_what_is_wrong_in_one_line(run_main, tmp_path):
     (tmp_path / "empty.npz").touch()
     for arguments in (
-        ("train", "fly"), ("train", "copy", "--steps", 0), ("train", "copy", "--watch", "ß"),
+        ("train", "fly"), ("train", "copy", "--steps", 0), ("train", "copy", "--models", -1, "--steps", 10**400),
+        ("train", "copy", "--models", -1, "--steps", 1), ("train", "copy", "--models", 1, "--steps", 1),
+        ("train", "copy", "--watch", "ß"),
         ("train", "copy", "--output", tmp_path / "no" / "run.npz"), ("show", tmp_path / "none.npz"),
         ("show", tmp_path / "empty.npz"), ("show", tmp_path),
     ):

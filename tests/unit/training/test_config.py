@@ -26,6 +26,11 @@ def test_default_is_the_shape_that_ships():
         ({"label_smoothing": -0.1}, "--label-smoothing must be at least 0"),
         ({"average": 0}, "--average"),
         ({"seed": -1}, "--seed"),
+        ({"layers": 10**30}, "--layers must be at most 1000, not 10{30}"),
+        ({"seed": 10**30}, "--seed must be at most 2147483647, not 10{30}"),
+        ({"d_ff": 10**400}, "--d-ff must be at most 2147483647"),
+        ({"steps": 10**400}, "--steps must be at most 2147483647"),
+        ({"learning_rate": 1e39}, r"--learning-rate must be at most 1e\+30, not 1e\+39"),
         ({"steps": 100, "warmup": 100_000}, "--warmup must be at most --steps, which is 100"),
     ],
 )

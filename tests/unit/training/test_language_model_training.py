@@ -136,7 +136,9 @@ def test_data_for_two_kinds_of_models_is_refused(run, prepared, tmp_path):
 
 
 @pytest.mark.parametrize(("changes", "message"), [
-    ({"context": 0}, "--context must be at least 1"), ({"repeated": 1.0}, "--repeated must be .* below 1"),
+    ({"context": 0}, "--context must be at least 1"), ({"context": 10**12}, "--context must be .* at most 65,536, not"),
+    ({"vocabulary": 10**13}, "--vocabulary must be at least 1 and at most 65,535"),
+    ({"repeated": 1.0}, "--repeated must be .* below 1"),
     ({"repeated": float("nan")}, "--repeated must be at least 0"), ({"patterns": 1.1}, "--patterns must be at least 0"),
     ({"context": 1}, "no texts to train on"),
 ])

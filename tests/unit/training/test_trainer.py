@@ -179,6 +179,20 @@ def test_the_finished_model_is_the_average_with_the_lowest_validation_loss(run):
         torch.testing.assert_close(parameter, expected[name], atol=1e-3, rtol=1e-3)
 
 
+@pytest.mark.parametrize("sizes", [
+    {"layers": 1000, "d_ff": 10**8}, {"d_ff": 2**31 - 1}, {"d_model": 2**31 - 2, "heads": 1},
+], ids=str)
+def test_a_model_that_no_machine_can_hold_is_refused_before_it_is_made(run, sizes):
+    with pytest.raises(ValueError, match="parameters needs at least .* of memory to be trained"):
+        trainer(run, **sizes)
+
+
+def test_a_large_seed_is_one(run):
+    training = trainer(run, seed=2**31 - 1)
+    training.step = 3
+    assert math.isfinite(training.take_step()[0])
+
+
 def test_a_step_of_more_than_all_data_is_refused(run):
     with pytest.raises(ValueError, match="--micro-batches must be at most"):
         trainer(run, micro_batches=1000)
@@ -240,6 +254,29 @@ def test_prepared_again_a_run_goes_on_only_with_the_same_data(trained, prepared)
             trainer(trained, steps=4)
     (trained / STATE).unlink()
     assert trainer(trained, steps=4).step == 0
+
+
+@pytest.mark.parametrize("target", [STATE, "nowhere"])
+def test_a_state_that_is_a_link_to_nowhere_is_no_new_run(trained, target):
+    """The run began again, and deleted its weights."""
+    (trained / STATE).unlink()
+    (trained / STATE).symlink_to(trained / target)
+    with pytest.raises(ValueError, match=f"{STATE} is damaged"):
+        trainer(trained, steps=4)
+    assert (trained / "weights-0000003.safetensors").exists()
+
+
+def test_a_damaged_vocabulary_is_told_with_its_file(run):
+    path = run / "tokenizer.model"
+    content = path.read_bytes()
+    for damaged in (b"", content[:100], bytes([content[0] ^ 1]) + content[1:]):
+        path.write_bytes(damaged)
+        with pytest.raises(ValueError, match="tokenizer.model: the vocabulary .*: call `prepare"):
+            trainer(run)
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(ValueError, match="tokenizer.model is no file: call `prepare"):
+        trainer(run)
 
 
 def test_a_state_without_metadata_is_damaged(trained):

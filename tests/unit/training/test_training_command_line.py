@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from transformer.analysis.__main__ import main as analysis
+from transformer.language_modelling.__main__ import main as language_model
 from transformer.training.__main__ import main, parser
 from transformer.training.data import read_pairs
 from transformer.training.run_folder import read_data
@@ -124,6 +126,9 @@ def test_chosen_sentences_are_printed_as_a_card_lists_them(tmp_path, run_main):
     ("given", "message"),
     [
         (("--sampled", -1), "--sampled must be at least 0"),
+        (("--sampled", 10**12), "--sampled must be at least 0 and at most 1,000, not 1000000000000"),
+        (("--vocabulary", 9_999_999_999_999), "--vocabulary must be at least 1 and at most 65,535, not 9999999999999"),
+        (("--vocabulary", 0), "--vocabulary must be at least 1"),
         (("--vocabulary", 9000), "no vocabulary of 9000 pieces can be made of this text, at most"),
         (("--held-out", "nowhere.tsv"), "there is no file nowhere.tsv"),
     ],
@@ -135,6 +140,26 @@ def test_what_prepare_cannot_do_is_one_line(tmp_path, run_main, given, message):
     done = run_main(main, "prepare", "--run", tmp_path, *files, *given)
     assert done.returncode == 1 and done.stderr.splitlines()[-1].startswith(f"error: {message}")
     assert "Traceback" not in done.stderr
+
+
+def test_what_is_no_text_is_told_with_file_and_line(tmp_path, run_main):
+    latin, folder = tmp_path / "latin.txt", tmp_path / "folder"
+    latin.write_bytes("A dog\tx\nGrün\ty\n".encode("latin-1"))
+    (folder / "tokenizer.model").mkdir(parents=True)
+    run = ("--run", tmp_path / "run")
+    atlas = ("--model", MODEL, "--output", tmp_path / "o.json", "--device", "cpu")
+    for program, arguments, said in (
+        (main, ("samples", "--model", MODEL, "--sentences", latin), f"{latin}, line 2: this is no UTF-8 text"),
+        (main, ("samples", "--model", MODEL, "--sentences", folder), f"{folder} cannot be read (Is a directory)"),
+        (main, ("prepare", *run, "--data", folder, "--validation", latin), f"{folder} cannot be read (Is a directory)"),
+        (main, ("vocabulary", "--model", folder, "--data", latin), f"{folder}/tokenizer.model: tokenizer.model is"),
+        (language_model, ("continue", "--file", latin), f"{latin}, line 2: this is no UTF-8 text"),
+        (language_model, ("continue", "--file", folder), f"{folder} cannot be read (Is a directory)"),
+        (analysis, ("gallery", "--sentences", latin, *atlas), f"{latin}, line 2: this is no UTF-8 text"),
+        (analysis, ("gallery", "--sentences", folder, *atlas), f"{folder} cannot be read (Is a directory)"),
+    ):
+        done = run_main(program, *arguments)
+        assert done.returncode == 1 and done.stderr.splitlines()[-1].startswith(f"error: {said}"), done.stderr
 
 
 def test_errors_are_one_line(tmp_path, run_main):

@@ -1,0 +1,42 @@
+"""How large a model is that is to be trained, and whether there is memory for that. No model is made to find out."""
+
+from __future__ import annotations
+
+from transformer.config import LanguageModelConfig, TransformerConfig
+from transformer.memory import gigabytes
+
+# Bytes of a parameter: itself, its gradient, and the one number that Muon remembers of it; AdamW remembers two.
+BYTES = 12
+
+
+def parameters(config: TransformerConfig | LanguageModelConfig) -> int:
+    """Number of parameters of a model of the kinds that are trained here: pre-norm, with one embedding for all that
+    reads and predicts pieces."""
+    d_model, d_ff = config.d_model, config.d_ff
+    attention, norm = 4 * d_model * (d_model + 1), 2 * d_model
+    feed_forward = 2 * d_model * d_ff + d_ff + d_model
+    decoder_only = attention + feed_forward + 2 * norm
+    if isinstance(config, LanguageModelConfig):
+        return (config.vocabulary + config.max_positions) * d_model + config.layers * decoder_only + norm
+    # The output layer has a bias.
+    embedding = config.target_vocabulary * (d_model + 1)
+    decoder = 2 * attention + feed_forward + 3 * norm
+    return embedding + config.encoder_layers * decoder_only + config.decoder_layers * decoder + 2 * norm
+
+
+def check_size(config: TransformerConfig | LanguageModelConfig, available: int | None) -> None:
+    """Refuse a model that cannot be trained on this machine.
+
+    Args:
+        config: of the model.
+        available: bytes that there are; None where nobody says.
+
+    Raises:
+        ValueError: it needs more; the message has both numbers.
+    """
+    count = parameters(config)
+    if available is not None and count * BYTES > available:
+        raise ValueError(
+            f"a model of {count:,} parameters needs at least {gigabytes(count * BYTES)} of memory to be trained, and "
+            f"this machine has {gigabytes(available)} free: give a smaller --d-model or --d-ff, or fewer --layers"
+        )
