@@ -20,8 +20,6 @@ ICON = b64encode((ASSETS / "images" / "icon.png").read_bytes()).decode("ascii")
 # are too faint.
 STYLE = """<style>
 .stMainBlockContainer { padding-top: 3.75rem; }
-/* All of the page has the focus after a click beside its parts: a frame around it would cross the figure of a lecture. */
-[data-testid=stMain]:focus-visible { outline: none; box-shadow: none; }
 /* The small drawing stands beside the menus, where it takes no room from a map. */
 .st-key-where_you_are { position: fixed; top: 1px; right: 48px; z-index: 999990; width: min(300px, 100vw - 110px); }
 .st-key-lecture_bar { position: fixed; top: 2px; right: 452px; z-index: 999991; width: auto; }
