@@ -36,9 +36,9 @@ def asked() -> list[str]:
 @pytest.fixture
 def service(shipped: Translator, asked: list[str]) -> Service:
     class Noting(Service):
-        def answer(self, request, left=None):
+        def answer(self, request, on_step=None):
             asked.append(request.run)
-            return super().answer(request, left)
+            return super().answer(request, on_step)
 
     return Noting(shipped)
 

@@ -34,7 +34,7 @@ RUNS: Mapping[str, tuple[str, ...]] = {
 # These are made of steps, after each of which they can end.
 STEPPED = frozenset({"translate", "translate_variants", "trace_decoding", "score"})
 # These take seconds for a long sentence, and nobody should wait for them who wants a translation.
-LONG_RUNS = frozenset(RUNS) - {"trace"}
+LONG_RUNS = frozenset({"translate_variants", "score", "gate_gradients"})
 # Errors whose messages are for the reader, wherever they were raised.
 ERRORS: Mapping[str, type[ValueError]] = {
     name: kind for name, kind in vars(errors).items() if isinstance(kind, type) and issubclass(kind, AtlasError)

@@ -6,11 +6,10 @@ the same on this machine, or on the cluster that the environment variable RAY_AD
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
 import signal
-import threading
+from functools import partial
 from pathlib import Path
 
 # Before Ray is imported, which would else tell its makers that it runs.
@@ -35,6 +34,7 @@ from transformer.serving.answers import Reply
 from transformer.serving.connection import ANSWERING
 from transformer.serving.protocol import LONG_RUNS, Request
 from transformer.serving.service import Service
+from transformer.serving.turn import Turn
 from transformer.translator import Translator
 
 # Translations that one replica makes together, and seconds that the first of them waits for the others.
@@ -54,7 +54,7 @@ class Replica:
     def __init__(self, folder: str) -> None:
         self._service = Service(Translator.load(Path(folder)))
         settle()
-        self._turn, self._long_turn = asyncio.Lock(), asyncio.Lock()
+        self._turn, self._long_turn = Turn(), Turn()
 
     async def __call__(self, asked: Asked) -> Response:
         request = self._service.parse(asked.method, asked.url.path, await asked.body())
@@ -63,20 +63,14 @@ class Replica:
         elif request.plain:
             reply = await self._together(request)
         else:
-            left = threading.Event()
-            try:
-                async with self._long_turn if request.run in LONG_RUNS else self._turn:
-                    reply = await asyncio.to_thread(self._service.answer, request, left)
-            except asyncio.CancelledError:
-                # Whoever asked has hung up; the thread ends at the next step.
-                left.set()
-                raise
+            turn = self._long_turn if request.run in LONG_RUNS else self._turn
+            reply = await turn.run(partial(self._service.answer, request))
         return Response(reply.body, reply.status, media_type=reply.kind)
 
     @serve.batch(max_batch_size=MOST_TOGETHER, batch_wait_timeout_s=PATIENCE)
     async def _together(self, requests: list[Request]) -> list[Reply]:
-        async with self._turn:
-            return await asyncio.to_thread(self._service.answer_together, requests)
+        # Of a few tens of steps.
+        return await self._turn.run(lambda _: self._service.answer_together(requests))
 
 
 class Scale(BaseModel):

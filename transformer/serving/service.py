@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import logging
-import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from transformer.errors import AtlasError
 from transformer.serving.answers import CONFLICT, FAILED, NOT_FOUND, UNUSABLE, Reply, archived, said
@@ -19,14 +18,11 @@ from transformer.serving.protocol import (
     RequestError,
     read_words,
 )
+from transformer.serving.turn import LeftError
 from transformer.trace import Trace
 from transformer.translator import Translator
 
 LOG = logging.getLogger(__name__)
-
-
-class LeftError(Exception):
-    """Nobody waits for a run any more."""
 
 
 class Service:
@@ -59,20 +55,15 @@ class Service:
         except RequestError as error:
             return self._refused(UNUSABLE, "RequestError", f"The request cannot be read: {error}.")
 
-    def answer(self, request: Request, left: threading.Event | None = None) -> Reply:
+    def answer(self, request: Request, on_step: Callable[[], object] | None = None) -> Reply:
         """Run what is asked for.
 
         Args:
-            left: set, at any time and by any thread, when nobody waits for it any more. What is made of steps
-                then ends at its next one.
+            on_step: called between the steps of what is made of steps; a LeftError of it ends the run.
 
         Raises:
             LeftError: it has ended so.
         """
-        def on_step() -> None:
-            if left is not None and left.is_set():
-                raise LeftError
-
         steps = {"on_step": on_step} if request.run in STEPPED else {}
         try:
             result = getattr(self._translator, request.run)(**request.arguments, **steps)

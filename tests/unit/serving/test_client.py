@@ -16,7 +16,8 @@ from transformer.errors import InterventionError, ServerError, TextError
 from transformer.interventions import Interventions
 from transformer.serving.client import RemoteTranslator
 from transformer.serving.protocol import MOST_BYTES, Request
-from transformer.serving.service import LeftError, Service
+from transformer.serving.service import Service
+from transformer.serving.turn import LeftError
 
 GONE = "^The model's server at .* does not answer .*$"
 BEAM = DecodingSettings("beam", beam_size=3)
@@ -27,11 +28,11 @@ class Mortal(Service):
 
     deaths = 0
 
-    def answer(self, request, left=None):
+    def answer(self, request, on_step=None):
         if self.deaths:
             self.deaths -= 1
             raise Broken
-        return super().answer(request, left)
+        return super().answer(request, on_step)
 
 
 @pytest.fixture(scope="module")
@@ -149,10 +150,10 @@ def test_who_leaves_does_not_wait_for_the_answer(small_translator, model_folder)
     asked, go_on = threading.Event(), threading.Event()
 
     class Slow(Service):
-        def answer(self, request, left=None):
+        def answer(self, request, on_step=None):
             asked.set()
             go_on.wait()
-            return super().answer(request, left)
+            return super().answer(request, on_step)
 
     class Left(Exception):
         pass
@@ -177,9 +178,12 @@ def test_what_nobody_waits_for_ends(service, run):
     request = Request(service.model, run, {
         "text": "The dog.", "settings": BEAM, "prefix": (), "suppressed": frozenset(), "interventions": OFF,
     })
-    left = threading.Event()
-    assert service.answer(request, left).status == 200
-    left.set()
+    steps = []
+    assert service.answer(request, lambda: steps.append(1)).status == 200 and steps
+
+    def left() -> None:
+        raise LeftError
+
     with pytest.raises(LeftError):
         service.answer(request, left)
 

@@ -1,0 +1,90 @@
+"""Turns at the model of a replica: in order, given up between steps, and free when nobody waits for the result."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from transformer.serving import turn
+from transformer.serving.turn import LeftError, Turn
+
+# More than anything here takes.
+PATIENCE = 60
+
+
+@pytest.mark.parametrize(("seconds", "expected"), [
+    (PATIENCE, ["step", "step", "other"]), (0.0, ["other", "step", "step"]),
+])
+def test_a_long_run_lets_others_go_first_between_its_steps(monkeypatch, seconds, expected):
+    monkeypatch.setattr(turn, "SLICE", seconds)
+    order: list[str] = []
+    begun, waits = threading.Event(), threading.Event()
+
+    def long(between_steps: Callable[[], None]) -> str:
+        begun.set()
+        assert waits.wait(PATIENCE)
+        for _ in range(2):
+            between_steps()
+            order.append("step")
+        return "long"
+
+    async def both() -> list[str]:
+        turns = Turn()
+        first = asyncio.create_task(turns.run(long))
+        await asyncio.to_thread(begun.wait, PATIENCE)
+        second = asyncio.create_task(turns.run(lambda _: order.append("other") or "other"))
+        # Until it stands in the queue.
+        await asyncio.sleep(0)
+        waits.set()
+        return await asyncio.wait_for(asyncio.gather(first, second), PATIENCE)
+
+    assert asyncio.run(both()) == ["long", "other"]
+    assert order == expected
+
+
+def test_the_turn_is_the_next_ones_when_the_thread_of_who_left_has_ended():
+    order: list[str] = []
+    begun, go_on = threading.Event(), threading.Event()
+
+    def long(between_steps: Callable[[], None]) -> None:
+        begun.set()
+        assert go_on.wait(PATIENCE)
+        try:
+            between_steps()
+        except LeftError:
+            order.append("left")
+            raise
+
+    async def leaves() -> None:
+        turns = Turn()
+        first = asyncio.create_task(turns.run(long))
+        await asyncio.to_thread(begun.wait, PATIENCE)
+        second = asyncio.create_task(turns.run(lambda _: order.append("other")))
+        await asyncio.sleep(0)
+        first.cancel()
+        # The thread has not come to its next step, and the model is still its own.
+        await asyncio.sleep(0)
+        assert not order
+        go_on.set()
+        with pytest.raises(asyncio.CancelledError):
+            await first
+        await asyncio.wait_for(second, PATIENCE)
+
+    asyncio.run(leaves())
+    assert order == ["left", "other"]
+
+
+def test_what_is_wrong_with_a_run_is_told_and_the_turn_is_free():
+    def wrong(between_steps: Callable[[], None]) -> None:
+        raise KeyError
+
+    async def both() -> str:
+        turns = Turn()
+        with pytest.raises(KeyError):
+            await turns.run(wrong)
+        return await turns.run(lambda _: "other")
+
+    assert asyncio.run(both()) == "other"
