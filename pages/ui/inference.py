@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Set
 from contextlib import AbstractContextManager
-from functools import wraps
-from typing import ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
 from pages.ui.script_runs import SCRIPT_RUNS
@@ -31,8 +29,6 @@ from transformer.translation import TracedTranslation, Translation
 from transformer.translator import Translator
 from transformer.weights import Weights
 
-Arguments = ParamSpec("Arguments")
-Result = TypeVar("Result")
 MODEL_LOCK = Turns(show_place=place_shown, meanwhile=SCRIPT_RUNS)
 # What takes seconds for a long sentence has turns of its own, so that nobody waits for it who wants a translation.
 LONG_RUNS = Turns(show_place=place_shown, meanwhile=SCRIPT_RUNS)
@@ -44,17 +40,6 @@ IDENTITY = {
 RUNS = SharedResults(limit=160 * 2**20, identity=IDENTITY, waiting=SCRIPT_RUNS.given_up)
 # On the CPU they are the model's own memory, so they go when it goes.
 WEIGHTS: WeakKeyDictionary[Translator | LoadedLanguageModel, Weights] = WeakKeyDictionary()
-
-
-def one_at_a_time(run: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-    """Make a function that runs the model wait until nobody else does."""
-
-    @wraps(run)
-    def queued(*args: Arguments.args, **settings: Arguments.kwargs) -> Result:
-        with MODEL_LOCK:
-            return run(*args, **settings)
-
-    return queued
 
 
 def turn_at(translator: Translator, turns: Turns = MODEL_LOCK) -> AbstractContextManager[object]:

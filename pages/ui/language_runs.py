@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Set
 
-from pages.ui.inference import LONG_RUNS, MODEL_LOCK, RUNS, between_steps, one_at_a_time
+from pages.ui.inference import LONG_RUNS, MODEL_LOCK, RUNS, between_steps
 from transformer.analysis.heads.metrics import HeadMetrics, head_metrics
 from transformer.decoding.settings import DecodingSettings
 from transformer.language_modelling.checkpoint import LoadedLanguageModel
@@ -18,7 +18,6 @@ from transformer.trace import Trace
 
 
 @RUNS.remember("Writing …")
-@one_at_a_time
 def trace_continuation(
     loaded: LoadedLanguageModel, text: str, settings: DecodingSettings, limit: int, forced: tuple[int, ...],
     suppressed: Set[int],
@@ -31,9 +30,10 @@ def trace_continuation(
     Raises:
         AtlasError: the beginning is too long; the message says what to do.
     """
-    return continue_and_trace(
-        loaded, text, settings, limit=limit, forced=forced, suppressed=suppressed, on_step=between_steps()
-    )
+    with MODEL_LOCK:
+        return continue_and_trace(
+            loaded, text, settings, limit=limit, forced=forced, suppressed=suppressed, on_step=between_steps()
+        )
 
 
 @RUNS.remember()
@@ -60,14 +60,14 @@ def unmasked_trace(
 
 
 @RUNS.remember("Reading …")
-@one_at_a_time
 def trace_text(loaded: LoadedLanguageModel, text: str) -> tuple[TextScore, Trace]:
     """The probability of a text, and what was computed for it.
 
     Raises:
         AtlasError: the text is empty or too long; the message says what to do.
     """
-    return score_and_trace(loaded, text)
+    with MODEL_LOCK:
+        return score_and_trace(loaded, text)
 
 
 @RUNS.remember("Reading random patterns …")
