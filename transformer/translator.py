@@ -226,7 +226,8 @@ class Translator:
             return TracedTranslation(translation, replace(trace, details={}), ranks, lens)
 
     def attribute(
-        self, trace: Trace, method: Method, targets: Sequence[Target] | None = None, *, words: bool = False
+        self, trace: Trace, method: Method, targets: Sequence[Target] | None = None, *, words: bool = False,
+        on_step: Callable[[], object] = lambda: None,
     ) -> Attribution:
         """What mattered for pieces that the model predicted, by one method.
 
@@ -235,6 +236,7 @@ class Translator:
             method: one of `transformer.attribution.attribution.METHODS`.
             targets: what to explain; None explains every predicted piece.
             words: score words instead of pieces.
+            on_step: called between the runs of the model, of methods that have several; what it raises ends them.
 
         Raises:
             DeviceError: the device ran out of memory.
@@ -242,10 +244,11 @@ class Translator:
         """
         with device_errors_explained(self.device):
             chosen = every_position(trace) if targets is None else targets
-            return attribute(self._model, self.weights(), trace, method, chosen, words=words)
+            return attribute(self._model, self.weights(), trace, method, chosen, words=words, on_step=on_step)
 
     def deletion_curves(
-        self, trace: Trace, attribution: Attribution, columns: Sequence[int], *, target: int = 0
+        self, trace: Trace, attribution: Attribution, columns: Sequence[int], *, target: int = 0,
+        on_step: Callable[[], object] = lambda: None,
     ) -> DeletionCurves:
         """How fast a target's log-probability falls when the source goes in the order of a method.
 
@@ -254,6 +257,7 @@ class Translator:
             attribution: of the method.
             columns: of its source to make invisible one after the other; the others stay.
             target: which of its targets.
+            on_step: of `attribute`.
 
         Raises:
             DeviceError: the device ran out of memory.
@@ -268,7 +272,7 @@ class Translator:
                 ])
                 for row in left
             ]
-            return erased_log_probs(self._model, trace, [chosen], variants)[:, 0]
+            return erased_log_probs(self._model, trace, [chosen], variants, on_step)[:, 0]
 
         with device_errors_explained(self.device):
             return deletion_curves(log_probs, attribution.source[target], columns)

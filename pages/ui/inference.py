@@ -147,7 +147,9 @@ def attribution(
     """
     detailed = detailed_trace(translator, text, target, AS_TRAINED)
     with LONG_RUNS:
-        return translator.attribute(detailed, method, targets or None, words=words)
+        return translator.attribute(
+            detailed, method, targets or None, words=words, on_step=between_steps(LONG_RUNS)
+        )
 
 
 @RUNS.remember("Deleting words …")
@@ -165,7 +167,7 @@ def deletion_curves(
     scores = attribution(translator, text, target, method, (explained,), words)
     detailed = detailed_trace(translator, text, target, AS_TRAINED)
     with LONG_RUNS:
-        return translator.deletion_curves(detailed, scores, columns)
+        return translator.deletion_curves(detailed, scores, columns, on_step=between_steps(LONG_RUNS))
 
 
 @RUNS.remember("Taking the logit apart …")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import cast
 
 import pytest
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.testing.v1 import AppTest
 
 from pages.ui import inference, language_runs
+from transformer.attribution.attribution import Method, Target
 from transformer.decoding.settings import DecodingSettings
 from transformer.interventions import Interventions
 from transformer.language_modelling.checkpoint import load_language_model
@@ -26,10 +28,22 @@ def page(decode):
     st.write("decoded")
 
 
-@pytest.mark.parametrize("name", ["translate", "trace_decoding", "score", "effect_of", "trace_continuation"])
-def test_a_run_ends_when_its_page_is_left(small_translator, tiny_language_model: Path, monkeypatch, name):
+# The method of attribution after the name, where there is one.
+@pytest.mark.parametrize("run_of", [
+    "translate", "trace_decoding", "score", "effect_of", "trace_continuation", "attribute erasure",
+    "attribute frozen_gradient", "attribute integrated_gradients", "deletion_curves",
+])
+def test_a_run_ends_when_its_page_is_left(small_translator, tiny_language_model: Path, monkeypatch, run_of):
     loaded = load_language_model(tiny_language_model, "cpu")
+    name, _, method = run_of.partition(" ")
+    first = Target((0,))
     decode = {
+        "attribute": lambda: inference.attribution(
+            small_translator, "A dog.", "", cast("Method", method), (first,), False
+        ),
+        "deletion_curves": lambda: inference.deletion_curves(
+            small_translator, "A dog.", "", "weights", first, False, (0, 1)
+        ),
         "translate": lambda: inference.translate(small_translator, "A dog.", BEAM),
         "trace_decoding": lambda: inference.trace_decoding(small_translator, "A dog.", BEAM, (), frozenset()),
         "score": lambda: inference.importance(small_translator, "A dog.", "", "zero", 0, 1),

@@ -6,7 +6,7 @@ from every other in every layer, so that positions stay and nothing is read that
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -31,6 +31,7 @@ def erasure(
     targets: Sequence[Target],
     source_groups: Sequence[Group],
     prefix_groups: Sequence[Group],
+    on_step: Callable[[], object] = lambda: None,
 ) -> Attribution:
     """By how much each target's log-probability falls when a group of pieces is erased, nats.
 
@@ -40,7 +41,7 @@ def erasure(
     variants = [AS_TRAINED]
     variants += [Interventions(hidden_source=group) for group in source_groups]
     variants += [Interventions(hidden_target=group) for group in prefix_groups]
-    log_probs = erased_log_probs(model, trace, targets, variants)
+    log_probs = erased_log_probs(model, trace, targets, variants, on_step)
     scores = log_probs[0] - log_probs[1:]
     source, prefix = scores[: len(source_groups)].T.copy(), scores[len(source_groups) :].T.copy()
     for row, target in enumerate(targets):
@@ -60,7 +61,8 @@ def erasure(
 
 
 def erased_log_probs(
-    model: Transformer, trace: Trace, targets: Sequence[Target], variants: Sequence[Interventions]
+    model: Transformer, trace: Trace, targets: Sequence[Target], variants: Sequence[Interventions],
+    on_step: Callable[[], object] = lambda: None,
 ) -> np.ndarray:
     """Log-probabilities of the targets when some pieces are invisible.
 
@@ -69,6 +71,7 @@ def erased_log_probs(
         trace: has the pieces read and predicted.
         targets: R of them.
         variants: N of them; each may hide pieces from all others in every layer, and changes nothing else.
+        on_step: called after every batch of them; what it raises ends the run.
 
     Returns:
         nats, float64 [N, R].
@@ -91,6 +94,7 @@ def erased_log_probs(
             hidden = run.decode(y.expand(len(part), -1, -1), read, edits_of(part, model.config, device=x.device))
             found = [objective(run, hidden, trace, [target], log_probs=True) for target in targets]
             results.append(torch.stack(found, dim=1).cpu().double().numpy())
+            on_step()
     return np.concatenate(results)[[distinct[each] for each in wanted]]
 
 

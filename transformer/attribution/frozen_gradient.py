@@ -8,7 +8,7 @@ Transformer is linear in its embeddings, positions and biases. The logit is then
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
@@ -22,12 +22,19 @@ from transformer.trace import Trace
 REMAINDERS = ("source positions", "target positions", "biases")
 
 
-def frozen_gradient(model: Transformer, trace: Trace, targets: Sequence[Target]) -> Attribution:
-    """The terms of each target's logit; their remainders are those of positions and of all biases."""
+def frozen_gradient(
+    model: Transformer, trace: Trace, targets: Sequence[Target], on_step: Callable[[], object] = lambda: None
+) -> Attribution:
+    """The terms of each target's logit; their remainders are those of positions and of all biases.
+
+    Args:
+        on_step: called after every batch of targets; what it raises ends the run.
+    """
     per_batch = max(1, BATCH_PIECES // (len(trace.source_pieces) + len(trace.target_pieces)))
-    batches = [
-        _terms(model, trace, targets[start : start + per_batch]) for start in range(0, len(targets), per_batch)
-    ]
+    batches = []
+    for start in range(0, len(targets), per_batch):
+        batches.append(_terms(model, trace, targets[start : start + per_batch]))
+        on_step()
     source, prefix, *remainders, total = (np.concatenate(parts) for parts in zip(*batches, strict=True))
     source_groups, prefix_groups = piece_groups(trace)
     return Attribution(

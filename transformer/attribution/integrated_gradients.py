@@ -24,9 +24,15 @@ MIN_STEPS, MAX_STEPS = 32, 256
 TOLERANCE = 0.05
 
 
-def integrated_gradients(model: Transformer, trace: Trace, targets: Sequence[Target]) -> Attribution:
-    """Scores of each target's log-probability against that of empty embeddings, in nats."""
-    results = [_scores(model, trace, target) for target in targets]
+def integrated_gradients(
+    model: Transformer, trace: Trace, targets: Sequence[Target], on_step: Callable[[], object] = lambda: None
+) -> Attribution:
+    """Scores of each target's log-probability against that of empty embeddings, in nats.
+
+    Args:
+        on_step: called before every run of the model; what it raises ends the computation.
+    """
+    results = [_scores(model, trace, target, on_step) for target in targets]
     source, prefix, total = (np.stack(parts) for parts in zip(*results, strict=True))
     source_groups, prefix_groups = piece_groups(trace)
     return Attribution(
@@ -83,12 +89,15 @@ def integrate(
     return [term + half / 2 for term, half in zip(terms, coarser, strict=True)]
 
 
-def _scores(model: Transformer, trace: Trace, target: Target) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _scores(
+    model: Transformer, trace: Trace, target: Target, on_step: Callable[[], object]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Of one target over the source [S] and the prefix [T], and the difference [] that they should add up to."""
     run = ForwardPass(model)
     source, prefix = embed(run, trace, [target])
 
     def log_prob(x: Tensor, y: Tensor) -> Tensor:
+        on_step()
         hidden = run.decode(y + prefix.positions, run.encode(x + source.positions))
         return objective(run, hidden, trace, [target], log_probs=True)
 

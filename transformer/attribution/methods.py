@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from transformer.attribution.alti import alti
 from transformer.attribution.attribution import Attribution, Method, Target, piece_groups
@@ -19,7 +19,8 @@ from transformer.weights import Weights
 
 
 def attribute(
-    model: Transformer, weights: Weights, trace: Trace, method: Method, targets: Sequence[Target], *, words: bool
+    model: Transformer, weights: Weights, trace: Trace, method: Method, targets: Sequence[Target], *, words: bool,
+    on_step: Callable[[], object] = lambda: None,
 ) -> Attribution:
     """What mattered for some targets; see `transformer.Translator.attribute`."""
     positions = range(len(trace.predicted_pieces))
@@ -30,11 +31,11 @@ def attribute(
     groups = piece_groups(trace, words=words)
     if method == "erasure":
         _as_trained(trace)
-        return erasure(model, trace, targets, *groups)
+        return erasure(model, trace, targets, *groups, on_step)
     if method in ("frozen_gradient", "integrated_gradients"):
         _as_trained(trace)
         compute = frozen_gradient if method == "frozen_gradient" else integrated_gradients
-        return compute(model, trace, targets).merged(*groups)
+        return compute(model, trace, targets, on_step).merged(*groups)
     if method in ("weights", "rollout"):
         return (attention_weights if method == "weights" else rollout)(trace, targets).merged(*groups)
     if method in ("norms", "alti"):
