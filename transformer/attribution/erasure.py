@@ -71,7 +71,7 @@ def erased_log_probs(
         trace: has the pieces read and predicted.
         targets: R of them.
         variants: N of them; each may hide pieces from all others in every layer, and changes nothing else.
-        on_step: called after every batch of them; what it raises ends the run.
+        on_step: called after every batch of either stack; what it raises ends the run.
 
     Returns:
         nats, float64 [N, R].
@@ -83,12 +83,12 @@ def erased_log_probs(
     # Variants that hide the same are computed once, and so are sources of which the same is hidden.
     wanted = [_within(each, length) for each in variants]
     distinct, sources = _numbered(wanted), _numbered(each.encoder_part() for each in wanted)
-    results = []
+    encoded, results = [], []
     with torch.inference_mode():
-        memory = torch.cat([
-            run.encode(x.expand(len(part), -1, -1), edits_of(part, model.config, device=x.device))
-            for part in _parts(list(sources), len(x))
-        ])
+        for part in _parts(list(sources), len(x)):
+            encoded.append(run.encode(x.expand(len(part), -1, -1), edits_of(part, model.config, device=x.device)))
+            on_step()
+        memory = torch.cat(encoded)
         for part in _parts(list(distinct), len(x) + length):
             read = memory[[sources[each.encoder_part()] for each in part]]
             hidden = run.decode(y.expand(len(part), -1, -1), read, edits_of(part, model.config, device=x.device))
