@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import gc
 import importlib
+import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TypeVar
 
 import torch
 from torch import distributed
 
 from transformer.devices import available_devices, chosen_device
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,27 @@ class Process:
         content = content.to(self.device)
         distributed.broadcast(content, 0)
         return content.cpu().numpy().tobytes()
+
+    def in_first(self, work: Callable[[], Result]) -> Result | None:
+        """What the first process gets from work that it alone does; None in the others.
+
+        Raises:
+            ValueError, OSError: those of `work` in the first one; in each of the others a ValueError with the same
+                message, for there is nothing to wait for.
+        """
+        result, error = None, None
+        if self.rank == 0:
+            try:
+                result = work()
+            except (ValueError, OSError) as raised:
+                error = raised
+        if self.count > 1:
+            problem = json.loads(self.of_first(json.dumps(str(error) if error else None).encode()))
+            if problem is not None and self.rank:
+                raise ValueError(problem)
+        if error:
+            raise error
+        return result
 
 
 @contextmanager

@@ -29,16 +29,9 @@ def shared_state(
     if process.count == 1:
         return folder.state()
     own = asdict(config) | fingerprints
-    state, problem = None, ""
-    if process.rank == 0:
-        try:
-            state = folder.state()
-        except ValueError as error:
-            problem = str(error)
-    message = {"problem": problem, "own": own, "progress": dict(state.progress) if state else None}
+    state = process.in_first(folder.state)
+    message = {"own": own, "progress": dict(state.progress) if state else None}
     first = json.loads(process.of_first(json.dumps(message).encode()))
-    if first["problem"]:
-        raise ValueError(first["problem"])
     others = [name for name, value in own.items() if value != first["own"][name]]
     if process.sum(len(others)):
         which = f"this one has another {' and another '.join(others)}" if others else "another one has not"

@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import asdict
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -89,9 +89,7 @@ class Trainer:
             self._resume(state)
         elif start:
             self._start_with(start)
-        if process.rank == 0:
-            self.curve.truncate(self.step)
-            self.folder.check_weights(self.step, self._weights() if state else {})
+        process.in_first(partial(self._tidy, state))
         self.objective: nn.Module = self.loss
         if process.count > 1:
             self.objective = DistributedDataParallel(self.loss)
@@ -271,6 +269,11 @@ class Trainer:
         copy_weights(strip(state.tensors, "weights."), self.model)
         self.optimizer.load_state(strip(state.tensors, "optimizer."))
         log.info("continuing at step %d", self.step)
+
+    def _tidy(self, state: State | None) -> None:
+        """See that the folder can be continued, and drop what an interrupted run noted after its state."""
+        self.curve.truncate(self.step)
+        self.folder.check_weights(self.step, self._weights() if state else {})
 
     def _report(self, training: float, validation: Validation | None, norm: float, speed: float) -> None:
         if self.process.rank:

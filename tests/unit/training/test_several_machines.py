@@ -72,14 +72,20 @@ from tests.unit.training.test_several_machines import TINY, TrainConfig, Trainer
 folder = Path(sys.argv[1])
 refuses(lambda: Trainer(folder / "second", TrainConfig(**TINY | {"steps": 12}), process), "has another steps: start")
 refuses(lambda: Trainer(folder / "other", TrainConfig(**TINY), process), "another train.safetensors and another valid")
+refuses(lambda: Trainer(folder / "second", TrainConfig(**TINY), process), "the learning curve .* cannot be continued")
 refuses(lambda: Trainer(folder / "second", TrainConfig(**TINY), process), "was altered or damaged")
 """
 
 
-def test_all_refuse_to_begin_with_other_options_or_data_or_a_damaged_state(folders):
+def test_all_refuse_to_begin_with_other_options_or_data_or_a_damaged_folder(folders):
     with two_processes(REFUSED, folders) as process:
         for _ in ("options", "data"):
             refuses(lambda: Trainer(folders / "first", TrainConfig(**TINY), process), "and another one has not")
+        curve = folders / "first" / "model" / "learning_curve.csv"
+        noted = curve.read_bytes()
+        curve.write_bytes(b"step,epoch\nmany,1.0\n")
+        refuses(lambda: Trainer(folders / "first", TrainConfig(**TINY), process), "cannot be continued")
+        curve.write_bytes(noted)
         state = folders / "first" / STATE
         content = bytearray(state.read_bytes())
         content[-100] ^= 1
