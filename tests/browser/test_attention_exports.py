@@ -94,6 +94,8 @@ def test_no_formula_leaves_a_table(visit, server):
         expect(page.get_by_role("button", name="Download")).to_have_count(0)
         with page.expect_download() as download:
             part.get_by_role("button", name="Table as CSV").click()
+        layer, head = re.findall(r"\d+", part.locator("summary").inner_text())
+        assert download.value.suggested_filename == f"encoder-layer{layer}-head{head}-weights.csv"
         rows = list(csv.DictReader(io.StringIO(download.value.path().read_bytes().decode(), newline="")))
         assert {"'=1+2", "'@"} <= {row["to"] for row in rows}
         assert not [cell for row in rows for cell in row.values() if cell.startswith(FORMULA)]

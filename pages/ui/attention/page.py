@@ -70,11 +70,13 @@ def attention_page(kind: Kind, subtitle: str) -> Reading:
 
 def _show_head(reading: Reading, kind: Kind, view: View, choice: AttentionParams) -> None:
     """Every weight of the head, sums of what is pinned, and the lines that compute them."""
-    draw_table(matrix.cells(view, choice.layer, choice.head), f"{kind}_weights", height=320)
+    head = f"{kind}-layer{choice.layer + 1}-head{choice.head + 1}"
+    draw_table(matrix.cells(view, choice.layer, choice.head), f"{kind}_weights", height=320, file=f"{head}-weights")
     for positions, of_rows in ((choice.rows, True), (choice.columns, False)):
         table = matrix.sums(view, choice.layer, choice.head, positions, of_rows=of_rows)
         if table is not None:
-            draw_table(table, f"{kind}_sums_of_{'rows' if of_rows else 'columns'}")
+            sums = f"sums_of_{'rows' if of_rows else 'columns'}"
+            draw_table(table, f"{kind}_{sums}", file=f"{head}-{sums.replace('_', '-')}")
     st.markdown("**The same in Python**, with all digits")
     lines = head_lines(
         reading.trace, kind, choice.layer, choice.head, folder=reading.translator.folder, given=reading.given,

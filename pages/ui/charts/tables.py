@@ -95,6 +95,9 @@ def show_table(
             form = f".{SCIENTIFIC_DIGITS}e" if tiny else f".{digits}f"
         elif column.dtype.kind == "i":
             form = ",d"
+        elif name in (wrapped or ()):
+            # A reader's text, even where it is a number.
+            continue
         elif pd.Series(pd.to_numeric(column.replace(NOT_NUMBERS, 0), errors="coerce")).notna().all():
             columns[str(name)] = st.column_config.TextColumn(alignment="right")
             typeset_columns[str(name)] = _written
@@ -117,7 +120,7 @@ def show_table(
 
 def draw_table(
     table: pd.DataFrame, key: str, *, shown: object = None, width: Literal["stretch", "content"] = "stretch",
-    **options: Any,
+    file: str = "", **options: Any,
 ) -> None:
     """Draw a table as Streamlit's options say, and the button that saves it; every table comes through here.
 
@@ -128,13 +131,14 @@ def draw_table(
     Args:
         key: of the table; with "_csv" after it, of the button.
         shown: what is drawn where it differs from the table: the same, styled.
+        file: name of what is saved, where the key does not say all of it.
         options: of `st.dataframe`.
     """
     with st.container(gap="xxsmall", width=width):
         st.dataframe(table if shown is None else shown, key=key, hide_index=True, width=width, **options)
         st.download_button(
-            "Table as CSV", lambda: csv_text(table), f"{key.replace('_', '-')}.csv", "text/csv", type="tertiary",
-            icon=":material/download:", on_click="ignore", key=f"{key}_csv",
+            "Table as CSV", lambda: csv_text(table), f"{file or key.replace('_', '-')}.csv", "text/csv",
+            type="tertiary", icon=":material/download:", on_click="ignore", key=f"{key}_csv",
         )
 
 

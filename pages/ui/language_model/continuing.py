@@ -73,7 +73,10 @@ def show_continuation(loaded: LoadedLanguageModel) -> None:
 def _show_head(reading: LanguageReading, view: View, choice: AttentionParams) -> None:
     """Every weight of the chosen head, and the lines that compute them."""
     loaded, trace = reading.loaded, reading.trace
-    draw_table(matrix.cells(view, choice.layer, choice.head), "lm_weights", height=320)
+    draw_table(
+        matrix.cells(view, choice.layer, choice.head), "lm_weights", height=320,
+        file=f"decoder-layer{choice.layer + 1}-head{choice.head + 1}-weights",
+    )
     st.markdown("**The same in Python**, with all digits")
     folder = None if loaded.folder == LANGUAGE_MODEL else loaded.folder
     lines = continuation_lines(trace, folder, choice.layer, choice.head)

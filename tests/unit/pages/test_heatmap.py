@@ -160,11 +160,12 @@ def test_a_table_shows_the_minus_sign_of_mathematics_and_keeps_its_numbers():
 
         show_table(pd.DataFrame({
             "row": ["a-b", "c"], "weight": [-0.5, 0.25], "offset": [-3, 2000], "score": ["-1.5", "masked"],
-            "said": ["-", "d-e"], "sum": [float("nan"), -1.0],
-        }), "table")
+            "said": ["-", "d-e"], "sum": [float("nan"), -1.0], "typed": ["-1", "-2"],
+        }), "table", wrapped={"typed": 200})
 
     (node,) = AppTest.from_function(page).run().dataframe
     assert written(node).to_numpy().tolist() == [
-        ["a-b", "−0.500000", "−3", "−1.5", "-", ""], ["c", "0.250000", "2,000", "masked", "d-e", "−1.000000"],
+        ["a-b", "−0.500000", "−3", "−1.5", "-", "", "-1"],
+        ["c", "0.250000", "2,000", "masked", "d-e", "−1.000000", "-2"],
     ]
     assert [*node.value["weight"], *node.value["offset"], node.value["score"][0]] == [-0.5, 0.25, -3, 2000, "-1.5"]
