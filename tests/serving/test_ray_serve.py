@@ -112,6 +112,7 @@ def test_two_replicas_answer_as_the_model_does_whatever_happens_to_one(python_wi
         remote = RemoteTranslator(address, device="cpu")
         are_the_same(remote, shipped)
         speaks_to_old_clients(address)
+        answers_many_long_requests(remote)
         began = time.monotonic()
         before = replicas()
         assert len(before) == 2
@@ -164,6 +165,15 @@ def are_the_same(remote: RemoteTranslator, shipped: Translator) -> None:
         assert all(np.allclose(there.details[name], here.details[name], atol=1e-6) for name in here.details)
     scores = [model.score(texts[0], None, [off]).log_probs for model in (remote, shipped)]
     assert np.allclose(*scores, rtol=0, atol=1e-6)
+
+
+def answers_many_long_requests(remote: RemoteTranslator) -> None:
+    """Each lets the others go first while it is half done, and Ray has few threads for what a replica does."""
+    beam = DecodingSettings("beam", beam_size=10)
+    texts = [" ".join(sentence(8 * number + part) for part in range(8)) for number in range(16)]
+    with ThreadPoolExecutor(len(texts)) as people:
+        asked = [people.submit(remote.translate, text, beam) for text in texts]
+        assert all(each.result(PATIENCE).complete for each in asked)
 
 
 def speaks_to_old_clients(address: str) -> None:

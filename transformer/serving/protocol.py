@@ -147,6 +147,9 @@ def read_settings(words: Mapping[str, Any]) -> DecodingSettings:
 
 
 def _interventions(words: Any) -> Interventions:
+    for name in ("decoder_mask", "positions"):
+        if name in words:
+            _flag(words[name])
     return Interventions(**words)
 
 

@@ -54,7 +54,7 @@ class Replica:
     def __init__(self, folder: str) -> None:
         self._service = Service(Translator.load(Path(folder)))
         settle()
-        self._turn, self._long_turn = Turn(), Turn()
+        self._turn, self._long_turn = Turn(MOST_AT_A_REPLICA), Turn(MOST_AT_A_REPLICA)
 
     async def __call__(self, asked: Asked) -> Response:
         request = self._service.parse(asked.method, asked.url.path, await asked.body())

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from time import monotonic
 from typing import TypeVar
 
@@ -18,10 +20,18 @@ class LeftError(Exception):
 
 
 class Turn:
-    """First come, first served; belongs to one event loop."""
+    """First come, first served; belongs to one event loop.
 
-    def __init__(self) -> None:
+    Args:
+        most: runs that may have begun. Each keeps a thread while others go first, so that these cannot be the event
+            loop's own, of which there are few: a run whose turn it is would wait for the thread of one that waits for
+            its turn.
+    """
+
+    def __init__(self, most: int) -> None:
         self._lock = asyncio.Lock()
+        self._begun = asyncio.Semaphore(most)
+        self._threads = ThreadPoolExecutor(most)
 
     async def run(self, compute: Callable[[Callable[[], None]], Result]) -> Result:
         """What a thread computes when it is its turn.
@@ -31,7 +41,7 @@ class Turn:
                 for long, and raises LeftError when nobody waits for the result any more.
         """
         loop, left = asyncio.get_running_loop(), threading.Event()
-        async with self._lock:
+        async with self._begun, self._lock:
             began = monotonic()
 
             def between_steps() -> None:
@@ -42,13 +52,15 @@ class Turn:
                 if left.is_set():
                     raise LeftError
 
-            running = asyncio.create_task(asyncio.to_thread(compute, between_steps))
+            running = loop.run_in_executor(self._threads, compute, between_steps)
             try:
                 return await asyncio.shield(running)
             except asyncio.CancelledError:
                 # Whoever asked has hung up. The turn is the next one's when the thread has ended, at its next step.
                 left.set()
-                await asyncio.gather(running, return_exceptions=True)
+                while not running.done():
+                    with suppress(asyncio.CancelledError):
+                        await asyncio.wait([running])
                 raise
 
     async def _make_way(self) -> None:

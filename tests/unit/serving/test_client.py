@@ -14,6 +14,7 @@ from transformer.ablation.importance import head_importance
 from transformer.decoding.settings import DecodingSettings
 from transformer.errors import InterventionError, ServerError, TextError
 from transformer.interventions import Interventions
+from transformer.serving.answers import Reply, said
 from transformer.serving.client import RemoteTranslator
 from transformer.serving.protocol import MOST_BYTES, Request
 from transformer.serving.service import Service
@@ -186,6 +187,19 @@ def test_what_nobody_waits_for_ends(service, run):
 
     with pytest.raises(LeftError):
         service.answer(request, left)
+
+
+@pytest.mark.parametrize("words", [{}, {"device": None}, {"device": ["cpu"]}], ids=str)
+def test_a_server_that_does_not_say_its_device_is_none(small_translator, model_folder, words):
+    class Speechless(Service):
+        def parse(self, method: str, path: str, body: bytes) -> Reply:
+            return said(small_translator.version, **words)
+
+    with (
+        model_server(Speechless(small_translator)) as address,
+        pytest.raises(ServerError, match="is no model's server .*on which device"),
+    ):
+        RemoteTranslator(address, model_folder, "cpu")
 
 
 def test_a_server_of_another_model_is_refused(small_translator, copying_translator, model_folder):

@@ -109,7 +109,8 @@ def without(name: str) -> bytes:
     changed(settings={**SENT["arguments"]["settings"], "beam_size": "4"}),
     changed(settings={**SENT["arguments"]["settings"], "temperature": None}),
     changed(interventions=None), changed(interventions={"gate": 1}), changed(interventions={"hidden_source": ["a"]}),
-    changed(interventions={"gates": [1]}),
+    changed(interventions={"gates": [1]}), changed(interventions={"positions": []}),
+    changed(interventions={"decoder_mask": "false"}),
 ], ids=lambda body: body[:40].decode("latin-1"))
 def test_what_is_no_request_is_refused(body):
     with pytest.raises(RequestError):

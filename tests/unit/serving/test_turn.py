@@ -32,7 +32,7 @@ def test_a_long_run_lets_others_go_first_between_its_steps(monkeypatch, seconds,
         return "long"
 
     async def both() -> list[str]:
-        turns = Turn()
+        turns = Turn(2)
         first = asyncio.create_task(turns.run(long))
         await asyncio.to_thread(begun.wait, PATIENCE)
         second = asyncio.create_task(turns.run(lambda _: order.append("other") or "other"))
@@ -59,7 +59,7 @@ def test_the_turn_is_the_next_ones_when_the_thread_of_who_left_has_ended():
             raise
 
     async def leaves() -> None:
-        turns = Turn()
+        turns = Turn(2)
         first = asyncio.create_task(turns.run(long))
         await asyncio.to_thread(begun.wait, PATIENCE)
         second = asyncio.create_task(turns.run(lambda _: order.append("other")))
@@ -82,9 +82,56 @@ def test_what_is_wrong_with_a_run_is_told_and_the_turn_is_free():
         raise KeyError
 
     async def both() -> str:
-        turns = Turn()
+        turns = Turn(2)
         with pytest.raises(KeyError):
             await turns.run(wrong)
         return await turns.run(lambda _: "other")
 
     assert asyncio.run(both()) == "other"
+
+
+def test_more_long_runs_than_threads_all_come_to_their_end(monkeypatch):
+    monkeypatch.setattr(turn, "SLICE", 0.0)
+    inside: list[int] = []
+
+    def long(between_steps: Callable[[], None]) -> int:
+        for number in range(5):
+            inside.append(number)
+            assert len(inside) == 1, "two have the turn"
+            inside.remove(number)
+            between_steps()
+        return 5
+
+    async def all_at_once() -> list[int]:
+        turns = Turn(7)
+        return await asyncio.wait_for(asyncio.gather(*(turns.run(long) for _ in range(50))), PATIENCE)
+
+    assert asyncio.run(all_at_once()) == [5] * 50
+
+
+def test_who_hangs_up_twice_still_keeps_the_turn_until_the_thread_has_ended(monkeypatch):
+    monkeypatch.setattr(turn, "SLICE", 0.0)
+    order: list[str] = []
+    begun, go_on = threading.Event(), threading.Event()
+
+    def long(between_steps: Callable[[], None]) -> None:
+        begun.set()
+        assert go_on.wait(PATIENCE)
+        order.append("long")
+
+    async def leaves() -> None:
+        turns = Turn(2)
+        first = asyncio.create_task(turns.run(long))
+        await asyncio.to_thread(begun.wait, PATIENCE)
+        second = asyncio.create_task(turns.run(lambda _: order.append("other")))
+        for _ in range(3):
+            first.cancel()
+            await asyncio.sleep(0.01)
+        assert not order and not first.done()
+        go_on.set()
+        with pytest.raises(asyncio.CancelledError):
+            await first
+        await asyncio.wait_for(second, PATIENCE)
+
+    asyncio.run(leaves())
+    assert order == ["long", "other"]
