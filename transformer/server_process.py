@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import gc
+import threading
+import time
+from functools import cache
 
 from transformer.devices import use_one_thread
-from transformer.malloc import return_freed_memory
+from transformer.malloc import return_freed_memory, return_holes
+
+# Seconds between two looks for memory that can go back to the system, which take a few milliseconds each.
+TIDY_EVERY = 10.0
 
 
 def settle() -> None:
@@ -17,3 +23,19 @@ def settle() -> None:
     gc.unfreeze()
     gc.collect()
     gc.freeze()
+    _stay_tidy()
+
+
+@cache
+def _stay_tidy() -> None:
+    """Let a thread hand back what long runs leave free between what is kept: once a process.
+
+    A widest beam, or the gradients of a long sentence, leave 150 MB that nobody uses.
+    """
+
+    def tidy() -> None:
+        while True:
+            time.sleep(TIDY_EVERY)
+            return_holes()
+
+    threading.Thread(target=tidy, name="tidy", daemon=True).start()
