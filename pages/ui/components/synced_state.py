@@ -55,14 +55,14 @@ class SyncedState(Generic[S]):
         """Note that the component shows what the reader chose in it.
 
         Where the last request was still on its way, it will replace what was chosen: nothing is noted, so that the next
-        run asks for it again.
+        run asks for it again. Nor where it was forgotten, and the run that was to make another ended before it did.
 
         Args:
             sent: by the component, so untrusted.
             state: that it describes.
         """
-        request, _ = st.session_state[self.key]
-        if isinstance(sent, Mapping) and sent.get("request") == request.number:
+        request, _ = st.session_state.get(self.key, (None, None))
+        if request is not None and isinstance(sent, Mapping) and sent.get("request") == request.number:
             st.session_state[self.key] = request, state
 
     def forget(self) -> None:
