@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, field, fields
 from typing import Any, ClassVar, Self
 
+import numpy as np
+
 from transformer.normalisation import valid
 
 INTEGER = re.compile(r"-?[0-9]{1,6}")
@@ -228,5 +230,6 @@ def _text(value: Any) -> str:
     if isinstance(value, tuple):
         return ".".join(map(str, value))
     if isinstance(value, float):
-        return str(round(value, PLACES))
+        # Without a power of ten, which no address has.
+        return np.format_float_positional(round(value, PLACES), trim="0")
     return str(value).lower() if isinstance(value, bool) else str(value)

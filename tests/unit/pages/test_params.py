@@ -51,6 +51,17 @@ def test_an_address_gives_it_back(other):
 
 
 @pytest.mark.parametrize("cls", ADDRESSED)
+@pytest.mark.parametrize("number", [1e-6, 0.00001, 0.000123, 0.1, 2.5])
+def test_a_small_number_comes_back(cls, number):
+    for each in fields(cls):
+        lowest, highest = cls.limits(each.name)
+        if isinstance(each.default, float) and lowest <= number <= highest:
+            assert cls.checked(each.name, number) == number
+            other = replace(cls(), **{each.name: number})
+            assert cls.from_address(other.to_address()) == other
+
+
+@pytest.mark.parametrize("cls", ADDRESSED)
 def test_what_is_the_default_is_not_written(cls):
     assert cls().to_address() == {} and cls.from_address({}) == cls()
 
