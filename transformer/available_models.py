@@ -14,6 +14,7 @@ from pathlib import Path
 from transformer.config import LanguageModelConfig, TransformerConfig
 from transformer.errors import CheckpointError
 from transformer.languages import FILE, LANGUAGES, Languages, read_languages
+from transformer.normalisation import valid
 from transformer.paths import LANGUAGE_MODEL, MODEL
 from transformer.small_files import MEGABYTE, read_small, read_small_text
 from transformer.vocabulary import target_codes
@@ -73,7 +74,8 @@ def model_folders() -> dict[str, ModelFolder]:
     found = {SHIPPED: ModelFolder(SHIPPED, MODEL)}
     for path in _folders():
         if not is_language_model(path):
-            found.setdefault(path.name, _checked(path, _changes(path), _translator))
+            folder = _checked(path, _changes(path), _translator)
+            found.setdefault(folder.name, folder)
     return found
 
 
@@ -82,7 +84,8 @@ def language_model_folders() -> dict[str, ModelFolder]:
     found: dict[str, ModelFolder] = {}
     shipped = (LANGUAGE_MODEL,) if LANGUAGE_MODEL.is_dir() else ()
     for path in (*shipped, *filter(is_language_model, _folders())):
-        found.setdefault(path.name, _checked(path, _changes(path), _language_model))
+        folder = _checked(path, _changes(path), _language_model)
+        found.setdefault(folder.name, folder)
     return found
 
 
@@ -139,7 +142,8 @@ def _checked(path: Path, changed: tuple[int, ...], read: Callable[[Path, str], M
     """
 
     def useless(problem: str) -> ModelFolder:
-        return ModelFolder(path.name, path, problem=f"The folder {path} cannot be used: {problem}.")
+        # A name need not be UTF-8, nor what its files hold.
+        return ModelFolder(valid(path.name), path, problem=valid(f"The folder {path} cannot be used: {problem}."))
 
     if path.name.endswith(UNFINISHED):
         return useless("its import was interrupted; import it again")

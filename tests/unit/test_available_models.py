@@ -102,6 +102,7 @@ DAMAGE = {
     "empty config": (content("config.json", b""), "cannot be used"),
     "deep config": (content("config.json", b"[" * 100_000), "cannot be used"),
     "another config": (content("config.json", b'{"heads": 4}'), "missing field"),
+    "half a letter": (content("config.json", b'{"heads\\ud800": 4}'), "cannot be used"),
     "no text": (content("config.json", b"\xff\xfe"), "cannot be used"),
     "Hugging Face's": (content("config.json", json.dumps({"model_type": "marian"}).encode()), "attention-atlas import"),
     "large config": (content("config.json", b" " * (2**20 + 1)), "config.json is larger than the 1 MB"),
@@ -118,6 +119,7 @@ def test_what_is_wrong_with_a_folder_is_one_line(folder, damage):
     assert said in found.problem and "\n" not in found.problem and str(folder.relative_to(folder.parents[1])) in (
         found.problem
     )
+    assert found.problem.encode(), "a page can show it"
     assert str(found) == "en-ar: cannot be used"
     with pytest.raises(CheckpointError, match="cannot be used"):
         model_folder("en-ar")
@@ -128,9 +130,11 @@ def test_names_that_no_address_could_have_are_said(folder):
     assert "rename it" in model_folders()["en ar!"].problem
     (folder.parent / "en-fr.unfinished").mkdir()
     assert "interrupted" in model_folders()["en-fr.unfinished"].problem
+    os.mkdir(os.fsencode(folder.parent) + b"/en-fran\xe7ais")
+    assert "rename it" in model_folders()["en-fran\ufffdais"].problem
     (folder.parent / ".cache").mkdir()
     (folder.parent / "notes.txt").write_text("x")
-    assert len(model_folders()) == 3
+    assert len(model_folders()) == 4
 
 
 def test_an_unknown_name_is_said(monkeypatch, tmp_path):

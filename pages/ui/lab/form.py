@@ -94,7 +94,7 @@ def settings_form(recorded: TaskRun | None) -> None:
         st.number_input("Items a step (batch)", step=8, **bind_number(LabParams, "items"))
         st.number_input("Steps", step=100, **bind_number(LabParams, "steps"))
         st.number_input(
-            "Weight decay", step=0.01, disabled=params.optimizer == "adam-by-hand",
+            "Weight decay", step=0.01, format="%g", disabled=params.optimizer == "adam-by-hand",
             help="The optimiser written out by hand has none." if params.optimizer == "adam-by-hand" else None,
             **bind_number(LabParams, "decay"),
         )
