@@ -3,8 +3,9 @@
     python benchmarks/memory.py [--sentences N] [--page PAGE] [--views N]
 
 Starts the app, opens one address after the other, each with a sentence of its own, of all lengths, and says after every
-tenth of them what the process holds: after the first hundred it may not grow by more than 200 MB. One visitor in five
-searches with the widest beam, whose steps take the most memory; the others decode as a page does by itself.
+tenth of them, and some seconds of rest, what the process holds: after the first hundred it may not grow by more than
+200 MB. One visitor in five searches with the widest beam, whose steps take the most memory; the others decode as a page
+does by itself.
 
 With `--views 1` every view is somebody else's, who leaves: Streamlit keeps up to 128 such sessions for two minutes, and
 what their pages hold is seen here alone.
@@ -30,6 +31,7 @@ sys.path.insert(0, str(ROOT))
 from benchmarks.server import memory, server
 from benchmarks.visitor import visitor
 from transformer.decoding.settings import MAX_BEAM_SIZE
+from transformer.server_process import TIDY_EVERY
 
 PAGES = (
     "", "encoder_attention", "cross_attention", "decoding", "inside_a_layer", "backpropagation", "compare_heads",
@@ -40,6 +42,8 @@ VIEWS = 20
 SEARCHES = 5
 SETTLED = 100
 LONGEST = 100
+# Seconds in which nobody asks for anything, so that what the last run needed has been handed back.
+REST = 1.5 * TIDY_EVERY
 
 
 def sentences(count: int) -> list[str]:
@@ -78,9 +82,10 @@ async def visit(address: str, process: int, texts: list[str], pages: tuple[str, 
                 if error := await view(person.socket, pages[number % len(pages)], text=text, lm_text=text, **search):
                     print(f"{text!r}: {error}", file=sys.stderr)
         done = min(first + views, len(texts))
-        resident = memory(process, "VmRSS")
-        settled = resident if done <= SETTLED else settled
         if (done <= SETTLED and done % VIEWS == 0) or done % said == 0 or done == len(texts):
+            await asyncio.sleep(REST)
+            resident = memory(process, "VmRSS")
+            settled = resident if done <= SETTLED else settled
             print(f"{done:>8} sentences{resident:>10,.0f} MB{resident - settled:>+10,.0f} MB", flush=True)
 
 
