@@ -96,7 +96,7 @@ def _show_figure(measured: MeasuredStep, params: LessonParams, model: Translator
     elif step.show == "without":
         show_without(measured, done=done)
     elif step.show == "learning":
-        show_learning(model.curve)
+        show_learning(measured.evidence.curve())
     else:
         show_table_figure(measured)
     return done
