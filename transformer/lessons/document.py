@@ -10,6 +10,8 @@ from transformer.errors import LessonError
 
 # No number of a lesson is larger, or further below 0.
 MOST_NUMBER = 1_000_000_000
+# In a line: keys such as a.a.a take the square of their length to be read, minutes of as many as a file can have.
+MOST_DOTS = 300
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = 80
 
@@ -23,8 +25,11 @@ def read_document(text: str) -> dict[str, Any]:
     """The fields of a TOML document.
 
     Raises:
-        LessonError: it is none, or has a number that no lesson needs.
+        LessonError: it is none, or has a number or a line that no lesson needs.
     """
+    dots = max(line.count(".") for line in text.split("\n"))
+    if dots > MOST_DOTS:
+        raise LessonError(f"one line of the file has {dots:,} dots; at most {MOST_DOTS} make sense in a lesson")
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -41,7 +46,7 @@ def read_document(text: str) -> dict[str, Any]:
 
 
 def _check_numbers(document: dict[str, Any]) -> None:
-    # Not by calling itself: keys such as a.a.a nest as deeply as the file is long.
+    # Not by calling itself: keys such as a.a.a nest deeper than calls may.
     left: list[tuple[str, object]] = list(document.items())
     while left:
         name, value = left.pop()
