@@ -9,6 +9,7 @@ from transformer.lessons.claims import Finding, measured
 from transformer.lessons.evidence import Evidence, Runs
 from transformer.lessons.figures import check_figure
 from transformer.lessons.lesson import Lesson, Step
+from transformer.lessons.remembered import RememberedRuns
 from transformer.lessons.template import filled
 
 
@@ -75,7 +76,7 @@ def opened_head(step: Step, finding: Finding, evidence: Evidence) -> tuple[int, 
 def broken_claims(lesson: Lesson, runs: Runs) -> list[str]:
     """What is wrong with a lesson on a model: claims that do not hold, cannot be measured, or leave nothing to ask, and
     figures that name what is not there."""
-    broken = []
+    broken, runs = [], RememberedRuns(runs)
     for number, step in enumerate(lesson.steps, 1):
         what = f"claim {step.claim}"
         try:

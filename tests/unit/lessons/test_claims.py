@@ -21,6 +21,7 @@ from transformer.lessons.claims.attribution import named_words
 from transformer.lessons.claims.runs import NO_MASK
 from transformer.lessons.evidence import Evidence
 from transformer.lessons.lesson import lesson_of
+from transformer.lessons.remembered import RememberedRuns
 from transformer.lessons.result import broken_claims
 from transformer.lessons.shelf import SHIPPED
 from transformer.model.transformer import build
@@ -162,6 +163,20 @@ def test_a_translation_may_be_too_unlikely_for_a_number(small_config, tokenizer)
     assert evidence.trace(interventions=NO_MASK).log_probs.sum() < -1000
     assert values["before"] > 0 == values["after"] and values["times"] == np.inf
     assert values["direction"] == "less likely"
+
+
+def test_what_a_check_looks_at_twice_is_run_once(small_translator):
+    runs = RememberedRuns(small_translator)
+    first = runs.trace(TEXT_READ)
+    assert runs.trace(TEXT_READ) is first and first.target_text == small_translator.trace(TEXT_READ).target_text
+    others = [
+        runs.trace(TEXT_READ, details=True), runs.trace(TEXT_READ, interventions=NO_MASK), runs.trace("A dog."),
+        runs.trace(TEXT_READ, first.target_text),
+    ]
+    assert len({id(trace) for trace in [first, *others]}) == 5
+    np.testing.assert_array_equal(
+        others[1].decoder, small_translator.trace(TEXT_READ, interventions=NO_MASK).decoder
+    )
 
 
 def test_the_command_checks_and_lists(run_main, tmp_path):
