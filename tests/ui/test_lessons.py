@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from streamlit.runtime.media_file_manager import MediaFileManager
 
 from pages.ui.text.markup import markdown
 from tests.ui.driver import EACH_RUBBISH, healthy, opened, texts
@@ -95,6 +96,55 @@ def test_a_teachers_lesson(tmp_path, monkeypatch):
     last = lessons(id=list(FILES)[-1], step="7", answer="shown").button(key="lesson_next")
     assert last.label == f"Next lesson: {markdown('<b>:red[Mine]</b> $x$')}", "the broken one is left out"
     assert healthy(lessons(id="broken"), warned=True)
+
+
+@pytest.fixture
+def own(tmp_path, monkeypatch):
+    """own(text): the page of lessons, opened at a step of a lesson of a teacher's own."""
+    monkeypatch.setattr("transformer.lessons.shelf.OWN", tmp_path)
+
+    def write(text: str, step: int = 1, **address: str):
+        (tmp_path / "mine.toml").write_text(text, encoding="utf-8")
+        return lessons(id="mine", step=str(step), **address)
+
+    return write
+
+
+ROW = FILES["one_row"].read_text(encoding="utf-8")
+ONE_WORD = FILES["one_word"].read_text(encoding="utf-8")
+QUERY_KEY_VALUE = FILES["query_key_value"].read_text(encoding="utf-8")
+STEP_4 = 'figure = { show = "candidates", step = 4 }'
+EXAMPLE = 'figure = { show = "example", score = 112, other = 96, width = 64 }'
+
+
+@pytest.mark.parametrize(("text", "old", "new"), [
+    (ONE_WORD, STEP_4, 'figure = { show = "candidates", step = 3000 }'),
+    (ONE_WORD, STEP_4, 'figure = { show = "candidates", step = -3 }'),
+    (QUERY_KEY_VALUE, EXAMPLE, EXAMPLE.replace("112", f"0x{'f' * 5000}")),
+    (QUERY_KEY_VALUE, EXAMPLE, EXAMPLE.replace("64", "0")),
+    (ONE_WORD, "title = ", f"title = {'1' * 5000} #"), (ONE_WORD, "title = ", f"title = 0x{'f' * 5000} #"),
+    (ONE_WORD, STEP_4, 'figure = { show = "map", kind = "cross", head = "9.9" }'),
+], ids=["no such step", "below the first step", "a huge score", "no width", "a huge number", "in hex", "no such head"])
+def test_a_number_that_nothing_has_is_told(own, text, old, new):
+    assert old in text
+    test = own(text.replace(old, new), answer="shown")
+    assert healthy(test, warned=True) and test.button(key="lesson_back").label == "All lessons"
+
+
+def test_what_cannot_be_printed_is_told_on_the_paper(own, monkeypatch):
+    """Streamlit makes a download after its click, and tells nobody what is raised there."""
+    managers = []
+    begin = MediaFileManager.__init__
+    monkeypatch.setattr(
+        MediaFileManager, "__init__", lambda self, *given: (managers.append(self), begin(self, *given))[1]
+    )
+    claims = list(re.finditer('row = "[a-z]+" }\nfigure', ROW))
+    at = claims[2].start()
+    test = own(ROW[:at] + ROW[at:].replace(claims[2][0], 'row = "zebra" }\nfigure', 1))
+    assert healthy(test), "the first step is as it was"
+    made = [each["callable"] for manager in managers for each in manager._deferred_callables.values()]
+    papers = [paper for paper in (make() for make in made) if "lesson" in paper]
+    assert len(papers) == 3 and all("step 3: there is no word &#x27;zebra&#x27;" in paper for paper in papers)
 
 
 def test_a_head_that_a_lesson_names_is_a_link():

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import t as student
 
+from transformer.records import MOST, Fields
+
 
 @dataclass(frozen=True)
 class Estimate:
@@ -20,6 +22,19 @@ class Estimate:
     mean: np.ndarray
     low: np.ndarray
     high: np.ndarray
+
+
+def read_estimate(fields: Fields, shape: tuple[int | None, ...], low: float = -MOST, high: float = MOST) -> Estimate:
+    """The estimate that stands in a record.
+
+    Args:
+        shape, low, high: of `Fields.array`.
+
+    Raises:
+        ValueError: it is none, or its ends do not fit its mean.
+    """
+    mean = fields.array("mean", shape, low, high)
+    return Estimate(mean, *(fields.array(end, mean.shape, low, high) for end in ("low", "high")))
 
 
 def over_draws(values: np.ndarray) -> Estimate:

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from transformer.ablation.estimate import Estimate
+from transformer.ablation.estimate import Estimate, read_estimate
 from transformer.ablation.importance import MeasuredImportance, head_importance, normalised_by_layer
 from transformer.head_means import sentences_digest
-from transformer.interventions import DEFAULT_DRAWS, Mode
+from transformer.interventions import DEFAULT_DRAWS, MODES, Mode
 from transformer.kinds import KINDS, Kind
+from transformer.records import Fields, check_shapes, read_fields
 from transformer.translator import Translator
 
 DRAWS = 2000
@@ -72,16 +73,28 @@ class ImportanceStatistics:
 
     @classmethod
     def from_json(cls, text: str) -> ImportanceStatistics:
-        """Read what `to_json` wrote."""
-        document = json.loads(text)
-        kinds = document["kinds"]
+        """Read what `to_json` wrote.
+
+        Raises:
+            ValueError: it is something else; the message says where.
+        """
+        fields = read_fields(text)
+        kinds: dict[Kind, Fields] = {kind: fields.inner("kinds").inner(kind) for kind in KINDS}
+        measured: dict[Kind, Estimate] = {
+            kind: read_estimate(each.inner("measured"), (None, None)) for kind, each in kinds.items()
+        }
+        shapes = {kind: each.mean.shape for kind, each in measured.items()}
+        check_shapes(shapes)
         return cls(
-            document["model"], document["mode"], document["sentences"], document["digest"],
-            {kind: _estimate(kinds[kind]["measured"]) for kind in KINDS},
-            {kind: _estimate(kinds[kind]["estimated"]) for kind in KINDS},
-            {kind: np.array(kinds[kind]["magnitude"]) for kind in KINDS}, _estimate(document["agreement"]),
+            fields.text("model"), fields.choice("mode", MODES), fields.whole("sentences", 1), fields.text("digest"),
+            measured,
+            {kind: read_estimate(each.inner("estimated"), shapes[kind]) for kind, each in kinds.items()},
+            {kind: each.array("magnitude", shapes[kind], 0) for kind, each in kinds.items()},
+            read_estimate(fields.inner("agreement"), (), -1, 1),
             # Files of older versions have none of these.
-            **{name: document[name] for name in ("seed", "draws", "reference") if name in document},
+            seed=fields.whole("seed") if "seed" in fields else 0,
+            draws=fields.whole("draws", 1) if "draws" in fields else 1,
+            reference=fields.text("reference") if "reference" in fields else "",
         )
 
 
@@ -127,7 +140,3 @@ def bootstrap(values: np.ndarray) -> Estimate:
 
 def _as_lists(estimate: Estimate) -> dict[str, Any]:
     return {name: np.round(value, DIGITS).tolist() for name, value in vars(estimate).items()}
-
-
-def _estimate(lists: Mapping[str, Any]) -> Estimate:
-    return Estimate(**{name: np.array(values) for name, values in lists.items()})

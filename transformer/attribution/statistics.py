@@ -8,17 +8,20 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from transformer.ablation.estimate import Estimate
+from transformer.ablation.estimate import Estimate, read_estimate
 from transformer.ablation.statistics import DIGITS, DRAWS, SEED, bootstrap
 from transformer.analysis.words import Group, word_groups
 from transformer.attribution.agreement import Agreement, agreement
 from transformer.attribution.attribution import METHODS, Method, Target, piece_groups
 from transformer.head_means import sentences_digest
+from transformer.records import read_fields
 from transformer.trace import Trace
 from transformer.translator import Translator
 
 # A ranking of fewer words says nothing.
 FEWEST_WORDS = 3
+# What is said of the others is how near they come to the first, and how often the second puts the same word first.
+ALWAYS: tuple[Method, ...] = ("erasure", "weights")
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,14 +59,21 @@ class AgreementStatistics:
 
     @classmethod
     def from_json(cls, text: str) -> AgreementStatistics:
-        """Read what `to_json` wrote."""
-        document = json.loads(text)
-        del document["interval"]
-        estimates = {
-            name: Estimate(**{end: np.array(values) for end, values in document[name].items()})
-            for name in ("tau", "same_first")
-        }
-        return cls(**{**document, "methods": tuple(document["methods"]), **estimates})
+        """Read what `to_json` wrote.
+
+        Raises:
+            ValueError: it is something else; the message says where.
+        """
+        fields = read_fields(text)
+        methods = fields.choices("methods", METHODS)
+        if missing := set(ALWAYS) - set(methods):
+            raise ValueError(f"methods has no {', '.join(sorted(missing))}, which the others are compared with")
+        pairs = len(methods), len(methods)
+        return cls(
+            fields.text("model"), fields.whole("sentences", 1), fields.whole("left_out"), fields.text("digest"),
+            fields.number("words", 0), methods, read_estimate(fields.inner("tau"), pairs, -1, 1),
+            read_estimate(fields.inner("same_first"), pairs, 0, 1),
+        )
 
 
 def agreement_statistics(translator: Translator, sentences: Iterable[str]) -> AgreementStatistics:

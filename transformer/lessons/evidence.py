@@ -20,6 +20,7 @@ from transformer.config import TransformerConfig
 from transformer.decoding.settings import DecodingSettings
 from transformer.errors import LessonError
 from transformer.interventions import AS_TRAINED, Interventions, all_heads
+from transformer.lessons.document import quoted
 from transformer.trace import Kind, Trace
 from transformer.translation import Translation
 from transformer.vocabulary import Piece, Vocabulary
@@ -34,6 +35,8 @@ HEAD_RULES = (
     f"{', '.join(JOBS)}; two words of the sentence as 'it -> animal'; or layer and head as '3.5'"
 )
 ARROW = re.compile(r"(.+?)\s*->\s*(.+)")
+# A step of the translation, from 1.
+STEP = re.compile(r"[1-9][0-9]{0,5}")
 NUMBERS = re.compile(r"([0-9]{1,3})\.([0-9]{1,3})")
 END_NAME, START_NAME = "the end symbol", "the start symbol"
 
@@ -93,6 +96,27 @@ class Evidence:
         """Attention between whole words, start and end symbols included."""
         return view_of(self.trace(), kind, words=True)
 
+    def step(self, number: int) -> int:
+        """The row of a step that writes a piece of the translation, counted from 1.
+
+        Raises:
+            LessonError: the translation has no such step.
+        """
+        steps = len(self.trace().predicted_pieces)
+        if not 1 <= number <= steps:
+            raise LessonError(f"there is no step {number}: this translation has steps 1 to {steps}")
+        return number - 1
+
+    def curve(self) -> str:
+        """The learning curve that lies beside the model, CSV.
+
+        Raises:
+            LessonError: there is none.
+        """
+        if not self.runs.curve:
+            raise LessonError("the model has no learning curve, which its training writes beside it")
+        return self.runs.curve
+
     def of(self, sentence: str) -> Evidence:
         """The same model on another sentence."""
         return Evidence(self.runs, sentence)
@@ -106,7 +130,7 @@ class Evidence:
         scores = self.runs.tokenizer.key_scores(kind)
         values = head_metrics(self.trace(interventions=interventions), kind, scores).values
         if name not in values:
-            raise LessonError(f"heads of the kind {kind} have no number {name!r}")
+            raise LessonError(f"heads of the kind {kind} have no number {quoted(name)}")
         return np.nan_to_num(values[name], nan=-1.0)
 
     def head(self, kind: Kind, rule: str) -> tuple[int, int]:
@@ -120,7 +144,7 @@ class Evidence:
             return _largest(self.metric(kind, JOBS[rule]))
         if words := ARROW.fullmatch(rule):
             if kind != "encoder":
-                raise LessonError(f"a head is found by two English words, as {rule!r} says, only in the encoder")
+                raise LessonError(f"a head is found by two English words, as {quoted(rule)} says, only in the encoder")
             row, column = self.row(kind, words[1], (0, 0)), self.column(kind, words[2])
             return _largest(self.view(kind).weights[:, :, row, column])
         if numbers := NUMBERS.fullmatch(rule):
@@ -128,7 +152,7 @@ class Evidence:
             if 1 <= layer <= layers and 1 <= head <= heads:
                 return layer - 1, head - 1
             raise LessonError(f"there is no head {rule!r}: this model has {layers} layers of {heads} heads")
-        raise LessonError(f"{rule!r} is no rule for a head; the rules are: {HEAD_RULES}")
+        raise LessonError(f"{quoted(rule)} is no rule for a head; the rules are: {HEAD_RULES}")
 
     def row(self, kind: Kind, word: str, head: tuple[int, int]) -> int:
         """A row of `view`.
@@ -144,8 +168,8 @@ class Evidence:
             return _index(word, row_names(view), self.sentence)
         if kind == "cross":
             return int(view.weights[*head, :, self.column(kind, word)].argmax())
-        if not word.isdecimal() or not 1 <= int(word) <= len(view.axes.rows):
-            raise LessonError(f"there is no step {word!r}: this translation has steps 1 to {len(view.axes.rows)}")
+        if not STEP.fullmatch(word) or int(word) > len(view.axes.rows):
+            raise LessonError(f"there is no step {quoted(word)}: this translation has steps 1 to {len(view.axes.rows)}")
         return int(word) - 1
 
     def column(self, kind: Kind, word: str) -> int:
@@ -184,7 +208,7 @@ def _index(word: str, names: list[str], sentence: str) -> int:
     # Of equal words the first.
     if word in names:
         return names.index(word)
-    raise LessonError(f"there is no word {word!r} in “{sentence}”; its words are: {', '.join(names)}")
+    raise LessonError(f"there is no word {quoted(word)} in “{sentence}”; its words are: {', '.join(names)}")
 
 
 def _largest(values: np.ndarray) -> tuple[int, int]:

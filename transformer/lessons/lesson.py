@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,11 +12,12 @@ from typing import Any, Literal, get_args
 from transformer.available_models import SHIPPED
 from transformer.errors import LessonError
 from transformer.lessons.claims import check_call
+from transformer.lessons.document import quoted, read_document
+from transformer.lessons.figures import read_figure
 from transformer.lessons.shelf import ID, MOST_STEPS, id_of
 from transformer.lessons.template import names
 from transformer.paths import APP
 from transformer.small_files import read_small
-from transformer.trace import KINDS
 
 NextWhen = Literal["read", "answered", "row pinned", "head opened"]
 NEXT_WHEN: tuple[NextWhen, ...] = get_args(NextWhen)
@@ -30,25 +30,6 @@ ADDRESS = re.compile(r"[a-z_]{1,40}(\?[A-Za-z0-9_=&.,+%-]{1,1000})?")
 # Pages of the app, which a step may lead to.
 PAGES = tuple(sorted(path.stem for path in (APP / "pages").glob("[a-z]*.py")))
 CONTROL = re.compile(r"[\x00-\x1f\x7f\ue000-\uf8ff\u202a-\u202e\u2066-\u2069]")
-# What a step may show, and its parameters: which are needed, and which may be left out.
-FIGURES: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
-    "map": (frozenset({"kind", "head"}), frozenset({"row"})),
-    "without": (frozenset({"kind", "head", "part"}), frozenset()),
-    "scores": (frozenset({"kind", "head", "row"}), frozenset()),
-    "example": (frozenset({"score", "other", "width"}), frozenset()),
-    "candidates": (frozenset({"step"}), frozenset()),
-    "probabilities": (frozenset(), frozenset()),
-    "translations": (frozenset(), frozenset()),
-    "norms": (frozenset({"kind", "head"}), frozenset()),
-    "learning": (frozenset(), frozenset()),
-    "worth": (frozenset(), frozenset()),
-    "removed": (frozenset({"count"}), frozenset()),
-    "needed": (frozenset(), frozenset()),
-}
-FIGURE_VALUES: Mapping[str, type | tuple[str, ...]] = {
-    "kind": KINDS, "head": str, "row": str, "part": ("positions", "mask"), "score": int, "other": int, "width": int,
-    "step": int, "count": int,
-}
 LESSON_FIELDS = ("title", "summary", "sentence", "model", "steps")
 STEP_FIELDS = (
     "look_for", "question", "choices", "answer", "guess", "percent", "reveal", "next_when", "address", "sentence",
@@ -148,14 +129,7 @@ def lesson_of(name: str, text: str) -> Lesson:
     Raises:
         LessonError: as in `read_lesson`.
     """
-    try:
-        document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise LessonError(
-            f"the file is no TOML: {error}; texts stand in quotes, and each step begins with [[steps]]"
-        ) from error
-    except RecursionError as error:
-        raise LessonError("the file is no lesson: its brackets are nested too deeply") from error
+    document = read_document(text)
     _check_fields("the lesson", document, LESSON_FIELDS)
     sentence = _text("the lesson", document, "sentence", needed=True)
     steps = document.get("steps")
@@ -174,7 +148,7 @@ def lesson_of(name: str, text: str) -> Lesson:
 def _step(where: str, step: dict[str, Any], sentence: str) -> Step:
     _check_fields(where, step, STEP_FIELDS)
     name, parameters = _call(where, step)
-    show, figure = _figure(where, step)
+    show, figure = read_figure(where, step)
     choices = step.get("choices", [])
     if not isinstance(choices, list) or not all(isinstance(choice, str) for choice in choices):
         raise LessonError(f"{where}: choices is a list of texts, such as [\"rises\", \"falls\"]")
@@ -191,11 +165,11 @@ def _step(where: str, step: dict[str, Any], sentence: str) -> Step:
     _check_next(where, read)
     if read.address and not ADDRESS.fullmatch(read.address):
         raise LessonError(
-            f"{where}: the address {read.address!r} is not understood; write a page of the app and its parameters, "
-            "such as cross_attention or inside_a_layer?inside_part=mask"
+            f"{where}: the address {quoted(read.address)} is not understood; write a page of the app and its "
+            "parameters, such as cross_attention or inside_a_layer?inside_part=mask"
         )
     if read.address and (page := read.address.partition("?")[0]) not in PAGES:
-        raise LessonError(f"{where}: the address names a page {page!r}; the pages are: {', '.join(PAGES)}")
+        raise LessonError(f"{where}: the address names a page {quoted(page)}; the pages are: {', '.join(PAGES)}")
     return read
 
 
@@ -220,7 +194,7 @@ def _check_texts(where: str, step: Step) -> None:
             )
     if step.guess and step.guess not in values:
         raise LessonError(
-            f"{where}: guess is {step.guess!r}; the claim {step.claim} has the values: {', '.join(values)}"
+            f"{where}: guess is {quoted(step.guess)}; the claim {step.claim} has the values: {', '.join(values)}"
         )
 
 
@@ -235,16 +209,18 @@ def _check_question(where: str, step: Step) -> None:
     if step.choices and not 2 <= len(step.choices) <= MOST_CHOICES:
         raise LessonError(f"{where}: it has {len(step.choices)} choices; a question has 2 to {MOST_CHOICES}")
     if step.choices and step.answer not in step.choices and not names(step.answer):
-        raise LessonError(f"{where}: the answer {step.answer!r} is none of the choices; write it as it stands there")
+        raise LessonError(
+            f"{where}: the answer {quoted(step.answer)} is none of the choices; write it as it stands there"
+        )
 
 
 def _check_next(where: str, step: Step) -> None:
     if step.next_when not in NEXT_WHEN:
-        raise LessonError(f"{where}: next_when is {step.next_when!r}; it must be one of: {', '.join(NEXT_WHEN)}")
+        raise LessonError(f"{where}: next_when is {quoted(step.next_when)}; it must be one of: {', '.join(NEXT_WHEN)}")
     if (step.next_when == "answered") != bool(step.question):
         raise LessonError(
-            f"{where}: next_when is {step.next_when!r}; a step with a question goes on when it is \"answered\", one "
-            "without cannot"
+            f"{where}: next_when is {quoted(step.next_when)}; a step with a question goes on when it is "
+            "\"answered\", one without cannot"
         )
     if step.next_when == "row pinned" and (step.show != "map" or "row" not in step.figure):
         raise LessonError(f"{where}: next_when is \"row pinned\", which needs a map whose row is named")
@@ -269,37 +245,15 @@ def _call(where: str, step: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     return called["name"], parameters
 
 
-def _figure(where: str, step: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    figure = step.get("figure")
-    if not isinstance(figure, dict) or "show" not in figure:
-        raise LessonError(f"{where}: the figure is missing; write figure = {{ show = … }} with {', '.join(FIGURES)}")
-    if figure["show"] not in list(FIGURES):
-        raise LessonError(f"{where}: the figure shows {figure['show']!r}; it must be one of: {', '.join(FIGURES)}")
-    parameters = {key: value for key, value in figure.items() if key != "show"}
-    needed, optional = FIGURES[figure["show"]]
-    what = f"{where}: the figure {figure['show']}"
-    if parameters.keys() - needed - optional or needed - parameters.keys():
-        takes = ", ".join([*sorted(needed), *(f"{one} (optional)" for one in sorted(optional))]) or "nothing"
-        raise LessonError(f"{what} takes {takes}; the lesson gives {', '.join(sorted(parameters)) or 'nothing'}")
-    for key, value in parameters.items():
-        wanted = FIGURE_VALUES[key]
-        if isinstance(wanted, tuple) and value not in wanted:
-            raise LessonError(f"{what} has {key} = {value!r}; it must be one of: {', '.join(wanted)}")
-        if isinstance(wanted, type) and type(value) is not wanted:
-            kind = "text" if wanted is str else "whole number"
-            raise LessonError(f"{what} has {key} = {value!r}; it must be a {kind}")
-    return figure["show"], parameters
-
-
 def _check_fields(where: str, table: Mapping[str, Any], known: tuple[str, ...]) -> None:
     if unknown := [key for key in table if key not in known]:
-        raise LessonError(f"{where} has {', '.join(map(repr, unknown))}; it can have: {', '.join(known)}")
+        raise LessonError(f"{where} has {', '.join(map(quoted, unknown))}; it can have: {', '.join(known)}")
 
 
 def _text(where: str, table: Mapping[str, Any], key: str, *, needed: bool = False) -> str:
     value = table.get(key, "")
     if not isinstance(value, str):
-        raise LessonError(f"{where}: {key} is {value!r}; it must be a text in quotes")
+        raise LessonError(f"{where}: {key} is {quoted(value)}; it must be a text in quotes")
     value = " ".join(value.split())
     if CONTROL.search(value):
         raise LessonError(f"{where}: {key} has an invisible character that text does not need: type it anew")

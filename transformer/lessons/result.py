@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from transformer.errors import AtlasError, LessonError
 from transformer.lessons.claims import Finding, measured
 from transformer.lessons.evidence import Evidence, Runs
+from transformer.lessons.figures import check_figure
 from transformer.lessons.lesson import Lesson, Step
+from transformer.lessons.remembered import RememberedRuns
 from transformer.lessons.template import filled
 
 
@@ -58,23 +60,50 @@ def question_of(step: Step, finding: Finding) -> Question:
     return Question(shown, shown.index(right) if right else 0, 0.0)
 
 
+def opened_head(step: Step, finding: Finding, evidence: Evidence) -> tuple[int, int]:
+    """Layer and head, from 0, at which a map is done with: the one that the claim found where a step asks for that
+    ("head opened"), else the one that the figure names.
+
+    Raises:
+        LessonError: the kind that the figure shows has no such head.
+    """
+    rule = step.figure["head"]
+    if step.next_when == "head opened":
+        rule = f"{finding.values['layer']}.{finding.values['head']}"
+    return evidence.head(step.figure["kind"], rule)
+
+
 def broken_claims(lesson: Lesson, runs: Runs) -> list[str]:
-    """What is wrong with a lesson on a model: claims that do not hold, cannot be measured, or leave nothing to ask."""
-    broken = []
+    """What is wrong with a lesson on a model: claims that do not hold, cannot be measured, or leave nothing to ask, and
+    figures that name what is not there."""
+    broken, runs = [], RememberedRuns(runs)
     for number, step in enumerate(lesson.steps, 1):
+        what = f"claim {step.claim}"
         try:
             finding = finding_of(step, runs)
             question_of(step, finding)
             for text in (step.look_for, step.question, step.reveal):
                 filled(text, finding.values)
+            if not finding.holds:
+                broken.append(f"step {number}, {what}: it does not hold on this model; measured: {_written(finding)}")
+            what = f"figure {step.show}"
+            _check_figure(step, finding, Evidence(runs, step.sentence))
         # What the model refuses, such as a sentence that is too long, is as wrong with a lesson.
         except AtlasError as error:
-            broken.append(f"step {number}, claim {step.claim}: {error}")
-            continue
-        if not finding.holds:
-            found = ", ".join(
-                f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}"
-                for name, value in finding.values.items()
-            )
-            broken.append(f"step {number}, claim {step.claim}: it does not hold on this model; measured: {found}")
+            broken.append(f"step {number}, {what}: {error}")
     return broken
+
+
+def _check_figure(step: Step, finding: Finding, evidence: Evidence) -> None:
+    check_figure(step.show, step.figure, evidence)
+    if step.show == "map":
+        head = opened_head(step, finding, evidence)
+        if "row" in step.figure:
+            evidence.row(step.figure["kind"], step.figure["row"], head)
+
+
+def _written(finding: Finding) -> str:
+    return ", ".join(
+        f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}"
+        for name, value in finding.values.items()
+    )

@@ -21,6 +21,7 @@ from pages.ui.lessons.measured import MeasuredStep
 from pages.ui.lessons.tables import figure_table, without_maps
 from pages.ui.model.learning_curve import LOSS, QUALITY, learning_chart
 from pages.ui.params.attention import AttentionParams
+from transformer.lessons.result import opened_head
 from transformer.translator import Translator
 
 # Figures that hold the number that is asked for: they come with the answer.
@@ -39,9 +40,9 @@ def first_choice(measured: MeasuredStep, *, solved: bool) -> AttentionParams:
     """
     step, evidence = measured.step, measured.evidence
     kind = step.figure["kind"]
-    layer, head = evidence.head(kind, step.figure["head"])
-    if solved and step.next_when == "head opened":
-        layer, head = int(measured.finding.values["layer"]) - 1, int(measured.finding.values["head"]) - 1
+    layer, head = (
+        opened_head(step, measured.finding, evidence) if solved else evidence.head(kind, step.figure["head"])
+    )
     rows: tuple[int, ...] = ()
     if "row" in step.figure and (solved or step.next_when != "row pinned"):
         rows = pinned_row(measured, (layer, head))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from html import escape
 from math import isnan
 
@@ -18,29 +20,51 @@ from pages.ui.lessons.figures import first_choice
 from pages.ui.lessons.measured import MeasuredStep, measured_step
 from pages.ui.lessons.tables import figure_table, without_maps
 from pages.ui.text.number_format import typeset
+from transformer.errors import AtlasError, LessonError
 from transformer.lessons.lesson import Lesson
 from transformer.translator import Translator
 
 WRITE = "Made with Attention Atlas. Every number was measured on its model {}."
 
 
+def printed(lesson: Lesson, write: Callable[[], str]) -> str:
+    """What is written of a lesson; if a step cannot be measured, a document that says which one and why.
+
+    A download is made after its click, and Streamlit tells nobody what is raised there.
+    """
+    try:
+        return write()
+    except AtlasError as error:
+        return _document(lesson, f"<p><strong>This lesson cannot be printed: {escape(str(error))}</strong></p>")
+
+
+@contextmanager
+def _named(number: int) -> Iterator[None]:
+    """What is wrong with a step is said with its number."""
+    try:
+        yield
+    except AtlasError as error:
+        raise LessonError(f"step {number}: {error}") from error
+
+
 def sheet(lesson: Lesson, translator: Translator, *, answers: bool) -> str:
     """A sheet to print: the questions over a table to fill in, or the same with what was measured.
 
     Raises:
-        AtlasError: a step cannot be measured.
+        LessonError: a step cannot be measured.
     """
-    steps = [measured_step(translator, step) for step in lesson.steps]
-    blocks = []
-    for number, step in enumerate(steps, 1):
-        choices = "".join(f"<li>☐ {escape(choice)}</li>" for choice in step.question.choices)
-        own = step.step.sentence
-        sentence = f"<p class=sentence>{escape(own)}</p>" if own != lesson.sentence else ""
-        measured = f"<p class=answer>{escape(step.plain(step.step.reveal))}</p>" if answers else ""
-        blocks.append(
-            f"<section><h2>{number}.</h2>{sentence}<p>{escape(step.plain(step.step.look_for))}</p>"
-            f"<p><strong>{escape(step.plain(step.step.question))}</strong></p><ul>{choices}</ul>{measured}</section>"
-        )
+    steps, blocks = [], []
+    for number, given in enumerate(lesson.steps, 1):
+        with _named(number):
+            step = measured_step(translator, given)
+            choices = "".join(f"<li>☐ {escape(choice)}</li>" for choice in step.question.choices)
+            own = f"<p class=sentence>{escape(given.sentence)}</p>" if given.sentence != lesson.sentence else ""
+            measured = f"<p class=answer>{escape(step.plain(given.reveal))}</p>" if answers else ""
+            blocks.append(
+                f"<section><h2>{number}.</h2>{own}<p>{escape(step.plain(given.look_for))}</p>"
+                f"<p><strong>{escape(step.plain(given.question))}</strong></p><ul>{choices}</ul>{measured}</section>"
+            )
+            steps.append(step)
     rows = "".join(
         f"<tr><th scope=row>{number}</th><td></td><td>{escape(_answer(step)) if answers else ''}</td></tr>"
         for number, step in enumerate(steps, 1) if step.step.question
@@ -55,21 +79,22 @@ def lesson_file(lesson: Lesson, translator: Translator) -> str:
     """The whole lesson, figures included; the answers open on a click.
 
     Raises:
-        AtlasError: a step cannot be measured.
+        LessonError: a step cannot be measured.
     """
     blocks, maps = [], []
     for number, given in enumerate(lesson.steps, 1):
-        step = measured_step(translator, given)
-        figure = _figure(step, translator, maps)
-        choices = "".join(f"<li>{escape(choice)}</li>" for choice in step.question.choices)
-        after = step.step.show != "map"
-        blocks.append(
-            f"<section><h2>{number}.</h2><p class=sentence>{escape(given.sentence)}</p>"
-            f"<p>{escape(step.plain(given.look_for))}</p>{'' if after else figure}"
-            f"<p><strong>{escape(step.plain(given.question))}</strong></p><ul>{choices}</ul>"
-            f"<details><summary>What was measured</summary><p>{escape(step.plain(given.reveal))}</p>"
-            f"{figure if after else ''}</details></section>"
-        )
+        with _named(number):
+            step = measured_step(translator, given)
+            figure = _figure(step, translator, maps)
+            choices = "".join(f"<li>{escape(choice)}</li>" for choice in step.question.choices)
+            after = given.show != "map"
+            blocks.append(
+                f"<section><h2>{number}.</h2><p class=sentence>{escape(given.sentence)}</p>"
+                f"<p>{escape(step.plain(given.look_for))}</p>{'' if after else figure}"
+                f"<p><strong>{escape(step.plain(given.question))}</strong></p><ul>{choices}</ul>"
+                f"<details><summary>What was measured</summary><p>{escape(step.plain(given.reveal))}</p>"
+                f"{figure if after else ''}</details></section>"
+            )
     # A sentence may hold any text, also one that ends a script.
     content = json.dumps(maps).replace("<", "\\u003c")
     return _document(lesson, "".join(blocks), (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -12,7 +13,7 @@ from pages.ui import session
 from pages.ui.kinds import PAGES
 from pages.ui.lecture.figure import main_figure, presented
 from pages.ui.lessons.figures import first_choice, hidden, show_learning, show_map, show_table_figure, show_without
-from pages.ui.lessons.handouts import lesson_file, sheet
+from pages.ui.lessons.handouts import lesson_file, printed, sheet
 from pages.ui.lessons.measured import MeasuredStep, measured_step
 from pages.ui.lessons.moves import answer_question, open_step, show_moves
 from pages.ui.model_picker import load, several_models
@@ -96,7 +97,7 @@ def _show_figure(measured: MeasuredStep, params: LessonParams, model: Translator
     elif step.show == "without":
         show_without(measured, done=done)
     elif step.show == "learning":
-        show_learning(model.curve)
+        show_learning(measured.evidence.curve())
     else:
         show_table_figure(measured)
     return done
@@ -180,8 +181,8 @@ def _show_more(lesson: Lesson, measured: MeasuredStep, model: Translator) -> Non
                 ("The whole lesson as one file, for offline use", lambda: lesson_file(lesson, model), "lesson"),
             ):
                 st.download_button(
-                    label, make, file_name=f"{lesson.id}-{name}.html", mime="text/html", key=f"lesson_{name}",
-                    on_click="ignore", width="stretch",
+                    label, partial(printed, lesson, make), file_name=f"{lesson.id}-{name}.html", mime="text/html",
+                    key=f"lesson_{name}", on_click="ignore", width="stretch",
                 )
 
 

@@ -18,7 +18,7 @@ from transformer.decoding.settings import DecodingSettings
 from transformer.interventions import all_heads
 from transformer.lessons.claims.ablation import KIND_NAMES, removed_translations
 from transformer.lessons.claims.attribution import named_words
-from transformer.lessons.claims.runs import NO_MASK, NO_POSITIONS
+from transformer.lessons.claims.runs import PARTS
 from transformer.lessons.evidence import Evidence
 from transformer.trace import Kind
 
@@ -59,7 +59,7 @@ def worked_table(evidence: Evidence, score: int, other: int, width: int) -> pd.D
 
 def candidates_table(evidence: Evidence, step: int) -> pd.DataFrame:
     """The likeliest pieces of a step."""
-    trace, row = evidence.trace(), step - 1
+    trace, row = evidence.trace(), evidence.step(step)
     pieces = evidence.runs.tokenizer.pieces([int(number) for number in trace.candidate_ids[row]])
     return pd.DataFrame({
         "next piece": [piece_label(piece, "") for piece in pieces],
@@ -145,7 +145,7 @@ def without_maps(evidence: Evidence, kind: Kind, head: str, part: str) -> list[t
     at = evidence.head(kind, head)
     runs = {
         f"with {_article(part)}": evidence.trace(),
-        f"without {_article(part)}": evidence.trace(interventions=NO_MASK if part == "mask" else NO_POSITIONS),
+        f"without {_article(part)}": evidence.trace(interventions=PARTS[part]),
     }
     maps = []
     for title, trace in runs.items():

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
+import torch
 
 from pages.ui.lessons.measured import CachedRuns
 from tests.unit.lessons.test_lesson import TEXT
 from transformer.ablation.importance import flattened, head_importance
 from transformer.ablation.removal import least_important_first, without
+from transformer.checkpoint import Checkpoint
 from transformer.errors import LessonError
 from transformer.interventions import Interventions
 from transformer.lessons.__main__ import main
 from transformer.lessons.claims import measured
 from transformer.lessons.claims.attribution import named_words
+from transformer.lessons.claims.runs import NO_MASK
 from transformer.lessons.evidence import Evidence
 from transformer.lessons.lesson import lesson_of
+from transformer.lessons.remembered import RememberedRuns
 from transformer.lessons.result import broken_claims
 from transformer.lessons.shelf import SHIPPED
+from transformer.model.transformer import build
+from transformer.training.learning_curve import FIELDS
+from transformer.translator import Translator
 
 TEXT_READ = "I have a dream."
 
@@ -75,14 +84,18 @@ def test_two_scores():
     ("row_sum", {"kind": "encoder", "head": "boss", "row": "have"}, "no rule for a head; the rules are: previous"),
     ("row_sum", {"kind": "encoder", "head": "99.1", "row": "have"}, "no head '99.1': this model has"),
     ("row_sum", {"kind": "decoder", "head": "same", "row": "77"}, "no step '77'"),
+    ("row_sum", {"kind": "decoder", "head": "same", "row": "1" * 5000}, "no step '1111"),
+    ("row_sum", {"kind": "decoder", "head": "same", "row": "٣"}, "no step '٣'"),
     ("row_sum", {"kind": "cross", "head": "I -> have", "row": "have"}, "only in the encoder"),
     ("asymmetry", {"kind": "decoder", "head": "same", "one": "I", "other": "have"}, "cannot name them beforehand"),
+    ("asymmetry", {"kind": "cross", "head": "end", "one": "I", "other": "dream"}, "only in the encoder, not in cross-"),
     ("job", {"kind": "cross", "job": "next"}, "have no number 'next'"),
     ("likeliest", {"step": 99}, "no step 99"),
     ("softmax_of_two", {"score": 1, "other": 2, "width": 0}, "at least 1"),
     ("beam_against_greedy", {"beam_size": 99}, "1 to 10 hypotheses"),
     ("sampled", {"temperature": 1.0, "count": 10_000, "least": 1, "most": 2}, "count is 1 to 20"),
     ("weight_against_norm", {"kind": "encoder", "job": "next"}, "must be 'end' or 'start'"),
+    ("loss_at_start", {"vocabulary": -5}, "a vocabulary has 1 piece or more, and 0 stands for the model's own; not -5"),
     ("learned_early", {"share": 2}, "between 0 and 1"),
     ("heads_removed", {"count": 0}, "count is 1 to 72, half of the heads, not 0"),
     ("heads_removed", {"count": 73}, "not 73"),
@@ -122,12 +135,60 @@ def test_a_broken_claim_is_named(copying_translator):
     assert len(broken) == 3 and "at most 128 can be read at once" in broken[0]
 
 
+def made(config, tokenizer, curve="", scale=1):
+    """A fresh model with a learning curve; the larger its embedding, the surer it is of what it writes."""
+    torch.manual_seed(0)
+    model = build(config).eval().requires_grad_(False)
+    model.get_parameter("source_embedding.weight").mul_(scale)
+    return Evidence(Translator(Checkpoint(model, tokenizer, curve=curve), device="cpu", version="x"), "A dog.")
+
+
+def test_a_curve_may_have_any_finite_numbers(small_config, tokenizer):
+    """`check_curve` lets all of them pass."""
+    def learned(claim, *rows):
+        lines = [f"{step},0.1,9.0,{loss},{loss},{chrf},1.5,1e-4,900" for step, loss, chrf in rows]
+        return measured(claim, {}, made(small_config, tokenizer, "\n".join([",".join(FIELDS), *lines])))
+
+    found = learned("learned_early", ("2.5e1", 9.0, 30.0), ("1e2", 4.0, 40.0))
+    assert found.values["steps"] == 100 and found.values["fraction"] == 1
+    assert learned("learned_early", (0, 9.0, 30.0)).values["fraction"] == 0
+    with pytest.raises(LessonError, match=r"a loss of 1e\+06 nats a piece: the training diverged"):
+        learned("loss_fell", (25, 9.0, 3.0), (50, 1e6, 3.0))
+
+
+def test_a_translation_may_be_too_unlikely_for_a_number(small_config, tokenizer):
+    """The quotient of two such probabilities was one by 0."""
+    evidence = made(small_config, tokenizer, scale=4)
+    values = measured("future_disturbs", {}, evidence).values
+    assert evidence.trace(interventions=NO_MASK).log_probs.sum() < -1000
+    assert values["before"] > 0 == values["after"] and values["times"] == np.inf
+    assert values["direction"] == "less likely"
+
+
+def test_what_a_check_looks_at_twice_is_run_once(small_translator):
+    runs = RememberedRuns(small_translator)
+    first = runs.trace(TEXT_READ)
+    assert runs.trace(TEXT_READ) is first and first.target_text == small_translator.trace(TEXT_READ).target_text
+    others = [
+        runs.trace(TEXT_READ, details=True), runs.trace(TEXT_READ, interventions=NO_MASK), runs.trace("A dog."),
+        runs.trace(TEXT_READ, first.target_text),
+    ]
+    assert len({id(trace) for trace in [first, *others]}) == 5
+    np.testing.assert_array_equal(
+        others[1].decoder, small_translator.trace(TEXT_READ, interventions=NO_MASK).decoder
+    )
+
+
 def test_the_command_checks_and_lists(run_main, tmp_path):
     done = run_main(main, "check", SHIPPED / "02_one_row.toml", "--device", "cpu")
     assert done.returncode == 0 and done.stdout == "02_one_row.toml: 4 steps, every claim holds\n"
     (tmp_path / "mine.toml").write_text("title = 1", encoding="utf-8")
     done = run_main(main, "check", tmp_path / "mine.toml")
     assert done.returncode == 1 and done.stderr.startswith("error: mine.toml: the lesson: sentence is missing")
+    for number in ("1" * 5000, f"0x{'f' * 5000}"):
+        (tmp_path / "mine.toml").write_text(f"title = {number}", encoding="utf-8")
+        done = run_main(main, "check", tmp_path / "mine.toml")
+        assert done.returncode == 1 and re.match("error: mine.toml: .*; a lesson has numbers from -1,", done.stderr)
     (tmp_path / "folder.toml").mkdir()
     for name, message in (
         ("none.toml", "none.toml: the file cannot be read: No such file or directory"),

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from transformer.lessons.lesson import FIGURES, LESSON_FIELDS, NEXT_WHEN, STEP_FIELDS, lesson_of
+from transformer.lessons.figures import FIGURES
+from transformer.lessons.lesson import LESSON_FIELDS, NEXT_WHEN, STEP_FIELDS, lesson_of
 from transformer.lessons.result import broken_claims
 
 TEXT = (Path(__file__).parents[3] / "docs" / "lessons.md").read_text(encoding="utf-8")

@@ -305,7 +305,7 @@ def test_pairs_within_the_band_are_grey(asked, found):
 def test_agreement_over_many_sentences_is_said_of_its_file():
     methods = ("weights", "rollout", "erasure")
     mean = np.array([[1.0, 0.1, 0.5], [0.1, 1.0, 0.05], [0.5, 0.05, 1.0]])
-    tau = Estimate(mean, mean - 0.1, mean + 0.1)
+    tau = Estimate(mean, mean - 0.1, np.minimum(mean + 0.1, 1))
     recorded = AgreementStatistics("m", 20, 1, "d", 6.5, methods, tau, Estimate(mean / 2, mean / 4, mean))
     again = AgreementStatistics.from_json(recorded.to_json())
     assert again.methods == methods and again.left_out == 1

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from pages.ui.lessons.handouts import lesson_file, sheet
+from pages.ui.lessons.handouts import lesson_file, printed, sheet
 from pages.ui.lessons.measured import measured_step
+from transformer.errors import LessonError
 from transformer.lessons.lesson import read_lesson
 from transformer.lessons.shelf import lesson_files
 
@@ -41,3 +42,26 @@ def test_markup_stays_text(shipped, lesson):
     for text in (sheet(hostile, shipped, answers=True), lesson_file(hostile, shipped)):
         assert HOSTILE not in text and "<img" not in text
     assert "<" not in measured_step(shipped, steps[0]).markdown(HOSTILE).replace("\\<", "")
+
+
+@pytest.mark.parametrize("broken", ["claim", "figure"])
+@pytest.mark.parametrize("write", [
+    lambda lesson, model: sheet(lesson, model, answers=False), lambda lesson, model: sheet(lesson, model, answers=True),
+    lesson_file,
+], ids=["for students", "with answers", "all of it"])
+def test_a_step_that_cannot_be_measured_is_named_on_the_paper(shipped, lesson, write, broken):
+    """What is raised in a download, nobody is told."""
+    first, second, third, *others = lesson.steps
+    changed = (
+        replace(third, parameters={**third.parameters, "row": "<b>zebra"}) if broken == "claim"
+        else replace(third, figure={**third.figure, "row": "<b>zebra"})
+    )
+    damaged = replace(lesson, steps=(first, second, changed, *others))
+    if broken == "figure" and write is not lesson_file:
+        assert printed(damaged, lambda: write(damaged, shipped)) == write(lesson, shipped), "a sheet has no figures"
+        return
+    with pytest.raises(LessonError, match="step 3: there is no word"):
+        write(damaged, shipped)
+    text = printed(damaged, lambda: write(damaged, shipped))
+    assert "This lesson cannot be printed: step 3: there is no word &#x27;&lt;b&gt;zebra&#x27; in" in text
+    assert "<b>" not in text and lesson.title in text and text.endswith("</html>")

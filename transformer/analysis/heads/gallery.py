@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 
-from transformer.analysis.heads.tasks import TASKS, Link, Task, covered_text
+from transformer.analysis.heads.tasks import TASK, TASKS, Link, Task, covered_text
 from transformer.analysis.view import axes_of, view_of
 from transformer.languages import LANGUAGES, Languages
+from transformer.records import Fields, read_fields
 from transformer.trace import Kind, Trace
 from transformer.vocabulary import SPACE_MARK, Piece
 
@@ -26,6 +26,7 @@ DOES = 0.4
 DIGITS = 4
 # A head that looks at every word's neighbour is shown on a sentence with enough words to see it.
 MANY_LINKS, ENOUGH_LINKS = 6, 5
+
 
 @dataclass(frozen=True)
 class Example:
@@ -102,17 +103,34 @@ class Gallery:
 
     @classmethod
     def from_json(cls, text: str) -> Gallery:
-        document = json.loads(text)
-        exhibits = tuple(
-            Exhibit(**{**exhibit, "examples": tuple(map(_read_example, exhibit["examples"]))})
-            for exhibit in document["exhibits"]
-        )
-        return cls(document["model"], document["sentences"], exhibits)
+        """Read what `to_json` wrote.
+
+        Raises:
+            ValueError: it is something else; the message says where.
+        """
+        fields = read_fields(text)
+        exhibits = tuple(map(_read_exhibit, fields.all_inner("exhibits", 0)))
+        return cls(fields.text("model"), fields.whole("sentences", 1), exhibits)
 
 
-def _read_example(document: dict[str, Any]) -> Example:
-    lists = ("rows", "columns", "labels", "weights")
-    return Example(**{**document, **{name: tuple(document[name]) for name in lists}})
+def _read_exhibit(fields: Fields) -> Exhibit:
+    task = TASK[fields.choice("task", TASK)]
+    return Exhibit(
+        task.name, fields.choice("kind", [task.kind]), fields.whole("layer"), fields.whole("head"),
+        fields.number("share", 0, 1), fields.number("everyone", 0, 1), fields.whole("rows", 1),
+        fields.whole("sentences", 1), tuple(map(_read_example, fields.all_inner("examples"))),
+    )
+
+
+def _read_example(fields: Fields) -> Example:
+    labels, looked_at = fields.texts("labels"), fields.whole("looked_at")
+    if looked_at >= len(labels):
+        raise ValueError(f"{fields.where}looked_at is {looked_at}, and there are {len(labels)} labels from 0 on")
+    return Example(
+        text=fields.text("text"), target=fields.text("target"), words=fields.flag("words"), rows=fields.wholes("rows"),
+        columns=fields.wholes("columns"), read=fields.text("read"), written=fields.text("written"), labels=labels,
+        weights=tuple(fields.array("weights", (len(labels),), 0, 1).tolist()), looked_at=looked_at,
+    )
 
 
 def gallery_of(traces: Iterable[Trace], model: str, languages: Languages = LANGUAGES) -> Gallery:

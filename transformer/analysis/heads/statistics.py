@@ -11,6 +11,8 @@ import numpy as np
 
 from transformer.analysis.aligner import Aligner, find_aligner
 from transformer.analysis.heads.metrics import HeadMetrics, average, head_metrics
+from transformer.analysis.heads.names import head_rules
+from transformer.records import Fields, check_shapes, read_fields
 from transformer.trace import KINDS, Kind, Trace
 from transformer.vocabulary import Vocabulary
 
@@ -57,17 +59,35 @@ class Statistics:
 
     @classmethod
     def from_json(cls, text: str) -> Statistics:
-        """Read what `to_json` wrote; the aligner follows from the averages."""
-        document = json.loads(text)
-        heads = {
-            kind: HeadMetrics(
-                kind,
-                {name: np.array(values, dtype=np.float64) for name, values in metrics["values"].items()},
-                metrics["queries"],
-            )
-            for kind, metrics in document["kinds"].items()
-        }
-        return cls(document["model"], document["sentences"], heads)
+        """Read what `to_json` wrote; the aligner follows from the averages.
+
+        Raises:
+            ValueError: it is something else; the message says where.
+        """
+        fields = read_fields(text)
+        kinds = fields.inner("kinds")
+        heads: dict[Kind, HeadMetrics] = {kind: _read_metrics(kind, kinds.inner(kind)) for kind in KINDS}
+        check_shapes({kind: next(iter(each.values.values())).shape for kind, each in heads.items()})
+        return cls(fields.text("model"), fields.whole("sentences", 1), heads)
+
+
+def _read_metrics(kind: Kind, fields: Fields) -> HeadMetrics:
+    """The metrics of a kind, all of the same heads; those that are newer than the record are missing.
+
+    Raises:
+        ValueError: they are something else, or those are missing by which heads get their names.
+    """
+    values, queries, shape = fields.inner("values"), fields.inner("queries"), (None, None)
+    arrays: dict[str, np.ndarray] = {}
+    for name in values.values:
+        arrays[name] = values.array(name, shape, gaps=True)
+        shape = arrays[name].shape
+    metrics = HeadMetrics(kind, arrays, {name: queries.whole(name) for name in arrays})
+    try:
+        head_rules(metrics)
+    except KeyError as error:
+        raise ValueError(f"{values.where}{error.args[0]} is missing") from error
+    return metrics
 
 
 def statistics_of(traces: Iterable[Trace], vocabulary: Vocabulary, model: str) -> Statistics:

@@ -8,6 +8,7 @@ from transformer.errors import LessonError
 from transformer.interventions import Interventions, all_heads
 from transformer.kinds import Kind
 from transformer.lessons.claims.registry import Finding, claim
+from transformer.lessons.document import quoted
 from transformer.lessons.evidence import JOBS, Evidence
 
 KIND_NAMES: dict[Kind, str] = {
@@ -33,7 +34,7 @@ def head_worth(evidence: Evidence) -> Finding:
 def clear_and_hardly_needed(evidence: Evidence, kind: Kind, job: str) -> Finding:
     """A head does one thing most of the time, and the translation needs many other heads more."""
     if job not in JOBS:
-        raise LessonError(f"{job!r} is no job of a head; the jobs are: {', '.join(JOBS)}")
+        raise LessonError(f"{quoted(job)} is no job of a head; the jobs are: {', '.join(JOBS)}")
     layer, head = at = evidence.head(kind, job)
     changes = evidence.head_changes()
     change = float(changes[all_heads(evidence.runs.config).index((kind, layer, head))])
@@ -55,15 +56,25 @@ def heads_removed(evidence: Evidence, count: int) -> Finding:
     })
 
 
+def check_removable(evidence: Evidence, count: int) -> None:
+    """Refuse a number of heads, of which as many others are to be left.
+
+    Raises:
+        LessonError: the model has too few heads.
+    """
+    half = len(all_heads(evidence.runs.config)) // 2
+    if not 1 <= count <= half:
+        raise LessonError(f"count is 1 to {half}, half of the heads, not {count}")
+
+
 def removed_translations(evidence: Evidence, count: int) -> tuple[str, str, str]:
     """What the model writes with all heads, without those that it needs least, and without those it needs most.
 
     Raises:
         LessonError: the model has too few heads.
     """
+    check_removable(evidence, count)
     heads = all_heads(evidence.runs.config)
-    if not 1 <= count <= len(heads) // 2:
-        raise LessonError(f"count is 1 to {len(heads) // 2}, half of the heads, not {count}")
     ranked = [heads[index] for index in np.argsort(-evidence.head_changes(), kind="stable")]
     least, most = (
         evidence.runs.trace(evidence.sentence, interventions=Interventions(gates=dict.fromkeys(removed, 0.0)))

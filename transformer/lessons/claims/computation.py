@@ -11,6 +11,7 @@ from transformer.analysis.replay.softmax import softmax
 from transformer.errors import LessonError
 from transformer.lessons.claims.heads import ROUNDING
 from transformer.lessons.claims.registry import Finding, claim
+from transformer.lessons.document import quoted
 from transformer.lessons.evidence import Evidence
 from transformer.trace import Kind
 
@@ -78,7 +79,7 @@ def weight_against_norm(evidence: Evidence, kind: Kind, job: str) -> Finding:
     Norms as in Kobayashi et al. 2020: weight times the length of the vector that is added.
     """
     if job not in ("end", "start"):
-        raise LessonError(f"the job must be 'end' or 'start', not {job!r}")
+        raise LessonError(f"the job must be 'end' or 'start', not {quoted(job)}")
     layer, head = evidence.head(kind, job)
     norms = contributions(evidence.trace(details=True), evidence.runs.weights(), kind, layer).head_norms()[head]
     weights = evidence.trace().attention(kind)[layer, head]

@@ -17,9 +17,7 @@ MOST_SAMPLES = 20
 def likeliest(evidence: Evidence, step: int = 1) -> Finding:
     """At a step of the translation the likeliest piece is the one that was written."""
     trace, tokenizer = evidence.trace(), evidence.runs.tokenizer
-    if not 1 <= step <= len(trace.predicted_pieces):
-        raise LessonError(f"there is no step {step}: this translation has steps 1 to {len(trace.predicted_pieces)}")
-    row = step - 1
+    row = evidence.step(step)
     ids = [int(number) for number in trace.candidate_ids[row]]
     names = [_named(piece) for piece in tokenizer.pieces(ids)]
     probabilities = np.exp(trace.candidate_log_probs[row])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from transformer.errors import LessonError
 from transformer.lessons.claims.registry import Finding, claim
 from transformer.lessons.evidence import JOBS, Evidence, column_names, row_names
 from transformer.trace import KINDS, Kind
@@ -57,6 +58,8 @@ def row_maximum(evidence: Evidence, kind: Kind, head: str, row: str) -> Finding:
 @claim("there", "back", "layer", "head")
 def asymmetry(evidence: Evidence, kind: Kind, head: str, one: str, other: str) -> Finding:
     """One word looks at another, which does not look back in the same way."""
+    if kind == "cross":
+        raise LessonError("two words look at each other only in the encoder, not in cross-attention")
     at = evidence.head(kind, head)
     weights = evidence.view(kind).weights[at]
     first, second = evidence.column(kind, one), evidence.column(kind, other)

@@ -9,6 +9,9 @@ from transformer.errors import LessonError
 from transformer.lessons.claims.registry import Finding, claim
 from transformer.lessons.evidence import Evidence
 
+# Nats a piece; no vocabulary is so large that a guess loses more.
+MOST_LOSS = 100.0
+
 
 @claim("loss", "even", "vocabulary", "difference")
 def loss_at_start(evidence: Evidence, vocabulary: int = 0) -> Finding:
@@ -17,6 +20,8 @@ def loss_at_start(evidence: Evidence, vocabulary: int = 0) -> Finding:
     Args:
         vocabulary: V, where the training began with another vocabulary than the model has now; 0 for the same.
     """
+    if vocabulary < 0:
+        raise LessonError(f"a vocabulary has 1 piece or more, and 0 stands for the model's own; not {vocabulary:,}")
     _, loss = _column(evidence, "training_loss")[0]
     vocabulary = vocabulary or evidence.runs.config.target_vocabulary
     even = math.log(vocabulary)
@@ -37,6 +42,8 @@ def loss_fell(evidence: Evidence, until: int = 0) -> Finding:
     if not losses:
         raise LessonError(f"the learning curve has no loss on held-out sentences up to step {until:,}")
     start, end = losses[0][1], losses[-1][1]
+    if max(start, end) > MOST_LOSS:
+        raise LessonError(f"the learning curve has a loss of {max(start, end):.4g} nats a piece: the training diverged")
     return Finding(end < start / 2, {
         "start": start, "end": end, "choices_start": math.exp(start), "choices_end": math.exp(end),
         "steps": losses[-1][0],
@@ -52,14 +59,14 @@ def learned_early(evidence: Evidence, share: float = 0.9) -> Finding:
     best, steps = max(score for _, score in scores), scores[-1][0]
     step, reached = next((step, score) for step, score in scores if score >= share * best)
     return Finding(step < steps / 2, {
-        "step": step, "fraction": step / steps, "best": best, "reached": reached, "steps": steps,
+        "step": step, "fraction": step / max(steps, 1), "best": best, "reached": reached, "steps": steps,
     })
 
 
 def _column(evidence: Evidence, name: str) -> list[tuple[int, float]]:
     """Step and value, wherever a value was noted."""
     rows = csv.DictReader(evidence.runs.curve.splitlines())
-    values = [(int(row["step"]), float(row[name])) for row in rows if row.get(name)]
+    values = [(int(float(row["step"])), float(row[name])) for row in rows if row.get(name)]
     if not values:
         raise LessonError(f"the model has no learning curve with a column {name}")
     return values

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from transformer.errors import LessonError
+from transformer.lessons.document import quoted
 from transformer.lessons.evidence import Evidence
 
 Value = float | int | str
@@ -78,12 +79,12 @@ def check_call(name: str, parameters: Mapping[str, object]) -> Claim:
         LessonError: there is none of this name, or it does not take these parameters.
     """
     if name not in CLAIMS:
-        raise LessonError(f"there is no claim {name!r}; the claims are: {', '.join(sorted(CLAIMS))}")
+        raise LessonError(f"there is no claim {quoted(name)}; the claims are: {', '.join(sorted(CLAIMS))}")
     called = CLAIMS[name]
     takes = ", ".join(called.parameters) or "none"
     for parameter, value in parameters.items():
         if parameter not in called.parameters:
-            raise LessonError(f"the claim {name} has no parameter {parameter!r}; its parameters are: {takes}")
+            raise LessonError(f"the claim {name} has no parameter {quoted(parameter)}; its parameters are: {takes}")
         _check_type(f"the parameter {parameter!r} of the claim {name}", value, called.parameters[parameter])
     if missing := called.required - parameters.keys():
         raise LessonError(f"the claim {name} needs {', '.join(sorted(missing))}; its parameters are: {takes}")
@@ -102,8 +103,8 @@ def measured(name: str, parameters: Mapping[str, Any], evidence: Evidence) -> Fi
 def _check_type(what: str, value: object, wanted: Any) -> None:
     if get_origin(wanted) is Literal:
         if value not in get_args(wanted):
-            raise LessonError(f"{what} is {value!r}; it must be one of: {', '.join(get_args(wanted))}")
+            raise LessonError(f"{what} is {quoted(value)}; it must be one of: {', '.join(get_args(wanted))}")
         return
     accepted = (int, float) if wanted is float else (wanted,)
     if type(value) not in accepted:
-        raise LessonError(f"{what} is {value!r}; it must be {TYPES[wanted]}")
+        raise LessonError(f"{what} is {quoted(value)}; it must be {TYPES[wanted]}")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
-from transformer.interventions import Interventions
+from transformer.interventions import AS_TRAINED, Interventions
 from transformer.lessons.claims.heads import ROUNDING
 from transformer.lessons.claims.registry import Finding, claim
 from transformer.lessons.evidence import JOBS, Evidence
@@ -12,6 +14,8 @@ from transformer.trace import Kind
 
 NO_POSITIONS = Interventions(positions=False)
 NO_MASK = Interventions(decoder_mask=False)
+# Of the model, which a figure shows a head without.
+PARTS: Mapping[str, Interventions] = {"positions": NO_POSITIONS, "mask": NO_MASK}
 
 
 @claim("first", "second", "first_without", "second_without")
@@ -70,9 +74,13 @@ def future_seen(evidence: Evidence) -> Finding:
 @claim("before", "after", "direction", "times")
 def future_disturbs(evidence: Evidence) -> Finding:
     """Without the mask the model finds its own translation less likely: it was never trained to see the future."""
-    before = float(np.exp(evidence.trace().log_probs.sum()))
-    after = float(np.exp(evidence.trace(interventions=NO_MASK).log_probs.sum()))
+    before, after = (
+        float(evidence.trace(interventions=each).log_probs.sum(dtype=np.float64)) for each in (AS_TRAINED, NO_MASK)
+    )
+    # Of a long translation both may be too small for a number, and what they differ by too large.
+    with np.errstate(over="ignore", under="ignore"):
+        probability, without, times = (float(np.exp(power)) for power in (before, after, before - after))
     return Finding(after < before, {
-        "before": before, "after": after, "direction": "less likely" if after < before else "more likely",
-        "times": before / after,
+        "before": probability, "after": without, "direction": "less likely" if after < before else "more likely",
+        "times": times,
     })

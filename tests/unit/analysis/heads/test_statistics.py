@@ -45,9 +45,10 @@ def test_written_and_read_again(statistics):
 
 
 def test_what_was_read_is_written_as_it_was(statistics):
-    agreement = np.full((2, 2), 2 / 3)
-    cross = HeadMetrics("cross", {"alignment_predicted": agreement, "alignment_read": agreement},
-                        {"alignment_predicted": 3, "alignment_read": 3})
+    measured = statistics.heads["cross"]
+    agreement = np.full_like(measured.values["alignment_read"], 2 / 3)
+    aligned = {"alignment_predicted": agreement, "alignment_read": agreement}
+    cross = HeadMetrics("cross", {**measured.values, **aligned}, measured.queries)
     text = Statistics("x", 1, {**statistics.heads, "cross": cross}).to_json()
     assert '"agreement": 0.666667' in text and Statistics.from_json(text).to_json() == text
 

@@ -1,0 +1,148 @@
+"""Figures whose parameters nobody checked: whatever `lessons check` lets pass, the page and the files can draw."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pages.ui.lessons.figures import first_choice
+from pages.ui.lessons.measured import CachedRuns, MeasuredStep, measured_step
+from pages.ui.lessons.tables import figure_table, without_maps
+from tests.properties import few
+from transformer.errors import AtlasError, LessonError
+from transformer.lessons.figures import FIGURE_VALUES, FIGURES
+from transformer.lessons.lesson import lesson_of
+from transformer.lessons.result import broken_claims
+from transformer.trace import KINDS
+from transformer.translator import Translator
+
+HEAD = 'title = "T"\nsummary = "S."\nsentence = "I have a dream."\n'
+STEP = """
+[[steps]]
+look_for = "Look."
+reveal = "{layer}"
+claim = { name = "job", kind = "encoder", job = "next", least = 0.0 }
+"""
+# Of a model with 2 layers in its encoder, 3 in its decoder and 4 heads in each.
+VALUES: dict[str, st.SearchStrategy[Any]] = {
+    "kind": st.sampled_from(KINDS), "part": st.sampled_from(["positions", "mask"]),
+    "head": st.sampled_from(["1.1", "3.4", "3.5", "99.99", "0.0", "next", "end", "start", "I -> have", "zzz", ""]),
+    "row": st.sampled_from(["1", "2", "0", "-1", "9" * 5000, "have", "dream", "zzz", "", "the end symbol"]),
+    "number": st.sampled_from([-(10**400), -5, -3, 0, 1, 2, 4, 16, 17, 30, 112, 3000, 10**6, 10**6 + 1, 10**400]),
+}
+
+
+def written(value: object) -> str:
+    return f'"{value}"' if isinstance(value, str) else str(value)
+
+
+def text_of(show: str, parameters: dict[str, object], next_when: str = "read") -> str:
+    figure = ", ".join(f"{name} = {written(value)}" for name, value in {"show": show, **parameters}.items())
+    return HEAD + 3 * f'{STEP}next_when = "{next_when}"\nfigure = {{ {figure} }}\n'
+
+
+def build(measured: MeasuredStep) -> None:
+    """All that the page and the files draw of a figure."""
+    step = measured.step
+    if step.show == "map":
+        for solved in (False, True):
+            first_choice(measured, solved=solved)
+    elif step.show == "without":
+        without_maps(measured.evidence, **step.figure)
+    elif step.show == "learning":
+        assert measured.evidence.curve()
+    else:
+        assert figure_table(measured) is not None
+
+
+@st.composite
+def figures(draw: st.DrawFn) -> tuple[str, dict[str, object], str]:
+    show = draw(st.sampled_from(sorted(FIGURES)))
+    needed, optional = FIGURES[show]
+    names = [*sorted(needed), *(name for name in sorted(optional) if draw(st.booleans()))]
+    parameters = {
+        name: draw(VALUES["number" if isinstance(FIGURE_VALUES[name], range) else name]) for name in names
+    }
+    return show, parameters, draw(st.sampled_from(["read", "read", "head opened"]))
+
+
+def refused_or_drawn(small_translator: Translator, what: tuple[str, dict[str, object], str]) -> None:
+    try:
+        lesson = lesson_of("one", text_of(*what))
+    except LessonError:
+        return
+    step = lesson.steps[0]
+    broken = broken_claims(lesson, CachedRuns(small_translator))
+    measured = measured_step(small_translator, step)
+    broken = [one for one in broken if "does not hold" not in one]
+    if broken:
+        assert broken[0].startswith(f"step 1, figure {step.show}: ")
+        with pytest.raises(AtlasError):
+            build(measured)
+    else:
+        build(measured)
+
+
+def test_a_figure(small_translator):
+    few(150)(given(what=figures())(lambda what: refused_or_drawn(small_translator, what)))()
+
+
+@pytest.mark.thorough
+def test_a_thousand_figures(small_translator):
+    few(1000)(given(what=figures())(lambda what: refused_or_drawn(small_translator, what)))()
+
+
+@pytest.mark.parametrize(("show", "parameters", "message"), [
+    ("candidates", {"step": 0}, "has step = 0; it must be a whole number from 1 to 1,000,000"),
+    ("candidates", {"step": -3}, "has step = -3; it must be a whole number from 1"),
+    ("candidates", {"step": "2"}, "has step = '2'; it must be a whole number"),
+    ("example", {"score": 10**9, "other": 96, "width": 64}, "has score = 1000000000; it must be a whole number"),
+    ("example", {"score": 10**400, "other": 96, "width": 64}, "'score' is a number out of all bounds"),
+    ("example", {"score": 112, "other": 96, "width": 0}, "has width = 0; it must be a whole number from 1"),
+    ("example", {"score": 112, "other": 96, "width": -4}, "has width = -4; it must be a whole number from 1"),
+    ("removed", {"count": -5}, "has count = -5; it must be a whole number from 1"),
+    ("map", {"kind": "encoder", "head": 3}, "has head = 3; it must be a text"),
+    ("without", {"kind": "encoder", "head": "next", "part": "soul"}, "it must be one of: positions, mask"),
+])
+def test_a_file_has_only_what_a_figure_can_show(show, parameters, message):
+    with pytest.raises(LessonError) as refused:
+        lesson_of("one", text_of(show, parameters))
+    assert message in str(refused.value)
+
+
+@pytest.mark.parametrize(("show", "parameters", "message"), [
+    ("candidates", {"step": 30}, "there is no step 30: this translation has steps 1 to 6"),
+    ("candidates", {"step": 3000}, "there is no step 3000"),
+    ("removed", {"count": 73}, "count is 1 to 72, half of the heads, not 73"),
+    ("map", {"kind": "encoder", "head": "99.99"}, "there is no head '99.99': this model has 6 layers of 8 heads"),
+    ("map", {"kind": "encoder", "head": "next", "row": "zzz"}, "there is no word 'zzz' in “I have a dream.”"),
+    ("scores", {"kind": "decoder", "head": "end", "row": "1"}, "heads of the kind decoder have no number 'end'"),
+    ("without", {"kind": "cross", "head": "next", "part": "mask"}, "heads of the kind cross have no number 'next'"),
+    ("norms", {"kind": "cross", "head": "0.0"}, "there is no head '0.0'"),
+])
+def test_a_figure_that_a_model_cannot_show_is_named(shipped, show, parameters, message):
+    """The claims of these lessons hold."""
+    broken = broken_claims(lesson_of("one", text_of(show, parameters)), CachedRuns(shipped))
+    assert len(broken) == 3 and f"step 1, figure {show}: {message}" in broken[0]
+
+
+def test_a_head_that_a_claim_finds_is_one_of_the_map(small_translator):
+    """The decoder has a layer more than the encoder whose map is shown."""
+    runs = CachedRuns(small_translator)
+    text = text_of("map", {"kind": "encoder", "head": "1.1"}, "head opened").replace(
+        '{ name = "job", kind = "encoder", job = "next", least = 0.0 }',
+        '{ name = "row_sum", kind = "decoder", head = "3.1", row = "1" }',
+    )
+    lesson = lesson_of("one", text)
+    measured = measured_step(small_translator, lesson.steps[0])
+    assert "step 1, figure map: there is no head '3.1': this model has 2" in broken_claims(lesson, runs)[0]
+    with pytest.raises(LessonError, match="there is no head '3.1'"):
+        first_choice(measured, solved=True)
+
+
+def test_a_model_without_a_learning_curve_shows_none(small_translator):
+    broken = broken_claims(lesson_of("one", text_of("learning", {})), CachedRuns(small_translator))
+    assert any("figure learning: the model has no learning curve" in one for one in broken)
