@@ -93,11 +93,7 @@ def _show_recorded(recorded: RemovalQuality) -> None:
                 removal_chart(quality_table(recorded, score), score), key=f"off_quality_{score.lower()}", sentence="",
                 alt=f"{score} against the number of heads removed; the table has the numbers.",
             )
-    st.caption(
-        f"Greedy translations of {recorded.pairs} sentences that the model was not trained on ({recorded.data}), "
-        "against a person's; nothing in the place of a removed head. The orders are those of the mean over other "
-        f"sentences, so that none is fitted to these. Computed by `{REMOVAL.command}`.", help=explain("BLEU", "chrF"),
-    )
+    st.caption(says_origin(recorded), help=explain("BLEU", "chrF"))
     points = pd.DataFrame([vars(point) for point in recorded.points])
     show_numbers(points, "off_quality_numbers", digits=2, label="The recorded scores")
 
@@ -168,6 +164,15 @@ def says_removal(curves: Mapping[str, RemovalCurve]) -> str:
         return says
     gain = typeset(likeliest[best] - likeliest[0], "+.2f")
     return f"{says} It is most likely without {best} of them (log-probability {gain} nats)."
+
+
+def says_origin(recorded: RemovalQuality) -> str:
+    """Markdown: what the recorded scores were measured on, in the words of whoever measured them."""
+    return (
+        f"Greedy translations of {recorded.pairs} sentences that the model was not trained on "
+        f"({markdown(recorded.data)}), against a person's; nothing in the place of a removed head. The orders are "
+        f"those of the mean over other sentences, so that none is fitted to these. Computed by `{REMOVAL.command}`."
+    )
 
 
 def says_quality(recorded: RemovalQuality) -> str:

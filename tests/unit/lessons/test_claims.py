@@ -152,6 +152,8 @@ def test_a_curve_may_have_any_finite_numbers(small_config, tokenizer):
     found = learned("learned_early", ("2.5e1", 9.0, 30.0), ("1e2", 4.0, 40.0))
     assert found.values["steps"] == 100 and found.values["fraction"] == 1
     assert learned("learned_early", (0, 9.0, 30.0)).values["fraction"] == 0
+    with pytest.raises(LessonError, match="no chrF above 0"):
+        learned("learned_early", (25, 9.0, -3.0), (50, 4.0, -2.0))
     with pytest.raises(LessonError, match=r"a loss of 1e\+06 nats a piece: the training diverged"):
         learned("loss_fell", (25, 9.0, 3.0), (50, 1e6, 3.0))
 

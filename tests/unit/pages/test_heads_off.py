@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from pages.ui.ablation.removal import (
     quality_table,
     removal_chart,
     removal_table,
+    says_origin,
     says_quality,
     says_removal,
 )
@@ -203,3 +205,4 @@ def test_recorded_scores_are_said_and_survive_their_file():
     assert "without 8 in the gradient's" in says and "without 0 to 0 in random" in says and "steps of 8" in says
     table = quality_table(recorded, "chrF")
     assert table["value"].max() == 50 and set(table["order"]) == {MEASURED, GRADIENT, "random 0"}
+    assert "!\\[" in says_origin(replace(recorded, data="![](http://x/y.png)")), "no image of a stranger's"
