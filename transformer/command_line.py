@@ -12,6 +12,7 @@ from importlib import import_module
 
 from transformer import __version__, app_process, app_processes
 from transformer.hall import announce, open_to_hall
+from transformer.terminal import at_terminal
 
 PROG = "attention-atlas"
 # The module that has each command, and what the list of commands says; importing the modules would take seconds.
@@ -80,6 +81,7 @@ def start_app(options: Sequence[str]) -> None:
     app_process.run(others)
 
 
+@at_terminal()
 def main() -> None:
     arguments = sys.argv[1:]
     if not arguments or (arguments[0].startswith("-") and arguments[0] not in ("-h", "--help", "--version")):

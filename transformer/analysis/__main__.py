@@ -25,6 +25,7 @@ from transformer.interventions import DEFAULT_DRAWS, MODES
 from transformer.languages import Languages
 from transformer.paths import ASSETS
 from transformer.replacing import write_text
+from transformer.terminal import at_terminal
 from transformer.training.data import read_pairs
 from transformer.translator import MODEL, Translator
 
@@ -262,7 +263,8 @@ def execute(options: argparse.Namespace) -> None:
 def main(arguments: Sequence[str] | None = None, prog: str = "python -m transformer.analysis") -> None:
     options = parser(prog).parse_args(arguments)
     try:
-        execute(options)
+        with at_terminal():
+            execute(options)
     except (AtlasError, ValueError, OSError) as error:
         sys.exit(f"error: {error}")
 

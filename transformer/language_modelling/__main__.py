@@ -17,6 +17,7 @@ from transformer.language_modelling.head_scores import NAMES, THRESHOLD, head_sc
 from transformer.language_modelling.scoring import score_text
 from transformer.paths import LANGUAGE_MODEL
 from transformer.replacing import write_text
+from transformer.terminal import at_terminal
 from transformer.training.contexts import texts_of
 from transformer.training.data import read_lines, read_pairs, without
 
@@ -119,18 +120,23 @@ def name_heads(loaded: LoadedLanguageModel, output: Path | None) -> None:
         write_text(output, text + "\n")
 
 
+def execute(options: argparse.Namespace) -> None:
+    loaded = load_language_model(options.model, options.device)
+    if options.command == "continue":
+        write_on(loaded, options)
+    elif options.command == "score":
+        score(loaded, options.texts)
+    elif options.command == "evaluate":
+        predict(loaded, options.data, options.baseline)
+    else:
+        name_heads(loaded, options.output)
+
+
 def main(arguments: Sequence[str] | None = None, prog: str = "python -m transformer.language_modelling") -> None:
     options = parser(prog).parse_args(arguments)
     try:
-        loaded = load_language_model(options.model, options.device)
-        if options.command == "continue":
-            write_on(loaded, options)
-        elif options.command == "score":
-            score(loaded, options.texts)
-        elif options.command == "evaluate":
-            predict(loaded, options.data, options.baseline)
-        else:
-            name_heads(loaded, options.output)
+        with at_terminal():
+            execute(options)
     except FileNotFoundError as error:
         sys.exit(f"error: there is no file {error.filename}")
     except (AtlasError, ValueError, OSError) as error:

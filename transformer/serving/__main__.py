@@ -13,6 +13,7 @@ from transformer.checkpoint import load_description
 from transformer.errors import AtlasError
 from transformer.paths import MODEL
 from transformer.serving.client import SERVER
+from transformer.terminal import at_terminal
 
 MISSING = "the model's server needs Ray: install it with `pip install 'ray[serve]>=2.60,<3'`"
 
@@ -32,6 +33,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
     return parser
 
 
+@at_terminal()
 def main(arguments: Sequence[str] | None = None, prog: str = "python -m transformer.serving") -> None:
     options = parser(prog).parse_args(arguments)
     if options.replicas < 1:
