@@ -6,8 +6,10 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from functools import partial
 
+import psutil
 import pytest
 
 
@@ -34,6 +36,25 @@ def test_ctrl_c_is_one_line(tmp_path, arguments):
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate()
     assert (process.returncode, errors) == (130, "stopped\n")
+
+
+def test_ctrl_c_is_one_line_where_several_processes_load_and_promises_nothing(tmp_path):
+    sentences, output = tmp_path / "sentences.txt", tmp_path / "heads.json"
+    sentences.write_text("A dog.\n", encoding="utf-8")
+    process = start(
+        "transformer.command_line", "measure", "--processes", "2", "--sentences", sentences, "--output", output,
+        start_new_session=True,
+    )
+    app = psutil.Process(process.pid)
+    # One of them looks after the semaphores of the others.
+    while len(app.children()) < 2:
+        assert process.poll() is None
+        time.sleep(0.05)
+    # As a terminal does: to all of them.
+    os.killpg(process.pid, signal.SIGINT)
+    _, errors = process.communicate()
+    assert process.returncode == 1 and errors.startswith("stopped; nothing is kept ") and errors.count("\n") == 1
+    assert list(tmp_path.iterdir()) == [sentences]
 
 
 @pytest.mark.parametrize("arguments", [

@@ -18,7 +18,7 @@ from transformer.analysis.heads.names import head_names
 from transformer.analysis.heads.statistics import Statistics
 from transformer.analysis.heads.tasks import TASK
 from transformer.attribution.statistics import AgreementStatistics, agreement_statistics
-from transformer.corpus import Part, measure_corpus, sentences_of
+from transformer.corpus import PART, Part, measure_corpus, sentences_of
 from transformer.errors import AtlasError
 from transformer.head_means import FILE, HeadMeans, sentences_digest
 from transformer.interventions import DEFAULT_DRAWS, MODES
@@ -166,6 +166,8 @@ def measure(options: argparse.Namespace, translator: Translator) -> None:
             report=clock.report,
         )
     except KeyboardInterrupt:
+        if not state.exists():
+            sys.exit(f"stopped; nothing is kept of fewer than {PART} sentences, and the same command begins again")
         sys.exit(f"stopped; {state} has what was measured, and the same command goes on there")
     if found.skipped:
         print(f"{found.skipped} sentences were left out, because they are too long for the model", file=sys.stderr)
