@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from transformer import __version__, app_process, app_processes
-from transformer.hall import announce, open_to_hall
+from transformer.hall import announce, open_to_hall, port_of
 from transformer.terminal import at_terminal
 
 PROG = "attention-atlas"
@@ -68,6 +68,8 @@ def start_app(options: Sequence[str]) -> None:
     known, others = parser.parse_known_args(options)
     if known.processes is not None and known.processes < 1:
         raise SystemExit("error: --processes takes a number from 1")
+    # Streamlit says it in a traceback.
+    port_of(others)
     others, hall = open_to_hall(others)
     count = known.processes or (app_processes.processes_for_many() if hall else 1)
     if count > 1:

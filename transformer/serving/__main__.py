@@ -11,6 +11,7 @@ from pathlib import Path
 
 from transformer.checkpoint import load_description
 from transformer.errors import AtlasError
+from transformer.hall import MOST_PORT
 from transformer.paths import MODEL
 from transformer.serving.client import SERVER
 from transformer.terminal import at_terminal
@@ -38,6 +39,8 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m transfor
     options = parser(prog).parse_args(arguments)
     if options.replicas < 1:
         sys.exit(f"error: there are to be {options.replicas} copies of the model: take at least one")
+    if not 1 <= options.port <= MOST_PORT:
+        sys.exit(f"error: --port must be at least 1 and at most {MOST_PORT}, not {options.port}")
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
