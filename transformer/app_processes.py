@@ -20,6 +20,8 @@ from transformer.reverse_proxy import Backend, ReverseProxy
 MEMORY = 1_000_000_000
 # Unless more are asked for: four serve more people than a lecture hall has.
 MOST = 4
+# That can be asked for: a slip of a finger would fill the memory.
+MOST_PROCESSES = 256
 # Connections that wait to be accepted when a hall opens a link, and those that a process may have open.
 BACKLOG = 512
 CONNECTIONS = 10_240

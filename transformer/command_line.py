@@ -66,8 +66,8 @@ def start_app(options: Sequence[str]) -> None:
     )
     parser.add_argument("--processes", type=int, metavar="N")
     known, others = parser.parse_known_args(options)
-    if known.processes is not None and known.processes < 1:
-        raise SystemExit("error: --processes takes a number from 1")
+    if known.processes is not None and not 1 <= known.processes <= app_processes.MOST_PROCESSES:
+        raise SystemExit(f"error: --processes takes a number from 1 to {app_processes.MOST_PROCESSES}")
     # Streamlit says it in a traceback.
     port_of(others)
     others, hall = open_to_hall(others)

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import TextIOWrapper
+from typing import TextIO
 
 # As shells say that a signal ended a command: 128 and the number of SIGINT, or of SIGPIPE, which Windows does not have.
 STOPPED, UNREAD = 130, 141
@@ -20,17 +21,20 @@ def at_terminal() -> Iterator[None]:
     Raises:
         SystemExit: it was stopped, or nobody reads on.
     """
-    if isinstance(sys.stdout, TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")
+    # None where there is no terminal, as on Windows.
+    output: TextIO | None = sys.stdout
+    if isinstance(output, TextIOWrapper):
+        output.reconfigure(errors="backslashreplace")
     try:
         yield
         # Here, where it can be answered that nobody reads it, and not when the interpreter ends.
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        if output is not None:
+            output.flush()
     except KeyboardInterrupt:
         print("stopped", file=sys.stderr)
         sys.exit(STOPPED)
     except BrokenPipeError:
         # What is still to be written goes nowhere: https://docs.python.org/3/library/signal.html#note-on-sigpipe
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if output is not None:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), output.fileno())
         sys.exit(UNREAD)

@@ -98,7 +98,7 @@ def test_a_port_that_is_taken_is_one_line(monkeypatch, capsys, port):
 
 
 @pytest.mark.parametrize("options", [
-    ("--processes", "0"), ("--processes=2", "--server.sslCertFile=cert.pem"),
+    ("--processes", "0"), ("--processes=100000",), ("--processes=2", "--server.sslCertFile=cert.pem"),
 ], ids=" ".join)
 def test_what_cannot_be_is_one_line(monkeypatch, options):
     monkeypatch.setattr(sys, "argv", ["attention-atlas", *options])

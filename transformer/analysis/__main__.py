@@ -30,6 +30,8 @@ from transformer.training.data import read_pairs
 from transformer.translator import MODEL, Translator
 
 SENTENCES = ASSETS / "sentences.txt"
+# That measure, each with a model of its own: a slip of a finger would fill the memory.
+MOST_PROCESSES = 256
 # Random orders of removal.
 SEEDS = 3
 
@@ -254,8 +256,8 @@ def execute(options: argparse.Namespace) -> None:
         raise ValueError(f"there is no folder {options.output.parent} to write {options.output.name} into")
     # Before the model is loaded, which takes a while.
     if options.command == "measure":
-        if options.processes < 1:
-            raise ValueError("--processes is at least 1")
+        if not 1 <= options.processes <= MOST_PROCESSES:
+            raise ValueError(f"--processes must be at least 1 and at most {MOST_PROCESSES}, not {options.processes}")
         next(sentences_of(options.sentences), None)
     elif options.command != "removal":
         read_sentences(options.sentences)

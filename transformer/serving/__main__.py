@@ -17,6 +17,8 @@ from transformer.serving.client import SERVER
 from transformer.terminal import at_terminal
 
 MISSING = "the model's server needs Ray: install it with `pip install 'ray[serve]>=2.60,<3'`"
+# On all machines of a cluster: a slip of a finger would start processes without end.
+MOST_REPLICAS = 1_000
 
 
 def parser(prog: str) -> argparse.ArgumentParser:
@@ -39,6 +41,8 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m transfor
     options = parser(prog).parse_args(arguments)
     if options.replicas < 1:
         sys.exit(f"error: there are to be {options.replicas} copies of the model: take at least one")
+    if (copies := max(options.replicas, options.most)) > MOST_REPLICAS:
+        sys.exit(f"error: there are to be {copies:,} copies of the model: take at most {MOST_REPLICAS:,}")
     if not 1 <= options.port <= MOST_PORT:
         sys.exit(f"error: --port must be at least 1 and at most {MOST_PORT}, not {options.port}")
     with socket.socket() as probe:
