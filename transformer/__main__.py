@@ -17,6 +17,7 @@ from transformer.interop.importing import import_model
 from transformer.interventions import DEFAULT_DRAWS, MODES, Interventions, parse_head
 from transformer.parameter_counts import parameter_table
 from transformer.replacing import writing
+from transformer.terminal import at_terminal
 from transformer.trace import Trace
 from transformer.translator import MODEL, Translator
 from transformer.vocabulary import split_code, with_code
@@ -169,7 +170,8 @@ def resample(translator: Translator, text: str, interventions: Interventions, op
 def main(arguments: Sequence[str] | None = None, prog: str = "python -m transformer") -> None:
     options = parser(prog).parse_args(arguments)
     try:
-        execute(options)
+        with at_terminal():
+            execute(options)
     except (AtlasError, OSError) as error:
         sys.exit(f"error: {error}")
 

@@ -12,7 +12,7 @@ from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, closing, suppress
 
-from transformer.hall import PORT
+from transformer.hall import MOST_PORT, port_of
 from transformer.memory import memory_available
 from transformer.reverse_proxy import Backend, ReverseProxy
 
@@ -20,6 +20,8 @@ from transformer.reverse_proxy import Backend, ReverseProxy
 MEMORY = 1_000_000_000
 # Unless more are asked for: four serve more people than a lecture hall has.
 MOST = 4
+# That can be asked for: a slip of a finger would fill the memory.
+MOST_PROCESSES = 256
 # Connections that wait to be accepted when a hall opens a link, and those that a process may have open.
 BACKLOG = 512
 CONNECTIONS = 10_240
@@ -48,18 +50,18 @@ def run(count: int, options: Sequence[str], opened: Callable[[str], None]) -> No
         opened: called with the app's address once everybody can open it.
 
     Raises:
-        SystemExit: the port is taken, or the app does not start.
+        SystemExit: the port is taken or none, or the app does not start.
     """
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    # Streamlit takes them from the environment, too.
-    given = os.environ
-    parser.add_argument("--server.address", dest="address", default=given.get("STREAMLIT_SERVER_ADDRESS", "localhost"))
-    parser.add_argument("--server.port", dest="port", type=int, default=given.get("STREAMLIT_SERVER_PORT", PORT))
+    # Streamlit takes it from the environment, too.
+    own = os.environ.get("STREAMLIT_SERVER_ADDRESS", "localhost")
+    parser.add_argument("--server.address", dest="address", default=own)
+    parser.add_argument("--server.port")
     parser.add_argument("--server.sslCertFile", dest="certificate")
     known, others = parser.parse_known_args(list(options))
     if known.certificate:
         raise SystemExit("error: several processes do no TLS: add --processes 1, or put a proxy with TLS in front")
-    address, port = known.address, known.port
+    address, port = known.address, port_of(options)
     allow_connections()
     with closing(listen(address, port)) as listening, suppress(KeyboardInterrupt):
         try:
@@ -82,7 +84,7 @@ def listen(address: str, port: int) -> socket.socket:
         reason = str(error.strerror).partition(" (")[0]
         raise SystemExit(
             f"error: the app cannot be opened at {address}:{port} ({reason}); "
-            f"choose another port: --server.port {port + 1}"
+            f"choose another port: --server.port {port + 1 if port < MOST_PORT else port - 1}"
         ) from None
 
 

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from transformer import __version__, app_process, app_processes
-from transformer.hall import announce, open_to_hall
+from transformer.hall import announce, open_to_hall, port_of
+from transformer.terminal import at_terminal
 
 PROG = "attention-atlas"
 # The module that has each command, and what the list of commands says; importing the modules would take seconds.
@@ -65,8 +66,10 @@ def start_app(options: Sequence[str]) -> None:
     )
     parser.add_argument("--processes", type=int, metavar="N")
     known, others = parser.parse_known_args(options)
-    if known.processes is not None and known.processes < 1:
-        raise SystemExit("error: --processes takes a number from 1")
+    if known.processes is not None and not 1 <= known.processes <= app_processes.MOST_PROCESSES:
+        raise SystemExit(f"error: --processes takes a number from 1 to {app_processes.MOST_PROCESSES}")
+    # Streamlit says it in a traceback.
+    port_of(others)
     others, hall = open_to_hall(others)
     count = known.processes or (app_processes.processes_for_many() if hall else 1)
     if count > 1:
@@ -80,6 +83,7 @@ def start_app(options: Sequence[str]) -> None:
     app_process.run(others)
 
 
+@at_terminal()
 def main() -> None:
     arguments = sys.argv[1:]
     if not arguments or (arguments[0].startswith("-") and arguments[0] not in ("-h", "--help", "--version")):

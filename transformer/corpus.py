@@ -11,6 +11,7 @@ import hashlib
 import json
 import multiprocessing
 import os
+import signal
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -166,8 +167,13 @@ def _parts(
 def _processes(folder: Path, device: str, count: int) -> Iterator[tuple[Submit, int]]:
     """Processes of this machine, and their number."""
     with ProcessPoolExecutor(count, multiprocessing.get_context("spawn"), _end_with_starter) as pool:
+        def submit(stretch: list[str]) -> Callable[[], bytes]:
+            # Which begins a process while there are too few.
+            with _deaf():
+                return pool.submit(_measure_in_process, folder, device, stretch).result
+
         try:
-            yield lambda stretch: pool.submit(_measure_in_process, folder, device, stretch).result, count
+            yield submit, count
         finally:
             pool.shutdown(cancel_futures=True)
 
@@ -199,9 +205,26 @@ def _measure_in_process(folder: Path, device: str, sentences: list[str]) -> byte
     return _pack(measure_part(_own_translator(folder, device), sentences))
 
 
+@contextmanager
+def _deaf() -> Iterator[None]:
+    """Let Ctrl-C wait, here and in a process that begins here: what it imports would answer with a traceback."""
+    if not hasattr(signal, "pthread_sigmask"):
+        # Windows.
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _end_with_starter() -> None:
-    """Let this process end when the one that started it is gone: killed, that one can tell nobody, and the model would
-    stay in memory."""
+    """Let this process end at Ctrl-C, of which the one that started it says something, and when that one is gone:
+    killed, it can tell nobody, and the model would stay in memory."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     starter = multiprocessing.parent_process()
     assert starter is not None, "another process started this one"
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import argparse
 import ipaddress
+import os
 import re
 import socket
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 PORT = 8501
+MOST_PORT = 65_535
 # RFC 1123, section 2.1; what has numbers alone is no name but an address, or somebody's port.
-NAME = re.compile(r"(?![\d.]+$)[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?")
+LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
+NAME = re.compile(rf"(?![\d.]+$){LABEL}(?:\.{LABEL})*")
 # From RFC 5737, for documentation: it leads nowhere, and choosing a way there sends nothing.
 ELSEWHERE = ("192.0.2.1", 9)
 
@@ -28,7 +31,7 @@ def open_to_hall(options: Sequence[str]) -> tuple[list[str], str | None]:
     """
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--lecture", nargs="?", const="", metavar="ADDRESS")
-    parser.add_argument("--server.port", dest="port", type=int, default=PORT)
+    parser.add_argument("--server.port")
     known, others = parser.parse_known_args(list(options))
     if known.lecture is None:
         return list(options), None
@@ -38,12 +41,32 @@ def open_to_hall(options: Sequence[str]) -> tuple[list[str], str | None]:
             "error: this machine is in no network: join the one of the hall, or say `--lecture ADDRESS` with the "
             "address at which the others reach it"
         )
+    port = port_of(options)
     allowed = dict.fromkeys([host, socket.gethostname(), "localhost", "127.0.0.1"])
     return [
         # The port is named, so that Streamlit does not take another one than was announced.
-        "--server.address=0.0.0.0", f"--server.port={known.port}", f"--browser.serverAddress={host}",
+        "--server.address=0.0.0.0", f"--server.port={port}", f"--browser.serverAddress={host}",
         *(f"--server.allowedHosts={name}" for name in allowed), *others,
-    ], f"http://{host}:{known.port}"
+    ], f"http://{host}:{port}"
+
+
+def port_of(options: Sequence[str]) -> int:
+    """The port at which `streamlit run` with these options is open, which it takes from the environment, too.
+
+    Raises:
+        SystemExit: there is no such port.
+    """
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument(
+        "--server.port", dest="port", default=os.environ.get("STREAMLIT_SERVER_PORT", str(PORT))
+    )
+    port: str = parser.parse_known_args(list(options))[0].port
+    if not (port.isdecimal() and len(port) <= len(str(MOST_PORT)) and 1 <= int(port) <= MOST_PORT):
+        raise SystemExit(
+            f"error: the app's port, --server.port or STREAMLIT_SERVER_PORT, is a number from 1 to {MOST_PORT}, "
+            f"not {port!r}"
+        )
+    return int(port)
 
 
 def own_address() -> str | None:

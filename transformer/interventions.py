@@ -188,10 +188,12 @@ def draws_of(interventions: Interventions, count: int) -> tuple[Interventions, .
     The draws of a seed take different sentences, until each was taken.
 
     Raises:
-        InterventionError: there is to be no draw.
+        InterventionError: there is to be no draw, or more than MOST_DRAWS.
     """
     if count < 1:
         raise InterventionError(f"There are to be {count} draws: take at least one.")
+    if count > MOST_DRAWS:
+        raise InterventionError(f"There are to be {count:,} draws: take at most {MOST_DRAWS}.")
     drawn = interventions.mode == "resample" and any(interventions.head_gates())
     first = interventions.draw
     return tuple(replace(interventions, draw=first + number) for number in range(count)) if drawn else (interventions,)
@@ -251,3 +253,5 @@ def _cells(cells: Mapping[int, float] | Sequence[Any]) -> Cells:
 AS_TRAINED = Interventions()
 # Draws of the mode "resample" that a mean is taken over, where nobody asks for another number.
 DEFAULT_DRAWS = 8
+# Each is a row of one batch: a thousand take four gigabytes and minutes, for one short sentence.
+MOST_DRAWS = 512

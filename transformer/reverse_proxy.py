@@ -25,12 +25,15 @@ CONNECT_TIMEOUT = 2.0
 ARRIVAL = 10.0
 # Paths of Streamlit's own files, wherever the app is put.
 FILES = re.compile(rb"[^?]*/static/[^?]+$")
+# The end of a line, to the process and to others, where this proxy sees none.
+BARE = re.compile(rb"(?<!\r)\n|\r(?!\n)")
 
 STARTING = b"The app is starting. Reload the page in a few seconds."
 UNAVAILABLE = (
     b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: %d\r\n"
     b"Retry-After: 2\r\nConnection: close\r\n\r\n%b" % (len(STARTING), STARTING)
 )
+BAD = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
 
@@ -77,7 +80,12 @@ def read_request(head: bytes, cookie: str, peer: str) -> Request:
         head: with the empty line that ends it.
         cookie: name of the cookie that names a process.
         peer: address that it comes from.
+
+    Raises:
+        ValueError: the process would read other lines in it.
     """
+    if BARE.search(head):
+        raise ValueError("a line of the head ends with half of its end")
     line, *fields = head.removesuffix(b"\r\n\r\n").split(b"\r\n")
     named = [(field.partition(b":")[0].lower(), field) for field in fields]
     websocket = any(name == b"upgrade" and b"websocket" in field.lower() for name, field in named)
@@ -133,8 +141,14 @@ class ReverseProxy:
             async with asyncio.timeout(HEAD_TIMEOUT):
                 head = await reader.readuntil(b"\r\n\r\n")
             # Who was gone at once has no address.
-            if peer is not None:
-                await self._pass_on(read_request(head, self._cookie, peer[0]), reader, writer)
+            if peer is None:
+                return
+            try:
+                request = read_request(head, self._cookie, peer[0])
+            except ValueError:
+                writer.write(BAD)
+                return
+            await self._pass_on(request, reader, writer)
         except asyncio.LimitOverrunError:
             writer.write(TOO_LARGE)
         except (OSError, asyncio.IncompleteReadError, asyncio.CancelledError):

@@ -98,12 +98,30 @@ def test_a_port_that_is_taken_is_one_line(monkeypatch, capsys, port):
 
 
 @pytest.mark.parametrize("options", [
-    ("--processes", "0"), ("--processes=2", "--server.sslCertFile=cert.pem"),
+    ("--processes", "0"), ("--processes=100000",), ("--processes=2", "--server.sslCertFile=cert.pem"),
 ], ids=" ".join)
 def test_what_cannot_be_is_one_line(monkeypatch, options):
     monkeypatch.setattr(sys, "argv", ["attention-atlas", *options])
     with pytest.raises(SystemExit, match="^error: .*--processes.*$"):
         command_line.main()
+
+
+@pytest.mark.parametrize("port", ["85010", "-1", "0", "none", "²", "9" * 30])
+@pytest.mark.parametrize("options", [("--processes=2",), ("--processes=1",), ("--lecture=10.1.2.3",)], ids=" ".join)
+def test_a_port_that_is_none_is_one_line(monkeypatch, options, port):
+    message = "^error: the app's port, .*, is a number from 1 to 65535, not .*$"
+    monkeypatch.setattr(sys, "argv", ["attention-atlas", *options, "--server.port", port])
+    with pytest.raises(SystemExit, match=message):
+        command_line.main()
+    monkeypatch.setenv("STREAMLIT_SERVER_PORT", port)
+    monkeypatch.setattr(sys, "argv", ["attention-atlas", *options])
+    with pytest.raises(SystemExit, match=message):
+        command_line.main()
+
+
+def test_the_port_that_is_advised_is_one():
+    with socket.create_server(("127.0.0.1", 65_535)), pytest.raises(SystemExit, match="--server.port 65534$"):
+        app_processes.listen("127.0.0.1", 65_535)
 
 
 def test_a_hall_has_a_process_for_each_processor_that_has_memory(monkeypatch):

@@ -88,6 +88,7 @@ def test_resamples_heads(folder_with_means, tmp_path, run_main):
 @pytest.mark.parametrize("arguments", [
     ("--off", "cross.1.1", "--seed", "1"), ("--off", "cross.1.1", "--mode", "mean", "--draws", "8"),
     ("--mode", "resample"), ("--off", "cross.1.1", "--mode", "resample", "--draws", "1"),
+    ("--off", "cross.1.1", "--mode", "resample", "--draws", "100000000"),
     ("--off", "cross.1.1", "--mode", "resample", "--seed", "-1"), ("--off", "cross.9.1", "--mode", "resample"),
 ], ids=" ".join)
 def test_what_cannot_be_drawn_is_one_line(folder_with_means, run_main, arguments):

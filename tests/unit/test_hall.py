@@ -40,7 +40,7 @@ def test_a_lecture_is_open_and_says_where(options, port, capsys):
 
 @pytest.mark.parametrize("address", [
     "http://10.1.2.3", "10.1.2.3:8501", "8501", "999.1.1.1", "10.1.2", "fd00::2", "[fd00::2]", "a hall", "hall/",
-    "-hall",
+    "-hall", "school..example", "m" * 64, "atlas-.example",
 ])
 def test_what_is_no_address_is_refused(address):
     with pytest.raises(SystemExit, match="without http:// and without a port"):
@@ -59,6 +59,12 @@ def test_a_name_and_its_own_address_pass_unremarked(capsys):
     if own is not None:
         hall.announce(f"http://{own}:8501", processes=1)
         assert "not this machine's" not in capsys.readouterr().out
+
+
+def test_a_lecture_is_open_at_the_port_of_the_environment(monkeypatch):
+    monkeypatch.setenv("STREAMLIT_SERVER_PORT", "8600")
+    options, address = hall.open_to_hall(["--lecture=10.1.2.3"])
+    assert "--server.port=8600" in options and address == "http://10.1.2.3:8600"
 
 
 def test_its_own_address_is_found_without_sending_anything(monkeypatch, capsys):

@@ -62,9 +62,9 @@ def test_refuses_what_it_does_not_know(monkeypatch, capsys):
 
 @pytest.mark.parametrize("arguments", [(), ("app",)])
 def test_hands_options_to_streamlit(tmp_path, arguments):
-    command = [sys.executable, "-m", "transformer.command_line", *arguments, "--server.port=none"]
+    command = [sys.executable, "-m", "transformer.command_line", *arguments, "--server.fileWatcherType"]
     done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 2 and "--server.port" in done.stderr
+    assert done.returncode == 2 and "--server.fileWatcherType" in done.stderr
 
 
 def test_finds_the_files_of_the_app():

@@ -53,6 +53,18 @@ def test_a_cookie_that_names_no_process(cookie):
     assert read_request(b"GET / HTTP/1.1\r\nCookie: " + cookie + b"\r\n\r\n", COOKIE, "::1").backend is None
 
 
+@pytest.mark.parametrize("end", [b"\n", b"\r", b"\r\r\n", b"\n\r\n"], ids=repr)
+def test_a_head_in_which_others_see_other_lines_is_refused(end):
+    async def visit() -> None:
+        async with server(says("a")) as a, proxy([Backend(a)]) as port:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(b"GET / HTTP/1.1\r\nA: b" + end + b"X-Forwarded-For: 6.6.6.6\r\n\r\n")
+            assert (await reader.readline()).startswith(b"HTTP/1.1 400 ")
+            writer.close()
+
+    within(visit)
+
+
 @asynccontextmanager
 async def server(answer: Answer) -> AsyncIterator[int]:
     """A process that answers so; gives its port."""

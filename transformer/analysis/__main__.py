@@ -18,17 +18,20 @@ from transformer.analysis.heads.names import head_names
 from transformer.analysis.heads.statistics import Statistics
 from transformer.analysis.heads.tasks import TASK
 from transformer.attribution.statistics import AgreementStatistics, agreement_statistics
-from transformer.corpus import Part, measure_corpus, sentences_of
+from transformer.corpus import PART, Part, measure_corpus, sentences_of
 from transformer.errors import AtlasError
 from transformer.head_means import FILE, HeadMeans, sentences_digest
 from transformer.interventions import DEFAULT_DRAWS, MODES
 from transformer.languages import Languages
 from transformer.paths import ASSETS
 from transformer.replacing import write_text
+from transformer.terminal import at_terminal
 from transformer.training.data import read_pairs
 from transformer.translator import MODEL, Translator
 
 SENTENCES = ASSETS / "sentences.txt"
+# That measure, each with a model of its own: a slip of a finger would fill the memory.
+MOST_PROCESSES = 256
 # Random orders of removal.
 SEEDS = 3
 
@@ -165,6 +168,8 @@ def measure(options: argparse.Namespace, translator: Translator) -> None:
             report=clock.report,
         )
     except KeyboardInterrupt:
+        if not state.exists():
+            sys.exit(f"stopped; nothing is kept of fewer than {PART} sentences, and the same command begins again")
         sys.exit(f"stopped; {state} has what was measured, and the same command goes on there")
     if found.skipped:
         print(f"{found.skipped} sentences were left out, because they are too long for the model", file=sys.stderr)
@@ -251,8 +256,8 @@ def execute(options: argparse.Namespace) -> None:
         raise ValueError(f"there is no folder {options.output.parent} to write {options.output.name} into")
     # Before the model is loaded, which takes a while.
     if options.command == "measure":
-        if options.processes < 1:
-            raise ValueError("--processes is at least 1")
+        if not 1 <= options.processes <= MOST_PROCESSES:
+            raise ValueError(f"--processes must be at least 1 and at most {MOST_PROCESSES}, not {options.processes}")
         next(sentences_of(options.sentences), None)
     elif options.command != "removal":
         read_sentences(options.sentences)
@@ -262,7 +267,8 @@ def execute(options: argparse.Namespace) -> None:
 def main(arguments: Sequence[str] | None = None, prog: str = "python -m transformer.analysis") -> None:
     options = parser(prog).parse_args(arguments)
     try:
-        execute(options)
+        with at_terminal():
+            execute(options)
     except (AtlasError, ValueError, OSError) as error:
         sys.exit(f"error: {error}")
 

@@ -17,12 +17,16 @@ from transformer.language_modelling.head_scores import NAMES, THRESHOLD, head_sc
 from transformer.language_modelling.scoring import score_text
 from transformer.paths import LANGUAGE_MODEL
 from transformer.replacing import write_text
+from transformer.terminal import at_terminal
+from transformer.training.config import MOST
 from transformer.training.contexts import texts_of
 from transformer.training.data import read_lines, read_pairs, without
 
 DEFAULTS = DecodingSettings()
 # So many of the best heads are printed.
 SHOWN = 3
+# Pieces to write, which takes minutes: a model without learned positions would never end.
+MOST_LIMIT = 65_536
 
 
 def parser(prog: str) -> argparse.ArgumentParser:
@@ -69,6 +73,10 @@ def write_on(loaded: LoadedLanguageModel, options: argparse.Namespace) -> None:
     beginnings = options.beginnings
     if options.file:
         beginnings = [line for _, line in read_lines(options.file)]
+    if options.limit > MOST_LIMIT:
+        raise ValueError(f"--limit must be at most {MOST_LIMIT:,}, not {options.limit:,}")
+    if not 0 <= options.seed <= MOST:
+        raise ValueError(f"--seed must be at least 0 and at most {MOST:,}, not {options.seed:,}")
     settings = DecodingSettings(
         method=options.method, beam_size=options.beam, temperature=options.temperature, top_k=options.top_k,
         top_p=options.top_p, seed=options.seed,
@@ -119,18 +127,23 @@ def name_heads(loaded: LoadedLanguageModel, output: Path | None) -> None:
         write_text(output, text + "\n")
 
 
+def execute(options: argparse.Namespace) -> None:
+    loaded = load_language_model(options.model, options.device)
+    if options.command == "continue":
+        write_on(loaded, options)
+    elif options.command == "score":
+        score(loaded, options.texts)
+    elif options.command == "evaluate":
+        predict(loaded, options.data, options.baseline)
+    else:
+        name_heads(loaded, options.output)
+
+
 def main(arguments: Sequence[str] | None = None, prog: str = "python -m transformer.language_modelling") -> None:
     options = parser(prog).parse_args(arguments)
     try:
-        loaded = load_language_model(options.model, options.device)
-        if options.command == "continue":
-            write_on(loaded, options)
-        elif options.command == "score":
-            score(loaded, options.texts)
-        elif options.command == "evaluate":
-            predict(loaded, options.data, options.baseline)
-        else:
-            name_heads(loaded, options.output)
+        with at_terminal():
+            execute(options)
     except FileNotFoundError as error:
         sys.exit(f"error: there is no file {error.filename}")
     except (AtlasError, ValueError, OSError) as error:

@@ -13,6 +13,7 @@ from transformer.errors import AtlasError, CheckpointError, LessonError
 from transformer.lessons.claims import CLAIMS
 from transformer.lessons.lesson import read_lesson
 from transformer.lessons.result import broken_claims
+from transformer.terminal import at_terminal
 from transformer.translator import Translator
 
 
@@ -66,10 +67,11 @@ def check(options: argparse.Namespace) -> None:
 def main(arguments: Sequence[str] | None = None, prog: str = "python -m transformer.lessons") -> None:
     options = parser(prog).parse_args(arguments)
     try:
-        if options.command == "claims":
-            list_claims()
-        else:
-            check(options)
+        with at_terminal():
+            if options.command == "claims":
+                list_claims()
+            else:
+                check(options)
     except AtlasError as error:
         sys.exit(f"error: {error}")
 

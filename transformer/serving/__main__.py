@@ -11,10 +11,14 @@ from pathlib import Path
 
 from transformer.checkpoint import load_description
 from transformer.errors import AtlasError
+from transformer.hall import MOST_PORT
 from transformer.paths import MODEL
 from transformer.serving.client import SERVER
+from transformer.terminal import at_terminal
 
 MISSING = "the model's server needs Ray: install it with `pip install 'ray[serve]>=2.60,<3'`"
+# On all machines of a cluster: a slip of a finger would start processes without end.
+MOST_REPLICAS = 1_000
 
 
 def parser(prog: str) -> argparse.ArgumentParser:
@@ -32,10 +36,15 @@ def parser(prog: str) -> argparse.ArgumentParser:
     return parser
 
 
+@at_terminal()
 def main(arguments: Sequence[str] | None = None, prog: str = "python -m transformer.serving") -> None:
     options = parser(prog).parse_args(arguments)
     if options.replicas < 1:
         sys.exit(f"error: there are to be {options.replicas} copies of the model: take at least one")
+    if (copies := max(options.replicas, options.most)) > MOST_REPLICAS:
+        sys.exit(f"error: there are to be {copies:,} copies of the model: take at most {MOST_REPLICAS:,}")
+    if not 1 <= options.port <= MOST_PORT:
+        sys.exit(f"error: --port must be at least 1 and at most {MOST_PORT}, not {options.port}")
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

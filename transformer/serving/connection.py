@@ -34,6 +34,9 @@ class Connection:
         try:
             parts = urlsplit(address)
             host, port = parts.hostname, parts.port
+            # As the library does for every request, which has no name for what it cannot write.
+            (host or "").encode("idna")
+            parts.path.encode("ascii")
         except ValueError:
             host = port = parts = None
         if parts is None or not host or parts.scheme not in ("http", "https"):

@@ -16,6 +16,7 @@ from transformer.tasks.events import events
 from transformer.tasks.registry import TASKS, task_named
 from transformer.tasks.run import TaskRun
 from transformer.tasks.trainer import TaskTrainer
+from transformer.terminal import at_terminal
 
 LINES = 10
 
@@ -49,16 +50,24 @@ def train(options: argparse.Namespace) -> None:
     if options.models is not None and options.models < 2:
         raise AtlasError(f"--models must be at least 2, the first and the last, not {options.models}")
     config = TaskConfig(**{field.name: given[field.name] for field in fields(TaskConfig)})
-    trainer = TaskTrainer(config, options.watch)
+    try:
+        run = learn(config, options.watch)
+    except KeyboardInterrupt:
+        sys.exit("interrupted: nothing was written")
+    if options.output:
+        save_run(run, options.output, options.models)
+    report(run)
+
+
+def learn(config: TaskConfig, watch: str | None) -> TaskRun:
+    """Take all steps, and say now and then how far they are."""
+    trainer = TaskTrainer(config, watch)
     while not trainer.finished:
         trainer.advance(steps=-(-config.steps // LINES))
         last = trainer.snapshots[-1]
         print(f"step {trainer.step:,} of {config.steps:,}, {trainer.seconds:.1f} s: loss {trainer.losses[-1]:.4f}, "
               f"held out {last.held_out_loss:.4f}, exact match {last.exact_match:.1%} (step {last.step:,})", flush=True)
-    run = trainer.run()
-    if options.output:
-        save_run(run, options.output, options.models)
-    report(run)
+    return trainer.run()
 
 
 def report(run: TaskRun) -> None:
@@ -81,13 +90,12 @@ def show(options: argparse.Namespace) -> None:
 def main(arguments: Sequence[str] | None = None, prog: str = "python -m transformer.tasks") -> None:
     options = parser(prog).parse_args(arguments)
     try:
-        (train if options.command == "train" else show)(options)
+        with at_terminal():
+            (train if options.command == "train" else show)(options)
     except FileNotFoundError as error:
         sys.exit(f"error: there is no file {error.filename}")
     except (AtlasError, OSError) as error:
         sys.exit(f"error: {error}")
-    except KeyboardInterrupt:
-        sys.exit("interrupted: nothing was written")
 
 
 if __name__ == "__main__":

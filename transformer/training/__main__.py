@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from transformer.malloc import keep_freed_memory
+from transformer.terminal import at_terminal
 from transformer.tokenizer import VOCABULARY, Tokenizer
 from transformer.training.attentions import compare_attentions
 from transformer.training.averaging import average_models
@@ -188,7 +189,8 @@ def execute(options: dict[str, Any]) -> None:
 def main(arguments: Sequence[str] | None = None, prog: str = "python -m transformer.training") -> None:
     options = vars(parser(prog).parse_args(arguments))
     try:
-        execute(options)
+        with at_terminal():
+            execute(options)
     except FileNotFoundError as error:
         sys.exit(f"error: there is no file {error.filename}")
     except (ValueError, OSError) as error:

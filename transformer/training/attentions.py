@@ -33,6 +33,8 @@ log = logging.getLogger(__name__)
 BLOCK, STRIDE = 16, 3
 WARMUP_SHARE = 10
 LOG_STEPS = 100
+# A slip of a finger would train for weeks.
+MOST_SEEDS = 100
 
 
 def compare_attentions(
@@ -50,8 +52,8 @@ def compare_attentions(
     Raises:
         ValueError: the folder has no such data, or a number is out of range.
     """
-    if seeds < 1:
-        raise ValueError(f"--seeds must be at least 1, not {seeds}")
+    if not 1 <= seeds <= MOST_SEEDS:
+        raise ValueError(f"--seeds must be at least 1 and at most {MOST_SEEDS}, not {seeds}")
     folder = RunFolder(run)
     tokenizer = folder.tokenizer()
     train, validation = (folder.data(name, tokenizer) for name in ("train", "validation"))

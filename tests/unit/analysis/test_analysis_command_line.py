@@ -154,3 +154,10 @@ def test_two_processes_that_begin_together_are_said_to_be_no_faster_than_they_ar
         "720 of 6,000 sentences, 40 a second, 0:02:12 left", "1,200 of 6,000 sentences, 40 a second, 0:02:00 left",
         "1,680 of 6,000 sentences, 40 a second, 0:01:48 left",
     ]
+
+
+@pytest.mark.parametrize("processes", [0, 1_000_000])
+def test_as_many_processes_as_no_machine_runs_are_one_line(tmp_path, run_main, processes):
+    done = run_main(main, "measure", "--processes", processes, "--output", tmp_path / "heads.json")
+    assert done.returncode == 1 and done.stderr.count("\n") == 1
+    assert done.stderr.startswith("error: --processes must be at least 1 and at most 256, not ")

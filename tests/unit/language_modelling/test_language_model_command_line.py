@@ -76,6 +76,8 @@ def test_names_heads_only_above_the_threshold(run_main, folder, tmp_path):
 
 @pytest.mark.parametrize(("arguments", "message"), [
     (("score", ""), "There is no text"), (("continue", "x", "--limit", 0), "limit must be at least 1"),
+    (("continue", "x", "--limit", 10**9), "--limit must be at most 65,536"),
+    (("continue", "x", "--seed", 10**20, "--method", "sample"), "--seed must be at least 0 and at most"),
     (("continue", "--file", "nowhere.txt"), "there is no file nowhere.txt"),
     (("continue", "x", "--method", "sample", "--temperature", 0), "temperature"),
 ])

@@ -215,7 +215,10 @@ def test_a_server_of_another_model_is_refused(small_translator, copying_translat
         remote.trace("A dog.")
 
 
-@pytest.mark.parametrize("address", ["", "127.0.0.1:8600", "ftp://127.0.0.1", "http://", "http://host:port"])
+@pytest.mark.parametrize("address", [
+    "", "127.0.0.1:8600", "ftp://127.0.0.1", "http://", "http://host:port", "http://model..lan:8600",
+    f"http://{'m' * 64}.lan:8600", "http://127.0.0.1:8600/modèle",
+])
 def test_what_is_no_address_is_said(model_folder, address):
     with pytest.raises(ServerError, match="is no address of a model's server: write it as"):
         RemoteTranslator(address, model_folder, "cpu")

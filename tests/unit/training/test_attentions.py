@@ -87,8 +87,9 @@ def test_even_predictions_lose_the_logarithm_of_the_vocabulary(tokenizer):
 
 
 def test_no_seed_is_refused(run, tmp_path):
-    with pytest.raises(ValueError, match="--seeds must be at least 1, not 0"):
-        compare_attentions(run, tmp_path / "x.json", seeds=0)
+    for seeds in 0, 101:
+        with pytest.raises(ValueError, match=f"--seeds must be at least 1 and at most 100, not {seeds}"):
+            compare_attentions(run, tmp_path / "x.json", seeds=seeds)
 
 
 def test_mean_and_spread():

@@ -1,0 +1,80 @@
+"""What every command does alike: where it is stopped, where nobody reads on, and where the terminal lacks a letter."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from functools import partial
+
+import psutil
+import pytest
+
+
+def start(*arguments, encoding="utf-8", **more):
+    return subprocess.Popen(
+        [sys.executable, "-m", *map(str, arguments)], stderr=subprocess.PIPE, encoding=encoding, **more,
+        # What a shell starts in the background ignores Ctrl-C, and so would the commands of tests that run there.
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
+    )
+
+
+@pytest.mark.parametrize("arguments", [
+    ("transformer.command_line", "importance", "--output", "heads.json", "--sentences"),
+    ("transformer.analysis", "measure", "--processes", "2", "--output", "heads.json", "--sentences"),
+    ("transformer.training", "overlap", "--data", "none", "--held-out"),
+    ("transformer.language_modelling", "continue", "--file"),
+], ids=" ".join)
+def test_ctrl_c_is_one_line(tmp_path, arguments):
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    process = start(*arguments, path)
+    with path.open("w"):
+        # It has opened its side, and waits for what is never written.
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate()
+    assert (process.returncode, errors) == (130, "stopped\n")
+
+
+def test_ctrl_c_is_one_line_where_several_processes_load_and_promises_nothing(tmp_path):
+    sentences, output = tmp_path / "sentences.txt", tmp_path / "heads.json"
+    sentences.write_text("A dog.\n", encoding="utf-8")
+    process = start(
+        "transformer.command_line", "measure", "--processes", "2", "--sentences", sentences, "--output", output,
+        start_new_session=True,
+    )
+    app = psutil.Process(process.pid)
+    # One of them looks after the semaphores of the others.
+    while len(app.children()) < 2:
+        assert process.poll() is None
+        time.sleep(0.05)
+    # As a terminal does: to all of them.
+    os.killpg(process.pid, signal.SIGINT)
+    _, errors = process.communicate()
+    assert process.returncode == 1 and errors.startswith("stopped; nothing is kept ") and errors.count("\n") == 1
+    assert list(tmp_path.iterdir()) == [sentences]
+
+
+@pytest.mark.parametrize("arguments", [
+    ("transformer.command_line", "lessons", "claims"), ("transformer", "info"),
+], ids=" ".join)
+def test_who_has_read_enough_is_told_nothing(model_folder, arguments):
+    reads, writes = os.pipe()
+    os.close(reads)
+    with os.fdopen(writes) as output:
+        process = start(*arguments, *(("--model", model_folder) if "info" in arguments else ()), stdout=output)
+        _, errors = process.communicate()
+    assert (process.returncode, errors) == (141, "")
+
+
+@pytest.mark.parametrize(("encoding", "shown"), [
+    ("ascii", r"Ein H\xfcnd \u65e5\u672c."), ("cp1252", r"Ein Hünd \u65e5\u672c."),
+])
+def test_a_letter_that_the_terminal_lacks_is_written_in_others(model_folder, encoding, shown):
+    process = start(
+        "transformer.command_line", "translate", "A dog.", "--target", "Ein Hünd 日本.", "--model", model_folder,
+        stdout=subprocess.PIPE, env={**os.environ, "PYTHONIOENCODING": encoding}, encoding=encoding,
+    )
+    assert process.communicate() == (f"{shown}\n", "") and process.returncode == 0
