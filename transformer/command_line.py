@@ -79,6 +79,8 @@ def start_app(options: Sequence[str]) -> None:
         )
         return
     if hall:
+        # Streamlit says that a port is taken below what is announced.
+        app_processes.listen("0.0.0.0", port_of(others)).close()
         announce(hall, processes=1)
     app_process.run(others)
 

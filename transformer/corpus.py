@@ -87,7 +87,7 @@ def measure_corpus(
     Args:
         translator: loaded from a folder, if there are several processes.
         path: text, one sentence a line.
-        state: file that holds what was measured so far; removed at the end.
+        state: file that holds what was measured so far; whoever has kept the result removes it.
         processes: that measure, each with a model of its own and one thread.
         cluster: address of a Ray cluster that measures instead, with all of its processors, or of its GPUs if the
             translator is on one; "auto" is the one that this machine belongs to, "local" this machine alone. The
@@ -116,8 +116,8 @@ def measure_corpus(
         _save(state, translator.version, digest.hexdigest(), read, so_far)
         report(read, so_far)
     if not so_far.sentences:
+        state.unlink(missing_ok=True)
         raise ValueError(f"{path} has no sentence that the model can read: write one a line")
-    state.unlink(missing_ok=True)
     return so_far
 
 

@@ -87,13 +87,17 @@ def test_what_is_wrong_is_said_once(port):
     assert done.stderr.endswith("error: the app did not start\n")
 
 
-def test_a_port_that_is_taken_is_one_line(monkeypatch, capsys, port):
+@pytest.mark.parametrize(("options", "address"), [
+    (["--processes=2"], "localhost"), (["--lecture=10.1.2.3", "--processes=1"], "0.0.0.0"),
+], ids=["two", "lecture"])
+def test_a_port_that_is_taken_is_one_line(monkeypatch, capsys, port, options, address):
+    """And nothing has been announced."""
     with socket.create_server(("127.0.0.1", port)):
-        monkeypatch.setattr(sys, "argv", ["attention-atlas", "--processes=2", "--server.port", str(port)])
+        monkeypatch.setattr(sys, "argv", ["attention-atlas", *options, "--server.port", str(port)])
         with pytest.raises(SystemExit) as ended:
             command_line.main()
     message = str(ended.value)
-    assert message.startswith(f"error: the app cannot be opened at localhost:{port} (") and "\n" not in message
+    assert message.startswith(f"error: the app cannot be opened at {address}:{port} (") and "\n" not in message
     assert f"--server.port {port + 1}" in message and capsys.readouterr() == ("", "")
 
 

@@ -47,10 +47,11 @@ def short_parts():
 
 @pytest.fixture(scope="module")
 def whole(small_translator, sentences, tmp_path_factory, short_parts):
-    """What one process gives that measures all of the file at once, and leaves no state."""
+    """What one process gives that measures all of the file at once; called again, it gives what it has kept."""
     folder = tmp_path_factory.mktemp("whole")
-    found = measure_corpus(small_translator, written(sentences, folder), folder / "state")
-    assert not (folder / "state").exists()
+    file, state = written(sentences, folder), folder / "state"
+    found = measure_corpus(small_translator, file, state)
+    assert_same(measure_corpus(small_translator, file, state, report=pytest.fail), found, atol=0.0)
     return found
 
 
@@ -167,6 +168,15 @@ def test_refuses_the_state_of_another_model(small_translator, file, tmp_path):
     corpus._save(state, "another", "", 0, corpus.NOTHING)
     with pytest.raises(ValueError, match="on another model: delete"):
         measure_corpus(small_translator, file, state)
+
+
+def test_keeps_nothing_of_a_file_that_has_nothing_to_measure(small_translator, tmp_path):
+    path, state = tmp_path / "long.txt", tmp_path / "state"
+    path.write_text("dog " * 500, encoding="utf-8")
+    with pytest.raises(ValueError, match="no sentence that the model can read"):
+        measure_corpus(small_translator, path, state)
+    path.write_text("A dog.\n", encoding="utf-8")
+    assert measure_corpus(small_translator, path, state).sentences == 1
 
 
 def test_says_which_line_is_no_text(small_translator, tmp_path):

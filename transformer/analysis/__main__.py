@@ -175,6 +175,8 @@ def measure(options: argparse.Namespace, translator: Translator) -> None:
         print(f"{found.skipped} sentences were left out, because they are too long for the model", file=sys.stderr)
     statistics = Statistics(translator.version, found.sentences, found.heads)
     write_text(options.output, statistics.to_json() + "\n")
+    # Not before: a disk may be full after half a day.
+    state.unlink(missing_ok=True)
     print(describe(statistics))
 
 
@@ -252,8 +254,11 @@ COMMANDS = {
 
 
 def execute(options: argparse.Namespace) -> None:
-    if options.command != "means" and not options.output.parent.is_dir():
-        raise ValueError(f"there is no folder {options.output.parent} to write {options.output.name} into")
+    if options.command != "means":
+        if not options.output.parent.is_dir():
+            raise ValueError(f"there is no folder {options.output.parent} to write {options.output.name} into")
+        if options.output.is_dir():
+            raise ValueError(f"{options.output} is a folder: name a file, such as {options.output / 'heads.json'}")
     # Before the model is loaded, which takes a while.
     if options.command == "measure":
         if not 1 <= options.processes <= MOST_PROCESSES:

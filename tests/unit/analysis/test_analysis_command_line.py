@@ -37,6 +37,24 @@ def test_measures_the_sentences_of_a_file(model_folder, small_translator, tmp_pa
     )
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+def test_what_was_measured_is_kept_where_the_figures_cannot_be_written(model_folder, tmp_path, run_main):
+    sentences, output = tmp_path / "sentences.txt", tmp_path / "heads.json"
+    sentences.write_text("I have a dream.\n", encoding="utf-8")
+    output.symlink_to("/dev/full")
+    command = (main, "measure", "--sentences", sentences, "--output", output, "--model", model_folder)
+    done = run_main(*command)
+    assert done.returncode == 1 and done.stderr.startswith("error: ") and (tmp_path / "heads.json.partial").exists()
+    output.unlink()
+    assert run_main(*command).returncode == 0
+    assert output.exists() and not (tmp_path / "heads.json.partial").exists()
+
+
+def test_a_folder_is_no_file_to_write(model_folder, tmp_path, run_main):
+    done = run_main(main, "measure", "--sentences", SENTENCES, "--output", tmp_path, "--model", model_folder)
+    assert done.returncode == 1 and done.stderr.startswith(f"error: {tmp_path} is a folder: name a file, such as")
+
+
 def test_errors_are_one_line(model_folder, tmp_path, run_main):
     empty = tmp_path / "empty.txt"
     empty.write_text("\n \n", encoding="utf-8")
