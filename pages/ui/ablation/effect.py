@@ -13,6 +13,7 @@ import streamlit as st
 
 from pages.ui.ablation.export import save_tables
 from pages.ui.ablation.later_layers import show_later_layers
+from pages.ui.charts.layers import layered
 from pages.ui.charts.matrix import AXIS, label_angle, labelled_axis, thinned
 from pages.ui.charts.palette import FIRST, PICKED, diverging
 from pages.ui.charts.tables import show_numbers
@@ -233,6 +234,6 @@ def step_chart(
     if first is not None and first < len(table):
         step = base.transform_filter(f"datum.step == {first + 1}")
         layers.insert(0, step.mark_rule(color=PICKED, strokeWidth=3, aria=False))
-    return alt.layer(*layers, data=table).add_params(names).properties(
-        height=HEIGHT, usermeta={"embedOptions": {"renderer": "svg"}}
-    )
+    return layered(
+        *layers, data=table, height=HEIGHT, usermeta={"embedOptions": {"renderer": "svg"}}
+    ).add_params(names)

@@ -14,6 +14,7 @@ from pages.ui import session
 from pages.ui.ablation.export import save_tables
 from pages.ui.ablation.switches import MODES
 from pages.ui.bind import bind
+from pages.ui.charts.layers import layered
 from pages.ui.charts.matrix import AXIS, LEGEND
 from pages.ui.charts.palette import FIRST, MASKED, SECOND
 from pages.ui.charts.tables import show_numbers
@@ -140,7 +141,7 @@ def removal_chart(table: pd.DataFrame, unit: str) -> alt.LayerChart:
                         legend=alt.Legend(title="grey: random orders", labelLimit=300, columns=1, **LEGEND)),
         tooltip=["order:N", "removed:Q", alt.Tooltip("value:Q", title=unit, format=".2f")],
     )
-    return alt.LayerChart(layer=[shade, middle, lines]).properties(height=320)
+    return layered(shade, middle, lines, height=320)
 
 
 def can_go(values: Sequence[float] | np.ndarray, least: float) -> int:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import altair as alt
 import numpy as np
 import pandas as pd
@@ -11,8 +9,10 @@ import streamlit as st
 
 from pages.ui import session
 from pages.ui.bind import preset, when_chosen
-from pages.ui.charts.matrix import AXIS, LEGEND, labelled_axis
-from pages.ui.charts.palette import DARK, LIGHT, sequential
+from pages.ui.charts.compiled import FilledChart
+from pages.ui.charts.layers import layered
+from pages.ui.charts.matrix import AXIS, LEGEND, label_axis
+from pages.ui.charts.palette import ink_on, sequential
 from pages.ui.charts.tables import numbered
 from pages.ui.components.save_as import show_altair
 from pages.ui.text.glossary import explain
@@ -49,7 +49,7 @@ def show_alignment(trace: Trace, languages: Languages, layer: int) -> None:
     sources = [piece_label(piece, trace.source_text) for piece in trace.source_pieces]
     targets = [piece_label(piece, trace.target_text) for piece in trace.target_pieces[1:]]
     show_altair(
-        partial(alignment_chart, rows, special, sources, targets), key="alignment",
+        alignment_chart(rows, special, sources, targets), key="alignment",
         alt=f"A row for every {target} piece, a column for every layer: the {source} piece that its heads look at "
         "most.",
     )
@@ -60,13 +60,13 @@ def show_alignment(trace: Trace, languages: Languages, layer: int) -> None:
     place, words = st.columns([5, 3], gap="medium", vertical_alignment="center")
     with place:
         show_altair(
-            partial(coverage_chart, coverage(rows[layer]), sources), key="coverage",
+            coverage_chart(coverage(rows[layer]), sources), key="coverage",
             alt=f"How much attention every {source} piece received in total.",
         )
     words.markdown(covered(rows[layer], special, sources, layer, target))
 
 
-def alignment_chart(rows: np.ndarray, special: np.ndarray, sources: list[str], targets: list[str]) -> alt.LayerChart:
+def alignment_chart(rows: np.ndarray, special: np.ndarray, sources: list[str], targets: list[str]) -> FilledChart:
     """Target pieces by layers.
 
     Args:
@@ -81,10 +81,13 @@ def alignment_chart(rows: np.ndarray, special: np.ndarray, sources: list[str], t
         "source": np.array(sources, dtype=object)[aligned.ravel()],
         "weight": np.take_along_axis(rows, aligned[..., None], axis=-1).ravel().astype(float),
     })
-    axis, names = labelled_axis("row_labels", numbered(targets))
-    base = alt.Chart(table).encode(
+    return FilledChart(_alignment_form, (len(targets),), {"cells": table}, {"row_labels": numbered(targets)})
+
+
+def _alignment_form(targets: int) -> alt.LayerChart:
+    base = alt.Chart(alt.NamedData("cells")).encode(
         x=alt.X("layer:O", title="layer", axis=alt.Axis(orient="top", labelAngle=0, **AXIS)),
-        y=alt.Y("row:O", title=None, axis=axis),
+        y=alt.Y("row:O", title=None, axis=label_axis("row_labels", targets)),
     )
     cells = base.mark_rect().encode(
         color=alt.Color(
@@ -96,23 +99,24 @@ def alignment_chart(rows: np.ndarray, special: np.ndarray, sources: list[str], t
             alt.Tooltip("weight:Q", format=".4f"),
         ],
     )
-    words = base.mark_text(fontSize=12).encode(
-        text=alt.Text("source:N"), color=alt.condition("datum.weight > 0.6", alt.value(DARK), alt.value(LIGHT))
-    )
-    return alt.LayerChart(layer=[cells.add_params(names), words], height=ROUND + 24 * len(targets))
+    words = base.mark_text(fontSize=12).encode(text=alt.Text("source:N"), color=ink_on("weight"))
+    return layered(cells, words, height=ROUND + 24 * targets)
 
 
-def coverage_chart(covered: np.ndarray, sources: list[str]) -> alt.LayerChart:
+def coverage_chart(covered: np.ndarray, sources: list[str]) -> FilledChart:
     """Bars of coverage, [S], with a line at 1."""
     table = pd.DataFrame({"at": range(1, len(sources) + 1), "piece": sources, "coverage": covered.astype(float)})
-    axis, names = labelled_axis("column_labels", sources, labelAngle=-60)
-    bars = alt.Chart(table).mark_bar().encode(
-        x=alt.X("at:O", title=None, axis=axis),
+    return FilledChart(_coverage_form, (len(sources),), {"bars": table}, {"column_labels": sources})
+
+
+def _coverage_form(sources: int) -> alt.LayerChart:
+    bars = alt.Chart(alt.NamedData("bars")).mark_bar().encode(
+        x=alt.X("at:O", title=None, axis=label_axis("column_labels", sources, labelAngle=-60)),
         y=alt.Y("coverage:Q", title="coverage: weights added up", axis=alt.Axis(grid=False, **AXIS)),
         tooltip=[alt.Tooltip("piece:N"), alt.Tooltip("coverage:Q", format=".2f")],
     )
-    once = alt.Chart(pd.DataFrame({"coverage": [1.0]})).mark_rule(strokeDash=[4, 4], color="currentColor")
-    return alt.LayerChart(layer=[bars.add_params(names), once.encode(y=alt.Y("coverage:Q"))], height=240)
+    once = alt.Chart(alt.InlineData([{"coverage": 1.0}])).mark_rule(strokeDash=[4, 4], color="currentColor")
+    return layered(bars, once.encode(y=alt.Y("coverage:Q")), height=240)
 
 
 def covered(rows: np.ndarray, special: np.ndarray, sources: list[str], layer: int, target: str) -> str:

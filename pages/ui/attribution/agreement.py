@@ -19,6 +19,7 @@ from pages.ui.attribution.square import square_chart
 from pages.ui.attribution.strip import first_words
 from pages.ui.attribution.words import attributions, slow_choice
 from pages.ui.bind import bind
+from pages.ui.charts.layers import layered
 from pages.ui.charts.matrix import AXIS, LEGEND
 from pages.ui.charts.palette import FIRST, MASKED, SECOND
 from pages.ui.charts.tables import show_table
@@ -211,7 +212,7 @@ def deletion_chart(curves: DeletionCurves, question: Question) -> alt.LayerChart
                         legend=alt.Legend(title="grey: random orders", **LEGEND)),
         tooltip=["order:N", "deleted:Q", alt.Tooltip("score:Q", format=".3f")],
     )
-    return alt.LayerChart(layer=[shade, middle, curve]).properties(height=340)
+    return layered(shade, middle, curve, height=340)
 
 
 def says_faithful(method: Method, curves: DeletionCurves) -> str:

@@ -14,6 +14,7 @@ from pages.ui.attribution.export import save_buttons
 from pages.ui.attribution.methods import title
 from pages.ui.attribution.question import is_long
 from pages.ui.attribution.words import slow_choice
+from pages.ui.charts.layers import layered
 from pages.ui.charts.matrix import AXIS, LEGEND, labelled_axis, thinned
 from pages.ui.charts.palette import PALETTE
 from pages.ui.charts.tables import show_numbers
@@ -104,7 +105,7 @@ def share_chart(trace: Trace, table: pd.DataFrame, source: str) -> alt.LayerChar
         tooltip=["step:O", "piece:N", "method:N", alt.Tooltip("share:Q", format=".1%")],
     )
     half = alt.Chart(pd.DataFrame({"share": [HALF]})).mark_rule(strokeDash=[4, 4], color="currentColor")
-    return alt.LayerChart(layer=[lines.add_params(names), half.encode(y="share:Q")], height=360)
+    return layered(lines.add_params(names), half.encode(y="share:Q"), height=360)
 
 
 def says_sides(trace: Trace, found: Sequence[Attribution], languages: Languages) -> str:

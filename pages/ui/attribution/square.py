@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from pages.ui.attribution.methods import title
+from pages.ui.charts.layers import layered
 from pages.ui.charts.matrix import LEGEND, labelled_axis
 from pages.ui.charts.palette import DARK, LIGHT, MASKED, diverging
 from pages.ui.text.number_format import typeset
@@ -44,6 +45,6 @@ def square_chart(methods: Sequence[Method], table: pd.DataFrame, facts: Sequence
     text = base.mark_text(fontSize=12).encode(text="text:N", color=alt.Color("ink:N", scale=None))
     # A layer without a mark is a picture without a name to a screen reader.
     layers = [cells, chance, text] if drawn.inside.any() else [cells, text]
-    return alt.LayerChart(layer=layers).resolve_scale(color="independent").add_params(
+    return layered(*layers).resolve_scale(color="independent").add_params(
         row_names, column_names
     ).properties(height=150 + 40 * len(names), usermeta={"embedOptions": {"renderer": "svg"}})

@@ -10,8 +10,9 @@ import pandas as pd
 
 from pages.ui.attribution.methods import has_scores, title, unit_and_sum
 from pages.ui.attribution.question import Question, shown
+from pages.ui.charts.layers import layered
 from pages.ui.charts.matrix import LEGEND, label_angle, labelled_axis, thinned
-from pages.ui.charts.palette import DARK, DIVERGING, LIGHT, MASKED, PICKED, diverging, sequential
+from pages.ui.charts.palette import DARK, DIVERGING, LIGHT, MASKED, PICKED, diverging, either, sequential
 from pages.ui.text.number_format import DECIMALS, typeset
 from transformer.attribution.attribution import METHODS, Attribution
 from transformer.languages import Languages
@@ -127,7 +128,7 @@ def strip_chart(
     # Altair copies a chart of layers whole each time that something is added to it.
     layers[0] = layers[0].add_params(row_names, column_names)
     height, meta = AROUND + ROW * len(rows), {"embedOptions": {"renderer": "svg"}}
-    return alt.LayerChart(layer=layers, height=height, usermeta=meta).resolve_scale(color="independent")
+    return layered(*layers, height=height, usermeta=meta).resolve_scale(color="independent")
 
 
 def sum_table(found: Sequence[Attribution], languages: Languages, target: int = 0) -> pd.DataFrame:
@@ -191,14 +192,14 @@ def part_chart(table: pd.DataFrame, whole: str, total: float) -> alt.LayerChart:
         tooltip=["part:N", alt.Tooltip("score:Q", format=".4f")],
     )
     bars = base.mark_bar().encode(
-        color=alt.condition("datum.score > 0", alt.value(DIVERGING[-1]), alt.value(DIVERGING[0]))
+        color=either("datum.score > 0", DIVERGING[-1], DIVERGING[0])
     )
     style = {"fontSize": 12, "color": "currentColor"}
     numbers = [
         base.transform_filter("datum.score >= 0").mark_text(align="left", dx=4, **style).encode(text="text:N"),
         base.transform_filter("datum.score < 0").mark_text(align="right", dx=-4, **style).encode(text="text:N"),
     ]
-    return alt.LayerChart(layer=[bars.add_params(names), *numbers], height=60 + 30 * len(shown_table))
+    return layered(bars.add_params(names), *numbers, height=60 + 30 * len(shown_table))
 
 
 def first_words(question: Question, found: Sequence[Attribution], target: int = 0) -> str:

@@ -9,7 +9,8 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from pages.ui.charts.palette import DARK, LIGHT, MASKED, PICKED
+from pages.ui.charts.layers import layered
+from pages.ui.charts.palette import MASKED, PICKED, ink_on
 from pages.ui.text.labels import column_labels, row_labels
 from pages.ui.text.number_format import DECIMALS, rounded, typeset
 from transformer.analysis.view import View
@@ -140,9 +141,9 @@ def matrix(
     # What is around the cells takes its share: labels, and titles if there are any.
     height = (120 if row_title is None else 210 if legend else 130) + max(140, min(340, 22 * len(rows)))
     if marks is not None and len(columns) <= MOST_LABELS:
-        # Dark or light, whichever the brightness under it leaves readable.
-        ink = alt.condition("datum.value > 0.6", alt.value(DARK), alt.value(LIGHT))
-        layers.append(base.mark_text(fontSize=11).encode(text="mark:N", color=ink, tooltip=tooltip))
+        layers.append(
+            base.mark_text(fontSize=11).encode(text=alt.Text("mark:N"), color=ink_on("value"), tooltip=tooltip)
+        )
     if picked is not None:
         layers.append(base.transform_filter(
             f"datum.row == {picked[0] + 1} && datum.column == {picked[1] + 1}"
@@ -155,25 +156,34 @@ def matrix(
         drawn |= {"width": side * len(columns), "height": side * len(rows), "autosize": "pad"}
     else:
         drawn["height"] = height
-    return layers[0].properties(**drawn) if len(layers) == 1 else alt.LayerChart(layer=layers, **drawn)
+    return layers[0].properties(**drawn) if len(layers) == 1 else layered(*layers, **drawn)
 
 
 def labelled_axis(
     name: str, labels: Sequence[str | Sequence[str]], **options: Any
 ) -> tuple[alt.Axis, alt.Parameter]:
-    """An axis of positions, from 1, that labels name, and the parameter that holds the labels.
+    """`label_axis`, and the parameter that holds the labels; it belongs to the chart.
 
-    The labels are the parameter's value, which is data. As literals of an expression some would break it: Vega refuses
+    Args:
+        labels: of the positions; one that is a sequence has several lines.
+        name, options: of `label_axis`.
+    """
+    return label_axis(name, len(labels), **options), alt.param(name=name, value=list(labels))
+
+
+def label_axis(name: str, count: int, **options: Any) -> alt.Axis:
+    """An axis of so many positions, from 1, that labels name.
+
+    The labels are a parameter's value, which is data. As literals of an expression some would break it: Vega refuses
     expressions with reserved words, within strings as well.
 
     Args:
-        name: of the parameter, which belongs to the chart.
-        labels: of the positions; one that is a sequence has several lines.
+        name: of the parameter.
+        count: of the positions.
         options: of the axis.
     """
-    places = {"values": list(range(1, len(labels) + 1))}
-    axis = alt.Axis(labelExpr=f"{name}[datum.value - 1]", **{**AXIS, **places, "labelLimit": 90, **options})
-    return axis, alt.param(name=name, value=list(labels))
+    places = {"values": list(range(1, count + 1))}
+    return alt.Axis(labelExpr=f"{name}[datum.value - 1]", **{**AXIS, **places, "labelLimit": 90, **options})
 
 
 def label_angle(labels: Sequence[str]) -> dict[str, object]:

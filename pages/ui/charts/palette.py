@@ -43,6 +43,16 @@ def diverging(most: float) -> alt.Scale:
     return _scale(-most, most, DIVERGING)
 
 
+def ink_on(field: str) -> alt.ColorValue:
+    """Altair's colour of text on `sequential` colours of a field: dark or light, whichever can be read there."""
+    return either(f"datum.{field} > 0.6", DARK, LIGHT)
+
+
+def either(test: str, colour: str, otherwise: str) -> alt.ColorValue:
+    """One of two colours; `altair.condition` would be checked against every class of a colour until one fits."""
+    return alt.ColorValue(otherwise, condition={"test": test, "value": colour})
+
+
 def colorscale(colours: list[str]) -> list[list[object]]:
     """Colours as Plotly takes them."""
     return [[float(at), colour] for at, colour in zip(np.linspace(0, 1, len(colours)), colours, strict=True)]

@@ -9,8 +9,9 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
+from pages.ui.charts.layers import layered
 from pages.ui.charts.matrix import labelled_axis
-from pages.ui.charts.palette import DARK, LIGHT, sequential
+from pages.ui.charts.palette import ink_on, sequential
 from pages.ui.text.number_format import typeset
 
 # Cells side by side: as many as have room for a piece in them on a projector. Pixels of a line of them, and around all.
@@ -40,19 +41,20 @@ def piece_strip(texts: Sequence[tuple[str, Sequence[str], np.ndarray]]) -> alt.L
         x=alt.X("column:O", axis=None, scale=columns), y=alt.Y("line:O", title=None, axis=axis),
         tooltip=[alt.Tooltip("place:Q"), alt.Tooltip("piece:N"), alt.Tooltip("probability:Q", format=".6g")],
     )
-    ink = alt.condition("datum.probability > 0.6", alt.value(DARK), alt.value(LIGHT))
 
     def written(field: str, above: int, **options: Any) -> alt.Chart:
         # A fifth of a line above or below its middle, however high the lines are.
         shift = alt.expr(f"{above} * height / {5 * len(names)}")
-        return base.mark_text(fontSize=12, dy=shift, limit=ROOM, **options).encode(text=f"{field}:N", color=ink)
+        return base.mark_text(fontSize=12, dy=shift, limit=ROOM, **options).encode(
+            text=alt.Text(f"{field}:N"), color=ink_on("probability")
+        )
 
-    strip = alt.LayerChart(layer=[
+    strip = layered(
         base.mark_rect(stroke="currentColor", strokeOpacity=0.2).encode(
             color=alt.Color("probability:Q", scale=sequential(), legend=None)
         ),
         written("piece", -1, fontWeight="bold"), written("shown", 1),
-    ])
+    )
     return strip.add_params(row_names).properties(
         height=LINE * len(names) + AROUND, usermeta={"embedOptions": {"renderer": "svg"}}
     )

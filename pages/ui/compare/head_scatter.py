@@ -8,6 +8,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
+from pages.ui.charts.layers import layered
 from pages.ui.charts.matrix import INK, PICK
 from pages.ui.charts.palette import shades
 from transformer.analysis.heads.mds import Plane
@@ -58,7 +59,7 @@ def head_scatter(plane: Plane, layers: int, heads: int) -> alt.LayerChart:
         .transform_filter(f"datum.place === '{place}'")
         for place, (right, down) in PLACES.items() if place in set(table.place)
     ]
-    return alt.LayerChart(layer=[points, *names]).properties(height=HEIGHT)
+    return layered(points, *names, height=HEIGHT)
 
 
 def name_places(points: np.ndarray) -> list[str]:

@@ -212,5 +212,5 @@ def _metric(metric: Metric, values: np.ndarray) -> dict[str, Any]:
     return {
         "key": metric.name, "name": metric.title, "unit": metric.unit,
         "most": metric.high or max(float(known.max(initial=0.0)), 1e-9),
-        "values": [None if math.isnan(value) else round(value, 6) for value in values.ravel().tolist()],
+        "values": [None if math.isnan(value) else value for value in values.round(6).ravel().tolist()],
     }

@@ -8,14 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
+from dataclasses import replace
 from typing import Any, cast
 
 import plotly.graph_objects as go
 import streamlit as st
 
 from pages.ui import session
-from pages.ui.charts.compiled import compiled
+from pages.ui.charts.compiled import CompiledChart, FilledChart
 from pages.ui.charts.hall import AltairChart, for_hall, plot_for_hall
 from pages.ui.components.bundle import component
 from pages.ui.params.lecture import LectureParams
@@ -48,23 +48,24 @@ def saveable(
 
 
 def show_altair(
-    chart: AltairChart | partial[AltairChart], key: str, alt: str, *, sentence: str | None = None, **options: Any,
+    chart: AltairChart | FilledChart, key: str, alt: str, *, sentence: str | None = None, **options: Any,
 ) -> None:
     """Draw a chart of Altair as a figure; in a lecture it fills what its place has room for.
 
     Args:
-        chart: or the function that builds it, with its arguments, where the page often draws it again unchanged.
+        chart: to draw.
         key: of the chart.
         alt: what it shows; after a semicolon, where its numbers are.
         sentence: as of `saveable`.
         options: of `st.altair_chart`.
     """
     if session.params(LectureParams).lecture:
-        chart = for_hall(chart() if isinstance(chart, partial) else chart)
+        chart = replace(chart, hall=True) if isinstance(chart, FilledChart) else for_hall(chart)
         options = {**options, **FILLING}
     with saveable(key, alt, sentence=sentence):
+        drawn = chart if isinstance(chart, FilledChart) else CompiledChart(chart)
         # Streamlit asks a chart for nothing but its specification.
-        st.altair_chart(cast("AltairChart", compiled(chart)), key=key, alt=alt, **{"width": "stretch", **options})
+        st.altair_chart(cast("AltairChart", drawn), key=key, alt=alt, **{"width": "stretch", **options})
 
 
 def show_plotly(figure: go.Figure, key: str, alt: str, *, sentence: str | None = None, **options: Any) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 import altair as alt
 import numpy as np
@@ -12,6 +11,8 @@ import streamlit as st
 
 from pages.ui import session
 from pages.ui.bind import bind
+from pages.ui.charts.compiled import FilledChart
+from pages.ui.charts.layers import layered
 from pages.ui.charts.matrix import AXIS, LEGEND
 from pages.ui.charts.palette import FIRST, SECOND
 from pages.ui.charts.tables import numbered, show_numbers, show_table
@@ -47,7 +48,7 @@ def show_norm(reading: HeadReading) -> None:
                 help=explain(f"{place}-norm", "layer norm", "residual connection"),
             )
             show_altair(
-                partial(diagram, place), key=f"inside_diagram_{place}",
+                FilledChart(diagram, (place,)), key=f"inside_diagram_{place}",
                 alt=f"{title}. The residual connection bypasses the sub-layer and is added to what it writes.",
                 sentence="",
             )
@@ -154,7 +155,7 @@ def size_chart(table: pd.DataFrame) -> alt.LayerChart:
         y=alt.Y("residual stream:Q", title="mean Euclidean norm", axis=axis),
         color=alt.Color("what:N", scale=colours, legend=legend),
     )
-    return alt.LayerChart(layer=[bars, line]).properties(height=320)
+    return layered(bars, line, height=320)
 
 
 def _what_grows(table: pd.DataFrame) -> str:

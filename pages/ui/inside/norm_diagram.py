@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import altair as alt
-import pandas as pd
 
+from pages.ui.charts.layers import layered
 from pages.ui.charts.palette import FIRST, SECOND
 
 # Nodes of the sub-layer's line from left to right; the residual connection leaves at the first and is added at +.
@@ -23,31 +23,32 @@ def diagram(place: str) -> alt.LayerChart:
     """
     stations = STATIONS[place]
     added = stations.index("+")
-    boxes = pd.DataFrame([
+    boxes = alt.InlineData([
         {"x": at - HALF, "x2": at + HALF, "y": -0.3, "y2": 0.3, "what": name}
         for at, name in enumerate(stations) if name in WIDE
     ])
-    words = pd.DataFrame([{"x": at, "y": 0, "word": name} for at, name in enumerate(stations)])
+    words = alt.InlineData([{"x": at, "y": 0, "word": name} for at, name in enumerate(stations)])
     ends = [(HALF if name in WIDE else 0.3 if name == "x, next" else 0.15) for name in stations]
-    arrows = pd.DataFrame([
+    arrows = [
         {"x": at + ends[at], "x2": at + 1 - ends[at + 1], "y": 0, "y2": 0} for at in range(len(stations) - 1)
-    ])
+    ]
     # Around everything that is between leaving and being added.
-    around = pd.DataFrame([
+    around = alt.InlineData([
         {"x": 0, "x2": 0, "y": 0.2, "y2": 0.75}, {"x": 0, "x2": added, "y": 0.75, "y2": 0.75},
         {"x": added, "x2": added, "y": 0.75, "y2": 0.2},
     ])
-    heads = pd.DataFrame([
-        *({"x": end - 0.04, "y": 0, "angle": 90} for end in arrows["x2"]),
+    heads = alt.InlineData([
+        *({"x": arrow["x2"] - 0.04, "y": 0, "angle": 90} for arrow in arrows),
         {"x": added, "y": 0.22, "angle": 180},
     ])
+    name = alt.InlineData([{"x": added / 2, "y": 0.88, "word": "residual connection"}])
     x = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[-0.2, len(stations) - 0.65]))
     y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[-0.5, 1.0]))
     lines = [
-        alt.Chart(table).mark_rule(color="currentColor", strokeWidth=1.5).encode(x=x, y=y, x2="x2", y2="y2")
-        for table in (arrows, around)
+        alt.Chart(each).mark_rule(color="currentColor", strokeWidth=1.5).encode(x=x, y=y, x2="x2", y2="y2")
+        for each in (alt.InlineData(arrows), around)
     ]
-    return alt.LayerChart(layer=[
+    return layered(
         *lines,
         alt.Chart(heads).mark_point(shape="triangle", filled=True, size=70, color="currentColor", opacity=1).encode(
             x=x, y=y, angle=alt.Angle("angle:Q", scale=None)
@@ -56,8 +57,9 @@ def diagram(place: str) -> alt.LayerChart:
             x=x, y=y, x2="x2", y2="y2",
             color=alt.Color("what:N", legend=None, scale=alt.Scale(domain=list(WIDE), range=[SECOND, FIRST])),
         ),
-        alt.Chart(words).mark_text(fontSize=13, color="currentColor").encode(x=x, y=y, text="word:N"),
-        alt.Chart(pd.DataFrame([{"x": added / 2, "y": 0.88, "word": "residual connection"}])).mark_text(
-            fontSize=13, color="currentColor"
-        ).encode(x=x, y=y, text="word:N"),
-    ]).properties(height=170)
+        *(
+            alt.Chart(each).mark_text(fontSize=13, color="currentColor").encode(x=x, y=y, text="word:N")
+            for each in (words, name)
+        ),
+        height=170,
+    )

@@ -10,6 +10,7 @@ import streamlit as st
 
 from pages.ui import session
 from pages.ui.bind import bind
+from pages.ui.charts.layers import layered
 from pages.ui.charts.matrix import AXIS
 from pages.ui.charts.tables import show_numbers
 from pages.ui.components.save_as import show_altair
@@ -94,10 +95,10 @@ def cost_chart(found: Sequence[Cost], quantity: str) -> alt.LayerChart:
         tooltip=[alt.Tooltip("attention:N"), alt.Tooltip("pieces:Q", format=","), alt.Tooltip("said:N", title="takes")],
         color=colour(),
     )
-    return alt.LayerChart(layer=[
+    return layered(
         base.mark_line().encode(strokeWidth=alt.condition(full, *map(alt.value, WIDTHS))),
         base.mark_point(filled=True, opacity=1).encode(shape=shape(), size=alt.condition(full, *map(alt.value, SIZES))),
-    ]).add_params(
+    ).add_params(
         alt.param(name="names", value=[written(power, quantity) for power in powers]),
         alt.param(name="powers", value=powers),
     ).properties(height=430)

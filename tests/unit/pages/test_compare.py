@@ -180,7 +180,7 @@ def test_alignment_says_what_the_trace_says(copying_translator):
     special = special_columns(trace)
     sources = [f"s{number}" for number in range(rows.shape[-1])]
     targets = [f"t{number}" for number in range(rows.shape[1])]
-    table = next(iter(alignment_chart(rows, special, sources, targets).to_dict()["datasets"].values()))
+    table = alignment_chart(rows, special, sources, targets).to_dict()["data"]["values"]
     assert [cell["source"] for cell in table] == sources[: len(targets)], "it copies: one position to one position"
     assert all(cell["weight"] > 0.99 for cell in table)
     assert coverage_chart(rows[0].sum(0), sources).to_dict()

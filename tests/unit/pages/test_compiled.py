@@ -2,45 +2,74 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
 
-def page(kind: str) -> None:
-    from functools import partial
-
+def chart_page(kind: str) -> None:
     import altair as alt
-    import numpy as np
     import pandas as pd
     import streamlit as st
 
-    from pages.ui.charts.compiled import compiled
+    from pages.ui.charts.compiled import CompiledChart
 
-    def build(values: np.ndarray, names: list[str]) -> alt.Chart | alt.LayerChart | alt.HConcatChart | alt.FacetChart:
-        table = pd.DataFrame({"at": range(len(values)), "value": values, "name": names})
-        bars = alt.Chart(table).mark_bar().encode(x="at:O", y="value:Q", tooltip=["name:N"])
-        line = alt.Chart(pd.DataFrame({"value": [1.0]})).mark_rule().encode(y="value:Q")
-        return {
-            "one": lambda: bars, "layers": lambda: alt.LayerChart(layer=[bars, line]),
-            "side by side": lambda: bars | line, "facets": lambda: bars.facet("name:N"),
-        }[kind]()
-
-    one = partial(build, np.array([0.5, 2.0]), ["if", "datum"])
-    st.altair_chart(one(), key="chart")
-    st.altair_chart(compiled(one()), key="compiled")
+    table = pd.DataFrame({"at": range(2), "value": [0.5, 2.0], "name": ["if", "datum"]})
+    bars = alt.Chart(table).mark_bar().encode(x="at:O", y="value:Q", tooltip=["name:N"])
+    line = alt.Chart(pd.DataFrame({"value": [1.0]})).mark_rule().encode(y="value:Q")
+    chart = {
+        "one": lambda: bars, "layers": lambda: alt.LayerChart(layer=[bars, line]),
+        "side by side": lambda: bars | line, "facets": lambda: bars.facet("name:N"),
+    }[kind]()
+    st.altair_chart(chart, key="chart")
     for number in range(2):
-        st.altair_chart(compiled(partial(build, np.array([0.5, 2.0]), ["if", "datum"])), key=f"built {number}")
-    st.altair_chart(compiled(partial(build, np.array([0.5, 3.0]), ["if", "datum"])), key="another")
-    st.text(f"{compiled(one) is compiled(one)} {compiled(one).size > 30_000}")
+        st.altair_chart(CompiledChart(chart), key=f"compiled {number}")
+
+
+def form_page(hall: bool) -> None:
+    import altair as alt
+    import pandas as pd
+    import streamlit as st
+
+    from pages.ui.charts.compiled import FilledChart
+    from pages.ui.charts.hall import for_hall
+
+    def form(count: int, bars_of: object = alt.NamedData("bars"), line_of: object = alt.NamedData("line")):
+        base = alt.Chart(bars_of).mark_bar().encode(
+            x=alt.X("at:O", axis=alt.Axis(labelExpr="labels[datum.value]", values=list(range(count)))),
+        )
+        line = alt.Chart(line_of).mark_rule().encode(y="value:Q")
+        return alt.LayerChart(layer=[base.encode(y="value:Q"), line], height=100 * count)
+
+    for values in ([0.5, 2.0], [0.25, 1.0], [1.0, 2.0, 3.0], [0.5, 2.0]):
+        bars = pd.DataFrame({"at": range(len(values)), "value": values})
+        line = pd.DataFrame({"value": [max(values)]})
+        labels = [f"if {value}" for value in values]
+        whole = form(len(values), bars, line).add_params(alt.param(name="labels", value=labels))
+        st.altair_chart(for_hall(whole) if hall else whole, key=f"whole {values}{len(st.session_state)}")
+        filled = FilledChart(form, (len(values),), {"bars": bars, "line": line}, {"labels": labels}, hall=hall)
+        st.altair_chart(filled, key=f"filled {values}{len(st.session_state)}")
+
+
+def drawn(app: AppTest) -> list[tuple[object, list[tuple[str, bytes]]]]:
+    app.run()
+    assert not app.exception
+    return [
+        (json.loads(each.proto.spec), [(part.name, part.data.data) for part in each.proto.datasets])
+        for each in app.get("vega_lite_chart")
+    ]
 
 
 @pytest.mark.parametrize("kind", ["one", "layers", "side by side", "facets"])
 def test_it_is_drawn_as_the_chart_itself(kind):
-    app = AppTest.from_function(page, kwargs={"kind": kind}, default_timeout=60).run()
-    assert not app.exception
-    first, *same, another = [
-        (each.proto.spec, [(part.name, part.data.data) for part in each.proto.datasets])
-        for each in app.get("vega_lite_chart")
-    ]
-    assert same == [first] * 3 and another != first
-    assert app.text[0].value == "True True"
+    first, *compiled = drawn(AppTest.from_function(chart_page, kwargs={"kind": kind}, default_timeout=60))
+    assert compiled == [first] * 2
+
+
+@pytest.mark.parametrize("hall", [False, True])
+def test_a_form_that_is_filled_in_is_drawn_as_the_chart_that_is_built_whole(hall):
+    charts = drawn(AppTest.from_function(form_page, kwargs={"hall": hall}, default_timeout=60))
+    whole, filled = charts[::2], charts[1::2]
+    assert filled == whole
+    assert whole[3] == whole[0] and whole[1] != whole[0] != whole[2]
