@@ -65,9 +65,15 @@ def run(count: int, options: Sequence[str], opened: Callable[[str], None]) -> No
     allow_connections()
     with closing(listen(address, port)) as listening, suppress(KeyboardInterrupt):
         try:
-            asyncio.run(serve(listening, count, others, lambda: opened(f"http://{address}:{port}")))
+            asyncio.run(serve(listening, count, others, lambda: opened(url(address, port))))
         except StartError as error:
             raise SystemExit(f"error: {error}") from None
+
+
+def url(address: str, port: int) -> str:
+    """What to open in a browser on this machine for an address at which the app listens; empty is all of them."""
+    host = f"[{address}]" if ":" in address else address or "localhost"
+    return f"http://{host}:{port}"
 
 
 def listen(address: str, port: int) -> socket.socket:

@@ -24,6 +24,8 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
+# Seconds between two looks at whether the page was left.
+LOOK = 0.2
 LEAVES = (str, bytes, int, float, type(None))
 # Whether this thread has announced what it waits for; what is computed for it then is not announced again.
 _thread = threading.local()
@@ -32,8 +34,8 @@ _thread = threading.local()
 class SharedResults:
     """Results of functions by their arguments; whatever was not asked for the longest goes first.
 
-    Threads may share it. What several ask for at once is computed once, while the others wait; what is raised is not
-    kept.
+    Threads may share it. What several ask for at once is computed once, while the others wait; what is raised is raised
+    for those who waited for it, and not kept.
 
     Args:
         limit: on the sum of all sizes. A result that alone is larger is not kept.
@@ -112,22 +114,32 @@ class SharedResults:
                 self._results.move_to_end(key)
                 return self._results[key][0]
             turn = self._turns.setdefault(key, _Turn())
-        with _announced(message), self._locked(turn.lock):
+        with _announced(message), self._locked(turn.lock) as waited:
             with self._lock:
                 if key in self._results:
                     return self._results[key][0]
-            result = compute()
+            if waited and turn.error is not None:
+                # What takes a minute to fail would otherwise fail for one after the other.
+                raise turn.error.with_traceback(None)
+            turn.error = None
+            try:
+                result = compute()
+            except Exception as error:
+                turn.error = error
+                raise
             self._keep(key, result)
             return result
 
     @contextmanager
-    def _locked(self, lock: threading.Lock) -> Iterator[None]:
-        taken = lock.acquire(blocking=False)
+    def _locked(self, lock: threading.Lock) -> Iterator[bool]:
+        """Have a lock; gives whether another thread had it first. Whoever leaves the page meanwhile does not wait."""
+        taken = at_once = lock.acquire(blocking=False)
         try:
             if not taken:
                 with self._waiting():
-                    taken = lock.acquire()
-            yield
+                    while not (taken := lock.acquire(timeout=LOOK)):
+                        end_if_left()
+            yield not at_once
         finally:
             if taken:
                 lock.release()
@@ -149,12 +161,13 @@ class SharedResults:
 
 
 class _Turn:
-    """A lock that can be referred to weakly."""
+    """A lock that can be referred to weakly, and what was raised by whoever had it last."""
 
-    __slots__ = ("__weakref__", "lock")
+    __slots__ = ("__weakref__", "error", "lock")
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
+        self.error: Exception | None = None
 
 
 def _announced(message: str) -> AbstractContextManager[None]:
@@ -183,8 +196,9 @@ class _Spinner(AbstractContextManager[None]):
         self._shown = st.spinner(message)
 
     def __enter__(self) -> None:
-        _thread.announced = True
+        # A page that was left ends here, and its thread may draw another one.
         self._shown.__enter__()
+        _thread.announced = True
 
     def __exit__(self, *error: Any) -> None:
         _thread.announced = False

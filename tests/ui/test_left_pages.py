@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import cast
 
@@ -10,6 +12,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.testing.v1 import AppTest
 
 from pages.ui import inference, language_runs
+from pages.ui.shared import SharedResults
 from transformer.attribution.attribution import Method, Target
 from transformer.decoding.settings import DecodingSettings
 from transformer.interventions import Interventions
@@ -71,3 +74,30 @@ def test_a_run_ends_when_its_page_is_left(small_translator, tiny_language_model:
         assert not test.exception and not test.markdown and not decoded
     assert not inference.MODEL_LOCK._queue and not inference.LONG_RUNS._queue
     assert [each.value for each in AppTest.from_function(page, args=(decode,)).run().markdown] == ["decoded"]
+
+
+def test_a_page_that_is_left_waits_for_nobody_elses_result():
+    shared, began, enough = SharedResults(1_000), threading.Event(), threading.Event()
+
+    @shared.remember()
+    def slow() -> str:
+        began.set()
+        assert enough.wait(60)
+        return "found"
+
+    def leave() -> None:
+        context = get_script_run_ctx()
+        assert context is not None and context.script_requests is not None
+        context.script_requests.request_stop()
+        slow()
+
+    with ThreadPoolExecutor(1) as somebody_else:
+        found = somebody_else.submit(slow)
+        assert began.wait(60)
+        try:
+            test = AppTest.from_function(page, args=(leave,), default_timeout=30).run()
+        finally:
+            enough.set()
+        assert not test.exception and not test.markdown
+        assert found.result(60) == "found"
+    assert slow() == "found"

@@ -135,3 +135,11 @@ def test_a_hall_has_a_process_for_each_processor_that_has_memory(monkeypatch):
         assert app_processes.processes_for_many() == count
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {3}, raising=False)
     assert app_processes.processes_for_many() == 1
+
+
+@pytest.mark.parametrize(("address", "expected"), [
+    ("localhost", "http://localhost:8501"), ("0.0.0.0", "http://0.0.0.0:8501"), ("::1", "http://[::1]:8501"),
+    ("", "http://localhost:8501"),
+])
+def test_the_address_that_is_printed_can_be_opened(address, expected):
+    assert app_processes.url(address, 8501) == expected

@@ -109,6 +109,9 @@ def _opened(reply: Reply) -> tuple[dict[str, Any], Arrays]:
     if reply.kind != ARCHIVE:
         return read_words(reply.body), {}
     with np.load(io.BytesIO(reply.body), allow_pickle=False) as archive:
+        if sum(each.file_size for each in archive.zip.infolist()) > len(reply.body):
+            # None of ours, and perhaps more than the memory holds.
+            raise ValueError("its answer is compressed")
         arrays = {name: archive[name] for name in archive.files}
     return read_words(arrays.pop("answer").tobytes()), arrays
 

@@ -23,7 +23,7 @@ from transformer.model_files import folder_version
 from transformer.parameter_counts import parameter_table
 from transformer.paths import MODEL
 from transformer.serving.answers import result_of, unreadable
-from transformer.serving.connection import Connection
+from transformer.serving.connection import INTRODUCING, Connection
 from transformer.serving.protocol import IDENTITY, RUN, Request
 from transformer.trace import Trace
 from transformer.translation import TracedTranslation, Translation
@@ -71,7 +71,7 @@ class RemoteTranslator(Translator):
         self.version = folder_version(folder, described.tokenizer)
         means = HeadMeans.load(folder)
         self.means = means if means is not None and means.model == self.version else None
-        self.device: str = self._read(self._connection.ask(IDENTITY)).get("device")
+        self.device: str = self._read(self._connection.ask(IDENTITY, seconds=INTRODUCING)).get("device")
         if not isinstance(self.device, str):
             raise unreadable(address, "it does not say on which device it computes")
         self._loading = threading.Lock()

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import selectors
+import socket
+import threading
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from urllib.parse import urlsplit
 
 from transformer.errors import ServerError
-from transformer.serving.answers import ARCHIVE, JSON, Reply
+from transformer.serving.answers import ARCHIVE, JSON, Reply, unreadable
 
-# Seconds until a machine that is there must have accepted a connection, and until the longest run has an answer.
-CONNECTING, ANSWERING = 3.0, 120.0
+# Seconds until a machine that is there must have accepted a connection, until a server must have said what it is, and
+# until the longest run has an answer.
+CONNECTING, INTRODUCING, ANSWERING = 3.0, 30.0, 120.0
+# Bytes; the whole trace of the longest text is 60 MB in the model that ships.
+LONGEST = 2**29
+# Statuses of what stands before a server; ours never says so.
+GATEWAYS = (502, 503, 504)
 # Seconds between two looks at whether anybody still waits for an answer.
 LOOK = 0.2
 # Seconds before each try. A run changes nothing, so it may be asked for again when its replica has died.
@@ -48,10 +56,14 @@ class Connection:
         self._idle: list[HTTPConnection] = []
         weakref.finalize(self, _close, self._idle)
 
-    def ask(self, path: str, body: bytes | None = None, waiting: Callable[[], object] | None = None) -> Reply:
+    def ask(
+        self, path: str, body: bytes | None = None, waiting: Callable[[], object] | None = None, *,
+        seconds: float = ANSWERING,
+    ) -> Reply:
         """Send a request, with a body by POST, and wait for the reply.
 
         Args:
+            seconds: until it must be there.
             waiting: called again and again until there is an answer; what it raises ends the request.
 
         Raises:
@@ -61,17 +73,19 @@ class Connection:
         for pause in TRIES:
             time.sleep(pause)
             try:
-                reply = self._once(path, body, waiting)
+                reply = self._once(path, body, waiting, seconds)
             except ConnectionRefusedError as error:
                 # Nobody listens; asking again would only keep the reader waiting.
                 raise self._gone("nobody listens there") from error
             except TimeoutError as error:
                 raise self._gone("it took too long") from error
+            except TooLong as error:
+                raise unreadable(self.address, "its answer is too long") from error
             except (OSError, HTTPException) as error:
                 # The line broke: the server, or what stands before it, has just ended.
                 reason = str(error) or type(error).__name__
                 continue
-            if reply.kind in (ARCHIVE, JSON):
+            if reply.kind in (ARCHIVE, JSON) and reply.status not in GATEWAYS:
                 return reply
             # Somebody else's words: a replica died, and the server says so in its own way.
             reason = f"HTTP status {reply.status}"
@@ -79,14 +93,16 @@ class Connection:
                 break
         raise self._gone(reason)
 
-    def _once(self, path: str, body: bytes | None, waiting: Callable[[], object] | None) -> Reply:
+    def _once(
+        self, path: str, body: bytes | None, waiting: Callable[[], object] | None, seconds: float
+    ) -> Reply:
         while self._idle:
             try:
                 line = self._idle.pop()
             except IndexError:
                 break
             try:
-                return self._over(line, path, body, waiting)
+                return self._over(line, path, body, waiting, seconds)
             except TimeoutError:
                 raise
             except (OSError, HTTPException):
@@ -94,20 +110,21 @@ class Connection:
                 continue
         line = self._kind(self._host, self._port, timeout=CONNECTING)
         line.connect()
-        line.sock.settimeout(ANSWERING)
-        return self._over(line, path, body, waiting)
+        line.sock.settimeout(None)
+        return self._over(line, path, body, waiting, seconds)
 
     def _over(
-        self, line: HTTPConnection, path: str, body: bytes | None, waiting: Callable[[], object] | None
+        self, line: HTTPConnection, path: str, body: bytes | None, waiting: Callable[[], object] | None, seconds: float
     ) -> Reply:
         try:
             headers = {} if body is None else {"Content-Type": JSON}
-            line.request("GET" if body is None else "POST", self._folder + path, body, headers)
-            if waiting is not None:
-                _wait(line, waiting)
-            response: HTTPResponse = line.getresponse()
-            kind = response.headers.get_content_type()
-            reply = Reply(response.status, kind, response.read())
+            with _at_most(seconds, line.sock):
+                line.request("GET" if body is None else "POST", self._folder + path, body, headers)
+                if waiting is not None:
+                    _wait(line.sock, waiting)
+                response: HTTPResponse = line.getresponse()
+                kind = response.headers.get_content_type()
+                reply = Reply(response.status, kind, _body(response))
         except BaseException:
             line.close()
             raise
@@ -124,19 +141,57 @@ class Connection:
         )
 
 
-def _wait(line: HTTPConnection, waiting: Callable[[], object]) -> None:
-    """Until an answer begins.
+def _body(response: HTTPResponse) -> bytes:
+    """Raises TooLong if it says, or is, longer than any answer."""
+    if response.length is not None and response.length > LONGEST:
+        raise TooLong
+    body = response.read() if response.length is not None else response.read(LONGEST + 1)
+    if len(body) > LONGEST:
+        raise TooLong
+    return body
+
+
+class TooLong(Exception):
+    """An answer is longer than any of ours."""
+
+
+@contextmanager
+def _at_most(seconds: float, line: socket.socket) -> Iterator[None]:
+    """Close a line on which an answer is not complete by then: a limit of the line's own would be one on each piece of
+    it, and an answer may come in drips.
 
     Raises:
-        TimeoutError: it does not.
+        TimeoutError: it is not.
     """
-    deadline = time.monotonic() + ANSWERING
+    over = threading.Event()
+
+    def close() -> None:
+        over.set()
+        with suppress(OSError):
+            line.shutdown(socket.SHUT_RDWR)
+
+    timer = threading.Timer(seconds, close)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    except (OSError, HTTPException) as error:
+        if not over.is_set():
+            raise
+        raise TimeoutError from error
+    finally:
+        timer.cancel()
+    if over.is_set():
+        # Half an answer can look like a whole one.
+        raise TimeoutError
+
+
+def _wait(line: socket.socket, waiting: Callable[[], object]) -> None:
+    """Until an answer begins, or the line is closed."""
     with selectors.DefaultSelector() as selector:
-        selector.register(line.sock, selectors.EVENT_READ)
+        selector.register(line, selectors.EVENT_READ)
         while not selector.select(LOOK):
             waiting()
-            if time.monotonic() > deadline:
-                raise TimeoutError
 
 
 def _close(lines: list[HTTPConnection]) -> None:

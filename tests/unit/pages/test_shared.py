@@ -106,6 +106,28 @@ def test_what_is_raised_is_not_kept_and_lets_the_next_one_try():
         assert somebody_else.submit(fails_once).result(PATIENCE) == "done"
 
 
+def test_what_is_raised_is_raised_for_all_who_waited_for_it():
+    shared, runs, everybody = SharedResults(10_000), [], threading.Barrier(8)
+
+    @shared.remember()
+    def fails() -> str:
+        runs.append(1)
+        threading.Event().wait(0.3)
+        raise ValueError("nobody answers")
+
+    def ask() -> str:
+        everybody.wait(PATIENCE)
+        return fails()
+
+    with ThreadPoolExecutor(8) as people:
+        asked = [people.submit(ask) for _ in range(8)]
+        assert [str(person.exception(PATIENCE)) for person in asked] == ["nobody answers"] * 8
+    assert len(runs) == 1
+    with pytest.raises(ValueError, match="nobody answers"):
+        fails()
+    assert len(runs) == 2, "whoever comes later tries again"
+
+
 def test_one_may_ask_for_another():
     shared = SharedResults(10_000)
 

@@ -150,6 +150,15 @@ def test_plain_traces_and_sampled_translations_travel_too(small_translator):
     assert same(result_of(archived("m", "trace_decoding", sampled), ADDRESS, "m", "trace_decoding"), sampled)
 
 
+def compressed() -> bytes:
+    """A megabyte of numbers in a kilobyte."""
+    file, zeros = io.BytesIO(), np.zeros(2**17)
+    words = json.dumps({"protocol": PROTOCOL, "model": "m", "run": "score"}).encode()
+    names = ("baseline", "log_prob", "change", "kl", "entropy")
+    np.savez_compressed(file, answer=np.frombuffer(words, dtype=np.uint8), **dict.fromkeys(names, zeros))
+    return file.getvalue()
+
+
 def pickled() -> bytes:
     file = io.BytesIO()
     words = json.dumps({"protocol": PROTOCOL, "model": "m", "run": "score"}).encode()
@@ -159,6 +168,7 @@ def pickled() -> bytes:
 
 @pytest.mark.parametrize("reply", [
     Reply(200, ARCHIVE, b""), Reply(200, ARCHIVE, b"PK\x03\x04"), Reply(200, ARCHIVE, pickled()),
+    Reply(200, ARCHIVE, compressed()),
     Reply(200, JSON, b"<html>"), Reply(200, JSON, b"[]"), Reply(200, JSON, b"{}"), said("m"),
     said("m", error=["TextError"]), said("m", error="TextError"),
 ], ids=lambda reply: repr(reply.body[:20]))
