@@ -14,10 +14,11 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
+from transformer.cards import MOST_BYTES, shortened
 from transformer.errors import CheckpointError
 from transformer.memory import check_memory, memory_available, memory_needed
 from transformer.replacing import replaced, writing
-from transformer.small_files import read_small
+from transformer.small_files import read_beginning, read_small
 from transformer.training.learning_curve import check_curve
 
 CONFIG = "config.json"
@@ -226,9 +227,16 @@ def _check_is_file(path: Path) -> None:
 
 
 def _read_bytes(path: Path) -> bytes:
+    with _reading(path):
+        return read_small(path)
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """Whatever keeps a file from being read is told with its name."""
     _check_is_file(path)
     try:
-        return read_small(path)
+        yield
     except OSError as error:
         raise CheckpointError(f"The file {path} cannot be read ({error.strerror}). {RESTORE}") from error
     except ValueError as error:
@@ -242,9 +250,17 @@ def read_text(path: Path) -> str:
         raise CheckpointError(f"The file {path} is no text in UTF-8 ({error}). {RESTORE}") from error
 
 
-def optional_text(path: Path) -> str:
-    """The text of a file that a model folder need not have."""
-    return read_text(path) if path.exists() else ""
+def read_card(folder: Path) -> str:
+    """The card of a model folder, as much of it as a page shows; empty if there is none.
+
+    Raises:
+        CheckpointError: the file is none, or no text.
+    """
+    path = folder / CARD
+    if not path.exists():
+        return ""
+    with _reading(path):
+        return shortened(*read_beginning(path, MOST_BYTES))
 
 
 def read_curve(folder: Path) -> str:
@@ -254,7 +270,7 @@ def read_curve(folder: Path) -> str:
         CheckpointError: the file is none.
     """
     path = folder / CURVE
-    curve = optional_text(path)
+    curve = read_text(path) if path.exists() else ""
     try:
         check_curve(curve)
     except ValueError as error:

@@ -15,12 +15,11 @@ from transformer.model.language_model import LanguageModel
 from transformer.model.linear import pack_weights
 from transformer.model.undrawn import Undrawn
 from transformer.model_files import (
-    CARD,
     CONFIG,
     RESTORE,
     fill,
     folder_version,
-    optional_text,
+    read_card,
     read_curve,
     read_text,
     read_weights,
@@ -99,7 +98,7 @@ def load_language_model(folder: Path = LANGUAGE_MODEL, device: str | None = None
     if device == "cpu":
         pack_weights(model)
     return LoadedLanguageModel(
-        model, tokenizer, card=optional_text(folder / CARD), curve=read_curve(folder),
+        model, tokenizer, card=read_card(folder), curve=read_curve(folder),
         version=version, device=device, folder=folder,
     )
 
