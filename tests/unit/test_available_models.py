@@ -182,5 +182,16 @@ def test_too_large_a_model_is_refused_before_its_weights_are_read(folder):
         load_checkpoint(folder)
 
 
+@pytest.mark.parametrize("shape", [
+    [10**400, 1.5], [10**400], [2**49], [9] * 400_000, [1] * 9, [-1, -1], [1.0], [True], ["a"], [[1]], {"1": 2}, "12",
+    None,
+], ids=range(13))
+def test_a_header_with_a_shape_that_no_tensor_has_is_refused(folder, shape):
+    header = json.dumps({"a": {"dtype": "F32", "shape": shape, "data_offsets": [0, 0]}}).encode()
+    (folder / "model.safetensors").write_bytes(struct.pack("<Q", len(header)) + header)
+    with pytest.raises(CheckpointError, match=r"en-ar/model\.safetensors is damaged: a tensor has an impossible shape"):
+        load_checkpoint(folder)
+
+
 def test_only_ours_are_named(folder):
     assert module.NAME.fullmatch("opus-mt-en-fr") and not module.NAME.fullmatch("../en-fr")
