@@ -115,7 +115,8 @@ def _folders() -> Iterator[Path]:
         except OSError:
             # Nobody may look into it.
             continue
-        yield from (path for path in inside if path.is_dir() and not path.name.startswith("."))
+        # Path.is_dir raises where a folder may be read and not entered.
+        yield from (path for path in inside if os.path.isdir(path) and not path.name.startswith("."))
 
 
 def _changes(path: Path) -> tuple[int, ...]:

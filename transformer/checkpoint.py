@@ -13,16 +13,8 @@ from transformer.languages import LANGUAGES, Languages, read_languages
 from transformer.model.linear import pack_weights
 from transformer.model.transformer import Transformer
 from transformer.model.undrawn import Undrawn
-from transformer.model_files import (
-    CONFIG,
-    RESTORE,
-    check_vocabulary,
-    fill,
-    read_card,
-    read_curve,
-    read_text,
-    read_weights,
-)
+from transformer.model_files import CONFIG, check_vocabulary, fill, read_weights
+from transformer.model_texts import RESTORE, read_card, read_curve, read_text
 from transformer.pair_tokenizer import SOURCE, PairTokenizer
 from transformer.tokenizer import VOCABULARY, Tokenizer
 from transformer.vocabulary import Vocabulary

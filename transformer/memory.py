@@ -36,10 +36,10 @@ def memory_needed(weights: Path) -> int:
     Raises:
         CheckpointError: a tensor has a shape that none can have.
     """
-    # Opening a pipe waits for whoever writes into it.
-    if not weights.is_file():
-        return 0
     try:
+        # Opening a pipe waits for whoever writes into it.
+        if not weights.is_file():
+            return 0
         with weights.open("rb") as file:
             (size,) = struct.unpack("<Q", file.read(8))
             header = json.loads(file.read(min(size, MOST_HEADER)))

@@ -6,6 +6,8 @@ import json
 import os
 import shutil
 import struct
+import tempfile
+from pathlib import Path
 
 import pytest
 import torch
@@ -135,6 +137,29 @@ def test_names_that_no_address_could_have_are_said(folder):
     (folder.parent / ".cache").mkdir()
     (folder.parent / "notes.txt").write_text("x")
     assert len(model_folders()) == 4
+
+
+@pytest.mark.skipif(not hasattr(os, "seteuid"), reason="files have no such permissions")
+def test_a_folder_that_may_be_read_and_not_entered_ends_nothing(monkeypatch, model_folder):
+    # That of the tests may be entered by nobody else.
+    with tempfile.TemporaryDirectory() as place:
+        path = shutil.copytree(model_folder, Path(place) / "models" / "en-ar")
+        os.chmod(place, 0o755)
+        monkeypatch.chdir(place)
+        monkeypatch.setenv(VARIABLE, place)
+        path.parent.chmod(0o644)
+        user = os.geteuid()
+        if user == 0:
+            # Root may enter everything.
+            os.seteuid(65_534)
+        try:
+            found = model_folders()
+            with pytest.raises(CheckpointError, match=r"config\.json cannot be read \(Permission denied\)"):
+                load_checkpoint(path)
+        finally:
+            os.seteuid(user)
+            path.parent.chmod(0o755)
+    assert [name for name, folder in found.items() if not folder.problem] == [SHIPPED]
 
 
 def test_an_unknown_name_is_said(monkeypatch, tmp_path):

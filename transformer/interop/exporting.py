@@ -28,7 +28,7 @@ from transformer.interop.marian import (
 )
 from transformer.interop.settings import CONFIG
 from transformer.model.positions import PositionalEncoding
-from transformer.model_files import CARD
+from transformer.model_texts import CARD
 from transformer.pair_tokenizer import IDS, SOURCE, SYMBOLS, TARGET, TARGET_IDS
 from transformer.replacing import writing
 from transformer.tokenizer import VOCABULARY

@@ -13,7 +13,8 @@ from transformer.interop import hub
 from transformer.interop.files import Folder
 from transformer.interop.marian import Imported, read_marian
 from transformer.languages import Language, Languages, given_language, language, write_languages
-from transformer.model_files import CARD, WEIGHTS, save_model
+from transformer.model_files import WEIGHTS, save_model
+from transformer.model_texts import CARD
 from transformer.replacing import write_text
 from transformer.translator import Translator
 

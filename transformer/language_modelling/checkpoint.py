@@ -14,16 +14,8 @@ from transformer.interop.gpt2 import read_gpt2
 from transformer.model.language_model import LanguageModel
 from transformer.model.linear import pack_weights
 from transformer.model.undrawn import Undrawn
-from transformer.model_files import (
-    CONFIG,
-    RESTORE,
-    fill,
-    folder_version,
-    read_card,
-    read_curve,
-    read_text,
-    read_weights,
-)
+from transformer.model_files import CONFIG, fill, folder_version, read_weights
+from transformer.model_texts import RESTORE, read_card, read_curve, read_text
 from transformer.paths import LANGUAGE_MODEL
 from transformer.tokenizer import VOCABULARY, Tokenizer
 from transformer.vocabulary import TextVocabulary

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pages.ui.language_model.introduction import TEXTS
-from transformer.model_files import read_card
+from transformer.model_texts import read_card
 from transformer.paths import LANGUAGE_MODEL
 
 
