@@ -59,6 +59,19 @@ def check_output(path: Path, *, replacing: bool = False) -> None:
         raise AtlasError(f"{path} could not be written: {touched} may not be written to; name another file")
 
 
+def check_new_folder(path: Path) -> None:
+    """Refuse a folder to write that is in use, or that no folder can be.
+
+    Raises:
+        AtlasError: there is something of that name, and it is no empty folder.
+        OSError: as `writing` does.
+    """
+    with writing(path):
+        used = path.exists() and (not path.is_dir() or any(path.iterdir()))
+    if used:
+        raise AtlasError(f"{path} is there already: give another --output, or move it away.")
+
+
 def _mode(path: Path) -> int | None:
     """What something is and may be used for; None if there is nothing of that name."""
     try:

@@ -117,6 +117,21 @@ def test_what_cannot_be_written_is_told_before_anything_is_read_or_computed(comm
         assert done.stderr.count("\n") == 1 and "[Errno" not in done.stderr
 
 
+def test_a_folder_with_a_name_that_none_can_have_is_one_line(tmp_path, model_folder, run_main):
+    output = tmp_path / ("a" * 300)
+    for main, *arguments in (
+        (training, "average", "--models", model_folder, model_folder), (atlas, "import", model_folder),
+        (atlas, "export", "--format", "huggingface", "--model", model_folder),
+    ):
+        done = run_main(main, *arguments, "--output", output)
+        assert done.returncode == 1 and done.stderr.count("\n") == 1
+        assert done.stderr.startswith(f"error: {output} could not be written (File name too long)")
+    done = run_main(atlas, "import", output, "--output", tmp_path / "x")
+    assert done.stderr == f"error: There is no folder {output}; a name is written as Helsinki-NLP/opus-mt-en-fr.\n"
+    done = run_main(atlas, "info", "--model", output)
+    assert done.stderr.startswith(f"error: The file {output / 'config.json'} cannot be read (File name too long).")
+
+
 def test_what_is_replaced_is_a_file_with_room_for_a_longer_name(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     check_output(tmp_path / "pipe")

@@ -227,8 +227,9 @@ def removal(options: argparse.Namespace, translator: Translator) -> None:
     try:
         statistics = ImportanceStatistics.from_json(options.importance.read_text(encoding="utf-8"))
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        reason = (isinstance(error, OSError) and error.strerror) or error
         raise ValueError(
-            f"{options.importance} does not say what heads are worth ({error}): have `importance` write it"
+            f"{options.importance} does not say what heads are worth ({reason}): have `importance` write it"
         ) from error
     if statistics.model != translator.version:
         raise ValueError(f"{options.importance} was measured on another model: run `importance` on this one")
