@@ -62,6 +62,14 @@ def test_a_folder_is_offered_with_its_languages(monkeypatch, folder, tmp_path):
     assert model_folder("en-ar").path.resolve() == folder, "of two with one name the first"
 
 
+@pytest.mark.parametrize("shift", range(4))
+def test_of_a_corpus_the_first_whole_lines_are_read(folder, shift):
+    lines = [f"{'x' * shift}Große Äpfel, {number}." for number in range(300_000)]
+    (folder / "sentences.txt").write_text("\n".join(lines), encoding="utf-8")
+    found = model_folders()["en-ar"].sentences()
+    assert 300 < len(found) < 1000 and list(found) == lines[: len(found)]
+
+
 def test_language_models_come_in_the_same_order(monkeypatch, tmp_path, tiny_language_model):
     monkeypatch.chdir(tmp_path)
     for path in ("models/b", "models/a", f"models/{SHIPPED_LANGUAGE_MODEL}", "elsewhere/c", "elsewhere/b"):
