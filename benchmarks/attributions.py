@@ -47,7 +47,8 @@ from transformer.checkpoint import load_checkpoint
 from transformer.interop.exporting import export_huggingface
 from transformer.languages import write_languages
 from transformer.model.transformer import build
-from transformer.model_files import CARD, save_model
+from transformer.model_files import save_model
+from transformer.model_texts import CARD
 from transformer.trace import Trace
 from transformer.translator import MODEL, Translator
 

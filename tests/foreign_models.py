@@ -14,7 +14,8 @@ from tests.conftest import SENTENCES
 from transformer.config import TransformerConfig
 from transformer.languages import Languages, language, write_languages
 from transformer.model.transformer import build
-from transformer.model_files import CARD, save_model
+from transformer.model_files import save_model
+from transformer.model_texts import CARD
 from transformer.pair_tokenizer import IDS, SOURCE, SYMBOLS, TARGET, TARGET_IDS, PairTokenizer, write_symbols
 from transformer.vocabulary import Symbols
 

@@ -16,7 +16,7 @@ from transformer.interop.exporting import export_huggingface
 from transformer.interop.importing import import_model
 from transformer.interventions import DEFAULT_DRAWS, MODES, Interventions, parse_head
 from transformer.parameter_counts import parameter_table
-from transformer.replacing import writing
+from transformer.replacing import check_output, writing
 from transformer.terminal import at_terminal
 from transformer.trace import Trace
 from transformer.translator import MODEL, Translator
@@ -115,6 +115,8 @@ def execute(options: argparse.Namespace) -> None:
         export_huggingface(options.model, options.output)
         print(f"written to {options.output}")
         return
+    if options.command == "translate" and options.trace is not None:
+        check_output(options.trace)
     translator = Translator.load(options.model, options.device)
     if options.command == "info":
         print(describe(translator))

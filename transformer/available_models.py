@@ -16,7 +16,7 @@ from transformer.errors import CheckpointError
 from transformer.languages import FILE, LANGUAGES, Languages, read_languages
 from transformer.normalisation import valid
 from transformer.paths import LANGUAGE_MODEL, MODEL
-from transformer.small_files import MEGABYTE, read_small, read_small_text
+from transformer.small_files import MEGABYTE, read_beginning, read_small, read_small_text
 from transformer.vocabulary import target_codes
 
 SHIPPED, SHIPPED_LANGUAGE_MODEL = MODEL.name, LANGUAGE_MODEL.name
@@ -28,6 +28,8 @@ UNFINISHED = ".unfinished"
 CONFIG, WEIGHTS, SENTENCES, IDS = "config.json", "model.safetensors", "sentences.txt", "vocab.json"
 # A larger one is no configuration.
 MOST_BYTES = MEGABYTE
+# Of sentences.txt, which may be a corpus: every run of every page asks for the few that are offered as examples.
+EXAMPLES_BYTES = 1 << 14
 
 
 @dataclass(frozen=True)
@@ -58,11 +60,14 @@ class ModelFolder:
         return self.path == MODEL
 
     def sentences(self) -> tuple[str, ...]:
-        """Sentences in its source language, one a line of sentences.txt; none if it has no such file of UTF-8 text."""
+        """Sentences in its source language, one a line of sentences.txt, as far as a page needs them; none if it has no
+        such file of UTF-8 text."""
         try:
-            lines = read_small_text(self.path / SENTENCES).splitlines()
+            text, whole = read_beginning(self.path / SENTENCES, EXAMPLES_BYTES)
         except (OSError, ValueError):
             return ()
+        # The last line may be half there.
+        lines = text.splitlines() if whole else text.splitlines()[:-1]
         return tuple(line.strip() for line in lines if line.strip())
 
 
@@ -115,7 +120,8 @@ def _folders() -> Iterator[Path]:
         except OSError:
             # Nobody may look into it.
             continue
-        yield from (path for path in inside if path.is_dir() and not path.name.startswith("."))
+        # Path.is_dir raises where a folder may be read and not entered.
+        yield from (path for path in inside if os.path.isdir(path) and not path.name.startswith("."))
 
 
 def _changes(path: Path) -> tuple[int, ...]:

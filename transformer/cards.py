@@ -4,8 +4,18 @@ from __future__ import annotations
 
 import re
 
-IMAGE = re.compile(r"!\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])?")
+# More is not shown of a card: every run of a page reads it again.
+MOST_BYTES = 200_000
+CUT = f"\n\n*The card goes on: only its first {MOST_BYTES // 1000} kB are shown.*"
+# No part runs over the bracket that the next image may begin with: from each of many beginnings to the end of a card
+# would take minutes.
+IMAGE = re.compile(r"!\[([^\[\]]*)\](?:\([^)\[]*\)|\[[^\[\]]*\])?")
 TAG = re.compile(r"<[^<>]*>")
+
+
+def shortened(beginning: str, whole: bool) -> str:
+    """A card of which the beginning was read, saying so where that is not the whole one."""
+    return beginning if whole else beginning + CUT
 
 
 def without_media(card: str) -> str:

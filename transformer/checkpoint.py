@@ -13,17 +13,8 @@ from transformer.languages import LANGUAGES, Languages, read_languages
 from transformer.model.linear import pack_weights
 from transformer.model.transformer import Transformer
 from transformer.model.undrawn import Undrawn
-from transformer.model_files import (
-    CARD,
-    CONFIG,
-    RESTORE,
-    check_vocabulary,
-    fill,
-    optional_text,
-    read_curve,
-    read_text,
-    read_weights,
-)
+from transformer.model_files import CONFIG, check_vocabulary, fill, read_weights
+from transformer.model_texts import RESTORE, read_card, read_curve, read_text
 from transformer.pair_tokenizer import SOURCE, PairTokenizer
 from transformer.tokenizer import VOCABULARY, Tokenizer
 from transformer.vocabulary import Vocabulary
@@ -94,7 +85,7 @@ def load_checkpoint(folder: Path) -> Checkpoint:
     with Undrawn():
         model = Transformer(config, tokenizer.symbols)
     fill(model, weights, folder)
-    return Checkpoint(model, tokenizer, languages, card=optional_text(folder / CARD), curve=read_curve(folder))
+    return Checkpoint(model, tokenizer, languages, card=read_card(folder), curve=read_curve(folder))
 
 
 def load_description(folder: Path) -> Description:
@@ -107,7 +98,7 @@ def load_description(folder: Path) -> Description:
     if not (folder / SOURCE).exists():
         check_vocabulary(folder / VOCABULARY)
     tokenizer, languages = _words(folder)
-    return Description(config, tokenizer, languages, card=optional_text(folder / CARD), curve=read_curve(folder))
+    return Description(config, tokenizer, languages, card=read_card(folder), curve=read_curve(folder))
 
 
 def _config(folder: Path) -> TransformerConfig:

@@ -23,6 +23,8 @@ PACKED = 2
 READ = 2
 # Bytes; safetensors reads no longer header.
 MOST_HEADER = 100_000_000
+# Sizes of a tensor, and of each; no model has others, and what multiplies them stays quick.
+MOST_SIZES, LARGEST_SIZE = 8, 2**48
 
 
 def memory_needed(weights: Path) -> int:
@@ -30,24 +32,36 @@ def memory_needed(weights: Path) -> int:
 
     Returns:
         0 if it is no such file, which whoever reads it will say.
+
+    Raises:
+        CheckpointError: a tensor has a shape that none can have.
     """
-    # Opening a pipe waits for whoever writes into it.
-    if not weights.is_file():
-        return 0
     try:
+        # Opening a pipe waits for whoever writes into it.
+        if not weights.is_file():
+            return 0
         with weights.open("rb") as file:
             (size,) = struct.unpack("<Q", file.read(8))
             header = json.loads(file.read(min(size, MOST_HEADER)))
         tensors = [
-            (prod(each["shape"]), BYTES.get(each["dtype"], HELD))
-            for name, each in header.items() if name != "__metadata__"
+            (each["shape"], BYTES.get(each["dtype"], HELD)) for name, each in header.items() if name != "__metadata__"
         ]
-        # A header that speaks of more than its file holds is damaged.
-        if sum(count * bytes_each for count, bytes_each in tensors) > weights.stat().st_size:
-            return 0
-        return sum(count * (HELD + PACKED + READ * bytes_each) for count, bytes_each in tensors)
+        held = weights.stat().st_size
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, struct.error):
         return 0
+    if not all(_possible(shape) for shape, _ in tensors):
+        raise CheckpointError(f"The file {weights} is damaged: a tensor has an impossible shape. Fetch it again.")
+    # A header that speaks of more than its file holds is damaged.
+    if sum(prod(shape) * bytes_each for shape, bytes_each in tensors) > held:
+        return 0
+    return sum(prod(shape) * (HELD + PACKED + READ * bytes_each) for shape, bytes_each in tensors)
+
+
+def _possible(shape: object) -> bool:
+    """Whether what a header calls a shape can be one."""
+    return isinstance(shape, list) and len(shape) <= MOST_SIZES and all(
+        type(size) is int and 0 <= size <= LARGEST_SIZE for size in shape
+    )
 
 
 def memory_available(machine: Path = MACHINE, container: Path = CONTAINER) -> int | None:

@@ -16,17 +16,13 @@ from torch import Tensor, nn
 
 from transformer.errors import CheckpointError
 from transformer.memory import check_memory, memory_available, memory_needed
+from transformer.model_texts import RESTORE, check_is_file, read_bytes
 from transformer.replacing import replaced, writing
-from transformer.small_files import read_small
-from transformer.training.learning_curve import check_curve
 
 CONFIG = "config.json"
 WEIGHTS = "model.safetensors"
-CARD = "README.md"
-CURVE = "learning_curve.csv"
 # What safetensors calls the types that weights may have.
 FLOATING = frozenset({"F16", "BF16", "F32"})
-RESTORE = "Fetch the model folder again, or make one with `python -m transformer.training`."
 
 
 class Config(Protocol):
@@ -211,61 +207,16 @@ def _check_shapes(
 
 def _check_vocabulary(path: Path, metadata: Mapping[str, str]) -> None:
     """Refuse a vocabulary that is not the one of the seal in the metadata of the weights."""
-    if hashlib.sha256(_read_bytes(path)).hexdigest() != metadata.get("tokenizer"):
+    if hashlib.sha256(read_bytes(path)).hexdigest() != metadata.get("tokenizer"):
         raise CheckpointError(
             f"The vocabulary {path} is not the one that the weights beside it were trained with. {RESTORE}"
         )
 
 
-def _check_is_file(path: Path) -> None:
-    """Refuse a file that is missing, and what is none: a folder, or a pipe that would be waited for."""
-    if not path.exists():
-        raise CheckpointError(f"The file {path} is missing. {RESTORE}")
-    if not path.is_file():
-        raise CheckpointError(f"There should be a file {path}, and it is something else. {RESTORE}")
-
-
-def _read_bytes(path: Path) -> bytes:
-    _check_is_file(path)
-    try:
-        return read_small(path)
-    except OSError as error:
-        raise CheckpointError(f"The file {path} cannot be read ({error.strerror}). {RESTORE}") from error
-    except ValueError as error:
-        raise CheckpointError(f"The file {path} cannot be used: {error}. {RESTORE}") from error
-
-
-def read_text(path: Path) -> str:
-    try:
-        return _read_bytes(path).decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise CheckpointError(f"The file {path} is no text in UTF-8 ({error}). {RESTORE}") from error
-
-
-def optional_text(path: Path) -> str:
-    """The text of a file that a model folder need not have."""
-    return read_text(path) if path.exists() else ""
-
-
-def read_curve(folder: Path) -> str:
-    """The learning curve of a model folder; empty if there is none.
-
-    Raises:
-        CheckpointError: the file is none.
-    """
-    path = folder / CURVE
-    curve = optional_text(path)
-    try:
-        check_curve(curve)
-    except ValueError as error:
-        raise CheckpointError(f"The learning curve {path} is damaged: {error}. {RESTORE}") from error
-    return curve
-
-
 @contextmanager
 def _opened(path: Path) -> Iterator[Any]:
     """A safetensors file, open."""
-    _check_is_file(path)
+    check_is_file(path)
     try:
         with safe_open(path, framework="pt") as file:
             yield file

@@ -6,8 +6,13 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from stat import S_ISDIR, S_ISREG
 
 from safetensors import SafetensorError
+
+from transformer.errors import AtlasError
+
+UNFINISHED = ".unfinished"
 
 
 @contextmanager
@@ -27,6 +32,54 @@ def writing(path: Path) -> Iterator[None]:
         ) from error
 
 
+def check_output(path: Path, *, replacing: bool = False) -> None:
+    """Refuse a file that could not be written, before the hours of work that are to be written into it.
+
+    Args:
+        replacing: whether it will be `replaced`, which a device or a pipe must not be.
+
+    Raises:
+        AtlasError: it cannot be written; the message says why.
+    """
+    try:
+        mode, folder = _mode(path), _mode(path.parent)
+        if mode is not None and S_ISDIR(mode):
+            raise AtlasError(f"{path} is a folder: name a file, such as {path / 'NAME'}")
+        if folder is None or not S_ISDIR(folder):
+            raise AtlasError(f"there is no folder {path.parent} to write {path.name} into")
+        if replacing:
+            # Its name is longer.
+            _mode(path.with_suffix(UNFINISHED))
+    except OSError as error:
+        raise AtlasError(f"{path} could not be written ({error.strerror}): name another file") from error
+    if replacing and mode is not None and not S_ISREG(mode):
+        raise AtlasError(f"{path} is a device or a pipe, whose place no file can take: name a file")
+    touched = path.parent if replacing or mode is None else path
+    if not os.access(touched, os.W_OK):
+        raise AtlasError(f"{path} could not be written: {touched} may not be written to; name another file")
+
+
+def check_new_folder(path: Path) -> None:
+    """Refuse a folder to write that is in use, or that no folder can be.
+
+    Raises:
+        AtlasError: there is something of that name, and it is no empty folder.
+        OSError: as `writing` does.
+    """
+    with writing(path):
+        used = path.exists() and (not path.is_dir() or any(path.iterdir()))
+    if used:
+        raise AtlasError(f"{path} is there already: give another --output, or move it away.")
+
+
+def _mode(path: Path) -> int | None:
+    """What something is and may be used for; None if there is nothing of that name."""
+    try:
+        return path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
 def write_text(path: Path, text: str) -> None:
     """Write what a command was asked for; it may be no plain file, so nothing takes its place.
 
@@ -44,7 +97,7 @@ def replaced(path: Path) -> Iterator[Path]:
     Raises:
         OSError: the file cannot be written; the old one stays, and nothing beside it.
     """
-    unfinished = path.with_suffix(".unfinished")
+    unfinished = path.with_suffix(UNFINISHED)
     with writing(path):
         try:
             unfinished.unlink(missing_ok=True)

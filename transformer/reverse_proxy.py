@@ -23,8 +23,8 @@ HEAD_TIMEOUT = 60.0
 CONNECT_TIMEOUT = 2.0
 # Seconds from a first page to the websocket that it opens.
 ARRIVAL = 10.0
-# Paths of Streamlit's own files, wherever the app is put.
-FILES = re.compile(rb"[^?]*/static/[^?]+$")
+# In the paths of Streamlit's own files, wherever the app is put.
+FILES = b"/static/"
 # The end of a line, to the process and to others, where this proxy sees none.
 BARE = re.compile(rb"(?<!\r)\n|\r(?!\n)")
 
@@ -106,11 +106,12 @@ def read_request(head: bytes, cookie: str, peer: str) -> Request:
     method, _, target = line.rpartition(b" ")[0].partition(b" ")
     names = {name for name, _ in named}
     packed = any(name == b"accept-encoding" and b"gzip" in field for name, field in named)
+    file = b"?" not in target and FILES in target[:-1]
     whole = not names & {b"range", b"if-none-match", b"if-modified-since"}
     return Request(
         b"\r\n".join([line, *kept, b"", b""]), int(found[1]) if found else None, websocket,
         repeatable=method in (b"GET", b"HEAD"),
-        file=target if method == b"GET" and FILES.match(target) and packed and whole else None,
+        file=target if method == b"GET" and file and packed and whole else None,
     )
 
 

@@ -6,6 +6,8 @@ import json
 import os
 import shutil
 import struct
+import tempfile
+from pathlib import Path
 
 import pytest
 import torch
@@ -58,6 +60,14 @@ def test_a_folder_is_offered_with_its_languages(monkeypatch, folder, tmp_path):
     monkeypatch.setenv(VARIABLE, str(other.parent))
     assert list(model_folders()) == [SHIPPED, "en-ar", "fr-en"]
     assert model_folder("en-ar").path.resolve() == folder, "of two with one name the first"
+
+
+@pytest.mark.parametrize("shift", range(4))
+def test_of_a_corpus_the_first_whole_lines_are_read(folder, shift):
+    lines = [f"{'x' * shift}Große Äpfel, {number}." for number in range(300_000)]
+    (folder / "sentences.txt").write_text("\n".join(lines), encoding="utf-8")
+    found = model_folders()["en-ar"].sentences()
+    assert 300 < len(found) < 1000 and list(found) == lines[: len(found)]
 
 
 def test_language_models_come_in_the_same_order(monkeypatch, tmp_path, tiny_language_model):
@@ -137,6 +147,29 @@ def test_names_that_no_address_could_have_are_said(folder):
     assert len(model_folders()) == 4
 
 
+@pytest.mark.skipif(not hasattr(os, "seteuid"), reason="files have no such permissions")
+def test_a_folder_that_may_be_read_and_not_entered_ends_nothing(monkeypatch, model_folder):
+    # That of the tests may be entered by nobody else.
+    with tempfile.TemporaryDirectory() as place:
+        path = shutil.copytree(model_folder, Path(place) / "models" / "en-ar")
+        os.chmod(place, 0o755)
+        monkeypatch.chdir(place)
+        monkeypatch.setenv(VARIABLE, place)
+        path.parent.chmod(0o644)
+        user = os.geteuid()
+        if user == 0:
+            # Root may enter everything.
+            os.seteuid(65_534)
+        try:
+            found = model_folders()
+            with pytest.raises(CheckpointError, match=r"config\.json cannot be read \(Permission denied\)"):
+                load_checkpoint(path)
+        finally:
+            os.seteuid(user)
+            path.parent.chmod(0o755)
+    assert [name for name, folder in found.items() if not folder.problem] == [SHIPPED]
+
+
 def test_an_unknown_name_is_said(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(CheckpointError, match="no model “xx-yy”"):
@@ -179,6 +212,17 @@ def test_too_large_a_model_is_refused_before_its_weights_are_read(folder):
         file.write(struct.pack("<Q", len(text)) + text + body)
         file.truncate(8 + len(text) + len(body) + extra)
     with pytest.raises(CheckpointError, match=r"needs 3848\.\d GB of memory .* has .* GB free"):
+        load_checkpoint(folder)
+
+
+@pytest.mark.parametrize("shape", [
+    [10**400, 1.5], [10**400], [2**49], [9] * 400_000, [1] * 9, [-1, -1], [1.0], [True], ["a"], [[1]], {"1": 2}, "12",
+    None,
+], ids=range(13))
+def test_a_header_with_a_shape_that_no_tensor_has_is_refused(folder, shape):
+    header = json.dumps({"a": {"dtype": "F32", "shape": shape, "data_offsets": [0, 0]}}).encode()
+    (folder / "model.safetensors").write_bytes(struct.pack("<Q", len(header)) + header)
+    with pytest.raises(CheckpointError, match=r"en-ar/model\.safetensors is damaged: a tensor has an impossible shape"):
         load_checkpoint(folder)
 
 

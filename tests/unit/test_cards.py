@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.properties import few
-from transformer.cards import without_media
+from transformer.cards import MOST_BYTES, without_media
+from transformer.model_texts import read_card
 
 PARTS = st.lists(st.sampled_from(["!", "[", "]", "(http://x/y.png)", "<", "b>", "\\", "\n", "a"]), max_size=14)
 
@@ -27,3 +28,22 @@ def test_no_image_is_left_of_anything(parts):
 
 def test_what_an_image_shows_and_a_tag_holds_stays():
     assert without_media("# A card\n\n![pixel](http://x/y.png) <b>bold</b>") == "# A card\n\npixel bold"
+    assert without_media("[![badge](http://x/y.png)](http://x)\n![one][two] ![three]") == "[badge](http://x)\none three"
+
+
+@pytest.mark.parametrize("part", ["![", "![](", "![][", "![a](b[", "<", "![<", "!", "[", "]("])
+def test_a_card_of_nothing_but_beginnings_is_done_with(part):
+    """A megabyte, for which anything that reads on from each beginning would take hours."""
+    found = without_media(part * (1_000_000 // len(part)))
+    assert "![" not in found and len(found) <= 1_500_000
+
+
+def test_of_a_long_card_the_beginning_is_read_and_that_is_said(tmp_path):
+    card = tmp_path / "README.md"
+    assert read_card(tmp_path) == ""
+    card.write_text("é" * (MOST_BYTES // 2), encoding="utf-8")
+    assert read_card(tmp_path) == "é" * (MOST_BYTES // 2)
+    card.write_text("a" + "é" * MOST_BYTES, encoding="utf-8")
+    found = read_card(tmp_path)
+    assert found.startswith("aé") and found.endswith("é\n\n*The card goes on: only its first 200 kB are shown.*")
+    assert len(found.encode()) < MOST_BYTES + 100

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import logging
+import os
 
 import pytest
 
 from tests.full_disk import full_disk
 from transformer.__main__ import main as atlas
 from transformer.analysis.__main__ import main as analysis
-from transformer.replacing import replaced
+from transformer.errors import AtlasError
+from transformer.language_modelling.__main__ import main as language_model
+from transformer.replacing import check_output, replaced, write_text
 from transformer.tasks.__main__ import main as tasks
 from transformer.training.__main__ import main as training
 
@@ -78,3 +81,71 @@ def test_the_old_file_stays_whatever_happens_to_the_new_one(tmp_path):
         file.write_text("new")
         raise ZeroDivisionError
     assert [each.name for each in tmp_path.iterdir()] == ["a.txt"] and path.read_text() == "old"
+
+
+def test_whoever_may_read_other_files_may_read_what_took_a_place(tmp_path):
+    """Even if what wrote it let nobody else read it."""
+    (tmp_path / "other.txt").touch()
+    with replaced(tmp_path / "a.txt") as file:
+        file.write_text("new")
+        file.chmod(0o600)
+    assert (tmp_path / "a.txt").stat().st_mode == (tmp_path / "other.txt").stat().st_mode
+
+
+@pytest.fixture
+def no_files(tmp_path):
+    """What no file can be written as, and what is said of it."""
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "file").touch()
+    return {
+        tmp_path: "is a folder: name a file", ".": "is a folder: name a file", "": "is a folder: name a file",
+        "/": "is a folder: name a file", tmp_path / "loop": "symbolic links", tmp_path / ("a" * 300): "name too long",
+        tmp_path / "none" / "a.npz": "there is no folder", tmp_path / "file" / "a.npz": "there is no folder",
+    }
+
+
+@pytest.mark.parametrize("command", [
+    (training, "synthesise", "--model", "none", "--data", "none"), (training, "compare-attention", "--run", "none"),
+    (analysis, "measure", "--model", "none"), (language_model, "heads", "--model", "none"),
+    (tasks, "train", "copy", "--steps", 1_000_000), (atlas, "translate", "A dog.", "--model", "none"),
+], ids=lambda command: command[1])
+def test_what_cannot_be_written_is_told_before_anything_is_read_or_computed(command, no_files, run_main):
+    main, *arguments = command
+    for output, said in no_files.items():
+        done = run_main(main, *arguments, "--trace" if main is atlas else "--output", output)
+        assert done.returncode == 1 and done.stderr.startswith("error: ") and said in done.stderr, done.stderr
+        assert done.stderr.count("\n") == 1 and "[Errno" not in done.stderr
+
+
+def test_a_folder_with_a_name_that_none_can_have_is_one_line(tmp_path, model_folder, run_main):
+    output = tmp_path / ("a" * 300)
+    for main, *arguments in (
+        (training, "average", "--models", model_folder, model_folder), (atlas, "import", model_folder),
+        (atlas, "export", "--format", "huggingface", "--model", model_folder),
+    ):
+        done = run_main(main, *arguments, "--output", output)
+        assert done.returncode == 1 and done.stderr.count("\n") == 1
+        assert done.stderr.startswith(f"error: {output} could not be written (File name too long)")
+    done = run_main(atlas, "import", output, "--output", tmp_path / "x")
+    assert done.stderr == f"error: There is no folder {output}; a name is written as Helsinki-NLP/opus-mt-en-fr.\n"
+    done = run_main(atlas, "info", "--model", output)
+    assert done.stderr.startswith(f"error: The file {output / 'config.json'} cannot be read (File name too long).")
+
+
+def test_what_is_replaced_is_a_file_with_room_for_a_longer_name(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    check_output(tmp_path / "pipe")
+    with pytest.raises(AtlasError, match="is a device or a pipe"):
+        check_output(tmp_path / "pipe", replacing=True)
+    check_output(tmp_path / ("a" * 250))
+    with pytest.raises(AtlasError, match="name too long"):
+        check_output(tmp_path / ("a" * 250), replacing=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["pipe"], "looking writes nothing"
+
+
+@pytest.mark.parametrize("replacing", [True, False])
+def test_what_passes_is_written(tmp_path, replacing):
+    for name in ("new", "old"):
+        (tmp_path / "old").touch()
+        check_output(tmp_path / name, replacing=replacing)
+        write_text(tmp_path / name, "a")

@@ -45,6 +45,15 @@ def test_a_proxy_on_this_machine_is_believed_and_a_websocket_stays_one():
     assert read.backend is None and read.websocket
 
 
+@pytest.mark.parametrize(("target", "served"), [
+    (b"/static/a.js", True), (b"/atlas/static/a.js", True), (b"/static/", False), (b"/static/a.js?x", False),
+    (b"/media/a.js", False), (b"/static/" * 200_000 + b"?", False),
+], ids=range(6))
+def test_the_path_of_one_of_streamlits_files(target, served):
+    found = read_request(b"GET " + target + b" HTTP/1.1\r\nAccept-Encoding: gzip\r\n\r\n", COOKIE, "::1").file
+    assert found == (target if served else None)
+
+
 @pytest.mark.parametrize("cookie", [
     b"other=attention_atlas_8501=1", b"attention_atlas_85011=1", b"xattention_atlas_8501=1", b"attention_atlas_8501=-1",
     b"attention_atlas_8501=1x", b"attention_atlas_8501=", b"attention_atlas_8501=99999999999",

@@ -24,7 +24,7 @@ from transformer.head_means import FILE, HeadMeans, sentences_digest
 from transformer.interventions import DEFAULT_DRAWS, MODES
 from transformer.languages import Languages
 from transformer.paths import ASSETS
-from transformer.replacing import write_text
+from transformer.replacing import check_output, write_text
 from transformer.terminal import at_terminal
 from transformer.training.data import read_pairs
 from transformer.translator import MODEL, Translator
@@ -227,8 +227,9 @@ def removal(options: argparse.Namespace, translator: Translator) -> None:
     try:
         statistics = ImportanceStatistics.from_json(options.importance.read_text(encoding="utf-8"))
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        reason = (isinstance(error, OSError) and error.strerror) or error
         raise ValueError(
-            f"{options.importance} does not say what heads are worth ({error}): have `importance` write it"
+            f"{options.importance} does not say what heads are worth ({reason}): have `importance` write it"
         ) from error
     if statistics.model != translator.version:
         raise ValueError(f"{options.importance} was measured on another model: run `importance` on this one")
@@ -254,11 +255,8 @@ COMMANDS = {
 
 
 def execute(options: argparse.Namespace) -> None:
-    if options.command != "means":
-        if not options.output.parent.is_dir():
-            raise ValueError(f"there is no folder {options.output.parent} to write {options.output.name} into")
-        if options.output.is_dir():
-            raise ValueError(f"{options.output} is a folder: name a file, such as {options.output / 'heads.json'}")
+    means = options.command == "means"
+    check_output(options.model / FILE if means else options.output, replacing=means)
     # Before the model is loaded, which takes a while.
     if options.command == "measure":
         if not 1 <= options.processes <= MOST_PROCESSES:

@@ -28,9 +28,9 @@ from transformer.interop.marian import (
 )
 from transformer.interop.settings import CONFIG
 from transformer.model.positions import PositionalEncoding
-from transformer.model_files import CARD
+from transformer.model_texts import CARD
 from transformer.pair_tokenizer import IDS, SOURCE, SYMBOLS, TARGET, TARGET_IDS
-from transformer.replacing import writing
+from transformer.replacing import check_new_folder, writing
 from transformer.tokenizer import VOCABULARY
 
 THEIR_ACTIVATIONS = {"silu": "swish", "relu": "relu", "gelu": "gelu"}
@@ -47,10 +47,9 @@ def export_huggingface(model: Path, output: Path) -> None:
         output: the folder to write; it must not exist, or be empty.
 
     Raises:
-        CheckpointError: the model has a shape that Marian does not have, or the output folder is in use.
+        AtlasError: the model has a shape that Marian does not have, or the output folder is in use.
     """
-    if output.exists() and (not output.is_dir() or any(output.iterdir())):
-        raise CheckpointError(f"{output} is there already: give another --output, or move it away.")
+    check_new_folder(output)
     checkpoint = load_checkpoint(model)
     config = checkpoint.model.config
     if config.norm == "pre":

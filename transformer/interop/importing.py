@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -13,8 +14,9 @@ from transformer.interop import hub
 from transformer.interop.files import Folder
 from transformer.interop.marian import Imported, read_marian
 from transformer.languages import Language, Languages, given_language, language, write_languages
-from transformer.model_files import CARD, WEIGHTS, save_model
-from transformer.replacing import write_text
+from transformer.model_files import WEIGHTS, save_model
+from transformer.model_texts import CARD
+from transformer.replacing import check_new_folder, write_text
 from transformer.translator import Translator
 
 # What stands for languages that nobody named.
@@ -40,14 +42,13 @@ def import_model(
         What was read and decided, for a terminal.
 
     Raises:
-        CheckpointError: it cannot be read, the output folder is in use, or a code is none.
+        AtlasError: it cannot be read, the output folder is in use, or a code is none.
     """
     try:
         source_language, target_language = (None if code is None else given_language(code) for code in languages)
     except ValueError as error:
         raise CheckpointError(f"{error}.") from error
-    if output.exists() and (not output.is_dir() or any(output.iterdir())):
-        raise CheckpointError(f"{output} is there already: give another --output, or move it away.")
+    check_new_folder(output)
     folder, name, commit = _found(source, revision, allow_pickle)
     model = read_marian(Folder(folder), name=name, allow_pickle=allow_pickle, tie=tie)
     model = replace(model, card=replace(model.card, languages=_languages(model, source_language, target_language)))
@@ -71,11 +72,12 @@ def import_model(
 def _found(source: str, revision: str | None, pickle: bool) -> tuple[Path, str, str]:
     """Folder, name and commit of a model."""
     path = Path(source).expanduser()
-    if path.is_dir():
+    # As Path does, but for a name that is too long.
+    if os.path.isdir(path):
         if revision is not None:
             raise CheckpointError(f"{path} is a folder, which has no --revision.")
         return path, path.resolve().name, ""
-    if path.exists():
+    if os.path.exists(path):
         raise CheckpointError(f"{path} is a file: give the folder that it lies in.")
     if not hub.NAME.fullmatch(source) or source.startswith("."):
         raise CheckpointError(f"There is no folder {path}; a name is written as Helsinki-NLP/opus-mt-en-fr.")

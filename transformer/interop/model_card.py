@@ -11,8 +11,9 @@ from transformer.languages import Languages, is_code, language
 
 TOKENIZER, CARD = "tokenizer_config.json", "README.md"
 OPUS_NAME = re.compile(r"opus-mt-(?:tc-)?(?:big-|base-|tiny-)?([A-Za-z_]+)-([A-Za-z_]+)$")
-HEAD = re.compile(r"\A---\s*\n(.*?)\n---\s*\n", re.DOTALL)
-LICENCE = re.compile(r"^license:[ \t]*[\"']?([^\"'\n]+?)[\"']?[ \t]*$", re.MULTILINE)
+HEAD = re.compile(r"\A---[ \t\r]*\n(.*?)\n---[ \t\r]*\n", re.DOTALL)
+# No licence has a longer name.
+LICENCE = re.compile(r"^license:(.{1,200})$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -39,8 +40,9 @@ def read_card(folder: Folder, name: str) -> ModelCard:
     text = folder.read(CARD).decode("utf-8", errors="replace") if folder.has(CARD) else ""
     head = HEAD.match(text)
     licence = LICENCE.search(head[1]) if head else None
+    named = licence[1].strip().strip("\"'") if licence else ""
     body = text[head.end() :] if head else text
-    return ModelCard(_languages(folder, name), licence[1] if licence else "", without_media(body).strip())
+    return ModelCard(_languages(folder, name), named, without_media(body).strip())
 
 
 def _languages(folder: Folder, name: str) -> Languages | None:

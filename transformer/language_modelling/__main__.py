@@ -16,7 +16,7 @@ from transformer.language_modelling.evaluation import evaluate, evaluate_baselin
 from transformer.language_modelling.head_scores import NAMES, THRESHOLD, head_scores
 from transformer.language_modelling.scoring import score_text
 from transformer.paths import LANGUAGE_MODEL
-from transformer.replacing import write_text
+from transformer.replacing import check_output, write_text
 from transformer.terminal import at_terminal
 from transformer.training.config import MOST
 from transformer.training.contexts import texts_of
@@ -128,6 +128,8 @@ def name_heads(loaded: LoadedLanguageModel, output: Path | None) -> None:
 
 
 def execute(options: argparse.Namespace) -> None:
+    if options.command == "heads" and options.output:
+        check_output(options.output)
     loaded = load_language_model(options.model, options.device)
     if options.command == "continue":
         write_on(loaded, options)

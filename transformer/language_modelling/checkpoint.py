@@ -14,17 +14,8 @@ from transformer.interop.gpt2 import read_gpt2
 from transformer.model.language_model import LanguageModel
 from transformer.model.linear import pack_weights
 from transformer.model.undrawn import Undrawn
-from transformer.model_files import (
-    CARD,
-    CONFIG,
-    RESTORE,
-    fill,
-    folder_version,
-    optional_text,
-    read_curve,
-    read_text,
-    read_weights,
-)
+from transformer.model_files import CONFIG, fill, folder_version, read_weights
+from transformer.model_texts import RESTORE, read_card, read_curve, read_text
 from transformer.paths import LANGUAGE_MODEL
 from transformer.tokenizer import VOCABULARY, Tokenizer
 from transformer.vocabulary import TextVocabulary
@@ -99,7 +90,7 @@ def load_language_model(folder: Path = LANGUAGE_MODEL, device: str | None = None
     if device == "cpu":
         pack_weights(model)
     return LoadedLanguageModel(
-        model, tokenizer, card=optional_text(folder / CARD), curve=read_curve(folder),
+        model, tokenizer, card=read_card(folder), curve=read_curve(folder),
         version=version, device=device, folder=folder,
     )
 

@@ -34,7 +34,6 @@ JOBS = {
 HEAD_RULES = (
     f"{', '.join(JOBS)}; two words of the sentence as 'it -> animal'; or layer and head as '3.5'"
 )
-ARROW = re.compile(r"(.+?)\s*->\s*(.+)")
 # A step of the translation, from 1.
 STEP = re.compile(r"[1-9][0-9]{0,5}")
 NUMBERS = re.compile(r"([0-9]{1,3})\.([0-9]{1,3})")
@@ -142,10 +141,11 @@ class Evidence:
         layers, heads = self.trace().attention(kind).shape[:2]
         if rule in JOBS:
             return _largest(self.metric(kind, JOBS[rule]))
-        if words := ARROW.fullmatch(rule):
+        one, _, other = map(str.strip, rule.partition("->"))
+        if one and other:
             if kind != "encoder":
                 raise LessonError(f"a head is found by two English words, as {quoted(rule)} says, only in the encoder")
-            row, column = self.row(kind, words[1], (0, 0)), self.column(kind, words[2])
+            row, column = self.row(kind, one, (0, 0)), self.column(kind, other)
             return _largest(self.view(kind).weights[:, :, row, column])
         if numbers := NUMBERS.fullmatch(rule):
             layer, head = int(numbers[1]), int(numbers[2])

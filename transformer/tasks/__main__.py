@@ -9,6 +9,7 @@ from dataclasses import fields
 from pathlib import Path
 
 from transformer.errors import AtlasError
+from transformer.replacing import check_output
 from transformer.tasks.answer import answer
 from transformer.tasks.archive import load_run, save_run
 from transformer.tasks.config import OPTIMIZERS, TaskConfig
@@ -45,8 +46,8 @@ def parser(prog: str) -> argparse.ArgumentParser:
 def train(options: argparse.Namespace) -> None:
     given = vars(options)
     # Before the steps, which may take minutes.
-    if options.output and not options.output.resolve().parent.is_dir():
-        raise AtlasError(f"there is no folder {options.output.resolve().parent} to write the run to")
+    if options.output:
+        check_output(options.output, replacing=True)
     if options.models is not None and options.models < 2:
         raise AtlasError(f"--models must be at least 2, the first and the last, not {options.models}")
     config = TaskConfig(**{field.name: given[field.name] for field in fields(TaskConfig)})
@@ -92,8 +93,6 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m transfor
     try:
         with at_terminal():
             (train if options.command == "train" else show)(options)
-    except FileNotFoundError as error:
-        sys.exit(f"error: there is no file {error.filename}")
     except (AtlasError, OSError) as error:
         sys.exit(f"error: {error}")
 

@@ -9,6 +9,7 @@ import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from stat import S_ISREG
 from typing import IO
 
 import numpy as np
@@ -73,12 +74,19 @@ def load_run(path: Path) -> TaskRun:
     """Read what `save_run` wrote.
 
     Raises:
-        TaskError: the file is too large, damaged, or something else; the message is one line.
-        OSError: it cannot be opened.
+        TaskError: there is no such file, or it is too large, damaged, or something else; the message is one line.
     """
-    if path.stat().st_size > FILE_BYTES:
-        raise TaskError(f"{path.name} is larger than any recorded run ({FILE_BYTES // 1024**2} MiB)")
-    with path.open("rb") as file:
+    try:
+        # Opening a pipe waits for whoever writes into it.
+        status = path.stat()
+        if not S_ISREG(status.st_mode):
+            raise TaskError(f"{path} is no file: give one that `attention-atlas tasks train --output` wrote")
+        if status.st_size > FILE_BYTES:
+            raise TaskError(f"{path.name} is larger than any recorded run ({FILE_BYTES // 1024**2} MiB)")
+        file = path.open("rb")
+    except OSError as error:
+        raise TaskError(f"{path} cannot be read ({error.strerror}): give a file of a recorded run") from error
+    with file:
         try:
             with zipfile.ZipFile(file) as archive:
                 return read(archive)

@@ -18,7 +18,7 @@ from transformer.language_modelling.attention_losses import AttentionLoss, Recor
 from transformer.language_modelling.cost import ATTENTIONS
 from transformer.model.language_model import LanguageModel, build_language_model
 from transformer.model_files import save_model
-from transformer.replacing import write_text
+from transformer.replacing import check_output, write_text
 from transformer.training.config import TrainConfig
 from transformer.training.contexts import ContextBatch, ContextBatches, Contexts
 from transformer.training.loss import ContextLoss
@@ -50,10 +50,12 @@ def compare_attentions(
         models: folder for a model of each attention, those of the first seed; None keeps none.
 
     Raises:
-        ValueError: the folder has no such data, or a number is out of range.
+        ValueError: the folder has no such data, a number is out of range, or `output` cannot be
+            written.
     """
     if not 1 <= seeds <= MOST_SEEDS:
         raise ValueError(f"--seeds must be at least 1 and at most {MOST_SEEDS}, not {seeds}")
+    check_output(output)
     folder = RunFolder(run)
     tokenizer = folder.tokenizer()
     train, validation = (folder.data(name, tokenizer) for name in ("train", "validation"))

@@ -14,6 +14,7 @@ from transformer.checkpoint import load_checkpoint
 from transformer.errors import CheckpointError
 from transformer.languages import LANGUAGES, write_languages
 from transformer.model_files import CONFIG, save_model
+from transformer.replacing import writing
 
 
 def average(checkpoints: Sequence[dict[str, Tensor]]) -> dict[str, Tensor]:
@@ -38,7 +39,9 @@ def average_models(folders: Sequence[Path], output: Path) -> None:
     """
     if len(folders) < 2:
         raise ValueError("a mean is of two models or more: name another folder")
-    if (output / CONFIG).exists():
+    with writing(output):
+        used = (output / CONFIG).exists()
+    if used:
         raise CheckpointError(f"{output} holds a model already: give another folder, or remove this one.")
     for folder in folders:
         if is_language_model(folder):

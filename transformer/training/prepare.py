@@ -105,7 +105,8 @@ def prepare_language_model(
         repeated, patterns: what makes it learn to look back (see `Contexts.of`); not in the validation data.
 
     Raises:
-        ValueError, OSError: as `prepare` does.
+        ValueError: as `prepare` does, or no text finds room in a context.
+        OSError: as `prepare` does.
     """
     if not 1 <= context <= MOST_CONTEXT:
         raise ValueError(f"--context must be at least 1 and at most {MOST_CONTEXT:,}, not {context}")
@@ -124,6 +125,8 @@ def prepare_language_model(
     )
     for name, chosen, shares in parts:
         contexts = Contexts.of(chosen, tokenizer, width=context, rng=np.random.default_rng(seed), **shares)
+        if not len(contexts):
+            raise ValueError(f"no text of the {name} data has as few as {context} pieces: give a larger --context")
         folder.save_data(name, contexts, tokenizer)
         log.info(
             "%s: %d texts, %d contexts of %d pieces, %d pieces", name, len(chosen), len(contexts), context,

@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 
 from torch import Tensor
 
-from transformer.model_files import CURVE
+from transformer.model_texts import CURVE
 from transformer.replacing import replaced, writing
 from transformer.tokenizer import VOCABULARY, Tokenizer
 from transformer.training.contexts import CONTEXTS, Contexts

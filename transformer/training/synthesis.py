@@ -9,7 +9,7 @@ from pathlib import Path
 
 from transformer.checkpoint import load_checkpoint
 from transformer.devices import chosen_device
-from transformer.replacing import writing
+from transformer.replacing import check_output, writing
 from transformer.training.data import Pair, read_sentences
 from transformer.training.evaluate import translate_all
 
@@ -40,12 +40,13 @@ def synthesise(
         device: None takes the best there is.
 
     Raises:
-        ValueError: a file cannot be read or has no such column (see `read_sentences`), there is no such device, or the
-            beam's size is out of range.
+        ValueError: a file cannot be read or has no such column (see `read_sentences`), there is no such device, the
+            beam's size is out of range, or `output` names no file that can be written.
         OSError: `output` cannot be written.
     """
     if column < 1:
         raise ValueError(f"--column must be at least 1, not {column}")
+    check_output(output)
     checkpoint = load_checkpoint(model)
     device = chosen_device(device)
     sentences = list(dict.fromkeys(sentence for path in data for sentence in read_sentences(path, column)))

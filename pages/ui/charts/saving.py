@@ -17,7 +17,7 @@ from transformer.trace import Trace
 
 # What makes a spreadsheet compute a cell, and what looks like it and is a number.
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 
 
 def save_buttons(name: str, csv: str, numbers: str, key: str) -> None:

@@ -12,7 +12,7 @@ from transformer.language_modelling.checkpoint import LoadedLanguageModel
 from transformer.paths import LANGUAGE_MODEL
 
 # As its card says it.
-TEXTS = re.compile(r"([0-9][0-9,]+) different texts")
+TEXTS = re.compile(r"(?<![0-9,])([0-9][0-9,]{1,15}) different texts")
 
 
 def introduce(loaded: LoadedLanguageModel) -> None:

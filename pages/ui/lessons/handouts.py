@@ -95,10 +95,8 @@ def lesson_file(lesson: Lesson, translator: Translator) -> str:
                 f"<details><summary>What was measured</summary><p>{escape(step.plain(given.reveal))}</p>"
                 f"{figure if after else ''}</details></section>"
             )
-    # A sentence may hold any text, also one that ends a script.
-    content = json.dumps(maps).replace("<", "\\u003c")
     return _document(lesson, "".join(blocks), (
-        f"<script id=content type=application/json>{content}</script>"
+        f"<script id=content type=application/json>{json.dumps(maps)}</script>"
         f"<script type=module>{script('lesson_file')}</script>"
     ))
 

@@ -82,6 +82,8 @@ def test_two_scores():
 @pytest.mark.parametrize(("name", "parameters", "message"), [
     ("row_sum", {"kind": "encoder", "head": "next", "row": "cat"}, "no word 'cat' in “I have a dream.”; its words are"),
     ("row_sum", {"kind": "encoder", "head": "boss", "row": "have"}, "no rule for a head; the rules are: previous"),
+    ("row_sum", {"kind": "encoder", "head": "a" + " " * 500_000 + "b", "row": "have"}, "no rule for a head"),
+    ("row_sum", {"kind": "encoder", "head": " -> have", "row": "have"}, "no rule for a head"),
     ("row_sum", {"kind": "encoder", "head": "99.1", "row": "have"}, "no head '99.1': this model has"),
     ("row_sum", {"kind": "decoder", "head": "same", "row": "77"}, "no step '77'"),
     ("row_sum", {"kind": "decoder", "head": "same", "row": "1" * 5000}, "no step '1111"),

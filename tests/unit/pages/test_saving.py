@@ -24,6 +24,11 @@ def test_no_text_is_a_formula(text):
     assert header == ["piece", f"'{text}", "sentence"] and row == [f"'{text}", "1", f"'{text}"]
 
 
+def test_a_text_of_half_a_million_digits_is_none_either():
+    text = "+" + "1" * 500_000 + "x"
+    assert harmless(text) == f"'{text}"
+
+
 @pytest.mark.parametrize("text", ["Hund", "a=b", "␣-", "−∞", "masked", "1-2", ""])
 def test_other_text_stays(text):
     assert harmless(text) == text

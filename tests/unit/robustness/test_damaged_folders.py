@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 from collections.abc import Iterator
@@ -23,7 +24,7 @@ from transformer.head_means import FILE, HeadMeans, mean_outputs
 from transformer.kinds import KINDS
 from transformer.languages import LANGUAGES, write_languages
 from transformer.model.transformer import build
-from transformer.model_files import save_model
+from transformer.model_files import read_tensors, save_model, write_tensors
 from transformer.training.learning_curve import FIELDS
 from transformer.translator import Translator
 
@@ -192,6 +193,20 @@ def test_a_diverged_model_is_refused_though_its_seals_are_right(tmp_path, small_
     save_model(tmp_path, small_config, {**weights, name: broken}, small_translator.tokenizer)
     with pytest.raises(CheckpointError, match="not all finite numbers: their training diverged"):
         Translator.load(tmp_path, "cpu")
+
+
+def test_weights_that_are_whole_numbers_are_refused_though_their_seals_are_right(whole, tmp_path):
+    folder = shutil.copytree(whole[0], tmp_path / "model")
+    weights, seals = read_tensors(folder / "model.safetensors")
+    name = next(iter(weights))
+    weights[name] = weights[name].to(torch.int16)
+    config = TransformerConfig.from_json((folder / "config.json").read_text(encoding="utf-8"))
+    digest = hashlib.sha256(config.to_json().encode())
+    for each in sorted(weights):
+        digest.update(each.encode() + weights[each].numpy().tobytes())
+    write_tensors(folder / "model.safetensors", weights, {**seals, "contents": digest.hexdigest()})
+    with pytest.raises(CheckpointError, match="not all finite numbers"):
+        Translator.load(folder, "cpu")
 
 
 def modes(folder: Path) -> Iterator[tuple[str, int]]:

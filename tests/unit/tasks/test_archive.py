@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import random
+import shutil
 import zipfile
 
 import numpy as np
@@ -114,6 +116,14 @@ def test_parts_that_do_not_fit_are_refused(small_run, stored, tmp_path):
         assert message in refused(altered(stored, path, **parts))
 
 
+def test_a_part_that_is_there_twice_is_refused(stored, tmp_path):
+    """Which of the two counts, programs decide differently."""
+    path = shutil.copy(stored, tmp_path / "twice.npz")
+    with zipfile.ZipFile(path, "a") as archive, pytest.warns(UserWarning, match="Duplicate name"):
+        archive.writestr("losses.npy", archive.read("losses.npy"))
+    assert "a part is there twice" in refused(path)
+
+
 def test_the_spectra_of_a_modular_task_are_kept_and_checked(tmp_path):
     config = TaskConfig(task="modular", d_model=8, items=8, steps=2, snapshots=2)
     trainer = TaskTrainer(config)
@@ -193,12 +203,16 @@ def test_the_command_trains_shows_and_asks(run_main, tmp_path):
 
 def test_the_command_says_what_is_wrong_in_one_line(run_main, tmp_path):
     (tmp_path / "empty.npz").touch()
+    (tmp_path / "loop").symlink_to("loop")
+    os.mkfifo(tmp_path / "pipe")
     for arguments in (
         ("train", "fly"), ("train", "copy", "--steps", 0), ("train", "copy", "--models", -1, "--steps", 10**400),
         ("train", "copy", "--models", -1, "--steps", 1), ("train", "copy", "--models", 1, "--steps", 1),
         ("train", "copy", "--watch", "ß"),
         ("train", "copy", "--output", tmp_path / "no" / "run.npz"), ("show", tmp_path / "none.npz"),
-        ("show", tmp_path / "empty.npz"), ("show", tmp_path),
+        ("show", tmp_path / "empty.npz"), ("show", tmp_path), ("show", ""), ("show", tmp_path / ("a" * 300)),
+        ("show", tmp_path / "loop"), ("show", tmp_path / "pipe"),
     ):
         done = run_main(main, *arguments)
         assert done.returncode == 1 and done.stderr.startswith("error: ") and done.stderr.count("\n") == 1
+        assert "[Errno" not in done.stderr

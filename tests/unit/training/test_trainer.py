@@ -14,7 +14,8 @@ from tests.full_disk import full_disk
 from tests.unit.training.resuming import assert_continues_exactly
 from tests.unit.training.two_processes import two_processes
 from transformer.checkpoint import load_checkpoint
-from transformer.model_files import CURVE, copy_weights, read_tensors
+from transformer.model_files import copy_weights, read_tensors
+from transformer.model_texts import CURVE
 from transformer.training.averaging import average
 from transformer.training.config import TrainConfig
 from transformer.training.distributed import Process

@@ -142,6 +142,19 @@ def test_what_prepare_cannot_do_is_one_line(tmp_path, run_main, given, message):
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize("context", [1, 2])
+def test_contexts_in_which_no_text_finds_room_are_refused(tmp_path, run_main, context):
+    (tmp_path / "data").write_text("a little dog\tein Hündchen\n", encoding="utf-8")
+    (tmp_path / "dev").write_text("a little cat\teine kleine Katze\n", encoding="utf-8")
+    done = run_main(
+        main, "prepare-language-model", "--run", tmp_path / "run", "--data", tmp_path / "data", "--validation",
+        tmp_path / "dev", "--from", MODEL, "--context", context,
+    )
+    assert done.returncode == 1 and done.stderr.splitlines()[-1] == (
+        f"error: no text of the train data has as few as {context} pieces: give a larger --context"
+    )
+
+
 def test_what_is_no_text_is_told_with_file_and_line(tmp_path, run_main):
     latin, folder = tmp_path / "latin.txt", tmp_path / "folder"
     latin.write_bytes("A dog\tx\nGrün\ty\n".encode("latin-1"))

@@ -40,7 +40,8 @@ AUXILIARIES = _words("""
     wollten darf dürfen möchte möchten
 """)
 # And the other part. German writes nouns with a capital letter; an adjective after "ist" looks like neither.
-GERMAN_VERB = re.compile("[a-zäöüß]*ge[a-zäöüß]+t|(be|ver|er|ent|zer)[a-zäöüß]+t|[a-zäöüß]+(iert|en|ern|eln)")
+# None of them is so long that the bounds matter.
+GERMAN_VERB = re.compile("[a-zäöüß]{0,40}ge[a-zäöüß]{1,40}t|(be|ver|er|ent|zer)[a-zäöüß]+t|[a-zäöüß]+(iert|en|ern|eln)")
 
 
 @dataclass(frozen=True)

@@ -63,6 +63,7 @@ def test_the_verb_at_the_end_goes_back_to_the_middle_of_the_sentence(made_up_tra
     assert links(made_up_trace, "auxiliary", source, "Ich habe gesehen .") == [], "too near to be a task"
     assert links(made_up_trace, "auxiliary", source, "Ich habe das alte Haus .") == [], "a noun is no verb"
     assert links(made_up_trace, "auxiliary", source, "Das Haus war sehr kalt .") == [], "nor is an adjective"
+    assert links(made_up_trace, "auxiliary", source, f"Ich habe das Haus {'ge' * 200_000}! .") == [], "nor any word"
 
 
 def test_alignment_is_what_all_heads_agree_on_at_either_step(made_up_trace):

@@ -1,0 +1,21 @@
+"""The sentence about the language model, some of which its card says."""
+
+from __future__ import annotations
+
+import pytest
+
+from pages.ui.language_model.introduction import TEXTS
+from transformer.model_texts import read_card
+from transformer.paths import LANGUAGE_MODEL
+
+
+def test_the_shipped_card_says_how_many_texts_were_read():
+    found = TEXTS.search(read_card(LANGUAGE_MODEL))
+    assert found and int(found[1].replace(",", "")) > 100_000
+
+
+@pytest.mark.parametrize(
+    "card", ["", "1 different texts", "1" * 500_000, "1" * 500_000 + " different texts"], ids=range(4)
+)
+def test_a_card_that_does_not_say_it(card):
+    assert TEXTS.search(card) is None
