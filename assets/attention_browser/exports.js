@@ -124,7 +124,7 @@ async function htmlExportOf({ bytes, choice, data }) {
   const kinds = [bytes, ...others].map((one) => ({ one, .../** @type {KindHeader} */ (unframe(one).header) }))
     .sort((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind));
   const content = {
-    choice, kind: data.header.kind, texts: data.header.texts,
+    choice, kind: data.header.kind, texts: data.header.shown,
     kinds: await Promise.all(kinds.map(async ({ one, kind, title }) => ({ kind, title, data: await base64(one) }))),
   };
   // A sentence may hold any text, also one that ends a script.

@@ -263,7 +263,7 @@ test("a saved figure says what was done to its numbers", async () => {
   const arranged = arrange(data, choice, 0, 0);
   const { title, sentence, notes } = captionOf(data.header, choice, arranged, NOTHING);
   assert.equal(title, `${data.header.title}, layer 1, head 1`);
-  assert.equal(sentence, `${data.header.texts.source} → ${data.header.texts.target}`);
+  assert.equal(sentence, `${data.header.shown.source} → ${data.header.shown.target}`);
   assert.equal(notes, "Colour: square root of the weight, 0 to 1. Pieces are merged into words. Weights below 0.07 are left out.");
   assert.deepEqual(notesOf({ ...choice, threshold: 0, scale: SCALES[0] }, NOTHING), []);
   const lines = captionOf(data.header, { ...choice, look: "lines" }, arranged, NOTHING);

@@ -10,7 +10,9 @@ import pytest
 
 from pages.ui.charts.saving import csv_text, harmless
 
-FORMULAS = ["=1+2", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "=HYPERLINK(\"http://x\")", "\tx", "\rx", "-", "+49 30", "＝1+1"]
+FORMULAS = [
+    "=1+2", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "=HYPERLINK(\"http://x\")", "\tx", "\rx", "-", "+49 30", "＝1+1",
+]
 NUMBERS = ["-0.25", "+1.5e-07", "12", "-3", ".5"]
 
 
