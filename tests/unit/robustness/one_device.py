@@ -1,6 +1,7 @@
 """A simulated device: torch's `meta`, where nothing has a value.
 
-An operation that mixes devices, or makes a tensor on another one, is seen there without a GPU. What is read back is 0.
+An operation that mixes devices, or makes a tensor on another one, is seen there without a GPU. What is read back is made
+up.
 """
 
 from __future__ import annotations
@@ -23,11 +24,12 @@ class OneDevice(TorchDispatchMode):
         results: whether results may leave the device, and be looked at on the CPU; what then comes back to the device
             may only be choices: numbers of pieces and of rows.
         given: whether numbers that no run has computed may come to the device: the heads' means, positions.
+        counting: whether what is read back counts from 0, so that the rows of a batch take different pieces.
     """
 
-    def __init__(self, *, results: bool = False, given: bool = False) -> None:
+    def __init__(self, *, results: bool = False, given: bool = False, counting: bool = False) -> None:
         super().__init__()
-        self.results, self.given = results, given
+        self.results, self.given, self.counting = results, given, counting
         self.operations = 0
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
@@ -44,7 +46,8 @@ class OneDevice(TorchDispatchMode):
         if copies and on_device and CPU in given:
             # Which rows of a batch go on decides in Python which interventions go with them.
             assert self.results or not on_device[0].dtype.is_floating_point, f"{func}: values leave the device"
-            return torch.zeros(on_device[0].shape, dtype=kwargs.get("dtype") or on_device[0].dtype)
+            read = torch.zeros(on_device[0].shape, dtype=kwargs.get("dtype") or on_device[0].dtype)
+            return torch.arange(read.numel(), dtype=read.dtype).view_as(read) if self.counting else read
         out = func(*args, **kwargs)
         outputs = [each for each in tree_leaves(out) if isinstance(each, torch.Tensor)]
         if any(each.device == META for each in outputs):

@@ -15,8 +15,8 @@ from tests.unit.robustness.one_device import META, OneDevice, ids
 from transformer.attribution.attribution import Target
 from transformer.checkpoint import Checkpoint
 from transformer.config import LanguageModelConfig, TransformerConfig
-from transformer.decoding.constraints import Constraints
-from transformer.decoding.greedy import greedy_batch
+from transformer.decoding.constraints import UNCONSTRAINED
+from transformer.decoding.greedy import greedy_batch, likeliest
 from transformer.decoding.loop import decode_loop
 from transformer.decoding.settings import DecodingSettings
 from transformer.head_means import HeadMeans
@@ -96,19 +96,15 @@ def test_only_the_scores_of_an_attribution_leave_the_device(translator, method):
 
 def test_a_sentence_that_ends_early_leaves_its_batch_on_the_device(config):
     model = Transformer(config).to(META).eval()
-    end = model.symbols.end
-
-    def first_ends(logits: torch.Tensor) -> torch.Tensor:
-        return torch.tensor([end, 5], device=logits.device)
-
-    with torch.inference_mode(), OneDevice(results=True):
-        memory = model.encode(ids(2, 5), None)
-        written = dict(greedy_batch(model, model.start_cache(memory, None), [2, 4]))
+    # Row number n takes the piece n, so that the last one ends at once.
+    rows = model.symbols.end + 1
+    with torch.inference_mode(), OneDevice(results=True, counting=True):
+        memory = model.encode(ids(rows, 5), None)
+        written = dict(greedy_batch(model, model.start_cache(memory, None), [3] * rows))
         steps = list(decode_loop(
-            model, model.start_cache(memory, None), first_ends, limit=3, constraints=Constraints((), frozenset()),
-            capture=False,
+            model, model.start_cache(memory, None), likeliest, limit=3, constraints=UNCONSTRAINED, capture=False
         ))
-    assert [len(written[number]) for number in range(2)] == [2, 4] and len(steps) == 3
+    assert [len(written[number]) for number in range(rows)] == [3] * (rows - 1) + [1] and len(steps) == 3
     assert {step.predicted.device for step in steps} == {META}
 
 
