@@ -1,7 +1,7 @@
 """A simulated device: torch's `meta`, where nothing has a value.
 
-An operation that mixes devices, or makes a tensor on another one, is seen there without a GPU. What is read back is made
-up.
+An operation that mixes devices, or makes a tensor on another one, is seen there without a GPU. What is read back is
+made up.
 """
 
 from __future__ import annotations
