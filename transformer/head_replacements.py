@@ -49,7 +49,7 @@ class HeadReplacements:
         self._drawn: dict[tuple[int, int], ByKind] = {}
 
     def __call__(self, interventions: Interventions) -> ByKind:
-        """What takes the place of every head, [L, H, 1 or P, K] by kind; P is `positions`.
+        """What takes the place of every head, [L, H, 1 or P, K] by kind, on the CPU; P is `positions`.
 
         Raises:
             InterventionError: the means or their sentences are not known.
@@ -65,7 +65,8 @@ class HeadReplacements:
         if draw not in self._drawn:
             pair, places = drawn(self._means.pairs, self._source, *draw)
             outputs = head_outputs(self._model, pair)
-            self._drawn[draw] = {kind: outputs[kind][:, :, places[kind][: self._positions]] for kind in KINDS}
+            # Edits are put together on the CPU, head by head; each would be fetched from the device by itself.
+            self._drawn[draw] = {kind: outputs[kind][:, :, places[kind][: self._positions]].cpu() for kind in KINDS}
         return self._drawn[draw]
 
 

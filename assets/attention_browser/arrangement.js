@@ -17,6 +17,7 @@
  *   layers: number, heads: number, queries: number, keys: number,
  *   arrangements: Record<string, Arrangement>, special: number[], doublings: string,
  *   axes: { pieces: AxisTitles, words: AxisTitles }, texts: { source: string, target: string },
+ *   shown: { source: string, target: string },
  *   metrics: Metric[], names: string[], asked: { number: number, choice: Omit<Choice, "heads"> },
  *   version?: string, edits?: string | null, written?: string,
  * }} KindHeader

@@ -64,13 +64,15 @@ function csvOf(arranged, selected) {
 }
 
 /**
- * A cell as spreadsheets show it: one that they would compute gets an apostrophe in front (OWASP, CSV injection).
+ * A cell as spreadsheets show it: an apostrophe stands before what they would compute (OWASP, CSV injection), also after a
+ * semicolon, a tab or the end of a line within the cell, where a cell begins if the list separator is no comma.
  * Numbers written as text stay as they are. pages/ui/charts/saving.py does the same.
  * @param {string} cell
  */
 function harmless(cell) {
-  const isNumber = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(cell);
-  return /^[=+\-@\t\r\n]/.test(cell) && !isNumber ? `'${cell}` : cell;
+  if (/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(cell)) return cell;
+  const apart = cell.replace(/([;\t\r\n])(?=[" ]*[=+\-@＝＋－＠])/g, "$1'");
+  return /^[=+\-@＝＋－＠\t\r\n]/.test(apart) ? `'${apart}` : apart;
 }
 
 /**
@@ -122,7 +124,7 @@ async function htmlExportOf({ bytes, choice, data }) {
   const kinds = [bytes, ...others].map((one) => ({ one, .../** @type {KindHeader} */ (unframe(one).header) }))
     .sort((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind));
   const content = {
-    choice, kind: data.header.kind, texts: data.header.texts,
+    choice, kind: data.header.kind, texts: data.header.shown,
     kinds: await Promise.all(kinds.map(async ({ one, kind, title }) => ({ kind, title, data: await base64(one) }))),
   };
   // A sentence may hold any text, also one that ends a script.

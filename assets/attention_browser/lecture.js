@@ -65,7 +65,7 @@ class LectureView {
     this.head.hidden = this.shown !== "page";
     if (this.head.hidden) return;
     const { choice, data: { header } } = browser;
-    const { kind, texts: { source, target } } = header;
+    const { kind, shown: { source, target } } = header;
     const title = { encoder: "Encoder", decoder: "Masked", cross: "Cross" }[kind];
     const text = { encoder: source, decoder: target, cross: `${source} → ${target}` }[kind];
     this.sentence.replaceChildren(element("b", {}, `${title} attention: `), header.written ? `${source} → ${header.written}` : text);

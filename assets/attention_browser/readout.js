@@ -128,7 +128,7 @@ function rankedHeads(data, choice, at) {
  * @param {Pinned} selected
  */
 function captionOf(header, choice, arranged, selected) {
-  const { source, target } = header.texts;
+  const { source, target } = header.shown;
   const lines = choice.look === "lines" && !arranged.signed;
   const others = lines ? choice.heads.filter((head) => head < header.heads) : [];
   const heads = [choice.head, ...others].map((head) => head + 1);

@@ -330,6 +330,7 @@ HOSTILE = (
     "a", "🙂 👨‍👩‍👧", "שלום עולם", "我有一个梦想", "e\u0301 a\u0300\u0302", "?!...,;", "<b>x</b>",
     '"><script>alert(1)</script>', "&amp; &lt;", "a\0b", "</s> <s>", "▁", r"$x^2$ \frac{a}{b}", "**b** `c` [d](e)", "https://example.org/?a=b&c=d",
     "a\tb\nc", "dog " * 12, 'say "yes", or no', "]]> <!-- x -->",
+    "a \u202edog\u2069 b",
 )
 
 

@@ -263,7 +263,7 @@ test("a saved figure says what was done to its numbers", async () => {
   const arranged = arrange(data, choice, 0, 0);
   const { title, sentence, notes } = captionOf(data.header, choice, arranged, NOTHING);
   assert.equal(title, `${data.header.title}, layer 1, head 1`);
-  assert.equal(sentence, `${data.header.texts.source} → ${data.header.texts.target}`);
+  assert.equal(sentence, `${data.header.shown.source} → ${data.header.shown.target}`);
   assert.equal(notes, "Colour: square root of the weight, 0 to 1. Pieces are merged into words. Weights below 0.07 are left out.");
   assert.deepEqual(notesOf({ ...choice, threshold: 0, scale: SCALES[0] }, NOTHING), []);
   const lines = captionOf(data.header, { ...choice, look: "lines" }, arranged, NOTHING);
@@ -336,10 +336,13 @@ describe("the keyboard", () => {
 });
 
 test("a cell that a spreadsheet would compute is text, and a number stays one", () => {
-  for (const formula of ["=1+2", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\t=1", "-", "+49 30"]) {
+  for (const formula of ["=1+2", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\tx", "-", "+49 30", "＝1+1"]) {
     assert.equal(harmless(formula), `'${formula}`);
   }
-  for (const cell of ["-0.25", "+1.5e-07", "12", "-3", "Hund", "a=b", "␣-", "masked", ""]) assert.equal(harmless(cell), cell);
+  // Where the list separator is no comma, a cell begins within this one.
+  assert.deepEqual(["Hi;=1+1", "Hi;\"=1\"", "\t=1", "a\r\n=1;-2+3", "a; @b"].map(harmless),
+    ["Hi;'=1+1", "Hi;'\"=1\"", "'\t'=1", "a\r\n'=1;'-2+3", "a;' @b"]);
+  for (const cell of ["-0.25", "+1.5e-07", "12", "-3", "Hund", "a=b", "␣-", "masked", "Hi; there", "a\r\nb", ""]) assert.equal(harmless(cell), cell);
 });
 
 test("a picture for a column is as wide as one, with its caption below or without", () => {

@@ -27,15 +27,16 @@ HOSTILE = [
     '"><script>alert(1)</script>', "&amp; &lt;", "a\x00b", "</s> <s>", "▁ a▁b", r"$\frac{a}{b}$",
     "# **md** [x](http://y) `c` :smile: :red[x]",
     "https://example.org/?a=b&c=d", "a\tb\nc", "dog " * 50, "'); DROP TABLE", "{{x}} ${y} %s", "\ufeffbom", "ﬁ… “q”",
+    "a \u202edog\u2069 \u2067b",
 ]
 # Every kind of markup in one line, so that a page is run once for all of them.
-MIXED = r'# **b** <b>x</b> "><script>x [x](http://y) $\frac{a}{b}$ :smile: :red[x]'
+MIXED = '# **b** <b>x</b> "><script>x [x](http://y) $\\frac{a}{b}$ :smile: :red[x] \u202e'
 # Every page is tried with markup. One page is tried with all that is hostile, and with pytest -m thorough every page;
 # pages that compute much are tried with a line without a word and with special pieces.
 EACH_HOSTILE = [MIXED, *(pytest.param(text, marks=pytest.mark.thorough) for text in HOSTILE)]
 FEW_HOSTILE = [MIXED, *(pytest.param(text, marks=pytest.mark.thorough) for text in ("?!...,;", "</s> <s>"))]
 ALL_HOSTILE = [pytest.param([MIXED], id="markup"), pytest.param(HOSTILE, id="all", marks=pytest.mark.thorough)]
-MARKUP = ("<b>", "<script", "](http", ":smile:", "$\\frac", ":red[")
+MARKUP = ("<b>", "<script", "](http", ":smile:", "$\\frac", ":red[", "\u202e")
 # Words that mean something in JavaScript or in the expressions of Vega.
 RESERVED = [
     "abstract", "arguments", "async", "await", "boolean", "break", "byte", "case", "catch", "char", "class",

@@ -448,8 +448,12 @@ def test_hostile_text_is_shown_as_itself(narrow_app, text):
     assert healthy(test)
     assert typed(test) == text
     assert not any(markup in unescaped(test) for markup in MARKUP)
+    (header,) = headers(test)
+    assert "\u202e" not in json.dumps({**header, "texts": None}, ensure_ascii=False), "it would turn round the labels"
     test.switch_page("pages/translate.py").run()
     assert healthy(test)
+    assert not [node for node in test.get("bidi_component") if '"here"' in node.proto.json
+                and "\u202e" in str(json.loads(node.proto.json).get("source"))]
 
 
 def test_too_long_a_text_is_answered_and_kept():

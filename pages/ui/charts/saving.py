@@ -16,7 +16,10 @@ from pages.ui.text.python_lines import FROM_ZERO
 from transformer.trace import Trace
 
 # What makes a spreadsheet compute a cell, and what looks like it and is a number.
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+FORMULA = re.compile(r"[=+\-@＝＋－＠\t\r\n]")
+# Where the list separator is no comma (German, French, … Windows), a spreadsheet begins a cell after this, whatever
+# quotation marks say: they count at the beginning of a cell alone.
+FORMULA_WITHIN = re.compile(r'([;\t\r\n])(?=[" ]*[=+\-@＝＋－＠])')
 NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 
 
@@ -87,13 +90,15 @@ def csv_text(table: pd.DataFrame, facts: dict[str, Any] | None = None) -> str:
 
 
 def harmless(cell: object) -> object:
-    """A cell as spreadsheets show it: one that they would compute gets an apostrophe in front (OWASP, CSV injection).
+    """A cell as spreadsheets show it: an apostrophe stands before what they would compute (OWASP, CSV injection), also
+    after a semicolon, a tab or the end of a line within the cell.
 
     Numbers written as text stay as they are. `assets/attention_browser/exports.js` does the same.
     """
-    if not isinstance(cell, str) or not cell.startswith(FORMULA) or NUMBER.fullmatch(cell):
+    if not isinstance(cell, str) or NUMBER.fullmatch(cell):
         return cell
-    return f"'{cell}"
+    apart = FORMULA_WITHIN.sub(r"\1'", cell)
+    return f"'{apart}" if FORMULA.match(apart) else apart
 
 
 def json_text(facts: dict[str, Any], tables: dict[str, pd.DataFrame]) -> str:

@@ -11,7 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.ui.charts.saving import csv_text
-from pages.ui.text.markup import markdown
+from pages.ui.text.markup import markdown, visible
 from pages.ui.text.number_format import formatted, typeset, with_minus
 
 # Text of a masked cell; its column is text then.
@@ -111,7 +111,9 @@ def show_table(
         else:
             columns[str(name)] = st.column_config.NumberColumn(format=f"%{form}")
     columns |= {name: st.column_config.TextColumn(width=width) for name, width in (wrapped or {}).items()}
-    shown = table.style.format(typeset_columns, na_rep="") if typeset_columns and table.size <= MOST_TYPESET else table
+    shown: Any = visible_cells(table)
+    if typeset_columns and table.size <= MOST_TYPESET:
+        shown = shown.style.format(typeset_columns, na_rep="")
     draw_table(
         table, key, shown=shown, height="content" if wrapped else height, column_config=columns, placeholder="",
         row_height=_row_height(table, wrapped) if wrapped else None,
@@ -125,8 +127,8 @@ def draw_table(
     """Draw a table as Streamlit's options say, and the button that saves it; every table comes through here.
 
     Streamlit's own button would save a cell of text that begins as a formula does as one that a spreadsheet computes,
-    and what is copied from cells as well: `client.disableDataExport` takes both away. The cells themselves stay as they
-    are, because they show every character of a reader's text.
+    and what is copied from cells as well: `client.disableDataExport` takes both away. No apostrophe stands in the cells
+    that are drawn, and what is saved has every character as it was typed.
 
     Args:
         key: of the table; with "_csv" after it, of the button.
@@ -135,11 +137,19 @@ def draw_table(
         options: of `st.dataframe`.
     """
     with st.container(gap="xxsmall", width=width):
-        st.dataframe(table if shown is None else shown, key=key, hide_index=True, width=width, **options)
+        st.dataframe(visible_cells(table) if shown is None else shown, key=key, hide_index=True, width=width, **options)
         st.download_button(
             "Table as CSV", lambda: csv_text(table), f"{file or key.replace('_', '-')}.csv", "text/csv",
             type="tertiary", icon=":material/download:", on_click="ignore", key=f"{key}_csv",
         )
+
+
+def visible_cells(table: pd.DataFrame) -> pd.DataFrame:
+    """The table with every text as it is shown."""
+    written = table.copy()
+    texts = table.select_dtypes(exclude=["number", "bool"])
+    written[texts.columns] = texts.map(lambda cell: visible(cell) if isinstance(cell, str) else cell)
+    return written
 
 
 def _written(cell: object) -> str:

@@ -20,6 +20,7 @@ from pages.ui.params.attention import AttentionParams
 from pages.ui.params.lecture import LectureParams
 from pages.ui.shared import SharedResults
 from pages.ui.text.labels import TITLES
+from pages.ui.text.markup import visible
 from transformer.analysis.heads.metrics import HeadMetrics, Metric, metrics_of
 from transformer.analysis.heads.names import head_names
 from transformer.analysis.heads.telling import telling_head
@@ -192,7 +193,9 @@ def browser_payload(
     return payload(trace, kind, {
         "title": TITLES[kind], "glance": glance, "quiet": quiet, "lecture": lecture,
         "asked": {"number": number, "choice": asdict(at_telling_head(choice, metrics))},
+        # As typed for the files of numbers, and as shown everywhere else.
         "id": sentence_id(trace), "texts": {"source": trace.source_text, "target": trace.target_text},
+        "shown": {"source": visible(trace.source_text), "target": visible(trace.target_text)},
         "names": [
             ", ".join(dict.fromkeys((*names, *also.get((layer, head), ()))))
             for layer, heads in enumerate(head_names(metrics)) for head, names in enumerate(heads)

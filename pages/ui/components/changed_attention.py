@@ -18,6 +18,7 @@ from pages.ui.components.synced_state import Request
 from pages.ui.components.wire import frame
 from pages.ui.params.attention import AttentionParams
 from pages.ui.params.lecture import LectureParams
+from pages.ui.text.markup import visible
 from transformer.analysis.heads.metrics import HeadMetrics
 from transformer.trace import Trace
 
@@ -93,5 +94,6 @@ def changed_payload(
         browser_payload(version.trace, version.metrics, asked.state.choice, number=asked.number, lecture=lecture)
         for version in (after, before)
     ]
-    header = {"sizes": [len(message) for message in messages], "what": what, "edits": edits, "written": written}
+    sizes = [len(message) for message in messages]
+    header = {"sizes": sizes, "what": what, "edits": edits, "written": visible(written)}
     return frame(header, b"".join(messages))

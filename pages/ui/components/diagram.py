@@ -9,6 +9,7 @@ import streamlit as st
 
 from pages.ui.components.bundle import component
 from pages.ui.components.save_as import saveable
+from pages.ui.text.markup import visible
 from transformer.languages import Languages
 from transformer.trace import Kind
 
@@ -60,7 +61,7 @@ def drawing(
     """
     with saveable("drawing", "The Transformer, with three maps of its attention"):
         return _draw("drawing", {
-            "here": "translate", "source": source, "target": target, "layers": dict(layers),
+            "here": "translate", "source": visible(source), "target": visible(target), "layers": dict(layers),
             "large": large, "languages": {"source": languages.source.name, "target": languages.target.name},
             "kinds": {kind: asdict(box) for kind, box in kinds.items()},
         })

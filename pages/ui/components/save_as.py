@@ -19,6 +19,7 @@ from pages.ui.charts.compiled import CompiledChart, FilledChart
 from pages.ui.charts.hall import AltairChart, for_hall, plot_for_hall
 from pages.ui.components.bundle import component
 from pages.ui.params.lecture import LectureParams
+from pages.ui.text.markup import visible
 
 draw_menu = component("save_as")
 CLEAR = "rgba(0, 0, 0, 0)"
@@ -43,7 +44,7 @@ def saveable(
         if when:
             draw_menu(key=f"save_{name}", width="stretch", data={
                 "file": re.sub(r"\W+|_", "-", name), "title": title.partition(";")[0].rstrip(".") + ".",
-                "sentence": session.quoted() if sentence is None else sentence, "label": label,
+                "sentence": visible(session.quoted() if sentence is None else sentence), "label": label,
             })
 
 

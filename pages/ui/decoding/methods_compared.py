@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.ui import inference, session
-from pages.ui.charts.tables import draw_table
+from pages.ui.charts.tables import draw_table, visible_cells
 from pages.ui.params.decoding import DecodingParams
 from pages.ui.sentence import Reading
 from pages.ui.text.glossary import explain
@@ -47,7 +47,8 @@ def show_methods_compared(reading: Reading) -> None:
         }
         table = comparison(found, reading.languages.target.name)
         draw_table(
-            table, "ways_table", shown=table.style.format(dict.fromkeys(NATS, typeset)), row_height=ROW_HEIGHT,
+            table, "ways_table", shown=visible_cells(table).style.format(dict.fromkeys(NATS, typeset)),
+            row_height=ROW_HEIGHT,
             column_config={
                 "method": st.column_config.TextColumn(width=110),
                 reading.languages.target.name: st.column_config.TextColumn(width=380),

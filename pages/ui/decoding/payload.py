@@ -11,7 +11,7 @@ import numpy as np
 from pages.ui.components.wire import codes, pack
 from pages.ui.decoding.visited import Visited, decoded
 from pages.ui.params.decoding import DecodingParams
-from pages.ui.text.markup import entry_label, piece_label
+from pages.ui.text.markup import entry_label, piece_label, visible
 from pages.ui.text.number_format import rounded
 from transformer.languages import Languages
 from transformer.normalisation import normalise
@@ -109,7 +109,7 @@ def _forced(traced: TracedTranslation, params: DecodingParams, tokenizer: AnyVoc
     forced = traced.translation.prefix
     if not forced:
         return None
-    return {"text": tokenizer.decode(forced), "count": len(forced), "given": not params.forced}
+    return {"text": visible(tokenizer.decode(forced)), "count": len(forced), "given": not params.forced}
 
 
 def _visited(
@@ -124,7 +124,7 @@ def _visited(
     used = params if current else other.params
     given = other.given and (not current or params.free or params.forced == other.pieces)
     return {
-        "common": common, "own": other.text[len(common) :], "count": len(other.pieces),
+        "common": visible(common), "own": visible(other.text[len(common) :]), "count": len(other.pieces),
         "logProb": round(other.log_prob, 6),
         "how": "given" if given else HOW[used.method].format(**decoded(used)) + (", forced" if used.forced else ""),
         "parts": None if other is first else min(parts, len(other.pieces) - 1), "params": decoded(other.params),

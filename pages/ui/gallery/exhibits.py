@@ -16,7 +16,7 @@ from pages.ui.kinds import PAGES
 from pages.ui.lecture.figure import main_figure, presented
 from pages.ui.recorded import GALLERY
 from pages.ui.text.head_link import HeadLink
-from pages.ui.text.markup import VISIBLE_SPACE, isolated, markdown
+from pages.ui.text.markup import VISIBLE_SPACE, isolated, markdown, visible
 from transformer.analysis.heads.gallery import DOES, Example, Exhibit, Gallery
 from transformer.analysis.heads.tasks import TASK
 from transformer.languages import Languages
@@ -109,7 +109,7 @@ def card(exhibit: Exhibit, languages: Languages) -> dict[str, Any]:
 
 def shown(label: str) -> str:
     """A word or a piece as people see it: a space by itself is visible."""
-    return VISIBLE_SPACE if label == SPACE_MARK else label
+    return VISIBLE_SPACE if label == SPACE_MARK else visible(label)
 
 
 def sentence(exhibit: Exhibit, example: Example, languages: Languages) -> dict[str, Any]:

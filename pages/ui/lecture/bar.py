@@ -19,7 +19,7 @@ from pages.ui.params.lessons import LessonParams
 from pages.ui.params.slides import MOST_BYTES, Slide, Slides
 from pages.ui.params.subject import LANGUAGE_MODEL, SubjectParams
 from pages.ui.params.switches import OffParams
-from pages.ui.text.markup import markdown
+from pages.ui.text.markup import markdown, visible
 
 KEY = "lecture"
 # The page of a slide that was asked for, until the run that goes there.
@@ -155,7 +155,7 @@ def _described(slide: Slide) -> str:
     elif slide.page in OF_ONE_HEAD:
         choice = of.from_address(address)
         what = f"layer {max(choice.layer, 0) + 1}, head {max(choice.head, 0) + 1}" if choice.chosen else ""
-    return " · ".join(filter(None, [what, text]))
+    return " · ".join(filter(None, [what, visible(text)]))
 
 
 def _switched(off: OffParams) -> str:

@@ -3,13 +3,14 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.ui.charts.heatmap import POSITIVE, SHARE, SIGNED, colours_of, heatmap
 from pages.ui.charts.matrix import matrix
 from pages.ui.charts.palette import sequential
-from pages.ui.charts.tables import frame, numbered
+from pages.ui.charts.tables import frame, numbered, visible_cells
 from pages.ui.charts.thumbnail import thumbnail
 from pages.ui.text.number_format import formatted, typeset
 from tests.ui.driver import written
@@ -17,7 +18,7 @@ from tests.ui.driver import written
 VALUES = np.array([[1.0, -2.0, 0.5], [0.0, -np.inf, 4.0]])
 # Of a masked cell.
 GREY = [139, 147, 163]
-HOSTILE = ["<b>x</b>", "&amp; a label that goes on and on and on", "dog"]
+HOSTILE = ["<b>x</b>", "&amp; a label that goes on and on and on", "$x^2$"]
 
 
 def test_a_heatmap_has_its_first_row_on_top_and_says_what_is_masked():
@@ -31,6 +32,7 @@ def test_a_heatmap_has_its_first_row_on_top_and_says_what_is_masked():
     assert figure.layout.xaxis.tickvals == (1, 2, 3)
     assert figure.layout.xaxis.ticktext[0] == "&lt;b&gt;x&lt;/b&gt;"
     assert figure.layout.xaxis.ticktext[1].startswith("&amp;amp;") and figure.layout.xaxis.ticktext[1].endswith("…")
+    assert figure.layout.xaxis.ticktext[2] == "&#36;x^2&#36;", "no formula, should Plotly find MathJax"
     assert (figure.layout.yaxis.title.text, figure.layout.xaxis.title.text) == ("row", "column")
 
 
@@ -45,6 +47,12 @@ def test_a_square_map_has_cells_as_high_as_wide():
         labels = [str(number) for number in range(size)]
         drawn = matrix(np.ones((size, 2)), labels, labels[:2], name="v", scale=sequential(), square=True).to_dict()
         assert drawn["width"] * size == drawn["height"] * 2 and drawn["autosize"] == "pad"
+
+
+def test_no_text_of_a_table_is_turned_round_and_what_is_saved_is_as_typed():
+    table = pd.DataFrame({"text": ["1: The \u202ecat", "dog"], "value": [0.5, 1.0]})
+    assert visible_cells(table).text.tolist() == ["1: The \ufffdcat", "dog"]
+    assert visible_cells(table).value.tolist() == [0.5, 1.0] and table.text[0] == "1: The \u202ecat"
 
 
 @pytest.mark.parametrize(("colours", "least", "most"), [(SIGNED, -4, 4), (POSITIVE, 0, 4), (SHARE, 0, 1)])

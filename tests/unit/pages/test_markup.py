@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pages.ui.text.markup import entry_label, group_label, isolated, markdown, piece_label
+from pages.ui.text.markup import entry_label, group_label, isolated, markdown, piece_label, visible
 from transformer.tokenizer import END, PAD, START, UNKNOWN, Piece
 
 
@@ -16,6 +16,7 @@ from transformer.tokenizer import END, PAD, START, UNKNOWN, Piece
         ("Straße 🙂", "Straße 🙂"),
         ("http://a.b", "http\\:\u2060\\/\\/a\\.b"),
         ("WWW.a.b", "W\u2060WW\\.a\\.b"),
+        ("a ~= b", "a \\~\u2060\\= b"),
         ("a -> b --- c >= d", "a \\-\u2060\\> b \\-\u2060\\-\u2060\\- c \\>\u2060\\= d"),
         (":material_home: :streamlit:", "\\:\u2060material\\_home\\: \\:\u2060streamlit\\:"),
     ],
@@ -28,6 +29,27 @@ def test_what_runs_from_right_to_left_stands_by_itself():
     assert isolated("dog, 12") == "dog, 12"
     assert [isolated(text) for text in ("شلوم 12", "in: שלום")] == ["\u2068شلوم 12\u2069", "\u2068in: שלום\u2069"]
     assert markdown("*שלום*") == "\u2068\\*שלום\\*\u2069"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Der \u202eHund.", "Der \ufffdHund."), ("\u202a\u202b\u202c\u202d", "\ufffd" * 4),
+        ("a\u2069b\u2066c", "a\ufffdb\ufffdc"), ("\u2067a\u202eb\u2069\u2069", "\u2067a\ufffdb\u2069\ufffd"),
+        ("\u2068\u2068a\u2069\u2069", "\u2068\u2068a\u2069\u2069"), ("שלום\u200f", "שלום\u200f"),
+    ],
+)
+def test_no_character_of_a_text_turns_what_stands_beside_it(text, shown):
+    assert visible(text) == shown and visible(shown) == shown
+
+
+def test_every_way_of_showing_a_text_makes_what_turns_visible():
+    assert markdown("Der \u202eHund.") == "Der \ufffdHund\\."
+    assert isolated("שלום\u2069 12") == "\u2068שלום\ufffd 12\u2069", "a text does not end what stands around it"
+    assert markdown(isolated("שלום")) == "\u2068\u2068שלום\u2069\u2069", "what stands around it stays"
+    assert piece_label(Piece(9, "\u202e", (0, 1)), "\u202e") == "\ufffd"
+    assert piece_label(Piece(9, "<0xE2>", (0, 1)), "\u202e") == "\ufffd <0xE2>"
+    assert group_label((Piece(9, "\u202ex", (0, 2)),), "\u202ex", words=True) == "\ufffdx"
 
 
 def test_labels_of_pieces():

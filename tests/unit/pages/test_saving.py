@@ -10,7 +10,9 @@ import pytest
 
 from pages.ui.charts.saving import csv_text, harmless
 
-FORMULAS = ["=1+2", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "=HYPERLINK(\"http://x\")", "\t=1", "\r=1", "-", "+49 30"]
+FORMULAS = [
+    "=1+2", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "=HYPERLINK(\"http://x\")", "\tx", "\rx", "-", "+49 30", "＝1+1",
+]
 NUMBERS = ["-0.25", "+1.5e-07", "12", "-3", ".5"]
 
 
@@ -29,7 +31,20 @@ def test_a_text_of_half_a_million_digits_is_none_either():
     assert harmless(text) == f"'{text}"
 
 
-@pytest.mark.parametrize("text", ["Hund", "a=b", "␣-", "−∞", "masked", "1-2", ""])
+@pytest.mark.parametrize("separator", [";", "\t"])
+@pytest.mark.parametrize(
+    "text", ["Hi{}=1+1", "Hi{}\"=1+1\"", "Hi{} =1+1, and", "{}=1+1", "a\n=1+1", "a\r\n=1+1", "a{}-2+3{}@SUM(A1)"]
+)
+def test_no_text_is_a_formula_where_the_list_separator_is_no_comma(separator, text):
+    text = text.format(separator, separator)
+    saved = csv_text(pd.DataFrame({"piece": ["x"], "text": [text]}), {"sentence": text})
+    for row in csv.reader(io.StringIO(saved, newline=""), delimiter=separator):
+        assert not any(cell.lstrip(' "').startswith(("=", "-", "@")) for cell in row)
+    _, row = cells(saved)
+    assert [cell.replace("'", "") for cell in row] == ["x", text, text], "as typed, but for the apostrophes"
+
+
+@pytest.mark.parametrize("text", ["Hi; there", "a\r\nb", "a\tb", "; ;", "Hund", "a=b", "␣-", "−∞", "masked", "1-2", ""])
 def test_other_text_stays(text):
     assert harmless(text) == text
 

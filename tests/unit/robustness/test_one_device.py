@@ -1,8 +1,4 @@
-"""Everything computed stays on the device of the model, tried with all tensors on torch's `meta` device.
-
-Nothing on that device has a value: an operation that mixes devices, or makes a tensor on another one, is seen here
-without a GPU.
-"""
+"""Everything that a model computes stays on its device; and a device that fails is one message."""
 
 from __future__ import annotations
 
@@ -13,11 +9,11 @@ from typing import Any
 import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
 
 from pages.ui.inference import RUNS
 from pages.ui.language_model.copying_heads import scores_of_model
 from tests.conftest import EACH_SHAPE, SHAPES
+from tests.unit.robustness.one_device import META, OneDevice, ids
 from transformer.config import TransformerConfig
 from transformer.decoding.beam import beam_search
 from transformer.decoding.constraints import Constraints
@@ -37,52 +33,6 @@ from transformer.model.transformer import Transformer
 from transformer.training.batching import Batch
 from transformer.training.loss import SummedLoss
 
-META = torch.device("meta")
-CPU = torch.device("cpu")
-COPIES = (torch.ops.aten._to_copy, torch.ops.aten.copy_, torch.ops.aten.to)
-ASKED = (torch.ops.aten._local_scalar_dense, torch.ops.aten.item, torch.ops.aten.is_nonzero)
-SCALARS = {torch.bool: False, torch.int64: 1, torch.float32: 1.0}
-
-
-class OneDevice(TorchDispatchMode):
-    """Fails where a tensor is made on the CPU, or values go through it and back.
-
-    Args:
-        results: whether results may leave the device, and be looked at on the CPU; what then comes back to the device
-            may only be choices: numbers of pieces and of rows.
-    """
-
-    def __init__(self, *, results: bool = False) -> None:
-        super().__init__()
-        self.results = results
-        self.operations = 0
-
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        kwargs = kwargs or {}
-        self.operations += 1
-        given = tree_leaves((args, kwargs))
-        inputs = [each for each in given if isinstance(each, torch.Tensor)]
-        copies = getattr(func, "overloadpacket", None) in COPIES
-        on_cpu = [each for each in inputs if each.device == CPU]
-        on_device = [each for each in inputs if each.device == META]
-        if getattr(func, "overloadpacket", None) in ASKED and on_device:
-            # What Python asks of a number: whether all sentences have ended, how many pieces a batch has.
-            return SCALARS[on_device[0].dtype]
-        if copies and on_device and CPU in given:
-            # Which rows of a batch go on decides in Python which interventions go with them.
-            assert self.results or not on_device[0].dtype.is_floating_point, f"{func}: values leave the device"
-            return torch.zeros(on_device[0].shape, dtype=kwargs.get("dtype") or on_device[0].dtype)
-        out = func(*args, **kwargs)
-        outputs = [each for each in tree_leaves(out) if isinstance(each, torch.Tensor)]
-        if any(each.device == META for each in outputs):
-            entering = [each for each in on_cpu if each.ndim > 0]
-            assert copies or not entering, f"{func} mixes devices"
-            assert all(not each.dtype.is_floating_point for each in entering), f"{func}: values come through the CPU"
-        elif outputs and not self.results:
-            # numpy masks are wrapped, indexed and stacked before they are moved.
-            assert all(not each.dtype.is_floating_point for each in outputs), f"{func} computes on the CPU"
-        return out
-
 
 @pytest.fixture(params=EACH_SHAPE)
 def model(request: pytest.FixtureRequest) -> Transformer:
@@ -91,10 +41,6 @@ def model(request: pytest.FixtureRequest) -> Transformer:
         max_positions=64, **SHAPES[request.param],
     )
     return Transformer(config).to(META).eval()
-
-
-def ids(*shape: int) -> torch.Tensor:
-    return torch.zeros(shape, dtype=torch.long, device=META)
 
 
 def edits(config: TransformerConfig) -> list[Edits]:

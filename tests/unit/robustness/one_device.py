@@ -1,0 +1,65 @@
+"""A simulated device: torch's `meta`, where nothing has a value.
+
+An operation that mixes devices, or makes a tensor on another one, is seen there without a GPU. What is read back is
+made up.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+META = torch.device("meta")
+CPU = torch.device("cpu")
+COPIES = (torch.ops.aten._to_copy, torch.ops.aten.copy_, torch.ops.aten.to)
+ASKED = (torch.ops.aten._local_scalar_dense, torch.ops.aten.item, torch.ops.aten.is_nonzero)
+SCALARS = {torch.bool: False, torch.int64: 1, torch.float32: 1.0}
+
+
+class OneDevice(TorchDispatchMode):
+    """Fails where a tensor is made on the CPU, or values go through it and back.
+
+    Args:
+        results: whether results may leave the device, and be looked at on the CPU; what then comes back to the device
+            may only be choices: numbers of pieces and of rows.
+        given: whether numbers that no run has computed may come to the device: the heads' means, positions.
+        counting: whether what is read back counts from 0, so that the rows of a batch take different pieces.
+    """
+
+    def __init__(self, *, results: bool = False, given: bool = False, counting: bool = False) -> None:
+        super().__init__()
+        self.results, self.given, self.counting = results, given, counting
+        self.operations = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        self.operations += 1
+        given = tree_leaves((args, kwargs))
+        inputs = [each for each in given if isinstance(each, torch.Tensor)]
+        copies = getattr(func, "overloadpacket", None) in COPIES
+        on_cpu = [each for each in inputs if each.device == CPU]
+        on_device = [each for each in inputs if each.device == META]
+        if getattr(func, "overloadpacket", None) in ASKED and on_device:
+            # What Python asks of a number: whether all sentences have ended, how many pieces a batch has.
+            return SCALARS[on_device[0].dtype]
+        if copies and on_device and CPU in given:
+            # Which rows of a batch go on decides in Python which interventions go with them.
+            assert self.results or not on_device[0].dtype.is_floating_point, f"{func}: values leave the device"
+            read = torch.zeros(on_device[0].shape, dtype=kwargs.get("dtype") or on_device[0].dtype)
+            return torch.arange(read.numel(), dtype=read.dtype).view_as(read) if self.counting else read
+        out = func(*args, **kwargs)
+        outputs = [each for each in tree_leaves(out) if isinstance(each, torch.Tensor)]
+        if any(each.device == META for each in outputs):
+            entering = [each for each in on_cpu if each.ndim > 0]
+            assert copies or not entering, f"{func} mixes devices"
+            floating = [each for each in entering if each.dtype.is_floating_point]
+            assert self.given or not floating, f"{func}: values come through the CPU"
+        elif outputs and not self.results:
+            # numpy masks are wrapped, indexed and stacked before they are moved.
+            assert all(not each.dtype.is_floating_point for each in outputs), f"{func} computes on the CPU"
+        return out
+
+
+def ids(*shape: int) -> torch.Tensor:
+    return torch.zeros(shape, dtype=torch.long, device=META)

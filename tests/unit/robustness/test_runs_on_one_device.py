@@ -1,0 +1,122 @@
+"""What the app asks for stays on the device of the model, from the text to the arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from tests.unit.robustness.one_device import META, OneDevice, ids
+from transformer.attribution.attribution import Target
+from transformer.checkpoint import Checkpoint
+from transformer.config import LanguageModelConfig, TransformerConfig
+from transformer.decoding.constraints import UNCONSTRAINED
+from transformer.decoding.greedy import greedy_batch, likeliest
+from transformer.decoding.loop import decode_loop
+from transformer.decoding.settings import DecodingSettings
+from transformer.head_means import HeadMeans
+from transformer.interventions import Interventions
+from transformer.language_modelling.checkpoint import LoadedLanguageModel
+from transformer.language_modelling.tracing import trace_continuation, trace_text, trace_unmasked
+from transformer.model.language_model import build_language_model
+from transformer.model.transformer import Transformer
+from transformer.translator import Translator
+
+TEXT, LONGER, TARGET = "A dog.", "The dog sleeps in the street.", "Ein Hund."
+VERSION = "simulated"
+
+
+@pytest.fixture(scope="module")
+def config(tokenizer) -> TransformerConfig:
+    return TransformerConfig(
+        source_vocabulary=tokenizer.size, target_vocabulary=tokenizer.size, d_model=24, heads=3, encoder_layers=2,
+        decoder_layers=2, d_ff=40, max_positions=8,
+    )
+
+
+@pytest.fixture(scope="module")
+def translator(config, tokenizer) -> Translator:
+    means = HeadMeans(
+        VERSION, "", {kind: np.zeros((2, 3, 8), dtype=np.float32) for kind in ("encoder", "decoder", "cross")},
+        (((5, 6, 2), (1, 7)),),
+    )
+    return Translator(Checkpoint(Transformer(config).eval(), tokenizer), device="meta", version=VERSION, means=means)
+
+
+@pytest.fixture(scope="module")
+def language_model(tokenizer) -> LoadedLanguageModel:
+    config = LanguageModelConfig(vocabulary=tokenizer.size, d_model=24, heads=3, layers=2, d_ff=40, max_positions=64)
+    model = build_language_model(config).to(META).eval()
+    return LoadedLanguageModel(model, tokenizer, "", "", VERSION, "meta", Path())
+
+
+def traced_together(translator: Translator) -> list[Any]:
+    found: dict[int, Any] = {}
+    translator.trace_together([TEXT, LONGER], found.__setitem__)
+    return [found[number].log_probs for number in range(2)]
+
+
+CHANGED = Interventions(gates={("cross", 0, 1): 0.0, ("encoder", 1, 2): 0.5})
+RUNS: dict[str, Callable[[Translator], Any]] = {
+    "translate": lambda each: each.translate(TEXT).pieces,
+    "beam": lambda each: each.translate(TEXT, DecodingSettings("beam", beam_size=3)).pieces,
+    "sample": lambda each: each.translate(TEXT, DecodingSettings("sample", seed=1)).pieces,
+    "variants": lambda each: each.translate_variants(TEXT, [Interventions(), CHANGED]),
+    "trace": lambda each: each.trace(TEXT, TARGET, details=True, interventions=CHANGED).log_probs,
+    "trace together": traced_together,
+    "trace decoding": lambda each: each.trace_decoding(TEXT).ranks,
+    "score": lambda each: each.score(TEXT, TARGET, [CHANGED, Interventions(gates={("cross", 1, 0): 0.0})]).kl,
+    "score by the mean": lambda each: each.score(TEXT, TARGET, [replace(CHANGED, mode="mean")]).kl,
+    "score by another sentence": lambda each: each.score(TEXT, TARGET, [replace(CHANGED, mode="resample")]).kl,
+    "gate gradients": lambda each: each.gate_gradients(TEXT, TARGET)["cross"],
+    "weights": lambda each: each.weights().gain_and_bias("decoder_norm"),
+}
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_only_results_of_a_translator_leave_the_device(translator, run):
+    with OneDevice(results=True, given=True) as mode:
+        assert len(RUNS[run](translator))
+    assert mode.operations > 10
+
+
+@pytest.mark.parametrize("method", ["erasure", "frozen_gradient", "integrated_gradients"])
+def test_only_the_scores_of_an_attribution_leave_the_device(translator, method):
+    with OneDevice(results=True, given=True) as mode:
+        trace = translator.trace(TEXT, TARGET, details=True)
+        targets = [Target((0,)), Target((1,))]
+        assert translator.attribute(trace, method, targets).source.shape == (2, len(trace.source_pieces))
+    assert mode.operations > 100
+
+
+def test_a_sentence_that_ends_early_leaves_its_batch_on_the_device(config):
+    model = Transformer(config).to(META).eval()
+    # Row number n takes the piece n, so that the last one ends at once.
+    rows = model.symbols.end + 1
+    with torch.inference_mode(), OneDevice(results=True, counting=True):
+        memory = model.encode(ids(rows, 5), None)
+        written = dict(greedy_batch(model, model.start_cache(memory, None), [3] * rows))
+        steps = list(decode_loop(
+            model, model.start_cache(memory, None), likeliest, limit=3, constraints=UNCONSTRAINED, capture=False
+        ))
+    assert [len(written[number]) for number in range(rows)] == [3] * (rows - 1) + [1] and len(steps) == 3
+    assert {step.predicted.device for step in steps} == {META}
+
+
+LANGUAGE_RUNS: dict[str, Callable[[LoadedLanguageModel], Any]] = {
+    "text": lambda each: trace_text(each, TEXT)[0].log_probs,
+    "continuation": lambda each: trace_continuation(each, TEXT, DecodingSettings(), limit=3).ranks,
+    "unmasked": lambda each: trace_unmasked(each, trace_text(each, TEXT)[1]).log_probs,
+}
+
+
+@pytest.mark.parametrize("run", LANGUAGE_RUNS)
+def test_only_results_of_a_language_model_leave_the_device(language_model, run):
+    with OneDevice(results=True, given=True) as mode:
+        assert len(LANGUAGE_RUNS[run](language_model))
+    assert mode.operations > 50
