@@ -10,9 +10,9 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.runtime.app_session import AppSession
 from streamlit.web.server.starlette import starlette_app
 
-# Messages of a browser: run the page, end its run, are you still there. The others ask for what is no visitor's business
-# (the project's files that git does not know, from processes that everybody waits for), for what is shared (to empty
-# Streamlit's caches), or for what is switched off and costs memory all the same (addresses for uploads).
+# Messages of a browser: run the page, end its run, are you still there. The others ask for what is no visitor's
+# business (the project's files that git does not know, from processes that everybody waits for), for what is shared
+# (to empty Streamlit's caches), or for what is switched off and costs memory all the same (addresses for uploads).
 HEARD = {"rerun_script", "stop_script", "app_heartbeat"}
 
 
