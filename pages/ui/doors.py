@@ -21,7 +21,7 @@ def close_doors() -> None:
     # Nothing leaves this machine: it would ask an outside service for its address whenever another site's page knocks.
     net_util.get_external_ip = lambda: None
     # How many people are there, and for how long they were.
-    starlette_app.create_metrics_routes = lambda runtime, base_url: []
+    starlette_app.create_metrics_routes = lambda runtime, base_url: []  # pyright: ignore[reportPrivateImportUsage]
     handle = AppSession.handle_backmsg
 
     def handle_if_needed(self: AppSession, msg: BackMsg) -> None:

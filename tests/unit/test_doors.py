@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 from streamlit.proto.BackMsg_pb2 import BackendOperationRequest, BackMsg
@@ -154,7 +155,7 @@ def heard(line: ClientConnection, last: str) -> list[ForwardMsg]:
     return said[1:]
 
 
-def operation(name: str, **payload: object) -> BackMsg:
+def operation(name: str, **payload: Any) -> BackMsg:
     return BackMsg(backend_operation_request=BackendOperationRequest(request_id=name, **payload))
 
 
