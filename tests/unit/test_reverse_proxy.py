@@ -46,6 +46,14 @@ def test_a_proxy_on_this_machine_is_believed_and_a_websocket_stays_one():
     assert read.backend is None and read.websocket
 
 
+@pytest.mark.parametrize("cookie", [
+    b"other=attention_atlas_8501=1", b"attention_atlas_85011=1", b"xattention_atlas_8501=1", b"attention_atlas_8501=-1",
+    b"attention_atlas_8501=1x", b"attention_atlas_8501=", b"attention_atlas_8501=99999999999",
+])
+def test_a_cookie_that_names_no_process(cookie):
+    assert read_request(b"GET / HTTP/1.1\r\nCookie: " + cookie + b"\r\n\r\n", COOKIE, "::1").backend is None
+
+
 @pytest.mark.parametrize(("method", "fields"), [
     (b"GET", b"Upgrade: websocket\r\n"), (b"GET", b"Connection: keep-alive\r\nUpgrade: websocket\r\n"),
     (b"GET", b"Connection: Upgrade\r\n"), (b"GET", b"Connection: Upgrade\r\nUpgrade: h2c\r\n"),
@@ -55,14 +63,6 @@ def test_what_opens_no_websocket_is_one_request(method, fields):
     read = read_request(method + b" / HTTP/1.1\r\n" + fields + b"\r\n", COOKIE, "10.9.9.9")
     assert read.head == method + b" / HTTP/1.1\r\nConnection: close\r\nX-Forwarded-For: 10.9.9.9\r\n\r\n"
     assert not read.websocket
-
-
-@pytest.mark.parametrize("cookie", [
-    b"other=attention_atlas_8501=1", b"attention_atlas_85011=1", b"xattention_atlas_8501=1", b"attention_atlas_8501=-1",
-    b"attention_atlas_8501=1x", b"attention_atlas_8501=", b"attention_atlas_8501=99999999999",
-])
-def test_a_cookie_that_names_no_process(cookie):
-    assert read_request(b"GET / HTTP/1.1\r\nCookie: " + cookie + b"\r\n\r\n", COOKIE, "::1").backend is None
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r", b"\r\r\n", b"\n\r\n"], ids=repr)
