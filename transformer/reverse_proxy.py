@@ -2,7 +2,8 @@
 
 A connection is one request, or one websocket, of one browser: its head is read, the process chosen, and all that
 follows passes through as it is, in both directions and no faster than the slower side takes it. What the process checks
-(`Host`, `Origin`, cookies, tokens) it therefore checks as if there were nothing in between.
+(`Host`, `Origin`, cookies, tokens) it therefore checks as if there were nothing in between. No second request
+on a connection reaches it, whose head would have been read by nobody here.
 """
 
 from __future__ import annotations
@@ -33,8 +34,10 @@ UNAVAILABLE = (
     b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: %d\r\n"
     b"Retry-After: 2\r\nConnection: close\r\n\r\n%b" % (len(STARTING), STARTING)
 )
-BAD = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
-TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+# What follows the first line of an answer that says no more, and after which nothing is read.
+NO_MORE = b"\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+BAD = b"HTTP/1.1 400 Bad Request" + NO_MORE
+TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large" + NO_MORE
 
 
 @dataclass
@@ -61,7 +64,7 @@ class Request:
     Attributes:
         head: as the process is to read it.
         backend: number of the process that the browser's cookie names; None without a cookie.
-        websocket: whether it opens one.
+        websocket: whether it is to open one.
         repeatable: whether another process may be asked where one ends before it answers: nothing follows the head.
         file: path of one of Streamlit's files, where a compressed copy of the whole would do; None for all else.
     """
@@ -88,7 +91,12 @@ def read_request(head: bytes, cookie: str, peer: str) -> Request:
         raise ValueError("a line of the head ends with half of its end")
     line, *fields = head.removesuffix(b"\r\n\r\n").split(b"\r\n")
     named = [(field.partition(b":")[0].lower(), field) for field in fields]
-    websocket = any(name == b"upgrade" and b"websocket" in field.lower() for name, field in named)
+    method, _, target = line.rpartition(b" ")[0].partition(b" ")
+    # Where half of it is missing, the process answers as usual, and would then read whatever the browser sends next.
+    websocket = method == b"GET" and all(
+        any(name == header and token in field.lower() for name, field in named)
+        for header, token in ((b"connection", b"upgrade"), (b"upgrade", b"websocket"))
+    )
     left_out: set[bytes] = set()
     if not websocket:
         # The process ends the connection with its answer: the next request may be another browser's, where some
@@ -103,7 +111,6 @@ def read_request(head: bytes, cookie: str, peer: str) -> Request:
     kept.append(b"X-Forwarded-For: " + peer.encode("ascii"))
     wanted = re.compile(rb"[:;]\s*" + re.escape(cookie.encode("ascii")) + rb"=(\d{1,3})\s*(?:;|$)")
     found = next((match for name, field in named if name == b"cookie" and (match := wanted.search(field))), None)
-    method, _, target = line.rpartition(b" ")[0].partition(b" ")
     names = {name for name, _ in named}
     packed = any(name == b"accept-encoding" and b"gzip" in field for name, field in named)
     file = b"?" not in target and FILES in target[:-1]
@@ -184,6 +191,10 @@ class ReverseProxy:
                     if request.repeatable:
                         continue
                     break
+                if request.websocket and not head.startswith(b"HTTP/1.1 101 "):
+                    # A browser tells its page no more of it, and whatever it sends next belongs to no websocket.
+                    writer.write(head.partition(b"\r\n")[0] + NO_MORE)
+                    return
                 sending = sending or asyncio.create_task(_send(reader, app_writer))
                 # A file that browsers and networks keep for good is the same for all, and goes without.
                 if request.backend != number and b"immutable" not in head:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import random
@@ -14,7 +15,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +26,7 @@ from transformer.errors import ServerError
 from transformer.interventions import Interventions
 from transformer.kinds import KINDS
 from transformer.serving.client import RemoteTranslator
-from transformer.serving.protocol import PROTOCOL
+from transformer.serving.protocol import MOST_BYTES, PROTOCOL, RUN
 from transformer.translator import Translator
 
 # A process is killed at some moment of many: what fails is tried once more.
@@ -112,6 +113,7 @@ def test_two_replicas_answer_as_the_model_does_whatever_happens_to_one(python_wi
         remote = RemoteTranslator(address, device="cpu")
         are_the_same(remote, shipped)
         speaks_to_old_clients(address)
+        reads_no_large_body(port)
         answers_many_long_requests(remote)
         began = time.monotonic()
         before = replicas()
@@ -174,6 +176,17 @@ def answers_many_long_requests(remote: RemoteTranslator) -> None:
     with ThreadPoolExecutor(len(texts)) as people:
         asked = [people.submit(remote.translate, text, beam) for text in texts]
         assert all(each.result(PATIENCE).complete for each in asked)
+
+
+def reads_no_large_body(port: int) -> None:
+    """It answers before any of it has come."""
+    line = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+    with closing(line):
+        line.putrequest("POST", RUN)
+        line.putheader("Content-Length", str(MOST_BYTES + 1))
+        line.endheaders()
+        reply = line.getresponse()
+        assert reply.status == 422 and "16,777,216 bytes" in json.load(reply)["message"]
 
 
 def speaks_to_old_clients(address: str) -> None:

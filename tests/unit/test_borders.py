@@ -174,7 +174,7 @@ def test_only_the_models_server_and_a_cluster_need_ray():
 
 # What is below pages/ui, from the ground up. An import goes to a lower floor, or stays in its own folder or file.
 FLOORS = [
-    {"page_end", "params", "shared", "text", "turns"},
+    {"doors", "page_end", "params", "shared", "text", "turns"},
     {"script_runs"},
     {"session", "inference", "models", "charts", "recorded"},
     {"components", "language_runs"},

@@ -9,14 +9,18 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
-from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.BackMsg_pb2 import BackendOperationRequest, BackMsg
+from streamlit.proto.ClientState_pb2 import ClientState
+from streamlit.proto.Common_pb2 import FileURLsRequest
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.web.server.starlette.starlette_app_utils import generate_xsrf_token_string
-from websockets.sync.client import connect
+from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
+from pages.ui.doors import is_needed
 from transformer.paths import APP
 
 PATIENCE = 120
@@ -27,7 +31,8 @@ HANDSHAKE = (
 )
 
 
-# Starts a module as `python -m` does, and notes whom its process looks up, connects to or listens for.
+# Starts a module as `python -m` does, and notes whom its process looks up, connects to or listens for, and what it
+# starts.
 WATCHED = """
 import runpy, socket, sys
 notes = open(sys.argv.pop(1), "a", buffering=1)
@@ -36,7 +41,7 @@ def note(event, arguments):
     if event in ("socket.connect", "socket.bind", "socket.sendto") and arguments[0].family != socket.AF_UNIX:
         if event != "socket.connect" or arguments[0].type == socket.SOCK_STREAM:
             print(event, arguments[1][0], file=notes)
-    elif event in ("socket.getaddrinfo", "socket.gethostbyname"):
+    elif event in ("socket.getaddrinfo", "socket.gethostbyname", "subprocess.Popen"):
         print(event, arguments[0], file=notes)
 sys.addaudithook(note)
 del sys.argv[0]
@@ -109,7 +114,7 @@ def test_nobody_outside_is_asked_before_the_first_visitor(tmp_path, command):
     with serving("-c", WATCHED, str(notes), *command) as port:
         for origin in ("http://evil.example", "https://evil.example:8501", "http://192.0.2.1", "null"):
             assert knock(port, f"localhost:{port}", f"Origin: {origin}\r\n") == 403, origin
-    asked = [line.split() for line in notes.read_text().splitlines()]
+    asked = [line.split() for line in notes.read_text().splitlines() if line.startswith("socket.")]
     assert ["socket.bind", "127.0.0.1"] in asked or ["socket.bind", "localhost"] in asked, "the notes are kept"
     assert {host for _, host in asked} <= {"127.0.0.1", "localhost", "::1"}, asked
 
@@ -136,17 +141,61 @@ def test_no_file_of_the_project_is_served(port, path):
     assert b"streamlit as st" not in body and b"d_model" not in body and b"root:" not in body
 
 
+def stream(port: int) -> ClientConnection:
+    return connect(f"ws://127.0.0.1:{port}/_stcore/stream", subprotocols=[Subprotocol("streamlit")])
+
+
+def heard(line: ClientConnection, last: str) -> list[ForwardMsg]:
+    """What the server says until it has said something of this kind."""
+    said = [ForwardMsg()]
+    while said[-1].WhichOneof("type") != last:
+        data = line.recv(PATIENCE)
+        assert isinstance(data, bytes)
+        said.append(ForwardMsg.FromString(data))
+    return said[1:]
+
+
+def operation(name: str, **payload: Any) -> BackMsg:
+    return BackMsg(backend_operation_request=BackendOperationRequest(request_id=name, **payload))
+
+
+def test_who_has_a_session_is_answered_what_a_page_needs_and_nothing_else(tmp_path):
+    """A message of two bytes started processes of git, for which everybody waited; the answer to another was a hundred
+    times as large as the message.
+    """
+    notes = tmp_path / "notes"
+    with serving("-c", WATCHED, str(notes), "streamlit", "run", "app.py") as port, stream(port) as line:
+        for message in (
+            BackMsg(load_git_info=True), BackMsg(clear_cache=True), BackMsg(set_run_on_save=True),
+            BackMsg(file_urls_request=FileURLsRequest(file_names=["a", "b"])), BackMsg(),
+            operation("install", install_skills={}), operation("dismiss", dismiss_skills_nudge={}),
+            operation("rows", dataframe_chunk={}), operation("nothing"),
+            BackMsg(app_heartbeat=True), operation("file", deferred_file={}),
+        ):
+            line.send(message.SerializeToString())
+        # Both are answered after all that was asked for before them.
+        said = heard(line, "backend_operation_response")
+    assert [answer.WhichOneof("type") for answer in said] == ["heartbeat_ack", "backend_operation_response"]
+    assert said[-1].backend_operation_response.request_id == "file"
+    assert "subprocess.Popen git" not in notes.read_text().splitlines()
+
+
+def test_nobody_empties_what_all_share():
+    """Streamlit does so without an answer."""
+    assert is_needed(BackMsg(rerun_script=ClientState())) and not is_needed(BackMsg(clear_cache=True))
+
+
+def test_nobody_is_told_how_many_people_are_there(port):
+    for path in ("/_stcore/metrics", "/_stcore/metrics?families=active_sessions"):
+        status, body = answer(port, "GET", path)
+        assert status == 404 or b"<div id=\"root\">" in body, (status, body[:200])
+
+
 def test_nobody_can_leave_a_file(port):
     """Not even who has a session and its token."""
-    with connect(f"ws://127.0.0.1:{port}/_stcore/stream", subprotocols=[Subprotocol("streamlit")]) as line:
-        message = BackMsg()
-        message.rerun_script.query_string = ""
-        line.send(message.SerializeToString())
-        answered = ForwardMsg()
-        while answered.WhichOneof("type") != "new_session":
-            data = line.recv(PATIENCE)
-            assert isinstance(data, bytes)
-            answered.ParseFromString(data)
+    with stream(port) as line:
+        line.send(BackMsg(rerun_script=ClientState()).SerializeToString())
+        answered = heard(line, "new_session")[-1]
         form = b'--x\r\nContent-Disposition: form-data; name="f"; filename="f"\r\n\r\n' + b"a" * 99 + b"\r\n--x--\r\n"
         token = generate_xsrf_token_string()
         session = answered.new_session.initialize.session_id

@@ -7,13 +7,14 @@ import gzip
 import re
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 
 import pytest
 from websockets.asyncio.client import connect
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.typing import Origin, Subprotocol
 
+from transformer import reverse_proxy
 from transformer.reverse_proxy import MOST_HEAD, Backend, ReverseProxy, read_request
 from transformer.static_copies import MOST_BYTES, StaticCopies
 
@@ -60,6 +61,17 @@ def test_the_path_of_one_of_streamlits_files(target, served):
 ])
 def test_a_cookie_that_names_no_process(cookie):
     assert read_request(b"GET / HTTP/1.1\r\nCookie: " + cookie + b"\r\n\r\n", COOKIE, "::1").backend is None
+
+
+@pytest.mark.parametrize(("method", "fields"), [
+    (b"GET", b"Upgrade: websocket\r\n"), (b"GET", b"Connection: keep-alive\r\nUpgrade: websocket\r\n"),
+    (b"GET", b"Connection: Upgrade\r\n"), (b"GET", b"Connection: Upgrade\r\nUpgrade: h2c\r\n"),
+    (b"POST", b"Connection: Upgrade\r\nUpgrade: websocket\r\n"),
+], ids=repr)
+def test_what_opens_no_websocket_is_one_request(method, fields):
+    read = read_request(method + b" / HTTP/1.1\r\n" + fields + b"\r\n", COOKIE, "10.9.9.9")
+    assert read.head == method + b" / HTTP/1.1\r\nConnection: close\r\nX-Forwarded-For: 10.9.9.9\r\n\r\n"
+    assert not read.websocket
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r", b"\r\r\n", b"\n\r\n"], ids=repr)
@@ -191,10 +203,12 @@ def test_a_file_for_good_is_compressed_once_and_is_the_same():
                 ("/static/a.js", ""), ("/static/a.js", "Accept-Encoding: gzip\r\nRange: bytes=0-9\r\n"),
                 ("/static/a.js?x", "Accept-Encoding: gzip\r\n"), ("/static/font", "Accept-Encoding: gzip\r\n"),
                 ("/static/packed", "Accept-Encoding: gzip\r\n"), ("/media/a.js", "Accept-Encoding: gzip\r\n"),
+                ("/static/a.js", "Accept-Encoding: gzip\r\nIf-None-Match: x\r\n"),
+                ("/static/a.js", "Accept-Encoding: gzip\r\nIf-Modified-Since: Sat, 21 Nov 2026 08:00:00 GMT\r\n"),
             ):
                 head, body = await fetch(port, path, more)
                 assert body.decode() == text and b"gzip" not in head and b"ETag: x" in head, (path, more)
-            assert asked == 7
+            assert asked == 9
 
     within(visit)
 
@@ -261,6 +275,19 @@ def test_a_body_is_passed_on_and_a_head_without_end_is_not():
     within(visit)
 
 
+def test_a_browser_that_asks_for_nothing_is_not_waited_for(monkeypatch):
+    monkeypatch.setattr(reverse_proxy, "HEAD_TIMEOUT", 0.05)
+
+    async def visit() -> None:
+        async with proxy([]) as port:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(b"GET / HTTP/1.1\r\n")
+            assert await reader.read() == b""
+            writer.close()
+
+    within(visit)
+
+
 def test_a_process_waits_for_a_browser_that_reads_slowly():
     sent = 0
 
@@ -293,6 +320,40 @@ def test_a_process_waits_for_a_browser_that_reads_slowly():
             # What the system keeps for three sockets, and no more.
             assert sent < 100 << 20
             await gone.wait()
+
+    within(visit)
+
+
+@pytest.mark.parametrize("status", [b"200 OK", b"403 Forbidden", b"426 Upgrade Required"], ids=repr)
+def test_a_websocket_that_is_not_opened_ends_with_the_answer(status):
+    """What the browser sent next reached the process unread, and could say that it came from this machine."""
+    reached = []
+
+    async def keeps(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """A process that takes one request after the other, whatever is asked."""
+        with suppress(asyncio.IncompleteReadError, OSError):
+            while True:
+                reached.append(await reader.readuntil(b"\r\n\r\n"))
+                writer.write(b"HTTP/1.1 " + status + b"\r\nContent-Length: 2\r\n\r\nno")
+        writer.close()
+        gone.set()
+
+    gone = asyncio.Event()
+
+    async def visit() -> None:
+        backend = Backend()
+        async with server(keeps) as backend.port, proxy([backend]) as port:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            # The second one is there before the answer to the first.
+            writer.write(
+                b"GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
+                b"GET /again HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 127.0.0.1\r\n\r\n"
+            )
+            answered = await reader.read()
+            await gone.wait()
+            writer.close()
+        assert answered == b"HTTP/1.1 " + status + b"\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+        assert len(reached) == 1 and backend.websockets == 0
 
     within(visit)
 

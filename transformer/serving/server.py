@@ -31,6 +31,7 @@ from starlette.responses import Response
 from transformer.paths import MODEL
 from transformer.server_process import settle
 from transformer.serving.answers import Reply
+from transformer.serving.body import read_body
 from transformer.serving.connection import ANSWERING
 from transformer.serving.protocol import LONG_RUNS, Request
 from transformer.serving.service import Service
@@ -57,7 +58,8 @@ class Replica:
         self._turn, self._long_turn = Turn(MOST_AT_A_REPLICA), Turn(MOST_AT_A_REPLICA)
 
     async def __call__(self, asked: Asked) -> Response:
-        request = self._service.parse(asked.method, asked.url.path, await asked.body())
+        body = await read_body(int(asked.headers.get("Content-Length", 0)), asked.stream())
+        request = self._service.parse(asked.method, asked.url.path, body)
         if isinstance(request, Reply):
             reply = request
         elif request.plain:

@@ -32,18 +32,18 @@ class Service:
         self._translator = translator
         self.model = translator.version
 
-    def parse(self, method: str, path: str, body: bytes) -> Request | Reply:
+    def parse(self, method: str, path: str, body: bytes | None) -> Request | Reply:
         """The run that is asked for; or the reply, where none is.
 
         Args:
-            method, path, body: of HTTP.
+            method, path, body: of HTTP; no body where it was too large to be read.
         """
         if (method, path) == ("GET", IDENTITY):
             return said(self.model, device=self._translator.device)
         if (method, path) != ("POST", RUN):
             return self._refused(NOT_FOUND, "RequestError", f"Ask with GET {IDENTITY} or POST {RUN}.")
         try:
-            if len(body) > MOST_BYTES:
+            if body is None:
                 raise RequestError(f"it has more than {MOST_BYTES:,} bytes")
             words = read_words(body)
             if words.get("protocol") != PROTOCOL or words.get("model") != self.model:

@@ -114,6 +114,29 @@ def test_a_long_turn_makes_way_for_those_who_wait(hall, monkeypatch):
     assert order == ["step", "step", "first", "second", "first", "second", "step", "step"] and not hall.waiting()
 
 
+def test_a_long_turn_goes_on_where_nobody_waits_for_it(monkeypatch):
+    """Who gives up the model's turn has that of the page again first, for which somebody else may have to be waited."""
+    monkeypatch.setattr(turns, "SLICE", 0.0)
+    runs = Turns(lambda ahead: nullcontext())
+    model = Turns(lambda ahead: nullcontext(), meanwhile=runs)
+    computing, drawing, went_on = threading.Event(), threading.Event(), threading.Event()
+
+    def heavy() -> None:
+        with runs, model:
+            computing.set()
+            assert drawing.wait(PATIENCE)
+            model.make_way()
+            went_on.set()
+
+    with ThreadPoolExecutor() as people:
+        answer = people.submit(heavy)
+        assert computing.wait(PATIENCE)
+        with runs:
+            drawing.set()
+            assert went_on.wait(PATIENCE)
+        answer.result(PATIENCE)
+
+
 def test_nobody_makes_way_who_has_no_turn(hall, monkeypatch):
     monkeypatch.setattr(turns, "SLICE", 0.0)
     with hall.turns:

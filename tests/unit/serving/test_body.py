@@ -1,0 +1,43 @@
+"""A request may have 16 MB, and no more of it is read."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from transformer.serving.body import read_body
+from transformer.serving.protocol import MOST_BYTES
+
+
+class Sender:
+    """Sends a body in so many parts of so many bytes."""
+
+    def __init__(self, parts: int, size: int) -> None:
+        self.left, self._size = parts, size
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        while self.left:
+            self.left -= 1
+            yield bytes([self.left % 256]) * self._size
+
+    def read(self, announced: int) -> bytes | None:
+        return asyncio.run(read_body(announced, self.chunks()))
+
+
+@pytest.mark.parametrize("announced", [0, MOST_BYTES])
+def test_the_largest_request_is_read(announced):
+    assert Sender(2, MOST_BYTES // 2).read(announced) == b"\x01" * (MOST_BYTES // 2) + b"\x00" * (MOST_BYTES // 2)
+    assert Sender(0, 1).read(0) == b""
+
+
+def test_nothing_is_read_of_what_is_announced_to_be_larger():
+    sender = Sender(1, 1)
+    assert sender.read(MOST_BYTES + 1) is None and sender.left == 1
+
+
+@pytest.mark.parametrize("announced", [0, 5])
+def test_what_is_larger_than_it_says_is_read_up_to_there(announced):
+    sender = Sender(40, 2**20)
+    assert sender.read(announced) is None and sender.left == 40 - 17
