@@ -122,6 +122,28 @@ def test_measures_what_one_process_does(cluster, shipped: Translator, tmp_path):
     assert output.read_text(encoding="utf-8") == expected.to_json() + "\n"
 
 
+def test_a_machine_that_lacks_the_model_says_so(cluster, model_folder, tmp_path):
+    folder, sentences = shutil.copytree(model_folder, tmp_path / "model"), tmp_path / "sentences.txt"
+    sentences.write_text("A dog\n", encoding="utf-8")
+    code = f"""
+from pathlib import Path
+from transformer.corpus import measure_corpus
+from transformer.translator import Translator
+folder = Path({str(folder)!r})
+translator = Translator.load(folder, "cpu")
+(folder / "model.safetensors").unlink()
+try:
+    measure_corpus(translator, Path({str(sentences)!r}), folder / "state", cluster={cluster.address!r})
+except ValueError as error:
+    print(error)
+"""
+    done = subprocess.run(
+        [cluster.python, "-c", code], cwd=ROOT, env=cluster.environment, timeout=PATIENCE, stdout=subprocess.PIPE,
+        text=True, check=True,
+    )
+    assert "model.safetensors is missing" in done.stdout and done.stdout.count("\n") == 1
+
+
 def test_the_model_is_served_by_it(cluster, tmp_path):
     with serving(cluster, tmp_path / "log", RAY_ADDRESS=cluster.address) as remote:
         assert remote.trace("I have a dream.").target_text == "Ich habe einen Traum."
