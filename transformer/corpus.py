@@ -1,22 +1,11 @@
-"""Every head measured over a file of any length: streamed, many sentences side by side, and resumable.
-
-On a cluster, stretches of the file are tasks of Ray (https://docs.ray.io/en/latest/ray-core/tasks.html), not rows of
-Ray Data: what is saved is what was measured up to a line of the file, so results must come in the file's order, and no
-more of the file may be read than the workers need.
-"""
+"""Every head measured over a file of any length: streamed, many sentences side by side, and resumable."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import multiprocessing
-import os
-import signal
-import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from io import BytesIO
@@ -27,6 +16,7 @@ from typing import Any, cast
 import numpy as np
 
 from transformer.analysis.heads.metrics import HeadMetrics, average, head_metrics
+from transformer.corpus_workers import cluster_at, processes_here
 from transformer.devices import use_one_thread
 from transformer.errors import AtlasError
 from transformer.replacing import replaced
@@ -38,8 +28,6 @@ from transformer.translator import Translator
 PART = 256
 # So many are translated side by side; more would hardly be faster, and hold more traces in memory.
 TOGETHER = 16
-# Begins to measure sentences elsewhere; what it returns waits for them, and gives what `_pack` made of them.
-Submit = Callable[[list[str]], Callable[[], bytes]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +66,18 @@ def sentences_of(path: Path) -> Iterator[str]:
     return (sentence for _, line in read_lines(path) if (sentence := line.strip()))
 
 
+def check_corpus(path: Path) -> None:
+    """Refuse a file that cannot be measured, before a model is loaded.
+
+    Raises:
+        FileNotFoundError, ValueError: as `read_lines` does; the latter also for what is no file, such as a pipe: what
+            it gives is gone once it was read, and `measure_corpus` could neither count it nor go on with it.
+    """
+    if path.exists() and not path.is_file():
+        raise ValueError(f"{path} is no file, and is read more than once: save what it gives in one, .gz or not")
+    next(sentences_of(path), None)
+
+
 def measure_corpus(
     translator: Translator, path: Path, state: Path, *, processes: int = 1, cluster: str | None = None,
     report: Callable[[int, Part], object] = lambda read, so_far: None,
@@ -86,7 +86,7 @@ def measure_corpus(
 
     Args:
         translator: loaded from a folder, if there are several processes.
-        path: text, one sentence a line.
+        path: a file of text, one sentence a line.
         state: file that holds what was measured so far; whoever has kept the result removes it.
         processes: that measure, each with a model of its own and one thread.
         cluster: address of a Ray cluster that measures instead, with all of its processors, or of its GPUs if the
@@ -95,10 +95,11 @@ def measure_corpus(
         report: receives how many sentences have been read, and what they gave, whenever the state is saved.
 
     Raises:
-        ValueError: the file cannot be read, has no sentence that the model can read, `state` is of another model, of
-            another file or damaged, or other processes are to measure with a model that lies in no folder.
-        AtlasError: Ray is not installed, or there is no such cluster.
+        ValueError: the file cannot be read or is none, has no sentence that the model can read, `state` is of another
+            model, of another file or damaged, or other processes are to measure with a model that lies in no folder.
+        AtlasError: a process that measures was ended, Ray is not installed, or there is no such cluster.
     """
+    check_corpus(path)
     digest = hashlib.sha256()
     sentences = sentences_of(path)
     read, so_far = _resume(state, translator.version, sentences, digest)
@@ -152,8 +153,8 @@ def _parts(
         return
     if translator.folder is None:
         raise ValueError("other processes can only load a model that lies in a folder")
-    folder, device = translator.folder, translator.device
-    workers = _processes(folder, device, processes) if cluster is None else _cluster(folder, device, cluster)
+    work = partial(_measure_in_process, translator.folder, translator.device)
+    workers = processes_here(work, processes) if cluster is None else cluster_at(cluster, work, translator.device)
     with workers as (submit, count):
         # One more than there are workers, so that none waits for the file, whose rest stays on the disk.
         waiting = deque(map(submit, islice(stretches, count + 1)))
@@ -163,76 +164,8 @@ def _parts(
             yield part
 
 
-@contextmanager
-def _processes(folder: Path, device: str, count: int) -> Iterator[tuple[Submit, int]]:
-    """Processes of this machine, and their number."""
-    with ProcessPoolExecutor(count, multiprocessing.get_context("spawn"), _end_with_starter) as pool:
-        def submit(stretch: list[str]) -> Callable[[], bytes]:
-            # Which begins a process while there are too few.
-            with _deaf():
-                return pool.submit(_measure_in_process, folder, device, stretch).result
-
-        try:
-            yield submit, count
-        finally:
-            pool.shutdown(cancel_futures=True)
-
-
-@contextmanager
-def _cluster(folder: Path, device: str, address: str) -> Iterator[tuple[Submit, int]]:
-    """The processors of a Ray cluster, or its GPUs, and their number."""
-    try:
-        import ray  # pyright: ignore[reportMissingImports]
-    except ModuleNotFoundError:
-        raise AtlasError("to measure on a cluster, install Ray: pip install 'ray[serve]>=2.60,<3'") from None
-    try:
-        ray.init(address, log_to_driver=False)
-    except ConnectionError:
-        start = "ray start --head --disable-usage-stats"
-        raise AtlasError(f"there is no Ray cluster at {address}: start one with `{start}`") from None
-    try:
-        resource = "CPU" if device == "cpu" else "GPU"
-        measure = ray.remote(_measure_in_process).options(**{f"num_{resource.lower()}s": 1})
-        count = int(ray.cluster_resources().get(resource, 0))
-        if not count:
-            raise AtlasError(f"the Ray cluster at {address} has no {resource}: choose another device")
-        yield lambda stretch: partial(ray.get, measure.remote(folder, device, stretch)), count
-    finally:
-        ray.shutdown()
-
-
 def _measure_in_process(folder: Path, device: str, sentences: list[str]) -> bytes:
     return _pack(measure_part(_own_translator(folder, device), sentences))
-
-
-@contextmanager
-def _deaf() -> Iterator[None]:
-    """Let Ctrl-C wait, here and in a process that begins here: what it imports would answer with a traceback."""
-    if not hasattr(signal, "pthread_sigmask"):
-        # Windows.
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _end_with_starter() -> None:
-    """Let this process end at Ctrl-C, of which the one that started it says something, and when that one is gone:
-    killed, it can tell nobody, and the model would stay in memory."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    if hasattr(signal, "pthread_sigmask"):
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-    starter = multiprocessing.parent_process()
-    assert starter is not None, "another process started this one"
-
-    def wait() -> None:
-        starter.join()
-        os._exit(1)
-
-    threading.Thread(target=wait, daemon=True).start()
 
 
 @cache
@@ -242,7 +175,7 @@ def _own_translator(folder: Path, device: str) -> Translator:
     return Translator.load(folder, device)
 
 
-def _note(digest: hashlib._Hash, sentences: Sequence[str]) -> None:
+def _note(digest: hashlib._Hash, sentences: Iterable[str]) -> None:
     for sentence in sentences:
         digest.update(sentence.encode() + b"\n")
 
@@ -268,7 +201,7 @@ def _resume(
     written, read, found = notes["model"], notes["read"], notes["digest"]
     if written != model:
         raise ValueError(f"{state} was measured on another model: {advice}")
-    _note(digest, list(islice(sentences, read)))
+    _note(digest, islice(sentences, read))
     if digest.hexdigest() != found:
         raise ValueError(f"{state} was measured on other sentences: {advice}")
     return read, part

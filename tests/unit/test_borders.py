@@ -163,12 +163,14 @@ def test_only_the_command_reads_models_of_others():
 
 
 def test_only_the_models_server_and_a_cluster_need_ray():
-    """As they are read; what is loaded with them is above."""
-    server, corpus = ROOT / "transformer" / "serving" / "server.py", ROOT / "transformer" / "corpus.py"
-    assert "ray" in set(imported(server)) & set(imported(corpus))
+    """As they are read; what is loaded with them is above. One file says how Ray begins, before anything else of it."""
+    server, cluster = ROOT / "transformer" / "serving" / "server.py", ROOT / "transformer" / "ray_cluster.py"
+    assert "ray" in imported(cluster)
+    of_ray = [name for name in imported(server) if "ray" in name]
+    assert of_ray[0] == "transformer.ray_cluster" and "ray.serve.config" in of_ray
     for path in [*files("transformer"), *files("pages"), ROOT / "app.py"]:
         names = {name.split(".")[0] for name in imported(path)}
-        assert path in (server, corpus) or not {"ray", "starlette", "pydantic"} & names, path
+        assert path in (server, cluster) or not {"ray", "starlette", "pydantic"} & names, path
         assert path.name == "__main__.py" or "transformer.serving.server" not in set(imported(path)), path
 
 

@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+import hashlib
+import multiprocessing
+import os
 import random
 import shutil
 import sys
 import time
+import tracemalloc
 from types import ModuleType
 
 import numpy as np
@@ -125,6 +129,43 @@ def test_the_processes_end_with_the_one_that_started_them(model_folder, tmp_path
             each.kill()
     # Two measure, and one looks after what they share.
     assert len(children) == 3 and not left
+
+
+def test_goes_on_after_a_process_was_killed(model_folder, file, whole, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "__main__", ModuleType("__main__"))
+    translator, state = Translator.load(model_folder, "cpu"), tmp_path / "state"
+
+    def kill(read, part):
+        for each in multiprocessing.active_children():
+            each.kill()
+
+    with pytest.raises(AtlasError, match="was ended, perhaps because the memory is full: the same command goes on"):
+        measure_corpus(translator, file, state, processes=2, report=kill)
+    assert state.exists()
+    assert_same(measure_corpus(translator, file, state), whole, atol=1e-6)
+
+
+def test_going_on_takes_no_more_memory_for_a_longer_file(small_translator, tmp_path):
+    path, state = tmp_path / "sentences.txt", tmp_path / "state"
+    lines = [f"{number} {'dog ' * 500}".strip() for number in range(5_000)]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    corpus._save(state, small_translator.version, digest, len(lines), corpus.Part(1, 0, {}))
+    tracemalloc.start()
+    try:
+        assert measure_corpus(small_translator, path, state).sentences == 1
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < path.stat().st_size / 10
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+def test_refuses_what_can_be_read_once(small_translator, tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(ValueError, match="pipe is no file, and is read more than once: save what it gives in one"):
+        measure_corpus(small_translator, pipe, tmp_path / "state")
 
 
 def until(condition):

@@ -18,7 +18,7 @@ from transformer.analysis.heads.names import head_names
 from transformer.analysis.heads.statistics import Statistics
 from transformer.analysis.heads.tasks import TASK
 from transformer.attribution.statistics import AgreementStatistics, agreement_statistics
-from transformer.corpus import PART, Part, measure_corpus, sentences_of
+from transformer.corpus import PART, Part, check_corpus, measure_corpus, sentences_of
 from transformer.errors import AtlasError
 from transformer.head_means import FILE, HeadMeans, sentences_digest
 from transformer.interventions import DEFAULT_DRAWS, MODES
@@ -83,6 +83,11 @@ def read_sentences(path: Path) -> list[str]:
     if not sentences:
         raise ValueError(f"{path} has no sentence: write one a line")
     return sentences
+
+
+def model_of(options: argparse.Namespace) -> Translator:
+    """The model to measure: after all else was read, because it takes a while to load."""
+    return Translator.load(options.model, options.device)
 
 
 class Clock:
@@ -159,7 +164,11 @@ def describe_importance(statistics: ImportanceStatistics) -> str:
     ])
 
 
-def measure(options: argparse.Namespace, translator: Translator) -> None:
+def measure(options: argparse.Namespace) -> None:
+    if not 1 <= options.processes <= MOST_PROCESSES:
+        raise ValueError(f"--processes must be at least 1 and at most {MOST_PROCESSES}, not {options.processes}")
+    check_corpus(options.sentences)
+    translator = model_of(options)
     state = options.output.with_name(f"{options.output.name}.partial")
     clock = Clock(options.sentences, options.processes)
     try:
@@ -180,23 +189,25 @@ def measure(options: argparse.Namespace, translator: Translator) -> None:
     print(describe(statistics))
 
 
-def gallery(options: argparse.Namespace, translator: Translator) -> None:
-    traces = (translator.trace(sentence) for sentence in read_sentences(options.sentences))
+def gallery(options: argparse.Namespace) -> None:
+    sentences, translator = read_sentences(options.sentences), model_of(options)
+    traces = (translator.trace(sentence) for sentence in sentences)
     found = gallery_of(traces, translator.version, translator.languages)
     write_text(options.output, found.to_json() + "\n")
     print(describe_gallery(found, translator.languages))
 
 
-def means(options: argparse.Namespace, translator: Translator) -> None:
-    sentences = read_sentences(options.sentences)
+def means(options: argparse.Namespace) -> None:
+    sentences, translator = read_sentences(options.sentences), model_of(options)
     traces = (translator.trace(sentence, details=True) for sentence in sentences)
     HeadMeans.over(traces, translator.version, sentences_digest(sentences)).save(options.model)
     print(f"mean outputs over {len(sentences)} sentences: {options.model / FILE}")
 
 
-def importance(options: argparse.Namespace, translator: Translator) -> None:
+def importance(options: argparse.Namespace) -> None:
+    sentences = read_sentences(options.sentences)
     statistics = importance_statistics(
-        translator, read_sentences(options.sentences), mode=options.mode, seed=options.seed, draws=options.draws
+        model_of(options), sentences, mode=options.mode, seed=options.seed, draws=options.draws
     )
     write_text(options.output, statistics.to_json() + "\n")
     print(describe_importance(statistics))
@@ -214,13 +225,14 @@ def describe_agreement(statistics: AgreementStatistics) -> str:
     ])
 
 
-def agreement(options: argparse.Namespace, translator: Translator) -> None:
-    statistics = agreement_statistics(translator, read_sentences(options.sentences))
+def agreement(options: argparse.Namespace) -> None:
+    sentences = read_sentences(options.sentences)
+    statistics = agreement_statistics(model_of(options), sentences)
     write_text(options.output, statistics.to_json() + "\n")
     print(describe_agreement(statistics))
 
 
-def removal(options: argparse.Namespace, translator: Translator) -> None:
+def removal(options: argparse.Namespace) -> None:
     if options.pairs < 1 or options.every < 1:
         raise ValueError("--pairs and --every are at least 1")
     pairs = read_pairs(options.data)[: options.pairs]
@@ -231,6 +243,7 @@ def removal(options: argparse.Namespace, translator: Translator) -> None:
         raise ValueError(
             f"{options.importance} does not say what heads are worth ({reason}): have `importance` write it"
         ) from error
+    translator = model_of(options)
     if statistics.model != translator.version:
         raise ValueError(f"{options.importance} was measured on another model: run `importance` on this one")
     orders = {
@@ -257,14 +270,7 @@ COMMANDS = {
 def execute(options: argparse.Namespace) -> None:
     means = options.command == "means"
     check_output(options.model / FILE if means else options.output, replacing=means)
-    # Before the model is loaded, which takes a while.
-    if options.command == "measure":
-        if not 1 <= options.processes <= MOST_PROCESSES:
-            raise ValueError(f"--processes must be at least 1 and at most {MOST_PROCESSES}, not {options.processes}")
-        next(sentences_of(options.sentences), None)
-    elif options.command != "removal":
-        read_sentences(options.sentences)
-    COMMANDS[options.command](options, Translator.load(options.model, options.device))
+    COMMANDS[options.command](options)
 
 
 def main(arguments: Sequence[str] | None = None, prog: str = "python -m transformer.analysis") -> None:

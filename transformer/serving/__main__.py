@@ -69,6 +69,8 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m transfor
         threading.Event().wait()
     except KeyboardInterrupt:
         pass
+    except AtlasError as error:
+        sys.exit(f"error: {error}")
     finally:
         stop()
 

@@ -12,15 +12,14 @@ import signal
 from functools import partial
 from pathlib import Path
 
-# Before Ray is imported, which would else tell its makers that it runs.
-os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-# Its processes answer each other alone: one port of every replica is open to the network.
-os.environ.setdefault("RAY_AUTH_MODE", "token")
-if "RAY_ADDRESS" not in os.environ:
+if not os.environ.get("RAY_ADDRESS"):
     # Its processes then listen for each other on this machine alone, as they do on macOS and Windows.
     os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
 
-import ray
+# Which says how Ray is to begin, and so comes before all else of Ray.
+from transformer.ray_cluster import join, ray
+
+# isort: split
 from pydantic import BaseModel
 from ray import serve
 from ray.serve.config import AutoscalingConfig, HTTPOptions
@@ -113,13 +112,16 @@ def start(scale: Scale, host: str, port: int) -> None:
 
     Args:
         host, port: where it listens.
+
+    Raises:
+        AtlasError: there is no cluster that answers this machine where RAY_ADDRESS says one is.
     """
     replicas = max(scale.replicas, scale.most)
-    if "RAY_ADDRESS" in os.environ:
-        ray.init(logging_level="WARNING")
+    if address := os.environ.get("RAY_ADDRESS"):
+        join(address, logging_level="WARNING")
     else:
-        ray.init(
-            num_cpus=max(replicas, os.cpu_count() or 1), object_store_memory=STORE, include_dashboard=False,
+        join(
+            "local", num_cpus=max(replicas, os.cpu_count() or 1), object_store_memory=STORE, include_dashboard=False,
             logging_level="WARNING", log_to_driver=False,
         )
     # Ray's own way to end prints a stack.
@@ -134,5 +136,7 @@ def start(scale: Scale, host: str, port: int) -> None:
 
 def stop() -> None:
     """End the service, and Ray where `start` has started it."""
-    serve.shutdown()
+    # Which would else ask for a Ray to end it in.
+    if ray.is_initialized():
+        serve.shutdown()
     ray.shutdown()

@@ -62,7 +62,7 @@ def prepare(
         raise ValueError(f"--sampled must be at least 0 and at most {MOST_SAMPLED:,}, not {sampled}")
     _check_vocabulary(vocabulary)
     folder = RunFolder(run)
-    pairs = _training_pairs(data, (validation, *held_out))
+    pairs, watched = _read(data, validation, held_out)
     if start:
         tokenizer = Tokenizer.load(start / VOCABULARY)
     else:
@@ -70,7 +70,7 @@ def prepare(
     folder.save_tokenizer(tokenizer)
     augmented = augment(pairs, careless=careless, joined=joined, rng=np.random.default_rng(seed))
     parts: tuple[tuple[DataName, Sequence[Pair], int], ...] = (
-        ("train", augmented, sampled), ("validation", read_pairs(validation), 0)
+        ("train", augmented, sampled), ("validation", watched, 0)
     )
     for name, chosen, copies in parts:
         if turned:
@@ -116,12 +116,13 @@ def prepare_language_model(
         raise ValueError(f"--patterns must be at least 0 and at most 1, not {patterns}")
     _check_vocabulary(vocabulary)
     folder = RunFolder(run)
-    texts = texts_of(_training_pairs(data, (validation, *held_out)))
+    pairs, watched = _read(data, validation, held_out)
+    texts = texts_of(pairs)
     tokenizer = Tokenizer.load(start / VOCABULARY) if start else train_tokenizer(texts, size=vocabulary)
     folder.save_tokenizer(tokenizer)
     parts: tuple[tuple[DataName, Sequence[str], dict[str, float]], ...] = (
         ("train", texts, {"repeated": repeated, "patterns": patterns}),
-        ("validation", texts_of(read_pairs(validation)), {}),
+        ("validation", texts_of(watched), {}),
     )
     for name, chosen, shares in parts:
         contexts = Contexts.of(chosen, tokenizer, width=context, rng=np.random.default_rng(seed), **shares)
@@ -140,16 +141,18 @@ def _check_vocabulary(size: int) -> None:
         raise ValueError(f"--vocabulary must be at least 1 and at most {MOST_PIECES:,}, not {size}")
 
 
-def _training_pairs(data: Sequence[Path], held_out: Sequence[Path]) -> list[Pair]:
-    """The pairs of some files, without what they share with others.
+def _read(data: Sequence[Path], validation: Path, held_out: Sequence[Path]) -> tuple[list[Pair], list[Pair]]:
+    """The pairs to train on, without what they share with others, and those of the validation.
+
+    Each file once, because a pipe gives what it has once.
 
     Raises:
         ValueError: nothing is left.
     """
     pairs = [pair for path in data for pair in read_pairs(path)]
-    given = len(pairs)
-    pairs = without(pairs, [pair for path in held_out for pair in read_pairs(path)])
+    given, watched = len(pairs), read_pairs(validation)
+    pairs = without(pairs, [*watched, *(pair for path in held_out for pair in read_pairs(path))])
     log.info("%d pairs, %d left out because they are held out", len(pairs), given - len(pairs))
     if not pairs:
         raise ValueError("every pair of the data is held out too: give other files to --data")
-    return pairs
+    return pairs, watched

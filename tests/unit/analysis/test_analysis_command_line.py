@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.pipes import no_pipes, piped
 from transformer.ablation.estimate import Estimate
 from transformer.ablation.quality import RemovalQuality, pairs_digest
 from transformer.ablation.statistics import ImportanceStatistics
@@ -146,6 +147,27 @@ def test_the_shipped_means_are_those_of_the_shipped_sentences(shipped):
     assert shipped.means.sentences == sentences_digest(sentences)
     encoded = [tuple(shipped.tokenizer.encode_ids(text)) for text in sentences]
     assert [source for source, _ in shipped.means.pairs] == encoded
+
+
+@no_pipes
+def test_a_corpus_in_a_pipe_is_one_line(model_folder, tmp_path, run_main):
+    with piped("A dog\nA cat\n") as pipe:
+        done = run_main(
+            main, "measure", "--sentences", pipe, "--output", tmp_path / "heads.json", "--model", model_folder
+        )
+    assert done.returncode == 1 and done.stderr.count("\n") == 1
+    assert done.stderr.startswith(f"error: {pipe} is no file, and is read more than once: save what it gives in one")
+
+
+@no_pipes
+@pytest.mark.parametrize("command", ["gallery", "importance", "agreement", "means"])
+def test_sentences_that_are_read_once_may_come_from_a_pipe(model_folder, tmp_path, run_main, command):
+    folder = shutil.copytree(model_folder, tmp_path / "model")
+    output = () if command == "means" else ("--output", tmp_path / "found.json")
+    with piped("The old man reads a book.\nI have a dream.\n") as pipe:
+        done = run_main(main, command, "--sentences", pipe, *output, "--model", folder, "--device", "cpu")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(("2 sentences", "mean outputs over 2 sentences"))
 
 
 def _zeros():

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from tests.pipes import no_pipes, piped
 from transformer.analysis.__main__ import main as analysis
 from transformer.language_modelling.__main__ import main as language_model
 from transformer.training.__main__ import main, parser
@@ -178,3 +179,16 @@ def test_what_is_no_text_is_told_with_file_and_line(tmp_path, run_main):
 def test_errors_are_one_line(tmp_path, run_main):
     done = run_main(main, "train", "--run", tmp_path / "nowhere")
     assert done.returncode == 1 and done.stderr.startswith("error: ") and done.stderr.count("\n") == 1
+
+
+@no_pipes
+@pytest.mark.parametrize("command", ["prepare", "prepare-language-model"])
+def test_what_training_is_watched_by_may_come_from_a_pipe(tmp_path, run_main, command):
+    data = tmp_path / "data"
+    data.write_text("".join(f"The dog {n} sleeps.\tDer Hund {n} schläft.\n" for n in range(200)), encoding="utf-8")
+    with piped("A dog reads.\tEin Hund liest.\n" * 3) as pipe:
+        done = run_main(
+            main, command, "--run", tmp_path / "run", "--data", data, "--validation", pipe, "--vocabulary", 380
+        )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "run" / "validation.safetensors").exists()

@@ -1,0 +1,31 @@
+"""Text that a program reads from another one, and can read once."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+no_pipes = pytest.mark.skipif(not Path("/dev/fd").exists(), reason="a pipe has no name")
+
+
+@contextmanager
+def piped(text: str) -> Iterator[str]:
+    """The name of a pipe that gives a text, once, as a shell's <(command) is."""
+    reading, writing = os.pipe()
+
+    def write() -> None:
+        with os.fdopen(writing, "w", encoding="utf-8") as file:
+            file.write(text)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        yield f"/dev/fd/{reading}"
+    finally:
+        os.close(reading)
+        writer.join()

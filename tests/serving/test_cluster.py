@@ -1,0 +1,173 @@
+"""A Ray cluster of this machine, started as docs/deployment.md says: what it does for whoever has its token."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+import pytest
+
+from transformer.analysis.heads.statistics import Statistics
+from transformer.corpus import PART, measure_corpus
+from transformer.serving.client import RemoteTranslator
+from transformer.translator import Translator
+
+pytestmark = pytest.mark.install
+
+ROOT = Path(__file__).parents[2]
+# Seconds until something that does not come is missed.
+PATIENCE = 120.0
+WORDS = ("dog", "cat", "child", "book", "garden", "house", "street")
+
+
+@dataclass(frozen=True)
+class Cluster:
+    python: Path
+    address: str
+    environment: dict[str, str]
+
+    def command(self, module: str, *arguments: object) -> list[str]:
+        return [str(self.python), "-m", f"transformer.{module}", *map(str, arguments)]
+
+    def run(self, module: str, *arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            self.command(module, *arguments), cwd=ROOT, env=self.environment | environment, timeout=PATIENCE,
+            capture_output=True, text=True,
+        )
+
+
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
+def wait(happened: Callable[[], bool], log: Path) -> None:
+    ends = time.monotonic() + PATIENCE
+    while not happened():
+        assert time.monotonic() < ends, log.read_text(encoding="utf-8")
+        time.sleep(0.1)
+
+
+def end(process: psutil.Popen) -> None:
+    """And all that it has started."""
+    each = [process, *process.children(recursive=True)]
+    process.send_signal(signal.SIGTERM)
+    _, left = psutil.wait_procs(each, timeout=20)
+    for other in left:
+        other.kill()
+
+
+@pytest.fixture(scope="module")
+def cluster(python_with_ray) -> Iterator[Cluster]:
+    # Not in pytest's folder, whose name is too long for the sockets that Ray makes in it.
+    folder, port = Path(tempfile.mkdtemp(prefix="ray")), free_port()
+    environment = os.environ | {"HOME": str(folder), "RAY_TMPDIR": str(folder), "PYTHONPATH": str(ROOT)}
+    ray = python_with_ray.with_name("ray")
+    subprocess.run([ray, "get-auth-token", "--generate"], env=environment, check=True, stdout=subprocess.DEVNULL)
+    command = [
+        ray, "start", "--head", "--disable-usage-stats", "--block", f"--port={port}", "--include-dashboard=false",
+        f"--ray-client-server-port={free_port()}", "--num-cpus=2", "--object-store-memory=200000000",
+    ]
+    log = folder / "log.txt"
+    with log.open("w", encoding="utf-8") as written:
+        head = psutil.Popen(
+            command, env=environment | {"RAY_AUTH_MODE": "token"}, stdout=written, stderr=written
+        )
+    try:
+        wait(lambda: head.poll() is not None or "runtime started" in log.read_text(encoding="utf-8"), log)
+        assert head.poll() is None, log.read_text(encoding="utf-8")
+        yield Cluster(python_with_ray, f"127.0.0.1:{port}", environment)
+    finally:
+        end(head)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def serving(cluster: Cluster, log: Path, **environment: str) -> Iterator[RemoteTranslator]:
+    port = free_port()
+    with log.open("w", encoding="utf-8") as written:
+        server = psutil.Popen(
+            cluster.command("serving", "--port", port), cwd=ROOT, env=cluster.environment | environment,
+            stdout=written, stderr=written,
+        )
+    try:
+        wait(lambda: server.poll() is not None or "listens at" in log.read_text(encoding="utf-8"), log)
+        assert server.poll() is None, log.read_text(encoding="utf-8")
+        yield RemoteTranslator(f"http://127.0.0.1:{port}", device="cpu")
+    finally:
+        end(server)
+
+
+def test_measures_what_one_process_does(cluster, shipped: Translator, tmp_path):
+    sentences, output = tmp_path / "sentences.txt", tmp_path / "heads.json"
+    sentences.write_text("".join(f"The {WORDS[n % 7]} is {n} years old.\n" for n in range(PART + 20)), encoding="utf-8")
+    done = cluster.run(
+        "analysis", "measure", "--sentences", sentences, "--output", output, "--device", "cpu", "--cluster",
+        cluster.address,
+    )
+    assert done.returncode == 0, done.stderr
+    part = measure_corpus(shipped, sentences, tmp_path / "state")
+    expected = Statistics(shipped.version, part.sentences, part.heads)
+    assert output.read_text(encoding="utf-8") == expected.to_json() + "\n"
+
+
+def test_a_machine_that_lacks_the_model_says_so(cluster, model_folder, tmp_path):
+    folder, sentences = shutil.copytree(model_folder, tmp_path / "model"), tmp_path / "sentences.txt"
+    sentences.write_text("A dog\n", encoding="utf-8")
+    code = f"""
+from pathlib import Path
+from transformer.corpus import measure_corpus
+from transformer.translator import Translator
+folder = Path({str(folder)!r})
+translator = Translator.load(folder, "cpu")
+(folder / "model.safetensors").unlink()
+try:
+    measure_corpus(translator, Path({str(sentences)!r}), folder / "state", cluster={cluster.address!r})
+except ValueError as error:
+    print(error)
+"""
+    done = subprocess.run(
+        [cluster.python, "-c", code], cwd=ROOT, env=cluster.environment, timeout=PATIENCE, stdout=subprocess.PIPE,
+        text=True, check=True,
+    )
+    assert "model.safetensors is missing" in done.stdout and done.stdout.count("\n") == 1
+
+
+def test_the_model_is_served_by_it(cluster, tmp_path):
+    with serving(cluster, tmp_path / "log", RAY_ADDRESS=cluster.address) as remote:
+        assert remote.trace("I have a dream.").target_text == "Ich habe einen Traum."
+
+
+def test_without_its_address_a_service_begins_beside_it(cluster, tmp_path):
+    with serving(cluster, tmp_path / "log") as remote:
+        assert remote.trace("I have a dream.").target_text == "Ich habe einen Traum."
+
+
+def test_whoever_lacks_the_token_is_told_so(cluster, tmp_path):
+    stranger = {"HOME": str(tmp_path)}
+    measured = cluster.run(
+        "analysis", "measure", "--output", tmp_path / "heads.json", "--cluster", cluster.address, **stranger
+    )
+    served = cluster.run("serving", "--port", free_port(), RAY_ADDRESS=cluster.address, **stranger)
+    for done in (measured, served):
+        assert done.returncode == 1 and "Traceback" not in done.stderr
+        said = done.stderr.splitlines()[-1]
+        assert said.startswith(f"error: there is no Ray cluster at {cluster.address} whose token this machine has")
+
+
+def test_an_address_at_which_nobody_answers_is_told(cluster, tmp_path):
+    address = f"127.0.0.1:{free_port()}"
+    done = cluster.run("serving", "--port", free_port(), RAY_ADDRESS=address)
+    assert done.returncode == 1 and done.stderr.startswith(f"error: there is no Ray cluster at {address} ")
+    assert done.stderr.count("\n") == 1
