@@ -113,17 +113,24 @@ def is_own(host: str) -> bool:
 
 
 def announce(address: str, *, processes: int) -> None:
-    """Print an address, large enough to be scanned from a projector, and what is left to do before a hall comes."""
+    """Print an address, large enough to be scanned from a projector, and what is left to do before a hall comes.
+
+    Where the address is not this machine's, that is said first: it leads here from a router alone.
+    """
     import segno
 
-    print(f"\n  Everybody in this network can open {address}\n", flush=True)
-    segno.make(address, micro=False).terminal(compact=True)
     host = str(urlsplit(address).hostname)
-    if not is_own(host):
+    if is_own(host):
+        print(f"\n  Everybody in this network can open {address}\n", flush=True)
+    else:
+        own = own_address()
         print(
-            f"\n  {host} is not this machine's address ({own_address() or 'it is in no network'}).\n"
-            f"  Who comes by another one than {host} sees an empty page.", flush=True,
+            f"\n  {host} is not this machine's address"
+            + (f", which is {own}: say `--lecture {own}`" if own else "; it is in no network: join the one of the hall")
+            + f".\n  Only behind a router that leads from {host} to this machine can others open {address}:\n"
+            f"  who comes by another address than {host} sees an empty page.\n", flush=True,
         )
+    segno.make(address, micro=False).terminal(compact=True)
     where = (
         "once" if processes == 1 else
         f"in {processes} browsers or telephones, one for each process (private\n  windows of one browser count as one)"

@@ -58,7 +58,20 @@ def test_a_name_and_its_own_address_pass_unremarked(capsys):
     own = hall.own_address()
     if own is not None:
         hall.announce(f"http://{own}:8501", processes=1)
-        assert "not this machine's" not in capsys.readouterr().out
+        printed = capsys.readouterr().out
+        assert "not this machine's" not in printed
+        assert printed.startswith(f"\n  Everybody in this network can open http://{own}:8501\n")
+
+
+@pytest.mark.parametrize("host", ["10.9.8.7", "hall.invalid"])
+def test_what_is_not_this_machines_address_is_said_before_the_code_and_not_promised(capsys, host):
+    hall.announce(f"http://{host}:8501", processes=1)
+    printed = capsys.readouterr().out
+    own = hall.own_address()
+    known = f", which is {own}: say `--lecture {own}`." if own else "; it is in no network: "
+    assert printed.startswith(f"\n  {host} is not this machine's address{known}") and "Everybody" not in printed
+    warned, code = printed.index("a router"), min(map(printed.index, set("█▀▄") & set(printed)))
+    assert warned < code, "it may be right behind a router, so the code is there"
 
 
 def test_a_lecture_is_open_at_the_port_of_the_environment(monkeypatch):
