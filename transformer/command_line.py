@@ -8,7 +8,9 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from difflib import get_close_matches
 from importlib import import_module
+from importlib.util import find_spec
 
 from transformer import __version__, app_process, app_processes
 from transformer.hall import announce, open_to_hall, port_of
@@ -42,6 +44,12 @@ COMMANDS = {
     "language-model": ("transformer.language_modelling", "write on in English, score texts, find heads that copy"),
     "tasks": ("transformer.tasks", "let a small Transformer learn to copy, reverse, sort or add"),
 }
+# What the app imports of requirements.txt.
+PACKAGES = (
+    "torch", "numpy", "scipy", "sentencepiece", "safetensors", "streamlit", "plotly", "altair", "pandas", "PIL",
+    "segno", "starlette",
+)
+OPTIONS = ("--lecture", "--processes")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -60,6 +68,7 @@ def parser() -> argparse.ArgumentParser:
 
 def start_app(options: Sequence[str]) -> None:
     """Serve the app: from one process, or for a hall from several behind one address."""
+    check_packages()
     parser = argparse.ArgumentParser(
         prog=PROG, usage="%(prog)s [--lecture [ADDRESS]] [--processes N] [options of `streamlit run`]", add_help=False,
         allow_abbrev=False,
@@ -71,6 +80,7 @@ def start_app(options: Sequence[str]) -> None:
     # Streamlit says it in a traceback.
     port_of(others)
     others, hall = open_to_hall(others)
+    check_spelling(others)
     count = known.processes or (app_processes.processes_for_many() if hall else 1)
     if count > 1:
         app_processes.run(
@@ -83,6 +93,34 @@ def start_app(options: Sequence[str]) -> None:
         app_processes.listen("0.0.0.0", port_of(others)).close()
         announce(hall, processes=1)
     app_process.run(others)
+
+
+def check_packages() -> None:
+    """See that the app's packages are there, without importing them.
+
+    Raises:
+        SystemExit: one is missing.
+    """
+    missing = [name for name in PACKAGES if find_spec(name) is None]
+    if missing:
+        raise SystemExit(
+            f"error: {sys.executable} has no {', '.join(missing)}: in the environment of the app, and in the folder of "
+            "app.py, say `pip install -r requirements.txt`"
+        )
+
+
+def check_spelling(options: Sequence[str]) -> None:
+    """See that no option for Streamlit is meant for this command: of a wrong one, Streamlit says how to call Streamlit.
+
+    Raises:
+        SystemExit: one is nearly an option of this command.
+    """
+    for option in options:
+        name = option.partition("=")[0]
+        # Streamlit's own have a dot.
+        meant = get_close_matches(name, OPTIONS, n=1) if name.startswith("-") and "." not in name else []
+        if meant:
+            raise SystemExit(f"error: there is no option {name}; did you mean {meant[0]}?")
 
 
 @at_terminal()

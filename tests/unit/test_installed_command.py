@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import venv
+from importlib.metadata import packages_distributions
 
 import pytest
 
@@ -80,3 +82,35 @@ def test_importing_the_library_is_cheap():
     assert transformer.TransformerConfig.__name__ == "TransformerConfig"
     with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
         _ = transformer.Nothing
+
+
+@pytest.mark.parametrize("options", [(), ("--lecture",), ("--processes", "2")], ids=" ".join)
+def test_an_environment_without_the_packages_is_one_line_that_says_what_to_do(tmp_path, options):
+    venv.create(tmp_path, symlinks=sys.platform != "win32")
+    (python,) = tmp_path.glob("*/python" if sys.platform != "win32" else "*/python.exe")
+    done = subprocess.run(
+        [python, "-m", "transformer.command_line", *options], cwd=APP, capture_output=True, text=True
+    )
+    assert done.returncode == 1 and done.stdout == "" and done.stderr.count("\n") == 1
+    assert done.stderr.startswith(f"error: {python} has no torch, ") and "streamlit" in done.stderr
+    assert "`pip install -r requirements.txt`" in done.stderr
+
+
+def test_it_looks_for_what_the_app_requires():
+    required = re.findall(r"^([\w-]+)", (APP / "requirements.txt").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    # What the trainer alone imports, and what only Streamlit does.
+    others = {"sacrebleu", "python-multipart", "protobuf"}
+    found = packages_distributions()
+    assert {found[name][0].lower() for name in command_line.PACKAGES} == set(required) - others
+
+
+@pytest.mark.parametrize(("options", "line"), [
+    (("--lectre",), "--lectre; did you mean --lecture"),
+    (("--lectures=10.1.2.3",), "--lectures; did you mean --lecture"),
+    (("--server.port=8600", "-lecture"), "-lecture; did you mean --lecture"),
+    (("app", "--process", "2"), "--process; did you mean --processes"),
+])
+def test_an_option_that_is_nearly_its_own_is_named(monkeypatch, options, line):
+    """Streamlit would say how to call Streamlit, which nobody has called."""
+    with pytest.raises(SystemExit, match=rf"^error: there is no option {line}\?$"):
+        call(monkeypatch, *options)
