@@ -61,7 +61,7 @@ def show_translation(
     with st.container():
         if reading.given:
             _show_given(reading)
-        remarks = [*([_effort(reading)] if large else []), *_warnings(reading)]
+        remarks = [*([_effort(reading)] if large else []), *_warnings(reading, cautioned=large)]
         if remarks:
             st.caption(" ".join(remarks))
 
@@ -96,8 +96,12 @@ def _effort(reading: Reading) -> str:
     ) + (LIMITS if ships(model) else "")
 
 
-def _warnings(reading: Reading) -> list[str]:
-    """What a reader should know of this translation."""
+def _warnings(reading: Reading, *, cautioned: bool) -> list[str]:
+    """What a reader should know of this translation.
+
+    Args:
+        cautioned: LIMITS are said of the model that ships.
+    """
     own, warnings = reading.own, []
     if not own.complete:
         warnings.append("The translation reached the limit on length before it was finished.")
@@ -109,7 +113,7 @@ def _warnings(reading: Reading) -> list[str]:
     if strange := dict.fromkeys(text for text, piece in spelt if piece.role == "unknown"):
         warnings.append(f"The model has no piece for {markdown(' '.join(strange))}: it reads “unknown” and guesses.")
     if ships(reading.translator):
-        warnings += hints(own.source_text) or _rare(own)
+        warnings += hints(own.source_text, cautioned=cautioned) or _rare(own)
     return warnings
 
 

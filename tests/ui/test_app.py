@@ -388,6 +388,11 @@ def test_an_unusual_sentence_is_answered_by_a_hint(text, hint):
     assert healthy(test) and said == ([hint] if hint else [])
 
 
+def test_a_hint_does_not_repeat_what_the_first_page_says_of_every_translation():
+    test = opened(text="She met Obama in 1987.")
+    assert healthy(test) and texts(test).count("names and numbers") == 1
+
+
 @pytest.mark.parametrize("page", ATTENTION)
 def test_a_page_opens_at_the_telling_head_and_says_so(shipped, page):
     text = "She gave the book to her brother yesterday."

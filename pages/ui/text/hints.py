@@ -35,6 +35,8 @@ OTHER = _words("""
     yo no se que con por para muy mi lo gli è di che non sono il de het een en ik niet van dat jest nie
 """)
 INNER_CAPITALS = re.compile(r"(?<=[^.!?…:\"“”\s])\s+([A-ZÀ-Þ][\w’'-]+)")
+# What a name and a day have in common: "Sunday's", "Sundays".
+ENDING = re.compile(r"(?:['’]s|s['’]?)$")
 # Written with a capital letter in any sentence, and well known.
 CAPITALISED = _words("""
     I I'm I've I'll I'd I’m I’ve I’ll I’d English German Germany England Monday Tuesday Wednesday Thursday
@@ -42,11 +44,12 @@ CAPITALISED = _words("""
 """)
 
 
-def hints(text: str) -> list[str]:
+def hints(text: str, *, cautioned: bool = False) -> list[str]:
     """One short sentence for everything in a text that the model has hardly met.
 
     Args:
         text: what was typed; it is not part of any hint.
+        cautioned: that names and numbers are often wrong is said already.
     """
     words = WORD.findall(text)
     letters = [character for character in text if character.isalpha()]
@@ -55,7 +58,7 @@ def hints(text: str) -> list[str]:
         found.append("This does not look like English, the only language that the model reads.")
     elif len(letters) > 3 and all(letter.isupper() for letter in letters):
         found.append("The model learned from ordinary spelling: try the sentence without the capitals.")
-    elif re.search(r"\d", text) or set(INNER_CAPITALS.findall(text)) - CAPITALISED:
+    elif not cautioned and (re.search(r"\d", text) or any(map(_is_name, INNER_CAPITALS.findall(text)))):
         found.append("The model often gets names and numbers wrong.")
     if len(words) > USUAL_WORDS:
         found.append(
@@ -63,6 +66,11 @@ def hints(text: str) -> list[str]:
             f"{USUAL_WORDS}): expect mistakes."
         )
     return found
+
+
+def _is_name(word: str) -> bool:
+    """Whether a word with a capital letter within a sentence is none of those that always have one."""
+    return not {word, ENDING.sub("", word)} & CAPITALISED
 
 
 def rare_words(text: str, pieces: Sequence[Piece]) -> list[str]:

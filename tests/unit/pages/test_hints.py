@@ -32,12 +32,18 @@ def test_another_language_is_named(text):
 
 
 @pytest.mark.parametrize(("text", "word"), [
-    ("I HAVE A DREAM.", "capitals"), ("She met Obama yesterday.", "names"), ("We sold 14 cars.", "numbers"),
+    ("I HAVE A DREAM.", "capitals"), ("She met Obama yesterday.", "names"), ("She met James.", "names"),
+    ("We sold 14 cars.", "numbers"),
     (" ".join(["word"] * (USUAL_WORDS + 1)), f"{USUAL_WORDS + 1} words"),
 ])
 def test_what_the_model_has_hardly_met_is_named(text, word):
     (hint,) = hints(text)
     assert word in hint
+
+
+@pytest.mark.parametrize("text", ["She met Obama yesterday.", "We sold 14 cars."])
+def test_what_is_said_already_is_no_hint(text):
+    assert hints(text, cautioned=True) == [] != hints(text)
 
 
 @pytest.mark.parametrize(("text", "words"), [
@@ -53,7 +59,11 @@ def test_no_word_of_ordinary_english_is_rare(shipped):
     assert not [text for text in [*EXAMPLES, *SENTENCES] if rare_words(text, shipped.tokenizer.encode_source(text))]
 
 
-@pytest.mark.parametrize("text", ["", "?!", "🙂", "OK", "I am. You are.", "Yes, I'm German.", "I left on Monday."])
+@pytest.mark.parametrize("text", [
+    "", "?!", "🙂", "OK", "I am. You are.", "Yes, I'm German.", "I left on Monday.",
+    "My students asked whether the old library near the river is open on Sundays .", "We read last Sunday's paper.",
+    "Both Sundays’ papers were dull.", "She remembers cold Decembers.",
+])
 def test_nothing_is_said_without_a_reason(text):
     assert hints(text) == []
 
