@@ -8,7 +8,7 @@ import pytest
 from streamlit.runtime.media_file_manager import MediaFileManager
 
 from pages.ui.text.markup import markdown
-from tests.ui.driver import EACH_RUBBISH, healthy, opened, texts
+from tests.ui.driver import EACH_RUBBISH, headers, healthy, opened, tell, texts, unescaped
 from transformer.lessons.lesson import read_lesson
 from transformer.lessons.shelf import lesson_files
 
@@ -67,6 +67,42 @@ def test_a_lesson_from_start_to_end():
     next(button for button in test.button if button.label == "All lessons").click().run()
     assert f"1 of {len(FILES)}" in texts(test) and test.query_params["lesson_done"] == "one_row"
     assert test.query_params["text"] == "I have a dream.", "the reader's own sentence stays"
+
+
+def click(test, **choice):
+    """A click in the map of a step."""
+    header = headers(test)[0]
+    node = next(each for each in test.get("bidi_component") if each.proto.bytes)
+    tell(test, node, {"choice": {**header["asked"]["choice"], **choice, "id": header["id"]}})
+
+
+@pytest.mark.parametrize("name", ["aligner", "one_row"])
+def test_a_click_at_another_row_is_answered_and_one_at_the_row_goes_on(name):
+    right = headers(lessons(id=name, step="1", answer="shown"))[0]["asked"]["choice"]["rows"]
+    test = lessons(id=name, step="1")
+    assert "You " not in texts(test)
+    click(test, rows=[right[0] + 1])
+    said = {"aligner": "“in Zeitung → out im”, which looks most at “in”", "one_row": "“in”, which looks most at"}
+    assert healthy(test) and f"You marked {said[name]}" in unescaped(test) and "Show me" in texts(test)
+    assert test.button(key="lesson_next").disabled and "lesson_answer" not in test.query_params
+    click(test, rows=[right[0] + 1], head=(headers(test)[0]["asked"]["choice"]["head"] + 1) % 8)
+    assert healthy(test) and "in another head than layer" in texts(test)
+    click(test, rows=right)
+    assert healthy(test) and "You marked" not in texts(test) and not test.button(key="lesson_next").disabled
+    test.button(key="lesson_next").click().run()
+    assert healthy(test) and "You marked" not in texts(test)
+
+
+def test_a_click_at_another_head_is_answered_and_one_at_the_head_goes_on():
+    found = headers(lessons(id="many_heads", step="2", answer="shown"))[0]["asked"]["choice"]
+    test = lessons(id="many_heads", step="2")
+    click(test)
+    assert "You opened" not in texts(test), "the map opens there"
+    click(test, layer=found["layer"], head=(found["head"] + 1) % 8)
+    named = f"layer {found['layer'] + 1}, head {(found['head'] + 1) % 8 + 1}"
+    assert healthy(test) and f"You opened **{named}**" in texts(test) and test.button(key="lesson_next").disabled
+    click(test, layer=found["layer"], head=found["head"])
+    assert healthy(test) and "You opened" not in texts(test) and not test.button(key="lesson_next").disabled
 
 
 def test_the_last_lesson_leads_back_to_the_list():

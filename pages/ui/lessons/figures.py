@@ -56,8 +56,10 @@ def pinned_row(measured: MeasuredStep, at: tuple[int, int]) -> tuple[int, ...]:
     return measured.evidence.view(kind).axes.row_positions[row]
 
 
-def show_map(measured: MeasuredStep, translator: Translator, asked: str, *, solved: bool, done: bool) -> bool:
-    """Draw the attention browser; returns whether the reader has done in it what the step asks for.
+def show_map(
+    measured: MeasuredStep, translator: Translator, asked: str, *, solved: bool, done: bool
+) -> AttentionParams | None:
+    """Draw the attention browser; returns what the reader chose in it, None before.
 
     Args:
         asked: names the step; under another name the browser shows the step's choice anew.
@@ -67,26 +69,19 @@ def show_map(measured: MeasuredStep, translator: Translator, asked: str, *, solv
     step, evidence = measured.step, measured.evidence
     kind = step.figure["kind"]
     trace = evidence.trace()
-    choice = first_choice(measured, solved=solved)
-    key = f"lesson_{kind}"
+    key, number = f"lesson_{kind}", zlib.crc32(f"{asked} {solved}".encode())
     draw_browser(
         key=key, width="stretch", on_choice_change=lambda: None,
         data=browser_payload(
-            trace, inference.metrics(translator, trace.source_text, "", kind), choice,
-            number=zlib.crc32(f"{asked} {solved}".encode()), quiet=bool(step.question) and not done,
-            lecture="figure" if presented() else "",
+            trace, inference.metrics(translator, trace.source_text, "", kind), first_choice(measured, solved=solved),
+            number=number, quiet=bool(step.question) and not done, lecture="figure" if presented() else "",
         ),
     )
     sent = st.session_state[key].get("choice")
-    if not isinstance(sent, dict) or sent.get("id") != sentence_id(trace):
-        return False
-    shown = AttentionParams.from_browser(sent)
-    if step.next_when == "head opened":
-        values = measured.finding.values
-        return (shown.layer + 1, shown.head + 1) == (values["layer"], values["head"])
-    if step.next_when == "row pinned":
-        return bool(set(shown.rows) & set(pinned_row(measured, (choice.layer, choice.head))))
-    return False
+    # What was chosen in the map of another step is none in this one.
+    if not isinstance(sent, dict) or (sent.get("id"), sent.get("request")) != (sentence_id(trace), number):
+        return None
+    return AttentionParams.from_browser(sent)
 
 
 def show_without(measured: MeasuredStep, *, done: bool) -> None:

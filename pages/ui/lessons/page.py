@@ -12,6 +12,7 @@ import streamlit as st
 from pages.ui import session
 from pages.ui.kinds import PAGES
 from pages.ui.lecture.figure import main_figure, presented
+from pages.ui.lessons.clicks import done_by, remark_on
 from pages.ui.lessons.figures import first_choice, hidden, show_learning, show_map, show_table_figure, show_without
 from pages.ui.lessons.handouts import lesson_file, printed, sheet
 from pages.ui.lessons.measured import MeasuredStep, measured_step
@@ -62,13 +63,13 @@ def show_lesson(path: Path) -> None:
                 else st.columns([4, 8], gap="large")
             )
         with figure:
-            done = _show_figure(measured, params, model)
+            done, remark = _show_figure(measured, params, model)
         if done and number == len(lesson.steps) - 1:
             # Whichever way somebody leaves it by.
             session.store(session.params(LessonParams).with_done(lesson.id))
             session.rewrite_address()
         with words, st.container(key="lesson_words"):
-            _show_words(measured, params, done, lesson.model)
+            _show_words(measured, params, done, remark, lesson.model)
             show_moves(lesson, number, done=done)
         _show_more(lesson, measured, model)
     except AtlasError as error:
@@ -80,30 +81,33 @@ def _refuse(error: Exception) -> None:
     st.button("All lessons", key="lesson_back", on_click=open_step, args=("",))
 
 
-def _show_figure(measured: MeasuredStep, params: LessonParams, model: Translator) -> bool:
-    """Draw it; returns whether the step's task is done."""
-    step = measured.step
+def _show_figure(measured: MeasuredStep, params: LessonParams, model: Translator) -> tuple[bool, str]:
+    """Draw it; returns whether the step's task is done, and what to say of what was clicked instead, Markdown."""
+    step, remark = measured.step, ""
     done = step.next_when == "read" or bool(params.answer)
     if hidden(measured, done=done):
         with st.container(border=True, height=260, horizontal_alignment="center", vertical_alignment="center"):
             st.markdown("The figure appears with the answer.")
     elif step.show == "map":
-        did = show_map(measured, model, f"{params.id} {params.step}", solved=params.answer == SHOWN, done=done)
-        if did and not done:
-            # Kept in the address, so that the step stays done whatever is clicked next.
-            session.update(LessonParams, answer="1")
-            session.rewrite_address()
-            done = True
+        clicked = show_map(measured, model, f"{params.id} {params.step}", solved=params.answer == SHOWN, done=done)
+        if clicked is not None and not done:
+            done = done_by(measured, clicked)
+            if done:
+                # Kept in the address, so that the step stays done whatever is clicked next.
+                session.update(LessonParams, answer="1")
+                session.rewrite_address()
+            else:
+                remark = remark_on(measured, clicked)
     elif step.show == "without":
         show_without(measured, done=done)
     elif step.show == "learning":
         show_learning(measured.evidence.curve())
     else:
         show_table_figure(measured)
-    return done
+    return done, remark
 
 
-def _show_words(measured: MeasuredStep, params: LessonParams, done: bool, model: str) -> None:
+def _show_words(measured: MeasuredStep, params: LessonParams, done: bool, remark: str, model: str) -> None:
     step = measured.step
     if not presented():
         st.markdown(f"**Sentence:** {markdown(step.sentence)}")
@@ -112,6 +116,8 @@ def _show_words(measured: MeasuredStep, params: LessonParams, done: bool, model:
         st.markdown(f"**{markdown(measured.plain(step.question))}**")
     if not done:
         _ask(measured)
+        if remark:
+            st.container(border=True).markdown(remark)
         return
     verdict, reveal = _verdict(measured, params.answer), with_link(measured, measured.markdown(step.reveal), model)
     # Two numbers beside each other would read as one; a projector has no room for another line.

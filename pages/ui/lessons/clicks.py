@@ -1,0 +1,55 @@
+"""What a reader clicks in the map of a step that asks for a click, and what is said of another one."""
+
+from __future__ import annotations
+
+from pages.ui.lessons.figures import first_choice, pinned_row
+from pages.ui.lessons.measured import MeasuredStep
+from pages.ui.params.attention import AttentionParams
+from pages.ui.text.labels import column_labels, row_labels
+from pages.ui.text.markup import markdown
+
+
+def done_by(measured: MeasuredStep, clicked: AttentionParams) -> bool:
+    """Whether the reader has done in the map what the step asks for."""
+    step, values = measured.step, measured.finding.values
+    if step.next_when == "head opened":
+        return _numbers(clicked) == (values["layer"], values["head"])
+    return step.next_when == "row pinned" and bool(set(clicked.rows) & set(pinned_row(measured, _asked_in(measured))))
+
+
+def remark_on(measured: MeasuredStep, clicked: AttentionParams) -> str:
+    """Markdown that says what the reader clicked instead of what the step asks for; empty where nothing was clicked."""
+    what = {"head opened": _other_head, "row pinned": _other_row}.get(measured.step.next_when)
+    said = what(measured, clicked) if what else ""
+    return said and f"{said} Try another, or press “Show me”."
+
+
+def _other_head(measured: MeasuredStep, clicked: AttentionParams) -> str:
+    layer, head = _numbers(clicked)
+    if (clicked.layer, clicked.head) == _asked_in(measured):
+        # The map opened there.
+        return ""
+    return f"You opened **layer {layer}, head {head}**, which is not the one."
+
+
+def _other_row(measured: MeasuredStep, clicked: AttentionParams) -> str:
+    view = measured.evidence.view(measured.step.figure["kind"])
+    row = next((row for row, at in enumerate(view.axes.row_positions) if set(at) & set(clicked.rows)), None)
+    if row is None:
+        return ""
+    name = f"“{markdown(row_labels(view.axes)[row])}”"
+    if (clicked.layer, clicked.head) != _asked_in(measured):
+        layer, head = (number + 1 for number in _asked_in(measured))
+        return f"You marked {name}, in another head than layer {layer}, head {head}."
+    column = column_labels(view.axes)[int(view.weights[clicked.layer, clicked.head, row].argmax())]
+    return f"You marked {name}, which looks most at “{markdown(column)}”: it is not the row that is asked for."
+
+
+def _asked_in(measured: MeasuredStep) -> tuple[int, int]:
+    """Layer and head, from 0, at which the map opens."""
+    choice = first_choice(measured, solved=False)
+    return choice.layer, choice.head
+
+
+def _numbers(clicked: AttentionParams) -> tuple[int, int]:
+    return clicked.layer + 1, clicked.head + 1
