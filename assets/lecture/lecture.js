@@ -64,14 +64,14 @@ class Lecture {
   /** @param {LectureMessage} data */
   show(data) {
     this.data = data;
-    const { lecture, slide, slides, code } = data;
+    const { lecture, slide, slides, stepped, code } = data;
     this.wanted = slide;
     this.root.classList.toggle("on", lecture);
     this.entrance.hidden = lecture;
     this.controls.hidden = !lecture;
     this.count.textContent = slides.length ? `Slides (${slides.length})` : "Slides";
-    this.number.textContent = slides.length ? `${slide || "–"} / ${slides.length}` : "";
-    for (const one of [this.back, this.next]) one.hidden = data.stepped;
+    this.number.textContent = stepped || (slides.length ? `${slide || "–"} / ${slides.length}` : "");
+    for (const one of [this.back, this.next]) one.hidden = stepped !== "";
     this.slides.reflect(data);
     this.reflectCode(code);
     this.root.dataset.drawn = lecture ? `lecture ${slide}` : `page ${slides.length}`;
@@ -164,12 +164,13 @@ class Lecture {
     if (key.startsWith("Arrow") && target !== document.body && target !== this.code) return false;
     const meaning = LECTURE_KEYS[key];
     const moves = meaning === "next" || meaning === "previous";
+    const stepped = moves && this.data.stepped !== "";
     // A lesson has buttons of its own for them.
-    if (!meaning || (moves && this.data.stepped && !this.code.open)) return false;
-    if (moves) this.step(meaning === "next" ? 1 : -1);
+    if (!meaning || (stepped && !this.code.open)) return false;
+    if (moves && !stepped) this.step(meaning === "next" ? 1 : -1);
     else if (meaning === "blank") this.black.showModal();
     // Esc takes away what lies on top first.
-    else this.act({ what: meaning === "code" || this.code.open ? "code" : "leave" });
+    else this.act({ what: stepped || meaning === "code" || this.code.open ? "code" : "leave" });
     return true;
   }
 

@@ -3,7 +3,7 @@
 /**
  * What the server sends (pages/ui/lecture/bar.py).
  * @typedef {{
- *   lecture: boolean, slide: number, stepped: boolean, slides: { title: string, text: string }[], file: string,
+ *   lecture: boolean, slide: number, stepped: string, slides: { title: string, text: string }[], file: string,
  *   limit: number, problem: string, start: string,
  *   code: { image?: string, address?: string, problem: string } | null,
  * }} LectureMessage

@@ -234,6 +234,25 @@ def test_without_slides_a_clicker_goes_from_head_to_head_and_from_step_to_step(r
     reader.see("One row of a map · 1 of 4")
 
 
+def test_a_presented_lesson_that_is_no_slide_goes_from_step_to_step_whatever_slides_there_are(reader):
+    reader.resize(**PROJECTOR)
+    opened = {"lesson_id": "aligner", "lesson_answer": "shown", "slides": str(SLIDES), "slide": "3"}
+    reader.open(address("lessons", lecture="true", **opened))
+    reader.see("Cross-attention and the hidden aligner · 1 of 3")
+    corner = reader.page.locator(".lecture .number")
+    expect(corner).to_have_text("Step 1")
+    reader.wait()
+    # The code lies on top, and is what a key takes away.
+    reader.page.keyboard.press("q")
+    expect(reader.page.locator("dialog.code")).to_be_visible()
+    reader.page.keyboard.press("PageDown")
+    expect(reader.page.locator("dialog.code")).to_be_hidden()
+    reader.wait()
+    reader.page.keyboard.press("PageDown")
+    reader.see("Cross-attention and the hidden aligner · 2 of 3")
+    expect(corner).to_have_text("Step 2")
+
+
 def test_the_slides_by_keyboard_alone_as_a_file_and_back(reader, tmp_path):
     page, keyboard = reader.page, reader.page.keyboard
     reader.open(address("cross_attention", layer="4", head="3"))

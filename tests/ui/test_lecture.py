@@ -194,13 +194,21 @@ def by_clicker(test):
 
 def test_a_lesson_opened_by_itself_goes_on_by_clicker():
     test = opened("pages/lessons.py", text=DREAM, lesson_id="one_row", lecture="true", **LISTED)
-    assert received(test)["stepped"], "the lesson's own buttons take the keys"
+    assert received(test)["stepped"] == "Step 1", "the lesson's own buttons take the keys"
     # Shown, then on: two presses of one key.
     assert by_clicker(test) == {"lesson_show": "pagedown", "lesson_previous": "pageup"}
     test.button(key="lesson_show").click().run()
     assert by_clicker(test) == {"lesson_next": "pagedown", "lesson_previous": "pageup"}
     test.button(key="lesson_next").click().run()
-    assert parameter(test, "lesson_step") == "2" and healthy(test)
+    assert parameter(test, "lesson_step") == "2" and received(test)["stepped"] == "Step 2" and healthy(test)
+
+
+@pytest.mark.parametrize("slide", ["1", "3"])
+def test_a_lesson_that_is_not_the_slide_that_was_shown_last_goes_on_by_clicker(slide):
+    """Whoever leaves the slides and presents a lesson still has the number of the slide."""
+    test = opened("pages/lessons.py", text=DREAM, lesson_id="aligner", lecture="true", slide=slide, **LISTED)
+    assert received(test)["stepped"] == "Step 1"
+    assert by_clicker(test) == {"lesson_show": "pagedown", "lesson_previous": "pageup"} and healthy(test)
 
 
 def test_a_lesson_that_is_a_slide_shows_its_step_and_a_clicker_goes_on_to_the_next_slide():

@@ -25,7 +25,7 @@ KEY = "lecture"
 # The page of a slide that was asked for, until the run that goes there.
 OPENED = "_opened_slide"
 TOO_LONG = "This page was not added: its sentence is too long for an address."
-# Pages whose own buttons take a clicker's keys, unless they are one of the slides.
+# Pages whose own buttons take a clicker's keys, unless they are the slide that is shown.
 STEPPED = ("lessons",)
 OF_ONE_HEAD = (
     "encoder_attention", "masked_attention", "cross_attention", "decoding", "inside_a_layer", "change_attention",
@@ -86,7 +86,7 @@ def lecture_bar(page: str, titles: Mapping[str, str], first: str) -> None:
             key=KEY, on_act_change=act, width="stretch",
             data={
                 "lecture": params.lecture, "slide": params.slide,
-                "stepped": page in STEPPED and bool(_lesson()) and not params.presents_slide,
+                "stepped": _step(page, params),
                 "slides": [{"title": titles[slide.page], "text": _described(slide)} for slide in slides.slides],
                 "file": slides.to_file() if slides else "", "limit": MOST_BYTES, "problem": slides.problem,
                 "start": f"{path(slides.slides[0].page)}?{_query(slides.slides[0], start)}" if slides else "",
@@ -166,8 +166,13 @@ def _switched(off: OffParams) -> str:
     return f"{named} {'changed' if off.gate else 'off'}"
 
 
-def _lesson() -> str:
-    return session.params(LessonParams).id
+def _step(page: str, params: LectureParams) -> str:
+    """Where a clicker is in a lesson that it goes through; empty where it goes through anything else."""
+    lesson = session.params(LessonParams)
+    if page not in STEPPED or not lesson.id or params.presents_as_slide(lesson.id):
+        return ""
+    # Of how many, the title says: what reads lessons loads torch, which this bar does not wait for.
+    return f"Step {lesson.step + 1}"
 
 
 def _query(slide: Slide, more: Mapping[str, str]) -> str:

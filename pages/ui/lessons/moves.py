@@ -24,7 +24,7 @@ def show_moves(lesson: Lesson, number: int, *, done: bool) -> None:
     """
     lecture = session.params(LectureParams)
     # A slide is left by the keys that go through the slides.
-    keyed = not lecture.presents_slide
+    keyed = not lecture.presents_as_slide(lesson.id)
     label, to = _following(lesson, number)
     with st.container(horizontal=True):
         if not done:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from pages.ui.params.fields import Params, flag, integer, parsed
+from pages.ui.params.lessons import LessonParams
 from pages.ui.params.slides import MOST_SLIDES, Slide, Slides
 
 # A page that is not one of the slides.
@@ -35,10 +36,15 @@ class LectureParams(Params):
         """The same with another list, none of which is shown."""
         return replace(self, slides=slides, slide=NO_SLIDE)
 
-    @property
-    def presents_slide(self) -> bool:
-        """Whether the page is presented as one of the slides, which a clicker goes through."""
-        return self.lecture and self.shown(self.slide) is not None
+    def presents_as_slide(self, lesson: str) -> bool:
+        """Whether a lesson that is open is presented as the slide that is shown, which a clicker leaves for the next.
+
+        Whoever left the lecture mode and opened something else still has the number of that slide.
+        """
+        slide = self.shown(self.slide)
+        if not self.lecture or slide is None or slide.page != "lessons":
+            return False
+        return LessonParams.from_address(dict(slide.parameters)).id == lesson
 
     def shown(self, number: int) -> Slide | None:
         """The slide of a number, from 1."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import zlib
+from dataclasses import replace
 
 import pytest
 
@@ -116,8 +117,13 @@ def test_a_list_that_is_full_says_so_and_stays():
 def test_which_slide_is_presented():
     lecture = LectureParams(slides=THREE)
     assert lecture.shown(2) == ORDER and lecture.shown(0) is None and lecture.shown(4) is None
-    assert lecture.at(2).presents_slide and not lecture.at(0).presents_slide and not lecture.at(4).presents_slide
-    assert not LectureParams(slides=THREE, slide=2).presents_slide, "outside of the lecture mode"
+
+
+def test_which_lesson_is_presented_as_a_slide():
+    lecture = LectureParams(slides=Slides((ORDER, Slide.of("lessons", {"text": "A dog.", "lesson_id": "one_row"}))))
+    assert lecture.at(2).presents_as_slide("one_row") and not lecture.at(2).presents_as_slide("aligner")
+    assert not any(lecture.at(number).presents_as_slide("one_row") for number in (0, 1, 3))
+    assert not replace(lecture, slide=2).presents_as_slide("one_row"), "outside of the lecture mode"
 
 
 def test_slides_survive_another_sentence_and_leave_room_for_it():
