@@ -22,8 +22,12 @@ const LEANINGS = [[COLUMN_ANGLE, 1], [-5 * Math.PI / 12, 0.94], [-Math.PI / 2, 0
 const LABEL_PITCH = 1.08;
 // Shares of the room that labels take where they would not be cut otherwise, and where only the least type fits in there.
 const LABELS_BESIDE = [0.34, 0.45];
-const LABELS_ABOVE = [0.25, 0.35];
-const SHORTEST_BAND = 52;
+// Above a map there is little to spare, but for one that is higher than wide.
+const LABELS_ABOVE_WIDE = [0.18, 0.35];
+const LABELS_ABOVE_HIGH = [0.25, 0.35];
+const ABOVE_NAMES = 13;
+// Where the screen is low.
+const SHORTEST_BAND = 45;
 const LEGEND_BESIDE = 58;
 // Half of the lowest number beside it.
 const LAST_TICK = 7;
@@ -111,9 +115,10 @@ function geometryWith({ row, column, rowSize, columnSize, columnAngle, least, le
   const within = ([usual, most], length, needed) => Math.min(most * length, Math.max(usual * length, needed));
   const left = Math.round(Math.min(Math.max(taken(row, rowSize), CORNER) + AROUND_NAMES,
     within(LABELS_BESIDE, width, taken(row, least) + AROUND_NAMES)));
-  const columnBand = Math.min(taken(column, columnSize),
-    Math.max(SHORTEST_BAND, within(LABELS_ABOVE, height, taken(column, least))));
-  const top = Math.round(Math.max(CORNER_HEIGHT, columnBand * Math.sin(-columnAngle) + 13));
+  const steepness = Math.sin(-columnAngle);
+  const most = within(narrow ? LABELS_ABOVE_HIGH : LABELS_ABOVE_WIDE, height, taken(column, least) * steepness + ABOVE_NAMES);
+  const columnBand = Math.min(taken(column, columnSize), Math.max(SHORTEST_BAND, (most - ABOVE_NAMES) / steepness));
+  const top = Math.round(Math.max(CORNER_HEIGHT, columnBand * steepness + ABOVE_NAMES));
   const leaning = columnBand * Math.cos(columnAngle) + 4;
   const right = narrow ? leaning : leaning + 6 + LEGEND_BESIDE;
   const across = (width - left - right) / columns;
@@ -125,7 +130,7 @@ function geometryWith({ row, column, rowSize, columnSize, columnAngle, least, le
     left, top, cellWidth, cellHeight, columnBand, width, narrow, margin: LEFT_OF_NAMES, bottom, profile: 0, small: LABEL_SIZE,
     smallest: LABEL_SIZE, right: left + cellWidth * columns, height: bottom + (narrow ? LEGEND_BELOW : LAST_TICK),
     rowSize, columnSize, columnAngle, least, leastMarked, rowStep: Math.ceil((LABEL_PITCH * rowSize) / cellHeight),
-    columnStep: Math.ceil((LABEL_PITCH * columnSize) / (cellWidth * Math.sin(-columnAngle))),
+    columnStep: Math.ceil((LABEL_PITCH * columnSize) / (cellWidth * steepness)),
   };
 }
 
