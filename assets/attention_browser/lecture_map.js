@@ -9,8 +9,25 @@ const FOOT = 8;
 const PHONE_FOOT = 70;
 const LOWEST = 200;
 // Lengths below are in units of a figure whose labels are LABEL_SIZE high; the canvas is enlarged.
-const LONGEST_COLUMN_LABEL = 52;
+const LEFT_OF_NAMES = 4;
+const AROUND_NAMES = LEFT_OF_NAMES + 8;
 const CORNER = 46;
+const CORNER_HEIGHT = 34;
+// Type of the hall is made smaller, down to the least of these, before a name is left out or cut: whoever sits in the last
+// row reads a smaller name with effort, and one that is missing not at all.
+const SHARES = [1, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.65, 0.6];
+// How column labels lean, and how well that reads, as a share of type that is less steep.
+const LEANINGS = [[COLUMN_ANGLE, 1], [-5 * Math.PI / 12, 0.94], [-Math.PI / 2, 0.85]];
+// Between the middles of neighbouring labels, in the size of their type.
+const LABEL_PITCH = 1.08;
+// Shares of the room that labels take where they would not be cut otherwise, and where only the least type fits in there.
+const LABELS_BESIDE = [0.34, 0.45];
+// Above a map there is little to spare, but for one that is higher than wide.
+const LABELS_ABOVE_WIDE = [0.18, 0.35];
+const LABELS_ABOVE_HIGH = [0.25, 0.35];
+const ABOVE_NAMES = 13;
+// Where the screen is low.
+const SHORTEST_BAND = 45;
 const LEGEND_BESIDE = 58;
 // Half of the lowest number beside it.
 const LAST_TICK = 7;
@@ -46,29 +63,74 @@ function zoomedSurface(canvas, { width, height }, zoom) {
 }
 
 /**
- * Where everything of a map is that fills a screen: as `mapGeometry`, without titles and bars.
+ * Where everything of a map is that fills a screen: as `mapGeometry`, without titles and bars. Of all sizes and leanings of
+ * its labels it has those that leave out the fewest, and of these the largest.
  * @param {Arranged} arranged
  * @param {{ width: number, height: number }} room
  * @returns {MapGeometry}
  */
-function lectureGeometry({ rows, columns }, { width, height }) {
+function lectureGeometry({ rows, columns }, room) {
+  const smallestOnPage = CLOSE_LABEL_SIZE / lectureZoom();
+  const sizes = SHARES.map((share) => share * LABEL_SIZE).filter((size) => size >= smallestOnPage);
+  const least = sizes[sizes.length - 1];
+  const column = longestLabel(columns);
+  const [full, brief] = [rows, namedRows(rows, 0)].map(longestLabel);
+  // Steps of the decoder have their long names only where no other name suffers from that.
+  const called = full <= LABELS_BESIDE[0] * room.width - AROUND_NAMES ? [full, brief] : [brief];
+  let best = null;
+  let [fewest, most] = [Infinity, 0];
+  for (const row of called) {
+    for (const [columnAngle, worth] of LEANINGS) {
+      for (const rowSize of sizes) {
+        for (const columnSize of sizes) {
+          const labels = { row, column, rowSize, columnSize, columnAngle, least, leastMarked: smallestOnPage };
+          const geometry = geometryWith(labels, rows.length, columns.length, room);
+          const step = geometry.rowStep * geometry.columnStep;
+          const type = rowSize * columnSize * worth;
+          if (step > fewest || (step === fewest && type <= most)) continue;
+          [best, fewest, most] = [geometry, step, type];
+        }
+      }
+    }
+  }
+  return /** @type {MapGeometry} */ (best);
+}
+
+/**
+ * Where everything is with these labels.
+ * @param {{
+ *   row: number, column: number, rowSize: number, columnSize: number, columnAngle: number, least: number, leastMarked: number,
+ * }} labels `row` and `column` are the widths of the longest at LABEL_SIZE
+ * @param {number} rows
+ * @param {number} columns
+ * @param {{ width: number, height: number }} room
+ * @returns {MapGeometry}
+ */
+function geometryWith({ row, column, rowSize, columnSize, columnAngle, least, leastMarked }, rows, columns, { width, height }) {
   const narrow = width < height;
-  const margin = 4;
-  const left = Math.round(Math.min(Math.max(longestLabel(rows), CORNER) + margin + 8, width * 0.34));
-  const columnBand = Math.min(longestLabel(columns), Math.max(LONGEST_COLUMN_LABEL, height * 0.14));
-  const top = Math.round(columnBand * Math.sin(-COLUMN_ANGLE) + 13);
-  const leaning = columnBand * Math.cos(COLUMN_ANGLE) + 4;
+  // What a label of this width takes in type of this size; letters of half the size are not exactly half as wide.
+  /** @type {(label: number, size: number) => number} */
+  const taken = (label, size) => (label * size) / LABEL_SIZE + 1;
+  /** @type {(share: number[], length: number, needed: number) => number} */
+  const within = ([usual, most], length, needed) => Math.min(most * length, Math.max(usual * length, needed));
+  const left = Math.round(Math.min(Math.max(taken(row, rowSize), CORNER) + AROUND_NAMES,
+    within(LABELS_BESIDE, width, taken(row, least) + AROUND_NAMES)));
+  const steepness = Math.sin(-columnAngle);
+  const most = within(narrow ? LABELS_ABOVE_HIGH : LABELS_ABOVE_WIDE, height, taken(column, least) * steepness + ABOVE_NAMES);
+  const columnBand = Math.min(taken(column, columnSize), Math.max(SHORTEST_BAND, (most - ABOVE_NAMES) / steepness));
+  const top = Math.round(Math.max(CORNER_HEIGHT, columnBand * steepness + ABOVE_NAMES));
+  const leaning = columnBand * Math.cos(columnAngle) + 4;
   const right = narrow ? leaning : leaning + 6 + LEGEND_BESIDE;
-  const across = (width - left - right) / columns.length;
-  const down = (height - top - (narrow ? LEGEND_BELOW : LAST_TICK)) / rows.length;
+  const across = (width - left - right) / columns;
+  const down = (height - top - (narrow ? LEGEND_BELOW : LAST_TICK)) / rows;
   const cellWidth = Math.max(1, Math.min(across, WIDEST_CELL * down));
   const cellHeight = Math.max(1, Math.min(down, HIGHEST_CELL * across));
-  const bottom = top + cellHeight * rows.length;
+  const bottom = top + cellHeight * rows;
   return {
-    left, top, cellWidth, cellHeight, columnBand, width, narrow, margin, bottom, profile: 0, small: LABEL_SIZE,
-    smallest: LABEL_SIZE, right: left + cellWidth * columns.length, height: bottom + (narrow ? LEGEND_BELOW : LAST_TICK),
-    columnSize: LABEL_SIZE, rowStep: Math.ceil((LABEL_SIZE + 2) / cellHeight),
-    columnStep: Math.ceil((LABEL_SIZE + 3) / cellWidth),
+    left, top, cellWidth, cellHeight, columnBand, width, narrow, margin: LEFT_OF_NAMES, bottom, profile: 0, small: LABEL_SIZE,
+    smallest: LABEL_SIZE, right: left + cellWidth * columns, height: bottom + (narrow ? LEGEND_BELOW : LAST_TICK),
+    rowSize, columnSize, columnAngle, least, leastMarked, rowStep: Math.ceil((LABEL_PITCH * rowSize) / cellHeight),
+    columnStep: Math.ceil((LABEL_PITCH * columnSize) / (cellWidth * steepness)),
   };
 }
 

@@ -3,6 +3,8 @@
 const TITLE_SIZE = 14;
 // Between smaller cells, lines would stand out more than the colours.
 const SMALLEST_LINED = 12;
+// Between names that do not cover each other, in the size of their type.
+const CLOSEST_NAMES = 0.9;
 
 /**
  * What a map is drawn from; `measure` is what the numbers are.
@@ -127,22 +129,28 @@ function drawNumbers(surface, { left, top, cellWidth, cellHeight, smallest }, ar
  * @param {Figure} figure
  */
 function drawLabels(surface, geometry, { arranged, axes, theme, hover, selected }) {
-  const { left, top, right, bottom, cellWidth, cellHeight, columnBand } = geometry;
+  const { left, top, right, bottom, cellWidth, cellHeight, columnBand, rowSize, columnSize, columnAngle } = geometry;
   const { rows, columns } = arranged;
-  /** @type {(marked: boolean) => TextStyle} */
-  const ink = (marked) => ({ size: LABEL_SIZE, fill: marked ? theme.chosen : theme.text, bold: marked });
+  /** @type {(label: string, room: number, size: number, marked: boolean) => [string, TextStyle]} */
+  const name = (label, room, size, marked) => {
+    const fitting = sizeWithin(label, room, size, marked ? geometry.leastMarked : geometry.least, marked);
+    return [shortened(label, room, fitting, marked), { size: fitting, fill: marked ? theme.chosen : theme.text, bold: marked }];
+  };
   const room = left - geometry.margin - 6;
-  namedRows(rows, room).forEach(({ label }, index) => {
-    const marked = index === hover?.row || selected.rows.has(index);
-    if (index % geometry.rowStep && !marked) return;
-    surface.text(left - 6, top + (index + 0.5) * cellHeight, shortened(label, room, LABEL_SIZE, marked),
-      { ...ink(marked), anchor: "end" });
+  const markedRows = withPointed(selected.rows, hover?.row);
+  const hasRow = namesWritten(markedRows, geometry.rowStep, cellHeight, rowSize);
+  namedRows(rows, room, rowSize).forEach(({ label }, index) => {
+    if (!hasRow(index)) return;
+    const [shown, style] = name(label, room, rowSize, markedRows.has(index));
+    surface.text(left - 6, top + (index + 0.5) * cellHeight, shown, { ...style, anchor: "end" });
   });
-  columns.forEach((column, index) => {
-    const marked = index === hover?.column || selected.columns.has(index);
-    if (index % geometry.columnStep && !marked) return;
-    surface.text(left + (index + 0.5) * cellWidth + 2, top - 8, shortened(column.label, columnBand, geometry.columnSize, marked),
-      { ...ink(marked), size: geometry.columnSize, angle: COLUMN_ANGLE });
+  const markedColumns = withPointed(selected.columns, hover?.column);
+  const hasColumn = namesWritten(markedColumns, geometry.columnStep, cellWidth * Math.sin(-columnAngle), columnSize);
+  columns.forEach(({ label }, index) => {
+    if (!hasColumn(index)) return;
+    const [shown, style] = name(label, columnBand, columnSize, markedColumns.has(index));
+    // One that leans begins a little past the middle of its column, so that most of it is over that.
+    surface.text(left + (index + 0.5) * cellWidth + 4 * Math.cos(columnAngle), top - 8, shown, { ...style, angle: columnAngle });
   });
   /** @type {TextStyle} */
   const title = { size: TITLE_SIZE, fill: theme.text, anchor: "middle" };
@@ -150,6 +158,42 @@ function drawLabels(surface, geometry, { arranged, axes, theme, hover, selected 
   const [from, down] = titleWithin(axes.from, (top + bottom) / 2, geometry.height);
   surface.text(across, 12, to, title);
   surface.text(12, down, from, { ...title, angle: -Math.PI / 2 });
+}
+
+/**
+ * What is pinned and what is pointed at.
+ * @param {Set<number>} pinned
+ * @param {number | undefined} pointed
+ */
+const withPointed = (pinned, pointed) => new Set(pointed === undefined ? pinned : [...pinned, pointed]);
+
+/**
+ * Which rows or columns are named: those that are marked, and every n-th of the others that no name of those would cover.
+ * @param {Set<number>} marked
+ * @param {number} step
+ * @param {number} pitch between the names of neighbours
+ * @param {number} size
+ * @returns {(index: number) => boolean}
+ */
+function namesWritten(marked, step, pitch, size) {
+  const covered = (/** @type {number} */ index) => (
+    [...marked].some((other) => Math.abs(other - index) * pitch < CLOSEST_NAMES * size));
+  return (index) => marked.has(index) || (index % step === 0 && !covered(index));
+}
+
+/**
+ * The size in which a name is whole; not below `least`, at which it is cut.
+ * @param {string} label
+ * @param {number} room
+ * @param {number} size at most
+ * @param {number} least
+ * @param {boolean} bold
+ */
+function sizeWithin(label, room, size, least, bold) {
+  const width = textWidth(label, size, bold);
+  if (width <= room) return size;
+  // A little less, because letters of half the size are not exactly half as wide.
+  return Math.max(Math.min(size, least), (size * (room - 1)) / width);
 }
 
 /**
@@ -190,7 +234,7 @@ function drawLegend(surface, geometry, { arranged, choice, shades, theme, measur
   }
   const height = Math.min(180, Math.max(80, geometry.bottom - geometry.top));
   // Beside the map: past its bars, and past the last label, which leans over its edge.
-  const leaning = geometry.columnBand * Math.cos(COLUMN_ANGLE);
+  const leaning = geometry.columnBand * Math.cos(geometry.columnAngle);
   const x = Math.floor(Math.min(geometry.width - 54, geometry.right + Math.max(geometry.profile + 20, leaning + 10)));
   surface.cells(x, geometry.top, 14, 1, height, 1, (row) => shadeAt(1 - row / (height - 1)));
   for (const { place, number } of marks) surface.text(x + 19, geometry.top + (1 - place) * height, number, ink);

@@ -52,7 +52,9 @@ function mapGeometry(arranged, width, withProfiles, beside = [arranged]) {
   const columnSize = crowded ? CLOSE_LABEL_SIZE : LABEL_SIZE;
   return {
     left, top, columnSize, cellWidth, cellHeight, columnBand, width, narrow, profile, margin: MARGIN, small: SMALL_SIZE,
-    smallest: SMALLEST_NUMBER,
+    smallest: SMALLEST_NUMBER, rowSize: LABEL_SIZE, columnAngle: COLUMN_ANGLE,
+    // On a page, whoever points at a name that is cut reads it whole below the map.
+    least: LABEL_SIZE, leastMarked: LABEL_SIZE,
     right: left + cellWidth * columns.length,
     bottom: top + cellHeight * rows.length,
     height: top + cellHeight * rows.length + profile + 6 + (narrow ? LEGEND_BELOW : 0),
@@ -73,10 +75,11 @@ const longestLabel = (side) => Math.max(...side.map(({ label }) => textWidth(lab
  * alone, because a name that is cut in the middle hides both.
  * @param {Label[]} rows
  * @param {number} room
+ * @param {number} size that they are written in
  * @returns {Label[]}
  */
-function namedRows(rows, room) {
-  if (longestLabel(rows) <= room) return rows;
+function namedRows(rows, room, size = LABEL_SIZE) {
+  if ((longestLabel(rows) * size) / LABEL_SIZE <= room) return rows;
   return rows.map((row) => ({ ...row, label: row.label.replace(STEP_LABEL, "$1 → $2") }));
 }
 
@@ -87,14 +90,14 @@ function namedRows(rows, room) {
  * @param {number} y
  * @returns {Place | null}
  */
-function hitMap({ left, top, right, bottom, cellWidth, cellHeight }, x, y) {
+function hitMap({ left, top, right, bottom, cellWidth, cellHeight, columnAngle }, x, y) {
   const row = Math.floor((y - top) / cellHeight);
   const column = Math.floor((x - left) / cellWidth);
   const inRows = y >= top && y < bottom;
   if (inRows && x >= left && x < right) return { row, column };
   if (inRows && x < left) return { row };
   // Column labels lean to the right of their columns.
-  const leaning = Math.floor((x - left - Math.max(0, top - 8 - y) / Math.tan(-COLUMN_ANGLE)) / cellWidth);
+  const leaning = Math.floor((x - left - Math.max(0, top - 8 - y) / Math.tan(-columnAngle)) / cellWidth);
   if (y < top && y > 24 && leaning >= 0 && leaning < Math.round((right - left) / cellWidth)) return { column: leaning };
   return null;
 }

@@ -7,11 +7,11 @@ import { Recorder, fixture, load } from "./bundles.js";
 
 const {
   arrange, captionOf, clamped, csvOf, described, drawMap, drawWithCaption, harmless, hitGrid, gridGeometry, hitLines,
-  hitMap, inkOn, jsonOf, layoutWidth, linesGeometry, mapGeometry, notesOf, onScale, fromScale, pinnedCell, pinnedIn, press, quote, rankedHeads, shadesOf, shortened,
+  hitMap, inkOn, jsonOf, layoutWidth, lectureGeometry, linesGeometry, mapGeometry, notesOf, onScale, fromScale, pinnedCell, pinnedIn, press, quote, rankedHeads, shadesOf, shortened,
   sumsOf, textWidth, unframe, unpack, weightOf, withPin, wrapped, LABEL_SIZE, SCALES, PALETTE, MASKED_CODE,
 } = load("attention_browser", [
   "arrange", "captionOf", "clamped", "csvOf", "described", "drawMap", "drawWithCaption", "harmless", "hitGrid",
-  "gridGeometry", "hitLines", "hitMap", "inkOn", "jsonOf", "layoutWidth", "linesGeometry", "mapGeometry", "notesOf", "onScale", "fromScale", "pinnedCell", "pinnedIn", "press", "quote",
+  "gridGeometry", "hitLines", "hitMap", "inkOn", "jsonOf", "layoutWidth", "lectureGeometry", "linesGeometry", "mapGeometry", "notesOf", "onScale", "fromScale", "pinnedCell", "pinnedIn", "press", "quote",
   "rankedHeads", "shadesOf", "shortened", "sumsOf", "textWidth", "unframe", "unpack", "weightOf", "withPin", "wrapped", "LABEL_SIZE",
   "SCALES", "PALETTE", "MASKED_CODE",
 ]);
@@ -175,7 +175,7 @@ test("pointing at the middle of any cell, label or small map finds it", async ()
 
 test("labels fit their room, and no row label stands on another", async () => {
   const pieces = arrange(await kindOf("encoder"), { words: false, hide: false }, 0, 0);
-  const long = { label: "Donaudampfschifffahrtsgesellschaftskapitän".repeat(2), positions: [0] };
+  const long = { label: "Unabhängigkeitserklärungskapitän".repeat(2), positions: [0] };
   const arranged = { ...pieces, rows: [long, ...pieces.rows.slice(1)] };
   for (const width of [300, 560, 1400]) {
     const geometry = mapGeometry(arranged, width, true);
@@ -204,6 +204,81 @@ test("in a narrow figure a step keeps both of its words, and a word of the sente
     const written = surface.of("text").map(({ string }) => string);
     assert.ok(written.includes(name), `${width}: ${written}`);
     for (let column = 0; column < size; column++) assert.ok(written.includes(`w${column}`), `${width}: column ${column}`);
+  }
+});
+
+// What a lecture has room for, in units of a figure whose labels are 13 high and drawn 27 pixels high.
+const PROJECTOR = { width: 478, height: 332 };
+const BESIDE_A_QUESTION = { width: 273, height: 345 };
+const WIDE_PROJECTOR = { width: 678, height: 395 };
+const LEAST_IN_A_HALL = 0.6 * LABEL_SIZE;
+const GARDEN = ["The old man is reading a newspaper in the garden . </s>", "Der alte Mann liest eine Zeitung im Garten . </s>"];
+const LIBRARY = ["My students asked whether the old library near the river is open on Sundays . </s>",
+  "Meine Schüler frag… …ten, ob die alte Bibliothek in der Nähe des Flusses sonntags geöffnet ist . </s>"];
+
+// The names on a map of a lecture: { string, size, bold, angle, x, y }; steps of the decoder at the left.
+function presented(room, source, target, { row, column } = {}) {
+  globalThis.innerWidth = 1024;
+  const labelled = (names) => names.map((label, position) => ({ label, positions: [position] }));
+  const written = target.split(" ");
+  const rows = labelled(written.map((word, index) => `in: ${written[index - 1] ?? "<s> start"} → out: ${word}`));
+  const columns = labelled(source.split(" "));
+  const cells = rows.length * columns.length;
+  const geometry = lectureGeometry({ rows, columns }, room);
+  const surface = new Recorder();
+  drawMap(surface, geometry, { arranged: { rows, columns, values: new Float32Array(cells), masked: new Uint8Array(cells), largest: 1 },
+    choice: { scale: SCALES[0], threshold: 0 }, shades: shadesOf("viridis"), theme: THEME, hover: { row, column }, selected: NOTHING,
+    axes: { from: "", to: "" }, measure: "weight" });
+  const texts = surface.of("text");
+  return { rows, columns, geometry, left: texts.filter(({ anchor, string }) => anchor === "end" && string.includes("→")),
+    above: texts.filter(({ angle }) => angle && angle > -3 && angle < 0).filter(({ string }) => string) };
+}
+
+const briefly = ({ label }) => label.replace("in: ", "").replace("out: ", "");
+
+test("on a projector every word of a sentence has its name, whole and readable from the last row", () => {
+  for (const [source, target] of [GARDEN, LIBRARY]) {
+    for (const room of [PROJECTOR, WIDE_PROJECTOR, ...(source === GARDEN[0] ? [BESIDE_A_QUESTION] : [])]) {
+      const { rows, columns, geometry, left, above } = presented(room, source, target);
+      const where = `${room.width} wide: ${source}`;
+      assert.deepEqual(above.map(({ string }) => string), columns.map(({ label }) => label), where);
+      assert.deepEqual(left.map(({ string }) => string.replace("in: ", "").replace("out: ", "")), rows.map(briefly), where);
+      for (const { string, size, x, y, angle = 0 } of [...left, ...above]) {
+        assert.ok(size >= LEAST_IN_A_HALL - 1e-9, `${where}: ${string} in ${size}`);
+        const length = textWidth(string, size);
+        if (angle) assert.ok(y + Math.sin(angle) * length >= 0 && x + Math.cos(angle) * length <= room.width, `${where}: ${string}`);
+        else assert.ok(x - length >= 0, `${where}: ${string}`);
+      }
+      assert.ok(geometry.height <= room.height + 1e-9 && geometry.right <= room.width, where);
+      assert.ok(geometry.cellHeight >= Math.max(...left.map(({ size }) => size)), where);
+      for (const { size } of above) assert.ok(geometry.cellWidth * Math.sin(-geometry.columnAngle) >= size, where);
+      for (const [index, { y }] of above.entries()) {
+        const x = geometry.left + (index + 0.5) * geometry.cellWidth;
+        assert.deepEqual(hitMap(geometry, x + 9 * Math.cos(geometry.columnAngle), y + 9 * Math.sin(geometry.columnAngle)),
+          { column: index }, where);
+      }
+    }
+  }
+});
+
+test("in a lecture what is pointed at keeps its name, whole, and no other name lies over it", () => {
+  const many = Array.from({ length: 60 }, (_, index) => `word${index}`);
+  const long = "Unabhängigkeitserklärung";
+  for (const room of [PROJECTOR, BESIDE_A_QUESTION]) {
+    for (const at of [20, 21, 22, 23]) {
+      const words = many.map((word, index) => (index === at ? long : word));
+      const { rows, columns, geometry, left, above } = presented(room, words.join(" "), words.join(" "), { row: at, column: at });
+      assert.ok(left.length < rows.length && above.length < columns.length, "there is no room for all");
+      for (const [names, label, pitch, along] of [
+        [left, `word${at - 1} → ${long}`, 1, "y"], [above, long, Math.sin(-geometry.columnAngle), "x"],
+      ]) {
+        const [marked] = names.filter(({ bold }) => bold);
+        assert.equal(marked.string, label);
+        for (const other of names) {
+          assert.ok(other === marked || Math.abs(other[along] - marked[along]) * pitch >= 0.9 * other.size, `${at}: ${other.string}`);
+        }
+      }
+    }
   }
 });
 

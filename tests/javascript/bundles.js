@@ -18,7 +18,7 @@ class OffscreenCanvas {
   getContext() {
     return {
       measureText(string) {
-        return { width: Array.from(string).length * Number(this.font.match(/(\d+)px/)[1]) / 2 };
+        return { width: Array.from(string).length * Number(this.font.match(/([\d.]+)px/)[1]) / 2 };
       },
     };
   }
