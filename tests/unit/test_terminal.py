@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from functools import partial
+from pathlib import Path
 
 import psutil
 import pytest
@@ -21,9 +22,19 @@ def start(*arguments, encoding="utf-8", **more):
     )
 
 
+def side_to_write(pipe: Path, reader: subprocess.Popen) -> int:
+    """That of a pipe, once the other one is open; the reader must not end before."""
+    while True:
+        try:
+            return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError:
+            assert reader.poll() is None, "it reads nothing from a pipe"
+            time.sleep(0.05)
+
+
 @pytest.mark.parametrize("arguments", [
     ("transformer.command_line", "importance", "--output", "heads.json", "--sentences"),
-    ("transformer.analysis", "measure", "--processes", "2", "--output", "heads.json", "--sentences"),
+    ("transformer.analysis", "gallery", "--output", "heads.json", "--sentences"),
     ("transformer.training", "overlap", "--data", "none", "--held-out"),
     ("transformer.language_modelling", "continue", "--file"),
 ], ids=" ".join)
@@ -31,8 +42,8 @@ def test_ctrl_c_is_one_line(tmp_path, arguments):
     path = tmp_path / "pipe"
     os.mkfifo(path)
     process = start(*arguments, path)
-    with path.open("w"):
-        # It has opened its side, and waits for what is never written.
+    with os.fdopen(side_to_write(path, process), "w"):
+        # It waits for what is never written.
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate()
     assert (process.returncode, errors) == (130, "stopped\n")
