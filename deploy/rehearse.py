@@ -117,6 +117,14 @@ def start_process(image: Image, environment: dict[str, str], address: str) -> su
     )
 
 
+def temporary_folders(place: Path) -> str:
+    """Lets nginx keep what is under way in folders of its own: the machine's may hold what an nginx of another user has
+    left there, and then no large answer gets through.
+    """
+    kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    return " ".join(f"{kind}_temp_path {place}/{kind};" for kind in kinds)
+
+
 @contextmanager
 def nginx(place: Path, addresses: dict[str, str]) -> Iterator[Path]:
     """nginx with our files, the processes' names replaced by addresses; gives its log."""
@@ -129,7 +137,8 @@ def nginx(place: Path, addresses: dict[str, str]) -> Iterator[Path]:
     log = place / "visits.log"
     (place / "nginx.conf").write_text(
         f"pid {place}/nginx.pid; error_log {place}/error.log; daemon off; events {{}}\n"
-        f"http {{ include /etc/nginx/mime.types; {LOG} access_log {log} visits;\n{ours}\n}}\n", encoding="utf-8",
+        f"http {{ include /etc/nginx/mime.types; {LOG} access_log {log} visits;\n{temporary_folders(place)}\n"
+        f"{ours}\n}}\n", encoding="utf-8",
     )
     process = subprocess.Popen(["nginx", "-p", place, "-c", place / "nginx.conf", "-e", place / "error.log"])
     try:

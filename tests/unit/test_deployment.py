@@ -18,6 +18,7 @@ from threading import Thread
 import pytest
 import yaml
 
+from deploy.rehearse import temporary_folders
 from transformer.paths import APP
 
 DEPLOY = APP / "deploy"
@@ -104,7 +105,8 @@ def behind_nginx(tmp_path):
     (tmp_path / "replicas.conf").write_text(f"server 127.0.0.1:{app.server_port};\n")
     (tmp_path / "nginx.conf").write_text(
         # Its workers may look into no folder of the tests otherwise, where root runs them.
-        f"user {getuser()}; pid {tmp_path}/pid; daemon off; events {{}}\nhttp {{ access_log off;\n{ours}\n}}\n"
+        f"user {getuser()}; pid {tmp_path}/pid; daemon off; events {{}}\n"
+        f"http {{ access_log off; {temporary_folders(tmp_path)}\n{ours}\n}}\n"
     )
     Thread(target=app.serve_forever, daemon=True).start()
     process = subprocess.Popen(["nginx", "-p", tmp_path, "-c", tmp_path / "nginx.conf", "-e", tmp_path / "errors"])
