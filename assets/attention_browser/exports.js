@@ -70,7 +70,7 @@ function csvOf(arranged, selected) {
  * @param {string} cell
  */
 function harmless(cell) {
-  if (/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(cell)) return cell;
+  if (/^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i.test(cell)) return cell;
   const apart = cell.replace(/([;\t\r\n])(?=[" ]*[=+\-@＝＋－＠])/g, "$1'");
   return /^[=+\-@＝＋－＠\t\r\n]/.test(apart) ? `'${apart}` : apart;
 }

@@ -234,6 +234,16 @@ def test_without_slides_a_clicker_goes_from_head_to_head_and_from_step_to_step(r
     reader.see("One row of a map · 1 of 4")
 
 
+def test_the_list_of_lessons_is_presented_with_whole_buttons(reader):
+    reader.resize(**PROJECTOR)
+    reader.open(address("lessons", lecture="true"))
+    button = reader.page.get_by_role("button", name="Start").first
+    button.wait_for()
+    reader.wait()
+    cut = "button => [...button.querySelectorAll('*')].filter(each => each.scrollWidth > each.clientWidth + 1).length"
+    assert button.evaluate(cut) == 0
+
+
 def test_a_presented_lesson_that_is_no_slide_goes_from_step_to_step_whatever_slides_there_are(reader):
     reader.resize(**PROJECTOR)
     opened = {"lesson_id": "aligner", "lesson_answer": "shown", "slides": str(SLIDES), "slide": "3"}
