@@ -127,7 +127,7 @@ def prepare_language_model(
     for name, chosen, shares in parts:
         contexts = Contexts.of(chosen, tokenizer, width=context, rng=np.random.default_rng(seed), **shares)
         if not len(contexts):
-            raise ValueError(f"no text of the {name} data has as few as {context} pieces: give a larger --context")
+            raise ValueError(f"no text of the {name} data fits into --context {context}: give a larger one")
         folder.save_data(name, contexts, tokenizer)
         log.info(
             "%s: %d texts, %d contexts of %d pieces, %d pieces", name, len(chosen), len(contexts), context,

@@ -140,7 +140,7 @@ def test_data_for_two_kinds_of_models_is_refused(run, prepared, tmp_path):
     ({"vocabulary": 10**13}, "--vocabulary must be at least 1 and at most 65,535"),
     ({"repeated": 1.0}, "--repeated must be .* below 1"),
     ({"repeated": float("nan")}, "--repeated must be at least 0"), ({"patterns": 1.1}, "--patterns must be at least 0"),
-    ({"context": 1}, "no text of the train data has as few as 1 pieces: give a larger --context"),
+    ({"context": 1}, "no text of the train data fits into --context 1: give a larger one"),
 ])
 def test_what_cannot_be_prepared_is_said(prepared, tmp_path, changes, message):
     files = {"data": [prepared / "train.tsv"], "validation": prepared / "dev.tsv"}

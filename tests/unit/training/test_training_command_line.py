@@ -152,7 +152,7 @@ def test_contexts_in_which_no_text_finds_room_are_refused(tmp_path, run_main, co
         tmp_path / "dev", "--from", MODEL, "--context", context,
     )
     assert done.returncode == 1 and done.stderr.splitlines()[-1] == (
-        f"error: no text of the train data has as few as {context} pieces: give a larger --context"
+        f"error: no text of the train data fits into --context {context}: give a larger one"
     )
 
 
