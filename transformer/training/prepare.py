@@ -54,8 +54,8 @@ def prepare(
         turned: train the other direction: the second side of every pair is the source.
 
     Raises:
-        ValueError: a file cannot be read (see `read_pairs`), an option is out of range, or no vocabulary can be made of
-            so little text.
+        ValueError: a file cannot be read (see `read_pairs`), an option is out of range, no vocabulary can be made of
+            so little text, or no pair is short enough to be learned.
         OSError: a file cannot be written.
     """
     if not 0 <= sampled <= MOST_SAMPLED:
@@ -76,6 +76,10 @@ def prepare(
         if turned:
             chosen = [(target, source) for source, target in chosen]
         pieces = PieceData.of(chosen, tokenizer, max_pieces=WIDTHS[-1], sampled=copies)
+        if not len(pieces):
+            raise ValueError(
+                f"no pair of the {name} data has at most {WIDTHS[-1]} pieces on each side: give one sentence a line"
+            )
         folder.save_data(name, pieces, tokenizer)
         log.info(
             "%s: %d pairs of at most %d pieces, %d source and %d target pieces", name, len(pieces), WIDTHS[-1],

@@ -143,6 +143,18 @@ def test_what_prepare_cannot_do_is_one_line(tmp_path, run_main, given, message):
     assert "Traceback" not in done.stderr
 
 
+def test_pairs_of_which_none_is_short_enough_are_refused(tmp_path, run_main):
+    (tmp_path / "data").write_text("a little dog\tein Hündchen\n", encoding="utf-8")
+    (tmp_path / "dev").write_text(f"a little cat\t{'eine kleine Katze ' * 90}\n", encoding="utf-8")
+    done = run_main(
+        main, "prepare", "--run", tmp_path / "run", "--data", tmp_path / "data", "--validation", tmp_path / "dev",
+        "--from", MODEL,
+    )
+    assert done.returncode == 1 and done.stderr.splitlines()[-1] == (
+        "error: no pair of the validation data has at most 256 pieces on each side: give one sentence a line"
+    )
+
+
 @pytest.mark.parametrize("context", [1, 2])
 def test_contexts_in_which_no_text_finds_room_are_refused(tmp_path, run_main, context):
     (tmp_path / "data").write_text("a little dog\tein Hündchen\n", encoding="utf-8")
