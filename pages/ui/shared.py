@@ -11,12 +11,12 @@ import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from concurrent.futures import Future, wait
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import is_dataclass
 from functools import wraps
 from types import MappingProxyType
 from typing import Any, ParamSpec, TypeVar
-from weakref import WeakValueDictionary
 
 import numpy as np
 import streamlit as st
@@ -55,8 +55,8 @@ class SharedResults:
         self._identity = identity
         self._waiting = waiting
         self._results: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
-        # Of what is being computed; nobody else keeps a turn.
-        self._turns: WeakValueDictionary[Hashable, _Turn] = WeakValueDictionary()
+        # Of what is being computed.
+        self._runs: dict[Hashable, Future[Any]] = {}
         self._lock = threading.Lock()
         self._total = 0
 
@@ -109,40 +109,46 @@ class SharedResults:
         return argument if identity is None else identity(argument)
 
     def _result(self, key: Hashable, compute: Callable[[], Result], message: str) -> Result:
-        with self._lock:
-            if key in self._results:
-                self._results.move_to_end(key)
-                return self._results[key][0]
-            turn = self._turns.setdefault(key, _Turn())
-        with _announced(message), self._locked(turn.lock) as waited:
+        while True:
             with self._lock:
                 if key in self._results:
+                    self._results.move_to_end(key)
                     return self._results[key][0]
-            if waited and turn.error is not None:
-                # What takes a minute to fail would otherwise fail for one after the other.
-                raise turn.error.with_traceback(None)
-            turn.error = None
-            try:
-                result = compute()
-            except Exception as error:
-                turn.error = error
-                raise
-            self._keep(key, result)
-            return result
-
-    @contextmanager
-    def _locked(self, lock: threading.Lock) -> Iterator[bool]:
-        """Have a lock; gives whether another thread had it first. Whoever leaves the page meanwhile does not wait."""
-        taken = at_once = lock.acquire(blocking=False)
+                first = key not in self._runs
+                run = self._runs.setdefault(key, Future())
+            with _announced(message):
+                if first:
+                    self._run(key, run, compute)
+                else:
+                    self._wait(run)
+            if not run.cancelled():
+                break
         try:
-            if not taken:
-                with self._waiting():
-                    while not (taken := lock.acquire(timeout=LOOK)):
-                        end_if_left()
-            yield not at_once
+            return run.result()
         finally:
-            if taken:
-                lock.release()
+            # What was raised leads to this frame, which would keep it, and all that its run had computed.
+            del run
+
+    def _run(self, key: Hashable, run: Future[Result], compute: Callable[[], Result]) -> None:
+        try:
+            result = compute()
+            self._keep(key, result)
+            run.set_result(result)
+        except Exception as error:
+            run.set_exception(error)
+        finally:
+            with self._lock:
+                del self._runs[key]
+            # Where this thread was ended, one of those who wait begins anew.
+            if run.cancel():
+                run.set_running_or_notify_cancel()
+            del run
+
+    def _wait(self, run: Future[Any]) -> None:
+        """Return when somebody else's run has ended. Whoever leaves the page meanwhile does not wait."""
+        with self._waiting():
+            while not wait((run,), LOOK).done:
+                end_if_left()
 
     def _keep(self, key: Hashable, result: object) -> None:
         size = self._size_of(result)
@@ -158,16 +164,6 @@ class SharedResults:
         while self._results and self._total > limit:
             _, (_, freed) = self._results.popitem(last=False)
             self._total -= freed
-
-
-class _Turn:
-    """A lock that can be referred to weakly, and what was raised by whoever had it last."""
-
-    __slots__ = ("__weakref__", "error", "lock")
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.error: Exception | None = None
 
 
 def _announced(message: str) -> AbstractContextManager[None]:

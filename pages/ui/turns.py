@@ -111,9 +111,7 @@ class Turns:
                 self._compute(self._companions(request), run)
         finally:
             self._leave(request)
-        if isinstance(request.outcome, Exception):
-            raise request.outcome
-        return request.outcome
+        return request.taken()
 
     def _companions(self, first: _Request) -> list[_Request]:
         with self._lock:
@@ -186,3 +184,13 @@ class _Request:
         self.outcome = outcome
         self.finished = True
         self.woken.set()
+
+    def taken(self) -> Any:
+        """The result, or raises what went wrong, and keeps neither: a traceback leads to all that had been computed."""
+        outcome, self.outcome = self.outcome, None
+        try:
+            if isinstance(outcome, Exception):
+                raise outcome
+            return outcome
+        finally:
+            del outcome

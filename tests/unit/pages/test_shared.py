@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import threading
+import weakref
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -14,6 +16,7 @@ import streamlit as st
 
 from pages.ui import inference
 from pages.ui.shared import SharedResults, size_in_bytes
+from pages.ui.turns import Turns
 from transformer.decoding.settings import DecodingSettings
 from transformer.kinds import KINDS
 
@@ -126,6 +129,102 @@ def test_what_is_raised_is_raised_for_all_who_waited_for_it():
     with pytest.raises(ValueError, match="nobody answers"):
         fails()
     assert len(runs) == 2, "whoever comes later tries again"
+
+
+def test_what_was_raised_before_somebody_asked_is_not_raised_for_them():
+    began, ended, answers = threading.Event(), threading.Event(), threading.Event()
+
+    @contextmanager
+    def waiting():
+        began.set()
+        yield
+        # Who waited has something else to wait for before the page goes on, such as a turn.
+        assert ended.set() is None and answers.wait(PATIENCE)
+
+    shared, runs = SharedResults(10_000, waiting=waiting), []
+
+    @shared.remember()
+    def fails_once() -> str:
+        runs.append(1)
+        if len(runs) == 1:
+            assert began.wait(PATIENCE)
+            raise ValueError("nobody answers")
+        return "done"
+
+    with ThreadPoolExecutor(2) as people:
+        before = [people.submit(fails_once) for _ in range(2)]
+        assert ended.wait(PATIENCE)
+        assert fails_once() == "done"
+        answers.set()
+        assert [str(person.exception(PATIENCE)) for person in before] == ["nobody answers"] * 2
+
+
+@pytest.mark.parametrize("people", [1, 3])
+def test_a_run_that_failed_keeps_nothing_of_what_it_computed(people):
+    waits = threading.Semaphore(0)
+
+    @contextmanager
+    def waiting():
+        waits.release()
+        yield
+
+    shared, turns, computed = SharedResults(10_000, waiting=waiting), Turns(lambda _: nullcontext()), []
+
+    def together(items, done):
+        rows = np.zeros(1_000)
+        computed.append(weakref.ref(rows))
+        raise MemoryError("too little free memory")
+
+    @shared.remember()
+    def fails() -> None:
+        for _ in range(people - 1):
+            assert waits.acquire(timeout=PATIENCE)
+        turns.together("kind", "item", together)
+
+    def ask() -> str:
+        try:
+            fails()
+        except MemoryError as error:
+            return str(error)
+        return ""
+
+    gc.disable()
+    try:
+        with ThreadPoolExecutor(people) as pool:
+            asked = [pool.submit(ask) for _ in range(people)]
+            assert [each.result(PATIENCE) for each in asked] == ["too little free memory"] * people
+        assert all(each() is None for each in computed)
+    finally:
+        gc.enable()
+
+
+def test_one_whose_thread_is_ended_leaves_the_run_to_those_who_wait():
+    class Left(BaseException):
+        """What ends the thread of a page that was left."""
+
+    waits, runs = threading.Semaphore(0), []
+
+    @contextmanager
+    def waiting():
+        waits.release()
+        yield
+
+    shared = SharedResults(10_000, waiting=waiting)
+
+    @shared.remember()
+    def left_once() -> str:
+        runs.append(1)
+        if len(runs) == 1:
+            assert waits.acquire(timeout=PATIENCE) and waits.acquire(timeout=PATIENCE)
+            raise Left
+        return "done"
+
+    with ThreadPoolExecutor(3) as people:
+        asked = [people.submit(left_once) for _ in range(3)]
+        found = [each.exception(PATIENCE) for each in asked]
+        assert [type(error) for error in found if error] == [Left]
+        assert [each.result() for each in asked if not each.exception()] == ["done"] * 2
+    assert len(runs) == 2
 
 
 def test_one_may_ask_for_another():
