@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
+from tempfile import TemporaryDirectory
 
 from safetensors import SafetensorError
 
@@ -59,17 +60,32 @@ def check_output(path: Path, *, replacing: bool = False) -> None:
         raise AtlasError(f"{path} could not be written: {touched} may not be written to; name another file")
 
 
-def check_new_folder(path: Path) -> None:
-    """Refuse a folder to write that is in use, or that no folder can be.
+@contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """A folder to write files into, all of which then go to `path`; an error leaves there what was there, or nothing.
 
     Raises:
         AtlasError: there is something of that name, and it is no empty folder.
-        OSError: as `writing` does.
+        OSError: as `writing` does, before anything else.
     """
+    # "x/.." makes no x.
+    place = Path(os.path.realpath(path))
     with writing(path):
-        used = path.exists() and (not path.is_dir() or any(path.iterdir()))
-    if used:
-        raise AtlasError(f"{path} is there already: give another --output, or move it away.")
+        there = place.exists()
+        if there and (not place.is_dir() or any(place.iterdir())):
+            raise AtlasError(f"{path} is there already: give another --output, or move it away.")
+        place.mkdir(parents=True, exist_ok=True)
+        # Inside, and no other folder takes its place: somebody may be in it, and may write nowhere else.
+        unfinished = TemporaryDirectory(dir=place)
+    try:
+        with unfinished as folder:
+            yield Path(folder)
+            for file in Path(folder).iterdir():
+                file.rename(place / file.name)
+    except BaseException:
+        if not there:
+            place.rmdir()
+        raise
 
 
 def _mode(path: Path) -> int | None:
