@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, TemporaryFile
 
 from safetensors import SafetensorError
 
@@ -43,21 +43,27 @@ def check_output(path: Path, *, replacing: bool = False) -> None:
         AtlasError: it cannot be written; the message says why.
     """
     try:
-        mode, folder = _mode(path), _mode(path.parent)
+        mode, place = _mode(path), path
+        if mode is None and not replacing and path.is_symlink():
+            # The file is made where the link leads.
+            place = Path(os.path.realpath(path))
+        folder = _mode(place.parent)
         if mode is not None and S_ISDIR(mode):
             raise AtlasError(f"{path} is a folder: name a file, such as {path / 'NAME'}")
         if folder is None or not S_ISDIR(folder):
-            raise AtlasError(f"there is no folder {path.parent} to write {path.name} into")
+            raise AtlasError(f"there is no folder {place.parent} to write {place.name} into")
         if replacing:
+            if mode is not None and not S_ISREG(mode):
+                raise AtlasError(f"{path} is a device or a pipe, whose place no file can take: name a file")
             # Its name is longer.
             _mode(path.with_suffix(UNFINISHED))
+        if replacing or mode is None:
+            # Nothing else says it of every folder: root may write into /dev/fd, where not even root can make a file.
+            TemporaryFile(dir=place.parent).close()
     except OSError as error:
         raise AtlasError(f"{path} could not be written ({error.strerror}): name another file") from error
-    if replacing and mode is not None and not S_ISREG(mode):
-        raise AtlasError(f"{path} is a device or a pipe, whose place no file can take: name a file")
-    touched = path.parent if replacing or mode is None else path
-    if not os.access(touched, os.W_OK):
-        raise AtlasError(f"{path} could not be written: {touched} may not be written to; name another file")
+    if not replacing and mode is not None and not os.access(path, os.W_OK):
+        raise AtlasError(f"{path} could not be written: it may not be written to; name another file")
 
 
 @contextmanager
