@@ -159,7 +159,7 @@ def test_a_link_to_no_file_yet_leads_to_a_folder_or_is_replaced(tmp_path):
 def test_what_is_measured_needs_a_place_beside_it_for_what_is_measured_so_far(tmp_path, run_main):
     reading, writing = os.pipe()
     long = tmp_path / f"{'a' * 240}.json"
-    for output, said in (long, "name too long"), (f"/dev/fd/{writing}", "No such file"):
+    for output, said in (long, "name too long"), (f"/dev/fd/{writing}", "could not be written"):
         done = run_main(analysis, "measure", "--model", "none", "--output", output)
         assert done.returncode == 1 and done.stderr.startswith(f"error: {output}.partial ") and said in done.stderr
         # A figure that is written at once needs none.
