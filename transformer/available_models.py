@@ -24,7 +24,6 @@ OWN = Path("models")
 # The environment variable that names another folder of model folders.
 VARIABLE = "ATTENTION_ATLAS_MODELS"
 NAME = re.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-UNFINISHED = ".unfinished"
 CONFIG, WEIGHTS, SENTENCES, IDS = "config.json", "model.safetensors", "sentences.txt", "vocab.json"
 # A larger one is no configuration.
 MOST_BYTES = MEGABYTE
@@ -151,8 +150,6 @@ def _checked(path: Path, changed: tuple[int, ...], read: Callable[[Path, str], M
         # A name need not be UTF-8, nor what its files hold.
         return ModelFolder(valid(path.name), path, problem=valid(f"The folder {path} cannot be used: {problem}."))
 
-    if path.name.endswith(UNFINISHED):
-        return useless("its import was interrupted; import it again")
     if not NAME.fullmatch(path.name):
         return useless("its name may have up to 64 Latin letters, digits, dots, hyphens and underscores; rename it")
     try:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
+from tempfile import TemporaryDirectory, TemporaryFile
 
 from safetensors import SafetensorError
 
@@ -42,34 +43,55 @@ def check_output(path: Path, *, replacing: bool = False) -> None:
         AtlasError: it cannot be written; the message says why.
     """
     try:
-        mode, folder = _mode(path), _mode(path.parent)
+        mode, place = _mode(path), path
+        if mode is None and not replacing and path.is_symlink():
+            # The file is made where the link leads.
+            place = Path(os.path.realpath(path))
+        folder = _mode(place.parent)
         if mode is not None and S_ISDIR(mode):
             raise AtlasError(f"{path} is a folder: name a file, such as {path / 'NAME'}")
         if folder is None or not S_ISDIR(folder):
-            raise AtlasError(f"there is no folder {path.parent} to write {path.name} into")
+            raise AtlasError(f"there is no folder {place.parent} to write {place.name} into")
         if replacing:
+            if mode is not None and not S_ISREG(mode):
+                raise AtlasError(f"{path} is a device or a pipe, whose place no file can take: name a file")
             # Its name is longer.
             _mode(path.with_suffix(UNFINISHED))
+        if replacing or mode is None:
+            # Nothing else says it of every folder: root may write into /dev/fd, where not even root can make a file.
+            TemporaryFile(dir=place.parent).close()
     except OSError as error:
         raise AtlasError(f"{path} could not be written ({error.strerror}): name another file") from error
-    if replacing and mode is not None and not S_ISREG(mode):
-        raise AtlasError(f"{path} is a device or a pipe, whose place no file can take: name a file")
-    touched = path.parent if replacing or mode is None else path
-    if not os.access(touched, os.W_OK):
-        raise AtlasError(f"{path} could not be written: {touched} may not be written to; name another file")
+    if not replacing and mode is not None and not os.access(path, os.W_OK):
+        raise AtlasError(f"{path} could not be written: it may not be written to; name another file")
 
 
-def check_new_folder(path: Path) -> None:
-    """Refuse a folder to write that is in use, or that no folder can be.
+@contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """A folder to write files into, all of which then go to `path`; an error leaves there what was there, or nothing.
 
     Raises:
         AtlasError: there is something of that name, and it is no empty folder.
-        OSError: as `writing` does.
+        OSError: as `writing` does, before anything else.
     """
+    # "x/.." makes no x.
+    place = Path(os.path.realpath(path))
     with writing(path):
-        used = path.exists() and (not path.is_dir() or any(path.iterdir()))
-    if used:
-        raise AtlasError(f"{path} is there already: give another --output, or move it away.")
+        there = place.exists()
+        if there and (not place.is_dir() or any(place.iterdir())):
+            raise AtlasError(f"{path} is there already: give another --output, or move it away.")
+        place.mkdir(parents=True, exist_ok=True)
+        # Inside, and no other folder takes its place: somebody may be in it, and may write nowhere else.
+        unfinished = TemporaryDirectory(dir=place)
+    try:
+        with unfinished as folder:
+            yield Path(folder)
+            for file in Path(folder).iterdir():
+                file.rename(place / file.name)
+    except BaseException:
+        if not there:
+            place.rmdir()
+        raise
 
 
 def _mode(path: Path) -> int | None:

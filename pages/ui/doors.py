@@ -5,9 +5,12 @@
 
 from __future__ import annotations
 
+from google.protobuf.message import DecodeError
+from starlette.websockets import WebSocket, WebSocketDisconnect
 from streamlit import net_util
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.runtime.app_session import AppSession
+from streamlit.runtime.runtime_util import get_max_widget_state_size_bytes
 from streamlit.web.server.starlette import starlette_app
 
 # Messages of a browser: run the page, end its run, are you still there. The others ask for what is no visitor's
@@ -22,6 +25,20 @@ def close_doors() -> None:
     net_util.get_external_ip = lambda: None
     # How many people are there, and for how long they were.
     starlette_app.create_metrics_routes = lambda runtime, base_url: []  # pyright: ignore[reportPrivateImportUsage]
+    receive = WebSocket.receive_bytes
+
+    async def receive_message(self: WebSocket) -> bytes:
+        try:
+            data = await receive(self)
+            # What is larger is not read at all.
+            if len(data) <= get_max_widget_state_size_bytes():
+                BackMsg.FromString(data)
+        except (KeyError, DecodeError):
+            # Text, or no message: as if its sender had left. Streamlit would write a traceback to the log each time.
+            raise WebSocketDisconnect from None
+        return data
+
+    WebSocket.receive_bytes = receive_message
     handle = AppSession.handle_backmsg
 
     def handle_if_needed(self: AppSession, msg: BackMsg) -> None:

@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import IO, Any
 
 import pytest
 from streamlit.proto.BackMsg_pb2 import BackendOperationRequest, BackMsg
@@ -17,6 +17,7 @@ from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.Common_pb2 import FileURLsRequest
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.web.server.starlette.starlette_app_utils import generate_xsrf_token_string
+from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
@@ -50,14 +51,14 @@ runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
 
 
 @contextmanager
-def serving(*command: str) -> Iterator[int]:
+def serving(*command: str, log: int | IO[str] = subprocess.DEVNULL) -> Iterator[int]:
     """The port of a server that `python` is started with."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     process = subprocess.Popen(
         [sys.executable, *command, f"--server.port={port}"], cwd=APP,
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        stdout=log, stderr=log,
     )
     try:
         deadline = time.monotonic() + PATIENCE
@@ -178,6 +179,22 @@ def test_who_has_a_session_is_answered_what_a_page_needs_and_nothing_else(tmp_pa
     assert [answer.WhichOneof("type") for answer in said] == ["heartbeat_ack", "backend_operation_response"]
     assert said[-1].backend_operation_response.request_id == "file"
     assert "subprocess.Popen git" not in notes.read_text().splitlines()
+
+
+def test_what_is_no_message_ends_a_session_and_fills_no_log(tmp_path):
+    """Each was a traceback, of fifty lines if it was text."""
+    with (tmp_path / "log").open("w+") as log:
+        with serving("-m", "streamlit", "run", "app.py", log=log) as port:
+            for nonsense in "text", "", b"\xff", BackMsg(rerun_script=ClientState()).SerializeToString()[:-1] + b"\xff":
+                with stream(port) as line, pytest.raises(ConnectionClosed):
+                    line.send(nonsense)
+                    line.recv(PATIENCE)
+            with stream(port) as line:
+                line.send(BackMsg(app_heartbeat=True).SerializeToString())
+                heard(line, "heartbeat_ack")
+        log.seek(0)
+        said = log.read()
+    assert "Traceback" not in said and "rror" not in said, said
 
 
 def test_nobody_empties_what_all_share():

@@ -8,6 +8,7 @@ import os
 import pytest
 
 from tests.full_disk import full_disk
+from tests.pipes import no_pipes
 from transformer.__main__ import main as atlas
 from transformer.analysis.__main__ import main as analysis
 from transformer.errors import AtlasError
@@ -141,6 +142,31 @@ def test_what_is_replaced_is_a_file_with_room_for_a_longer_name(tmp_path):
     with pytest.raises(AtlasError, match="name too long"):
         check_output(tmp_path / ("a" * 250), replacing=True)
     assert [path.name for path in tmp_path.iterdir()] == ["pipe"], "looking writes nothing"
+
+
+def test_a_link_to_no_file_yet_leads_to_a_folder_or_is_replaced(tmp_path):
+    (tmp_path / "astray").symlink_to(tmp_path / "none" / "a.gz")
+    with pytest.raises(AtlasError, match=f"there is no folder {tmp_path / 'none'} to write a.gz into"):
+        check_output(tmp_path / "astray")
+    check_output(tmp_path / "astray", replacing=True)
+    (tmp_path / "link").symlink_to("new")
+    check_output(tmp_path / "link")
+    write_text(tmp_path / "link", "a")
+    assert (tmp_path / "new").read_text() == "a"
+
+
+@no_pipes
+def test_what_is_measured_needs_a_place_beside_it_for_what_is_measured_so_far(tmp_path, run_main):
+    reading, writing = os.pipe()
+    long = tmp_path / f"{'a' * 240}.json"
+    for output, said in (long, "name too long"), (f"/dev/fd/{writing}", "could not be written"):
+        done = run_main(analysis, "measure", "--model", "none", "--output", output)
+        assert done.returncode == 1 and done.stderr.startswith(f"error: {output}.partial ") and said in done.stderr
+        # A figure that is written at once needs none.
+        done = run_main(analysis, "gallery", "--model", "none", "--output", output)
+        assert done.stderr.startswith("error: The file none/config.json is missing"), done.stderr
+    os.close(reading)
+    os.close(writing)
 
 
 @pytest.mark.parametrize("replacing", [True, False])

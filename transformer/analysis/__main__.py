@@ -167,9 +167,10 @@ def describe_importance(statistics: ImportanceStatistics) -> str:
 def measure(options: argparse.Namespace) -> None:
     if not 1 <= options.processes <= MOST_PROCESSES:
         raise ValueError(f"--processes must be at least 1 and at most {MOST_PROCESSES}, not {options.processes}")
+    state = options.output.with_name(f"{options.output.name}.partial")
+    check_output(state, replacing=True)
     check_corpus(options.sentences)
     translator = model_of(options)
-    state = options.output.with_name(f"{options.output.name}.partial")
     clock = Clock(options.sentences, options.processes)
     try:
         found = measure_corpus(

@@ -30,7 +30,7 @@ from transformer.interop.settings import CONFIG
 from transformer.model.positions import PositionalEncoding
 from transformer.model_texts import CARD
 from transformer.pair_tokenizer import IDS, SOURCE, SYMBOLS, TARGET, TARGET_IDS
-from transformer.replacing import check_new_folder, writing
+from transformer.replacing import new_folder, writing
 from transformer.tokenizer import VOCABULARY
 
 THEIR_ACTIVATIONS = {"silu": "swish", "relu": "relu", "gelu": "gelu"}
@@ -49,22 +49,21 @@ def export_huggingface(model: Path, output: Path) -> None:
     Raises:
         AtlasError: the model has a shape that Marian does not have, or the output folder is in use.
     """
-    check_new_folder(output)
-    checkpoint = load_checkpoint(model)
-    config = checkpoint.model.config
-    if config.norm == "pre":
-        raise CheckpointError(
-            f"The model in {model} normalises before each sub-layer (pre-norm), and Hugging Face's Marian only after: "
-            "it has no place for this model."
-        )
-    with writing(output):
-        output.mkdir(parents=True, exist_ok=True)
-        for name, document in _settings(checkpoint).items():
-            (output / name).write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
-        for name, content in _vocabulary(checkpoint).items():
-            (output / name).write_bytes(content)
-        save_file(_weights(checkpoint), output / WEIGHTS, {"format": "pt"})
-        (output / CARD).write_text(checkpoint.card, encoding="utf-8")
+    with new_folder(output) as unfinished:
+        checkpoint = load_checkpoint(model)
+        config = checkpoint.model.config
+        if config.norm == "pre":
+            raise CheckpointError(
+                f"The model in {model} normalises before each sub-layer (pre-norm), and Hugging Face's Marian only "
+                "after: it has no place for this model."
+            )
+        with writing(output):
+            for name, document in _settings(checkpoint).items():
+                (unfinished / name).write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+            for name, content in _vocabulary(checkpoint).items():
+                (unfinished / name).write_bytes(content)
+            save_file(_weights(checkpoint), unfinished / WEIGHTS, {"format": "pt"})
+            (unfinished / CARD).write_text(checkpoint.card, encoding="utf-8")
 
 
 def _settings(checkpoint: Checkpoint) -> dict[str, dict[str, object]]:

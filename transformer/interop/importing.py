@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from transformer.interop.marian import Imported, read_marian
 from transformer.languages import Language, Languages, given_language, language, write_languages
 from transformer.model_files import WEIGHTS, save_model
 from transformer.model_texts import CARD
-from transformer.replacing import check_new_folder, write_text
+from transformer.replacing import new_folder, write_text
 from transformer.translator import Translator
 
 # What stands for languages that nobody named.
@@ -48,24 +47,15 @@ def import_model(
         source_language, target_language = (None if code is None else given_language(code) for code in languages)
     except ValueError as error:
         raise CheckpointError(f"{error}.") from error
-    check_new_folder(output)
-    folder, name, commit = _found(source, revision, allow_pickle)
-    model = read_marian(Folder(folder), name=name, allow_pickle=allow_pickle, tie=tie)
-    model = replace(model, card=replace(model.card, languages=_languages(model, source_language, target_language)))
-    unfinished = output.with_name(output.name + ".unfinished")
-    shutil.rmtree(unfinished, ignore_errors=True)
-    save_model(unfinished, model.config, model.weights, model.tokenizer, exact=True)
-    write_text(unfinished / CARD, card(model, name, commit))
-    write_languages(unfinished, model.card.languages or UNKNOWN)
-    try:
+    with new_folder(output) as unfinished:
+        folder, name, commit = _found(source, revision, allow_pickle)
+        model = read_marian(Folder(folder), name=name, allow_pickle=allow_pickle, tie=tie)
+        model = replace(model, card=replace(model.card, languages=_languages(model, source_language, target_language)))
+        save_model(unfinished, model.config, model.weights, model.tokenizer, exact=True)
+        write_text(unfinished / CARD, card(model, name, commit))
+        write_languages(unfinished, model.card.languages or UNKNOWN)
         _check(unfinished)
-    except CheckpointError:
-        shutil.rmtree(unfinished)
-        raise
-    size = (unfinished / WEIGHTS).stat().st_size
-    if output.exists():
-        output.rmdir()
-    unfinished.rename(output)
+        size = (unfinished / WEIGHTS).stat().st_size
     return "\n".join([*_facts(model, name, commit), f"{size / 1e6:.0f} MB of weights", f"written to {output}"])
 
 

@@ -45,13 +45,15 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m transfor
         sys.exit(f"error: there are to be {copies:,} copies of the model: take at most {MOST_REPLICAS:,}")
     if not 1 <= options.port <= MOST_PORT:
         sys.exit(f"error: --port must be at least 1 and at most {MOST_PORT}, not {options.port}")
-    with socket.socket() as probe:
+    # Ray, too, looks for a name among addresses of IPv4 alone.
+    ipv6 = ":" in options.host
+    place = f"{f'[{options.host}]' if ipv6 else options.host}:{options.port}"
+    with socket.socket(socket.AF_INET6 if ipv6 else socket.AF_INET) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((options.host, options.port))
         except OSError as error:
-            place = f"{options.host}:{options.port}"
-            sys.exit(f"error: nobody can listen at {place} ({error.strerror}): give another --port")
+            sys.exit(f"error: nobody can listen at {place} ({error.strerror}): give another --host or --port")
     try:
         # Here, where a person reads what is wrong with it, and not in a replica's log.
         load_description(options.model)
@@ -65,7 +67,7 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m transfor
             Scale(model=str(options.model.resolve()), replicas=options.replicas, most=options.most), options.host,
             options.port,
         )
-        print(f"The model's server listens at http://{options.host}:{options.port}; Ctrl+C ends it.", flush=True)
+        print(f"The model's server listens at http://{place}; Ctrl+C ends it.", flush=True)
         threading.Event().wait()
     except KeyboardInterrupt:
         pass

@@ -17,8 +17,8 @@ from transformer.config import LanguageModelAttention
 from transformer.language_modelling.attention_losses import AttentionLoss, RecordedLosses
 from transformer.language_modelling.cost import ATTENTIONS
 from transformer.model.language_model import LanguageModel, build_language_model
-from transformer.model_files import save_model
-from transformer.replacing import check_output, write_text
+from transformer.model_files import CONFIG, save_model
+from transformer.replacing import check_output, write_text, writing
 from transformer.training.config import TrainConfig
 from transformer.training.contexts import ContextBatch, ContextBatches, Contexts
 from transformer.training.loss import ContextLoss
@@ -50,8 +50,9 @@ def compare_attentions(
         models: folder for a model of each attention, those of the first seed; None keeps none.
 
     Raises:
-        ValueError: the folder has no such data, a number is out of range, or `output` cannot be
+        ValueError: the folder has no such data, a number is out of range, or `output` or a file in `models` cannot be
             written.
+        OSError: `models` cannot be made.
     """
     if not 1 <= seeds <= MOST_SEEDS:
         raise ValueError(f"--seeds must be at least 1 and at most {MOST_SEEDS}, not {seeds}")
@@ -73,6 +74,11 @@ def compare_attentions(
         command=f"python -m transformer.training compare-attention --run {run} --steps {steps} --seeds {seeds} "
                 f"--output {output}" + (f" --models {models}" if models else ""),
     )
+    if models is not None:
+        for attention in ATTENTIONS:
+            with writing(models):
+                (models / attention).mkdir(parents=True, exist_ok=True)
+            check_output(models / attention / CONFIG, replacing=True)
     for seed in range(1, seeds + 1):
         for attention in ATTENTIONS:
             found, model = _trained(replace(config, seed=seed), attention, train, validation, tokenizer.size)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,6 +14,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from tests.foreign_models import arabic_model
+from tests.full_disk import full_disk
 from transformer.__main__ import main
 from transformer.analysis.heads.metrics import head_metrics
 from transformer.analysis.replay.stages import stages
@@ -202,7 +204,7 @@ def test_what_cannot_be_read_is_said_in_one_line(name, peer, tmp_path, run_main)
     folder = shutil.copytree(peer.folder, tmp_path / "theirs")
     damage(folder)
     refused(run_main(main, "import", folder, "--output", tmp_path / "ours"), *said)
-    assert not (tmp_path / "ours").exists() and not (tmp_path / "ours.unfinished").exists()
+    assert not (tmp_path / "ours").exists()
 
 
 def test_shards_of_other_names_are_not_opened(peer, tmp_path, run_main):
@@ -216,6 +218,34 @@ def test_nothing_is_overwritten(peer, tmp_path, run_main):
     (tmp_path / "kept").write_text("mine")
     refused(run_main(main, "import", peer.folder, "--output", tmp_path), "is there already")
     assert (tmp_path / "kept").read_text() == "mine"
+
+
+@pytest.mark.parametrize("output", [".", "x/..", "link"])
+def test_an_empty_folder_is_filled_whatever_it_is_called(output, peer, tmp_path, run_main, monkeypatch):
+    here = tmp_path / "here"
+    here.mkdir()
+    (tmp_path / "link").symlink_to(here)
+    monkeypatch.chdir(tmp_path if output == "link" else here)
+    assert run_main(main, "import", peer.folder, "--output", output).returncode == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["here", "link"]
+    # Somebody may stand in it: another folder in its place would be empty to them.
+    assert Translator.load(Path.cwd() if output != "link" else here, "cpu").languages.source.code == "en"
+    again = run_main(main, "import", peer.folder, "--output", output)
+    refused(again, f"{output} is there already")
+
+
+def test_where_nothing_can_be_written_nothing_is_read(tmp_path, run_main):
+    (tmp_path / "file").touch()
+    for command in ("import", "no/such"), ("export", "--format", "huggingface", "--model", "no/such"):
+        refused(run_main(main, *command, "--output", tmp_path / "file" / "x"), "x could not be written (Not a dir")
+
+
+def test_what_is_interrupted_leaves_a_folder_as_it_was(peer, tmp_path, run_main):
+    (tmp_path / "empty").mkdir()
+    for output in "empty", "new":
+        with full_disk(50_000):
+            refused(run_main(main, "import", peer.folder, "--output", tmp_path / output), "could not be written")
+    assert list(tmp_path.rglob("*")) == [tmp_path / "empty"]
 
 
 def test_what_is_no_folder_and_no_name_is_said(peer, tmp_path, run_main):

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import socket
+
 import pytest
 
 from transformer.serving.__main__ import main
@@ -15,3 +17,24 @@ def test_more_copies_than_any_cluster_runs_are_one_line(run_main, option):
 def test_a_port_that_is_none_is_one_line(run_main, port):
     done = run_main(main, "--port", port)
     assert (done.returncode, done.stderr) == (1, f"error: --port must be at least 1 and at most 65535, not {port}\n")
+
+
+def test_a_host_may_be_an_ipv6_address(run_main):
+    try:
+        taken = socket.create_server(("::1", 0), family=socket.AF_INET6)
+    except OSError:
+        pytest.skip("this machine has no IPv6")
+    with taken:
+        port = taken.getsockname()[1]
+        done = run_main(main, "--host", "::1", "--port", port, "--model", "none")
+        assert done.stderr.startswith(f"error: nobody can listen at [::1]:{port} (Address already in use)")
+    done = run_main(main, "--host", "::1", "--port", port, "--model", "none")
+    assert done.stderr.startswith("error: The file none/config.json is missing"), "somebody can listen there"
+
+
+# The first is kept for documentation, and no machine's.
+@pytest.mark.parametrize("host", ["192.0.2.1", "::g"])
+def test_a_host_that_is_not_this_machine_is_one_line(run_main, host):
+    done = run_main(main, "--host", host)
+    assert done.returncode == 1 and done.stderr.startswith("error: nobody can listen at ")
+    assert done.stderr.endswith("): give another --host or --port\n") and done.stderr.count("\n") == 1

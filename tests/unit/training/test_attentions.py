@@ -10,6 +10,7 @@ import torch
 
 from tests.conftest import SENTENCES
 from transformer.config import LanguageModelConfig
+from transformer.errors import AtlasError
 from transformer.language_modelling.attention_losses import AttentionLoss, RecordedLosses, mean_and_spread
 from transformer.language_modelling.checkpoint import load_language_model
 from transformer.language_modelling.cost import ATTENTIONS
@@ -90,6 +91,14 @@ def test_no_seed_is_refused(run, tmp_path):
     for seeds in 0, 101:
         with pytest.raises(ValueError, match=f"--seeds must be at least 1 and at most 100, not {seeds}"):
             compare_attentions(run, tmp_path / "x.json", seeds=seeds)
+
+
+def test_a_model_that_cannot_be_kept_is_told_before_any_is_trained(run, tmp_path):
+    (tmp_path / "file").touch()
+    (tmp_path / "models" / "local" / "config.json").mkdir(parents=True)
+    for models, said in ("file", "file could not be written"), ("models", "config.json is a folder"):
+        with pytest.raises((AtlasError, OSError), match=said):
+            compare_attentions(run, tmp_path / "x.json", steps=1_000_000, models=tmp_path / models)
 
 
 def test_mean_and_spread():
