@@ -45,7 +45,7 @@ def show_lesson(path: Path) -> None:
     except (AtlasError, OSError) as error:
         _refuse(error)
         return
-    number = min(params.step, len(lesson.steps) - 1)
+    number = params.shown_step
     model = load(folder.path)
     title = f"{markdown(lesson.title)} · {number + 1} of {len(lesson.steps)}"
     if not presented():
