@@ -44,6 +44,62 @@ def test_a_lesson_by_keyboard(reader):
     reader.see("One row of a map · 3 of 4")
 
 
+def test_a_step_that_is_opened_again_asks_again(reader):
+    """The map and the words beside it: neither remembers what the other has forgotten."""
+    page = reader.page
+    reader.open("/lessons?lesson_id=many_heads&lesson_step=2")
+    reader.head(1, 1)
+    following = page.get_by_role("button", name=re.compile("^Next"))
+    for right in (False, True):
+        page.locator("canvas.grid").focus()
+        for key in ["ArrowRight", "ArrowDown"] * (2 if right else 1):
+            page.keyboard.press(key)
+        if right:
+            reader.head(3, 3)
+            reader.see("of its attention is on the piece before")
+        else:
+            reader.head(2, 2)
+            reader.see("You opened layer 2, head 2, which is not the one.")
+            expect(following).to_be_disabled()
+            page.get_by_role("button", name="Show me").click()
+            reader.head(3, 3)
+        reader.wait()
+        following.click()
+        reader.see("Many heads, and four that have a job · 3 of 5")
+        reader.wait()
+        page.get_by_role("button", name="Back").click()
+        reader.see("Many heads, and four that have a job · 2 of 5")
+        reader.head(1, 1)
+        reader.wait()
+        expect(said(reader)).to_contain_text("Layer 1, head 1")
+        expect(following).to_be_disabled()
+        expect(page.get_by_text("You opened")).to_have_count(0)
+
+
+def test_a_row_is_marked_in_the_head_that_is_asked_for(reader):
+    """And the map then shows the numbers that the answer has, whatever was hidden before."""
+    page = reader.page
+    reader.open("/lessons?lesson_id=one_row")
+    reader.head(3, 3)
+    page.locator("canvas.grid").focus()
+    for key in ["ArrowUp"] * 2 + ["ArrowLeft"] * 2:
+        page.keyboard.press(key)
+    reader.head(1, 1)
+    page.locator("canvas.large").focus()
+    # The first arrow reads the first row.
+    for key in ["ArrowDown"] * 7 + ["Enter"]:
+        page.keyboard.press(key)
+    reader.see("You marked “newspaper”, in another head than layer 3, head 3.")
+    expect(page.get_by_role("button", name=re.compile("^Next"))).to_be_disabled()
+    reader.control("Hide start and end").check()
+    reader.control("Layer").select_option("3")
+    reader.control("Head").select_option("3")
+    reader.see("That row is all this head does for “newspaper”")
+    reader.head(3, 3)
+    expect(reader.control("Hide start and end")).not_to_be_checked()
+    expect(said(reader)).to_contain_text("“newspaper” looks most at “a”")
+
+
 def test_what_a_lesson_leaves_on_paper_and_without_a_network(reader, offline, tmp_path):
     """Both sheets and the file: the questions without the answers, and then with them."""
     reader.open(ROW)

@@ -203,6 +203,16 @@ def test_a_lesson_opened_by_itself_goes_on_by_clicker():
     assert parameter(test, "lesson_step") == "2" and received(test)["stepped"] == "Step 2" and healthy(test)
 
 
+def test_the_step_that_is_named_is_the_one_that_is_shown():
+    """An old link, or an old list of slides, may name one that the lesson no longer has."""
+    old = {"lesson_id": "one_row", "lesson_step": "6"}
+    test = opened("pages/lessons.py", text=DREAM, lecture="true", **old, slides=str(Slides((
+        Slide.of("lessons", {"text": DREAM, **old}), SLIDES.slides[0]
+    ))))
+    assert healthy(test) and "4 of 4" in texts(test) and received(test)["stepped"] == "Step 4"
+    assert received(test)["slides"][0]["text"] == "one row, step 4"
+
+
 @pytest.mark.parametrize("slide", ["1", "3"])
 def test_a_lesson_that_is_not_the_slide_that_was_shown_last_goes_on_by_clicker(slide):
     """Whoever leaves the slides and presents a lesson still has the number of the slide."""

@@ -87,10 +87,46 @@ def test_a_click_at_another_row_is_answered_and_one_at_the_row_goes_on(name):
     assert test.button(key="lesson_next").disabled and "lesson_answer" not in test.query_params
     click(test, rows=[right[0] + 1], head=(headers(test)[0]["asked"]["choice"]["head"] + 1) % 8)
     assert healthy(test) and "in another head than layer" in texts(test)
+    click(test, rows=right, head=(headers(test)[0]["asked"]["choice"]["head"] + 1) % 8)
+    assert healthy(test) and "in another head than layer" in texts(test) and test.button(key="lesson_next").disabled
     click(test, rows=right)
     assert healthy(test) and "You marked" not in texts(test) and not test.button(key="lesson_next").disabled
     test.button(key="lesson_next").click().run()
     assert healthy(test) and "You marked" not in texts(test)
+
+
+@pytest.mark.parametrize(("shown", "said"), [
+    ({}, "“The”, which looks most at “s end”"), ({"hide": True}, "“The”, which looks most at “The”"),
+    ({"words": False}, "“␣The”, which looks most at “s end”"),
+    ({"words": False, "hide": True}, "“␣The”, which looks most at “␣The”"),
+])
+def test_what_is_said_of_a_click_is_what_the_map_shows_then(shown, said):
+    test = lessons(id="one_row", step="1")
+    click(test, rows=[0], **shown)
+    assert healthy(test) and f"You marked {said}" in unescaped(test)
+
+
+@pytest.mark.parametrize("shown", [{"hide": True}, {"words": False}, {"look": "lines", "columns": [2]}])
+def test_a_map_shows_what_the_answer_says_once_the_row_is_marked(shown):
+    answered = headers(lessons(id="one_row", step="1", answer="shown"))[0]["asked"]["choice"]
+    test = lessons(id="one_row", step="1")
+    before = headers(test)[0]["asked"]
+    click(test, rows=answered["rows"], **shown)
+    after = headers(test)[0]["asked"]
+    assert healthy(test) and not test.button(key="lesson_next").disabled
+    assert after["choice"] == answered and after["number"] != before["number"], "numbers of words, and symbols"
+    test.run()
+    assert headers(test)[0]["asked"] == after, "it is asked once: whatever is chosen next stays"
+
+
+def test_an_answer_stands_beside_the_map_that_it_is_about():
+    test = lessons(id="one_row", step="3")
+    before = headers(test)[0]["asked"]
+    click(test, layer=5, rows=[])
+    assert headers(test)[0]["asked"] == before, "until then whatever the reader chose stays"
+    test.button(key="lesson_choice_1").click().run()
+    after = headers(test)[0]["asked"]
+    assert healthy(test) and after["choice"] == before["choice"] and after["number"] != before["number"]
 
 
 def test_a_click_at_another_head_is_answered_and_one_at_the_head_goes_on():
@@ -103,6 +139,37 @@ def test_a_click_at_another_head_is_answered_and_one_at_the_head_goes_on():
     assert healthy(test) and f"You opened **{named}**" in texts(test) and test.button(key="lesson_next").disabled
     click(test, layer=found["layer"], head=found["head"])
     assert healthy(test) and "You opened" not in texts(test) and not test.button(key="lesson_next").disabled
+    assert headers(test)[0]["asked"]["choice"] == found
+    again = lessons(id="many_heads", step="2", answer="1")
+    assert headers(again)[0]["asked"]["choice"] == found, "as from its address"
+
+
+@pytest.mark.parametrize("right", [False, True])
+def test_a_step_that_is_opened_again_is_as_fresh_as_its_map(right):
+    found = headers(lessons(id="many_heads", step="2", answer="shown"))[0]["asked"]["choice"]
+    test = lessons(id="many_heads", step="2")
+    before = headers(test)[0]["asked"]
+    click(test, layer=found["layer"], head=found["head"] if right else (found["head"] + 1) % 8)
+    assert ("You opened" in texts(test)) != right
+    if not right:
+        test.button(key="lesson_show").click().run()
+    test.button(key="lesson_next").click().run()
+    test.button(key="lesson_previous").click().run()
+    again = headers(test)[0]["asked"]
+    assert again["choice"] == before["choice"] and again["number"] != before["number"]
+    assert healthy(test) and "You opened" not in texts(test) and test.button(key="lesson_next").disabled
+    assert "lesson_answer" not in test.query_params
+
+
+def test_a_step_that_is_opened_again_from_the_list_is_fresh():
+    test = lessons(id="one_row", step="1")
+    before = headers(test)[0]["asked"]
+    click(test, rows=[0])
+    assert "You marked" in texts(test)
+    next(button for button in test.button if button.label == "All lessons").click().run()
+    test.button(key="lesson_open_one_row").click().run()
+    assert headers(test)[0]["asked"]["number"] != before["number"], "the browser has what was chosen before"
+    assert healthy(test) and "You marked" not in texts(test)
 
 
 def test_the_last_lesson_leads_back_to_the_list():
@@ -194,3 +261,11 @@ def test_a_link_to_a_step_needs_no_sentence():
     test = opened("pages/lessons.py", lesson_id="one_row", lesson_step="2")
     assert healthy(test) and "2 of 4" in texts(test)
     assert test.query_params["lesson_id"] == "one_row"
+
+
+def test_a_step_that_a_teacher_takes_away_while_it_is_open_is_the_last_one_left(own):
+    test = own(ROW, 4)
+    assert "4 of 4" in texts(test)
+    own(ROW[:ROW.rindex("[[steps]]")])
+    test.run()
+    assert healthy(test) and "3 of 3" in texts(test)

@@ -14,7 +14,7 @@ from transformer.errors import LessonError
 from transformer.lessons.claims import check_call
 from transformer.lessons.document import quoted, read_document
 from transformer.lessons.figures import read_figure
-from transformer.lessons.shelf import ID, MOST_STEPS, id_of
+from transformer.lessons.shelf import ID, MOST_BYTES, MOST_STEPS, id_of
 from transformer.lessons.template import names
 from transformer.paths import APP
 from transformer.small_files import read_small
@@ -25,7 +25,6 @@ NEXT_WHEN: tuple[NextWhen, ...] = get_args(NextWhen)
 MOST_WORDS = 40
 FEWEST_STEPS = 3
 MOST_CHOICES = 6
-MOST_BYTES = 50_000
 ADDRESS = re.compile(r"[a-z_]{1,40}(\?[A-Za-z0-9_=&.,+%-]{1,1000})?")
 # Pages of the app, which a step may lead to.
 PAGES = tuple(sorted(path.stem for path in (APP / "pages").glob("[a-z]*.py")))

@@ -145,7 +145,7 @@ def _described(slide: Slide) -> str:
     if slide.page in STEPPED:
         # A lesson has a sentence of its own.
         lesson = LessonParams.from_address(address)
-        return f"{lesson.id.replace('_', ' ')}, step {lesson.step + 1}" if lesson.id else ""
+        return f"{lesson.id.replace('_', ' ')}, step {lesson.shown_step + 1}" if lesson.id else ""
     what, text, of = "", address[session.TEXT], AttentionParams
     subject = SubjectParams.from_address(address).subject if slide.page in OF_ANY_MODEL else slide.page
     if subject == LANGUAGE_MODEL:
@@ -172,7 +172,7 @@ def _step(page: str, params: LectureParams) -> str:
     if page not in STEPPED or not lesson.id or params.presents_as_slide(lesson.id):
         return ""
     # Of how many, the title says: what reads lessons loads torch, which this bar does not wait for.
-    return f"Step {lesson.step + 1}"
+    return f"Step {lesson.shown_step + 1}"
 
 
 def _query(slide: Slide, more: Mapping[str, str]) -> str:

@@ -7,6 +7,7 @@ from pages.ui.lessons.measured import MeasuredStep
 from pages.ui.params.attention import AttentionParams
 from pages.ui.text.labels import column_labels, row_labels
 from pages.ui.text.markup import markdown
+from transformer.analysis.view import view_of
 
 
 def done_by(measured: MeasuredStep, clicked: AttentionParams) -> bool:
@@ -14,7 +15,11 @@ def done_by(measured: MeasuredStep, clicked: AttentionParams) -> bool:
     step, values = measured.step, measured.finding.values
     if step.next_when == "head opened":
         return _numbers(clicked) == (values["layer"], values["head"])
-    return step.next_when == "row pinned" and bool(set(clicked.rows) & set(pinned_row(measured, _asked_in(measured))))
+    asked_in = _asked_in(measured)
+    return (
+        step.next_when == "row pinned" and (clicked.layer, clicked.head) == asked_in
+        and bool(set(clicked.rows) & set(pinned_row(measured, asked_in)))
+    )
 
 
 def remark_on(measured: MeasuredStep, clicked: AttentionParams) -> str:
@@ -33,7 +38,10 @@ def _other_head(measured: MeasuredStep, clicked: AttentionParams) -> str:
 
 
 def _other_row(measured: MeasuredStep, clicked: AttentionParams) -> str:
-    view = measured.evidence.view(measured.step.figure["kind"])
+    # As the reader has chosen to see it.
+    view = view_of(
+        measured.evidence.trace(), measured.step.figure["kind"], words=clicked.words, special=not clicked.hide
+    )
     row = next((row for row, at in enumerate(view.axes.row_positions) if set(at) & set(clicked.rows)), None)
     if row is None:
         return ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from io import StringIO
 
 import altair as alt
@@ -16,6 +15,7 @@ from pages.ui.charts.tables import numbered, show_hall_table, show_numbers, show
 from pages.ui.components.attention_browser import browser_payload, draw_browser, sentence_id
 from pages.ui.components.save_as import show_altair
 from pages.ui.components.side_by_side import Map, side_by_side
+from pages.ui.components.synced_state import SyncedState
 from pages.ui.lecture.figure import presented
 from pages.ui.lessons.measured import MeasuredStep
 from pages.ui.lessons.tables import figure_table, without_maps
@@ -29,6 +29,8 @@ AFTER = ("scores", "example", "candidates", "probabilities", "translations", "no
          "needed")
 # Columns of sentences, and how wide they are, pixels, so that a projector shows the numbers behind them.
 LONG, TEXT = ("translation",), 240
+# The lesson and the step that a map was asked to show, and whether with the answer.
+SYNCED: SyncedState[tuple[str, int, bool]] = SyncedState("_lesson_map")
 BARS = {"candidates": "next piece", "probabilities": "piece written", "norms": "looked at"}
 
 
@@ -56,32 +58,47 @@ def pinned_row(measured: MeasuredStep, at: tuple[int, int]) -> tuple[int, ...]:
     return measured.evidence.view(kind).axes.row_positions[row]
 
 
-def show_map(
-    measured: MeasuredStep, translator: Translator, asked: str, *, solved: bool, done: bool
-) -> AttentionParams | None:
-    """Draw the attention browser; returns what the reader chose in it, None before.
+def chosen_in_map(measured: MeasuredStep, opened: tuple[str, int]) -> AttentionParams | None:
+    """What the reader chose in the map of a step that is not done, since it was opened; None before.
 
     Args:
-        asked: names the step; under another name the browser shows the step's choice anew.
-        solved: the reader asked to be shown.
-        done: what the map says in words may be known.
+        opened: the lesson and the step.
     """
-    step, evidence = measured.step, measured.evidence
-    kind = step.figure["kind"]
-    trace = evidence.trace()
-    key, number = f"lesson_{kind}", zlib.crc32(f"{asked} {solved}".encode())
-    draw_browser(
-        key=key, width="stretch", on_choice_change=lambda: None,
-        data=browser_payload(
-            trace, inference.metrics(translator, trace.source_text, "", kind), first_choice(measured, solved=solved),
-            number=number, quiet=bool(step.question) and not done, lecture="figure" if presented() else "",
-        ),
-    )
-    sent = st.session_state[key].get("choice")
-    # What was chosen in the map of another step is none in this one.
-    if not isinstance(sent, dict) or (sent.get("id"), sent.get("request")) != (sentence_id(trace), number):
+    sent = st.session_state.get(_key(measured), {}).get("choice")
+    now = sentence_id(measured.evidence.trace()), _request_number(measured, (*opened, False))
+    # What was chosen in the map of another step, or before this one was opened again, is none in this one.
+    if not isinstance(sent, dict) or (sent.get("id"), sent.get("request")) != now:
         return None
     return AttentionParams.from_browser(sent)
+
+
+def show_map(measured: MeasuredStep, translator: Translator, opened: tuple[str, int], *, done: bool) -> None:
+    """Draw the attention browser; what the reader chooses in it stays until the step is done or another one is opened.
+
+    Args:
+        opened: the lesson and the step.
+        done: the answer is shown, so the map shows what it is about, and may say so in words.
+    """
+    step, trace = measured.step, measured.evidence.trace()
+    draw_browser(
+        key=_key(measured), width="stretch", on_choice_change=lambda: None,
+        data=browser_payload(
+            trace, inference.metrics(translator, trace.source_text, "", step.figure["kind"]),
+            first_choice(measured, solved=done), number=_request_number(measured, (*opened, done)),
+            quiet=bool(step.question) and not done, lecture="figure" if presented() else "",
+        ),
+    )
+
+
+def _request_number(measured: MeasuredStep, shown: tuple[str, int, bool]) -> int:
+    """Of the request that the map is drawn for: a new one whenever a step is opened, also once more, or done."""
+    # Streamlit forgets what was chosen in a map that a run has not drawn; the browser does not.
+    stays = SYNCED.shown == shown and _key(measured) in st.session_state
+    return SYNCED.request(shown, new=not stays).number
+
+
+def _key(measured: MeasuredStep) -> str:
+    return f"lesson_{measured.step.figure['kind']}"
 
 
 def show_without(measured: MeasuredStep, *, done: bool) -> None:

@@ -13,7 +13,15 @@ from pages.ui import session
 from pages.ui.kinds import PAGES
 from pages.ui.lecture.figure import main_figure, presented
 from pages.ui.lessons.clicks import done_by, remark_on
-from pages.ui.lessons.figures import first_choice, hidden, show_learning, show_map, show_table_figure, show_without
+from pages.ui.lessons.figures import (
+    chosen_in_map,
+    first_choice,
+    hidden,
+    show_learning,
+    show_map,
+    show_table_figure,
+    show_without,
+)
 from pages.ui.lessons.handouts import lesson_file, printed, sheet
 from pages.ui.lessons.measured import MeasuredStep, measured_step
 from pages.ui.lessons.moves import answer_question, open_step, show_moves
@@ -45,7 +53,7 @@ def show_lesson(path: Path) -> None:
     except (AtlasError, OSError) as error:
         _refuse(error)
         return
-    number = min(params.step, len(lesson.steps) - 1)
+    number = params.shown_step
     model = load(folder.path)
     title = f"{markdown(lesson.title)} · {number + 1} of {len(lesson.steps)}"
     if not presented():
@@ -63,7 +71,7 @@ def show_lesson(path: Path) -> None:
                 else st.columns([4, 8], gap="large")
             )
         with figure:
-            done, remark = _show_figure(measured, params, model)
+            done, remark = _show_figure(measured, params, number, model)
         if done and number == len(lesson.steps) - 1:
             # Whichever way somebody leaves it by.
             session.store(session.params(LessonParams).with_done(lesson.id))
@@ -81,16 +89,23 @@ def _refuse(error: Exception) -> None:
     st.button("All lessons", key="lesson_back", on_click=open_step, args=("",))
 
 
-def _show_figure(measured: MeasuredStep, params: LessonParams, model: Translator) -> tuple[bool, str]:
-    """Draw it; returns whether the step's task is done, and what to say of what was clicked instead, Markdown."""
+def _show_figure(
+    measured: MeasuredStep, params: LessonParams, number: int, model: Translator
+) -> tuple[bool, str]:
+    """Draw it; returns whether the step's task is done, and what to say of what was clicked instead, Markdown.
+
+    Args:
+        number: of the step, from 0.
+    """
     step, remark = measured.step, ""
     done = step.next_when == "read" or bool(params.answer)
     if hidden(measured, done=done):
         with st.container(border=True, height=260, horizontal_alignment="center", vertical_alignment="center"):
             st.markdown("The figure appears with the answer.")
     elif step.show == "map":
-        clicked = show_map(measured, model, f"{params.id} {params.step}", solved=params.answer == SHOWN, done=done)
-        if clicked is not None and not done:
+        opened = params.id, number
+        clicked = None if done else chosen_in_map(measured, opened)
+        if clicked is not None:
             done = done_by(measured, clicked)
             if done:
                 # Kept in the address, so that the step stays done whatever is clicked next.
@@ -98,6 +113,7 @@ def _show_figure(measured: MeasuredStep, params: LessonParams, model: Translator
                 session.rewrite_address()
             else:
                 remark = remark_on(measured, clicked)
+        show_map(measured, model, opened, done=done)
     elif step.show == "without":
         show_without(measured, done=done)
     elif step.show == "learning":

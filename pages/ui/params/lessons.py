@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from pages.ui.params.fields import Params, index, matching, parsed
-from transformer.lessons.shelf import MOST_STEPS, lesson_files
+from transformer.lessons.shelf import MOST_STEPS, lesson_files, step_count
 
 # The answer of somebody who asked to be shown.
 SHOWN = "shown"
@@ -36,6 +36,11 @@ class LessonParams(Params, prefix="lesson_"):
     step: int = index(MOST_STEPS - 1)
     answer: str = matching(rf"[0-9]{{1,6}}(\.[0-9]{{1,3}})?|{SHOWN}")
     done: tuple[str, ...] = parsed((), _all_known)
+
+    @property
+    def shown_step(self) -> int:
+        """The step that is shown of the open lesson: its last one where it no longer has the one of an old address."""
+        return min(self.step, step_count(self.id) - 1)
 
     def at(self, lesson: str, step: int = 0) -> LessonParams:
         """The same at a step that has no answer yet."""

@@ -9,6 +9,7 @@ import pytest
 from tests.damages import waits_for_nothing
 from transformer.errors import LessonError
 from transformer.lessons.lesson import lesson_of, read_lesson
+from transformer.lessons.shelf import MOST_BYTES, MOST_STEPS, lesson_files, step_count
 from transformer.lessons.template import filled
 
 STEP = """
@@ -28,6 +29,21 @@ def test_reads_what_is_right():
     lesson = lesson_of("one", TEXT)
     assert len(lesson.steps) == 3 and lesson.steps[0].next_when == "answered"
     assert lesson.steps[0].sentence == "I have a dream."
+
+
+def test_counts_the_steps_of_a_lesson_without_reading_it_all():
+    for name, path in lesson_files().items():
+        assert step_count(name) == len(read_lesson(path).steps)
+
+
+@pytest.mark.parametrize("content", [
+    b"\xff", b"[[steps]", b"steps = 3", b"steps = []", b"", TEXT.encode() + MOST_BYTES * b"\n", b"a" + b".a" * 20_000,
+], ids=["no UTF-8", "no TOML", "a number", "none", "empty", "too large", "nested"])
+def test_of_a_lesson_that_cannot_be_read_nobody_counts_the_steps(content, tmp_path, monkeypatch):
+    """The lecturer's list of slides is on every page, and only the lesson's own says what is wrong with it."""
+    monkeypatch.setattr("transformer.lessons.shelf.OWN", tmp_path)
+    (tmp_path / "mine.toml").write_bytes(content)
+    assert step_count("mine") == step_count("missing") == MOST_STEPS
 
 
 @pytest.mark.parametrize(("old", "new", "message"), [
