@@ -140,6 +140,17 @@ function arrangeDifferences(data, { after, before }, choice) {
 }
 
 /**
+ * A label within a sentence; where another of its side reads the same, with its place.
+ * @param {Label[]} side
+ * @param {number} at
+ * @param {"row" | "column"} name of a place on this side
+ */
+function named(side, at, name) {
+  const { label } = side[at];
+  return side.some((other, place) => place !== at && other.label === label) ? `${quote(label)} (${name} ${at + 1})` : quote(label);
+}
+
+/**
  * A weight as the readout shows it.
  * @param {Arranged} arranged
  * @param {number} row

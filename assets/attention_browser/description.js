@@ -74,7 +74,7 @@ class Description {
     if (!ranked.length || key === this.ranking.dataset.key) return;
     this.ranking.dataset.key = key;
     const { rows, columns, signed } = browser.arranged();
-    const title = `Which head ${signed ? "changed" : "looks"} from ${quote(rows[pinned.row ?? 0].label)} to ${quote(columns[pinned.column ?? 0].label)}?`;
+    const title = `Which head ${signed ? "changed" : "looks"} from ${named(rows, pinned.row ?? 0, "row")} to ${named(columns, pinned.column ?? 0, "column")}?`;
     const items = ranked.map(({ layer, head, weight }) => {
       const name = data.header.names[layer * data.header.heads + head];
       return element("li", {}, element("button", {

@@ -40,7 +40,7 @@ class EditPanel {
     const share = cell === null ? 0 : Math.round(100 * values[cell]);
     this.what.textContent = refused || (!onMap ? "Rows are changed in the map, not in the lines."
       : row === undefined ? "Click a cell: its row looks there and nowhere else. Drag sideways to give a share."
-      : `${quote(rows[row].label)}${column === undefined ? ": click a cell of its row" : ` → ${quote(columns[column].label)}`}`);
+      : `${named(rows, row, "row")}${column === undefined ? ": click a cell of its row" : ` → ${named(columns, column, "column")}`}`);
     this.what.classList.toggle("refused", Boolean(refused));
     this.slider.value = String(share);
     this.share.textContent = `${share}%`;

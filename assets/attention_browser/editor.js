@@ -140,7 +140,7 @@ class AttentionEditor extends ChangedAttention {
     const { rows, columns, masked } = this.changed();
     if (row === undefined || column === undefined) return null;
     this.refused = masked[row * columns.length + column]
-      ? `${quote(rows[row].label)} may not look at ${quote(columns[column].label)}: the cell is masked and stays 0.` : "";
+      ? `${named(rows, row, "row")} may not look at ${named(columns, column, "column")}: the cell is masked and stays 0.` : "";
     if (this.refused) {
       this.draw();
       return null;

@@ -85,7 +85,7 @@ class LectureView {
       return described(arranged, browser.hover, selected);
     }
     const { row, column } = at;
-    return `${quote(arranged.rows[row].label)} looks at ${quote(arranged.columns[column].label)}: `
+    return `${named(arranged.rows, row, "row")} looks at ${named(arranged.columns, column, "column")}: `
       + typeset(arranged.values[row * arranged.columns.length + column], 2);
   }
 

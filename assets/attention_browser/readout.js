@@ -33,11 +33,11 @@ function sentenceOf(arranged, at, invitation = "Point at a cell to read it, clic
   const seen = (cell) => (arranged.masked[cell] ? null : values[cell]);
   if (from) {
     const looks = arranged.signed ? "changed most at" : "looks most at";
-    return `${quote(from.label)} ${looks} ${most(arranged, columns, (c) => seen(row * columns.length + c))}`;
+    return `${named(rows, row, "row")} ${looks} ${most(arranged, "column", (c) => seen(row * columns.length + c))}`;
   }
   if (to) {
     const looked = arranged.signed ? "changed most for" : "is looked at most by";
-    return `${quote(to.label)} ${looked} ${most(arranged, rows, (r) => seen(r * columns.length + column))}`;
+    return `${named(columns, column, "column")} ${looked} ${most(arranged, "row", (r) => seen(r * columns.length + column))}`;
   }
   return invitation;
 }
@@ -57,28 +57,29 @@ function sentenceOfSum(arranged, selected) {
   };
   const { rows: ofRows, columns: ofColumns } = sums;
   if (ofRows && !ofColumns) {
-    return `${many(rows, selected.rows, "row")} together look most at ${most(arranged, columns, (c) => ofRows[c])}`;
+    return `${many(rows, selected.rows, "row")} together look most at ${most(arranged, "column", (c) => ofRows[c])}`;
   }
   if (ofColumns && !ofRows) {
-    return `${many(columns, selected.columns, "column")} together are looked at most by ${most(arranged, rows, (r) => ofColumns[r])}`;
+    return `${many(columns, selected.columns, "column")} together are looked at most by ${most(arranged, "row", (r) => ofColumns[r])}`;
   }
   return `${many(rows, selected.rows, "row")} ${selected.rows.size > 1 ? "look" : "looks"} at `
     + `${many(columns, selected.columns, "column")} with ${sums.all.toFixed(4)} in all`;
 }
 
 /**
- * The three pieces of a side with the largest values; null is none.
+ * The three rows or columns with the largest values; null is none.
  * @param {Arranged} arranged
- * @param {Label[]} side
+ * @param {"row" | "column"} name
  * @param {(index: number) => number | null} valueAt
  */
-function most(arranged, side, valueAt) {
-  const known = side.flatMap(({ label }, index) => {
+function most(arranged, name, valueAt) {
+  const side = name === "row" ? arranged.rows : arranged.columns;
+  const known = side.flatMap((_, index) => {
     const value = valueAt(index);
-    return value === null ? [] : [{ label, value }];
+    return value === null ? [] : [{ index, value }];
   });
   return known.sort((a, b) => Math.abs(b.value) - Math.abs(a.value)).slice(0, 3)
-    .map(({ label, value }) => `${quote(label)} ${written(arranged, value)}`).join(", ");
+    .map(({ index, value }) => `${named(side, index, name)} ${written(arranged, value)}`).join(", ");
 }
 
 /**

@@ -182,14 +182,13 @@ class SideBySide {
     if (!this.hover) return "Point at a cell to read it in all maps.";
     const { row, column } = this.hover;
     return this.sides.flatMap(({ title, arranged }) => {
-      const from = row === undefined ? null : arranged.rows[row];
-      const to = column === undefined ? null : arranged.columns[column];
+      const { rows, columns } = arranged;
       // This map may have fewer rows or columns.
-      if (from === undefined || to === undefined) return [];
-      if (row !== undefined && column !== undefined && from && to) {
-        return [`${title}: ${quote(from.label)} to ${quote(to.label)} ${shownWeight(arranged, row, column)}`];
-      }
-      return [`${title}: ${(from ?? to)?.label}`];
+      if ((row ?? 0) >= rows.length || (column ?? 0) >= columns.length) return [];
+      const from = row === undefined ? "" : named(rows, row, "row");
+      const to = column === undefined ? "" : named(columns, column, "column");
+      if (row === undefined || column === undefined) return [`${title}: ${from || to}`];
+      return [`${title}: ${from} to ${to} ${shownWeight(arranged, row, column)}`];
     }).join(" · ");
   }
 

@@ -86,8 +86,8 @@ function allHeads(choose) {
       const at = hit(event);
       if (!at) return;
       const weight = rowOf(at.layer * translation.heads + at.head)[at.column];
-      readout.textContent = `Layer ${at.layer + 1}, head ${at.head + 1} looks at ${quote(labels[at.column])} with `
-        + weight.toFixed(4);
+      readout.textContent = `Layer ${at.layer + 1}, head ${at.head + 1} looks at ${quote(labels[at.column])} `
+        + `(position ${at.column + 1}) with ${weight.toFixed(4)}`;
     };
     canvas.onclick = (event) => {
       const at = hit(event);

@@ -21,7 +21,7 @@ from pages.ui.turns import Turns
 from transformer.available_models import SENTENCES
 from transformer.errors import TextError
 from transformer.replacing import replaced
-from transformer.small_files import read_small_text
+from transformer.small_files import MEGABYTE, MOST, read_small_text
 from transformer.texts import text_pieces
 from transformer.translator import Translator
 
@@ -64,8 +64,12 @@ def offer_measuring(
         return
     try:
         sentences = [line for line in read_small_text(file).splitlines() if line.strip()]
-    except (OSError, ValueError):
-        st.caption(f"{missing} {markdown(str(file))} cannot be read: write it as UTF-8 text, one sentence a line.")
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        st.caption(
+            f"{missing} {markdown(str(file))} cannot be read ({markdown(str(reason))}): write it as UTF-8 text of at "
+            f"most {MOST // MEGABYTE} MB, one sentence a line."
+        )
         return
     asked = _name(recording, translator)
     with st.container(horizontal=True, vertical_alignment="center"):

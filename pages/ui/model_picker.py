@@ -117,10 +117,10 @@ def examples_file(translator: Translator) -> Path | None:
 
 
 def examples(folder: ModelFolder | None) -> tuple[str, ...]:
-    """Sentences in the language that a model reads; none where nobody wrote any."""
-    if folder is None or folder.languages.source.name == LANGUAGES.source.name:
-        return session.EXAMPLES
-    return folder.sentences()[: len(session.EXAMPLES)]
+    """Sentences in the language that a model reads, those of its own folder first; none where nobody wrote any."""
+    if folder is not None and (own := folder.sentences()):
+        return own[: len(session.EXAMPLES)]
+    return session.EXAMPLES if folder is None or folder.languages.source.name == LANGUAGES.source.name else ()
 
 
 def ships(model: Translator) -> bool:

@@ -7,11 +7,11 @@ import { Recorder, fixture, load } from "./bundles.js";
 
 const {
   arrange, captionOf, clamped, csvOf, described, drawMap, drawWithCaption, harmless, hitGrid, gridGeometry, hitLines,
-  hitMap, inkOn, jsonOf, layoutWidth, lectureGeometry, linesGeometry, mapGeometry, notesOf, onScale, fromScale, pinnedCell, pinnedIn, press, quote, rankedHeads, shadesOf, shortened,
+  hitMap, inkOn, jsonOf, layoutWidth, lectureGeometry, linesGeometry, mapGeometry, named, notesOf, onScale, fromScale, pinnedCell, pinnedIn, press, quote, rankedHeads, shadesOf, shortened,
   sumsOf, textWidth, unframe, unpack, weightOf, withPin, wrapped, LABEL_SIZE, SCALES, PALETTE, MASKED_CODE,
 } = load("attention_browser", [
   "arrange", "captionOf", "clamped", "csvOf", "described", "drawMap", "drawWithCaption", "harmless", "hitGrid",
-  "gridGeometry", "hitLines", "hitMap", "inkOn", "jsonOf", "layoutWidth", "lectureGeometry", "linesGeometry", "mapGeometry", "notesOf", "onScale", "fromScale", "pinnedCell", "pinnedIn", "press", "quote",
+  "gridGeometry", "hitLines", "hitMap", "inkOn", "jsonOf", "layoutWidth", "lectureGeometry", "linesGeometry", "mapGeometry", "named", "notesOf", "onScale", "fromScale", "pinnedCell", "pinnedIn", "press", "quote",
   "rankedHeads", "shadesOf", "shortened", "sumsOf", "textWidth", "unframe", "unpack", "weightOf", "withPin", "wrapped", "LABEL_SIZE",
   "SCALES", "PALETTE", "MASKED_CODE",
 ]);
@@ -140,6 +140,19 @@ test("a word reads what it looks at: a cell, a row, a column, a sum", async () =
   assert.match(described(arranged, null, pinned), /^“.*” and “.*” \(rows 1, 2\) look at “.*” \(column 3\) with \d\.\d{4} in all$/);
   assert.deepEqual(pinnedCell(pinned), { row: undefined, column: 2 });
   assert.equal(quote("שלום"), "“\u2068שלום\u2069”");
+});
+
+test("of words that read the same, a sentence says which it means", () => {
+  const labels = ["the", "dog", "the"].map((label, position) => ({ label, positions: [position] }));
+  const values = [0.5, 0.4, 0.1, 0.6, 0.3, 0.1, 0.7, 0.2, 0.1];
+  const arranged = { rows: labels, columns: labels, values, masked: values.map(() => false), signed: false };
+  assert.equal(described(arranged, { row: 0 }, NOTHING),
+    "“the” (row 1) looks most at “the” (column 1) 0.5000, “dog” 0.4000, “the” (column 3) 0.1000");
+  assert.equal(described(arranged, { row: 1 }, NOTHING),
+    "“dog” looks most at “the” (column 1) 0.6000, “dog” 0.3000, “the” (column 3) 0.1000");
+  assert.equal(described(arranged, { column: 2 }, NOTHING),
+    "“the” (column 3) is looked at most by “the” (row 1) 0.1000, “dog” 0.1000, “the” (row 3) 0.1000");
+  assert.deepEqual([named(labels, 1, "row"), named(labels, 2, "row")], ["“dog”", "“the” (row 3)"]);
 });
 
 test("pointing at the middle of any cell, label or small map finds it", async () => {

@@ -321,6 +321,12 @@ def test_alignment_can_be_read_off_either_step():
     assert healthy(test) and test.query_params["shift"] == "true", "one of them is always chosen"
 
 
+def test_equal_words_of_the_alignment_are_told_apart():
+    test = opened("pages/cross_attention.py", text="The man gave the book to the girl.")
+    _, coverage = test.get("vega_lite_chart")
+    assert healthy(test) and "the (2)" in coverage.proto.spec
+
+
 def test_another_translation_is_read_and_compared(shipped):
     test = opened("pages/cross_attention.py", text="I have a dream.")
     submit(test, "Ich habe einen Hund.", "another")

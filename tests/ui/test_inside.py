@@ -185,6 +185,12 @@ def test_every_number_of_a_cell_is_the_traces(trace, kind, row, column):
     assert "the stream in the trace grows by the same" in texts(test)
 
 
+def test_of_equal_words_the_sentence_says_which_looks_at_which():
+    chosen = {"inside_part": "cell", "inside_kind": "encoder", "rows": "1", "columns": "7"}
+    test = app(text="The dog saw the cat near the dog.", **chosen)
+    assert healthy(test) and "**␣dog** (position 2) looks at **␣dog** (position 8) with" in texts(test)
+
+
 def test_a_small_weight_is_told_from_none(trace):
     layer, head, row, column = np.unravel_index(trace.cross.argmin(), trace.cross.shape)
     weight = trace.cross[layer, head, row, column]

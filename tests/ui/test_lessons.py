@@ -129,6 +129,16 @@ def test_an_answer_stands_beside_the_map_that_it_is_about():
     assert healthy(test) and after["choice"] == before["choice"] and after["number"] != before["number"]
 
 
+def test_of_equal_words_the_answer_to_a_click_says_which_was_clicked(tmp_path, monkeypatch):
+    shipped = FILES["one_row"].read_text(encoding="utf-8")
+    (tmp_path / "lessons").mkdir()
+    (tmp_path / "lessons" / "twice.toml").write_text(shipped.replace("the garden", "a book"), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    test = lessons(id="twice", step="1")
+    click(test, rows=[5])
+    assert healthy(test) and "You marked “a” (position 6), which looks most at" in unescaped(test)
+
+
 def test_a_click_at_another_head_is_answered_and_one_at_the_head_goes_on():
     found = headers(lessons(id="many_heads", step="2", answer="shown"))[0]["asked"]["choice"]
     test = lessons(id="many_heads", step="2")

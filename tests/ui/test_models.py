@@ -19,6 +19,7 @@ from transformer.analysis.heads.gallery import Gallery, gallery_of
 from transformer.available_models import SHIPPED
 from transformer.lessons.shelf import SHIPPED as LESSONS
 from transformer.paths import MODEL
+from transformer.small_files import MOST
 from transformer.translator import Translator
 
 ARABIC = "en-ar"
@@ -243,12 +244,28 @@ def test_what_heads_are_worth_and_whether_methods_agree_is_measured_when_asked(m
         (own / f"{name}.json").unlink()
 
 
+def test_a_models_own_sentences_are_its_examples(models):
+    """Also where it reads English, as the model that ships does."""
+    shipped = opened(text=DREAM, model=ARABIC).selectbox("example").options
+    file = models / "models" / ARABIC / "sentences.txt"
+    file.write_text("The dog.\nThe old dog.\n", encoding="utf-8")
+    assert opened(text=DREAM, model=ARABIC).selectbox("example").options == ["The dog.", "The old dog."] != shipped
+    test = opened("pages/compare_heads.py", text=DREAM, model=ARABIC, compare_part="two_heads")
+    pairs = [each for each in test.button if each.key == "compare_pair_0"]
+    assert healthy(test) and pairs, "it reads English all the same"
+    file.unlink()
+
+
 def test_what_cannot_be_measured_is_said(models):
-    """A file of sentences that is no text, and one whose sentences the model cannot read."""
+    """A file of sentences that is no text, one that is too large, and one whose sentences the model cannot read."""
     file = models / "models" / ARABIC / "sentences.txt"
     file.write_bytes(b"\xff\xfe broken")
     test = opened("pages/gallery.py", model=ARABIC)
-    assert healthy(test) and "cannot be read" in texts(test)
+    assert healthy(test) and "is no text in UTF" in texts(test)
+    with file.open("wb") as large:
+        large.truncate(MOST + 1)
+    test = opened("pages/gallery.py", model=ARABIC)
+    assert healthy(test) and "is larger than the 32 MB" in texts(test) and "no text" not in texts(test)
     file.write_text("word " * 1000, encoding="utf-8")
     test = opened("pages/gallery.py", model=ARABIC)
     test.button("measure_head_gallery").click().run()

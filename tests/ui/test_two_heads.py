@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -35,3 +37,19 @@ def test_a_layer_is_one_of_its_stack(model_folder, kind, layers):
         assert box.value == layers - 1 and len(box.options) == layers
     (node,) = (node for node in test.get("bidi_component") if "sides" in node.proto.json)
     assert f"layer {layers}, head 1" in json.loads(node.proto.json)["sides"][0]["title"]
+
+
+def test_of_equal_words_the_sentence_says_which_differ_most(model_folder):
+    test = AppTest.from_string(SCRIPT.format(folder=str(model_folder)), default_timeout=60)
+    for name, head in (("a", 1), ("b", 2)):
+        test.query_params[f"compare_{name}"] = f"encoder.1.{head}.words.the the the the"
+    test.run()
+    assert not test.exception
+    (node,) = (node for node in test.get("bidi_component") if "sides" in node.proto.json)
+    difference = json.loads(node.proto.json)["sides"][2]
+    values = np.array(difference["values"]).reshape(len(difference["rows"]), -1)
+    cell = np.unravel_index(np.abs(values).argmax(), values.shape)
+    texts = "\n".join(each.value for each in test.markdown)
+    (said,) = re.findall(r"in B, (.+?) looks at (.+?) (?:more|less) than", texts)
+    for side, at, named in zip(("rows", "columns"), cell, said, strict=True):
+        assert (f"(position {at + 1})" in named) == (difference[side][at] == "the")

@@ -130,6 +130,19 @@ def test_every_table_comes_with_the_button_that_saves_it():
     assert settings["client"]["disableDataExport"]
 
 
+def test_one_function_writes_every_csv():
+    """`csv_text`, which makes no text of a reader a formula; in the browser, `exports.js` does the same."""
+    pages = [*files("pages"), ROOT / "app.py"]
+    written = [
+        str(path.relative_to(ROOT)) for path in pages for node in ast.walk(parsed(path))
+        if isinstance(node, ast.Attribute) and node.attr in ("to_csv", "to_excel", "savetxt")
+    ]
+    assert written == ["pages/ui/charts/saving.py"]
+    assert offenders(pages, of_packages("csv")) == {}
+    scripts = [path for path in (ROOT / "assets").rglob("*.js") if path.parent.name != "vendor"]
+    assert [path.name for path in scripts if "text/csv" in path.read_text(encoding="utf-8")] == ["exports.js"]
+
+
 # Of models that somebody else made: they read files which the rest never meets.
 INTEROP = ROOT / "transformer" / "interop"
 COMMAND = ROOT / "transformer" / "__main__.py"

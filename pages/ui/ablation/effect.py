@@ -23,7 +23,7 @@ from pages.ui.lecture.figure import main_figure
 from pages.ui.sentence import Reading
 from pages.ui.text.differences import marked_words
 from pages.ui.text.glossary import explain
-from pages.ui.text.markup import VISIBLE_SPACE, markdown, piece_label
+from pages.ui.text.markup import bare, markdown, piece_label
 from pages.ui.text.number_format import typeset
 from pages.ui.text.python_lines import effect_lines
 from pages.ui.translation import NOTHING
@@ -160,15 +160,14 @@ def says_effect(
     worst = int(np.abs(effect.step_change).argmax())
     return (
         f"{says} becomes **{times.replace('^', chr(92) + '^')} times {'less' if change < 0 else 'more'} likely** "
-        f"(its log-probability changes by {typeset(change, '+.2f')} nats{interval}); the piece "
-        f"{_spoken(effect.before, worst)} changes most ({typeset(effect.step_change[worst], '+.2f')} nats)."
+        f"(its log-probability changes by {typeset(change, '+.2f')} nats{interval}); piece {worst + 1}, "
+        f"{_spoken(effect.before, worst)}, changes most ({typeset(effect.step_change[worst], '+.2f')} nats)."
     )
 
 
 def _spoken(trace: Trace, step: int) -> str:
     """Markdown of a piece within a sentence, where the space before a word needs no mark."""
-    label = piece_label(trace.predicted_pieces[step], trace.target_text)
-    return f"“{markdown(label.lstrip(VISIBLE_SPACE) or VISIBLE_SPACE)}”"
+    return f"“{markdown(bare(piece_label(trace.predicted_pieces[step], trace.target_text)))}”"
 
 
 def step_table(effect: Effect) -> pd.DataFrame:

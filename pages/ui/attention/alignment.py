@@ -16,6 +16,7 @@ from pages.ui.charts.palette import ink_on, sequential
 from pages.ui.charts.tables import numbered
 from pages.ui.components.save_as import show_altair
 from pages.ui.text.glossary import explain
+from pages.ui.text.labels import told_apart
 from pages.ui.text.markup import markdown, piece_label
 from transformer.analysis.alignment import alignment_rows, coverage, hard_alignment, special_columns, special_share
 from transformer.languages import Languages
@@ -46,7 +47,7 @@ def show_alignment(trace: Trace, languages: Languages, layer: int) -> None:
     if not rows.shape[1] or special.all():
         st.caption("The translation has no piece that could be aligned.")
         return
-    sources = [piece_label(piece, trace.source_text) for piece in trace.source_pieces]
+    sources = told_apart(piece_label(piece, trace.source_text) for piece in trace.source_pieces)
     targets = [piece_label(piece, trace.target_text) for piece in trace.target_pieces[1:]]
     show_altair(
         alignment_chart(rows, special, sources, targets), key="alignment",

@@ -24,7 +24,6 @@ from pages.ui.lecture.figure import main_figure
 from pages.ui.params.mattered import MatteredParams
 from pages.ui.sentence import Reading
 from pages.ui.text.glossary import explain
-from pages.ui.text.labels import told_apart
 from pages.ui.text.markup import markdown
 from transformer.analysis.words import Group
 from transformer.attribution.attribution import METHODS, Attribution, Method, whole_sentence
@@ -64,7 +63,7 @@ def show_guess(reading: Reading) -> None:
     if len(firsts) < 2:
         st.info("To guess, you need a sentence of at least two words.")
         return
-    names = dict(zip(firsts, told_apart(shown(labels[column]) for column in firsts.values()), strict=True))
+    names = {first: shown(labels[column]) for first, column in firsts.items()}
     params = session.params(MatteredParams)
 
     def store_guess() -> None:

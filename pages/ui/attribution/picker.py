@@ -12,14 +12,13 @@ from pages.ui.attribution.question import (
     explained_group,
     shown,
     spoken,
-    spoken_label,
+    spoken_labels,
     telling_group,
 )
 from pages.ui.bind import bind, key_for, preset, when_chosen
 from pages.ui.params.mattered import NOTHING, WHOLE, MatteredParams
 from pages.ui.sentence import Reading
 from pages.ui.text.glossary import explain
-from pages.ui.text.labels import told_apart
 from pages.ui.text.markup import entry_label
 from transformer.analysis.words import Group
 
@@ -38,8 +37,8 @@ def pick_question(reading: Reading, *, contrast: bool = True) -> Question:
     groups = {group[0] + 1: group for group in spoken(trace, words=words)}
     asked = WHOLE if params.explained == WHOLE else str(chosen[0] + 1)
 
-    spoken_labels = told_apart(shown(spoken_label(trace, group, words=words)) for group in groups.values())
-    labels = dict(zip(map(str, groups), spoken_labels, strict=True)) | {WHOLE: "the whole translation"}
+    names = map(shown, spoken_labels(trace, tuple(groups.values()), words=words))
+    labels = dict(zip(map(str, groups), names, strict=True)) | {WHOLE: "the whole translation"}
     st.pills(
         "What mattered for", list(labels), format_func=labels.__getitem__, required=True,
         key=preset(EXPLAINED, asked),

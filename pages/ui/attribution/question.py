@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from pages.ui.params.mattered import NOTHING, WHOLE, MatteredParams
-from pages.ui.text.markup import VISIBLE_SPACE, entry_label, group_label, markdown
+from pages.ui.text.labels import told_apart
+from pages.ui.text.markup import bare, entry_label, group_label, markdown
 from transformer.analysis.words import Group, has_word, word_groups
 from transformer.attribution.attribution import Target, piece_groups, whole_sentence
 from transformer.languages import Languages
@@ -24,11 +26,11 @@ class Question:
 
     Attributes:
         target: what is explained.
-        name: of the word explained; empty for the whole translation.
+        name: of the word explained, told apart from equal ones; empty for the whole translation.
         other: the candidate that was not taken; empty for none.
         words: whether columns are words.
         source, prefix: the positions of each column; the prefix ends with what was read last.
-        source_labels, prefix_labels: of the columns.
+        source_labels, prefix_labels: of the columns, equal ones of a side told apart.
         ranked: the columns of the source that are words, not special pieces.
         languages: of the model.
     """
@@ -63,22 +65,23 @@ class Question:
 
 def shown(label: str) -> str:
     """Markdown of a label within a sentence, where the space before a word needs no mark."""
-    return markdown(label.lstrip(VISIBLE_SPACE) or VISIBLE_SPACE)
+    return markdown(bare(label))
 
 def spoken(trace: Trace, *, words: bool) -> tuple[Group, ...]:
     """The positions of each predicted word, or of each piece."""
     pieces = trace.predicted_pieces
     return word_groups(pieces) if words else tuple((position,) for position in range(len(pieces)))
 
-def spoken_label(trace: Trace, group: Group, *, words: bool) -> str:
-    """The label of a predicted word, or piece."""
-    return group_label([trace.predicted_pieces[position] for position in group], trace.target_text, words=words)
+def spoken_labels(trace: Trace, groups: Sequence[Group], *, words: bool) -> list[str]:
+    """The labels of predicted words, or pieces, told apart."""
+    pieces = ([trace.predicted_pieces[position] for position in group] for group in groups)
+    return told_apart(group_label(each, trace.target_text, words=words) for each in pieces)
 
 def source_columns(trace: Trace, *, words: bool) -> tuple[tuple[Group, ...], tuple[str, ...], tuple[int, ...]]:
-    """The positions and the labels of the source's columns, and which of them are no special pieces."""
+    """The positions and the labels of the source's columns, told apart, and which of them are no special pieces."""
     groups, _ = piece_groups(trace, words=words)
     pieces = [[trace.source_pieces[position] for position in group] for group in groups]
-    labels = tuple(group_label(group, trace.source_text, words=words) for group in pieces)
+    labels = tuple(told_apart(group_label(group, trace.source_text, words=words) for group in pieces))
     return groups, labels, tuple(column for column, group in enumerate(pieces) if not group[0].special)
 
 def ask(
@@ -96,24 +99,25 @@ def ask(
     whole = params.explained == WHOLE
     other = candidate_asked(trace, tokenizer.symbols, params, group) if not whole else NOTHING
     target = whole_sentence(trace) if whole else Target(group)
+    groups = named = spoken(trace, words=words)
     if other != NOTHING:
         # A candidate is one for a piece: the first of a word, where it was decided.
-        target = Target(group[:1], (other,))
+        target, named = Target(group[:1], (other,)), tuple(each[:1] for each in groups)
     last = max(target.positions)
     _, prefix = piece_groups(trace, words=words)
     prefix = tuple(read for each in prefix if (read := tuple(position for position in each if position <= last)))
     return Question(
         target=target,
-        name="" if whole else spoken_label(trace, target.positions, words=words),
+        name="" if whole else spoken_labels(trace, named, words=words)[groups.index(group)],
         other="" if other == NOTHING else entry_label(tokenizer, other),
         words=words,
         source=source,
         prefix=prefix,
         source_labels=source_labels,
-        prefix_labels=tuple(
+        prefix_labels=tuple(told_apart(
             group_label([trace.target_pieces[position] for position in each], trace.target_text, words=words)
             for each in prefix
-        ),
+        )),
         ranked=ranked,
         languages=languages,
     )

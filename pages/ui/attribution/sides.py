@@ -55,7 +55,8 @@ def show_sides(reading: Reading) -> None:
     lowest = int(np.nanargmin(shares))
     with main_figure(
         f"**{source} or {target}?** {markdown(reading.trace.source_text)}",
-        f"Least {source} where it writes “{markdown(_piece(reading.trace, lowest))}”: {shares[lowest]:.0%}",
+        f"Least {source} at step {lowest + 1}, where it writes “{markdown(_piece(reading.trace, lowest))}”: "
+        f"{shares[lowest]:.0%}",
     ):
         show_altair(
             share_chart(reading.trace, table, source), key="mattered_sides",
@@ -120,8 +121,8 @@ def says_sides(trace: Trace, found: Sequence[Attribution], languages: Languages)
     leaning = int((shares < HALF).sum())
     return (
         f"According to {title(found[0].method).lower()}, {np.nanmean(shares):.0%} of a step comes from the {source} "
-        f"sentence on average. The share is lowest, **{shares[lowest]:.0%}**, where the model writes "
-        f"“**{written}**” after “**{read}**”; "
+        f"sentence on average. The share is lowest, **{shares[lowest]:.0%}**, at step {lowest + 1}, where the model "
+        f"writes “**{written}**” after “**{read}**”; "
         + (f"{leaning} of {len(shares)} steps lean on the {target} more than on the {source}." if leaning else
            f"no step leans on the {target} more than on the {source}.")
     )
@@ -147,8 +148,9 @@ def _wrong_beginning(reading: Reading) -> None:
         lowest, before = int(np.nanargmin(now)), float(np.nanmin(own))
         st.markdown(
             f"The model now reads: **{markdown(reading.trace.target_text)}** According to frozen gradient, its lowest "
-            f"share is **{now[lowest]:.0%}**, at **{markdown(_piece(reading.trace, lowest))}**; in the model's own "
-            f"translation the lowest is {before:.0%}."
+            f"share is **{now[lowest]:.0%}**, at step {lowest + 1}, where it writes "
+            f"“**{markdown(_piece(reading.trace, lowest))}**”; in the model's own translation the lowest is "
+            f"{before:.0%}."
         )
     else:
         st.caption(

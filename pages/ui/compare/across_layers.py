@@ -19,7 +19,7 @@ from pages.ui.params.attention import UNCHOSEN
 from pages.ui.params.compare import CompareParams
 from pages.ui.prose import prose
 from pages.ui.text.head_link import HeadLink
-from pages.ui.text.labels import TITLES, column_labels, row_labels
+from pages.ui.text.labels import TITLES, column_labels, place_of, row_labels
 from pages.ui.text.markup import isolated, markdown
 from transformer.analysis.heads.pattern import pattern
 from transformer.analysis.view import View, view_of
@@ -69,7 +69,8 @@ def show_across_layers(reading: HeadReading, kind: Kind) -> None:
     layers = [f"layer {layer}" for layer in range(1, view.layers + 1)]
     columns = column_labels(view.axes)
     with main_figure(
-        f"**Where “{markdown(labels[row])}” looks, layer by layer:** {markdown(reading.trace.text)}",
+        f"**Where “{markdown(labels[row])}”{place_of(labels, row)} looks, layer by layer:** "
+        f"{markdown(reading.trace.text)}",
         f"{TITLES[kind]}, {next(iter(maps)).lower()}",
     ):
         # A hall reads one map at a time.
@@ -91,7 +92,7 @@ def show_across_layers(reading: HeadReading, kind: Kind) -> None:
                     int(mark["row"]) - 1, int(rows[int(mark["row"]) - 1, :, int(mark["column"]) - 1].argmax())
                 ))
     prose(
-        "compare_layers_heads", says_where(kind, rows, mask[0], labels[row], columns), pages=reading.maps.pages,
+        "compare_layers_heads", says_where(kind, rows, mask[0], labels, row, columns), pages=reading.maps.pages,
         of=reading.maps.params, opened=reading.maps.prepare,
     )
     st.caption(
@@ -109,21 +110,27 @@ def telling_row(view: View, layer: int, head: int) -> int:
     return found.strongest.row if found.strongest else 0
 
 
-def says_where(kind: Kind, rows: np.ndarray, seen: np.ndarray, label: str, columns: list[str]) -> list[str | HeadLink]:
+def says_where(
+    kind: Kind, rows: np.ndarray, seen: np.ndarray, labels: list[str], row: int, columns: list[str]
+) -> list[str | HeadLink]:
     """Which head of each layer looks most at one place, and where.
 
     Args:
         rows: the weights of one row in every head, [L, H, C].
         seen: which columns are not masked, [C].
-        label: of the row.
+        labels: of all rows.
+        row: which of them it is.
         columns: their labels.
     """
-    parts: list[str | HeadLink] = [f"Where the attention of “{isolated(label)}” is strongest in each layer: "]
+    parts: list[str | HeadLink] = [
+        f"Where the attention of “{isolated(labels[row])}”{place_of(labels, row)} is strongest in each layer: "
+    ]
     for layer, weights in enumerate(np.where(seen, rows, -1.0)):
         head, column = np.unravel_index(weights.argmax(), weights.shape)
         end = "." if layer + 1 == len(rows) else "; "
         parts += [
-            HeadLink(kind, layer, int(head)), f" at “{isolated(columns[column])}” ({weights[head, column]:.2f}){end}",
+            HeadLink(kind, layer, int(head)),
+            f" at “{isolated(columns[column])}”{place_of(columns, int(column))}, {weights[head, column]:.2f}{end}",
         ]
     return parts
 

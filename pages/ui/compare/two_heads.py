@@ -17,16 +17,16 @@ from pages.ui.compare.pairs import PAIRS, Pair, largest_differences, looks_from,
 from pages.ui.components.side_by_side import DIFFERENCE, Map, side_by_side
 from pages.ui.kinds import layer_count
 from pages.ui.lecture.figure import main_figure
-from pages.ui.model_picker import chosen_model, examples
 from pages.ui.page_end import PageEnd
 from pages.ui.params.compare import CompareParams, Pin
 from pages.ui.text.glossary import explain
-from pages.ui.text.labels import SHORT_TITLES, TITLES, column_labels, row_labels
+from pages.ui.text.labels import SHORT_TITLES, TITLES, column_labels, place_of, row_labels
 from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import rounded
 from transformer.analysis.view import View, view_of
 from transformer.config import LanguageModelConfig, TransformerConfig
 from transformer.errors import AtlasError
+from transformer.languages import LANGUAGES
 from transformer.trace import KINDS, Kind, Trace
 from transformer.translator import Translator
 from transformer.vocabulary import split_code
@@ -77,7 +77,7 @@ def compared_translator(model: Translator) -> Compared:
         return f"**{markdown(language.name)}:** {markdown(trace.target_text)}"
 
     # The pairs show something where the model reads English.
-    english = examples(chosen_model()) == session.EXAMPLES
+    english = model.languages.source.name == LANGUAGES.source.name
     return Compared(
         model.config, KINDS, ("a", "b"), lambda text: inference.trace(model, text), "sentence", session.text(),
         PAIRS if english else (), written,
@@ -243,10 +243,13 @@ def _both(one: str, other: str) -> str:
 
 def _differs_most(difference: Map) -> str:
     """Markdown: the cell with the largest difference."""
-    row, column = np.unravel_index(np.abs(difference.values).argmax(), difference.values.shape)
+    row, column = map(int, np.unravel_index(np.abs(difference.values).argmax(), difference.values.shape))
     value = difference.values[row, column]
     if value == 0:
         return "The two maps are equal."
-    source, target = markdown(difference.rows[row]), markdown(difference.columns[column])
+    source, target = (
+        f"**{markdown(labels[at])}**{place_of(labels, at)}"
+        for labels, at in ((difference.rows, row), (difference.columns, column))
+    )
     more = "more" if value > 0 else "less"
-    return f"They differ most here: in B, **{source}** looks at **{target}** {more} than in A, by {abs(value):.2f}."
+    return f"They differ most here: in B, {source} looks at {target} {more} than in A, by {abs(value):.2f}."

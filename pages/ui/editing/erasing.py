@@ -56,9 +56,9 @@ def show_erasing(reading: Reading, *, words: bool) -> None:
 
 def _pills(label: str, name: str, pieces: tuple[Piece, ...], text: str, *, words: bool) -> None:
     groups = groups_of(pieces, words=words)
-    labels = told_apart(
-        markdown(group_label([pieces[position] for position in group], text, words=words)) for group in groups
-    )
+    labels = list(map(markdown, told_apart(
+        group_label([pieces[position] for position in group], text, words=words) for group in groups
+    )))
     erased = set(getattr(session.params(EditParams), name))
     key = f"edit_{name}"
 

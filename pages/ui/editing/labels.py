@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pages.ui.params.edits import Edit, EditParams, Span
-from pages.ui.text.labels import TITLES
-from pages.ui.text.markup import VISIBLE_SPACE, isolated, piece_label
+from pages.ui.text.labels import TITLES, told_apart
+from pages.ui.text.markup import bare, isolated, piece_label
 from transformer.trace import Trace
 from transformer.vocabulary import Piece
 
@@ -39,14 +39,18 @@ def what_changed(edits: tuple[Edit, ...], params: EditParams, trace: Trace) -> s
 
 
 def spoken(pieces: tuple[Piece, ...], span: Span, text: str) -> str:
-    """Neighbouring pieces between quotation marks: the characters that they cover."""
-    within = pieces[span[0] : span[1] + 1]
-    if not within:
-        return f"position {span[0] + 1}"
-    spans = [piece.span for piece in within if piece.span is not None]
-    if len(within) == 1 or not spans:
-        return f"“{isolated(piece_label(within[0], text).lstrip(VISIBLE_SPACE) or VISIBLE_SPACE)}”"
-    return f"“{isolated(text[spans[0][0] : spans[-1][1]])}”"
+    """Neighbouring pieces between quotation marks: the characters that they cover, numbered like those that can be
+    erased."""
+    first, last = span
+    if first >= len(pieces):
+        return f"position {first + 1}"
+    before = (_covered(pieces[at : at + last - first + 1], text) for at in range(first + 1))
+    return f"“{isolated(told_apart(before)[-1])}”"
+
+
+def _covered(pieces: tuple[Piece, ...], text: str) -> str:
+    spans = [piece.span for piece in pieces if piece.span is not None]
+    return bare(piece_label(pieces[0], text)) if len(pieces) == 1 or not spans else text[spans[0][0] : spans[-1][1]]
 
 
 def _where(edit: Edit) -> str:

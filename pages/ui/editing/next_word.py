@@ -16,7 +16,7 @@ from pages.ui.editing.changing import change
 from pages.ui.params.edits import EditParams
 from pages.ui.sentence import Reading
 from pages.ui.text.glossary import explain
-from pages.ui.text.markup import VISIBLE_SPACE, entry_label, markdown, piece_label
+from pages.ui.text.markup import bare, entry_label, markdown, piece_label
 from transformer.ablation.continuation import Continuation, candidates
 from transformer.vocabulary import Vocabulary
 
@@ -61,8 +61,7 @@ def says_next(found: Continuation, tokenizer: Vocabulary) -> str:
     """Markdown: the likeliest next piece before and after, from the numbers."""
     old, new = found.next_pieces
     known = {piece: (before, after) for piece, before, after in candidates(found.before, found.after, found.step, 1)}
-    names = {piece: f"**{markdown(entry_label(tokenizer, piece).lstrip(VISIBLE_SPACE) or VISIBLE_SPACE)}**"
-             for piece in known}
+    names = {piece: f"**{markdown(bare(entry_label(tokenizer, piece)))}**" for piece in known}
     was, now = (
         {piece: _percent(log_probs[number], trace.candidate_log_probs[found.step, -1])
          for piece, log_probs in known.items()}

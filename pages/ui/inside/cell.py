@@ -18,7 +18,7 @@ from pages.ui.inside.cell_picker import cell_boxes, cell_map, open_positions, su
 from pages.ui.inside.cell_tables import product_table, softmax_table, term_table, value_table
 from pages.ui.lecture.figure import main_figure
 from pages.ui.params.inside import InsideParams
-from pages.ui.text.labels import TITLES, column_labels, row_labels
+from pages.ui.text.labels import TITLES, column_labels, place_of, row_labels
 from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import DECIMALS, typeset
 from transformer.analysis.replay.cell import Cell, cell
@@ -38,17 +38,20 @@ def show_cell(reading: HeadReading) -> None:
     axes = axes_of(trace, kind)
     rows, columns = row_labels(axes), column_labels(axes)
     row, column = picked_cell(trace, kind, choice)
+    looks, looked_at = (
+        f"**{markdown(labels[at])}**{place_of(labels, at)}" for labels, at in ((rows, row), (columns, column))
+    )
     found = cell(trace, reading.weights(), kind, layer, head, row, column)
     whole = contributions(trace, reading.weights(), kind, layer)
     picture, numbers = st.columns([5, 6], gap="large")
     with picture, main_figure(
         f"**{TITLES[kind]}, layer {layer + 1}, head {head + 1}:** {markdown(trace.text)}",
-        f"“{markdown(rows[row])}” looks at “{markdown(columns[column])}”: {typeset(found.weight, 2)}",
+        f"{looks} looks at {looked_at}: {typeset(found.weight, 2)}",
     ):
         cell_map(trace, kind, choice, rows, columns, (row, column))
     with numbers:
         cell_boxes(kind, choice, rows, columns, (row, column))
-        summary(found, rows[row], columns[column], float(np.linalg.norm(found.weighted_values[column])))
+        summary(found, looks, looked_at, float(np.linalg.norm(found.weighted_values[column])))
         elsewhere = weight_elsewhere(trace, kind, choice, row, column)
         if elsewhere is not None:
             st.caption(elsewhere)

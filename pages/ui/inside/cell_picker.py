@@ -14,7 +14,6 @@ from pages.ui.components.save_as import show_altair
 from pages.ui.params.attention import AttentionParams
 from pages.ui.params.positions import CURVES, PositionsParams
 from pages.ui.text.labels import TITLES, titles
-from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import DECIMALS, formatted, typeset
 from transformer.analysis.replay.cell import Cell
 from transformer.analysis.view import view_of
@@ -92,7 +91,7 @@ def summary(found: Cell, row: str, column: str, moved: float) -> None:
     """Every step of the cell's computation in one number each.
 
     Args:
-        row, column: labels.
+        row, column: Markdown of what looks, and of what it looks at.
         moved: norm of weight times value.
     """
     seen = "open" if found.allowed else "masked"
@@ -105,10 +104,10 @@ def summary(found: Cell, row: str, column: str, moved: float) -> None:
     for place, (label, value) in zip([*st.columns(3), *st.columns(3)], steps.items(), strict=True):
         place.metric(label, value)
     if found.allowed:
-        verb = f"looks at **{markdown(column)}** with **{typeset(found.weight, DECIMALS)}** of its attention"
+        verb = f"looks at {column} with **{typeset(found.weight, DECIMALS)}** of its attention"
     else:
-        verb = f"may not look at **{markdown(column)}**: the mask hides it, whatever its score"
-    st.markdown(f"**{markdown(row)}** {verb}.")
+        verb = f"may not look at {column}: the mask hides it, whatever its score"
+    st.markdown(f"{row} {verb}.")
 
 
 def weight_elsewhere(trace: Trace, kind: Kind, choice: AttentionParams, row: int, column: int) -> str | None:

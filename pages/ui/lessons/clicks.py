@@ -5,7 +5,7 @@ from __future__ import annotations
 from pages.ui.lessons.figures import first_choice, pinned_row
 from pages.ui.lessons.measured import MeasuredStep
 from pages.ui.params.attention import AttentionParams
-from pages.ui.text.labels import column_labels, row_labels
+from pages.ui.text.labels import column_labels, place_of, row_labels
 from pages.ui.text.markup import markdown
 from transformer.analysis.view import view_of
 
@@ -45,12 +45,14 @@ def _other_row(measured: MeasuredStep, clicked: AttentionParams) -> str:
     row = next((row for row, at in enumerate(view.axes.row_positions) if set(at) & set(clicked.rows)), None)
     if row is None:
         return ""
-    name = f"“{markdown(row_labels(view.axes)[row])}”"
+    rows, columns = row_labels(view.axes), column_labels(view.axes)
+    name = f"“{markdown(rows[row])}”{place_of(rows, row)}"
     if (clicked.layer, clicked.head) != _asked_in(measured):
         layer, head = (number + 1 for number in _asked_in(measured))
         return f"You marked {name}, in another head than layer {layer}, head {head}."
-    column = column_labels(view.axes)[int(view.weights[clicked.layer, clicked.head, row].argmax())]
-    return f"You marked {name}, which looks most at “{markdown(column)}”: it is not the row that is asked for."
+    column = int(view.weights[clicked.layer, clicked.head, row].argmax())
+    looked_at = f"“{markdown(columns[column])}”{place_of(columns, column)}"
+    return f"You marked {name}, which looks most at {looked_at}: it is not the row that is asked for."
 
 
 def _asked_in(measured: MeasuredStep) -> tuple[int, int]:

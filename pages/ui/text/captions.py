@@ -6,7 +6,7 @@ import numpy as np
 
 from pages.ui.text.head_link import HeadLink
 from pages.ui.text.labels import output_label
-from pages.ui.text.markup import VISIBLE_SPACE, group_label, markdown
+from pages.ui.text.markup import bare, group_label, markdown
 from transformer.analysis.heads.metrics import HeadMetrics
 from transformer.analysis.heads.pattern import Pattern, pattern
 from transformer.analysis.heads.telling import telling_head
@@ -89,12 +89,13 @@ def _quoted(view: View, position: int, *, row: bool) -> str:
     groups, text = (view.axes.rows, view.axes.row_text) if row else (view.axes.columns, view.axes.column_text)
     label = _bold(group_label(groups[position], text, words=view.axes.words))
     if row and view.axes.predicted is not None:
-        return f"the step that reads {label} and predicts {_bold(output_label(view.axes, position))}"
+        predicted = _bold(output_label(view.axes, position))
+        return f"the step that reads {label} (position {position + 1}) and predicts {predicted}"
     return f"{label} (position {position + 1})"
 
 
 def _bold(label: str) -> str:
-    return f"**{markdown(label.lstrip(VISIBLE_SPACE) or VISIBLE_SPACE)}**"
+    return f"**{markdown(bare(label))}**"
 
 
 def sharpest(metrics: HeadMetrics) -> list[str | HeadLink]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from pages.ui.text.markup import group_label, piece_label
+from pages.ui.text.markup import bare, group_label, piece_label
 from transformer.analysis.view import Axes
 from transformer.trace import Kind
 from transformer.vocabulary import Piece
@@ -69,10 +69,18 @@ def titles(words: bool) -> tuple[str, str]:
 
 
 def told_apart(labels: Iterable[str]) -> list[str]:
-    """Labels of buttons, numbered from the second of equal ones: a browser says by its label which one was clicked."""
+    """Labels of buttons and columns, numbered from the second of those that a sentence would call the same.
+
+    A browser says by its label which button was clicked, and a reader finds the word that a sentence names.
+    """
     seen: Counter[str] = Counter()
     found = []
     for label in labels:
-        seen[label] += 1
-        found.append(label if seen[label] == 1 else f"{label} ({seen[label]})")
+        seen[bare(label)] += 1
+        found.append(label if seen[bare(label)] == 1 else f"{label} ({seen[bare(label)]})")
     return found
+
+
+def place_of(labels: Sequence[str], at: int) -> str:
+    """What a sentence about a map adds to a label of a side, where another reads the same: its position."""
+    return f" (position {at + 1})" if [bare(each) for each in labels].count(bare(labels[at])) > 1 else ""

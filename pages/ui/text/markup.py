@@ -10,6 +10,7 @@ from transformer.vocabulary import SPACE_MARK, Piece, TextVocabulary, Vocabulary
 
 VISIBLE_SPACE = "␣"
 BYTE = re.compile("<0x[0-9A-F]{2}>")
+BEFORE_WORD = re.compile(rf"^{VISIBLE_SPACE}+(?=\S)")
 PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
 # Streamlit replaces these even when their punctuation is escaped: links, arrows, dashes, signs and icons. A word
 # joiner, which has no width, after the first character prevents it.
@@ -75,6 +76,11 @@ def piece_label(piece: Piece, text: str) -> str:
     if piece.span is not None and (BYTE.fullmatch(piece.text) or piece.role == "unknown"):
         return f"{isolated(text[slice(*piece.span)])} {piece.text}"
     return visible(piece.text.replace(SPACE_MARK, VISIBLE_SPACE))
+
+
+def bare(label: str) -> str:
+    """A label within a sentence, where the space before a word needs no mark."""
+    return BEFORE_WORD.sub("", label)
 
 
 def entry_label(vocabulary: Vocabulary | TextVocabulary, piece: int) -> str:

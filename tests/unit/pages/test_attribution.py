@@ -36,7 +36,7 @@ from pages.ui.attribution.question import (
     explained_group,
     source_columns,
     spoken,
-    spoken_label,
+    spoken_labels,
     telling_group,
 )
 from pages.ui.attribution.sides import says_sides, share_chart, share_table
@@ -108,9 +108,45 @@ def test_a_word_is_explained_with_what_was_read_before_it(trace, asked):
     assert asked.ranked == tuple(range(len(asked.source) - 1)), "the end symbol is no word"
 
 
+@pytest.fixture(scope="module")
+def books(shipped):
+    """The old man gave the book to the girl, with equal words on both sides."""
+    return shipped.trace("The old man gave the book to the girl.", "Der alte Mann gab dem Kind das Buch und dem Kind.")
+
+
+def test_equal_words_are_told_apart_wherever_they_stand(shipped, books):
+    second = [number for number, piece in enumerate(books.predicted_pieces, start=1) if piece.text == "▁dem"][1]
+    each = ask(books, shipped.tokenizer, MatteredParams(explained=str(second)), (0,), LANGUAGES)
+    labels = ("The", "old", "man", "gave", "the", "book", "to", "the (2)", "girl", ".", "</s> end")
+    assert each.source_labels == labels == source_columns(books, words=True)[1]
+    assert each.prefix_labels == ("<s> start", "Der", "alte", "Mann", "gab", "dem", "Kind", "das", "Buch", "und")
+    assert each.name == "dem (2)" and each.explained == r"**dem \(2\)**"
+    scores = [0.0] * len(labels)
+    scores[4], scores[7] = 2.94, -0.26
+    erasure = made("erasure", scores, [0.0] * len(each.prefix))
+    said = likelier_without(each, [erasure])
+    assert "without **the**, the log-probability falls by 2.94 nats" in said
+    assert r"without **the \(2\)**, it even rises by 0.26" in said
+    ranks_second = made("weights", [0.0] * 7 + [1.0] + [0.0] * 3, [0.0] * len(each.prefix))
+    assert first_words(each, [ranks_second]) == r"**All 1** methods put **the \(2\)** first."
+    # The columns of the picture, its table and what is concluded have the same names.
+    table = strip_table(each, [erasure])
+    assert list(table[table.side == SOURCE].word) == list(labels)
+    agreed = agreement([ranks_second, replace(ranks_second, method="erasure")], each.ranked)
+    concluded = what_follows(each, agreed, [ranks_second, replace(ranks_second, method="erasure")])
+    assert r"without **the \(2\)**, the log-probability" in concluded
+
+
+def test_of_a_candidate_the_first_piece_is_told_apart(shipped, books):
+    """A candidate is one for a piece, so what is explained is the first piece of the word that was chosen."""
+    second = [number for number, piece in enumerate(books.predicted_pieces) if piece.text == "▁dem"][1]
+    other = next(iter(candidates(books, shipped.tokenizer.symbols, (second,))))
+    params = MatteredParams(explained=str(second + 1), against=other)
+    assert ask(books, shipped.tokenizer, params, (0,), LANGUAGES).name == "dem (2)"
+
+
 def test_punctuation_is_explained_apart(trace):
-    labels = [spoken_label(trace, group, words=True) for group in spoken(trace, words=True)]
-    assert labels == [
+    assert spoken_labels(trace, spoken(trace, words=True), words=True) == [
         "Das", "Tier", "überquerte", "die", "Straße", "nicht", ",", "weil", "es", "zu", "müde", "war", ".", "</s> end",
     ]
     assert sorted(sum(spoken(trace, words=True), ())) == list(range(len(trace.predicted_pieces)))
@@ -347,7 +383,8 @@ def test_shares_are_those_of_the_methods(shipped, trace):
     table = share_table(trace, each)
     np.testing.assert_array_equal(table.share, np.concatenate([one.source_share() for one in each]))
     lowest = each[0].source_share().min()
-    assert f"**{lowest:.0%}**" in says_sides(trace, each, LANGUAGES)
+    step = int(each[0].source_share().argmin()) + 1
+    assert f"**{lowest:.0%}**, at step {step}, where the model writes" in says_sides(trace, each, LANGUAGES)
     assert share_chart(trace, table, "English").to_dict()
 
 

@@ -18,6 +18,7 @@ def test_the_known_heads_are_described(copying_translator):
     assert "mostly looks at the piece before: 100%" in what_to_look_for(view_of(trace, "decoder"), 0, 0)
     assert "mostly looks at the next piece: 100%" in what_to_look_for(view_of(trace, "encoder"), 0, 0)
     cross = what_to_look_for(view_of(trace, "cross"), 0, 0)
+    assert re.search(r"the step that reads \*\*.+\*\* \(position \d+\) and predicts", cross)
     assert "No one place gets most" in cross and "with 1.00" in cross
 
 

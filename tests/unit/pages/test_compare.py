@@ -97,12 +97,20 @@ def test_no_theme_swallows_a_point():
 
 def test_a_word_that_runs_from_right_to_left_stands_by_itself():
     rows = np.array([[[0.2, 0.8]], [[0.7, 0.3]]])
-    said = says_where("decoder", rows, np.array([True, True]), "in: لدي → out: حلم", ["<s> start", "لدي"])
+    said = says_where("decoder", rows, np.array([True, True]), ["in: لدي → out: حلم"], 0, ["<s> start", "لدي"])
     texts = [part for part in said if isinstance(part, str)]
     assert texts == [
         "Where the attention of “\u2068in: لدي → out: حلم\u2069” is strongest in each layer: ",
-        " at “\u2068لدي\u2069” (0.80); ", " at “<s> start” (0.70).",
+        " at “\u2068لدي\u2069”, 0.80; ", " at “<s> start”, 0.70.",
     ]
+
+
+def test_of_equal_words_the_sentence_says_which_looks_where():
+    rows = np.array([[[0.2, 0.1, 0.7]], [[0.1, 0.6, 0.3]]])
+    said = says_where("encoder", rows, np.array([True] * 3), ["the", "dog", "the"], 2, ["the", "dog", "the"])
+    texts = [part for part in said if isinstance(part, str)]
+    assert texts[0].startswith("Where the attention of “the” (position 3) is")
+    assert texts[1:] == [" at “the” (position 3), 0.70; ", " at “dog”, 0.60."]
 
 
 def test_heads_that_are_all_the_same_have_a_plane():

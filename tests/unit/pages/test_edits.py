@@ -87,6 +87,15 @@ def test_the_examples_are_of_the_first_sentence(shipped):
         assert written != trace.target_text, "there is something to see"
 
 
+def test_a_change_is_of_the_word_that_its_row_shows(shipped):
+    """Equal words are numbered as the words that can be erased are."""
+    trace = shipped.trace("The dog saw the cat and the dog.", "Der Hund sah die Katze und den Hund.")
+    made = params("encoder.all.all.7~4x100_encoder.all.all.4~8x100").edits.edits
+    said = [edit_label(edit, trace).split(": ")[1] for edit in made]
+    assert said == ["“the (2)” → “the” 100%", "“the” → “dog (2)” 100%"]
+    assert what_changed((), params("none", hidden_source=(6,)), trace) == "erased: “the (2)”"
+
+
 def test_edits_on_words_are_edits_on_their_pieces(small_translator, trace):
     """In the view of words, the row has the shares that were given."""
     rows, columns = word_groups(trace.target_pieces), word_groups(trace.source_pieces)

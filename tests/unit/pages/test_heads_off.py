@@ -122,6 +122,8 @@ def test_the_sentence_is_made_of_the_numbers(small_translator):
     else:
         assert "the same translation" in says
     assert typeset(effect.change, "+.2f") in says
+    worst = int(np.abs(effect.step_change).argmax())
+    assert f"piece {worst + 1}, “" in says
     given = says_effect(effect, off, given=True)
     assert "one that you gave" in given and "from piece" not in given
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pages.ui.text.labels import column_labels, row_labels, titles
+from pages.ui.text.labels import column_labels, place_of, row_labels, titles, told_apart
 from transformer.analysis.view import axes_of
 
 
@@ -43,3 +43,14 @@ def test_an_encoder_row_names_its_piece(trace):
 def test_titles_say_which_way_attention_goes():
     assert titles(words=False) == ("from: the piece that looks", "to: the piece looked at")
     assert titles(words=True) == ("from: the word that looks", "to: the word looked at")
+
+
+def test_equal_labels_are_numbered():
+    assert told_apart(["the", "dog", "the", "The", "the"]) == ["the", "dog", "the (2)", "The", "the (3)"]
+    # A sentence leaves out the space before a word.
+    assert told_apart(["␣the", "the", "␣", "␣"]) == ["␣the", "the (2)", "␣", "␣ (2)"]
+
+
+def test_a_sentence_says_where_a_word_stands_that_is_there_twice():
+    labels = ["␣the", "dog", "the", "The"]
+    assert [place_of(labels, at) for at in range(4)] == [" (position 1)", "", " (position 3)", ""]
