@@ -14,7 +14,7 @@ import pytest
 import transformer
 from tests.browser.conftest import ROOT, running_server
 
-pytestmark = [pytest.mark.install, pytest.mark.xdist_group("installation")]
+pytestmark = pytest.mark.install
 
 TEXT, TRANSLATION = "I have a dream.", "Ich habe einen Traum."
 PROGRAMS = "Scripts" if sys.platform == "win32" else "bin"

@@ -22,7 +22,7 @@ from transformer.corpus import PART, measure_corpus
 from transformer.serving.client import RemoteTranslator
 from transformer.translator import Translator
 
-pytestmark = [pytest.mark.install, pytest.mark.xdist_group("ray")]
+pytestmark = pytest.mark.install
 
 ROOT = Path(__file__).parents[2]
 # Seconds until something that does not come is missed.

@@ -30,7 +30,7 @@ from transformer.serving.protocol import MOST_BYTES, PROTOCOL, RUN
 from transformer.translator import Translator
 
 # A process is killed at some moment of many: what fails is tried once more.
-pytestmark = [pytest.mark.install, pytest.mark.flaky(reruns=1), pytest.mark.xdist_group("ray")]
+pytestmark = [pytest.mark.install, pytest.mark.flaky(reruns=1)]
 
 ROOT = Path(__file__).parents[2]
 # Seconds until something that does not come is missed.
