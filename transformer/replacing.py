@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 from tempfile import TemporaryDirectory, TemporaryFile
@@ -90,7 +90,9 @@ def new_folder(path: Path) -> Iterator[Path]:
                 file.rename(place / file.name)
     except BaseException:
         if not there:
-            place.rmdir()
+            # What was to be said is that error, and not that some files had come so far.
+            with suppress(OSError):
+                place.rmdir()
         raise
 
 

@@ -63,19 +63,23 @@ class Question:
             return "the whole translation"
         return f"**{shown(self.name)}**" + (f" and not **{shown(self.other)}**" if self.other else "")
 
+
 def shown(label: str) -> str:
     """Markdown of a label within a sentence, where the space before a word needs no mark."""
     return markdown(bare(label))
+
 
 def spoken(trace: Trace, *, words: bool) -> tuple[Group, ...]:
     """The positions of each predicted word, or of each piece."""
     pieces = trace.predicted_pieces
     return word_groups(pieces) if words else tuple((position,) for position in range(len(pieces)))
 
+
 def spoken_labels(trace: Trace, groups: Sequence[Group], *, words: bool) -> list[str]:
     """The labels of predicted words, or pieces, told apart."""
     pieces = ([trace.predicted_pieces[position] for position in group] for group in groups)
     return told_apart(group_label(each, trace.target_text, words=words) for each in pieces)
+
 
 def source_columns(trace: Trace, *, words: bool) -> tuple[tuple[Group, ...], tuple[str, ...], tuple[int, ...]]:
     """The positions and the labels of the source's columns, told apart, and which of them are no special pieces."""
@@ -83,6 +87,7 @@ def source_columns(trace: Trace, *, words: bool) -> tuple[tuple[Group, ...], tup
     pieces = [[trace.source_pieces[position] for position in group] for group in groups]
     labels = tuple(told_apart(group_label(group, trace.source_text, words=words) for group in pieces))
     return groups, labels, tuple(column for column, group in enumerate(pieces) if not group[0].special)
+
 
 def ask(
     trace: Trace, tokenizer: Vocabulary, params: MatteredParams, chosen: Group, languages: Languages
@@ -122,6 +127,7 @@ def ask(
         languages=languages,
     )
 
+
 def explained_group(trace: Trace, params: MatteredParams) -> Group | None:
     """The positions of the word that the reader chose; None where there is no such word, or all are chosen."""
     if params.explained in ("", WHOLE):
@@ -129,11 +135,13 @@ def explained_group(trace: Trace, params: MatteredParams) -> Group | None:
     position = int(params.explained) - 1
     return next((group for group in spoken(trace, words=not params.pieces) if position in group), None)
 
+
 def candidate_asked(trace: Trace, symbols: Symbols, params: MatteredParams, group: Group) -> int:
     """The id of the candidate to compare with; NOTHING where there is none."""
     taken = trace.predicted_pieces[group[0]].id
     listed = candidates(trace, symbols, group)
     return NOTHING if params.against == taken or params.against not in listed else params.against
+
 
 def candidates(trace: Trace, symbols: Symbols, group: Group) -> dict[int, float]:
     """Probabilities of the other candidates for the first piece of a word, by id, best first."""
@@ -141,6 +149,7 @@ def candidates(trace: Trace, symbols: Symbols, group: Group) -> dict[int, float]
     listed = zip(trace.candidate_ids[position].tolist(), trace.candidate_log_probs[position].tolist(), strict=True)
     left_out = symbols.never_predicted | {taken}
     return {piece: float(np.exp(log_prob)) for piece, log_prob in listed if piece not in left_out}
+
 
 def telling_group(trace: Trace, tops: np.ndarray, others: np.ndarray, *, words: bool) -> Group:
     """The first word for which two methods disagree, or else the least certain one.
@@ -154,6 +163,7 @@ def telling_group(trace: Trace, tops: np.ndarray, others: np.ndarray, *, words: 
     if differing:
         return differing[0]
     return max(groups or spoken(trace, words=words), key=lambda group: trace.entropy[group[0]])
+
 
 def is_long(trace: Trace) -> bool:
     """Whether what takes long is computed on demand."""
