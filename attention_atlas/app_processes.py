@@ -12,9 +12,10 @@ from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, closing, suppress
 
-from attention_atlas.lecture import MOST_PORT, port_of
+from attention_atlas.lecture import port_of
 from attention_atlas.reverse_proxy import Backend, ReverseProxy
 from transformer.files.memory import memory_available
+from transformer.files.terminal import MOST_PORT
 
 # Bytes that a process of the app takes while many people are there, with some room.
 MEMORY = 1_000_000_000
@@ -171,8 +172,8 @@ async def running(options: Sequence[str]) -> AsyncIterator[tuple[Process, int]]:
     port = free_port()
     command = (
         # Its own address is nobody's business.
-        sys.executable, "-m", "attention_atlas.app_process", "--logger.hideWelcomeMessage=true", "--logger.level=warning",
-        *options, "--server.address=127.0.0.1", f"--server.port={port}",
+        sys.executable, "-m", "attention_atlas.app_process", "--logger.hideWelcomeMessage=true",
+        "--logger.level=warning", *options, "--server.address=127.0.0.1", f"--server.port={port}",
     )
     try:
         process = await asyncio.create_subprocess_exec(

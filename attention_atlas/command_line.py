@@ -1,6 +1,6 @@
 """The command `attention-atlas`: the app, and the library's command lines under one name.
 
-`python -m attention_atlas.command_line` is the same without installation.
+`python -m attention_atlas` is the same without installation.
 """
 
 from __future__ import annotations
@@ -18,32 +18,32 @@ from transformer import __version__
 from transformer.files.terminal import at_terminal
 
 PROG = "attention-atlas"
-# The module that has each command, and what the list of commands says; importing the modules would take seconds.
+# Module in `transformer.commands` and one line of help for each command; importing the modules would take seconds.
 COMMANDS = {
-    "translate": ("transformer", "translate a sentence and keep the trace of the run"),
-    "info": ("transformer", "print the architecture and its parameters"),
-    "import": ("transformer", "make a model folder of a Hugging Face Marian model"),
-    "export": ("transformer", "write a model folder for another program"),
-    "prepare": ("transformer.training", "make a vocabulary and split sentence pairs into its pieces"),
-    "prepare-language-model": ("transformer.training", "the same for a language model"),
-    "train": ("transformer.training", "train in a prepared folder, or continue there"),
-    "compare-attention": ("transformer.training", "train small language models of each kind of attention alike"),
-    "average": ("transformer.training", "make a model of the mean weights of several"),
-    "synthesise": ("transformer.training", "let a model translate sentences into pairs to train another on"),
-    "evaluate": ("transformer.training", "BLEU and chrF of a model on held-out pairs"),
-    "samples": ("transformer.training", "translate chosen sentences, as a model card lists them"),
-    "vocabulary": ("transformer.training", "how well a model's vocabulary keeps the words of a text whole"),
-    "overlap": ("transformer.training", "count the held-out sentences that are in the training data"),
-    "measure": ("transformer.analysis", "measure what every head looks at, over many sentences"),
-    "gallery": ("transformer.analysis", "find heads that do something telling, over many sentences"),
-    "means": ("transformer.analysis", "write every head's mean output beside the model"),
-    "importance": ("transformer.analysis", "switch every head off by itself, over many sentences"),
-    "removal": ("transformer.analysis", "BLEU and chrF while heads are removed"),
-    "agreement": ("transformer.analysis", "whether methods of attribution agree, over many sentences"),
-    "lessons": ("transformer.lessons", "check a lesson, or list what a lesson can claim"),
-    "serve": ("transformer.serving", "serve the model to many apps, on one machine or on several"),
-    "language-model": ("transformer.language_modelling", "write on in English, score texts, find heads that copy"),
-    "tasks": ("transformer.tasks", "let a small Transformer learn to copy, reverse, sort or add"),
+    "translate": ("translate", "translate a sentence and keep the trace of the run"),
+    "info": ("translate", "print the architecture and its parameters"),
+    "import": ("translate", "make a model folder of a Hugging Face Marian model"),
+    "export": ("translate", "write a model folder for another program"),
+    "prepare": ("train", "make a vocabulary and split sentence pairs into its pieces"),
+    "prepare-language-model": ("train", "the same for a language model"),
+    "train": ("train", "train in a prepared folder, or continue there"),
+    "compare-attention": ("train", "train small language models of each kind of attention alike"),
+    "average": ("train", "make a model of the mean weights of several"),
+    "synthesise": ("train", "let a model translate sentences into pairs to train another on"),
+    "evaluate": ("train", "BLEU and chrF of a model on held-out pairs"),
+    "samples": ("train", "translate chosen sentences, as a model card lists them"),
+    "vocabulary": ("train", "how well a model's vocabulary keeps the words of a text whole"),
+    "overlap": ("train", "count the held-out sentences that are in the training data"),
+    "measure": ("measure", "measure what every head looks at, over many sentences"),
+    "gallery": ("measure", "find heads that do something telling, over many sentences"),
+    "means": ("measure", "write every head's mean output beside the model"),
+    "importance": ("measure", "switch every head off by itself, over many sentences"),
+    "removal": ("measure", "BLEU and chrF while heads are removed"),
+    "agreement": ("measure", "whether methods of attribution agree, over many sentences"),
+    "lessons": ("lessons", "check a lesson, or list what a lesson can claim"),
+    "serve": ("serve", "serve the model to many apps, on one machine or on several"),
+    "language-model": ("language_model", "write on in English, score texts, find heads that copy"),
+    "tasks": ("tasks", "let a small Transformer learn to copy, reverse, sort or add"),
 }
 # What the app imports of requirements.txt.
 PACKAGES = (
@@ -133,11 +133,7 @@ def main() -> None:
     if command == "app":
         start_app(arguments[1:])
         return
-    package, _ = COMMANDS[command]
-    # These have commands of their own; the others share a parser with the rest of their package.
-    own = package.rpartition(".")[2] in ("lessons", "tasks", "language_modelling", "serving")
-    import_module(f"{package}.__main__").main(arguments[own:], f"{PROG} {command}" if own else PROG)
-
-
-if __name__ == "__main__":
-    main()
+    module, _ = COMMANDS[command]
+    # These have commands of their own; the others share a parser with the rest of their module.
+    own = module in ("lessons", "tasks", "language_model", "serve")
+    import_module(f"transformer.commands.{module}").main(arguments[own:], f"{PROG} {command}" if own else PROG)

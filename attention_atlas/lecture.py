@@ -10,8 +10,9 @@ import socket
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
+from transformer.files.terminal import MOST_PORT
+
 PORT = 8501
-MOST_PORT = 65_535
 # RFC 1123, section 2.1; what has numbers alone is no name but an address, or somebody's port.
 LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 NAME = re.compile(rf"(?![\d.]+$){LABEL}(?:\.{LABEL})*")

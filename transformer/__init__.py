@@ -30,9 +30,9 @@ __all__ = [
 ]
 
 _HOMES = {
-    "AtlasError": "errors", "DecodingSettings": "decoding.settings", "Interventions": "interventions",
-    "Trace": "trace", "TracedTranslation": "translation", "TransformerConfig": "config", "Translation": "translation",
-    "Translator": "translator", "Weights": "weights",
+    "AtlasError": "errors", "DecodingSettings": "values.decoding_settings", "Interventions": "values.interventions",
+    "Trace": "values.trace", "TracedTranslation": "values.translation", "TransformerConfig": "config",
+    "Translation": "values.translation", "Translator": "running.translator", "Weights": "values.weights",
 }
 
 

@@ -17,7 +17,7 @@ import pytest
 from attention_atlas import app_processes, command_line
 
 PATIENCE = 120
-COMMAND = (sys.executable, "-m", "attention_atlas.command_line", "--processes", "2")
+COMMAND = (sys.executable, "-m", "attention_atlas", "--processes", "2")
 
 
 @pytest.fixture

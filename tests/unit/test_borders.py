@@ -9,6 +9,8 @@ import tomllib
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -33,6 +35,10 @@ def files(folder):
     return sorted((ROOT / folder).rglob("*.py"))
 
 
+def module_name(path):
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
 def offenders(paths, forbidden):
     """What is imported although it is forbidden, by the file that imports it."""
     found = {str(path.relative_to(ROOT)): [name for name in imported(path) if forbidden(name)] for path in paths}
@@ -52,8 +58,12 @@ def test_the_screen_touches_no_tensor():
     screen = [*files("pages"), ROOT / "app.py"]
     assert len(screen) > 1 and offenders(screen, of_packages("torch")) == {}
     tensors = "transformer.model", "transformer.decoding"
-    plain = "transformer.values.decoding_settings"  # Numbers alone.
-    assert offenders(screen, lambda name: name.startswith(tensors) and name != plain) == {}
+    # Numbers and names alone.
+    plain = {
+        "transformer.decoding.texts",
+        *(f"transformer.model.{name}" for name in ("devices", "parameter_counts", "sinusoids")),
+    }
+    assert offenders(screen, lambda name: name.startswith(tensors) and name not in plain) == {}
 
 
 def test_analysis_needs_no_torch():
@@ -61,23 +71,25 @@ def test_analysis_needs_no_torch():
     assert analysis and offenders(analysis, of_packages("torch")) == {}
 
 
+def modules(folder, without=()):
+    return tuple(module_name(path) for path in files(f"transformer/{folder}") if path.stem not in without)
+
+
 NO_TORCH = (
-    "transformer", "transformer.attribution.agreement", "transformer.attribution.alti",
-    "transformer.attribution.attribution", "transformer.attribution.deletion",
-    "transformer.attribution.direct_logits", "transformer.attribution.norms", "transformer.attribution.rollout",
-    "transformer.attribution.weights",
-    *(f"transformer.backpropagation.{path.stem}" for path in files("transformer/backpropagation")
-      if path.stem not in ("__init__", "autograd", "norm_placement", "sentence", "stage", "stages", "sublayer_stages")),
-    "transformer.config", "transformer.values.decoding_settings", "transformer.errors",
-    "transformer.values.head_means", "transformer.values.interventions", "transformer.values.kinds", "transformer.language_modelling.cost",
-    "transformer.model.sinusoids", *(
+    "transformer", "transformer.config", "transformer.errors", "transformer.model.sinusoids",
+    "transformer.language_modelling.cost", "transformer.text.tokenizer", *modules("values"),
+    *(
+        f"transformer.attribution.{name}"
+        for name in ("agreement", "alti", "attribution", "deletion", "direct_logits", "norms", "rollout", "weights")
+    ),
+    *modules("backpropagation", (
+        "__init__", "autograd", "norm_placement", "sentence", "stage", "stages", "sublayer_stages"
+    )),
+    *(
         f"transformer.tasks.{name}"
         for name in ("archive", "arithmetic", "config", "events", "registry", "run", "scores", "sequences", "task")
-    ), "transformer.text.tokenizer", "transformer.values.trace", "transformer.values.translation",
-    "transformer.values.weights", *(
-        ".".join(path.relative_to(ROOT).with_suffix("").parts) for path in files("transformer/analysis")
-        if path.stem not in ("__main__", "__init__")
     ),
+    *modules("analysis", ("__main__", "__init__")),
 )
 
 
@@ -145,9 +157,9 @@ def test_one_function_writes_every_csv():
 
 # Of models that somebody else made: they read files which the rest never meets.
 INTEROP = ROOT / "transformer" / "interop"
-COMMAND = ROOT / "transformer" / "__main__.py"
-# A GPT-2 folder is read as it is, within the limits of `transformer.checkpoints.foreign_files`.
-LANGUAGE_MODEL_FOLDER = ROOT / "transformer" / "language_modelling" / "checkpoint.py"
+# Weights and settings of folders that other programs wrote, within limits.
+FOREIGN_FILES = ROOT / "transformer" / "checkpoints" / "foreign_files.py"
+COMMAND = ROOT / "transformer" / "commands" / "translate.py"
 
 
 def test_nothing_is_ever_unpickled():
@@ -155,7 +167,7 @@ def test_nothing_is_ever_unpickled():
     for path in [*files("transformer"), *files("pages"), ROOT / "app.py"]:
         text = path.read_text(encoding="utf-8")
         assert not {"pickle", "marshal", "shelve", "joblib", "dill"} & {name.split(".")[0] for name in imported(path)}
-        if path == INTEROP / "files.py":
+        if path == FOREIGN_FILES:
             assert text.count("torch.load(") == text.count('torch.load(path, map_location="cpu", weights_only=True)')
             continue
         assert "torch.load(" not in text, path.name
@@ -168,8 +180,6 @@ def test_only_the_command_reads_models_of_others():
     for path in [*files("transformer"), *files("pages"), ROOT / "app.py"]:
         if path.parent != INTEROP and path != COMMAND:
             read = {name for name in imported(path) if name.startswith("transformer.interop")}
-            if path == LANGUAGE_MODEL_FOLDER:
-                read -= {"transformer.checkpoints.foreign_files", "transformer.checkpoints.gpt2"}
             assert not read, path.name
         if path != INTEROP / "hub.py":
             assert "huggingface_hub" not in {name.split(".")[0] for name in imported(path)}, path.name
@@ -177,57 +187,91 @@ def test_only_the_command_reads_models_of_others():
 
 def test_only_the_models_server_and_a_cluster_need_ray():
     """As they are read; what is loaded with them is above. One file says how Ray begins, before anything else of it."""
-    server, cluster = ROOT / "transformer" / "serving" / "server.py", ROOT / "transformer" / "ray_cluster.py"
+    server, cluster = (
+        ROOT / "transformer" / "serving" / name for name in ("server.py", "ray_cluster.py")
+    )
     assert "ray" in imported(cluster)
     of_ray = [name for name in imported(server) if "ray" in name]
     assert of_ray[0] == "transformer.serving.ray_cluster" and "ray.serve.config" in of_ray
     for path in [*files("transformer"), *files("pages"), ROOT / "app.py"]:
         names = {name.split(".")[0] for name in imported(path)}
-        if path == ROOT / "pages" / "ui" / "doors.py":
+        if path == ROOT / "pages" / "ui" / "shell" / "doors.py":
             # Streamlit's server is made of it, too.
             names -= {"starlette"}
         assert path in (server, cluster) or not {"ray", "starlette", "pydantic"} & names, path
-        assert path.name == "__main__.py" or "transformer.serving.server" not in set(imported(path)), path
+        assert path.stem == "serve" or "transformer.serving.server" not in set(imported(path)), path
 
 
-# What is below pages/ui, from the ground up. An import goes to a lower floor, or stays in its own folder or file.
-FLOORS = [
-    {"doors", "page_end", "params", "shared", "text", "turns"},
-    {"script_runs"},
-    {"session", "inference", "models", "charts", "recorded"},
-    {"components", "language_runs"},
-    {"bind", "kinds"},
-    {"lecture", "model_picker", "target_language", "head_reading"},
-    {"router", "prose", "sentence", "measuring"},
-    {"head_picker", "architecture_form", "translation", "frame"},
-    {"ablation", "attention", "attribution", "backpropagation", "decoding", "compare", "editing", "gallery", "inside",
-     "lab", "long_texts", "positions", "model", "overview"},
-    {"lessons", "language_model"},
-    {"pages", "app"},
-]
+# Rooms from the ground up: packages and loose files of the library, then of pages/ui. An import goes to a lower floor,
+# or stays in its own room. A `__main__` belongs to the commands, whichever package it starts.
+FLOORS = {
+    "transformer": [
+        {"config", "errors"},
+        {"files"},
+        {"values"},
+        {"text"},
+        {"model"},
+        {"analysis", "checkpoints", "decoding"},
+        {"attribution", "backpropagation", "language_modelling", "training"},
+        {"running", "tasks"},
+        {"ablation", "interop", "lessons", "serving", "transformer"},
+        {"surveys"},
+        {"commands"},
+    ],
+    "pages.ui": [
+        {"params", "runs", "text", "ui"},
+        {"charts", "state"},
+        {"components"},
+        {"heads"},
+        {"lecture", "reading"},
+        {"measured", "shell"},
+        {"about", "attention", "backpropagation", "change_attention", "compare_heads", "decoding", "gallery",
+         "inside_a_layer", "long_texts", "positional_encoding", "switch_heads_off", "training_lab", "what_mattered"},
+        {"language_model", "lessons"},
+    ],
+}
 
 
-def module_name(path):
-    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+@pytest.mark.parametrize("package", FLOORS)
+def test_every_import_goes_down(package):
+    modules = {module_name(path): path for path in files(package.replace(".", "/"))}
+    floor = {name: number for number, names in enumerate(FLOORS[package]) for name in names}
 
+    def room(module):
+        if module.endswith(".__main__"):
+            return "commands"
+        return (module.removeprefix(package) or f".{package.split('.')[-1]}").split(".")[1]
 
-def place(module):
-    """The folder or file of pages/ui that a module is in; pages and app for those above."""
-    parts = module.split(".")
-    return parts[2] if parts[:2] == ["pages", "ui"] and len(parts) > 2 else parts[0]
-
-
-def test_every_import_of_the_pages_goes_down():
-    modules = {module_name(path): path for path in [*files("pages"), ROOT / "app.py"]}
-    floor = {name: number for number, names in enumerate(FLOORS) for name in names}
     upward = []
     for importer, path in modules.items():
         for node in ast.walk(parsed(path)):
-            if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith("pages"):
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                full = [f"{node.module}.{alias.name}" for alias in node.names]
+                names = [name if name in modules else node.module for name in full]
+            else:
                 continue
-            for alias in node.names:
-                imported = f"{node.module}.{alias.name}"
-                imported = place(imported if imported in modules else node.module)
-                if imported != place(importer) and floor[imported] >= floor[place(importer)]:
-                    upward.append((importer, node.module, alias.name))
+            for name in names:
+                if name not in modules or room(name) == room(importer):
+                    continue
+                if floor[room(name)] >= floor[room(importer)]:
+                    upward.append((importer, name))
     assert not upward
+
+
+def test_the_library_lies_in_rooms():
+    """A newcomer sees the configuration and the errors first; everything else is in a room."""
+    loose = {path.stem for path in (ROOT / "transformer").glob("*.py")}
+    assert loose == {"__init__", "__main__", "config", "errors"}
+    assert [path.name for path in (ROOT / "pages" / "ui").glob("*.py")] == ["__init__.py"]
+
+
+def test_the_library_starts_nothing_of_the_screen():
+    """Neither by an import nor by its name, as `runpy` and a subprocess would take it."""
+    for path in files("transformer"):
+        started = {
+            node.value.partition(".")[0] for node in ast.walk(parsed(path))
+            if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        }
+        assert not {"streamlit", "plotly", "altair"} & started, path

@@ -64,7 +64,7 @@ def test_refuses_what_it_does_not_know(monkeypatch, capsys):
 
 @pytest.mark.parametrize("arguments", [(), ("app",)])
 def test_hands_options_to_streamlit(tmp_path, arguments):
-    command = [sys.executable, "-m", "attention_atlas.command_line", *arguments, "--server.fileWatcherType"]
+    command = [sys.executable, "-m", "attention_atlas", *arguments, "--server.fileWatcherType"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 2 and "--server.fileWatcherType" in done.stderr
 
@@ -89,7 +89,7 @@ def test_an_environment_without_the_packages_is_one_line_that_says_what_to_do(tm
     venv.create(tmp_path, symlinks=sys.platform != "win32")
     (python,) = tmp_path.glob("*/python" if sys.platform != "win32" else "*/python.exe")
     done = subprocess.run(
-        [python, "-m", "attention_atlas.command_line", *options], cwd=APP, capture_output=True, text=True
+        [python, "-m", "attention_atlas", *options], cwd=APP, capture_output=True, text=True
     )
     assert done.returncode == 1 and done.stdout == "" and done.stderr.count("\n") == 1
     assert done.stderr.startswith(f"error: {python} has no torch, ") and "streamlit" in done.stderr

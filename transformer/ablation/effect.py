@@ -10,8 +10,8 @@ import numpy as np
 from transformer.running.head_replacements import drawn
 from transformer.running.scoring import Scores
 from transformer.running.translator import ReadTarget, Translator
-from transformer.text.vocabulary import Piece
 from transformer.values.interventions import DEFAULT_DRAWS, Interventions, draws_of
+from transformer.values.pieces import Piece
 from transformer.values.trace import Trace
 
 

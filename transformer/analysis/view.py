@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from transformer.analysis.words import Group, merge_mask, merge_words, word_groups
-from transformer.text.tokenizer import Piece
+from transformer.values.pieces import Piece
 from transformer.values.trace import Kind, Trace
 
 

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from transformer.text.tokenizer import SPACE_MARK, Piece
+from transformer.text.tokenizer import SPACE_MARK
+from transformer.values.pieces import Piece
 
 Group = tuple[int, ...]
 # Thai, Lao, Burmese, Khmer, Japanese and Chinese letters.

@@ -74,7 +74,3 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m transfor
                 check(options)
     except AtlasError as error:
         sys.exit(f"error: {error}")
-
-
-if __name__ == "__main__":
-    main()

@@ -281,7 +281,3 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m transfor
             execute(options)
     except (AtlasError, ValueError, OSError) as error:
         sys.exit(f"error: {error}")
-
-
-if __name__ == "__main__":
-    main()

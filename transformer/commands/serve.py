@@ -9,11 +9,10 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
-from attention_atlas.lecture import MOST_PORT
 from transformer.checkpoints.translator import load_description
 from transformer.errors import AtlasError
 from transformer.files.paths import MODEL
-from transformer.files.terminal import at_terminal
+from transformer.files.terminal import MOST_PORT, at_terminal
 from transformer.serving.client import SERVER
 
 MISSING = "the model's server needs Ray: install it with `pip install 'ray[serve]>=2.60,<3'`"
@@ -75,7 +74,3 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m transfor
         sys.exit(f"error: {error}")
     finally:
         stop()
-
-
-if __name__ == "__main__":
-    main()

@@ -95,7 +95,3 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m transfor
             (train if options.command == "train" else show)(options)
     except (AtlasError, OSError) as error:
         sys.exit(f"error: {error}")
-
-
-if __name__ == "__main__":
-    main()

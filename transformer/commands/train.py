@@ -195,7 +195,3 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m transfor
         sys.exit(f"error: there is no file {error.filename}")
     except (ValueError, OSError) as error:
         sys.exit(f"error: {error}")
-
-
-if __name__ == "__main__":
-    main()

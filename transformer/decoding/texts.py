@@ -8,7 +8,8 @@ from typing import Literal
 from transformer.decoding.constraints import Constraints
 from transformer.errors import TextError
 from transformer.text.normalisation import valid
-from transformer.text.vocabulary import Piece, Vocabulary
+from transformer.text.vocabulary import Vocabulary
+from transformer.values.pieces import Piece
 
 # The longest text on either side, in pieces, the end symbol not counted.
 MAX_PIECES = 128

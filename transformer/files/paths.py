@@ -1,14 +1,14 @@
-"""Where the files are that are not Python: beside this package in a checkout, in attention_atlas/ when installed."""
+"""Where the files are that are not Python: beside the packages in a checkout, in attention_atlas/ when installed."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 INSTALLED = ROOT / "attention_atlas"
 
 # The folder of app.py, pages/, assets/ and .streamlit/; pyproject.toml puts them there.
-APP = INSTALLED if INSTALLED.is_dir() else ROOT
+APP = INSTALLED if (INSTALLED / "app.py").is_file() else ROOT
 ASSETS = APP / "assets"
 # The models that ship: the one that translates, and the one that writes on in English.
 MODEL = ASSETS / "models" / "en-de"

@@ -11,6 +11,8 @@ from typing import TextIO
 
 # As shells say that a signal ended a command: 128 and the number of SIGINT, or of SIGPIPE, which Windows does not have.
 STOPPED, UNREAD = 130, 141
+# The highest number of a port.
+MOST_PORT = 65_535
 
 
 @contextmanager

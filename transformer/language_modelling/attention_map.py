@@ -16,7 +16,8 @@ from transformer.model.devices import device_errors_explained
 from transformer.model.language_model import LanguageModel
 from transformer.model.masks import causal_mask, compressed_mask, local_mask
 from transformer.model.recorder import Recorder
-from transformer.text.vocabulary import Piece, TextVocabulary
+from transformer.text.vocabulary import TextVocabulary
+from transformer.values.pieces import Piece
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,8 +11,9 @@ from transformer.decoding.constraints import UNCONSTRAINED, Constraints
 from transformer.decoding.search import search
 from transformer.errors import TextError
 from transformer.model.language_model import LanguageModel
-from transformer.text.vocabulary import Piece, TextVocabulary
+from transformer.text.vocabulary import TextVocabulary
 from transformer.values.decoding_settings import DecodingSettings
+from transformer.values.pieces import Piece
 from transformer.values.translation import SearchTree
 
 

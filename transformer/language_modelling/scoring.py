@@ -10,7 +10,8 @@ import torch
 
 from transformer.errors import TextError
 from transformer.model.language_model import LanguageModel
-from transformer.text.vocabulary import Piece, TextVocabulary
+from transformer.text.vocabulary import TextVocabulary
+from transformer.values.pieces import Piece
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,9 +19,10 @@ from transformer.config import TransformerConfig
 from transformer.errors import LessonError
 from transformer.lessons.document import quoted
 from transformer.running.scoring import Scores
-from transformer.text.vocabulary import Piece, Vocabulary
+from transformer.text.vocabulary import Vocabulary
 from transformer.values.decoding_settings import DecodingSettings
 from transformer.values.interventions import AS_TRAINED, Interventions, all_heads
+from transformer.values.pieces import Piece
 from transformer.values.trace import Kind, Trace
 from transformer.values.translation import Translation
 from transformer.values.weights import Weights

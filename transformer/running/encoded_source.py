@@ -23,10 +23,11 @@ from transformer.model.recorder import Recorder
 from transformer.model.transformer import Transformer
 from transformer.running.head_replacements import HeadReplacements
 from transformer.text.normalisation import valid
-from transformer.text.vocabulary import Piece, Vocabulary
+from transformer.text.vocabulary import Vocabulary
 from transformer.values.decoding_settings import DecodingSettings
 from transformer.values.head_means import HeadMeans
 from transformer.values.interventions import Interventions
+from transformer.values.pieces import Piece
 from transformer.values.trace import DETAILS, KINDS, STACKS, Trace
 from transformer.values.translation import LogitLens, Translation
 

@@ -27,11 +27,12 @@ from transformer.model.recorder import Recorder
 from transformer.running.encoded_source import EncodedSource, decode_together, decode_variants, encode, piece_ids
 from transformer.running.scoring import Scores, gate_gradients, score
 from transformer.text.normalisation import valid
-from transformer.text.vocabulary import Piece, Vocabulary
+from transformer.text.vocabulary import Vocabulary
 from transformer.values.decoding_settings import DecodingSettings
 from transformer.values.head_means import HeadMeans
 from transformer.values.interventions import AS_TRAINED, Interventions
 from transformer.values.kinds import Kind
+from transformer.values.pieces import Piece
 from transformer.values.trace import Trace
 from transformer.values.translation import TracedTranslation, Translation
 from transformer.values.weights import Weights
@@ -87,7 +88,7 @@ class Translator:
         """Load a model folder.
 
         Args:
-            folder: as `transformer.checkpoints.translator.load_checkpoint` reads it; head_means.safetensors may be missing.
+            folder: as `checkpoints.translator.load_checkpoint` reads it; head_means.safetensors may be missing.
             device: "cuda", "mps" or "cpu"; None takes the fastest available.
 
         Raises:

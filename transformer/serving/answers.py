@@ -18,8 +18,8 @@ import numpy as np
 from transformer.errors import ServerError
 from transformer.running.scoring import Scores
 from transformer.serving.protocol import ERRORS, PROTOCOL, RequestError, read_settings, read_words
-from transformer.text.vocabulary import Piece
 from transformer.values.kinds import KINDS, Kind
+from transformer.values.pieces import Piece
 from transformer.values.trace import Trace
 from transformer.values.translation import Fate, LogitLens, Node, SearchTree, TracedTranslation, Translation
 

@@ -22,11 +22,11 @@ from transformer.running.translator import GREEDY, ReadTarget, Translator
 from transformer.serving.answers import result_of, unreadable
 from transformer.serving.connection import INTRODUCING, Connection
 from transformer.serving.protocol import IDENTITY, RUN, Request
-from transformer.text.vocabulary import Piece
 from transformer.values.decoding_settings import DecodingSettings
 from transformer.values.head_means import HeadMeans
 from transformer.values.interventions import AS_TRAINED, Interventions
 from transformer.values.kinds import Kind
+from transformer.values.pieces import Piece
 from transformer.values.trace import Trace
 from transformer.values.translation import TracedTranslation, Translation
 

@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from transformer.text.pair_tokenizer import IDS, read_ids
-from transformer.text.vocabulary import Piece, Symbols
+from transformer.text.vocabulary import Symbols
+from transformer.values.pieces import Piece
 
 MERGES = "merges.txt"
 END_OF_TEXT = "<|endoftext|>"

@@ -15,8 +15,9 @@ from pathlib import Path
 import sentencepiece
 
 from transformer.files.small_files import read_small
-from transformer.text.vocabulary import SPACE_MARK, Piece, Role, Symbols, split_code, target_codes
+from transformer.text.vocabulary import SPACE_MARK, Symbols, split_code, target_codes
 from transformer.values.kinds import Kind
+from transformer.values.pieces import Piece, Role
 
 SOURCE, TARGET, IDS, TARGET_IDS = "source.spm", "target.spm", "vocab.json", "target_vocab.json"
 SYMBOLS = "symbols.json"

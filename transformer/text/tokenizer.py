@@ -13,8 +13,9 @@ import sentencepiece
 
 from transformer.files.small_files import read_small
 from transformer.text.normalisation import normalise, normalise_with_spans
-from transformer.text.vocabulary import OWN, SPACE_MARK, Piece
+from transformer.text.vocabulary import OWN, SPACE_MARK
 from transformer.values.kinds import Kind
+from transformer.values.pieces import Piece
 
 # In the vocabularies made here; of any vocabulary, `Vocabulary.symbols` has them.
 PAD, UNKNOWN, START, END = OWN.pad, OWN.unknown, OWN.start, OWN.end

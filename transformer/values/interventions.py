@@ -47,7 +47,7 @@ class Interventions:
     Attributes:
         gates: 0 to 2 by (kind, layer, head): how much of the head is left. The mode says what is put in its place.
         mode: "zero": the head's output is the gate times it. "mean": its deviation from its mean output over a set of
-            sentences is multiplied by the gate (`transformer.values.head_means`). "uniform": its weights move towards an even
+            sentences is multiplied by the gate (`values.head_means`). "uniform": its weights move towards an even
             share for every visible piece, all the way at 0; gates above 1 have no meaning there. "resample": the
             output's deviation from that at another sentence is multiplied by the gate
             (`transformer.running.head_replacements`).

@@ -42,10 +42,10 @@ from typing import Any, BinaryIO, Literal
 
 import numpy as np
 
-from transformer.text.vocabulary import Piece
 from transformer.values.interventions import Interventions
 from transformer.values.kinds import KINDS as KINDS
 from transformer.values.kinds import Kind
+from transformer.values.pieces import Piece
 
 Stack = Literal["encoder", "decoder"]
 Part = Literal["self_attention", "cross_attention", "feed_forward"]

@@ -12,8 +12,8 @@ from enum import IntEnum
 
 import numpy as np
 
-from transformer.text.tokenizer import Piece
 from transformer.values.decoding_settings import DecodingSettings
+from transformer.values.pieces import Piece
 from transformer.values.trace import Trace
 
 

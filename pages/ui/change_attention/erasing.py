@@ -17,7 +17,7 @@ from pages.ui.text.labels import told_apart
 from pages.ui.text.markup import group_label, markdown
 from transformer.analysis.words import Group, word_groups
 from transformer.errors import AtlasError
-from transformer.text.vocabulary import Piece
+from transformer.values.pieces import Piece
 
 NAMES = {INVISIBLE: "Made invisible", LEFT_OUT: "Typed without them"}
 EXPLAINED = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pages.ui.params.change_attention import Edit, EditParams, Span
 from pages.ui.text.labels import TITLES, told_apart
 from pages.ui.text.markup import bare, isolated, piece_label
-from transformer.text.vocabulary import Piece
+from transformer.values.pieces import Piece
 from transformer.values.trace import Trace
 
 

@@ -13,7 +13,8 @@ from pages.ui.runs import inference
 from pages.ui.state import session
 from pages.ui.text.markup import markdown
 from transformer.errors import AtlasError
-from transformer.text.vocabulary import Piece, Vocabulary
+from transformer.text.vocabulary import Vocabulary
+from transformer.values.pieces import Piece
 from transformer.values.translation import TracedTranslation
 
 VISITED = "_visited"

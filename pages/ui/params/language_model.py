@@ -21,7 +21,7 @@ class LanguageModelParams(Params, prefix="lm_"):
     """What the page reads.
 
     Attributes:
-        model: name of its folder, which need not be one of `transformer.checkpoints.available_models.language_model_folders`.
+        model: name of its folder, which `available_models.language_model_folders` need not list.
         part: of the page, one of PARTS.
         text: the beginning that the model goes on from; it may be empty.
         length: pieces that it writes at most.

@@ -11,9 +11,9 @@ from pages.ui.charts.matrix import AXIS, LEGEND
 from pages.ui.charts.palette import SERIES
 from pages.ui.charts.tables import draw_table, numbered, show_table
 from pages.ui.components.save_as import show_altair
-from pages.ui.inside_a_layer.architecture_form import architecture_form
 from pages.ui.lecture.figure import main_figure
 from pages.ui.reading.sentence import Reading
+from pages.ui.state.architecture_form import architecture_form
 from pages.ui.text.markup import markdown, piece_label
 from transformer.analysis.replay.embedding import EmbeddedText, embedded_text
 from transformer.model.parameter_counts import concatenation_table

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from transformer.text.tokenizer import Piece
+from transformer.values.pieces import Piece
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from transformer.text.vocabulary import SPACE_MARK, Piece, TextVocabulary, Vocabulary
+from transformer.text.vocabulary import SPACE_MARK, TextVocabulary, Vocabulary
+from transformer.values.pieces import Piece
 
 VISIBLE_SPACE = "␣"
 BYTE = re.compile("<0x[0-9A-F]{2}>")

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from transformer.text.tokenizer import END, START, Piece
+from transformer.text.tokenizer import END, START
 from transformer.values.interventions import AS_TRAINED
+from transformer.values.pieces import Piece
 from transformer.values.trace import KINDS, Trace
 
 FIRST = 10

@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from pages.ui.text.markup import entry_label, group_label, isolated, markdown, piece_label, visible
-from transformer.text.tokenizer import END, PAD, START, UNKNOWN, Piece
+from transformer.text.tokenizer import END, PAD, START, UNKNOWN
+from transformer.values.pieces import Piece
 
 
 @pytest.mark.parametrize(

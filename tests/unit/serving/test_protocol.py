@@ -18,9 +18,9 @@ from transformer.errors import InterventionError, ServerError, TextError
 from transformer.running.scoring import Scores
 from transformer.serving.answers import ARCHIVE, JSON, Reply, archived, result_of, said
 from transformer.serving.protocol import PROTOCOL, RUNS, Request, RequestError, read_words
-from transformer.text.vocabulary import Piece
 from transformer.values.decoding_settings import METHODS, DecodingSettings
 from transformer.values.interventions import MODES, Interventions
+from transformer.values.pieces import Piece
 from transformer.values.trace import Trace
 from transformer.values.translation import LogitLens, Node, SearchTree, TracedTranslation, Translation
 

@@ -16,7 +16,8 @@ from transformer.analysis.heads.tasks import TASK, TASKS, Link, Task, covered_te
 from transformer.analysis.view import axes_of, view_of
 from transformer.files.records import Fields, read_fields
 from transformer.text.languages import LANGUAGES, Languages
-from transformer.text.vocabulary import SPACE_MARK, Piece
+from transformer.text.vocabulary import SPACE_MARK
+from transformer.values.pieces import Piece
 from transformer.values.trace import Kind, Trace
 
 EXAMPLES = 3

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import entr
 
-from transformer.text.tokenizer import Piece
+from transformer.values.pieces import Piece
 
 
 @dataclass(frozen=True)

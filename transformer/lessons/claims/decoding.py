@@ -7,8 +7,9 @@ import numpy as np
 from transformer.errors import LessonError
 from transformer.lessons.claims.registry import Finding, claim
 from transformer.lessons.evidence import END_NAME, Evidence
-from transformer.text.vocabulary import SPACE_MARK, Piece
+from transformer.text.vocabulary import SPACE_MARK
 from transformer.values.decoding_settings import MAX_BEAM_SIZE, MAX_TEMPERATURE, MIN_TEMPERATURE, DecodingSettings
+from transformer.values.pieces import Piece
 
 MOST_SAMPLES = 20
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from transformer.analysis.heads.pattern import Entry, offset_share, pattern, row_entropy
-from transformer.text.tokenizer import END, Piece
+from transformer.text.tokenizer import END
+from transformer.values.pieces import Piece
 
 
 def groups(count, *, end=True):

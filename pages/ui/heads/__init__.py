@@ -1,0 +1,1 @@
+"""The choice of a kind of attention, a layer and a head, and sentences about a head."""

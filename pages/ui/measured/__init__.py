@@ -1,0 +1,1 @@
+"""Measurements over many sentences: recorded ones, and those that a page makes."""

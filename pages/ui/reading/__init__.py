@@ -1,0 +1,1 @@
+"""The sentence form, and what a page reads off the sentence that was sent."""

@@ -1,0 +1,1 @@
+"""The state of a session, in the address and in widgets."""

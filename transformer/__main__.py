@@ -1,0 +1,6 @@
+"""The command line `python -m transformer`."""
+
+from transformer.commands.translate import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,6 @@
+"""The command line `python -m transformer.analysis`."""
+
+from transformer.commands.measure import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Model folders: read, written, sealed and listed, for both kinds of model."""

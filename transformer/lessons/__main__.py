@@ -1,0 +1,6 @@
+"""The command line `python -m transformer.lessons`."""
+
+from transformer.commands.lessons import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,6 @@
+"""The command line `python -m transformer.serving`."""
+
+from transformer.commands.serve import main
+
+if __name__ == "__main__":
+    main()

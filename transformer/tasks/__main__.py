@@ -1,0 +1,6 @@
+"""The command line `python -m transformer.tasks`."""
+
+from transformer.commands.tasks import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Text: normalisation, tokenizers, vocabularies and the names of languages."""

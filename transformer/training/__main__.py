@@ -1,0 +1,6 @@
+"""The command line `python -m transformer.training`."""
+
+from transformer.commands.train import main
+
+if __name__ == "__main__":
+    main()

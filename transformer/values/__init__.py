@@ -1,0 +1,1 @@
+"""Immutable values that a run takes or returns, in numpy: traces, translations, interventions, settings."""
