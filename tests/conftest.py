@@ -21,6 +21,8 @@ from transformer.running.translator import Translator
 from transformer.text.tokenizer import VOCABULARY, Tokenizer, train_tokenizer
 from transformer.values.trace import Trace
 
+pytest_plugins = ["tests.share"]
+
 # The arrays in the tests are tiny: a second thread costs more than it brings. Processes that are started from here, the
 # workers of pytest among them, read it when they load numpy and torch.
 torch.set_num_threads(1)
