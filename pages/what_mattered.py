@@ -44,7 +44,7 @@ st.segmented_control(
 reading = read_sentence()
 show_translation(reading)
 st.markdown(
-    "Which words does a translated word come from? Seven methods answer, and they often disagree. Six of them read the "
-    "answer off the model's numbers; one, erasure, measures it: it hides a word and looks at what happens."
+    "Which words does a translated word come from? Several methods answer, and they often disagree. Most of them read "
+    "the answer off the model's numbers; erasure measures it: it hides a word and looks at what happens."
 )
 SHOWS[session.params(MatteredParams).part](reading)

@@ -1,7 +1,7 @@
 """`pytest -m 'thorough or install' --share`: the part of the long tests that belongs into every run of CI.
 
 All of them run every night (.ci/nightly). A share has the tests whose file is named after something that changed since
-$SHARE_BASE, or else within the last day, up to a seventh of all, and a seventh that differs from commit to commit. Tests that make an environment run only if what is installed has changed.
+$SHARE_BASE, or else within the last day, up to a seventh of all, and a seventh that differs from commit to commit.
 """
 
 from __future__ import annotations

@@ -5,7 +5,8 @@ from __future__ import annotations
 from tests.share import PARTS, concerned, share
 
 LONG = [
-    f"tests/browser/test_{name}.py::test_{number}" for name in ("decoding", "lessons", "gallery") for number in range(70)
+    f"tests/browser/test_{name}.py::test_{number}"
+    for name in ("decoding", "lessons", "gallery") for number in range(70)
 ]
 
 

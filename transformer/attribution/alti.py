@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from transformer.attribution.attribution import Attribution, Target, shares
+from transformer.attribution.attribution import Attribution, Explained, Target, shares
 from transformer.attribution.mixing import Mixing
 from transformer.attribution.rollout import roll_out
 from transformer.attribution.transformed import Transformed, mixing_of
@@ -19,10 +19,10 @@ from transformer.values.trace import Trace
 from transformer.values.weights import Weights
 
 
-def alti(trace: Trace, weights: Weights, targets: Sequence[Target]) -> Attribution:
+def alti(run: Explained, targets: Sequence[Target]) -> Attribution:
     """Rollout of `mixing_by_proximity`; the trace has details."""
-    source, prefix = roll_out(mixing_by_proximity(trace, weights))
-    return shares("alti", trace, targets, source, prefix)
+    source, prefix = roll_out(mixing_by_proximity(run.trace, run.weights))
+    return shares("alti", run.trace, targets, source, prefix)
 
 
 def mixing_by_proximity(trace: Trace, weights: Weights) -> Mixing:

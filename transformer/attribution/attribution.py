@@ -5,46 +5,87 @@ Letters: R targets, S source pieces, T target pieces. The score of a word is tha
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from transformer.analysis.words import Group, word_groups
 from transformer.values.trace import Trace
+from transformer.values.weights import Weights
 
-Method = Literal[
-    "weights", "norms", "rollout", "alti", "frozen_gradient", "integrated_gradients", "erasure"
-]
+if TYPE_CHECKING:
+    from transformer.model.transformer import Transformer
+
+# The name of a method: a key of METHODS.
+Method = str
 
 
 @dataclass(frozen=True)
-class MethodProperties:
-    """What the scores of a method are.
+class MethodEntry:
+    """What is said of a method, and what its scores are.
 
     Attributes:
+        title: its name on a page.
+        text: what it does, in a sentence.
         unit: of a score.
         signed: whether a score can speak against the word.
         contrastive: whether it can say why this piece was predicted and not another.
         adds_up: "separately": to 1 over the source and to 1 over the prefix; "together": to one number over both;
             "no": nothing is promised.
+        measured: whether it runs the model on changed input, instead of reading its numbers.
+        as_trained: whether it explains the model only as it was trained, without interventions.
+        slow: whether it takes long on a long sentence.
+        baseline: what its numbers are compared with.
     """
 
+    title: str
+    text: str
     unit: str
-    signed: bool
-    contrastive: bool
     adds_up: Literal["separately", "together", "no"]
+    signed: bool = False
+    contrastive: bool = False
+    measured: bool = False
+    as_trained: bool = False
+    slow: bool = False
+    baseline: str = "none"
 
 
-METHODS: Mapping[Method, MethodProperties] = {
-    "weights": MethodProperties("share of attention", False, False, "separately"),
-    "norms": MethodProperties("share of vector lengths", False, False, "separately"),
-    "rollout": MethodProperties("share", False, False, "together"),
-    "alti": MethodProperties("share", False, False, "together"),
-    "frozen_gradient": MethodProperties("logit", True, True, "together"),
-    "integrated_gradients": MethodProperties("nats", True, True, "together"),
-    "erasure": MethodProperties("nats", True, True, "no"),
+# Every method, in the order of the page. `attribute` finds the function of this name in the module of this name.
+METHODS: Mapping[Method, MethodEntry] = {
+    "weights": MethodEntry(
+        "Attention weights", "How much attention each word gets, averaged over all layers and heads.",
+        "share of attention", "separately",
+    ),
+    "norms": MethodEntry(
+        "Vector norms", "The same, but each weight is multiplied by the length of the vector it brings in "
+        "(Kobayashi et al. 2020, 2021).", "share of vector lengths", "separately",
+    ),
+    "rollout": MethodEntry(
+        "Rollout", "The weights are multiplied through all layers; half of each layer is counted as the residual "
+        "connection (Abnar and Zuidema 2020; for an encoder-decoder as in Ferrando et al. 2022).", "share", "together",
+    ),
+    "alti": MethodEntry(
+        "ALTI+", "How close each vector comes to the sum that it is part of, again multiplied through all layers "
+        "(Ferrando et al. 2022).", "share", "together",
+    ),
+    "frozen_gradient": MethodEntry(
+        "Frozen gradient", "Splits the logit exactly into one term for each word, taking the attention weights, the "
+        "scales of the layer norms and the activations as they are (Ali et al. 2022; DecompX, Modarressi et al. 2023).",
+        "logit", "together", signed=True, contrastive=True, as_trained=True,
+        baseline="none: the terms and the biases are all there is",
+    ),
+    "integrated_gradients": MethodEntry(
+        "Integrated gradients", "The embeddings grow from 0 to what they are, and each word is credited with its share "
+        "of the growth in log-probability (Sundararajan et al. 2017).", "nats", "together", signed=True,
+        contrastive=True, as_trained=True, slow=True, baseline="embeddings of 0, positions kept",
+    ),
+    "erasure": MethodEntry(
+        "Erasure", "Measured: by how much the log-probability falls when the word is hidden from all others in every "
+        "layer (Li et al. 2016).", "nats", "no", signed=True, contrastive=True, measured=True, as_trained=True,
+        slow=True, baseline="the sentence with nothing hidden",
+    ),
 }
 
 
@@ -100,7 +141,7 @@ class Attribution:
             array.setflags(write=False)
 
     @property
-    def properties(self) -> MethodProperties:
+    def properties(self) -> MethodEntry:
         return METHODS[self.method]
 
     def error(self) -> np.ndarray:
@@ -130,6 +171,26 @@ class Attribution:
             source_groups=tuple(source_groups),
             prefix_groups=tuple(prefix_groups),
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Explained:
+    """A run that a method explains.
+
+    Attributes:
+        trace: of the run, with details.
+        model: that ran; its layers are run again by methods that need more than the trace.
+        weights: of the model, in numpy.
+        source_groups, prefix_groups: positions that a method which hides text hides together.
+        on_step: called between runs of the model; what it raises ends the computation.
+    """
+
+    trace: Trace
+    model: Transformer
+    weights: Weights
+    source_groups: tuple[Group, ...]
+    prefix_groups: tuple[Group, ...]
+    on_step: Callable[[], object] = lambda: None
 
 
 def every_position(trace: Trace) -> tuple[Target, ...]:

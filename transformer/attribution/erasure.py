@@ -12,8 +12,7 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from transformer.analysis.words import Group
-from transformer.attribution.attribution import Attribution, Target
+from transformer.attribution.attribution import Attribution, Explained, Target
 from transformer.attribution.forward import ForwardPass
 from transformer.attribution.objective import objective, pieces_of, read_for
 from transformer.model.edits import edits_of
@@ -25,23 +24,17 @@ from transformer.values.trace import Trace
 BATCH_PIECES = 2048
 
 
-def erasure(
-    model: Transformer,
-    trace: Trace,
-    targets: Sequence[Target],
-    source_groups: Sequence[Group],
-    prefix_groups: Sequence[Group],
-    on_step: Callable[[], object] = lambda: None,
-) -> Attribution:
+def erasure(run: Explained, targets: Sequence[Target]) -> Attribution:
     """By how much each target's log-probability falls when a group of pieces is erased, nats.
 
     The pieces read before stay as they are (teacher forcing). A step cannot help seeing the piece it has just read:
     the score of a group that only such a step could see is NaN.
     """
     variants = [AS_TRAINED]
+    source_groups, prefix_groups = run.source_groups, run.prefix_groups
     variants += [Interventions(hidden_source=group) for group in source_groups]
     variants += [Interventions(hidden_target=group) for group in prefix_groups]
-    log_probs = erased_log_probs(model, trace, targets, variants, on_step)
+    log_probs = erased_log_probs(run.model, run.trace, targets, variants, run.on_step)
     scores = log_probs[0] - log_probs[1:]
     source, prefix = scores[: len(source_groups)].T.copy(), scores[len(source_groups) :].T.copy()
     for row, target in enumerate(targets):
@@ -54,8 +47,8 @@ def erasure(
         targets=tuple(targets),
         source=source,
         prefix=prefix,
-        source_groups=tuple(source_groups),
-        prefix_groups=tuple(prefix_groups),
+        source_groups=source_groups,
+        prefix_groups=prefix_groups,
         total=np.full(len(targets), np.nan),
     )
 

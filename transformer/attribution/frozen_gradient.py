@@ -8,12 +8,12 @@ Transformer is linear in its embeddings, positions and biases. The logit is then
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import torch
 
-from transformer.attribution.attribution import Attribution, Target, piece_groups
+from transformer.attribution.attribution import Attribution, Explained, Target, piece_groups
 from transformer.attribution.forward import ForwardPass
 from transformer.attribution.objective import BATCH_PIECES, embed, objective, over_all_read
 from transformer.model.transformer import Transformer
@@ -22,19 +22,14 @@ from transformer.values.trace import Trace
 REMAINDERS = ("source positions", "target positions", "biases")
 
 
-def frozen_gradient(
-    model: Transformer, trace: Trace, targets: Sequence[Target], on_step: Callable[[], object] = lambda: None
-) -> Attribution:
-    """The terms of each target's logit; their remainders are those of positions and of all biases.
-
-    Args:
-        on_step: called after every batch of targets; what it raises ends the run.
-    """
+def frozen_gradient(run: Explained, targets: Sequence[Target]) -> Attribution:
+    """The terms of each target's logit; their remainders are those of positions and of all biases."""
+    trace = run.trace
     per_batch = max(1, BATCH_PIECES // (len(trace.source_pieces) + len(trace.target_pieces)))
     batches = []
     for start in range(0, len(targets), per_batch):
-        batches.append(_terms(model, trace, targets[start : start + per_batch]))
-        on_step()
+        batches.append(_terms(run.model, trace, targets[start : start + per_batch]))
+        run.on_step()
     source, prefix, *remainders, total = (np.concatenate(parts) for parts in zip(*batches, strict=True))
     source_groups, prefix_groups = piece_groups(trace)
     return Attribution(

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from transformer.attribution.attribution import Attribution, Target, piece_groups
+from transformer.attribution.attribution import Attribution, Explained, Target, piece_groups
 from transformer.attribution.forward import ForwardPass
 from transformer.attribution.objective import BATCH_PIECES, embed, objective, over_all_read
 from transformer.model.transformer import Transformer
@@ -24,17 +24,11 @@ MIN_STEPS, MAX_STEPS = 32, 256
 TOLERANCE = 0.05
 
 
-def integrated_gradients(
-    model: Transformer, trace: Trace, targets: Sequence[Target], on_step: Callable[[], object] = lambda: None
-) -> Attribution:
-    """Scores of each target's log-probability against that of empty embeddings, in nats.
-
-    Args:
-        on_step: called before every run of the model; what it raises ends the computation.
-    """
-    results = [_scores(model, trace, target, on_step) for target in targets]
+def integrated_gradients(run: Explained, targets: Sequence[Target]) -> Attribution:
+    """Scores of each target's log-probability against that of empty embeddings, in nats."""
+    results = [_scores(run.model, run.trace, target, run.on_step) for target in targets]
     source, prefix, total = (np.stack(parts) for parts in zip(*results, strict=True))
-    source_groups, prefix_groups = piece_groups(trace)
+    source_groups, prefix_groups = piece_groups(run.trace)
     return Attribution(
         method="integrated_gradients",
         targets=tuple(targets),

@@ -3,15 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from importlib import import_module
 
-from transformer.attribution.alti import alti
-from transformer.attribution.attribution import Attribution, Method, Target, piece_groups
-from transformer.attribution.erasure import erasure
-from transformer.attribution.frozen_gradient import frozen_gradient
-from transformer.attribution.integrated_gradients import integrated_gradients
-from transformer.attribution.norms import norms
-from transformer.attribution.rollout import rollout
-from transformer.attribution.weights import weights as attention_weights
+from transformer.attribution.attribution import METHODS, Attribution, Explained, Method, Target, piece_groups
 from transformer.model.transformer import Transformer
 from transformer.values.interventions import AS_TRAINED
 from transformer.values.trace import Trace
@@ -23,26 +17,16 @@ def attribute(
     on_step: Callable[[], object] = lambda: None,
 ) -> Attribution:
     """What mattered for some targets; see `transformer.Translator.attribute`."""
+    if method not in METHODS:
+        raise ValueError(f"there is no method {method!r}: choose one of {', '.join(METHODS)}")
     positions = range(len(trace.predicted_pieces))
     for target in targets:
         outside = [position for position in target.positions if position not in positions]
         if outside:
             raise ValueError(f"the translation has {len(positions)} pieces, counted from 0, and no piece {outside[0]}")
-    groups = piece_groups(trace, words=words)
-    if method == "erasure":
-        _as_trained(trace)
-        return erasure(model, trace, targets, *groups, on_step)
-    if method in ("frozen_gradient", "integrated_gradients"):
-        _as_trained(trace)
-        compute = frozen_gradient if method == "frozen_gradient" else integrated_gradients
-        return compute(model, trace, targets, on_step).merged(*groups)
-    if method in ("weights", "rollout"):
-        return (attention_weights if method == "weights" else rollout)(trace, targets).merged(*groups)
-    if method in ("norms", "alti"):
-        return (norms if method == "norms" else alti)(trace, weights, targets).merged(*groups)
-    raise ValueError(f"unknown method {method!r}")
-
-
-def _as_trained(trace: Trace) -> None:
-    if trace.interventions != AS_TRAINED:
+    if METHODS[method].as_trained and trace.interventions != AS_TRAINED:
         raise ValueError("this method explains the model as it was trained: make the trace without interventions")
+    groups = piece_groups(trace, words=words)
+    compute = getattr(import_module(f"transformer.attribution.{method}"), method)
+    found: Attribution = compute(Explained(trace, model, weights, *groups, on_step), targets)
+    return found if (found.source_groups, found.prefix_groups) == groups else found.merged(*groups)

@@ -13,17 +13,17 @@ from collections.abc import Sequence
 import numpy as np
 
 from transformer.analysis.replay.contributions import contributions
-from transformer.attribution.attribution import Attribution, Target, shares
+from transformer.attribution.attribution import Attribution, Explained, Target, shares
 from transformer.attribution.mixing import Mixing
 from transformer.attribution.transformed import Transformed, mixing_of
 from transformer.values.trace import Kind, Trace
 from transformer.values.weights import Weights
 
 
-def norms(trace: Trace, weights: Weights, targets: Sequence[Target]) -> Attribution:
+def norms(run: Explained, targets: Sequence[Target]) -> Attribution:
     """Shares of each row in the sum of its lengths, averaged over the layers; the trace has details."""
-    source, prefix = (_mean_shares(trace, weights, kind) for kind in ("cross", "decoder"))
-    return shares("norms", trace, targets, source, prefix)
+    source, prefix = (_mean_shares(run.trace, run.weights, kind) for kind in ("cross", "decoder"))
+    return shares("norms", run.trace, targets, source, prefix)
 
 
 def mixing_by_norms(trace: Trace, weights: Weights) -> Mixing:

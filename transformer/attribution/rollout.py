@@ -11,16 +11,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from transformer.attribution.attribution import Attribution, Target, shares
+from transformer.attribution.attribution import Attribution, Explained, Target, shares
 from transformer.attribution.mixing import Mixing
 from transformer.attribution.weights import mixing_by_weights
-from transformer.values.trace import Trace
 
 
-def rollout(trace: Trace, targets: Sequence[Target]) -> Attribution:
+def rollout(run: Explained, targets: Sequence[Target]) -> Attribution:
     """Of the attention weights, the residual connection counted as half of each layer."""
-    source, prefix = roll_out(mixing_by_weights(trace))
-    return shares("rollout", trace, targets, source, prefix)
+    source, prefix = roll_out(mixing_by_weights(run.trace))
+    return shares("rollout", run.trace, targets, source, prefix)
 
 
 def roll_out(mixing: Mixing) -> tuple[np.ndarray, np.ndarray]:

@@ -9,15 +9,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from transformer.attribution.attribution import Attribution, Target, shares
+from transformer.attribution.attribution import Attribution, Explained, Target, shares
 from transformer.attribution.mixing import Mixing
 from transformer.values.trace import Trace
 
 
-def weights(trace: Trace, targets: Sequence[Target]) -> Attribution:
+def weights(run: Explained, targets: Sequence[Target]) -> Attribution:
     """Means over all layers and heads: of cross-attention over the source, of self-attention over the prefix."""
-    source, prefix = (trace.attention(kind).mean(axis=(0, 1), dtype=np.float64) for kind in ("cross", "decoder"))
-    return shares("weights", trace, targets, source, prefix)
+    source, prefix = (run.trace.attention(kind).mean(axis=(0, 1), dtype=np.float64) for kind in ("cross", "decoder"))
+    return shares("weights", run.trace, targets, source, prefix)
 
 
 def mixing_by_weights(trace: Trace) -> Mixing:

@@ -8,8 +8,8 @@ import pandas as pd
 
 from pages.ui.charts import saving
 from pages.ui.reading.sentence import Reading
-from pages.ui.what_mattered.methods import DESCRIPTIONS, title
 from pages.ui.what_mattered.question import Question
+from transformer.attribution.attribution import METHODS
 from transformer.values.trace import Trace
 
 
@@ -58,4 +58,4 @@ def json_text(table: pd.DataFrame, facts: dict[str, Any], further: dict[str, pd.
 
 def baselines() -> dict[str, str]:
     """What the numbers of each method are compared with, by its title."""
-    return {title(method): each.baseline for method, each in DESCRIPTIONS.items()}
+    return {each.title: each.baseline for each in METHODS.values()}

@@ -82,7 +82,9 @@ def show_guess(reading: Reading) -> None:
     if not params.revealed:
         return
     later = is_long(trace) and not params.slow
-    listed: list[Method] = [method for method in METHODS if not (later and method == "integrated_gradients")]
+    listed: list[Method] = [
+        method for method, entry in METHODS.items() if entry.measured or not (later and entry.slow)
+    ]
     found = [reading.attribution(method, whole_sentence(trace), words=True) for method in listed]
     guessed = firsts.get(params.guess)
     answers = who_named(found, ranked, guessed)

@@ -16,7 +16,7 @@ from pages.ui.state.bind import bind
 from pages.ui.text.glossary import explain
 from pages.ui.text.markup import markdown
 from pages.ui.what_mattered.export import save_buttons
-from pages.ui.what_mattered.methods import DESCRIPTIONS, SLOW, title
+from pages.ui.what_mattered.methods import title
 from pages.ui.what_mattered.picker import pick_question
 from pages.ui.what_mattered.question import Question, is_long
 from pages.ui.what_mattered.strip import (
@@ -44,7 +44,7 @@ def asked_methods(reading: Reading, question: Question) -> list[Method]:
     later = is_long(reading.trace) and not session.params(MatteredParams).slow
     return [
         method for method, properties in METHODS.items()
-        if (properties.contrastive or not question.other) and not (later and method in SLOW)
+        if (properties.contrastive or not question.other) and not (later and properties.slow)
     ]
 
 
@@ -105,7 +105,7 @@ def show_words(reading: Reading) -> None:
     save_buttons(reading, question, numbers, "what_mattered", sums=sum_table(found, languages))
     with st.expander("What each method does"):
         st.markdown("\n".join(
-            f"- **{each.title}**: {each.text} Compared with: {each.baseline}." for each in DESCRIPTIONS.values()
+            f"- **{each.title}**: {each.text} Compared with: {each.baseline}." for each in METHODS.values()
         ))
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from transformer.analysis.replay.contributions import Contributions
 from transformer.attribution.alti import alti, mixing_by_proximity, proximity_shares
-from transformer.attribution.attribution import Target, every_position, whole_sentence
+from transformer.attribution.attribution import Explained, Target, every_position, piece_groups, whole_sentence
 from transformer.attribution.mixing import Mixing
 from transformer.attribution.norms import mixing_by_norms, norm_shares, norms
 from transformer.attribution.rollout import encoder_rollout, roll_out, rollout
@@ -52,6 +52,11 @@ def test_rollout_is_not_the_mean_of_cross_attention_times_the_encoders(two_layer
     assert abs(source - other).max() > 0.1
 
 
+def explained(trace, weights=None):
+    """A run as the methods see it that need no model."""
+    return Explained(trace, None, weights, *piece_groups(trace))
+
+
 def test_rollout_after_the_first_decoder_layer(two_layers):
     full = mixing_by_weights(two_layers)
     source, prefix = roll_out(Mixing(full.encoder, full.decoder[:1], full.cross[:1], full.residual[:1]))
@@ -62,7 +67,7 @@ def test_rollout_after_the_first_decoder_layer(two_layers):
 
 
 def test_weights_are_means_over_layers_and_heads(two_layers):
-    found = weights(two_layers, [Target((1,)), Target((0, 1))])
+    found = weights(explained(two_layers), [Target((1,)), Target((0, 1))])
     np.testing.assert_allclose(found.source, [[0.05, 0.15, 0.8], [0.225, 0.275, 0.5]], atol=1e-7)
     np.testing.assert_allclose(found.prefix, [[0.35, 0.65], [0.675, 0.325]], atol=1e-7)
 
@@ -139,11 +144,8 @@ def test_rows_of_a_mixing_sum_to_one(shaped_translator, shaped_trace, measure):
 
 def test_shares_sum_to_one(shaped_translator, shaped_trace):
     targets = (*every_position(shaped_trace), whole_sentence(shaped_trace))
-    model = shaped_translator.weights()
-    found = (
-        weights(shaped_trace, targets), rollout(shaped_trace, targets), norms(shaped_trace, model, targets),
-        alti(shaped_trace, model, targets),
-    )
+    run = explained(shaped_trace, shaped_translator.weights())
+    found = [method(run, targets) for method in (weights, rollout, norms, alti)]
     for attribution in found:
         assert attribution.error().max() < 1e-6, attribution.method
         # What was not read yet has no share.
@@ -153,4 +155,4 @@ def test_shares_sum_to_one(shaped_translator, shaped_trace):
 
 def test_shares_cannot_tell_candidates_apart(shaped_trace):
     with pytest.raises(ValueError, match="for a contrast choose one of frozen_gradient"):
-        weights(shaped_trace, [Target((1,), against=(5,))])
+        weights(explained(shaped_trace), [Target((1,), against=(5,))])

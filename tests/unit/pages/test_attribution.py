@@ -29,7 +29,7 @@ from pages.ui.what_mattered.components import (
 )
 from pages.ui.what_mattered.export import csv_text, json_text, run_facts
 from pages.ui.what_mattered.guess import YOU, Typed, answer_table, fall_chart, says_winner, who_named, without
-from pages.ui.what_mattered.methods import DESCRIPTIONS, title, unit_and_sum
+from pages.ui.what_mattered.methods import title, unit_and_sum
 from pages.ui.what_mattered.over_many import recorded_table, says_over_many
 from pages.ui.what_mattered.question import (
     Question,
@@ -250,7 +250,6 @@ def test_rows_say_their_unit_and_their_sum(found):
     exact = next(each for each in found if each.method == "frozen_gradient")
     assert f"with biases {typeset(exact.total[0])}" in said["frozen_gradient"]
     assert "±" in said["integrated_gradients"]
-    assert set(DESCRIPTIONS) == set(METHODS)
 
 
 def test_sums_hold(found):
