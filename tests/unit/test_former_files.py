@@ -1,0 +1,47 @@
+"""Files, names and addresses of the first releases are still read. tests/unit/former was written by 4d2b19a."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import transformer
+from pages.ui.params.state import State
+from pages.ui.params.switch_heads_off import OffParams
+from transformer.checkpoints.language_model import load_language_model
+from transformer.values.trace import KINDS, Trace
+
+FORMER = Path(__file__).parent / "former"
+TEXT, TARGET = "I have a dream.", "Ich habe einen Traum."
+
+
+@pytest.mark.parametrize("kept", ["npz", "json"])
+def test_a_former_trace_has_the_numbers_of_today(kept):
+    translator = transformer.Translator.load(FORMER / "translator", "cpu")
+    gates = transformer.Interventions({("cross", 0, 1): 0.5})
+    if kept == "npz":
+        former = Trace.from_npz(FORMER / "trace.npz")
+        today = translator.trace(TEXT, TARGET, details=True, interventions=gates)
+        assert former.details.keys() == today.details.keys() and former.interventions == gates
+    else:
+        former = Trace.from_json((FORMER / "trace.json").read_text(encoding="utf-8"))
+        today = translator.trace(TEXT, TARGET)
+    assert former.source_pieces == today.source_pieces and former.target_text == TARGET
+    for kind in KINDS:
+        np.testing.assert_allclose(former.attention(kind), today.attention(kind), atol=1e-6)
+
+
+def test_a_former_language_model_is_read():
+    assert load_language_model(FORMER / "language_model", "cpu").model.config.layers == 1
+
+
+def test_a_former_address_opens_what_it_opened():
+    state = State.from_address({"text": TEXT, "off_heads": "cross.1.2", "layer": "3"})
+    assert state.text == TEXT and state.of(OffParams) != OffParams()
+
+
+def test_the_documented_names_are_there():
+    for name in transformer.__all__:
+        assert getattr(transformer, name)
