@@ -8,28 +8,23 @@ ensure_router()
 
 import streamlit as st
 
-from pages.ui.backpropagation.gradient import show_gradient
-from pages.ui.backpropagation.sizes import show_sizes
-from pages.ui.params.backpropagation import GRADIENTS, PARTS, SIZES, BackpropagationParams
+from pages.ui.params.backpropagation import BackpropagationParams
+from pages.ui.params.pages import PAGES
 from pages.ui.params.training_lab import LabParams
 from pages.ui.reading.sentence import read_sentence
 from pages.ui.reading.translation import show_translation
+from pages.ui.shell.parts import pick_part
 from pages.ui.state import session
-from pages.ui.state.bind import bind
 
-NAMES = {GRADIENTS: "Step by step, backwards", SIZES: "Large and small gradients"}
-SHOWS = {GRADIENTS: show_gradient, SIZES: show_sizes}
+PAGE = PAGES["backpropagation"]
 
-st.segmented_control(
-    "Backpropagation", PARTS, format_func=NAMES.__getitem__, required=True, label_visibility="collapsed",
-    **bind(BackpropagationParams, "part"),
-)
+part = pick_part(PAGE.name, BackpropagationParams)
 reading = read_sentence()
 show_translation(reading)
-SHOWS[session.params(BackpropagationParams).part](reading)
+PAGE.function(part)(reading)
 if st.button(
     "Watch gradients train a Transformer", key="backward_lab", icon=":material/play_arrow:",
     help="Opens the training lab, where Adam written out by hand takes the steps.",
     on_click=session.update, args=(LabParams,), kwargs={"optimizer": "adam-by-hand"},
 ):
-    st.switch_page("pages/training_lab.py")
+    st.switch_page(PAGES["training_lab"].script)

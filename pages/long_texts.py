@@ -8,24 +8,17 @@ ensure_router()
 
 import streamlit as st
 
-from pages.ui.long_texts.cost_plot import show_costs
-from pages.ui.long_texts.loss_plot import show_losses
-from pages.ui.long_texts.text_maps import pick_map, show_maps
-from pages.ui.params.long_texts import COST, LOSS, MAP, PARTS, LongTextsParams
-from pages.ui.state import session
-from pages.ui.state.bind import bind
+from pages.ui.long_texts.text_maps import pick_map
+from pages.ui.params.long_texts import LongTextsParams
+from pages.ui.params.pages import PAGES
+from pages.ui.shell.parts import pick_part
 from pages.ui.text.glossary import explain
 
-NAMES = {MAP: "The map", COST: "What it costs", LOSS: "What it loses"}
-SHOWS = {MAP: show_maps, COST: show_costs, LOSS: show_losses}
+PAGE = PAGES["long_texts"]
 
 with st.container(horizontal=True, vertical_alignment="bottom"):
-    st.segmented_control(
-        "Long texts", PARTS, format_func=NAMES.__getitem__, required=True, label_visibility="collapsed",
-        **bind(LongTextsParams, "part"),
-    )
-    part = session.params(LongTextsParams).part
-    if part == MAP:
+    part = pick_part(PAGE.name, LongTextsParams)
+    if part == "map":
         pick_map()
 st.markdown(
     "**An attention map has a cell for every two pieces:** 4,096 pieces need 4,096 × 4,096 = 16.8 million, in every "
@@ -33,4 +26,4 @@ st.markdown(
     "*compressed* attention sees everything, three pieces at a time.",
     help=explain("local attention", "compressed attention", "piece", "attention"),
 )
-SHOWS[part]()
+PAGE.function(part)()

@@ -21,7 +21,7 @@ from urllib.parse import urlparse
 import pytest
 from playwright.sync_api import Browser, Locator, Page, ViewportSize, expect, sync_playwright
 
-from pages.ui.shell.router import FIRST, SECTIONS
+from pages.ui.params.pages import FIRST, PAGES
 from tests.browser.component import VIEWPORT, Component, offline_page, opened_document
 from tests.browser.runs import RUNS, SETTLED
 
@@ -202,10 +202,10 @@ class Visitor:
 
     def choose(self, title: str) -> None:
         """Go to a page by the menu of its section."""
-        menu = next(name for name, listed in SECTIONS.items() if title in listed.values())
-        self.page.get_by_test_id("stTopNavSection").filter(has_text=menu).click()
+        chosen = next(page for page in PAGES.values() if page.title == title)
+        self.page.get_by_test_id("stTopNavSection").filter(has_text=chosen.section).click()
         self.page.get_by_role("menuitem", name=title, exact=True).click()
-        self.arrived(next(name for name, each in SECTIONS[menu].items() if each == title))
+        self.arrived(chosen.name)
 
     def arrived(self, name: str) -> None:
         """Until this page is shown, and nothing of the one before."""

@@ -8,10 +8,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
-from pages.ui.params.backpropagation import PARTS as BACKWARD
-from pages.ui.params.inside_a_layer import PARTS as INSIDE
-from pages.ui.params.positional_encoding import PARTS as POSITIONS
-from pages.ui.params.what_mattered import PARTS as MATTERED
+from pages.ui.params.pages import PAGES as ALL_PAGES
 from tests.browser.conftest import CHARTS_DRAWN, Visitor
 
 pytestmark = pytest.mark.thorough
@@ -21,12 +18,12 @@ PAGES = {
     "/?": 3, "/encoder_attention?": 1, "/masked_attention?": 1, "/cross_attention?": 1, "/about?": 0,
     "/compare_heads?compare_part=heads&": 0, "/compare_heads?compare_part=similarity&": 0,
     "/compare_heads?compare_part=two_heads&": 1, "/compare_heads?compare_part=layers&": 0, "/decoding?": 1,
-    **{f"/positional_encoding?positions_part={part}&": 0 for part in POSITIONS},
-    **{f"/inside_a_layer?inside_part={part}&": 0 for part in INSIDE},
-    **{f"/backpropagation?backward_part={part}&": 0 for part in BACKWARD},
+    **{f"/positional_encoding?positions_part={part}&": 0 for part in ALL_PAGES["positional_encoding"].parts},
+    **{f"/inside_a_layer?inside_part={part}&": 0 for part in ALL_PAGES["inside_a_layer"].parts},
+    **{f"/backpropagation?backward_part={part}&": 0 for part in ALL_PAGES["backpropagation"].parts},
     **{
         f"/what_mattered?mattered_part={part}&mattered_deletion=true&mattered_revealed=true&": 0
-        for part in MATTERED
+        for part in ALL_PAGES["what_mattered"].parts
     },
     "/lessons?": 0, "/change_attention?edit_edits=cross.all.1.2~3x60&edit_hidden_source=1&edit_kind=cross&": 1,
     "/gallery?": 0, "/training_lab?lab_item=abcdef&": 2,

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from pages.ui.shell.router import SECTIONS
+from pages.ui.params.pages import sections
 from tests.browser.component import settle
 from transformer.analysis.heads.metrics import head_metrics
 from transformer.analysis.heads.names import head_names
@@ -36,7 +36,7 @@ def test_a_cold_deep_link_shows_the_page_in_its_frame(serve, visit, path):
         someone.open(f"{path}?{DREAM}")
         someone.see(title)
         someone.components(components)
-        expect(someone.page.get_by_test_id("stTopNavSection")).to_have_text(list(SECTIONS))
+        expect(someone.page.get_by_test_id("stTopNavSection")).to_have_text(list(sections()))
         assert someone.page.get_by_role("dialog").count() == 0
         assert someone.page.get_by_text("Page not found").count() == 0
 

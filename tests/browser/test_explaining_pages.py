@@ -8,19 +8,17 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from pages.ui.params.backpropagation import PARTS as BACKWARD
-from pages.ui.params.inside_a_layer import PARTS as INSIDE
-from pages.ui.params.positional_encoding import PARTS as POSITIONS
-from pages.ui.shell.router import SECTIONS
+from pages.ui.params.pages import PAGES as ALL_PAGES
+from pages.ui.params.pages import sections
 from transformer.model.sinusoids import sinusoids
 
 pytestmark = pytest.mark.thorough
 
 DREAM = "text=I+have+a+dream.&layer=2&head=5"
-PARTS = [f"/positional_encoding?{DREAM}&positions_part={part}" for part in POSITIONS] + [
-    f"/inside_a_layer?{DREAM}&inside_part={part}" for part in INSIDE
+PARTS = [f"/positional_encoding?{DREAM}&positions_part={part}" for part in ALL_PAGES["positional_encoding"].parts] + [
+    f"/inside_a_layer?{DREAM}&inside_part={part}" for part in ALL_PAGES["inside_a_layer"].parts
 ] + [
-    f"/backpropagation?{DREAM}&backward_part={part}" for part in BACKWARD
+    f"/backpropagation?{DREAM}&backward_part={part}" for part in ALL_PAGES["backpropagation"].parts
 ] + [
     f"/backpropagation?{DREAM}&backward_stage={stage}" for stage in (
         "decoder.output.norm", "decoder.cross_attention.scores", "encoder.memory", "encoder.self_attention.read",
@@ -54,7 +52,7 @@ def test_a_cold_deep_link_shows_the_page_in_its_frame(serve, visit):
         someone.open(f"/backpropagation?{DREAM}")
         someone.see("The sum carried out")
         drawn(someone)
-        expect(someone.page.get_by_test_id("stTopNavSection")).to_have_text(list(SECTIONS))
+        expect(someone.page.get_by_test_id("stTopNavSection")).to_have_text(list(sections()))
         assert someone.page.get_by_role("dialog").count() == 0
 
 

@@ -8,8 +8,8 @@ from urllib.parse import quote_plus
 import pytest
 from playwright.sync_api import expect
 
+from pages.ui.params.pages import sections
 from pages.ui.params.state import EXAMPLES
-from pages.ui.shell.router import SECTIONS
 
 DREAM = "text=I+have+a+dream."
 TWELVE_WORDS = "The animal did not cross the busy street because it was tired."
@@ -36,7 +36,7 @@ def test_a_fresh_server_never_lists_its_files(unvisited, visit, path):
         someone.wait()
         someone.maps(1)
         assert someone.page.evaluate("[...seen]") == []
-        expect(someone.page.get_by_test_id("stTopNavSection")).to_have_text(list(SECTIONS))
+        expect(someone.page.get_by_test_id("stTopNavSection")).to_have_text(list(sections()))
         expect(someone.page.get_by_test_id("stTopNavSection").first).to_be_visible()
         assert someone.page.get_by_role("dialog").count() == 0
         assert someone.page.get_by_text("Page not found").count() == 0
@@ -50,16 +50,16 @@ def test_every_page_is_in_a_menu_that_fits_and_names_it(reader):
     # Pages that have nothing to read have nothing to compute, and the same menus.
     reader.open("/?text=+")
     menus, items = reader.page.get_by_test_id("stTopNavSection"), reader.page.get_by_role("menuitem")
-    for section, listed in SECTIONS.items():
+    for section, listed in sections().items():
         # Each menu is opened for its last page; tests/ui/test_app.py compares the names of all.
-        for name, title in (*listed.items(),)[-1:]:
+        for name, title in [(listed[-1].name, listed[-1].title)]:
             menus.filter(has_text=section).click()
-            expect(items).to_have_text([*listed.values()])
+            expect(items).to_have_text([page.title for page in listed])
             items.get_by_text(title, exact=True).click()
             reader.arrived(name)
-            expect(menus).to_have_count(len(SECTIONS))
-            titles = [menus.nth(number).locator("p").evaluate(READ_TITLE) for number in range(len(SECTIONS))]
-            assert titles == [f"{menu}: {title}" if menu == section else menu for menu in SECTIONS]
+            expect(menus).to_have_count(len(sections()))
+            titles = [menus.nth(number).locator("p").evaluate(READ_TITLE) for number in range(len(sections()))]
+            assert titles == [f"{menu}: {title}" if menu == section else menu for menu in sections()]
             expect(reader.page.get_by_role("menu")).to_have_count(0)
             reader.until(
                 menus.last, """menu => menu.getBoundingClientRect().right <=

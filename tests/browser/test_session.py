@@ -8,7 +8,7 @@ from urllib.parse import urlparse
 import pytest
 from playwright.sync_api import expect
 
-from pages.ui.shell.router import SECTIONS
+from pages.ui.params.pages import sections
 from tests.browser.conftest import PATIENCE
 
 DREAM = "I have a dream."
@@ -19,7 +19,7 @@ WALKS = {
     "compare heads": ("/compare_heads", ["A against B", "Positional encoding", "Compare heads", "All heads"]),
     "inside a layer": ("/inside_a_layer", ["Worked example", "About the model", "Inside a layer", "One cell"]),
 }
-MENU = [title for listed in SECTIONS.values() for title in listed.values()]
+MENU = [page.title for listed in sections().values() for page in listed]
 
 
 def go(reader, name):

@@ -12,9 +12,9 @@ from streamlit.testing.v1 import AppTest
 from pages.ui.compare_heads.pairs import PAIRS
 from pages.ui.components.wire import unframe
 from pages.ui.params.attention import LOOKS, PALETTES, SCALES, AttentionParams
-from pages.ui.params.compare_heads import PARTS
+from pages.ui.params.pages import PAGES as ALL_PAGES
+from pages.ui.params.pages import sections
 from pages.ui.runs.models import MODELS
-from pages.ui.shell.router import SECTIONS
 from pages.ui.state.session import EXAMPLES
 from pages.ui.text.number_format import rounded, typeset
 from tests.ui.driver import (
@@ -67,8 +67,8 @@ def test_every_page_opens_with_something_to_look_at(page):
 
 
 @pytest.mark.parametrize(("menu", "page", "title"), [
-    pytest.param(number, page, title, marks=[pytest.mark.thorough] if place else [])
-    for number, listed in enumerate(SECTIONS.values(), 1) for place, (page, title) in enumerate(listed.items())
+    pytest.param(number, page.name, page.title, marks=[pytest.mark.thorough] if place else [])
+    for number, listed in enumerate(sections().values(), 1) for place, page in enumerate(listed)
 ])
 def test_the_menu_of_a_page_names_it(monkeypatch, menu, page, title):
     """Also for the first visitor of a server, for whom Streamlit runs a page's file by itself."""
@@ -173,7 +173,7 @@ def test_the_browser_is_asked_again_only_for_something_new():
     assert headers(test)[0]["asked"]["number"] > first["number"], "a new browser on the page knows nothing"
 
 
-@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("part", ALL_PAGES["compare_heads"].parts)
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
 def test_every_comparison_works(part, kind):
     address = {"text": "I have a dream.", "compare_part": part, "compare_kind": kind}

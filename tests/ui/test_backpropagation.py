@@ -7,7 +7,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.ui.backpropagation.gradient import SECTIONS, named, section_of
-from pages.ui.params.backpropagation import PARTS, BackpropagationParams
+from pages.ui.params.backpropagation import BackpropagationParams
+from pages.ui.params.pages import PAGES as ALL_PAGES
 from tests.ui.driver import (
     DREAM,
     EACH_RUBBISH,
@@ -160,7 +161,7 @@ def test_a_given_translation_is_learned(narrow_app):
 def test_hostile_text_is_shown_as_itself(narrow_app, text):
     """On both sides: the translation is given."""
     test = app(text=text, target=text, backward_stage="encoder.table")
-    for part in PARTS:
+    for part in ALL_PAGES["backpropagation"].parts:
         test.segmented_control("backward_part").set_value(part).run()
         assert healthy(test) and not any(markup in unescaped(test) for markup in MARKUP)
 

@@ -12,7 +12,8 @@ from pages.ui.inside_a_layer.stage_matrix import sizes
 from pages.ui.inside_a_layer.stage_sentences import plain_sentence
 from pages.ui.inside_a_layer.stages import SECTIONS
 from pages.ui.params.architecture import ArchitectureParams
-from pages.ui.params.inside_a_layer import PARTS, InsideParams
+from pages.ui.params.inside_a_layer import InsideParams
+from pages.ui.params.pages import PAGES as ALL_PAGES
 from pages.ui.state.session import EXAMPLES
 from pages.ui.text.number_format import typeset
 from tests.ui.driver import (
@@ -57,7 +58,7 @@ def trace(shipped):
     return shipped.trace(DREAM, details=True)
 
 
-@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("part", ALL_PAGES["inside_a_layer"].parts)
 def test_every_part_opens_with_its_figures(part):
     test = app(inside_part=part)
     assert healthy(test)
@@ -356,7 +357,7 @@ def test_rubbish_in_an_address_falls_back(narrow_app, value):
     address |= dict.fromkeys(("layer", "head", "rows", "columns"), value)
     test = app(**address)
     assert healthy(test)
-    for part in PARTS:
+    for part in ALL_PAGES["inside_a_layer"].parts:
         test.segmented_control("inside_part").set_value(part).run()
         assert healthy(test)
 

@@ -7,7 +7,8 @@ import json
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.ui.params.long_texts import PARTS, QUANTITIES
+from pages.ui.params.long_texts import QUANTITIES
+from pages.ui.params.pages import PAGES as ALL_PAGES
 from tests.ui.driver import EACH_HOSTILE, MARKUP, RUBBISH, figures, healthy, opened, submit, table, texts
 from transformer.language_modelling.cost import ATTENTIONS
 
@@ -113,7 +114,7 @@ def test_what_it_loses_is_drawn_and_said():
     assert "compare-attention" in shown
 
 
-@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("part", ALL_PAGES["long_texts"].parts)
 @pytest.mark.parametrize("value", [RUBBISH[0], RUBBISH[3], RUBBISH[8]])
 def test_rubbish_in_the_address_is_the_default(part, value):
     names = ("attention", "layer", "head", "quantity")

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.ui.params.positional_encoding import PARTS, PositionsParams
+from pages.ui.params.pages import PAGES as ALL_PAGES
+from pages.ui.params.positional_encoding import PositionsParams
 from tests.ui.driver import (
     DREAM,
     EACH_HOSTILE,
@@ -42,7 +43,7 @@ def app(**address: str) -> AppTest:
     return opened(PAGE, **{"text": DREAM, "positions_part": "curves", **address})
 
 
-@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("part", ALL_PAGES["positional_encoding"].parts)
 def test_every_part_opens_with_its_figures(part):
     test = app(positions_part=part)
     assert healthy(test)
@@ -52,9 +53,9 @@ def test_every_part_opens_with_its_figures(part):
 
 def test_parts_are_chosen_and_stand_in_the_address():
     test = app()
-    for part in ("sum", "matrix", PARTS[0]):
+    for part in ("sum", "matrix", "shuffled"):
         test.segmented_control("positions_part").set_value(part).run()
-        assert healthy(test) and test.query_params.get("positions_part", PARTS[0]) == part
+        assert healthy(test) and test.query_params.get("positions_part", "shuffled") == part
     assert "positions_part" not in test.query_params, "the first part needs no name"
 
 

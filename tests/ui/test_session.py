@@ -5,11 +5,7 @@ from __future__ import annotations
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.ui.params.backpropagation import PARTS as BACKWARD
-from pages.ui.params.compare_heads import PARTS as COMPARISONS
-from pages.ui.params.inside_a_layer import PARTS as INSIDE
-from pages.ui.params.positional_encoding import PARTS as POSITIONS
-from pages.ui.params.what_mattered import PARTS as MATTERED
+from pages.ui.params.pages import PAGES as ALL_PAGES
 from pages.ui.state.session import EXAMPLES
 from tests.ui.driver import DREAM, GIVEN, box, chooser, headers, healthy, opened, submit, tell, typed
 
@@ -18,11 +14,11 @@ PLACES = [
     *((f"pages/{page}.py", "", "") for page in (
         "translate", "encoder_attention", "masked_attention", "cross_attention", "decoding", "about",
     )),
-    *(("pages/compare_heads.py", "compare_part", part) for part in COMPARISONS),
-    *(("pages/positional_encoding.py", "positions_part", part) for part in POSITIONS),
-    *(("pages/inside_a_layer.py", "inside_part", part) for part in INSIDE),
-    *(("pages/backpropagation.py", "backward_part", part) for part in BACKWARD),
-    *(("pages/what_mattered.py", "mattered_part", part) for part in MATTERED),
+    *(("pages/compare_heads.py", "compare_part", part) for part in ALL_PAGES["compare_heads"].parts),
+    *(("pages/positional_encoding.py", "positions_part", part) for part in ALL_PAGES["positional_encoding"].parts),
+    *(("pages/inside_a_layer.py", "inside_part", part) for part in ALL_PAGES["inside_a_layer"].parts),
+    *(("pages/backpropagation.py", "backward_part", part) for part in ALL_PAGES["backpropagation"].parts),
+    *(("pages/what_mattered.py", "mattered_part", part) for part in ALL_PAGES["what_mattered"].parts),
 ]
 
 
@@ -62,9 +58,9 @@ def test_the_sentence_survives_every_transition(narrow_app, stride):
 
 
 def test_an_address_without_a_sentence_is_about_the_first_example():
-    test = opened("pages/what_mattered.py", mattered_part=MATTERED[1])
+    test = opened("pages/what_mattered.py", mattered_part="writers")
     assert healthy(test)
-    assert test.segmented_control("mattered_part").value == MATTERED[1]
+    assert test.segmented_control("mattered_part").value == "writers"
     assert typed(test) == test.query_params["text"] == EXAMPLES[0]
 
 

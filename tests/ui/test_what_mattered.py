@@ -7,7 +7,8 @@ import re
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.ui.params.what_mattered import PARTS, WHOLE
+from pages.ui.params.pages import PAGES as ALL_PAGES
+from pages.ui.params.what_mattered import WHOLE
 from pages.ui.text.number_format import typeset
 from tests.ui.driver import (
     ALL_HOSTILE,
@@ -56,7 +57,7 @@ def trace(shipped):
     return shipped.trace(TIRED, details=True)
 
 
-@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("part", ALL_PAGES["what_mattered"].parts)
 def test_every_part_opens_with_its_figures(part):
     test = app(mattered_part=part)
     assert healthy(test) and test.segmented_control("mattered_part").value == part
@@ -182,7 +183,7 @@ def test_what_takes_long_on_a_long_sentence_is_asked_for(narrow_app):
 
 
 @pytest.mark.parametrize("hostile", ALL_HOSTILE)
-@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("part", ALL_PAGES["what_mattered"].parts)
 def test_hostile_text_is_shown_as_itself(narrow_app, part, hostile):
     """On both sides, so that any model will do."""
     for text in hostile:

@@ -15,7 +15,7 @@ from pages.ui.heads.prose import prose
 from pages.ui.lecture.figure import main_figure
 from pages.ui.params.attention import AttentionParams
 from pages.ui.params.change_attention import EditParams
-from pages.ui.params.inside_a_layer import CELL, InsideParams
+from pages.ui.params.inside_a_layer import InsideParams
 from pages.ui.reading.sentence import Reading, read_sentence
 from pages.ui.reading.translation import show_translation
 from pages.ui.runs import inference
@@ -62,7 +62,7 @@ def attention_page(kind: Kind, subtitle: str) -> Reading:
     if st.button(
         "How is this cell computed?", key=f"{kind}_inside", icon=":material/account_tree:",
         help="Opens “Inside a layer” at this head: at the pinned cell, or at its strongest link.",
-        on_click=session.update, args=(InsideParams,), kwargs={"part": CELL, "kind": kind},
+        on_click=session.update, args=(InsideParams,), kwargs={"part": "cell", "kind": kind},
     ):
         st.switch_page("pages/inside_a_layer.py")
     send_export_parts(reading.trace, kind, reading.metrics)

@@ -15,6 +15,8 @@ from pages.ui.charts.matrix import PICK
 from pages.ui.components.save_as import show_altair
 from pages.ui.params.attention import AttentionParams
 from pages.ui.params.fields import Params
+from pages.ui.params.pages import KINDS_OF_PAGES
+from pages.ui.params.pages import PAGES as ALL_PAGES
 from pages.ui.state import session
 from pages.ui.text.labels import TITLES
 from transformer.config import LanguageModelConfig, TransformerConfig
@@ -41,9 +43,10 @@ class KindPage:
 
 
 PAGES: dict[Kind, KindPage] = {
-    "encoder": KindPage("pages/encoder_attention.py", "Encoder attention", "{source} looks at {source}"),
-    "decoder": KindPage("pages/masked_attention.py", "Masked attention", "{target} looks back at {target}"),
-    "cross": KindPage("pages/cross_attention.py", "Cross attention", "{target} looks at {source}"),
+    kind: KindPage(ALL_PAGES[name].script, ALL_PAGES[name].title, looks) for (name, kind), looks in zip(
+        KINDS_OF_PAGES.items(),
+        ("{source} looks at {source}", "{target} looks back at {target}", "{target} looks at {source}"), strict=True,
+    )
 }
 
 

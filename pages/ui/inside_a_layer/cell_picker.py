@@ -10,7 +10,7 @@ from pages.ui.charts.palette import sequential
 from pages.ui.charts.tables import frame, numbered, show_numbers
 from pages.ui.components.save_as import show_altair
 from pages.ui.params.attention import AttentionParams
-from pages.ui.params.positional_encoding import CURVES, PositionsParams
+from pages.ui.params.positional_encoding import PositionsParams
 from pages.ui.state import session
 from pages.ui.state.bind import key_for, preset
 from pages.ui.text.labels import TITLES, titles
@@ -145,7 +145,7 @@ def open_positions(config: TransformerConfig | LanguageModelConfig, row: int, co
         icon=":material/show_chart:", help="Opens the curves of the positional encoding of this model.",
         on_click=session.update, args=(PositionsParams,),
         kwargs={
-            "part": CURVES, "width": config.d_model, "first": row + 1, "second": column + 1,
+            "part": "curves", "width": config.d_model, "first": row + 1, "second": column + 1,
             "length": max(session.params(PositionsParams).length, row + 1, column + 1),
         },
     ):

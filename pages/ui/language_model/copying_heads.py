@@ -12,7 +12,7 @@ from pages.ui.components.side_by_side import Map, side_by_side
 from pages.ui.heads.prose import prose
 from pages.ui.language_model.reading import PAGES, REPEATING, go_on_from
 from pages.ui.lecture.figure import main_figure
-from pages.ui.params.language_model import CONTINUE, LanguageModelParams, TextHeadParams
+from pages.ui.params.language_model import LanguageModelParams, TextHeadParams
 from pages.ui.runs import language_runs
 from pages.ui.state import session
 from pages.ui.text.glossary import explain
@@ -106,7 +106,7 @@ def _open_map(loaded: LoadedLanguageModel, name: str) -> None:
     if name in REPEATED and not any(earlier_occurrences(pieces)):
         go_on_from(REPEATING)
         session.refill_boxes()
-    session.update(LanguageModelParams, part=CONTINUE)
+    session.update(LanguageModelParams, part="continue")
 
 
 def says_copying(loaded: LoadedLanguageModel, trace: Trace, layer: int, head: int) -> str:

@@ -12,7 +12,7 @@ from pages.ui.components.text_box import text_box
 from pages.ui.heads.kinds import HeadMaps, KindPage
 from pages.ui.language_model.settings import continuation_settings
 from pages.ui.params.attention import AttentionParams
-from pages.ui.params.language_model import CONTINUE, ContinuationParams, LanguageModelParams, TextHeadParams
+from pages.ui.params.language_model import ContinuationParams, LanguageModelParams, TextHeadParams
 from pages.ui.runs import inference, language_runs
 from pages.ui.runs.page_end import PageEnd
 from pages.ui.state import session
@@ -34,7 +34,7 @@ PAGES: Mapping[Kind, KindPage] = {
     "decoder": KindPage("pages/language_model.py", "The language model", "every piece looks back"),
 }
 MAPS = HeadMaps(
-    PAGES, TextHeadParams, lambda: (replace(session.params(LanguageModelParams), part=CONTINUE),)
+    PAGES, TextHeadParams, lambda: (replace(session.params(LanguageModelParams), part="continue"),)
 )
 # Which can be continued by looking at what came after the same words before.
 REPEATING = "She loves tea and he loves music. She loves tea and he"

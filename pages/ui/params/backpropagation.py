@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from pages.ui.params.fields import Params, decimal, integer, matching, one_of
+from pages.ui.params.pages import part_of
 
-PARTS = (GRADIENTS, SIZES) = ("gradients", "sizes")
 QUANTITIES = (STREAM, NETWORK) = ("stream", "network")
 
 
@@ -16,7 +16,7 @@ class BackpropagationParams(Params, prefix="backward_"):
     """What the page shows.
 
     Attributes:
-        part: of the page, one of PARTS.
+        part: of the page.
         stage: key of the gradient shown large; empty for the first.
         row, column: of the number that is looked at, from 1; 0 for the largest.
         step: whose loss it is, from 1; 0 for all.
@@ -24,7 +24,7 @@ class BackpropagationParams(Params, prefix="backward_"):
         quantity: whose gradient's size is shown through the layers.
     """
 
-    part: str = one_of(PARTS, former={"walk": GRADIENTS})
+    part: str = part_of("backpropagation")
     stage: str = matching("[a-z_.]{0,60}")
     row: int = integer(0, 0, 100_000)
     column: int = integer(0, 0, 100_000)

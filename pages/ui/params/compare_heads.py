@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from pages.ui.params import language_model
 from pages.ui.params.attention import MAX_INDEX, UNCHOSEN
 from pages.ui.params.fields import Params, flag, index, matching, one_of, parsed
+from pages.ui.params.pages import part_of
 from transformer.values.trace import KINDS, Kind
 
-PARTS = (HEADS, SIMILARITY, TWO_HEADS, LAYERS) = ("heads", "similarity", "two_heads", "layers")
 SEPARATOR = "."
 
 
@@ -60,7 +60,7 @@ class CompareParams(Params, prefix="compare_"):
     """What the page shows.
 
     Attributes:
-        part: of the page, one of PARTS.
+        part: of the page.
         kind: of attention.
         metric: name of the number that the maps of all heads show.
         named: the table leaves out heads without a name.
@@ -69,7 +69,7 @@ class CompareParams(Params, prefix="compare_"):
         text_a, text_b: those of a language model.
     """
 
-    part: str = one_of(PARTS, former={"versus": TWO_HEADS})
+    part: str = part_of("compare_heads")
     kind: Kind = one_of(KINDS)
     metric: str = matching("[a-z][a-z0-9_]{0,29}", "confidence")
     named: bool = flag()

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pages.ui.params.fields import Params, decimal, integer, matching, one_of
+from pages.ui.params.pages import part_of
 from transformer.values.trace import KINDS, Kind, Part, Stack
 from transformer.values.trace import PARTS as SUBLAYERS
-
-PARTS = (STAGES, CELL, EXAMPLE, MASK, NORM, PARAMETERS) = ("stages", "cell", "example", "mask", "norm", "parameters")
 
 
 @dataclass(frozen=True)
@@ -16,7 +15,7 @@ class InsideParams(Params, prefix="inside_"):
     """What the page shows.
 
     Attributes:
-        part: of the page, one of PARTS.
+        part: of the page.
         stage: key of the stage shown large; empty for the first.
         kind: of attention whose cell is taken apart.
         score, other, width: the two scores and the K of the worked example.
@@ -24,7 +23,7 @@ class InsideParams(Params, prefix="inside_"):
         stack, sublayer: whose norm and residual connection are shown.
     """
 
-    part: str = one_of(PARTS, former={"way": STAGES})
+    part: str = part_of("inside_a_layer")
     stage: str = matching("[a-z_.]{0,60}")
     kind: Kind = one_of(KINDS)
     score: float = decimal(112.0, -1000.0, 1000.0)

@@ -7,10 +7,10 @@ from typing import Self
 
 from pages.ui.params.attention import AttentionParams
 from pages.ui.params.decoding import DecodingParams
-from pages.ui.params.fields import Params, integer, matching, one_of, typed_text
+from pages.ui.params.fields import Params, integer, matching, typed_text
+from pages.ui.params.pages import part_of
 from transformer.checkpoints.available_models import NAME, SHIPPED_LANGUAGE_MODEL
 
-PARTS = (CONTINUE, STEPS, LIKELY, HEADS) = ("continue", "steps", "likely", "heads")
 BEGINNING = "The old man went to the"
 # The same words in another order.
 FIRST, SECOND = "The cat sits on the mat.", "The mat sits on the cat."
@@ -22,14 +22,14 @@ class LanguageModelParams(Params, prefix="lm_"):
 
     Attributes:
         model: name of its folder, which `available_models.language_model_folders` need not list.
-        part: of the page, one of PARTS.
+        part: of the page.
         text: the beginning that the model goes on from; it may be empty.
         length: pieces that it writes at most.
         first, second: two texts whose probabilities are compared; the second may be empty.
     """
 
     model: str = matching(NAME.pattern, SHIPPED_LANGUAGE_MODEL)
-    part: str = one_of(PARTS)
+    part: str = part_of("language_model")
     text: str = typed_text(BEGINNING)
     length: int = integer(20, 1, 60)
     first: str = typed_text(FIRST)

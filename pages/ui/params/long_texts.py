@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pages.ui.params.fields import Params, index, one_of, typed_text
+from pages.ui.params.pages import part_of
 from transformer.language_modelling.cost import ATTENTIONS
 
-PARTS = (MAP, COST, LOSS) = "map", "cost", "loss"
 ALL = "all"
 # What is drawn against the length: fields of `Cost`.
 QUANTITIES = (WEIGHTS, SECONDS, KEYS_AND_VALUES) = "weights", "seconds", "keys_and_values"
@@ -21,14 +21,14 @@ class LongTextsParams(Params, prefix="long_"):
     """What the page shows.
 
     Attributes:
-        part: of the page, one of PARTS.
+        part: of the page.
         text: whose maps are shown; it may be empty.
         attention: whose map is shown; ALL for all of them side by side.
         layer, head: of the map, from 0.
         quantity: of the cost, one of QUANTITIES.
     """
 
-    part: str = one_of(PARTS)
+    part: str = part_of("long_texts")
     text: str = typed_text(OWN_TEXT)
     attention: str = one_of((ALL, *ATTENTIONS))
     layer: int = index(LAYERS - 1)

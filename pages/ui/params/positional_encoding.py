@@ -5,12 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pages.ui.params.fields import Params, integer, integers, one_of
+from pages.ui.params.pages import part_of
 from transformer.values.trace import KINDS, Kind
 
-PARTS = (SHUFFLED, CURVES, MATRIX, DISTANCES, SUM, ALTERNATIVES) = (
-    "shuffled", "curves", "matrix", "distances", "sum", "alternatives"
-)
-FORMER_PARTS = {"measures": DISTANCES, "others": ALTERNATIVES, "matters": SHUFFLED}
 MAX_DIMENSIONS = 12
 
 
@@ -19,7 +16,7 @@ class PositionsParams(Params, prefix="positions_"):
     """What the page shows; positions count from 1, as pieces do, and dimensions from 0, as in the paper's formula.
 
     Attributes:
-        part: of the page, one of PARTS.
+        part: of the page.
         length, width, dimensions: of the curves; `drop` percent of their values are dropped, by `seed`.
         first, second: two positions whose values are compared.
         rows, columns: size of the matrix.
@@ -31,7 +28,7 @@ class PositionsParams(Params, prefix="positions_"):
         kind: of attention shown with and without positions.
     """
 
-    part: str = one_of(PARTS, former=FORMER_PARTS)
+    part: str = part_of("positional_encoding")
     length: int = integer(100, 2, 512)
     width: int = integer(20, 2, 1024)
     dimensions: tuple[int, ...] = integers((4, 5, 6, 7), 0, 1023, count=MAX_DIMENSIONS)

@@ -12,8 +12,9 @@ import re
 import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from urllib.parse import parse_qsl, urlencode
+
+from pages.ui.params.pages import PAGES
 
 MOST_SLIDES = 60
 # Characters of one slide's address; `state.MAX_OFFERED` keeps what is typed below it, percent signs and all.
@@ -21,7 +22,6 @@ LONGEST = 12_000
 # Characters of the coded list: with the rest of an address, what servers and proxies accept as one line.
 LONGEST_CODE = 6_000
 MOST_BYTES = MOST_SLIDES * LONGEST
-PAGES = frozenset(path.stem for path in Path(__file__).parents[2].glob("*.py") if not path.stem.startswith("_"))
 ADDRESS = re.compile(r"([a-z_]+)\?([!-~]+)")
 # First line of a file, and the sign of a line that is left out.
 HEADING = "# Slides of Attention Atlas: a line each, in order. Lines that begin with # are left out."

@@ -8,9 +8,9 @@ from typing import Self
 from pages.ui.params.attention import MAX_INDEX
 from pages.ui.params.decoding import MAX_ID
 from pages.ui.params.fields import Params, flag, integer, matching, one_of
+from pages.ui.params.pages import part_of
 from transformer.attribution.attribution import METHODS, Method
 
-PARTS = (STRIP, WRITERS, AGREEMENT, SIDES, GUESS) = ("strip", "writers", "agreement", "sides", "guess")
 WHOLE = "whole"
 # Stands for no piece.
 NOTHING = -1
@@ -21,7 +21,7 @@ class MatteredParams(Params, prefix="mattered_"):
     """What the page shows.
 
     Attributes:
-        part: of the page, one of PARTS.
+        part: of the page.
         explained: WHOLE for the whole translation, or the position of a predicted piece, from 1; empty lets the page
             choose.
         against: id of the candidate that was not taken; NOTHING for none.
@@ -34,7 +34,7 @@ class MatteredParams(Params, prefix="mattered_"):
         revealed: the answers are carried out.
     """
 
-    part: str = one_of(PARTS)
+    part: str = part_of("what_mattered")
     explained: str = matching(f"{WHOLE}|[1-9][0-9]{{0,2}}")
     against: int = integer(NOTHING, NOTHING, MAX_ID)
     pieces: bool = flag()

@@ -13,6 +13,8 @@ from pages.ui.charts.tables import frame, show_numbers
 from pages.ui.components.save_as import show_altair, show_plotly
 from pages.ui.lecture.figure import main_figure
 from pages.ui.params.positional_encoding import PositionsParams
+from pages.ui.reading.model_picker import translator
+from pages.ui.runs import inference
 from pages.ui.state import session
 from pages.ui.state.bind import bind_number
 from transformer.analysis.linear_biases import biases, slopes
@@ -26,8 +28,10 @@ SHOWN_HEAD = 0
 LEARNED = "source_positions.table"
 
 
-def show_alternatives(config: TransformerConfig, weights: Weights) -> None:
+def show_alternatives() -> None:
     """A map each, with the same rows and columns, then all by offset."""
+    model = translator()
+    config, weights = model.config, inference.weights(model)
     encoding = session.params(PositionsParams)
     st.number_input("Positions", width=200, **bind_number(PositionsParams, "span"))
     span = encoding.span

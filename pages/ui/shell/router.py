@@ -11,6 +11,7 @@ import streamlit as st
 from pages.ui.components.diagram import where_you_are
 from pages.ui.lecture.bar import lecture_bar, opened_page
 from pages.ui.lecture.figure import lecture_style
+from pages.ui.params.pages import FIRST, PAGES, sections
 from pages.ui.runs.page_end import PageEnd
 from pages.ui.state.session import address, follow_address
 from pages.ui.text.markup import markdown
@@ -18,61 +19,27 @@ from transformer.errors import AtlasError
 
 ROUTED = "_routed"
 MODEL = "transformer.running.translator"
-FIRST = "translate"
-# Titles by file, and so by address, in menus by what a page is for: all titles in one row do not fit a projector.
-SECTIONS = {
-    "Look": {
-        "translate": "Translate",
-        "encoder_attention": "Encoder attention",
-        "masked_attention": "Masked attention",
-        "cross_attention": "Cross attention",
-        "decoding": "Decoding step by step",
-        "language_model": "Language model",
-        "compare_heads": "Compare heads",
-        "gallery": "Gallery of heads",
-    },
-    "Ask": {
-        "switch_heads_off": "Switch heads off",
-        "change_attention": "Change what it looks at",
-        "what_mattered": "What mattered",
-    },
-    "Understand": {
-        "positional_encoding": "Positional encoding",
-        "inside_a_layer": "Inside a layer",
-        "backpropagation": "Backpropagation",
-    },
-    "Build": {
-        "training_lab": "Training lab",
-        "long_texts": "Long texts",
-    },
-    "Learn": {
-        "lessons": "Lessons",
-        "about": "About the model",
-    },
-}
 
 
 def pages() -> dict[str, list[st.Page]]:
     """All pages by section."""
     return {
-        section: [
-            st.Page(f"pages/{name}.py", title=title, default=name == FIRST) for name, title in listed.items()
-        ]
-        for section, listed in SECTIONS.items()
+        section: [st.Page(page.script, title=page.title, default=page.name == FIRST) for page in listed]
+        for section, listed in sections().items()
     }
 
 
 def navigate() -> None:
     """Run the chosen page; called by pages/ui/shell/frame.py alone."""
-    sections = pages()
-    page = st.navigation(sections, position="top")
+    listed = pages()
+    page = st.navigation(listed, position="top")
     name = page.url_path or FIRST
     slide = opened_page(name)
-    _mark_open(page, sections)
+    _mark_open(page, listed)
     # A slide's address belongs to its own page: on the page that is left, the back button would find it.
     follow_address(page.url_path, write=slide is None)
     lecture_style()
-    lecture_bar(name, {name: title for listed in SECTIONS.values() for name, title in listed.items()}, FIRST)
+    lecture_bar(name, {page.name: page.title for page in PAGES.values()}, FIRST)
     # With its address, which would otherwise be one more stop of the back button.
     open_page(slide, address())
     with st.container(key="where_you_are"):
@@ -97,8 +64,8 @@ def open_page(name: str | None, address: Mapping[str, str] | None = None) -> Non
     Args:
         address: parameters that the page is opened with.
     """
-    if any(name in listed for listed in SECTIONS.values()):
-        st.switch_page(f"pages/{name}.py", query_params=address)
+    if name is not None and name in PAGES:
+        st.switch_page(PAGES[name].script, query_params=address)
 
 
 def _mark_open(page: st.Page, sections: dict[str, list[st.Page]]) -> None:

@@ -21,6 +21,7 @@ from pages.ui.params.fields import Params
 from pages.ui.params.inside_a_layer import InsideParams
 from pages.ui.params.lecture import LectureParams
 from pages.ui.params.model import ModelParams
+from pages.ui.params.pages import KINDS_OF_PAGES
 from pages.ui.params.state import EXAMPLES as EXAMPLES
 from pages.ui.params.state import TEXT, State
 from transformer.text.normalisation import valid
@@ -41,10 +42,6 @@ QUOTED = "_quoted"
 DRAWN = "_drawn"
 PREVIOUSLY_DRAWN = "_previously_drawn"
 
-# Pages that show one kind of attention.
-KINDS_OF_PAGES: dict[str, Kind] = {
-    "encoder_attention": "encoder", "masked_attention": "decoder", "cross_attention": "cross",
-}
 P = TypeVar("P", bound=Params)
 A = TypeVar("A", bound=AttentionParams)
 

@@ -10,9 +10,8 @@ from dataclasses import replace
 import pytest
 
 from pages.ui.params.lecture import LectureParams
-from pages.ui.params.slides import LONGEST_CODE, MOST_BYTES, MOST_SLIDES, PAGES, Slide, Slides
+from pages.ui.params.slides import LONGEST_CODE, MOST_BYTES, MOST_SLIDES, Slide, Slides
 from pages.ui.params.state import State
-from pages.ui.shell.router import SECTIONS
 from tests.ui.driver import HOSTILE
 
 DREAM = Slide.of("cross_attention", {"text": "I have a dream.", "layer": "5", "head": "3"})
@@ -32,10 +31,6 @@ LEADING_ASTRAY = [
 
 def code(text: str) -> str:
     return base64.urlsafe_b64encode(zlib.compress(text.encode())).decode().rstrip("=")
-
-
-def test_the_pages_are_those_of_the_menus():
-    assert {name for listed in SECTIONS.values() for name in listed} == PAGES
 
 
 def test_an_address_and_a_file_give_them_back():

@@ -1,0 +1,213 @@
+"""Every page of the app: what it is called, where it stands, and what its parts are.
+
+A page NAME is the script pages/NAME.py, the folder pages/ui/NAME/ and, if its address holds something, the parameters
+in pages/ui/params/NAME.py. Navigation, the choice of a part, the README's table and the tests of all pages come from
+these entries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any, Literal
+
+from pages.ui.params.fields import one_of
+from transformer.values.trace import Kind
+
+
+@dataclass(frozen=True)
+class Part:
+    """One of several parts that a page shows in turn.
+
+    Attributes:
+        title: on the control that chooses it; "{source}" and "{target}" stand for the languages of the model.
+        show: the function that draws it, as "module.function" in the page's folder.
+        reads: whether the function takes what was read of the sentence.
+        former: names that it had in addresses.
+    """
+
+    title: str
+    show: str
+    reads: bool = True
+    former: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Page:
+    """One page.
+
+    Attributes:
+        name: of its script, and in addresses.
+        title: in the navigation.
+        section: of the navigation.
+        shows: what it shows, in one line.
+        needs: the model that it cannot do without.
+        folder: of its parts, below pages/ui; its name unless several pages share one.
+        kind: the one kind of attention that it shows, if it shows one.
+        parts: its parts by the names that they have in addresses; the first is the default.
+    """
+
+    name: str
+    title: str
+    section: str
+    shows: str
+    needs: Literal["translator", "language model", "nothing"] = "translator"
+    folder: str = ""
+    kind: Kind | None = None
+    parts: Mapping[str, Part] = field(default_factory=dict)
+
+    @property
+    def script(self) -> str:
+        """Its file, as Streamlit takes it."""
+        return f"pages/{self.name}.py"
+
+    def function(self, part: str) -> Callable[..., Any]:
+        """What draws a part; its module is imported now."""
+        module, _, function = self.parts[part].show.rpartition(".")
+        return getattr(import_module(f"pages.ui.{self.folder or self.name}.{module}"), function)
+
+
+_PAGES = (
+    Page(
+        "translate", "Translate", "Look", "the translation, and a drawing of the Transformer with three of its maps; "
+        "every box opens a page",
+    ),
+    Page(
+        "encoder_attention", "Encoder attention", "Look", "how the pieces of the English sentence look at each other",
+        folder="attention", kind="encoder",
+    ),
+    Page(
+        "masked_attention", "Masked attention", "Look", "how the German sentence looks back at itself, never ahead",
+        folder="attention", kind="decoder",
+    ),
+    Page(
+        "cross_attention", "Cross attention", "Look", "where the German sentence looks in the English one",
+        folder="attention", kind="cross",
+    ),
+    Page(
+        "decoding", "Decoding step by step", "Look", "how the German sentence is written: every step played, stopped "
+        "and turned back, what else it could have been, and what the translation is then; beam search with its whole "
+        "tree",
+    ),
+    Page(
+        "language_model", "Language model", "Look", "how a small decoder-only Transformer goes on from any beginning, "
+        "by every method and step by step: the probability of each piece, and the attention of all its heads; how "
+        "likely it finds a text, or two against each other; which heads copy",
+        needs="language model",
+        parts={
+            "continue": Part("How it goes on", "continuing.show_continuation"),
+            "steps": Part("Step by step", "steps.show_steps"),
+            "likely": Part("How likely a text is", "likely.show_likely"),
+            "heads": Part("Heads that copy", "copying_heads.show_copying_heads"),
+        },
+    ),
+    Page(
+        "compare_heads", "Compare heads", "Look", "every number of every head, heads alike, two heads against each "
+        "other, one word through all layers; of the translator or of a language model",
+        parts={
+            "heads": Part("All heads", "all_heads.show_all_heads"),
+            "similarity": Part("Similarity", "similar_heads.show_similar_heads"),
+            "two_heads": Part("A against B", "two_heads.show_two_heads", former=("versus",)),
+            "layers": Part("Across layers", "across_layers.show_across_layers"),
+        },
+    ),
+    Page(
+        "gallery", "Gallery of heads", "Look", "what single heads of this model do, each on the sentences that show it "
+        "best",
+    ),
+    Page(
+        "switch_heads_off", "Switch heads off", "Ask", "any of the 144 heads off, weakened, doubled or replaced: the "
+        "new translation beside the old; what every head is worth to the sentence",
+    ),
+    Page(
+        "change_attention", "Change what it looks at", "Ask", "a click moves a row of attention, of one head or of "
+        "all, and words are erased: what the next word becomes, and how the translation goes on",
+    ),
+    Page(
+        "what_mattered", "What mattered", "Ask", "which source words a translated word depends on, by several methods, "
+        "and whether they agree; which part of the model wrote it",
+        parts={
+            "strip": Part("Which words", "words.show_words"),
+            "writers": Part("Which parts of the model", "components.show_components"),
+            "agreement": Part("Do the methods agree?", "agreement.show_agreement"),
+            "sides": Part("{source} or {target}", "sides.show_sides"),
+            "guess": Part("Guess first", "guess.show_guess"),
+        },
+    ),
+    Page(
+        "positional_encoding", "Positional encoding", "Understand", "curves, matrix, distances and rotations; what the "
+        "order of the words is worth to this model",
+        parts={
+            "shuffled": Part("What if the order were lost?", "shuffled.show_shuffled", former=("matters",)),
+            "curves": Part("Curves", "curves.show_curves", reads=False),
+            "matrix": Part("Matrix", "matrix.show_matrix", reads=False),
+            "distances": Part(
+                "What it measures", "distances.show_distances", reads=False, former=("measures",)
+            ),
+            "sum": Part("Added or concatenated", "addition.show_addition"),
+            "alternatives": Part(
+                "Alternatives", "alternatives.show_alternatives", reads=False, former=("others",)
+            ),
+        },
+    ),
+    Page(
+        "inside_a_layer", "Inside a layer", "Understand", "every stage with its formula, shape and tensor; one cell "
+        "with all of its sums; mask, norms, parameters; of the translator or of a language model",
+        parts={
+            "stages": Part("Stage by stage", "stages.show_stages", former=("way",)),
+            "cell": Part("One cell", "cell.show_cell"),
+            "example": Part("Worked example", "worked_example.show_example", reads=False),
+            "mask": Part("The mask", "mask.show_mask"),
+            "norm": Part("Norm and residual", "norm_and_residual.show_norm"),
+            "parameters": Part("Parameters", "parameters.show_parameters", reads=False),
+        },
+    ),
+    Page(
+        "backpropagation", "Backpropagation", "Understand", "the gradient of the sentence's loss, walked back from the "
+        "loss to the embeddings: every formula with its numbers by hand and by autograd, any number taken apart into "
+        "its sum; pre-norm against post-norm",
+        parts={
+            "gradients": Part("Step by step, backwards", "gradient.show_gradient", former=("walk",)),
+            "sizes": Part("Large and small gradients", "sizes.show_sizes"),
+        },
+    ),
+    Page(
+        "training_lab", "Training lab", "Build", "a small Transformer learns a task (copy, reverse, sort, addition …) "
+        "while one watches: all three kinds of attention at every moment, loss and score of every head on one axis, "
+        "what happened and when; any item asked at any moment; grokking, with the Fourier spectrum of the numbers",
+        needs="nothing",
+    ),
+    Page(
+        "long_texts", "Long texts", "Build", "why the attention map of a long text does not fit: its bytes and seconds "
+        "measured against the length, for full, local and compressed attention; the map of each for your own text, and "
+        "what each loses",
+        needs="nothing",
+        parts={
+            "map": Part("The map", "text_maps.show_maps", reads=False),
+            "cost": Part("What it costs", "cost_plot.show_costs", reads=False),
+            "loss": Part("What it loses", "loss_plot.show_losses", reads=False),
+        },
+    ),
+    Page(
+        "lessons", "Lessons", "Learn", "twelve lessons of a few steps each, with a question before every number; "
+        "teachers add their own",
+    ),
+    Page("about", "About the model", "Learn", "architecture, parameters, training data, scores, limits"),
+)
+PAGES: Mapping[str, Page] = {page.name: page for page in _PAGES}
+# The page that opens without a name in the address.
+FIRST = "translate"
+KINDS_OF_PAGES: Mapping[str, Kind] = {page.name: page.kind for page in _PAGES if page.kind}
+
+
+def sections() -> dict[str, tuple[Page, ...]]:
+    """All pages by the section of the navigation that holds them, both in the order of the registry."""
+    names = dict.fromkeys(page.section for page in _PAGES)
+    return {name: tuple(page for page in _PAGES if page.section == name) for name in names}
+
+
+def part_of(page: str) -> Any:
+    """A field that is the name of one of a page's parts."""
+    parts = PAGES[page].parts
+    return one_of(tuple(parts), former={former: name for name, part in parts.items() for former in part.former})

@@ -1,0 +1,26 @@
+"""The control that chooses one of the parts of a page."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.ui.params.fields import Params
+from pages.ui.params.pages import PAGES
+from pages.ui.state import session
+from pages.ui.state.bind import bind
+
+
+def pick_part(page: str, params: type[Params], **languages: str) -> str:
+    """Draw the control of a page's parts; returns the name of the chosen one.
+
+    Args:
+        page: name of the page.
+        params: the page's parameters, whose field `part` holds the choice.
+        languages: "source" and "target", where a title names them.
+    """
+    parts = PAGES[page].parts
+    st.segmented_control(
+        PAGES[page].title, tuple(parts), format_func=lambda part: parts[part].title.format(**languages), required=True,
+        label_visibility="collapsed", wrap=True, **bind(params, "part"),
+    )
+    return vars(session.params(params))["part"]

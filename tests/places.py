@@ -1,0 +1,44 @@
+"""Every page and every part of a page, from the registry of pages: what the tests of all pages go through."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from pages.ui import params as _registered  # noqa: F401  The parameters of every page.
+from pages.ui.params.fields import Params
+from pages.ui.params.pages import FIRST, PAGES, Page
+
+
+@dataclass(frozen=True)
+class Place:
+    """A page, or one part of it.
+
+    Attributes:
+        page: as it is registered.
+        parameters: of the address that opens the part.
+    """
+
+    page: Page
+    parameters: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def path(self) -> str:
+        """The address, ending where further parameters can be added."""
+        name = "" if self.page.name == FIRST else self.page.name
+        return f"/{name}?" + "".join(f"{key}={value}&" for key, value in self.parameters)
+
+    def __str__(self) -> str:
+        return "-".join((self.page.name, *(value for _, value in self.parameters)))
+
+
+def _places(page: Page) -> list[Place]:
+    if not page.parts:
+        return [Place(page)]
+    (params,) = {
+        cls for cls in Params.registered()
+        if cls.__module__.endswith(f".{page.name}") and any(each.name == "part" for each in fields(cls))
+    }
+    return [Place(page, ((f"{params.PREFIX}part", part),)) for part in page.parts]
+
+
+PLACES: tuple[Place, ...] = tuple(place for page in PAGES.values() for place in _places(page))

@@ -1,0 +1,37 @@
+"""The registry of pages, and what is made from it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from pages.ui.params.pages import PAGES, sections
+from tests.places import PLACES
+
+ROOT = Path(__file__).parents[3]
+
+
+def test_every_page_is_registered():
+    assert {path.stem for path in (ROOT / "pages").glob("[a-z]*.py")} == PAGES.keys()
+
+
+@pytest.mark.parametrize("name", PAGES.keys() - {"translate"})
+def test_a_page_has_its_folder_and_the_functions_of_its_parts(name):
+    page = PAGES[name]
+    assert (ROOT / "pages" / "ui" / (page.folder or page.name) / "__init__.py").is_file()
+    assert all(callable(page.function(part)) for part in page.parts)
+
+
+def test_the_readme_lists_the_registered_pages():
+    rows = [
+        f"| {section if page == listed[0] else ''} | {page.title} | {page.shows} |".replace("|  |", "| |")
+        for section, listed in sections().items() for page in listed
+    ]
+    table = re.findall(r"^\|.*\|$", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert [row for row in table if row in rows] == rows
+
+
+def test_a_part_has_an_address():
+    assert len({place.path for place in PLACES}) == len(PLACES) > len(PAGES)
