@@ -8,25 +8,17 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
-from pages.ui.params.pages import PAGES as ALL_PAGES
 from tests.browser.conftest import CHARTS_DRAWN, Visitor
+from tests.places import PLACES
 
 pytestmark = pytest.mark.thorough
 
-# The pages and their parts, and how many components of ours each has.
-PAGES = {
-    "/?": 3, "/encoder_attention?": 1, "/masked_attention?": 1, "/cross_attention?": 1, "/about?": 0,
-    "/compare_heads?compare_part=heads&": 0, "/compare_heads?compare_part=similarity&": 0,
-    "/compare_heads?compare_part=two_heads&": 1, "/compare_heads?compare_part=layers&": 0, "/decoding?": 1,
-    **{f"/positional_encoding?positions_part={part}&": 0 for part in ALL_PAGES["positional_encoding"].parts},
-    **{f"/inside_a_layer?inside_part={part}&": 0 for part in ALL_PAGES["inside_a_layer"].parts},
-    **{f"/backpropagation?backward_part={part}&": 0 for part in ALL_PAGES["backpropagation"].parts},
-    **{
-        f"/what_mattered?mattered_part={part}&mattered_deletion=true&mattered_revealed=true&": 0
-        for part in ALL_PAGES["what_mattered"].parts
-    },
-    "/lessons?": 0, "/change_attention?edit_edits=cross.all.1.2~3x60&edit_hidden_source=1&edit_kind=cross&": 1,
-    "/gallery?": 0, "/training_lab?lab_item=abcdef&": 2,
+# Parameters with which a page shows more than it opens with.
+MORE = {
+    "what_mattered": "mattered_deletion=true&mattered_revealed=true",
+    "change_attention": "edit_edits=cross.all.1.2~3x60&edit_hidden_source=1&edit_kind=cross",
+    "switch_heads_off": "off_heads=cross.1.8-cross.6.5&off_importance=true",
+    "training_lab": "lab_item=abcdef",
 }
 # What a theme can break; names, roles and order are the same in both.
 COLOURS = ("color-contrast", "link-in-text-block")
@@ -65,21 +57,11 @@ def serious_in_both_themes(reader: Visitor) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("path", PAGES)
-def test_pages(reader, path):
-    reader.open(f"{path}text=I+have+a+dream.")
-    reader.components(PAGES[path])
+@pytest.mark.parametrize("place", PLACES, ids=str)
+def test_every_page(reader, place):
+    reader.open(f"{place.path}{MORE.get(place.page.name, '')}&text=I+have+a+dream.")
     charts(reader.page)
     assert serious_in_both_themes(reader) == []
-
-
-@pytest.mark.parametrize("choices", ["off_heads=cross.1.8-cross.6.5&off_importance=true", "off_heads=none"])
-def test_switch_heads_off(visit, server, choices):
-    with visit(server) as reader:
-        reader.open(f"/switch_heads_off?{choices}&text=I+have+a+dream.")
-        reader.page.locator(".switches .head").first.wait_for()
-        charts(reader.page)
-        assert serious_in_both_themes(reader) == []
 
 
 def test_everything_of_the_attention_browser(reader):

@@ -17,7 +17,7 @@ def test_every_page_is_registered():
     assert {path.stem for path in (ROOT / "pages").glob("[a-z]*.py")} == PAGES.keys()
 
 
-@pytest.mark.parametrize("name", PAGES.keys() - {"translate"})
+@pytest.mark.parametrize("name", sorted(PAGES.keys() - {"translate"}))
 def test_a_page_has_its_folder_and_the_functions_of_its_parts(name):
     page = PAGES[name]
     assert (ROOT / "pages" / "ui" / (page.folder or page.name) / "__init__.py").is_file()
