@@ -13,9 +13,8 @@ from streamlit.testing.v1 import AppTest
 from pages.ui.compare_heads.all_heads import head_table
 from pages.ui.inside_a_layer.stages import SECTIONS_OF_ONE_STACK
 from pages.ui.language_model.subject import PAIRS
-from pages.ui.params import compare_heads as compare
-from pages.ui.params import inside_a_layer as inside
 from pages.ui.params.language_model import BEGINNING, FIRST, SECOND
+from pages.ui.params.pages import PAGES
 from tests.ui import driver
 from tests.ui.driver import (
     chooser,
@@ -42,8 +41,8 @@ from transformer.values.trace import Trace
 
 COMPARE, INSIDE, PAGE = "pages/compare_heads.py", "pages/inside_a_layer.py", "pages/language_model.py"
 PLACES = [
-    *((COMPARE, {"compare_part": part}) for part in compare.PARTS),
-    *((INSIDE, {"inside_part": part}) for part in inside.PARTS),
+    *((COMPARE, {"compare_part": part}) for part in PAGES["compare_heads"].parts),
+    *((INSIDE, {"inside_part": part}) for part in PAGES["inside_a_layer"].parts),
 ]
 # Of each part: Plotly's, then Altair's.
 FIGURES = {

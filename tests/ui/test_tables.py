@@ -8,11 +8,7 @@ import re
 import pandas as pd
 import pytest
 
-from pages.ui.params import backpropagation
-from pages.ui.params import compare_heads as compare
-from pages.ui.params import inside_a_layer as inside
-from pages.ui.params import positional_encoding as positions
-from pages.ui.params import what_mattered as mattered
+from tests.places import PLACES
 from tests.ui.driver import expand, healthy, opened, written
 
 # What people count, and so do the pages, from 1; dimensions, offsets and steps of training have numbers of their own.
@@ -26,13 +22,10 @@ PLAIN = [
     ("positional_encoding", {"positions_part": "distances"}), ("positional_encoding", {"positions_part": "sum"}),
     ("what_mattered", {}), ("switch_heads_off", {"off_mode": "resample"}),
 ]
-PARTS = {
-    "inside_a_layer": ("inside_part", inside.PARTS), "positional_encoding": ("positions_part", positions.PARTS),
-    "backpropagation": ("backward_part", backpropagation.PARTS), "what_mattered": ("mattered_part", mattered.PARTS),
-    "compare_heads": ("compare_part", compare.PARTS),
-}
-OTHERS = [(page, {name: part}) for page, (name, parts) in PARTS.items() for part in parts]
-OTHERS += [(page, {}) for page in ("encoder_attention", "masked_attention", "decoding", "about", "training_lab")]
+OTHERS = [
+    (place.page.name, dict(place.parameters)) for place in PLACES if place.page.name not in ("translate", "lessons")
+]
+
 
 
 def problems(table, config, shown=None):
