@@ -16,11 +16,10 @@ import sentencepiece
 
 from transformer.kinds import Kind
 from transformer.small_files import read_small
-from transformer.vocabulary import SPACE_MARK, Piece, Role, Symbols, split_code, target_codes
+from transformer.vocabulary import BYTE, SPACE_MARK, Piece, Role, Symbols, split_code, target_codes
 
 SOURCE, TARGET, IDS, TARGET_IDS = "source.spm", "target.spm", "vocab.json", "target_vocab.json"
 SYMBOLS = "symbols.json"
-BYTE = re.compile("<0x([0-9A-F]{2})>")
 # sentencepiece writes an unknown piece so.
 UNKNOWN_TEXT = " ⁇ "
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
@@ -10,6 +11,13 @@ from typing import Literal, Protocol
 from transformer.kinds import Kind
 
 SPACE_MARK = "▁"
+# A byte that is no whole character.
+BYTE = re.compile("<0x([0-9A-F]{2})>")
+# How white space is shown: in a text, and in the spelling of a piece.
+VISIBLE_SPACE = "␣"
+LINE_SIGNS = {"\n": "↵", "\t": "⇥"}
+SIGNS = {SPACE_MARK: VISIBLE_SPACE} | {f"<0x{ord(each):02X}>": sign for each, sign in LINE_SIGNS.items()}
+WHITE = re.compile("|".join(SIGNS))
 # What a source text begins with if the model writes several languages: ">>fra<<".
 TARGET_CODE = re.compile(">>.+<<")
 # What a piece is if it is not part of a text, or stands for a part that the vocabulary cannot spell.
@@ -22,7 +30,8 @@ class Piece:
 
     Attributes:
         id: in the vocabulary.
-        text: as the vocabulary spells it: "▁Hund" (▁ is the space before it), "<0xF0>" (one byte), "</s>".
+        text: what it spells, in one way for all vocabularies: "▁Hund" (▁ is the space before it), "<0xF0>" (one byte),
+            "</s>".
         span: the characters [start, end) of the text that it covers, spaces left out; None for special
             pieces. The bytes of one character share its span; a lone space mark covers nothing, start = end.
         role: what it is, if it is no ordinary piece.
@@ -37,6 +46,28 @@ class Piece:
     def special(self) -> bool:
         """Whether it stands for no text: padding, start and end symbol, a language code."""
         return bool(self.role) and self.role != "unknown"
+
+
+def label_parts(piece: Piece, text: str) -> tuple[str, str]:
+    """How a piece is shown: the characters that it belongs to, where its spelling alone does not say them, and its
+    spelling. White space is visible, special pieces are named.
+
+    Args:
+        piece: of a text, or of a vocabulary if its span is None.
+        text: what its span refers to.
+    """
+    if piece.special:
+        return "", f"{piece.text} {piece.role}"
+    spelling = WHITE.sub(lambda found: SIGNS[found[0]], piece.text)
+    if piece.span is None or not (piece.role == "unknown" or BYTE.search(spelling)):
+        return "", spelling
+    covered = text[slice(*piece.span)]
+    return covered if any(map(has_shape, covered)) else "", spelling
+
+
+def has_shape(character: str) -> bool:
+    """Whether a character shows by itself: no white space, control character or half of a surrogate pair."""
+    return unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Zs", "Zl", "Zp")
 
 
 @dataclass(frozen=True)
@@ -124,7 +155,7 @@ class Vocabulary(Protocol):
     Attributes:
         symbols: ids of the pieces that are not part of a text.
         size, source_size: number of target pieces V, and of source pieces; one vocabulary may serve both sides.
-        texts: how it spells each target piece, V.
+        texts: what each target piece spells, V, as in `Piece`.
         codes: source pieces that ask for a target language, as ">>fra<<"; empty if the model has only one.
         files: what it is made of, by name in a model folder.
         fingerprint: changes whenever anything of it does.

@@ -12,9 +12,10 @@ from pages.ui.model_picker import ships
 from pages.ui.sentence import Reading
 from pages.ui.text.glossary import explain
 from pages.ui.text.hints import hints, rare_words
-from pages.ui.text.markup import BYTE, markdown
+from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import parameter_count, typeset
 from transformer.trace import Trace
+from transformer.vocabulary import BYTE
 
 # How many translations were given: so many boxes for one were open, and are closed.
 ANOTHER = "another_translation"

@@ -21,6 +21,7 @@ from transformer.terminal import at_terminal
 from transformer.training.config import MOST
 from transformer.training.contexts import texts_of
 from transformer.training.data import read_lines, read_pairs, without
+from transformer.vocabulary import label_parts
 
 DEFAULTS = DecodingSettings()
 # So many of the best heads are printed.
@@ -92,7 +93,7 @@ def score(loaded: LoadedLanguageModel, texts: Sequence[str]) -> None:
         print(f"{text}\nlog-probability {found.log_prob:.2f}, perplexity {found.perplexity:.2f} per piece, "
               f"{found.bits_per_byte:.3f} bits per byte")
         for piece, log_prob in zip(found.pieces, found.log_probs, strict=True):
-            print(f"{log_prob:8.2f}  {piece.text}")
+            print(f"{log_prob:8.2f}  {' '.join(filter(None, label_parts(piece, found.text)))}")
 
 
 def predict(loaded: LoadedLanguageModel, data: Sequence[Path], baseline: Sequence[Path]) -> None:

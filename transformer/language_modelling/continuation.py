@@ -12,6 +12,7 @@ from transformer.decoding.search import search
 from transformer.decoding.settings import DecodingSettings
 from transformer.errors import TextError
 from transformer.model.language_model import LanguageModel
+from transformer.normalisation import valid
 from transformer.translation import SearchTree
 from transformer.vocabulary import Piece, TextVocabulary
 
@@ -58,7 +59,7 @@ def continue_text(
     """
     if limit < 1:
         raise ValueError(f"limit must be at least 1, not {limit}")
-    beginning = [piece.id for piece in tokenizer.encode(text, end=False)]
+    beginning = [piece.id for piece in tokenizer.encode(valid(text), end=False)]
     if model.config.positions == "learned":
         # The last piece that is written is not read.
         room = model.config.max_positions - len(beginning)

@@ -19,6 +19,7 @@ from transformer.language_modelling.checkpoint import LoadedLanguageModel
 from transformer.language_modelling.continuation import Continuation, continue_text
 from transformer.language_modelling.scoring import TextScore, score_text
 from transformer.model.recorder import Recorder
+from transformer.normalisation import valid
 from transformer.texts import MAX_CHARACTERS, MAX_PIECES
 from transformer.trace import DETAILS, Trace
 from transformer.translation import LogitLens
@@ -58,7 +59,7 @@ def check_length(loaded: LoadedLanguageModel, text: str) -> None:
     """
     most = most_pieces(loaded)
     # Cutting a very long text into pieces would take seconds.
-    pieces = len(loaded.tokenizer.encode(text, end=False)) if len(text) <= MAX_CHARACTERS else None
+    pieces = len(loaded.tokenizer.encode(valid(text), end=False)) if len(text) <= MAX_CHARACTERS else None
     if pieces is None or pieces > most:
         length = f"{pieces:,} pieces" if pieces else f"{len(text):,} characters"
         raise TextError(
