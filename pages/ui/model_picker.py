@@ -11,6 +11,7 @@ from pages.ui.bind import preset
 from pages.ui.page_end import PageEnd
 from pages.ui.params.model import ModelParams
 from pages.ui.text.markup import markdown
+from pages.ui.text.server_paths import says
 from transformer.available_models import SENTENCES, SHIPPED, ModelFolder, model_folders
 from transformer.devices import available_devices
 from transformer.errors import AtlasError, CheckpointError
@@ -61,7 +62,7 @@ def load(path: Path, problem: str = "") -> Translator:
             raise CheckpointError(problem)
         return models.load_translator(device if device in devices else devices[0], path)
     except AtlasError as error:
-        st.error(markdown(str(error)), icon=":material/error:")
+        st.error(says(error), icon=":material/error:")
         raise PageEnd from None
 
 

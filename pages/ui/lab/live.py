@@ -12,7 +12,7 @@ from pages.ui.lab.recorded_runs import recorded_run
 from pages.ui.lab.shown import show_run
 from pages.ui.lab.trainings import MAX_TRAININGS, SEATS, Person, Training, Trainings
 from pages.ui.params.lab import NEWEST, LabParams
-from pages.ui.text.markup import markdown
+from pages.ui.text.server_paths import says
 from transformer.errors import TaskError
 from transformer.server_process import settle
 from transformer.tasks.run import TaskRun
@@ -43,7 +43,7 @@ def recorded() -> TaskRun | None:
     try:
         return recorded_run(session.params(LabParams).task)
     except TaskError as error:
-        st.warning(f"There is no recorded training to show: {markdown(str(error))}. Train it here instead.")
+        st.warning(f"There is no recorded training to show: {says(error)}. Train it here instead.")
         return None
 
 

@@ -8,7 +8,7 @@ from pages.ui import models, session
 from pages.ui.bind import bind
 from pages.ui.page_end import PageEnd
 from pages.ui.params.language_model import LanguageModelParams
-from pages.ui.text.markup import markdown
+from pages.ui.text.server_paths import says
 from transformer.available_models import OWN, language_model_folders
 from transformer.devices import available_devices
 from transformer.errors import AtlasError, CheckpointError
@@ -35,7 +35,7 @@ def language_model() -> LoadedLanguageModel:
             raise CheckpointError(folder.problem)
         return models.load_language(device if device in devices else devices[0], folder.path)
     except AtlasError as error:
-        st.error(markdown(str(error)), icon=":material/error:")
+        st.error(says(error), icon=":material/error:")
         raise PageEnd from None
 
 
