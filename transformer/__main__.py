@@ -18,6 +18,7 @@ from transformer.interventions import DEFAULT_DRAWS, MODES, Interventions, parse
 from transformer.parameter_counts import parameter_table
 from transformer.replacing import check_output, writing
 from transformer.terminal import at_terminal
+from transformer.texts import not_written
 from transformer.trace import Trace
 from transformer.translator import MODEL, Translator
 from transformer.vocabulary import split_code, with_code
@@ -95,10 +96,10 @@ def in_language(translator: Translator, text: str, language: str) -> str:
         TextError: the model does not write it, or the text asks for another one.
     """
     codes = translator.tokenizer.codes
-    code, (own, _) = f">>{language.removeprefix('>>').removesuffix('<<')}<<", split_code(text, codes)
+    inside, (own, _) = language.removeprefix(">>").removesuffix("<<"), split_code(text, codes)
+    code = f">>{inside}<<"
     if code not in codes:
-        writes = ", ".join(each[2:-2] for each in codes) or f"{translator.languages.target.name} only"
-        raise TextError(f"The model does not write {language}: it writes {writes}.")
+        raise not_written(inside, codes, translator.languages)
     if own not in ("", code):
         raise TextError(f"The text begins with {own}, and --language says {language}: leave out one of them.")
     return with_code(text, code, codes)

@@ -24,7 +24,6 @@ from transformer.model.edits import Edits, edits_of
 from transformer.model.kv_cache import DecoderCache
 from transformer.model.recorder import Recorder
 from transformer.model.transformer import Transformer
-from transformer.normalisation import valid
 from transformer.texts import MAX_PIECES, shifted_right, text_pieces
 from transformer.trace import DETAILS, KINDS, STACKS, Trace
 from transformer.translation import LogitLens, Translation
@@ -181,7 +180,7 @@ def encode(
     Args:
         model: in evaluation mode; call under `torch.inference_mode()`.
         vocabulary: of the model.
-        text: a sentence in the source language.
+        text: a sentence in the source language, as `source_text` gives it.
         interventions: what to change, in this run only.
         means: the heads' mean outputs, for interventions of the modes "mean" and "resample".
         device, version: of the model.
@@ -191,7 +190,6 @@ def encode(
         TextError: the text is empty or too long.
         InterventionError: the model or the sentence has no part that the interventions change.
     """
-    text = valid(text)
     pieces = text_pieces(vocabulary, text, "source")
     interventions.check(model.config, len(pieces))
     replacements = HeadReplacements(model, means, [piece.id for piece in pieces])

@@ -184,7 +184,7 @@ class _Side:
         # sentencepiece cannot read half of a surrogate pair.
         rest = re.sub("[\ud800-\udfff]", "\ufffd", rest)
         plain, starts = self._processor.normalize(rest, with_offsets=True)
-        spans = _spans([len(code) + start for start in starts])
+        spans = _spans([len(text) - len(rest) + start for start in starts])
         at = 0
         waiting = 0
         for spelt in self._processor.encode(rest, out_type=str):

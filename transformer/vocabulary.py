@@ -111,9 +111,9 @@ def target_codes(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def split_code(text: str, codes: Collection[str]) -> tuple[str, str]:
-    """The code of a target language that a text begins with, and the rest; without one, "" and the text."""
-    end = text.find("<<") + 2
-    return (text[:end], text[end:]) if text.startswith(">>") and text[:end] in codes else ("", text)
+    """The code of a target language that a text begins with, and what follows it; without one, "" and the text."""
+    begin, end = len(text) - len(text.lstrip()), text.find("<<") + 2
+    return (text[begin:end], text[end:]) if text[begin:end] in codes else ("", text)
 
 
 def with_code(text: str, code: str, codes: Collection[str]) -> str:
