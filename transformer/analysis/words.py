@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from transformer.normalisation import normalise
-from transformer.vocabulary import Piece
+from transformer.text.normalisation import normalise
+from transformer.text.vocabulary import Piece
 
 Group = tuple[int, ...]
 # Thai, Lao, Tibetan, Burmese, Khmer, Japanese and Chinese letters.

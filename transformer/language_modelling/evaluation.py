@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from transformer.checkpoints.language_model import LoadedLanguageModel
 from transformer.errors import TextError
 from transformer.language_modelling.bigrams import Bigrams
-from transformer.language_modelling.checkpoint import LoadedLanguageModel
-from transformer.normalisation import valid
+from transformer.text.normalisation import valid
 
 BATCH = 64
 

@@ -10,8 +10,8 @@ import torch
 
 from transformer.errors import TextError
 from transformer.model.language_model import LanguageModel
-from transformer.normalisation import valid
-from transformer.vocabulary import Piece, TextVocabulary
+from transformer.text.normalisation import valid
+from transformer.text.vocabulary import Piece, TextVocabulary
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,7 +19,7 @@ class TextScore:
     """What a language model gives a text.
 
     Attributes:
-        text: as it was typed, but for halves of surrogate pairs (`transformer.normalisation.valid`).
+        text: as it was typed, but for halves of surrogate pairs (`transformer.text.normalisation.valid`).
         pieces: of the text, N.
         log_probs: log p(w_j | start symbol, w_1 .. w_j-1), nats, float64 [N].
     """

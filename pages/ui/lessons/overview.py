@@ -6,14 +6,14 @@ from pathlib import Path
 
 import streamlit as st
 
-from pages.ui import session
 from pages.ui.params.lessons import LessonParams
+from pages.ui.state import session
 from pages.ui.text.markup import markdown
 from pages.ui.text.server_paths import says
 from transformer.errors import LessonError
-from transformer.languages import LANGUAGES
 from transformer.lessons.lesson import read_lesson
 from transformer.lessons.shelf import SHIPPED, lesson_files
+from transformer.text.languages import LANGUAGES
 
 
 def show_overview() -> None:

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from transformer.vocabulary import LINE_SIGNS, SIGNS, Piece, TextVocabulary, Vocabulary, has_shape, label_parts
+from transformer.text.vocabulary import LINE_SIGNS, SIGNS, Piece, TextVocabulary, Vocabulary, has_shape, label_parts
 
 BEFORE_WORD = re.compile(rf"^[{''.join(SIGNS.values())}]+(?=\S)")
 PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")

@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 
 from pages.ui.text.markup import markdown
-from transformer.available_models import VARIABLE
-from transformer.paths import APP
+from transformer.checkpoints.available_models import VARIABLE
+from transformer.files.paths import APP
 
 
 def without_server_paths(text: str) -> str:

@@ -4,7 +4,7 @@ import pytest
 
 from pages.ui.text.labels import column_labels, place_of, row_labels, titles, told_apart
 from transformer.analysis.view import Axes, axes_of
-from transformer.vocabulary import Piece
+from transformer.text.vocabulary import Piece
 
 
 @pytest.fixture(scope="module")

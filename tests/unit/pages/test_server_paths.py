@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from pages.ui.text.server_paths import path_label, says, without_server_paths
-from transformer.available_models import VARIABLE
+from transformer.checkpoints.available_models import VARIABLE
 from transformer.errors import CheckpointError
-from transformer.paths import MODEL
+from transformer.files.paths import MODEL
 
 
 @pytest.fixture(autouse=True)

@@ -1,0 +1,95 @@
+"""The texts that a model can read at once, as pieces."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from typing import Literal
+
+from transformer.decoding.constraints import Constraints
+from transformer.errors import TextError
+from transformer.text.languages import Languages, language
+from transformer.text.normalisation import valid
+from transformer.text.vocabulary import Piece, Vocabulary, split_code
+
+# The longest text on either side, in pieces, the end symbol not counted.
+MAX_PIECES = 128
+MAX_CHARACTERS = 10_000
+# What to type if a text is empty.
+WANTED = {"source": "Type a sentence to translate", "target": "Type the translation that the model should read"}
+# How a text asks for a language, as ">>fra<<". A model with one language takes less for that: a text may begin with a
+# word in quotation marks.
+ASKED = re.compile(r"\s*>>([A-Za-z][A-Za-z0-9_-]{0,31})<<")
+ASKED_IN_VAIN = re.compile(r"\s*>>([a-z]{2,3}(?:[_-][A-Za-z]{2,8})?)<<")
+
+
+def source_text(text: str, codes: Collection[str], languages: Languages) -> str:
+    """The text that a model reads where something was typed, as `valid` spells it.
+
+    Args:
+        codes: of the model's vocabulary.
+        languages: of the model.
+
+    Raises:
+        TextError: it asks for a language that the model does not write, or for two.
+    """
+    text = valid(text)
+    code, rest = split_code(text, codes)
+    if asked := (ASKED if codes else ASKED_IN_VAIN).match(rest):
+        second = f">>{asked[1]}<<"
+        if second in codes:
+            raise TextError(f"The text asks for two languages, {code} and {second}: leave out one of them.")
+        raise not_written(asked[1], codes, languages)
+    return text
+
+
+def not_written(code: str, codes: Collection[str], languages: Languages) -> TextError:
+    """The error of asking for a language, by its code without brackets, that is none of `codes`."""
+    if not codes and language(code).name == languages.target.name:
+        return TextError(f"The model writes {languages.target.name} only, and takes no code for it: leave out {code}.")
+    writes = ", ".join(each[2:-2] for each in codes) or f"{languages.target.name} only"
+    return TextError(f"The model does not write {code}: it writes {writes}.")
+
+
+def text_pieces(vocabulary: Vocabulary, text: str, side: Literal["source", "target"]) -> tuple[Piece, ...]:
+    """The pieces of a text, the end symbol included.
+
+    Raises:
+        TextError: the text is empty or too long.
+    """
+    if len(text) > MAX_CHARACTERS:
+        raise TextError(
+            f"The text has {len(text):,} characters, far more than fit into the {MAX_PIECES} pieces that "
+            "can be read at once: shorten it to a sentence or two."
+        )
+    pieces = vocabulary.encode_source(text) if side == "source" else vocabulary.encode_target(text)
+    if all(piece.special for piece in pieces):
+        raise TextError(f"{WANTED[side]}: there is nothing to read yet.")
+    if len(pieces) - 1 > MAX_PIECES:
+        raise TextError(
+            f"The text has {len(pieces) - 1:,} pieces, and at most {MAX_PIECES} can be read at once: "
+            "shorten it to a sentence or two."
+        )
+    return pieces
+
+
+def given_target(vocabulary: Vocabulary, target: str | Sequence[int]) -> tuple[str, tuple[Piece, ...]]:
+    """A translation that was given as a text or as ids, as text and pieces.
+
+    Raises:
+        TextError: it is empty or too long.
+        ValueError: the vocabulary has no such piece.
+    """
+    if isinstance(target, str):
+        target = valid(target)
+        return target, text_pieces(vocabulary, target, "target")
+    ids = list(target)
+    if not 0 < len(ids) <= MAX_PIECES + 1:
+        raise TextError(f"A translation has 1 to {MAX_PIECES + 1} pieces, the end symbol included, not {len(ids)}.")
+    Constraints(tuple(ids)).check(vocabulary.size, len(ids))
+    return vocabulary.decode(ids), vocabulary.pieces(ids)
+
+
+def shifted_right(vocabulary: Vocabulary, predicted: tuple[Piece, ...]) -> tuple[Piece, ...]:
+    """What the decoder reads to predict these pieces: the start symbol, then all but the last of them."""
+    return (*vocabulary.pieces([vocabulary.symbols.start]), *predicted[:-1])
