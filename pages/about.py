@@ -15,6 +15,7 @@ from pages.ui.components.save_as import show_plotly
 from pages.ui.reading.model_picker import device_choice, model_choice, several_models, ships, translator
 from pages.ui.text.glossary import explain
 from pages.ui.text.markup import markdown
+from pages.ui.text.server_paths import says
 from transformer.checkpoints.available_models import model_folders
 from transformer.checkpoints.cards import without_media
 from transformer.model.parameter_counts import parameter_table
@@ -55,7 +56,7 @@ with card, st.container(key="card"):
     st.markdown(without_media(model.card))
     for folder in model_folders().values():
         if folder.problem:
-            st.caption(markdown(folder.problem))
+            st.caption(says(folder.problem))
 with numbers:
     settings = {
         "model width D": config.d_model, "head width K": config.d_head, "feed-forward width F": config.d_ff,

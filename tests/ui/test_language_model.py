@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -43,6 +44,11 @@ def offered(monkeypatch: pytest.MonkeyPatch, tiny_language_model: Path) -> None:
 def opened(**address: str) -> AppTest:
     """The page with the small model, opened with an address."""
     return driver.opened(PAGE, **{"text": "Hello.", "lm_model": "tiny", **address})
+
+
+def everything(test: AppTest) -> str:
+    """All that the page says, code and helps among it."""
+    return "\n".join(str(getattr(each, "proto", "")) for each in test._tree).replace("\\", "")
 
 
 def map_of(test: AppTest) -> dict:
@@ -140,6 +146,20 @@ def test_rubbish_in_an_address_falls_back(value):
     names = ("method", "length", "seed", "temperature", "top_k", "forced", "suppressed", "layer", "head", "rows")
     test = opened(lm_part=value, **{f"lm_{name}": value for name in names})
     assert healthy(test) and map_of(test)["queries"] > 1
+
+
+def test_no_page_names_the_folders_of_the_server(tiny_language_model, tmp_path, monkeypatch):
+    """Neither of a model that runs nor of one that is damaged."""
+    test = opened()
+    driver.expand(test)
+    assert "from the folder" in texts(test) and "load_language_model(Path(" in everything(test)
+    assert str(tiny_language_model.parent) not in everything(test)
+    damaged = tmp_path / "models" / "damaged"
+    shutil.copytree(tiny_language_model, damaged)
+    (damaged / "model.safetensors").write_bytes(b"{}")
+    monkeypatch.setenv(VARIABLE, str(damaged.parent))
+    test = opened(lm_model="damaged")
+    assert "damaged" in test.error[0].value and str(tmp_path) not in everything(test)
 
 
 def test_without_a_model_one_line_says_so(monkeypatch, tmp_path):

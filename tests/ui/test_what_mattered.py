@@ -86,8 +86,9 @@ def test_a_word_all_words_and_pieces_are_chosen_and_stand_in_the_address(narrow_
     assert healthy(test) and test.query_params["mattered_explained"] == WHOLE, "one of them is always chosen"
     test.toggle("mattered_pieces").set_value(True).run()
     assert healthy(test) and test.query_params["mattered_pieces"] == "true"
-    pieces = narrow_app.trace(**SHORT).source_pieces
-    assert len(rows(test, method="Rollout", side="English")) == len(pieces) > len(word_groups(pieces))
+    trace = narrow_app.trace(**SHORT)
+    pieces, words = trace.source_pieces, word_groups(trace.source_pieces, trace.source_text)
+    assert len(rows(test, method="Rollout", side="English")) == len(pieces) > len(words)
     submit(test, "Yes.")
     assert healthy(test) and "mattered_explained" not in test.query_params
 
@@ -131,7 +132,8 @@ def test_words_are_deleted_on_demand(narrow_app):
     assert healthy(test) and figures(test) == (0, 2)
     areas = table(test, "most important first")
     assert len(areas) == len(METHODS) and "In the order of **Rollout**" in texts(test)
-    words = len(word_groups(narrow_app.trace(**SHORT).source_pieces)) - 1
+    trace = narrow_app.trace(**SHORT)
+    words = len(word_groups(trace.source_pieces, trace.source_text)) - 1
     assert f"the {words} words more alike" in texts(test)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from transformer.analysis.words import Group, merge_mask, merge_words, word_groups
+from transformer.analysis.words import Group, groups_of, merge_mask, merge_words
 from transformer.values.pieces import Piece
 from transformer.values.trace import Kind, Trace
 
@@ -74,8 +74,9 @@ def axes_of(trace: Trace, kind: Kind, *, words: bool = False, special: bool = Tr
             do rows that may look at nothing else. A text of nothing but such symbols always includes them.
     """
     row_pieces, column_pieces = trace.query_pieces(kind), trace.key_pieces(kind)
-    rows = word_groups(row_pieces) if words else tuple((i,) for i in range(len(row_pieces)))
-    columns = word_groups(column_pieces) if words else tuple((j,) for j in range(len(column_pieces)))
+    row_text = trace.source_text if kind == "encoder" else trace.target_text
+    column_text = trace.target_text if kind == "decoder" else trace.source_text
+    rows, columns = groups_of(row_pieces, row_text, words=words), groups_of(column_pieces, column_text, words=words)
     remaining = tuple(group for group in columns if special or not column_pieces[group[0]].special)
     if len(remaining) in (0, len(columns)):
         special = True
@@ -93,8 +94,8 @@ def axes_of(trace: Trace, kind: Kind, *, words: bool = False, special: bool = Tr
         rows=_pieces(rows, row_pieces),
         columns=_pieces(columns, column_pieces),
         predicted=None if kind == "encoder" else _pieces(rows, trace.predicted_pieces),
-        row_text=trace.source_text if kind == "encoder" else trace.target_text,
-        column_text=trace.target_text if kind == "decoder" else trace.source_text,
+        row_text=row_text,
+        column_text=column_text,
         words=words,
         special=special,
     )

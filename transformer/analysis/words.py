@@ -5,56 +5,124 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from transformer.text.tokenizer import SPACE_MARK
+from transformer.text.normalisation import normalise
 from transformer.values.pieces import Piece
 
 Group = tuple[int, ...]
-# Thai, Lao, Burmese, Khmer, Japanese and Chinese letters.
-WITHOUT_SPACES = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
+# Thai, Lao, Tibetan, Burmese, Khmer, Japanese and Chinese letters.
+WITHOUT_SPACES = re.compile(
+    "[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u312f\u31a0-\u31ff\u3400-\u9fff\uf900-\ufaff"
+    "\uff66-\uff9f\U0001b000-\U0001b16f\U00020000-\U0003ffff]"
+)
+# Their punctuation, which ends a word also between two others: no space follows it.
+WIDE_MARKS = re.compile("[\u3001-\u3003\u3008-\u303f\u30fb\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65]")
 
 
-def word_groups(pieces: Sequence[Piece]) -> tuple[Group, ...]:
-    """Which positions form a word: a piece that begins with a space begins one; special pieces stand alone.
+@dataclass
+class _Unit:
+    """Pieces that no border may part: those of one character, and the white space before it.
 
-    So does punctuation before and after a word ("Yes" and "." are two, "didn't" is one). In scripts without spaces
-    between words, every piece is a word.
+    Attributes:
+        positions: of the pieces.
+        start, end: the characters [start, end) of the text that they cover, without the white space around them.
+        special: whether it is a special piece.
     """
-    groups: list[list[int]] = []
-    for position, piece in enumerate(pieces):
-        begins = piece.special or piece.text.startswith(SPACE_MARK)
-        if WITHOUT_SPACES.match(piece.text) and position:
-            # The mark that every text begins with is no word.
-            begins = pieces[position - 1].text != SPACE_MARK
-        if begins or not groups or pieces[groups[-1][-1]].special:
-            groups.append([position])
+
+    positions: list[int]
+    start: int
+    end: int
+    special: bool
+
+
+def word_groups(pieces: Sequence[Piece], text: str) -> tuple[Group, ...]:
+    """Which positions form a word of the text.
+
+    A word ends where white space stands in the text; the white space belongs to the word after it. Punctuation before
+    and after a word stands alone ("Yes" and "." are two, "didn't" is one), and so does each special piece. In scripts
+    without spaces between words every piece is a word; letters of other scripts, digits and punctuation among them
+    are words as they are elsewhere. Pieces of one character belong to one word.
+
+    Args:
+        pieces: in the order of the text.
+        text: what their spans refer to.
+    """
+    groups: list[list[_Unit]] = []
+    for unit in _units(pieces, text):
+        if groups and not _begins(groups[-1][-1], unit, text):
+            groups[-1].append(unit)
         else:
-            groups[-1].append(position)
-    return tuple(part for group in groups for part in _without_punctuation(group, pieces))
+            groups.append([unit])
+    return tuple(part for group in groups for part in _without_punctuation(group, text))
 
 
-def has_word(group: Group, pieces: Sequence[Piece]) -> bool:
-    """Whether any piece of a group has a letter or a digit."""
-    return any(
-        character.isalnum() for position in group if not pieces[position].special for character in pieces[position].text
-    )
+def groups_of(pieces: Sequence[Piece], text: str, *, words: bool) -> tuple[Group, ...]:
+    """The positions of each word, as in `word_groups`, or of each piece."""
+    return word_groups(pieces, text) if words else tuple((position,) for position in range(len(pieces)))
 
 
-def _without_punctuation(group: Sequence[int], pieces: Sequence[Piece]) -> Iterator[Group]:
-    """The punctuation before a word, a piece each; the word; the punctuation after it."""
-    begin, marks = 0, [_punctuation(pieces[at]) for at in group]
+def has_word(group: Group, pieces: Sequence[Piece], text: str) -> bool:
+    """Whether any piece of a group covers a letter or a digit of the text."""
+    spans = [pieces[position].span for position in group]
+    return any(character.isalnum() for span in spans if span is not None for character in text[slice(*span)])
+
+
+def parted(before: str, after: str) -> bool:
+    """Whether a word ends between two characters, of different pieces, that stand side by side."""
+    if unicodedata.category(after).startswith("M"):
+        return False
+    return any(script.match(each) for script in (WITHOUT_SPACES, WIDE_MARKS) for each in (before, after))
+
+
+def _units(pieces: Sequence[Piece], text: str) -> list[_Unit]:
+    units: list[_Unit] = []
+    for position, piece in enumerate(pieces):
+        if piece.special or piece.span is None:
+            units.append(_Unit([position], 0, 0, special=True))
+            continue
+        start, end = _inked(text, *piece.span)
+        last = units[-1] if units and not units[-1].special else None
+        if last is not None and (last.start == last.end or start < last.end):
+            last.positions.append(position)
+            last.start = start if last.start == last.end else last.start
+            last.end = max(last.end, end)
+        else:
+            units.append(_Unit([position], start, end, special=False))
+    return units
+
+
+def _inked(text: str, start: int, end: int) -> tuple[int, int]:
+    """Characters [start, end) without the white space around them; [end, end) where there is nothing else."""
+    while start < end and text[start].isspace():
+        start += 1
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    return start, end
+
+
+def _begins(last: _Unit, unit: _Unit, text: str) -> bool:
+    """Whether a word begins with a unit."""
+    if last.special or unit.special or any(map(str.isspace, text[last.end : unit.start])):
+        return True
+    return last.start < last.end and unit.start < unit.end and parted(text[last.end - 1], text[unit.start])
+
+
+def _without_punctuation(group: Sequence[_Unit], text: str) -> Iterator[Group]:
+    """The punctuation before a word, a unit each; the word; the punctuation after it."""
+    begin, marks = 0, [_punctuation(text[unit.start : unit.end]) for unit in group]
     for end in range(1, len(group)):
-        # The mark of a space belongs to what comes after it.
-        if (all(marks[:end]) or all(marks[end:])) and pieces[group[end - 1]].text != SPACE_MARK:
-            yield tuple(group[begin:end])
+        if all(marks[:end]) or all(marks[end:]):
+            yield tuple(position for unit in group[begin:end] for position in unit.positions)
             begin = end
-    yield tuple(group[begin:])
+    yield tuple(position for unit in group[begin:] for position in unit.positions)
 
 
-def _punctuation(piece: Piece) -> bool:
-    return all(unicodedata.category(character).startswith("P") for character in piece.text.removeprefix(SPACE_MARK))
+def _punctuation(covered: str) -> bool:
+    plain = normalise(covered)
+    return bool(plain) and all(unicodedata.category(character).startswith("P") for character in plain)
 
 
 def merge_words(weights: np.ndarray, rows: Sequence[Group], columns: Sequence[Group]) -> np.ndarray:

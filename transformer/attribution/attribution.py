@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from transformer.analysis.words import Group, word_groups
+from transformer.analysis.words import Group, groups_of
 from transformer.values.trace import Trace
 from transformer.values.weights import Weights
 
@@ -205,11 +205,9 @@ def whole_sentence(trace: Trace) -> Target:
 
 def piece_groups(trace: Trace, *, words: bool = False) -> tuple[tuple[Group, ...], tuple[Group, ...]]:
     """The positions of each column over the source and over the prefix: a piece each, or a word each."""
-    if words:
-        return word_groups(trace.source_pieces), word_groups(trace.target_pieces)
     return (
-        tuple((position,) for position in range(len(trace.source_pieces))),
-        tuple((position,) for position in range(len(trace.target_pieces))),
+        groups_of(trace.source_pieces, trace.source_text, words=words),
+        groups_of(trace.target_pieces, trace.target_text, words=words),
     )
 
 

@@ -17,6 +17,7 @@ from transformer.language_modelling.continuation import continue_text
 from transformer.language_modelling.evaluation import evaluate, evaluate_baselines, readable
 from transformer.language_modelling.head_scores import NAMES, THRESHOLD, head_scores
 from transformer.language_modelling.scoring import score_text
+from transformer.text.vocabulary import label_parts
 from transformer.training.config import MOST
 from transformer.training.contexts import texts_of
 from transformer.training.data import read_lines, read_pairs, without
@@ -92,7 +93,7 @@ def score(loaded: LoadedLanguageModel, texts: Sequence[str]) -> None:
         print(f"{text}\nlog-probability {found.log_prob:.2f}, perplexity {found.perplexity:.2f} per piece, "
               f"{found.bits_per_byte:.3f} bits per byte")
         for piece, log_prob in zip(found.pieces, found.log_probs, strict=True):
-            print(f"{log_prob:8.2f}  {piece.text}")
+            print(f"{log_prob:8.2f}  {' '.join(filter(None, label_parts(piece, found.text)))}")
 
 
 def predict(loaded: LoadedLanguageModel, data: Sequence[Path], baseline: Sequence[Path]) -> None:

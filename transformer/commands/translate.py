@@ -11,6 +11,7 @@ from pathlib import Path
 
 from transformer.ablation.effect import effect_of
 from transformer.ablation.estimate import over_draws
+from transformer.decoding.texts import not_written
 from transformer.errors import AtlasError, InterventionError, TextError
 from transformer.files.replacing import check_output, writing
 from transformer.files.terminal import at_terminal
@@ -95,10 +96,10 @@ def in_language(translator: Translator, text: str, language: str) -> str:
         TextError: the model does not write it, or the text asks for another one.
     """
     codes = translator.tokenizer.codes
-    code, (own, _) = f">>{language.removeprefix('>>').removesuffix('<<')}<<", split_code(text, codes)
+    inside, (own, _) = language.removeprefix(">>").removesuffix("<<"), split_code(text, codes)
+    code = f">>{inside}<<"
     if code not in codes:
-        writes = ", ".join(each[2:-2] for each in codes) or f"{translator.languages.target.name} only"
-        raise TextError(f"The model does not write {language}: it writes {writes}.")
+        raise not_written(inside, codes, translator.languages)
     if own not in ("", code):
         raise TextError(f"The text begins with {own}, and --language says {language}: leave out one of them.")
     return with_code(text, code, codes)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Sequence
 from typing import Literal
 
 from transformer.decoding.constraints import Constraints
 from transformer.errors import TextError
+from transformer.text.languages import Languages, language
 from transformer.text.normalisation import valid
-from transformer.text.vocabulary import Vocabulary
+from transformer.text.vocabulary import Vocabulary, split_code
 from transformer.values.pieces import Piece
 
 # The longest text on either side, in pieces, the end symbol not counted.
@@ -16,6 +18,38 @@ MAX_PIECES = 128
 MAX_CHARACTERS = 10_000
 # What to type if a text is empty.
 WANTED = {"source": "Type a sentence to translate", "target": "Type the translation that the model should read"}
+# How a text asks for a language, as ">>fra<<". A model with one language takes less for that: a text may begin with a
+# word in quotation marks.
+ASKED = re.compile(r"\s*>>([A-Za-z][A-Za-z0-9_-]{0,31})<<")
+ASKED_IN_VAIN = re.compile(r"\s*>>([a-z]{2,3}(?:[_-][A-Za-z]{2,8})?)<<")
+
+
+def source_text(text: str, codes: Collection[str], languages: Languages) -> str:
+    """The text that a model reads where something was typed, as `valid` spells it.
+
+    Args:
+        codes: of the model's vocabulary.
+        languages: of the model.
+
+    Raises:
+        TextError: it asks for a language that the model does not write, or for two.
+    """
+    text = valid(text)
+    code, rest = split_code(text, codes)
+    if asked := (ASKED if codes else ASKED_IN_VAIN).match(rest):
+        second = f">>{asked[1]}<<"
+        if second in codes:
+            raise TextError(f"The text asks for two languages, {code} and {second}: leave out one of them.")
+        raise not_written(asked[1], codes, languages)
+    return text
+
+
+def not_written(code: str, codes: Collection[str], languages: Languages) -> TextError:
+    """The error of asking for a language, by its code without brackets, that is none of `codes`."""
+    if not codes and language(code).name == languages.target.name:
+        return TextError(f"The model writes {languages.target.name} only, and takes no code for it: leave out {code}.")
+    writes = ", ".join(each[2:-2] for each in codes) or f"{languages.target.name} only"
+    return TextError(f"The model does not write {code}: it writes {writes}.")
 
 
 def text_pieces(vocabulary: Vocabulary, text: str, side: Literal["source", "target"]) -> tuple[Piece, ...]:

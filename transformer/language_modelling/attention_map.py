@@ -16,6 +16,7 @@ from transformer.model.devices import device_errors_explained
 from transformer.model.language_model import LanguageModel
 from transformer.model.masks import causal_mask, compressed_mask, local_mask
 from transformer.model.recorder import Recorder
+from transformer.text.normalisation import valid
 from transformer.text.vocabulary import TextVocabulary
 from transformer.values.pieces import Piece
 
@@ -57,7 +58,7 @@ def map_of_text(model: LanguageModel, tokenizer: TextVocabulary, text: str, most
         TextError: the text is empty, or has more pieces than `most`.
         DeviceError: the device ran out of memory, or does not answer.
     """
-    pieces = tokenizer.encode(text, end=False)
+    pieces = tokenizer.encode(valid(text), end=False)
     if not text.strip() or not pieces:
         raise TextError("There is no text: type a sentence or two.")
     if len(pieces) > most:

@@ -11,6 +11,7 @@ from transformer.decoding.constraints import UNCONSTRAINED, Constraints
 from transformer.decoding.search import search
 from transformer.errors import TextError
 from transformer.model.language_model import LanguageModel
+from transformer.text.normalisation import valid
 from transformer.text.vocabulary import TextVocabulary
 from transformer.values.decoding_settings import DecodingSettings
 from transformer.values.pieces import Piece
@@ -59,7 +60,7 @@ def continue_text(
     """
     if limit < 1:
         raise ValueError(f"limit must be at least 1, not {limit}")
-    beginning = [piece.id for piece in tokenizer.encode(text, end=False)]
+    beginning = [piece.id for piece in tokenizer.encode(valid(text), end=False)]
     if model.config.positions == "learned":
         # The last piece that is written is not read.
         room = model.config.max_positions - len(beginning)

@@ -12,6 +12,7 @@ import torch
 from transformer.checkpoints.language_model import LoadedLanguageModel
 from transformer.errors import TextError
 from transformer.language_modelling.bigrams import Bigrams
+from transformer.text.normalisation import valid
 
 BATCH = 64
 
@@ -118,10 +119,11 @@ def _prediction(
     loaded: LoadedLanguageModel, texts: Sequence[str], log_prob: Callable[[Sequence[Sequence[int]]], float]
 ) -> Prediction:
     """The prediction of texts by whatever gives their pieces a log-probability."""
+    texts = [valid(text) for text in texts]
     encoded = [[piece.id for piece in loaded.tokenizer.encode(text, end=False)] for text in texts]
     if not encoded or not all(encoded):
         raise TextError("there is no text to predict, or one without a piece")
     return Prediction(
         texts=len(texts), pieces=sum(map(len, encoded)), words=sum(len(text.split()) for text in texts),
-        bytes=sum(len(text.encode("utf-8", errors="replace")) for text in texts), log_prob=log_prob(encoded),
+        bytes=sum(len(text.encode()) for text in texts), log_prob=log_prob(encoded),
     )

@@ -10,6 +10,7 @@ import torch
 
 from transformer.errors import TextError
 from transformer.model.language_model import LanguageModel
+from transformer.text.normalisation import valid
 from transformer.text.vocabulary import TextVocabulary
 from transformer.values.pieces import Piece
 
@@ -19,7 +20,7 @@ class TextScore:
     """What a language model gives a text.
 
     Attributes:
-        text: as it was typed.
+        text: as it was typed, but for halves of surrogate pairs (`transformer.text.normalisation.valid`).
         pieces: of the text, N.
         log_probs: log p(w_j | start symbol, w_1 .. w_j-1), nats, float64 [N].
     """
@@ -51,7 +52,7 @@ class TextScore:
     @property
     def bits_per_byte(self) -> float:
         """Bits for each byte of the text in UTF-8, which no vocabulary changes."""
-        return -self.log_prob / math.log(2) / len(self.text.encode("utf-8", errors="replace"))
+        return -self.log_prob / math.log(2) / len(self.text.encode())
 
 
 def score_text(model: LanguageModel, tokenizer: TextVocabulary, text: str) -> TextScore:
@@ -65,6 +66,7 @@ def score_text(model: LanguageModel, tokenizer: TextVocabulary, text: str) -> Te
     Raises:
         TextError: the text is empty, or has more pieces than the model has learned positions.
     """
+    text = valid(text)
     pieces = tokenizer.encode(text, end=False)
     if not pieces:
         raise TextError("There is no text: type at least one character.")

@@ -18,6 +18,7 @@ from transformer.language_modelling.continuation import Continuation, continue_t
 from transformer.language_modelling.scoring import TextScore, score_text
 from transformer.model.devices import device_errors_explained
 from transformer.model.recorder import Recorder
+from transformer.text.normalisation import valid
 from transformer.values.decoding_settings import DecodingSettings
 from transformer.values.interventions import AS_TRAINED, Interventions
 from transformer.values.trace import DETAILS, Trace
@@ -58,7 +59,7 @@ def check_length(loaded: LoadedLanguageModel, text: str) -> None:
     """
     most = most_pieces(loaded)
     # Cutting a very long text into pieces would take seconds.
-    pieces = len(loaded.tokenizer.encode(text, end=False)) if len(text) <= MAX_CHARACTERS else None
+    pieces = len(loaded.tokenizer.encode(valid(text), end=False)) if len(text) <= MAX_CHARACTERS else None
     if pieces is None or pieces > most:
         length = f"{pieces:,} pieces" if pieces else f"{len(text):,} characters"
         raise TextError(

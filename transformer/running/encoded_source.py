@@ -22,7 +22,6 @@ from transformer.model.kv_cache import DecoderCache
 from transformer.model.recorder import Recorder
 from transformer.model.transformer import Transformer
 from transformer.running.head_replacements import HeadReplacements
-from transformer.text.normalisation import valid
 from transformer.text.vocabulary import Vocabulary
 from transformer.values.decoding_settings import DecodingSettings
 from transformer.values.head_means import HeadMeans
@@ -182,7 +181,7 @@ def encode(
     Args:
         model: in evaluation mode; call under `torch.inference_mode()`.
         vocabulary: of the model.
-        text: a sentence in the source language.
+        text: a sentence in the source language, as `source_text` gives it.
         interventions: what to change, in this run only.
         means: the heads' mean outputs, for interventions of the modes "mean" and "resample".
         device, version: of the model.
@@ -192,7 +191,6 @@ def encode(
         TextError: the text is empty or too long.
         InterventionError: the model or the sentence has no part that the interventions change.
     """
-    text = valid(text)
     pieces = text_pieces(vocabulary, text, "source")
     interventions.check(model.config, len(pieces))
     replacements = HeadReplacements(model, means, [piece.id for piece in pieces])

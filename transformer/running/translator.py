@@ -19,14 +19,13 @@ from transformer.attribution.methods import attribute
 from transformer.checkpoints.model_files import folder_version
 from transformer.checkpoints.translator import Checkpoint, load_checkpoint
 from transformer.config import TransformerConfig
-from transformer.decoding.texts import given_target, shifted_right, text_pieces
+from transformer.decoding.texts import given_target, shifted_right, source_text, text_pieces
 from transformer.errors import AtlasError, TextError
 from transformer.files.paths import MODEL
 from transformer.model.devices import chosen_device, device_errors_explained
 from transformer.model.recorder import Recorder
 from transformer.running.encoded_source import EncodedSource, decode_together, decode_variants, encode, piece_ids
 from transformer.running.scoring import Scores, gate_gradients, score
-from transformer.text.normalisation import valid
 from transformer.text.vocabulary import Vocabulary
 from transformer.values.decoding_settings import DecodingSettings
 from transformer.values.head_means import HeadMeans
@@ -149,7 +148,7 @@ class Translator:
         Args and Raises: those of `score`.
         """
         with self._computing():
-            source = piece_ids(text_pieces(self.tokenizer, valid(text), "source"), self.device)
+            source = piece_ids(text_pieces(self.tokenizer, self._typed(text), "source"), self.device)
             self._check(variants, source)
             return decode_variants(self._model, self.tokenizer, source, variants, self.means, on_step)
 
@@ -315,7 +314,9 @@ class Translator:
     def _given(self, text: str, target: ReadTarget) -> tuple[Tensor, Tensor, Tensor]:
         """Ids of the source [1, S], of what the decoder reads [1, T], and of what it is to predict [T]."""
         predicted = self.translate(text).pieces if target is None else given_target(self.tokenizer, target)[1]
-        source, read = text_pieces(self.tokenizer, text, "source"), shifted_right(self.tokenizer, predicted)
+        source, read = (
+            text_pieces(self.tokenizer, self._typed(text), "source"), shifted_right(self.tokenizer, predicted)
+        )
         return piece_ids(source, self.device), piece_ids(read, self.device), piece_ids(predicted, self.device)[0]
 
     def _check(self, variants: Sequence[Interventions], source: Tensor) -> None:
@@ -325,9 +326,13 @@ class Translator:
 
     def _encode(self, text: str, interventions: Interventions, record: Recorder | None = None) -> EncodedSource:
         return encode(
-            self._model, self.tokenizer, text, interventions, means=self.means, device=self.device,
+            self._model, self.tokenizer, self._typed(text), interventions, means=self.means, device=self.device,
             version=self.version, record=record,
         )
+
+    def _typed(self, text: str) -> str:
+        """The text that the model reads; see `source_text`."""
+        return source_text(text, self.tokenizer.codes, self.languages)
 
     @contextmanager
     def _computing(self) -> Iterator[None]:

@@ -9,14 +9,13 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from transformer.ablation.estimate import Estimate, read_estimate
-from transformer.analysis.words import Group, word_groups
+from transformer.analysis.words import has_word, word_groups
 from transformer.attribution.agreement import Agreement, agreement
 from transformer.attribution.attribution import METHODS, Method, Target, piece_groups
 from transformer.files.records import read_fields
 from transformer.running.translator import Translator
 from transformer.surveys.importance import DIGITS, DRAWS, SEED, bootstrap
 from transformer.values.head_means import sentences_digest
-from transformer.values.trace import Trace
 
 # A ranking of fewer words says nothing.
 FEWEST_WORDS = 3
@@ -109,7 +108,8 @@ def agreement_statistics(translator: Translator, sentences: Iterable[str]) -> Ag
 def _agreement(translator: Translator, text: str, random: np.random.Generator) -> Agreement | None:
     """On one word of one sentence; None if it cannot be ranked."""
     trace = translator.trace(text, details=True)
-    words = [group for group in word_groups(trace.predicted_pieces) if _is_word(trace, group)]
+    pieces, written = trace.predicted_pieces, trace.target_text
+    words = [group for group in word_groups(pieces, written) if has_word(group, pieces, written)]
     chosen = int(random.integers(max(1, len(words))))
     groups, _ = piece_groups(trace, words=True)
     columns = [column for column, group in enumerate(groups) if not trace.source_pieces[group[0]].special]
@@ -118,11 +118,3 @@ def _agreement(translator: Translator, text: str, random: np.random.Generator) -
     target = [Target(words[chosen])]
     agreed = agreement([translator.attribute(trace, method, target, words=True) for method in METHODS], columns)
     return agreed if np.isfinite(agreed.tau).all() else None
-
-
-def _is_word(trace: Trace, group: Group) -> bool:
-    pieces = [trace.predicted_pieces[position] for position in group]
-    spans = [piece.span for piece in pieces if piece.span is not None]
-    return not pieces[0].special and any(
-        character.isalnum() for start, end in spans for character in trace.target_text[start:end]
-    )

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from transformer.text.pair_tokenizer import IDS, read_ids
-from transformer.text.vocabulary import Symbols
+from transformer.text.vocabulary import SPACE_MARK, Symbols, has_shape
 from transformer.values.pieces import Piece
 
 MERGES = "merges.txt"
@@ -41,6 +41,19 @@ SPELLING = _spelling()
 BYTES = {character: byte for byte, character in SPELLING.items()}
 
 
+def _readable(spelt: str) -> str:
+    """Spell a piece as `Piece.text` does: bytes that are no whole character, or one without a shape, are said as bytes.
+
+    So is the character that looks like the mark of a space."""
+    content = bytes(BYTES[character] for character in spelt).decode("utf-8", errors="surrogateescape")
+    return "".join(
+        SPACE_MARK if character == " " else
+        character if has_shape(character) and character != SPACE_MARK else
+        "".join(f"<0x{byte:02X}>" for byte in character.encode("utf-8", errors="surrogateescape"))
+        for character in content
+    )
+
+
 class ByteTokenizer:
     """Byte-level byte-pair encoding (Radford et al. 2019, "Language Models are Unsupervised Multitask Learners",
     section 2.2). It can spell any text. Threads may share one.
@@ -51,7 +64,7 @@ class ByteTokenizer:
     Attributes:
         symbols: the piece <|endoftext|> stands for all of them; what is typed never becomes it.
         size: number of pieces V.
-        texts: how the files spell each piece, V; "Ġ" is a space.
+        texts: what each piece spells, V, as in `Piece`; the files write "Ġ" for a space.
         files: what it is made of, by name in a model folder.
 
     Raises:
@@ -69,12 +82,13 @@ class ByteTokenizer:
             raise ValueError(f"{IDS} has no piece {END_OF_TEXT}")
         if missing := [byte for byte, spelt in SPELLING.items() if spelt not in self._ids]:
             raise ValueError(f"{IDS} has no piece for the byte {missing[0]:#04x}")
-        texts = [""] * self.size
+        spelt = [""] * self.size
         for text, number in self._ids.items():
             if text != END_OF_TEXT and (not text or any(character not in BYTES for character in text)):
                 raise ValueError(f"{IDS} has the piece {text!r}, which spells no bytes")
-            texts[number] = text
-        self.texts = tuple(texts)
+            spelt[number] = text
+        self._spelt = tuple(spelt)
+        self.texts = tuple(map(_readable, spelt))
         self._ranks = self._merges(files[MERGES])
         end = self._ids[END_OF_TEXT]
         self.symbols = Symbols(pad=end, unknown=end, start=end, end=end)
@@ -104,7 +118,8 @@ class ByteTokenizer:
             at = 0
             for piece in self._cut("".join(spelt)):
                 after = at + len(piece)
-                pieces.append(Piece(self._ids[piece], piece, _span(text, owners[at], owners[after - 1] + 1)))
+                number = self._ids[piece]
+                pieces.append(Piece(number, self.texts[number], _span(text, owners[at], owners[after - 1] + 1)))
                 at = after
         if end:
             pieces.append(Piece(self.symbols.end, END_OF_TEXT, None, "end"))
@@ -122,13 +137,13 @@ class ByteTokenizer:
             if number == self.symbols.end:
                 located.append(Piece(number, END_OF_TEXT, None, "end"))
                 continue
-            after = at + len(self.texts[number])
+            after = at + len(self._spelt[number])
             located.append(Piece(number, self.texts[number], _span(text, owners[at], owners[after - 1] + 1)))
             at = after
         return tuple(located)
 
     def _bytes(self, ids: Sequence[int]) -> bytes:
-        return bytes(BYTES[character] for piece in ids if piece != self.symbols.end for character in self.texts[piece])
+        return bytes(BYTES[character] for piece in ids if piece != self.symbols.end for character in self._spelt[piece])
 
     def _merges(self, content: bytes) -> dict[tuple[str, str], int]:
         """The rank of each merge, the first is 0."""

@@ -17,7 +17,10 @@ REPLACED = QUOTES | DASHES | INVISIBLE | SPACE_MARK
 
 
 def valid(text: str) -> str:
-    """The same with U+FFFD for every half of a surrogate pair, which JSON can hold and no file or page."""
+    """Replace two halves of a surrogate pair by their character, and any other half by U+FFFD.
+
+    JSON can hold halves; a file or a page cannot. Every function that lets a model read a text calls this first.
+    """
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 

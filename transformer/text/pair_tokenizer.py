@@ -15,13 +15,12 @@ from pathlib import Path
 import sentencepiece
 
 from transformer.files.small_files import read_small
-from transformer.text.vocabulary import SPACE_MARK, Symbols, split_code, target_codes
+from transformer.text.vocabulary import BYTE, SPACE_MARK, Symbols, split_code, target_codes
 from transformer.values.kinds import Kind
 from transformer.values.pieces import Piece, Role
 
 SOURCE, TARGET, IDS, TARGET_IDS = "source.spm", "target.spm", "vocab.json", "target_vocab.json"
 SYMBOLS = "symbols.json"
-BYTE = re.compile("<0x([0-9A-F]{2})>")
 # sentencepiece writes an unknown piece so.
 UNKNOWN_TEXT = " ⁇ "
 
@@ -186,7 +185,7 @@ class _Side:
         # sentencepiece cannot read half of a surrogate pair.
         rest = re.sub("[\ud800-\udfff]", "\ufffd", rest)
         plain, starts = self._processor.normalize(rest, with_offsets=True)
-        spans = _spans([len(code) + start for start in starts])
+        spans = _spans([len(text) - len(rest) + start for start in starts])
         at = 0
         waiting = 0
         for spelt in self._processor.encode(rest, out_type=str):

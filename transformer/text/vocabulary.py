@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -11,8 +12,37 @@ from transformer.values.kinds import Kind
 from transformer.values.pieces import Piece, Role
 
 SPACE_MARK = "▁"
+# A byte that is no whole character.
+BYTE = re.compile("<0x([0-9A-F]{2})>")
+# How white space is shown: in a text, and in the spelling of a piece.
+VISIBLE_SPACE = "␣"
+LINE_SIGNS = {"\n": "↵", "\t": "⇥"}
+SIGNS = {SPACE_MARK: VISIBLE_SPACE} | {f"<0x{ord(each):02X}>": sign for each, sign in LINE_SIGNS.items()}
+WHITE = re.compile("|".join(SIGNS))
 # What a source text begins with if the model writes several languages: ">>fra<<".
 TARGET_CODE = re.compile(">>.+<<")
+
+
+def label_parts(piece: Piece, text: str) -> tuple[str, str]:
+    """How a piece is shown: the characters that it belongs to, where its spelling alone does not say them, and its
+    spelling. White space is visible, special pieces are named.
+
+    Args:
+        piece: of a text, or of a vocabulary if its span is None.
+        text: what its span refers to.
+    """
+    if piece.special:
+        return "", f"{piece.text} {piece.role}"
+    spelling = WHITE.sub(lambda found: SIGNS[found[0]], piece.text)
+    if piece.span is None or not (piece.role == "unknown" or BYTE.search(spelling)):
+        return "", spelling
+    covered = text[slice(*piece.span)]
+    return covered if any(map(has_shape, covered)) else "", spelling
+
+
+def has_shape(character: str) -> bool:
+    """Whether a character shows by itself: no white space, control character or half of a surrogate pair."""
+    return unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Zs", "Zl", "Zp")
 
 
 @dataclass(frozen=True)
@@ -56,9 +86,9 @@ def target_codes(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def split_code(text: str, codes: Collection[str]) -> tuple[str, str]:
-    """The code of a target language that a text begins with, and the rest; without one, "" and the text."""
-    end = text.find("<<") + 2
-    return (text[:end], text[end:]) if text.startswith(">>") and text[:end] in codes else ("", text)
+    """The code of a target language that a text begins with, and what follows it; without one, "" and the text."""
+    begin, end = len(text) - len(text.lstrip()), text.find("<<") + 2
+    return (text[begin:end], text[end:]) if text[begin:end] in codes else ("", text)
 
 
 def with_code(text: str, code: str, codes: Collection[str]) -> str:
@@ -100,7 +130,7 @@ class Vocabulary(Protocol):
     Attributes:
         symbols: ids of the pieces that are not part of a text.
         size, source_size: number of target pieces V, and of source pieces; one vocabulary may serve both sides.
-        texts: how it spells each target piece, V.
+        texts: what each target piece spells, V, as in `Piece`.
         codes: source pieces that ask for a target language, as ">>fra<<"; empty if the model has only one.
         files: what it is made of, by name in a model folder.
         fingerprint: changes whenever anything of it does.

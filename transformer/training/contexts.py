@@ -47,9 +47,11 @@ class Contexts:
 
     Attributes:
         pieces: uint16 [N, W]; an end symbol after each text, padding after the last.
+        left_out: number of texts that are longer than a context.
     """
 
     pieces: np.ndarray
+    left_out: int = 0
 
     def __len__(self) -> int:
         return len(self.pieces)
@@ -83,10 +85,11 @@ class Contexts:
         check_size(tokenizer)
         encoded = [tokenizer.encode_ids(text) for text in texts]
         contexts: list[list[list[int]]] = [[]]
-        room = width
+        room, left_out = width, 0
         for index in rng.permutation(len(encoded)):
             text = encoded[index]
             if len(text) > width:
+                left_out += 1
                 continue
             if len(text) > room:
                 contexts.append([])
@@ -104,9 +107,9 @@ class Contexts:
             row[: len(joined)] = joined
         if not contexts[0]:
             # Nothing fits into the only one.
-            return cls(pieces[:0])
+            return cls(pieces[:0], left_out)
         drawn = [_pattern(encoded, width, rng) for _ in range(int(patterns * len(pieces)))]
-        return cls(np.concatenate([pieces, np.array(drawn, dtype=np.uint16).reshape(-1, width)]))
+        return cls(np.concatenate([pieces, np.array(drawn, dtype=np.uint16).reshape(-1, width)]), left_out)
 
     def save(self, path: Path, fingerprint: str) -> None:
         """Write a file, with the fingerprint of the vocabulary that the pieces are of."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import logging
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,30 +22,41 @@ Pair = tuple[str, str]
 MOST_PIECES = int(np.iinfo(np.uint16).max)
 FINAL_PUNCTUATION = ".!?"
 
+log = logging.getLogger(__name__)
+
 
 def read_pairs(path: Path) -> list[Pair]:
-    """The (source, target) pairs of a tab-separated UTF-8 file, gzip-compressed if its name ends in .gz.
+    """The pairs of `read_rows` that have a text on both sides; a warning counts the others."""
+    rows = read_rows(path)
+    pairs = [pair for pair in rows if all(pair)]
+    if len(pairs) < len(rows):
+        log.warning(
+            "%s: %d of %d pairs left out because a side is empty", path, len(rows) - len(pairs), len(rows)
+        )
+    return pairs
 
-    Further columns are ignored; rows with an empty side are left out.
+
+def read_rows(path: Path) -> list[Pair]:
+    """All (source, target) pairs of a tab-separated UTF-8 file, gzip-compressed if its name ends in .gz.
+
+    Further columns are ignored; a side may be empty.
 
     Raises:
-        ValueError: a row has no tab or is no UTF-8, there is no pair, or the file is damaged; the message names file
-            and line.
+        ValueError: a row has no tab or is no UTF-8, no pair has a text on both sides, or the file is damaged; the
+            message names file and line.
     """
     pairs = []
     for number, columns in _rows(path):
         if len(columns) < 2:
             raise ValueError(f"{path}, line {number}: expected source, tab, target; there is no tab")
-        source, target = normalise(columns[0]), normalise(columns[1])
-        if source and target:
-            pairs.append((source, target))
-    if not pairs:
+        pairs.append((normalise(columns[0]), normalise(columns[1])))
+    if not any(map(all, pairs)):
         raise ValueError(f"{path} has no pair of sentences")
     return pairs
 
 
 def read_sentences(path: Path, column: int) -> list[str]:
-    """The sentences of one column, from 1, of such a file; it may have no other.
+    """The sentences of one column, from 1, of such a file; it may have no other. A warning counts the empty ones.
 
     Raises:
         ValueError: a row has no such column or is no UTF-8, there is no sentence, or the file is damaged; the message
@@ -57,7 +69,12 @@ def read_sentences(path: Path, column: int) -> list[str]:
         sentences.append(normalise(columns[column - 1]))
     if not any(sentences):
         raise ValueError(f"{path} has no sentence in column {column}")
-    return [sentence for sentence in sentences if sentence]
+    found = [sentence for sentence in sentences if sentence]
+    if len(found) < len(sentences):
+        log.warning(
+            "%s: %d of %d sentences left out because they are empty", path, len(sentences) - len(found), len(sentences)
+        )
+    return found
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, str]]:

@@ -19,7 +19,7 @@ from transformer.model.devices import chosen_device
 from transformer.model.edits import edits_of
 from transformer.model.transformer import Transformer
 from transformer.text.vocabulary import Vocabulary
-from transformer.training.data import Pair, read_pairs, typed_carelessly
+from transformer.training.data import Pair, read_rows, typed_carelessly
 from transformer.values.interventions import AS_TRAINED, Interventions
 
 # Sentences side by side: a GPU is idle with few, a CPU gains nothing by more.
@@ -33,12 +33,18 @@ BLEU, CHRF = sacrebleu.BLEU(), sacrebleu.CHRF()
 class Scores:
     """Corpus scores, 0 to 100, each with the signature that says how it was computed.
 
+    They are of every pair of the file, so that they can be compared with those of other programs: an empty source has
+    an empty translation, and an empty target is compared with as it stands.
+
     Attributes:
+        sentences: how many pairs; of them `empty_sources` and `empty_targets` have nothing on that side.
         length_ratio: characters of all translations over characters of all references.
         by_length: the same for the sources of each of LENGTHS that there are, by name ("6-12").
     """
 
     sentences: int
+    empty_sources: int
+    empty_targets: int
     bleu: float
     bleu_signature: str
     chrf: float
@@ -85,7 +91,7 @@ def evaluate(
     """
     checkpoint = load_checkpoint(folder)
     device = chosen_device(device)
-    pairs = read_pairs(data)
+    pairs = read_rows(data)
     if careless:
         pairs = [typed_carelessly(pair) for pair in pairs]
     sources = [source for source, _ in pairs]
@@ -104,8 +110,9 @@ def score(translations: Sequence[str], pairs: Sequence[Pair]) -> Scores:
             )
     whole = _length_scores(translations, [target for _, target in pairs])
     return Scores(
-        **asdict(whole), bleu_signature=str(BLEU.get_signature()), chrf_signature=str(CHRF.get_signature()),
-        by_length=by_length,
+        **asdict(whole), empty_sources=sum(not source for source, _ in pairs),
+        empty_targets=sum(not target for _, target in pairs), bleu_signature=str(BLEU.get_signature()),
+        chrf_signature=str(CHRF.get_signature()), by_length=by_length,
     )
 
 
@@ -130,10 +137,12 @@ def translate_all(
 ) -> list[str]:
     """Translate many sentences, those of similar length together; greedily if the beam's size is 1.
 
-    `interventions` hold for every sentence.
+    `interventions` hold for every sentence. The translation of an empty sentence is empty.
     """
-    pieces = [[piece.id for piece in tokenizer.encode_source(sentence)] for sentence in sentences]
-    order = sorted(range(len(pieces)), key=lambda index: len(pieces[index]))
+    located = [tokenizer.encode_source(sentence) for sentence in sentences]
+    pieces = [[piece.id for piece in each] for each in located]
+    readable = (index for index, each in enumerate(located) if not all(piece.special for piece in each))
+    order = sorted(readable, key=lambda index: len(pieces[index]))
     translations = [""] * len(pieces)
     size = BATCH[torch.device(device).type]
     for start in range(0, len(order), size):

@@ -82,8 +82,9 @@ def prepare(
             )
         folder.save_data(name, pieces, tokenizer)
         log.info(
-            "%s: %d pairs of at most %d pieces, %d source and %d target pieces", name, len(pieces), WIDTHS[-1],
-            len(pieces.source.pieces), len(pieces.target.pieces),
+            "%s: %d pairs of at most %d pieces, %d source and %d target pieces; %d longer pairs left out", name,
+            len(pieces), WIDTHS[-1], len(pieces.source.pieces), len(pieces.target.pieces),
+            len(chosen) * (1 + copies) - len(pieces),
         )
 
 
@@ -134,8 +135,8 @@ def prepare_language_model(
             raise ValueError(f"no text of the {name} data fits into --context {context}: give a larger one")
         folder.save_data(name, contexts, tokenizer)
         log.info(
-            "%s: %d texts, %d contexts of %d pieces, %d pieces", name, len(chosen), len(contexts), context,
-            contexts.lengths.sum(),
+            "%s: %d texts, %d contexts of %d pieces, %d pieces; %d longer texts left out", name,
+            len(chosen) - contexts.left_out, len(contexts), context, contexts.lengths.sum(), contexts.left_out,
         )
 
 

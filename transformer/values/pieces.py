@@ -15,7 +15,8 @@ class Piece:
 
     Attributes:
         id: in the vocabulary.
-        text: as the vocabulary spells it: "▁Hund" (▁ is the space before it), "<0xF0>" (one byte), "</s>".
+        text: what it spells, in one way for all vocabularies: "▁Hund" (▁ is the space before it), "<0xF0>" (one byte),
+            "</s>".
         span: the characters [start, end) of the text that it covers, spaces left out; None for special
             pieces. The bytes of one character share its span; a lone space mark covers nothing, start = end.
         role: what it is, if it is no ordinary piece.

@@ -15,7 +15,7 @@ from pages.ui.state.bind import preset, when_chosen
 from pages.ui.text.differences import merged_words
 from pages.ui.text.labels import told_apart
 from pages.ui.text.markup import group_label, markdown
-from transformer.analysis.words import Group, word_groups
+from transformer.analysis.words import groups_of
 from transformer.errors import AtlasError
 from transformer.values.pieces import Piece
 
@@ -56,7 +56,7 @@ def show_erasing(reading: Reading, *, words: bool) -> None:
 
 
 def _pills(label: str, name: str, pieces: tuple[Piece, ...], text: str, *, words: bool) -> None:
-    groups = groups_of(pieces, words=words)
+    groups = groups_of(pieces, text, words=words)
     labels = list(map(markdown, told_apart(
         group_label([pieces[position] for position in group], text, words=words) for group in groups
     )))
@@ -71,11 +71,6 @@ def _pills(label: str, name: str, pieces: tuple[Piece, ...], text: str, *, words
         label, range(len(groups)), selection_mode="multi", format_func=labels.__getitem__, on_change=store, wrap=True,
         key=preset(key, [number for number, group in enumerate(groups) if erased & set(group)]),
     )
-
-
-def groups_of(pieces: tuple[Piece, ...], *, words: bool) -> tuple[Group, ...]:
-    """Positions of what can be clicked: every piece, or every word."""
-    return word_groups(pieces) if words else tuple((position,) for position in range(len(pieces)))
 
 
 def _show_shorter(reading: Reading, params: EditParams) -> None:

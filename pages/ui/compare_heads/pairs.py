@@ -76,7 +76,7 @@ def translated(trace: Trace, word: str) -> str | None:
         None if the sentence has no such word, or no target word is aligned with it.
     """
     words = {_plain(trace.source_pieces, group, trace.source_text).lower(): group
-             for group in word_groups(trace.source_pieces)}
+             for group in word_groups(trace.source_pieces, trace.source_text)}
     if word not in words:
         return None
     mean = alignment_rows(trace, shift=False).mean(axis=(0, 1))
@@ -86,7 +86,7 @@ def translated(trace: Trace, word: str) -> str | None:
         return None
     # The step that predicts a piece is the row before it.
     best = max(aligned, key=lambda target: attention[target]) + 1
-    group = next(group for group in word_groups(trace.target_pieces) if best in group)
+    group = next(group for group in word_groups(trace.target_pieces, trace.target_text) if best in group)
     return _plain(trace.target_pieces, group, trace.target_text)
 
 

@@ -16,12 +16,12 @@ from pages.ui.lecture.figure import main_figure, presented
 from pages.ui.measured.recorded import GALLERY
 from pages.ui.state import session
 from pages.ui.text.head_link import HeadLink
-from pages.ui.text.markup import VISIBLE_SPACE, isolated, markdown, visible
+from pages.ui.text.markup import isolated, markdown, visible
 from transformer.analysis.heads.gallery import DOES, Example, Exhibit, Gallery
 from transformer.analysis.heads.tasks import TASK
 from transformer.running.translator import Translator
 from transformer.text.languages import Languages
-from transformer.text.vocabulary import SPACE_MARK
+from transformer.text.vocabulary import SPACE_MARK, VISIBLE_SPACE
 
 START, END = "(start)", "(end)"
 # The exhibit that was clicked and, if one was, the number of its sentence, until the run that the click caused comes

@@ -8,6 +8,7 @@ import streamlit as st
 
 from pages.ui.text.glossary import explain
 from pages.ui.text.markup import markdown
+from pages.ui.text.server_paths import path_label
 from transformer.checkpoints.language_model import LoadedLanguageModel
 from transformer.files.paths import LANGUAGE_MODEL
 
@@ -21,7 +22,7 @@ def introduce(loaded: LoadedLanguageModel) -> None:
     if loaded.folder == LANGUAGE_MODEL:
         which, whose = "this small one mostly writes grammatical nonsense", f"has read {_amount(loaded.card)}"
     else:
-        folder = markdown(str(loaded.folder))
+        folder = markdown(path_label(loaded.folder))
         which, whose = f"this one is from the folder {folder}", "may have read anything"
     st.markdown(
         f":small[**A language model predicts the next piece, again and again**; {which}.]",

@@ -20,6 +20,7 @@ from pages.ui.lessons.measured import MeasuredStep, measured_step
 from pages.ui.lessons.tables import figure_table, without_maps
 from pages.ui.runs import inference
 from pages.ui.text.number_format import typeset
+from pages.ui.text.server_paths import without_server_paths
 from transformer.errors import AtlasError, LessonError
 from transformer.lessons.lesson import Lesson
 from transformer.running.translator import Translator
@@ -35,7 +36,8 @@ def printed(lesson: Lesson, write: Callable[[], str]) -> str:
     try:
         return write()
     except AtlasError as error:
-        return _document(lesson, f"<p><strong>This lesson cannot be printed: {escape(str(error))}</strong></p>")
+        problem = escape(without_server_paths(str(error)))
+        return _document(lesson, f"<p><strong>This lesson cannot be printed: {problem}</strong></p>")
 
 
 @contextmanager

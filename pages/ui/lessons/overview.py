@@ -9,6 +9,7 @@ import streamlit as st
 from pages.ui.params.lessons import LessonParams
 from pages.ui.state import session
 from pages.ui.text.markup import markdown
+from pages.ui.text.server_paths import says
 from transformer.errors import LessonError
 from transformer.lessons.lesson import read_lesson
 from transformer.lessons.shelf import SHIPPED, lesson_files
@@ -38,7 +39,7 @@ def _show_list(files: list[tuple[str, Path]], params: LessonParams) -> None:
         try:
             lesson = read_lesson(path)
         except (LessonError, OSError) as error:
-            st.warning(f"This lesson cannot be shown. {markdown(str(error))}", icon=":material/edit:")
+            st.warning(f"This lesson cannot be shown. {says(error)}", icon=":material/edit:")
             continue
         done = name in params.done
         with st.container(border=True, horizontal=True, vertical_alignment="center"):

@@ -29,6 +29,7 @@ from pages.ui.params.model import ModelParams
 from pages.ui.reading.model_picker import load, several_models
 from pages.ui.state import session
 from pages.ui.text.markup import markdown
+from pages.ui.text.server_paths import says
 from transformer.checkpoints.available_models import model_folder
 from transformer.errors import AtlasError
 from transformer.lessons.claims.ablation import KIND_NAMES
@@ -85,7 +86,7 @@ def show_lesson(path: Path) -> None:
 
 
 def _refuse(error: Exception) -> None:
-    st.warning(markdown(str(error)), icon=":material/edit:")
+    st.warning(says(error), icon=":material/edit:")
     st.button("All lessons", key="lesson_back", on_click=open_step, args=("",))
 
 

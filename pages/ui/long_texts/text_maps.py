@@ -15,7 +15,8 @@ from pages.ui.params.long_texts import ALL, HEADS, LAYERS, LongTextsParams
 from pages.ui.state import session
 from pages.ui.state.bind import bind
 from pages.ui.text.glossary import explain
-from pages.ui.text.markup import markdown, piece_label
+from pages.ui.text.markup import piece_label
+from pages.ui.text.server_paths import says
 from transformer.config import LanguageModelAttention
 from transformer.errors import AtlasError, TextError
 from transformer.language_modelling.attention_map import AttentionMap
@@ -56,7 +57,7 @@ def show_maps() -> None:
             )
         maps: dict[LanguageModelAttention, AttentionMap] = {attention: map_of(attention, text) for attention in shown}
     except AtlasError as error:
-        st.warning(markdown(str(error)), icon=":material/edit:")
+        st.warning(says(error), icon=":material/edit:")
         return
     with main_figure(says_sizes(maps), "Hatched cells are masked; rows look, columns are looked at"):
         side_by_side(

@@ -18,8 +18,9 @@ from pages.ui.runs.inference import MODEL_LOCK
 from pages.ui.runs.page_end import PageEnd
 from pages.ui.runs.turns import Turns
 from pages.ui.text.markup import markdown
+from pages.ui.text.server_paths import path_label, says
 from transformer.checkpoints.available_models import SENTENCES
-from transformer.decoding.texts import text_pieces
+from transformer.decoding.texts import source_text, text_pieces
 from transformer.errors import TextError
 from transformer.files.replacing import replaced
 from transformer.files.small_files import MEGABYTE, MOST, read_small_text
@@ -59,15 +60,15 @@ def offer_measuring(
     own = recording.beside(translator)
     file, source = examples_file(translator), markdown(translator.languages.source.name)
     if file is None:
-        path = markdown(str(own.path.with_name(SENTENCES)))
+        path = markdown(path_label(own.path.with_name(SENTENCES)))
         st.caption(f"{missing} It takes sentences in {source}: put them into {path}, one a line.")
         return
     try:
         sentences = [line for line in read_small_text(file).splitlines() if line.strip()]
     except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
+        reason = error.strerror or error if isinstance(error, OSError) else error
         st.caption(
-            f"{missing} {markdown(str(file))} cannot be read ({markdown(str(reason))}): write it as UTF-8 text of at "
+            f"{missing} {markdown(path_label(file))} cannot be read ({says(reason)}): write it as UTF-8 text of at "
             f"most {MOST // MEGABYTE} MB, one sentence a line."
         )
         return
@@ -138,8 +139,9 @@ def _measure(
 
 def _can_read(translator: Translator, text: str) -> bool:
     """Whether it is a sentence that this model can read; another says nothing about its heads."""
+    tokenizer = translator.tokenizer
     try:
-        return bool(text_pieces(translator.tokenizer, text, "source"))
+        return bool(text_pieces(tokenizer, source_text(text, tokenizer.codes, translator.languages), "source"))
     except TextError:
         return False
 

@@ -9,6 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
+from pages.ui.text.server_paths import path_label
 from transformer.analysis.heads.gallery import Gallery
 from transformer.analysis.heads.statistics import Statistics
 from transformer.checkpoints.available_models import SENTENCES
@@ -52,10 +53,11 @@ class Recording(Generic[Record]):
         folder = translator.folder
         if folder is None or folder == MODEL:
             return self
-        command = self.command.replace("assets/", f"{shlex.quote(str(folder))}/")
-        options = f" --model {shlex.quote(str(folder))}"
+        shown = path_label(folder)
+        command = self.command.replace("assets/", f"{shlex.quote(shown)}/")
+        options = f" --model {shlex.quote(shown)}"
         if (folder / SENTENCES).is_file() and "--data" not in command:
-            options += f" --sentences {shlex.quote(str(folder / SENTENCES))}"
+            options += f" --sentences {shlex.quote(path_label(folder / SENTENCES))}"
         return replace(self, path=folder / self.path.name, command=command + options)
 
     def of_model(self, version: str) -> Record | None:

@@ -161,7 +161,8 @@ def times(nats: float) -> str:
 def _bag_of_words(runs: list[Run], mixed: Shuffle) -> str:
     """Markdown: with and without positions, whether the encoder noticed the shuffle."""
     typed, shuffled, typed_without, shuffled_without = (run.own for run in runs)
-    moved = moved_pieces(typed.source_pieces, shuffled.source_pieces, word_groups(typed.source_pieces), mixed.order)
+    words = word_groups(typed.source_pieces, typed.source_text)
+    moved = moved_pieces(typed.source_pieces, shuffled.source_pieces, words, mixed.order)
     if moved is None:
         return "The shuffled words are cut into other pieces, so their attention cannot be compared piece by piece."
     with_positions, without = (

@@ -12,6 +12,7 @@ from pages.ui.runs.page_end import PageEnd
 from pages.ui.state import session
 from pages.ui.state.bind import preset
 from pages.ui.text.markup import markdown
+from pages.ui.text.server_paths import says
 from transformer.checkpoints.available_models import SENTENCES, SHIPPED, ModelFolder, model_folders
 from transformer.errors import AtlasError, CheckpointError
 from transformer.files.paths import ASSETS, MODEL
@@ -62,7 +63,7 @@ def load(path: Path, problem: str = "") -> Translator:
             raise CheckpointError(problem)
         return models.load_translator(device if device in devices else devices[0], path)
     except AtlasError as error:
-        st.error(markdown(str(error)), icon=":material/error:")
+        st.error(says(error), icon=":material/error:")
         raise PageEnd from None
 
 

@@ -12,8 +12,9 @@ from pages.ui.reading.sentence import Reading
 from pages.ui.state import session
 from pages.ui.text.glossary import explain
 from pages.ui.text.hints import hints, rare_words
-from pages.ui.text.markup import BYTE, markdown
+from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import parameter_count, typeset
+from transformer.text.vocabulary import BYTE
 from transformer.values.trace import Trace
 
 # How many translations were given: so many boxes for one were open, and are closed.

@@ -14,7 +14,7 @@ from pages.ui.lecture.figure import lecture_style
 from pages.ui.params.pages import FIRST, PAGES, sections
 from pages.ui.runs.page_end import PageEnd
 from pages.ui.state.session import address, follow_address
-from pages.ui.text.markup import markdown
+from pages.ui.text.server_paths import says
 from transformer.errors import AtlasError
 
 ROUTED = "_routed"
@@ -55,7 +55,7 @@ def navigate() -> None:
         return
     except AtlasError as error:
         # What no part of a page has an answer to: a model's server that is gone, a device that is full.
-        st.error(markdown(str(error)), icon=":material/error:")
+        st.error(says(error), icon=":material/error:")
 
 
 def open_page(name: str | None, address: Mapping[str, str] | None = None) -> None:

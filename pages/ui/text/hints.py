@@ -81,7 +81,7 @@ def rare_words(text: str, pieces: Sequence[Piece]) -> list[str]:
         pieces: of it.
     """
     found = []
-    for group in word_groups(pieces):
+    for group in word_groups(pieces, text):
         spans = [pieces[position].span for position in group]
         spelt = [span for span in spans if span and any(map(str.isalpha, text[slice(*span)]))]
         if len(spelt) >= MANY_PIECES:

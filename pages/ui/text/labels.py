@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from pages.ui.text.markup import bare, group_label, piece_label
 from transformer.analysis.view import Axes
+from transformer.analysis.words import parted
 from transformer.values.pieces import Piece
 from transformer.values.trace import Kind
 
@@ -50,11 +51,14 @@ def output_label(axes: Axes, row: int) -> str:
 
 
 def _within_word(piece: Piece, text: str) -> bool:
-    """Whether a letter or digit begins a piece and stands right before it, too: its word has begun already."""
+    """Whether a letter or digit begins a piece and one of the same word stands right before it."""
     if piece.span is None or piece.special:
         return False
     start, end = piece.span
-    return 0 < start < end and text[start - 1].isalnum() and text[start].isalnum()
+    if not 0 < start < end:
+        return False
+    before, first = text[start - 1], text[start]
+    return before.isalnum() and first.isalnum() and not parted(before, first)
 
 
 def column_labels(axes: Axes) -> list[str]:

@@ -6,12 +6,17 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from transformer.text.vocabulary import SPACE_MARK, TextVocabulary, Vocabulary
+from transformer.text.vocabulary import (
+    LINE_SIGNS,
+    SIGNS,
+    TextVocabulary,
+    Vocabulary,
+    has_shape,
+    label_parts,
+)
 from transformer.values.pieces import Piece
 
-VISIBLE_SPACE = "␣"
-BYTE = re.compile("<0x[0-9A-F]{2}>")
-BEFORE_WORD = re.compile(rf"^{VISIBLE_SPACE}+(?=\S)")
+BEFORE_WORD = re.compile(rf"^[{''.join(SIGNS.values())}]+(?=\S)")
 PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
 # Streamlit replaces these even when their punctuation is escaped: links, arrows, dashes, signs and icons. A word
 # joiner, which has no width, after the first character prevents it.
@@ -65,22 +70,19 @@ def visible(text: str) -> str:
 
 
 def piece_label(piece: Piece, text: str) -> str:
-    """A piece as people see it: a space before it is visible, special pieces are named, bytes and unknown pieces show
-    what they stand for.
+    """A piece as people see it, as `label_parts` says: white space is visible, special pieces are named, bytes and
+    unknown pieces show what they stand for.
 
     Args:
         piece: of the vocabulary.
         text: what its span refers to.
     """
-    if piece.special:
-        return f"{piece.text} {piece.role}"
-    if piece.span is not None and (BYTE.fullmatch(piece.text) or piece.role == "unknown"):
-        return f"{isolated(text[slice(*piece.span)])} {piece.text}"
-    return visible(piece.text.replace(SPACE_MARK, VISIBLE_SPACE))
+    covered, spelling = label_parts(piece, text)
+    return f"{isolated(covered)} {visible(spelling)}".lstrip(" ")
 
 
 def bare(label: str) -> str:
-    """A label within a sentence, where the space before a word needs no mark."""
+    """A label within a sentence, where the white space before a word needs no mark."""
     return BEFORE_WORD.sub("", label)
 
 
@@ -94,4 +96,7 @@ def group_label(pieces: Sequence[Piece], text: str, *, words: bool) -> str:
     if not words or pieces[0].special:
         return piece_label(pieces[0], text)
     spans = [piece.span for piece in pieces if piece.span is not None]
-    return visible(text[spans[0][0] : spans[-1][1]]) or VISIBLE_SPACE
+    covered = text[spans[0][0] : spans[-1][1]].strip(" ")
+    if not any(map(has_shape, covered)):
+        return "".join(piece_label(piece, text) for piece in pieces)
+    return visible(covered.translate(str.maketrans(LINE_SIGNS)))

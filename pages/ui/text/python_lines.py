@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from pages.ui.text.server_paths import path_label
 from transformer.files.paths import MODEL
 from transformer.values.interventions import Interventions, Mode
 from transformer.values.kinds import Kind
@@ -43,7 +44,7 @@ def continuation_lines(trace: Trace, folder: Path | None, layer: int, head: int)
         folder: of the model; None for the one that ships.
         layer, head: from 0.
     """
-    path = "" if folder is None else f"Path({folder.as_posix()!r})"
+    path = "" if folder is None else f"Path({path_label(folder)!r})"
     return "\n".join((
         *(["from pathlib import Path"] if path else []),
         "import numpy",
@@ -97,7 +98,7 @@ def importance_lines(
 
 def loading(folder: Path | None) -> str:
     """The expression that loads a model: of a folder, or the one that ships, as it does where there is no folder."""
-    return "Translator.load()" if folder in (None, MODEL) else f"Translator.load({folder.as_posix()!r})"
+    return "Translator.load()" if folder in (None, MODEL) else f"Translator.load({path_label(folder)!r})"
 
 
 def _drawn(**numbers: int | None) -> str:

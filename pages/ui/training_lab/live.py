@@ -9,7 +9,7 @@ import streamlit as st
 from pages.ui.params.training_lab import NEWEST, LabParams
 from pages.ui.runs.inference import MODEL_LOCK
 from pages.ui.state import session
-from pages.ui.text.markup import markdown
+from pages.ui.text.server_paths import says
 from pages.ui.training_lab.recorded_runs import recorded_run
 from pages.ui.training_lab.shown import show_run
 from pages.ui.training_lab.trainings import MAX_TRAININGS, SEATS, Person, Training, Trainings
@@ -43,7 +43,7 @@ def recorded() -> TaskRun | None:
     try:
         return recorded_run(session.params(LabParams).task)
     except TaskError as error:
-        st.warning(f"There is no recorded training to show: {markdown(str(error))}. Train it here instead.")
+        st.warning(f"There is no recorded training to show: {says(error)}. Train it here instead.")
         return None
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from pages.ui.params.what_mattered import NOTHING, WHOLE, MatteredParams
 from pages.ui.text.labels import told_apart
 from pages.ui.text.markup import bare, entry_label, group_label, markdown
-from transformer.analysis.words import Group, has_word, word_groups
+from transformer.analysis.words import Group, groups_of, has_word
 from transformer.attribution.attribution import Target, piece_groups, whole_sentence
 from transformer.text.languages import Languages
 from transformer.text.vocabulary import Symbols, Vocabulary
@@ -71,8 +71,7 @@ def shown(label: str) -> str:
 
 def spoken(trace: Trace, *, words: bool) -> tuple[Group, ...]:
     """The positions of each predicted word, or of each piece."""
-    pieces = trace.predicted_pieces
-    return word_groups(pieces) if words else tuple((position,) for position in range(len(pieces)))
+    return groups_of(trace.predicted_pieces, trace.target_text, words=words)
 
 
 def spoken_labels(trace: Trace, groups: Sequence[Group], *, words: bool) -> list[str]:
@@ -158,7 +157,10 @@ def telling_group(trace: Trace, tops: np.ndarray, others: np.ndarray, *, words: 
         tops, others: the column that each method puts first for every predicted piece, [T].
         words: whether a group is a word.
     """
-    groups = [group for group in spoken(trace, words=words) if has_word(group, trace.predicted_pieces)]
+    groups = [
+        group for group in spoken(trace, words=words)
+        if has_word(group, trace.predicted_pieces, trace.target_text)
+    ]
     differing = [group for group in groups if tops[group[0]] != others[group[0]]]
     if differing:
         return differing[0]

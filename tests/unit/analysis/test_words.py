@@ -7,16 +7,31 @@ from transformer.analysis.words import merge_mask, merge_words, word_groups
 from transformer.values.pieces import Piece
 
 
-def pieces(*texts):
+def located(*spelt):
+    """Pieces as sentencepiece spells them, with their spans, and their text."""
     roles = {"<s>": "start", "</s>": "end"}
-    return tuple(Piece(9, text, None, roles.get(text, "")) for text in texts)
+    text, pieces = "", []
+    for each in spelt:
+        if each in roles:
+            pieces.append(Piece(9, each, None, roles[each]))
+            continue
+        surface = each.replace("▁", " ")
+        begin = len(text) + len(surface) - len(surface.lstrip(" "))
+        text += surface
+        pieces.append(Piece(9, each, (begin, len(text))))
+    return tuple(pieces), text
+
+
+def words(pieces, text):
+    """What each word covers."""
+    spans = [[pieces[at].span for at in group if pieces[at].span] for group in word_groups(pieces, text)]
+    return [text[each[0][0] : each[-1][1]] for each in spans if each]
 
 
 @pytest.mark.parametrize(
-    ("texts", "groups"),
+    ("spelt", "groups"),
     [
         (("▁The", "▁be", "cause", ".", "</s>"), ((0,), (1, 2), (3,), (4,))),
-        (("<s>", "▁", "<0xF0>", "<0x9F>", "▁a"), ((0,), (1, 2, 3), (4,))),
         (("<s>", "n", "t"), ((0,), (1, 2))),
         (("</s>",), ((0,),)),
         (("▁", "私", "は", "猫", "。", "</s>"), ((0, 1), (2,), (3,), (4,), (5,))),
@@ -26,8 +41,34 @@ def pieces(*texts):
         (("▁iPhone", "手机", "很", "好"), ((0,), (1,), (2,), (3,))),
     ],
 )
-def test_a_piece_with_a_space_begins_a_word_and_punctuation_stands_alone(texts, groups):
-    assert word_groups(pieces(*texts)) == groups
+def test_a_space_begins_a_word_and_punctuation_stands_alone(spelt, groups):
+    assert word_groups(*located(*spelt)) == groups
+
+
+@pytest.mark.parametrize(
+    ("spelt", "expected"),
+    [
+        (("▁これ", "は", "Py", "thon", "です", "。"), ["これ", "は", "Python", "です", "。"]),
+        (("▁猫", "が", "3", ".", "5", "匹"), ["猫", "が", "3.5", "匹"]),
+        (("▁", "い", "、", "wor", "ld", "!"), ["い", "、", "world", "!"]),
+        (("▁Py", "thon", "、", "Java"), ["Python", "、", "Java"]),
+        (("▁你", "好", "“", "GPT", "-", "2", "”", "！"), ["你", "好", "“", "GPT-2", "”", "！"]),
+        (("▁ผม", "ชอบ", "Goo", "gle", "2", "0"), ["ผม", "ชอบ", "Google20"]),
+        (("▁ก", "ิน", "ข้าว"), ["กิน", "ข้าว"]),
+    ],
+)
+def test_among_letters_without_spaces_others_are_words_as_elsewhere(spelt, expected):
+    assert words(*located(*spelt)) == expected
+
+
+def test_bytes_and_other_pieces_of_one_character_are_not_parted():
+    """An emoji is four bytes for this vocabulary, "…" three full stops, and "は" three bytes."""
+    pieces = (
+        Piece(9, "▁", (0, 0)), *[Piece(9, f"<0x{byte:02X}>", (0, 1)) for byte in "🙂".encode()],
+        *[Piece(9, ".", (1, 2))] * 3, *[Piece(9, f"<0x{byte:02X}>", (2, 3)) for byte in "は".encode()],
+        Piece(9, "a", (3, 4)),
+    )
+    assert word_groups(pieces, "🙂…はa") == ((0, 1, 2, 3, 4), (5, 6, 7), (8, 9, 10), (11,))
 
 
 def test_to_a_word_sums_and_from_a_word_averages():

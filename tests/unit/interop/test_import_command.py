@@ -325,5 +325,12 @@ def test_the_language_to_write_is_asked_for(tmp_path, run_main):
     refused(run_main(main, *ask, several, "--language", "fra"), "does not write fra: it writes ara, heb")
     one = arabic_model(tmp_path / "one")
     refused(run_main(main, *ask, one, "--language", "fra"), "it writes Arabic only")
+    refused(run_main(main, *ask, one, "--language", "ara"), "writes Arabic only, and takes no code for it")
+    for model, code in ((several, "xyz"), (one, "xyz"), (one, "ara")):
+        ended = run_main(main, "translate", f">>{code}<< The dog.", "--device", "cpu", "--model", model)
+        asked = run_main(main, *ask, model, "--language", code)
+        assert ended.stderr == asked.stderr and code in ended.stderr and ended.returncode == 1
+    twice = (">>ara<< >>heb<< The dog.", "asks for two languages, >>ara<< and >>heb<<")
+    refused(run_main(main, "translate", twice[0], "--device", "cpu", "--model", several), twice[1])
     typed = ("translate", ">>ara<< The dog.", "--device", "cpu", "--model", several)
     refused(run_main(main, *typed, "--language", "heb"), "leave out one of them")

@@ -68,12 +68,21 @@ def test_a_piece_knows_what_it_covers(tokenizer):
     """Without merges every byte is a piece; those of one character share its span, and a space covers nothing."""
     pieces = ByteTokenizer({**tokenizer.files, "merges.txt": b""}).encode("A é🙂")
     assert [piece.span for piece in pieces] == [(0, 1), (2, 2), *[(2, 3)] * 2, *[(3, 4)] * 4]
-    assert [piece.text for piece in pieces[:4]] == ["A", "Ġ", "Ã", "©"]
+    assert [piece.text for piece in pieces[:4]] == ["A", "▁", "<0xC3>", "<0xA9>"]
+
+
+def test_a_piece_spells_what_it_adds_to_the_text(tokenizer):
+    """The files write "Ġthe" and "Ċ"; a piece that begins within a character has whole ones beside its bytes."""
+    texts = [piece.text for piece in tokenizer.encode("Größe the\n\t\x00▁ 🙂é")]
+    assert texts == [
+        "Gr", "öße", "▁the", "<0x0A>", "<0x09>", "<0x00>", "<0xE2>", "<0x96>", "<0x81>", "▁🙂", "<0xC3>", "<0xA9>",
+    ]
+    assert {"<0xF0><0x9F>", "<0xB6>ße"} <= set(tokenizer.texts)
 
 
 def test_broken_bytes_are_located_too(tokenizer):
-    byte = {text: number for number, text in enumerate(tokenizer.texts)}
-    some = [tokenizer.symbols.end, *(byte[text] for text in "ÃðŁAâĳÿ")]
+    ids = ids_of(tokenizer.files)
+    some = [tokenizer.symbols.end, *(ids[spelt] for spelt in "ÃðŁAâĳÿ")]
     draw = random.Random(2)
     for _ in range(300):
         ids = [draw.choice(some) for _ in range(9)]

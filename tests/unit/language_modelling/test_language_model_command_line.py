@@ -50,6 +50,12 @@ def test_scores_piece_by_piece(run_main, folder):
     assert total == pytest.approx(sum(float(line.split()[0]) for line in pieces), abs=0.05)
 
 
+def test_labels_of_pieces_are_readable_in_a_terminal(run_main, folder):
+    done = run_main(main, "score", "the é\n", "--model", folder, "--device", "cpu")
+    labels = [line.split(maxsplit=1)[1] for line in done.stdout.splitlines()[3:]]
+    assert labels == ["t", "he", "␣", "é <0xC3>", "é <0xA9>", "↵"]
+
+
 def test_predicts_held_out_texts(run_main, folder, tmp_path):
     data, training = tmp_path / "data.tsv", tmp_path / "training.tsv"
     data.write_text("The cat.\tDie Katze.\nThe cat.\tEine Katze.\n" + "a b c " * 40 + "\tx\n", encoding="utf-8")

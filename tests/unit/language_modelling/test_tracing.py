@@ -14,8 +14,9 @@ from pages.ui.components.attention_browser import browser_payload
 from pages.ui.components.html_export import export_parts
 from pages.ui.components.wire import unframe, unpack
 from pages.ui.params.attention import AttentionParams
+from pages.ui.text.labels import column_labels
 from transformer.analysis.heads.metrics import head_metrics
-from transformer.analysis.view import view_of
+from transformer.analysis.view import axes_of, view_of
 from transformer.checkpoints.language_model import load_language_model
 from transformer.checkpoints.model_files import save_model
 from transformer.config import LanguageModelConfig
@@ -43,6 +44,25 @@ def loaded(tmp_path_factory, piece_tokenizer):
     folder = tmp_path_factory.mktemp("lm")
     save_model(folder, config, weights, piece_tokenizer)
     return load_language_model(folder, "cpu")
+
+
+@pytest.mark.parametrize("vocabulary", ["loaded", "gpt2"])
+def test_words_are_those_of_the_text_for_every_tokenizer(request, loaded, vocabulary):
+    if vocabulary == "gpt2":
+        request.getfixturevalue("huggingface")
+        loaded = load_language_model(request.getfixturevalue("gpt2_folder"), "cpu")
+    trace = trace_text(loaded, "the cat is in the sun\nIt's the end")[1]
+    axes = axes_of(trace, "decoder", words=True)
+    assert [label.lstrip("↵") for label in column_labels(axes)][1:9] == [
+        "the", "cat", "is", "in", "the", "sun", "It's", "the",
+    ]
+    assert len(trace.target_pieces) > len(axes.columns)
+
+
+def test_two_halves_of_a_surrogate_pair_are_one_emoji(loaded):
+    expected, trace = trace_text(loaded, "a 🙂 b")
+    found, other = trace_text(loaded, "a \ud83d\ude42 b")
+    assert found.text == "a 🙂 b" and found.bits_per_byte == expected.bits_per_byte and other.equals(trace)
 
 
 def test_the_numbers_are_the_models(loaded):

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from pages.ui.change_attention.change_lines import change_lines
-from pages.ui.change_attention.erasing import groups_of
 from pages.ui.change_attention.labels import edit_label, what_changed
 from pages.ui.change_attention.next_word import next_table, says_next, step_table
 from pages.ui.change_attention.resolved import EXAMPLE, OTHER_EXAMPLE, edits_of, resolve, without_words
@@ -16,7 +15,7 @@ from pages.ui.params.change_attention import LEFT_OUT, MOST_EDITS, Edit, EditLis
 from pages.ui.state.session import EXAMPLES
 from pages.ui.text.differences import merged_words
 from transformer.ablation.continuation import continue_from, reread
-from transformer.analysis.words import merge_words, word_groups
+from transformer.analysis.words import groups_of, merge_words, word_groups
 from transformer.values.interventions import AS_TRAINED
 
 TEXT, TARGET = "The old man reads a book.", "Der alte Mann liest ein Buch."
@@ -98,7 +97,8 @@ def test_a_change_is_of_the_word_that_its_row_shows(shipped):
 
 def test_edits_on_words_are_edits_on_their_pieces(small_translator, trace):
     """In the view of words, the row has the shares that were given."""
-    rows, columns = word_groups(trace.target_pieces), word_groups(trace.source_pieces)
+    rows = word_groups(trace.target_pieces, trace.target_text)
+    columns = word_groups(trace.source_pieces, trace.source_text)
     row = next(number for number, group in enumerate(rows) if len(group) > 1)
     column = max(range(len(columns)), key=lambda number: len(columns[number]))
     (first, last), (start, end) = ((group[0] + 1, group[-1] + 1) for group in (rows[row], columns[column]))
@@ -151,8 +151,8 @@ def test_what_cannot_be_done_is_left_out_with_a_sentence(trace, text, others, pr
 
 
 def test_erased_words_are_invisible_or_not_typed(trace):
-    words = groups_of(trace.source_pieces, words=True)
-    assert groups_of(trace.source_pieces, words=False) == tuple((i,) for i in range(len(trace.source_pieces)))
+    words, pieces = (groups_of(trace.source_pieces, trace.source_text, words=words) for words in (True, False))
+    assert pieces == tuple((i,) for i in range(len(trace.source_pieces)))
     invisible = params("none", hidden_source=words[1], hidden_target=(2,))
     changed = resolve(invisible, trace).interventions
     assert (changed.hidden_source, changed.hidden_target) == (words[1], (2,))

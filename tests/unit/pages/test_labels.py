@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from pages.ui.text.labels import column_labels, place_of, row_labels, titles, told_apart
-from transformer.analysis.view import axes_of
+from transformer.analysis.view import Axes, axes_of
+from transformer.values.pieces import Piece
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +44,19 @@ def test_an_encoder_row_names_its_piece(trace):
 def test_titles_say_which_way_attention_goes():
     assert titles(words=False) == ("from: the piece that looks", "to: the piece looked at")
     assert titles(words=True) == ("from: the word that looks", "to: the word looked at")
+
+
+def test_dots_stand_for_letters_of_the_same_word_alone():
+    """In Japanese, what a row predicts begins a word of its own; within "Python" it does not."""
+    text, spans = "猫はPython", ((0, 1), (1, 2), (2, 4), (4, 8))
+    pieces = tuple(Piece(9, text[slice(*span)], span) for span in spans)
+    groups = tuple((piece,) for piece in pieces[:3])
+    positions = ((0,), (1,), (2,))
+    axes = Axes(
+        "decoder", positions, positions, groups, groups, tuple((piece,) for piece in pieces[1:]), text, text,
+        words=True, special=True,
+    )
+    assert row_labels(axes) == ["in: 猫 → out: は", "in: は → out: Py…", "in: Py → out: …thon"]
 
 
 def test_equal_labels_are_numbered():

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pages.ui.text.markup import entry_label, group_label, isolated, markdown, piece_label, visible
+from pages.ui.text.markup import bare, entry_label, group_label, isolated, markdown, piece_label, visible
 from transformer.text.tokenizer import END, PAD, START, UNKNOWN
 from transformer.values.pieces import Piece
 
@@ -49,7 +49,7 @@ def test_every_way_of_showing_a_text_makes_what_turns_visible():
     assert isolated("שלום\u2069 12") == "\u2068שלום\ufffd 12\u2069", "a text does not end what stands around it"
     assert markdown(isolated("שלום")) == "\u2068\u2068שלום\u2069\u2069", "what stands around it stays"
     assert piece_label(Piece(9, "\u202e", (0, 1)), "\u202e") == "\ufffd"
-    assert piece_label(Piece(9, "<0xE2>", (0, 1)), "\u202e") == "\ufffd <0xE2>"
+    assert piece_label(Piece(9, "<0xE2>", (0, 1)), "\u202e") == "<0xE2>"
     assert group_label((Piece(9, "\u202ex", (0, 2)),), "\u202ex", words=True) == "\ufffdx"
 
 
@@ -59,6 +59,16 @@ def test_labels_of_pieces():
     assert piece_label(Piece(9, "<unk>", (2, 3), "unknown"), "a 🙂") == "🙂 <unk>"
     assert piece_label(Piece(9, "<0xD7>", (0, 1)), "ש") == "\u2068ש\u2069 <0xD7>", "or the byte is read backwards"
     assert piece_label(Piece(9, "<pad>", None, "start"), "") == "<pad> start"
+    assert piece_label(Piece(9, "▁<0xF0><0x9F>", (1, 2)), " 🙂") == "🙂 ␣<0xF0><0x9F>"
+    assert piece_label(Piece(9, "<0x0A><0x09>", (0, 2)), "\n\t") == "↵⇥"
+    assert piece_label(Piece(9, "<0x0D>", (0, 1)), "\r") == "<0x0D>"
+
+
+def test_the_label_of_a_word_shows_the_lines_that_end_before_it():
+    pieces = (Piece(9, "<0x0A>", (3, 4)), Piece(9, "<0x0A>", (4, 5)), Piece(9, "It", (5, 7)))
+    assert group_label(pieces, "sun\n\nIt", words=True) == "↵↵It"
+    assert group_label(pieces[:2], "sun\n\nIt", words=True) == "↵↵"
+    assert bare("↵↵It") == "It"
 
 
 def test_labels_of_the_vocabulary(tokenizer):

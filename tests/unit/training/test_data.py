@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 
 from transformer.text.tokenizer import END
-from transformer.training.data import PieceData, augment, overlap, read_pairs, typed_carelessly, without
+from transformer.training.data import (
+    PieceData,
+    augment,
+    overlap,
+    read_pairs,
+    read_rows,
+    read_sentences,
+    typed_carelessly,
+    without,
+)
 from transformer.training.run_folder import read_data
 
 PAIRS = [("The dog.", "Der Hund."), ("I have a dream.", "Ich habe einen Traum."), ("Yes!", "Ja!")]
@@ -18,6 +27,18 @@ def test_reads_tab_separated_files_plain_and_compressed(tmp_path):
     (tmp_path / "b.tsv.gz").write_bytes(gzip.compress(text.encode()))
     expected = [('The "dog".', "Der Hund."), ("Yes no", "Ja")]
     assert read_pairs(tmp_path / "a.tsv") == read_pairs(tmp_path / "b.tsv.gz") == expected
+
+
+def test_what_has_an_empty_side_is_counted(tmp_path, caplog):
+    file = tmp_path / "a.tsv"
+    file.write_text("one\teins\n\tzwei\nthree\t \n", encoding="utf-8")
+    assert read_pairs(file) == [("one", "eins")]
+    assert read_rows(file) == [("one", "eins"), ("", "zwei"), ("three", "")]
+    assert read_sentences(file, 2) == ["eins", "zwei"]
+    assert [record.getMessage() for record in caplog.records] == [
+        f"{file}: 2 of 3 pairs left out because a side is empty",
+        f"{file}: 1 of 3 sentences left out because they are empty",
+    ]
 
 
 def test_a_row_without_a_tab_is_named(tmp_path):

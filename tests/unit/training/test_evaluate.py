@@ -6,7 +6,7 @@ from transformer.checkpoints.translator import load_checkpoint
 from transformer.decoding.beam import beam_search
 from transformer.decoding.greedy import greedy
 from transformer.decoding.hypotheses import hypotheses
-from transformer.training.evaluate import score, translate_all
+from transformer.training.evaluate import BLEU, evaluate, score, translate_all
 
 TEXTS = ["The old man reads a book in the garden.", "I have a dream.", "Where did you learn it?", "The dog."]
 
@@ -30,6 +30,18 @@ def test_translations_come_in_the_order_of_the_sentences(model_folder):
                     pieces = hypotheses(beam_search(model, cache, beam_size=beam, limit=limit), 1)[0][0].pieces
             expected.append(tokenizer.decode(pieces))
         assert translate_all(model, tokenizer, TEXTS, "cpu", beam=beam) == expected
+
+
+def test_scores_are_of_every_pair_that_was_given(model_folder, tmp_path):
+    """Also of those with an empty side, which are counted: as sacrebleu scores the same files."""
+    file = tmp_path / "pairs.tsv"
+    file.write_text("The dog.\tDer Hund.\n\tDie Katze schläft hier.\nI have a dream.\t\n", encoding="utf-8")
+    scores = evaluate(model_folder, file, device="cpu")
+    checkpoint = load_checkpoint(model_folder)
+    first, last = translate_all(checkpoint.model, checkpoint.tokenizer, ["The dog.", "I have a dream."], "cpu")
+    expected = BLEU.corpus_score([first, "", last], [["Der Hund.", "Die Katze schläft hier.", ""]])
+    assert (scores.sentences, scores.empty_sources, scores.empty_targets) == (3, 1, 1)
+    assert scores.bleu == expected.score and "empty_sources: 1" in str(scores)
 
 
 def test_scores_by_length_of_the_source():

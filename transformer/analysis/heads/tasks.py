@@ -92,7 +92,7 @@ def _source_words(trace: Trace) -> list[tuple[tuple[int, ...], str]]:
     """Positions and letters of the source's words."""
     return [
         (group, _letters(trace.source_pieces, group, trace.source_text))
-        for group in word_groups(trace.source_pieces) if not trace.source_pieces[group[0]].special
+        for group in word_groups(trace.source_pieces, trace.source_text) if not trace.source_pieces[group[0]].special
     ]
 
 
@@ -100,7 +100,7 @@ def _target_words(trace: Trace) -> list[tuple[tuple[int, ...], str]]:
     """Positions in `target_pieces` and letters of the target's words; row n - 1 predicts position n."""
     return [
         (group, _letters(trace.target_pieces, group, trace.target_text))
-        for group in word_groups(trace.target_pieces) if not trace.target_pieces[group[0]].special
+        for group in word_groups(trace.target_pieces, trace.target_text) if not trace.target_pieces[group[0]].special
     ]
 
 

@@ -63,8 +63,8 @@ def named_words(evidence: Evidence) -> list[Named]:
         LessonError: the sentence or its translation has no word.
     """
     trace = evidence.trace(details=True)
-    pieces = trace.predicted_pieces
-    groups = [group for group in word_groups(pieces) if has_word(group, pieces)]
+    pieces, text = trace.predicted_pieces, trace.target_text
+    groups = [group for group in word_groups(pieces, text) if has_word(group, pieces, text)]
     source, _ = piece_groups(trace, words=True)
     columns = [at for at, group in enumerate(source) if not trace.source_pieces[group[0]].special]
     if not groups or not columns:
@@ -77,7 +77,7 @@ def named_words(evidence: Evidence) -> list[Named]:
     )
     return [
         Named(
-            name([pieces[at] for at in group], trace.target_text),
+            name([pieces[at] for at in group], text),
             float(np.exp(trace.log_probs[list(group)].sum())),
             english[looked], float(weight[looked]), float(cost[looked]), english[needed], float(cost[needed]),
         )

@@ -1,0 +1,31 @@
+"""Removes the folders of the server from texts that a visitor reads."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from pages.ui.text.markup import markdown
+from transformer.checkpoints.available_models import VARIABLE
+from transformer.files.paths import APP
+
+
+def without_server_paths(text: str) -> str:
+    """Paths begin in the folder of the app, in the one where it was started, or at the folder of models."""
+    places = {str(APP): "", os.getcwd(): "", str(Path.home()): "~"}
+    if models := os.environ.get(VARIABLE):
+        places[str(Path(models).absolute())] = Path(models).name
+    # The root of a file system is a part of every path.
+    for place in sorted((each for each in places if each != os.path.sep), key=len, reverse=True):
+        text = text.replace(f"{place}{os.path.sep}", f"{places[place]}{os.path.sep}" if places[place] else "")
+    return text
+
+
+def path_label(path: Path) -> str:
+    """A path as a visitor sees it, with "/" between its parts."""
+    return without_server_paths(str(path)).replace(os.path.sep, "/")
+
+
+def says(error: Exception | str) -> str:
+    """Markdown of an error's message."""
+    return markdown(without_server_paths(str(error)))

@@ -1,0 +1,36 @@
+"""A visitor sees no folder of the server."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pages.ui.text.server_paths import path_label, says, without_server_paths
+from transformer.checkpoints.available_models import VARIABLE
+from transformer.errors import CheckpointError
+from transformer.files.paths import MODEL
+
+
+@pytest.fixture(autouse=True)
+def place(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(VARIABLE, str(tmp_path.parent / "gpts"))
+    return tmp_path
+
+
+def test_paths_begin_where_the_operator_knows_them(place):
+    assert path_label(Path("models/own")) == path_label(place / "models" / "own") == "models/own"
+    assert path_label(place.parent / "gpts" / "tiny") == "gpts/tiny"
+    assert path_label(MODEL) == "assets/models/en-de"
+    assert path_label(Path.home() / "models") == "~/models"
+
+
+def test_a_message_says_the_rest_as_it_stands(place):
+    error = CheckpointError(f"The file {place / 'models' / 'a' / 'config.json'} is damaged (1 / 2).")
+    assert says(error) == r"The file models\/a\/config\.json is damaged \(1 \/ 2\)\."
+
+
+def test_an_app_that_was_started_at_the_root_of_the_file_system(monkeypatch):
+    monkeypatch.chdir("/")
+    assert without_server_paths("1 / 2 and /etc/x") == "1 / 2 and /etc/x"
