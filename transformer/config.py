@@ -22,6 +22,8 @@ CHOICES = {
 }
 COUNTS = ("source_vocabulary", "target_vocabulary", "d_model", "heads", "encoder_layers", "decoder_layers",
           "d_ff", "max_positions")
+# Fields that config.json may lack: the models of before have none.
+YOUNGER = ("tied_output",)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,6 +114,7 @@ class LanguageModelConfig:
             "Generating Wikipedia by Summarizing Long Sequences", section 4.2.3).
         block: positions of a block of local attention.
         stride: positions that compressed attention makes one; the width of its kernel too.
+        tied_output: the output layer is the embedding.
 
     Raises:
         ValueError: a value is out of range or two values do not fit together; the message names both.
@@ -131,13 +134,14 @@ class LanguageModelConfig:
     attention: LanguageModelAttention = "full"
     block: int = 256
     stride: int = 3
+    tied_output: bool = True
 
     def __post_init__(self) -> None:
         choices = {name: CHOICES[name] for name in ("norm", "positions")}
         choices["activation"] = get_args(LanguageModelActivation)
         choices["attention"] = get_args(LanguageModelAttention)
         counts = ("vocabulary", "d_model", "heads", "layers", "d_ff", "max_positions", "block", "stride")
-        _check(self, counts, choices, ("scale_embedding",))
+        _check(self, counts, choices, ("scale_embedding", "tied_output"))
 
     # Under the names that `TransformerConfig` has for them: what reads a decoder reads a language model too.
 
@@ -156,20 +160,31 @@ class LanguageModelConfig:
 
     @property
     def tied_embeddings(self) -> TiedEmbeddings:
-        """The output layer is the embedding."""
-        return "target"
+        return "target" if self.tied_output else "none"
 
     @property
     def output_bias(self) -> bool:
         return False
 
     def to_json(self) -> str:
-        return json.dumps(asdict(self), indent=2) + "\n"
+        return _json(self)
 
     @classmethod
     def from_json(cls, text: str) -> LanguageModelConfig:
         """Read what `to_json` wrote, as `TransformerConfig.from_json` does."""
         return cls(**_fields(cls, text, {"vocabulary"}))
+
+
+def _json(config: TransformerConfig | LanguageModelConfig) -> str:
+    """The fields as a JSON object.
+
+    Seals are made of it, so a field that is younger than the first models is left out where it has its default.
+    """
+    values = asdict(config)
+    for field in fields(config):
+        if field.name in YOUNGER and values[field.name] == field.default:
+            del values[field.name]
+    return json.dumps(values, indent=2) + "\n"
 
 
 def _fields(

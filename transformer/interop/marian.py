@@ -16,14 +16,14 @@ from transformer.config import TransformerConfig
 from transformer.errors import CheckpointError
 from transformer.interop.files import Folder
 from transformer.interop.model_card import ModelCard, read_card
-from transformer.interop.settings import CONFIG, check_fit, flag, whole
+from transformer.interop.settings import CONFIG, GENERATION, check_fit, flag, whole
 from transformer.model.positions import sinusoidal_positions
 from transformer.model.transformer import Transformer
 from transformer.model.undrawn import Undrawn
 from transformer.pair_tokenizer import IDS, SOURCE, SYMBOLS, TARGET, TARGET_IDS, PairTokenizer, read_ids, write_symbols
 from transformer.vocabulary import Symbols
 
-GENERATION, TOKENIZER = "generation_config.json", "tokenizer_config.json"
+TOKENIZER = "tokenizer_config.json"
 ACTIVATIONS = {"swish": "silu", "silu": "silu", "relu": "relu", "gelu": "gelu"}
 # Larger than any there is; beyond, a few bytes of JSON would ask for all memory.
 LARGEST = {

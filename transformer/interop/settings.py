@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-CONFIG = "config.json"
+CONFIG, GENERATION = "config.json", "generation_config.json"
 
 
 def whole(settings: Mapping[str, Any], name: str, largest: Mapping[str, int]) -> int:
