@@ -10,7 +10,8 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
-from transformer.byte_vocabulary import AddedToken, ByteVocabulary, read_byte_vocabulary
+from transformer.added_tokens import AddedToken
+from transformer.byte_vocabulary import ByteVocabulary, read_byte_vocabulary
 from transformer.vocabulary import Piece, Symbols
 
 END_OF_TEXT = "<|endoftext|>"
@@ -75,8 +76,9 @@ class ByteTokenizer:
         self._added = {number: token for number, token in found.added.items() if rows is None or number < rows}
         self._prefix_space = found.prefix_space
         self._ranks = _ranks(found)
-        self.texts = self._spelled(found)
-        self.size = len(self.texts)
+        self._spelt = self._spelled(found)
+        self.texts = self._spelt
+        self.size = len(self._spelt)
         if rows is not None and rows < self.size:
             raise ValueError(
                 f"{found.source} has {self.size:,} pieces, and vocab_size in config.json says {rows:,}; if pieces were "
@@ -137,7 +139,7 @@ class ByteTokenizer:
                     self._end if number == self.symbols.end else Piece(number, self.texts[number], None, "start")
                 )
                 continue
-            after = at + len(self.texts[number])
+            after = at + len(self._spelt[number])
             located.append(Piece(number, self.texts[number], _span(text, owners[at], owners[after - 1] + 1)))
             at = after
         return tuple(located)
@@ -148,7 +150,7 @@ class ByteTokenizer:
 
     def _bytes(self, ids: Sequence[int]) -> bytes:
         symbols = {self.symbols.start, self.symbols.end}
-        return bytes(BYTES[character] for piece in ids if piece not in symbols for character in self.texts[piece])
+        return bytes(BYTES[character] for piece in ids if piece not in symbols for character in self._spelt[piece])
 
     def _spelled(self, found: ByteVocabulary) -> tuple[str, ...]:
         """How each piece is spelled, by id.
@@ -178,7 +180,7 @@ class ByteTokenizer:
             if isinstance(candidate, str):
                 number = added.get(candidate, self._ids.get(candidate))
             if type(number) is int and 0 <= number < self.size and (
-                number in self._added or self.texts[number] not in ordinary
+                number in self._added or self._spelt[number] not in ordinary
             ):
                 return number
         return None
@@ -234,7 +236,8 @@ class ByteTokenizer:
             for piece in self._cut("".join(spelt)):
                 after = at + len(piece)
                 span = _span(text, max(owners[at], start), max(owners[after - 1] + 1, start))
-                pieces.append(Piece(self._ids[piece], piece, span))
+                number = self._ids[piece]
+                pieces.append(Piece(number, self.texts[number], span))
                 at = after
         return pieces
 

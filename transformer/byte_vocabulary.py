@@ -2,44 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from transformer.added_tokens import ADDED, TOKENIZER, AddedToken, json_object, named_symbols, read_added, read_token
 from transformer.pair_tokenizer import IDS, read_ids
 
 VOCABULARY, MERGES = "tokenizer.json", "merges.txt"
-SETTINGS, ADDED = "tokenizer_config.json", "added_tokens.json"
 # Everything that such a vocabulary may be stored in; some files say the same.
-FILES = (VOCABULARY, IDS, MERGES, SETTINGS, ADDED)
-# The named symbols in tokenizer_config.json.
-SYMBOLS = ("bos_token", "eos_token", "unk_token", "pad_token")
+FILES = (VOCABULARY, IDS, MERGES, TOKENIZER, ADDED)
 # What tokenizer.json must say of its model: the values with which it works as GPT-2's does.
 PLAIN = {
     "dropout": (None, 0), "continuing_subword_prefix": (None, ""), "end_of_word_suffix": (None, ""),
     "byte_fallback": (None, False), "ignore_merges": (None, False),
 }
-
-
-@dataclass(frozen=True)
-class AddedToken:
-    """A token that was added to a vocabulary: it is found in a text as a whole, before the rest is cut.
-
-    Attributes:
-        content: its text.
-        special: it is a symbol, which typed text never becomes.
-        single_word: it is found only where no letter, digit or underscore is next to it.
-        lstrip, rstrip: it takes the white space before or after it.
-        normalized: it is looked for after those that are not.
-    """
-
-    content: str
-    special: bool = False
-    single_word: bool = False
-    lstrip: bool = False
-    rstrip: bool = False
-    normalized: bool = True
 
 
 @dataclass(frozen=True)
@@ -69,8 +46,8 @@ def read_byte_vocabulary(files: Mapping[str, bytes]) -> ByteVocabulary:
     Raises:
         ValueError: one is missing, damaged, or says what only other tokenizers do; the message names it.
     """
-    settings = _object(files.get(SETTINGS, b"{}"), SETTINGS)
-    symbols = {name: text for name in SYMBOLS if (text := _symbol(settings.get(name)))}
+    settings = json_object(files.get(TOKENIZER, b"{}"), TOKENIZER)
+    symbols = named_symbols(settings)
     if VOCABULARY in files:
         return _one_file(files[VOCABULARY], symbols)
     for name in (IDS, MERGES):
@@ -78,14 +55,14 @@ def read_byte_vocabulary(files: Mapping[str, bytes]) -> ByteVocabulary:
             raise ValueError(f"{name} is missing")
     ids = read_ids(files[IDS], IDS)
     return ByteVocabulary(
-        IDS, ids, tuple(_lines(files[MERGES])), _added_beside(files, settings, symbols),
+        IDS, ids, tuple(_lines(files[MERGES])), read_added(files),
         settings.get("add_prefix_space") is True, symbols,
     )
 
 
 def _one_file(content: bytes, symbols: Mapping[str, str]) -> ByteVocabulary:
     """What a tokenizer.json says."""
-    document = _object(content, VOCABULARY)
+    document = json_object(content, VOCABULARY)
     model = document.get("model")
     if not isinstance(model, dict) or model.get("type", "BPE") != "BPE":
         found = model.get("type") if isinstance(model, dict) else None
@@ -103,39 +80,10 @@ def _one_file(content: bytes, symbols: Mapping[str, str]) -> ByteVocabulary:
         raise ValueError(f"vocab in {VOCABULARY} is not a JSON object that gives every piece a number")
     if not isinstance(merges, list) or not isinstance(added, list):
         raise ValueError(f"{VOCABULARY} has no lists of merges and added_tokens")
-    tokens = dict(_token(each, each.get("id") if isinstance(each, dict) else None, VOCABULARY) for each in added)
+    tokens = dict(read_token(each, each.get("id") if isinstance(each, dict) else None, VOCABULARY) for each in added)
     return ByteVocabulary(
         VOCABULARY, ids, tuple(_pairs(merges)), tokens, cutting.get("add_prefix_space") is True, symbols
     )
-
-
-def _added_beside(
-    files: Mapping[str, bytes], settings: Mapping[str, Any], symbols: Mapping[str, str]
-) -> dict[int, AddedToken]:
-    """The added tokens of a vocabulary whose pieces are in vocab.json."""
-    described = settings.get("added_tokens_decoder")
-    if isinstance(described, dict):
-        return dict(
-            _token(each, int(number) if number.isdecimal() else None, SETTINGS) for number, each in described.items()
-        )
-    listed = _object(files.get(ADDED, b"{}"), ADDED)
-    special = set(symbols.values())
-    return dict(
-        _token({"content": text, "special": text in special, "normalized": text not in special}, number, ADDED)
-        for text, number in listed.items()
-    )
-
-
-def _token(values: object, number: object, name: str) -> tuple[int, AddedToken]:
-    flags = ("special", "single_word", "lstrip", "rstrip", "normalized")
-    if (
-        not isinstance(values, dict) or type(number) is not int or number < 0
-        or not isinstance(values.get("content"), str) or not values["content"]
-        or any(type(values.get(flag, False)) is not bool for flag in flags)
-    ):
-        raise ValueError(f"{name} has an added token without a text, a number and flags of true and false")
-    given = {flag: values[flag] for flag in flags if flag in values}
-    return number, AddedToken(values["content"], **given)
 
 
 def _pairs(merges: list[Any]) -> Iterator[tuple[str, str, str]]:
@@ -160,20 +108,3 @@ def _lines(content: bytes) -> Iterator[tuple[str, str, str]]:
         if len(pair) != 2:
             raise ValueError(f"line {number} of {MERGES} is not two pieces")
         yield pair[0], pair[1], f"line {number} of {MERGES}"
-
-
-def _symbol(value: object) -> str:
-    """The text of a symbol, which settings have as a text or as an object with its content; empty if neither."""
-    if isinstance(value, dict):
-        value = value.get("content")
-    return value if isinstance(value, str) else ""
-
-
-def _object(content: bytes, name: str) -> dict[str, Any]:
-    try:
-        values = json.loads(content)
-    except (ValueError, RecursionError):
-        raise ValueError(f"{name} is no JSON file, or a damaged one") from None
-    if not isinstance(values, dict):
-        raise ValueError(f"{name} is no JSON object")
-    return values

@@ -6,10 +6,9 @@ import json
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, get_args
 
-Activation = Literal["relu", "gelu", "silu"]
-NormPlacement = Literal["pre", "post"]
 # GPT-2 computes the Gaussian error linear unit by its approximation with tanh.
-LanguageModelActivation = Literal["relu", "gelu", "gelu_tanh", "silu"]
+Activation = Literal["relu", "gelu", "gelu_tanh", "silu"]
+NormPlacement = Literal["pre", "post"]
 LanguageModelAttention = Literal["full", "local", "compressed"]
 Positions = Literal["sinusoidal", "sinusoidal_halves", "learned", "none"]
 TiedEmbeddings = Literal["none", "target", "all"]
@@ -23,7 +22,9 @@ CHOICES = {
 COUNTS = ("source_vocabulary", "target_vocabulary", "d_model", "heads", "encoder_layers", "decoder_layers",
           "d_ff", "max_positions")
 # Fields that config.json may lack: the models of before have none.
-YOUNGER = ("tied_output",)
+YOUNGER = ("tied_output", "unapplied")
+# A longer line would be no setting.
+LONGEST = 200
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +51,7 @@ class TransformerConfig:
             (section 3.4), which needs one joint vocabulary.
         scale_embedding: multiply embeddings by sqrt(D) (section 3.4).
         output_bias: give the output layer a bias.
+        unapplied: what the settings of an imported model ask of a search and this one does not do, as "num_beams 6".
 
     Raises:
         ValueError: a value is out of range or two values do not fit together; the message names both.
@@ -70,6 +72,7 @@ class TransformerConfig:
     tied_embeddings: TiedEmbeddings = "none"
     scale_embedding: bool = True
     output_bias: bool = True
+    unapplied: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         _check(self, COUNTS, CHOICES, ("scale_embedding", "output_bias"))
@@ -78,6 +81,10 @@ class TransformerConfig:
                 "tied_embeddings='all' needs one joint vocabulary: source_vocabulary is "
                 f"{self.source_vocabulary}, target_vocabulary is {self.target_vocabulary}"
             )
+        if not isinstance(self.unapplied, tuple) or not all(
+            isinstance(each, str) and len(each) <= LONGEST for each in self.unapplied
+        ):
+            raise ValueError(f"unapplied must be texts of at most {LONGEST} characters, not {self.unapplied!r:.60}")
 
     @property
     def d_head(self) -> int:
@@ -85,7 +92,7 @@ class TransformerConfig:
         return self.d_model // self.heads
 
     def to_json(self) -> str:
-        return json.dumps(asdict(self), indent=2) + "\n"
+        return _json(self)
 
     @classmethod
     def from_json(cls, text: str) -> TransformerConfig:
@@ -94,7 +101,10 @@ class TransformerConfig:
         Raises:
             ValueError: the text is no JSON object, or has a field too many, too few, or out of range.
         """
-        return cls(**_fields(cls, text, {"source_vocabulary", "target_vocabulary"}))
+        values = _fields(cls, text, {"source_vocabulary", "target_vocabulary"})
+        if isinstance(values.get("unapplied"), list):
+            values["unapplied"] = tuple(values["unapplied"])
+        return cls(**values)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,7 +136,7 @@ class LanguageModelConfig:
     layers: int = 12
     d_ff: int = 3072
     dropout: float = 0.1
-    activation: LanguageModelActivation = "gelu_tanh"
+    activation: Activation = "gelu_tanh"
     norm: NormPlacement = "pre"
     positions: Positions = "learned"
     max_positions: int = 1024
@@ -137,8 +147,7 @@ class LanguageModelConfig:
     tied_output: bool = True
 
     def __post_init__(self) -> None:
-        choices = {name: CHOICES[name] for name in ("norm", "positions")}
-        choices["activation"] = get_args(LanguageModelActivation)
+        choices = {name: CHOICES[name] for name in ("activation", "norm", "positions")}
         choices["attention"] = get_args(LanguageModelAttention)
         counts = ("vocabulary", "d_model", "heads", "layers", "d_ff", "max_positions", "block", "stride")
         _check(self, counts, choices, ("scale_embedding", "tied_output"))

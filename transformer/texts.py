@@ -8,7 +8,7 @@ from typing import Literal
 from transformer.decoding.constraints import Constraints
 from transformer.errors import TextError
 from transformer.normalisation import valid
-from transformer.vocabulary import Piece, Vocabulary
+from transformer.vocabulary import Piece, Vocabulary, start_piece
 
 # The longest text on either side, in pieces, the end symbol not counted.
 MAX_PIECES = 128
@@ -58,4 +58,4 @@ def given_target(vocabulary: Vocabulary, target: str | Sequence[int]) -> tuple[s
 
 def shifted_right(vocabulary: Vocabulary, predicted: tuple[Piece, ...]) -> tuple[Piece, ...]:
     """What the decoder reads to predict these pieces: the start symbol, then all but the last of them."""
-    return (*vocabulary.pieces([vocabulary.symbols.start]), *predicted[:-1])
+    return (start_piece(vocabulary), *predicted[:-1])

@@ -55,7 +55,7 @@ class Folder:
         """Whether there is something of that name, even a link that leads nowhere."""
         return os.path.lexists(self.path / name)
 
-    def read(self, name: str) -> bytes:
+    def read(self, name: str, *, may_be_empty: bool = False) -> bytes:
         """The content of a file.
 
         Raises:
@@ -64,7 +64,7 @@ class Folder:
         path = self._checked(name, LARGEST[Path(name).suffix])
         with self._reading(name):
             content = path.read_bytes()
-        if not content:
+        if not content and not may_be_empty:
             raise CheckpointError(f"The file {self.path / name} is empty: fetch the folder again.")
         return content
 

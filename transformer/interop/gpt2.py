@@ -14,20 +14,17 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from transformer.added_tokens import ADDED, TOKENIZER
 from transformer.byte_tokenizer import ByteTokenizer
-from transformer.byte_vocabulary import ADDED, MERGES, SETTINGS, VOCABULARY
+from transformer.byte_vocabulary import MERGES, VOCABULARY
 from transformer.config import LanguageModelConfig
 from transformer.errors import CheckpointError
 from transformer.interop.files import Folder
-from transformer.interop.settings import CONFIG, GENERATION, check_fit, flag, whole
+from transformer.interop.settings import CONFIG, GENERATION, activation, check_fit, flag, whole
 from transformer.model.language_model import LanguageModel
 from transformer.model.undrawn import Undrawn
 from transformer.pair_tokenizer import IDS
 
-ACTIVATIONS = {
-    "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh", "gelu": "gelu", "relu": "relu", "silu": "silu",
-    "swish": "silu",
-}
 # Larger than any there is; beyond, a few bytes of JSON would ask for all memory.
 LARGEST = {
     "n_embd": 8192, "n_layer": 96, "n_head": 256, "n_inner": 65_536, "n_positions": 65_536, "vocab_size": 1_000_000
@@ -117,7 +114,7 @@ def _vocabulary(folder: Folder, settings: dict[str, Any], rows: int) -> ByteToke
             "into the same folder"
         )
     needed = (VOCABULARY,) if folder.has(VOCABULARY) else (IDS, MERGES)
-    beside = (SETTINGS, ADDED)
+    beside = (TOKENIZER, ADDED)
     files = {name: folder.read(name) for name in (*needed, *(name for name in beside if folder.has(name)))}
     generation = folder.json(GENERATION) if folder.has(GENERATION) else {}
 
@@ -137,16 +134,13 @@ def _config(settings: dict[str, Any]) -> LanguageModelConfig:
     for name, value in REQUIRED.items():
         if settings.get(name, value) != value:
             raise ValueError(f"{name} in {CONFIG} is {settings[name]!r}, and only {value!r} can be computed")
-    activation = settings.get("activation_function", "gelu_new")
-    if activation not in ACTIVATIONS:
-        raise ValueError(f"its activation is {activation!r}, and there is {', '.join(ACTIVATIONS)}")
     sizes = {name: whole({**SIZES, **settings}, name, LARGEST) for name in SIZES}
     return LanguageModelConfig(
         vocabulary=sizes["vocab_size"], d_model=sizes["n_embd"], heads=sizes["n_head"], layers=sizes["n_layer"],
         max_positions=sizes["n_positions"],
         d_ff=4 * sizes["n_embd"] if settings.get("n_inner") is None else whole(settings, "n_inner", LARGEST),
         dropout=settings.get("resid_pdrop", 0.1),
-        activation=ACTIVATIONS[activation],  # pyright: ignore[reportArgumentType]
+        activation=activation(settings, "gelu_new"),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -22,6 +22,7 @@ from transformer.model.recorder import Recorder
 from transformer.texts import MAX_CHARACTERS, MAX_PIECES
 from transformer.trace import DETAILS, Trace
 from transformer.translation import LogitLens
+from transformer.vocabulary import start_piece
 
 CANDIDATES = 10
 
@@ -143,7 +144,7 @@ def _read(
     """
     model, tokenizer = loaded.model, loaded.tokenizer
     predicted = tokenizer.pieces(pieces)
-    start = replace(tokenizer.pieces([model.symbols.start])[0], role="start")
+    start = start_piece(tokenizer)
     ids = torch.tensor([model.symbols.start, *pieces], device=model.embedding.weight.device)
     record, masked = Recorder(details=True), interventions.decoder_mask
     with torch.inference_mode():
