@@ -7,6 +7,7 @@ is around it: which embedding is which, what the symbols are numbered, and a pad
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -235,7 +236,7 @@ def _vocabulary(
     target = read_ids(files[TARGET_IDS], TARGET_IDS) if TARGET_IDS in files else source
     texts = {**SYMBOL_TEXTS, **named_symbols(tokenizing)}
 
-    def given(key: str) -> list[int]:
+    def given(key: str) -> Sequence[int]:
         """The ids under a key: the search is told by generation_config.json first, the model by config.json."""
         places = ((GENERATION, generation), (CONFIG, settings))
         for name, values in places if key in OF_SEARCH else reversed(places):
