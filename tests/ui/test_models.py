@@ -92,7 +92,7 @@ def test_every_page_is_about_the_chosen_model(page):
 def test_what_an_imported_model_asks_of_a_search_and_does_not_get_is_said_where_it_translates():
     test = opened(text=DREAM, model=LARGE)
     assert healthy(test)
-    assert texts(test).replace("\\", "").count("also ask for num_beams 6, repetition_penalty 1.5. This app does not apply") == 1
+    assert texts(test).replace("\\", "").count("also ask for num_beams 6, repetition_penalty 1.5. This app") == 1
     assert "also ask for" not in texts(opened(text=DREAM, model=ARABIC))
 
 

@@ -243,7 +243,7 @@ def _vocabulary(
             value = values.get(key)
             if value is None:
                 continue
-            numbers = value if isinstance(value, list) and value and key == "eos_token_id" else [value]
+            numbers: list[Any] = value if isinstance(value, list) and value and key == "eos_token_id" else [value]
             for number in numbers:
                 if type(number) is not int or not 0 <= number < len(target):
                     raise ValueError(
