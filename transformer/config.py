@@ -81,7 +81,7 @@ class TransformerConfig:
                 "tied_embeddings='all' needs one joint vocabulary: source_vocabulary is "
                 f"{self.source_vocabulary}, target_vocabulary is {self.target_vocabulary}"
             )
-        if not isinstance(self.unapplied, tuple) or not all(
+        if not isinstance(self.unapplied, tuple) or len(self.unapplied) > LONGEST or not all(
             isinstance(each, str) and len(each) <= LONGEST for each in self.unapplied
         ):
             raise ValueError(f"unapplied must be texts of at most {LONGEST} characters, not {self.unapplied!r:.60}")

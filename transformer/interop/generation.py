@@ -11,7 +11,7 @@ from transformer.texts import MAX_PIECES
 
 # Settings that change what is written, with the values at which they do nothing; None, as if absent, is always one.
 NEUTRAL: Mapping[str, tuple[object, ...]] = {
-    "forced_bos_token_id": (), "forced_eos_token_id": (), "suppress_tokens": ([],), "begin_suppress_tokens": ([],),
+    "forced_bos_token_id": (), "suppress_tokens": ([],), "begin_suppress_tokens": ([],),
     "bad_words_ids": ([],), "force_words_ids": ([],), "constraints": ([],), "sequence_bias": ([], {}),
     "repetition_penalty": (1,), "encoder_repetition_penalty": (1,), "no_repeat_ngram_size": (0,),
     "encoder_no_repeat_ngram_size": (0,), "min_length": (0,), "min_new_tokens": (0,),
@@ -25,27 +25,28 @@ OF_SAMPLES = {"temperature": (1,), "top_k": (0,), "top_p": (1,), "min_p": (), "t
 LIMITS = ("max_length", "max_new_tokens")
 
 
-def unapplied(settings: Mapping[str, Any], *, pad: int, positions: int) -> tuple[str, ...]:
+def unapplied(settings: Mapping[str, Any], *, pad: int, end: int, positions: int) -> tuple[str, ...]:
     """The settings that change what `generate` writes and nothing here, each with its value.
 
     Args:
         settings: generation_config.json, or the config.json of a folder that has none.
         pad: which is never written here either.
+        end: which ends a text here too, but is not forced where a text grows too long.
         positions: how many the model has; a limit of as many is none.
     """
-    neutral = {**NEUTRAL, "bad_words_ids": ([], [[pad]])}
+    limits = {
+        name: value for name in LIMITS
+        if isinstance(value := settings.get(name), int) and value < min(MAX_PIECES, positions)
+    }
+    neutral = {**NEUTRAL, "bad_words_ids": ([], [[pad]]), "forced_eos_token_id": () if limits else (end, [end])}
     beams = settings.get("num_beams")
     if isinstance(beams, int) and beams > 1:
         neutral |= OF_BEAMS
     if settings.get("do_sample") is True:
         neutral |= OF_SAMPLES
-    found = {
+    found = limits | {
         name: value for name, values in neutral.items()
         if (value := settings.get(name)) is not None and value not in values
-    }
-    found |= {
-        name: value for name in LIMITS
-        if isinstance(value := settings.get(name), int) and value < min(MAX_PIECES, positions)
     }
     lines = {name: f"{name} {json.dumps(value)}" for name, value in found.items()}
     return tuple(line if len(line) <= LONGEST else name for name, line in lines.items())

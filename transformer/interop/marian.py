@@ -31,6 +31,8 @@ from transformer.vocabulary import Symbols, target_codes
 SYMBOL_TEXTS = {"pad_token": "<pad>", "unk_token": "<unk>", "eos_token": "</s>"}
 # Of the search, and so in generation_config.json, if there is one.
 OF_SEARCH = ("eos_token_id", "decoder_start_token_id", "bos_token_id")
+# Added tokens that are named; a folder may have thousands.
+NAMED = 5
 # What a user can do about weights that are a pickle only.
 READ_PICKLE = "read them as weights alone with --allow-pickle-weights"
 # Larger than any there is; beyond, a few bytes of JSON would ask for all memory.
@@ -130,7 +132,7 @@ def _read(folder: Folder, name: str, *, allow_pickle: bool, tie: bool, revisions
         if search.get("bad_words_ids") == [[pad]] else
         "The padding piece is left out of the softmax; `generate` does not leave it out, as no bad_words_ids name it."
     )
-    config = replace(config, unapplied=(*other_ends, *unapplied(search, pad=pad, positions=config.max_positions)))
+    config = replace(config, unapplied=(*other_ends, *unapplied(search, pad=pad, end=tokenizer.symbols.end, positions=config.max_positions)))
     if config.unapplied:
         notes.append(
             f"Settings of the folder that `generate` applies and this program does not: {', '.join(config.unapplied)}."
@@ -281,7 +283,8 @@ def _with_added(content: bytes, added: dict[int, AddedToken], rows: int, notes: 
     if not more:
         return content
     if typed := [text for text in more if not target_codes([text]) and not added[more[text]].special]:
-        notes.append(f"Added tokens that a typed text does not become: {', '.join(map(repr, typed))}.")
+        named = ", ".join(map(repr, typed[:NAMED])) + (", …" if len(typed) > NAMED else "")
+        notes.append(f"Added tokens that a typed text does not become: {named}.")
     return json.dumps({**ids, **more}, ensure_ascii=False).encode("utf-8")
 
 

@@ -199,7 +199,7 @@ ASKED = {
 IDLE = {
     "repetition_penalty": 1.0, "no_repeat_ngram_size": 0, "min_length": 0, "suppress_tokens": None, "num_beams": 1,
     "length_penalty": 0.6, "max_length": 512, "bad_words_ids": [[95]], "renormalize_logits": True, "temperature": 0.3,
-    "eos_token_id": 0,
+    "eos_token_id": 0, "forced_eos_token_id": 0,
 }
 
 
