@@ -132,7 +132,8 @@ def _read(folder: Folder, name: str, *, allow_pickle: bool, tie: bool, revisions
         if search.get("bad_words_ids") == [[pad]] else
         "The padding piece is left out of the softmax; `generate` does not leave it out, as no bad_words_ids name it."
     )
-    config = replace(config, unapplied=(*other_ends, *unapplied(search, pad=pad, end=tokenizer.symbols.end, positions=config.max_positions)))
+    asked = unapplied(search, pad=pad, end=tokenizer.symbols.end, positions=config.max_positions)
+    config = replace(config, unapplied=(*other_ends, *asked))
     if config.unapplied:
         notes.append(
             f"Settings of the folder that `generate` applies and this program does not: {', '.join(config.unapplied)}."
