@@ -93,7 +93,9 @@ class ByteTokenizer:
         first, last = (last if first is None else first), (first if last is None else last)
         assert first is not None and last is not None
         self.symbols = Symbols(pad=last, unknown=last, start=first, end=last)
-        typed = {number: token for number, token in self._added.items() if not token.special}
+        typed = {
+            number: token for number, token in self._added.items() if not token.special and number not in (first, last)
+        }
         # Those that are normalized are looked for in what the others have left.
         self._patterns = tuple(
             pattern for normalized in (False, True)
