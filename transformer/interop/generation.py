@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from transformer.config import LONGEST
-from transformer.texts import MAX_PIECES
+from transformer.decoding.texts import MAX_PIECES
 
 # Settings that change what is written, with the values at which they do nothing; None, as if absent, is always one.
 NEUTRAL: Mapping[str, tuple[object, ...]] = {

@@ -14,18 +14,27 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from transformer.added_tokens import ADDED, TOKENIZER, AddedToken, named_symbols, read_added
+from transformer.checkpoints.foreign_files import Folder
+from transformer.checkpoints.foreign_settings import CONFIG, GENERATION, activation, check_fit, flag, whole
 from transformer.config import TransformerConfig
 from transformer.errors import CheckpointError
-from transformer.interop.files import Folder
 from transformer.interop.generation import unapplied
 from transformer.interop.model_card import ModelCard, read_card
-from transformer.interop.settings import CONFIG, GENERATION, activation, check_fit, flag, whole
 from transformer.model.positions import sinusoidal_positions
 from transformer.model.transformer import Transformer
 from transformer.model.undrawn import Undrawn
-from transformer.pair_tokenizer import IDS, SOURCE, SYMBOLS, TARGET, TARGET_IDS, PairTokenizer, read_ids, write_symbols
-from transformer.vocabulary import Symbols, target_codes
+from transformer.text.added_tokens import ADDED, TOKENIZER, AddedToken, named_symbols, read_added
+from transformer.text.pair_tokenizer import (
+    IDS,
+    SOURCE,
+    SYMBOLS,
+    TARGET,
+    TARGET_IDS,
+    PairTokenizer,
+    read_ids,
+    write_symbols,
+)
+from transformer.text.vocabulary import Symbols, target_codes
 
 # The tokenizer's symbols and their usual texts.
 SYMBOL_TEXTS = {"pad_token": "<pad>", "unk_token": "<unk>", "eos_token": "</s>"}

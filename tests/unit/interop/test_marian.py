@@ -11,7 +11,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from tests.unit.interop.conftest import Peer
-from transformer.checkpoint import load_checkpoint
+from transformer.checkpoints.translator import load_checkpoint
 from transformer.decoding.beam import beam_search
 from transformer.decoding.greedy import greedy
 from transformer.decoding.hypotheses import hypotheses
@@ -19,7 +19,7 @@ from transformer.errors import CheckpointError
 from transformer.interop.exporting import export_huggingface
 from transformer.interop.importing import import_model
 from transformer.model.recorder import Recorder
-from transformer.translator import Translator
+from transformer.running.translator import Translator
 
 LENGTHS = (17, 13, 5)
 WEIGHTS = "model.safetensors"

@@ -13,8 +13,8 @@ from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, 
 
 from tests.conftest import SENTENCES
 from tests.unit.language_modelling.conftest import END_OF_TEXT, random_weights
+from transformer.checkpoints.language_model import load_language_model
 from transformer.errors import CheckpointError
-from transformer.language_modelling.checkpoint import load_language_model
 from transformer.model.recorder import Recorder
 
 TYPED = [
