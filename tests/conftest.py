@@ -138,7 +138,7 @@ SHAPES = {
         "output_bias": False,
     },
     "learned": {"positions": "learned", "activation": "silu", "scale_embedding": False},
-    "none": {"norm": "post", "positions": "none"},
+    "none": {"norm": "post", "positions": "none", "activation": "gelu_tanh"},
 }
 
 

@@ -31,7 +31,7 @@ STRANGERS_CARD = "### A stranger's card\n\n![pixel](https://example.org/x.png) <
 
 def arabic_model(
     folder: Path, *, reads: str = "en", writes: str = "ar", seed: int = 3, codes: Sequence[str] = (),
-    separate: bool = False, encoder_layers: int = 2, decoder_layers: int = 2,
+    separate: bool = False, encoder_layers: int = 2, decoder_layers: int = 2, unapplied: tuple[str, ...] = (),
 ) -> Path:
     """Write a model folder with random weights, and return it.
 
@@ -42,6 +42,7 @@ def arabic_model(
         codes: of target languages, as ">>ara<<".
         separate: whether each side has ids of its own.
         encoder_layers, decoder_layers: how many.
+        unapplied: as in `TransformerConfig`.
     """
     models = [sentencepiece_model(TEXTS[code]) for code in (reads, writes)]
     sides = [[*codes, *pieces_of(models[0])], pieces_of(models[1])]
@@ -57,7 +58,7 @@ def arabic_model(
     config = TransformerConfig(
         source_vocabulary=size, target_vocabulary=size, d_model=32, heads=4, encoder_layers=encoder_layers,
         decoder_layers=decoder_layers, d_ff=48, norm="post", positions="sinusoidal_halves", activation="silu",
-        tied_embeddings="target" if separate else "all",
+        tied_embeddings="target" if separate else "all", unapplied=unapplied,
     )
     torch.manual_seed(seed)
     model = build(config).requires_grad_(False)

@@ -6,10 +6,9 @@ import json
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, get_args
 
-Activation = Literal["relu", "gelu", "silu"]
-NormPlacement = Literal["pre", "post"]
 # GPT-2 computes the Gaussian error linear unit by its approximation with tanh.
-LanguageModelActivation = Literal["relu", "gelu", "gelu_tanh", "silu"]
+Activation = Literal["relu", "gelu", "gelu_tanh", "silu"]
+NormPlacement = Literal["pre", "post"]
 LanguageModelAttention = Literal["full", "local", "compressed"]
 Positions = Literal["sinusoidal", "sinusoidal_halves", "learned", "none"]
 TiedEmbeddings = Literal["none", "target", "all"]
@@ -22,6 +21,10 @@ CHOICES = {
 }
 COUNTS = ("source_vocabulary", "target_vocabulary", "d_model", "heads", "encoder_layers", "decoder_layers",
           "d_ff", "max_positions")
+# Fields that config.json may lack: the models of before have none.
+YOUNGER = ("tied_output", "unapplied")
+# A longer line would be no setting.
+LONGEST = 200
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +51,7 @@ class TransformerConfig:
             (section 3.4), which needs one joint vocabulary.
         scale_embedding: multiply embeddings by sqrt(D) (section 3.4).
         output_bias: give the output layer a bias.
+        unapplied: what the settings of an imported model ask of a search and this one does not do, as "num_beams 6".
 
     Raises:
         ValueError: a value is out of range or two values do not fit together; the message names both.
@@ -68,6 +72,7 @@ class TransformerConfig:
     tied_embeddings: TiedEmbeddings = "none"
     scale_embedding: bool = True
     output_bias: bool = True
+    unapplied: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         _check(self, COUNTS, CHOICES, ("scale_embedding", "output_bias"))
@@ -76,6 +81,10 @@ class TransformerConfig:
                 "tied_embeddings='all' needs one joint vocabulary: source_vocabulary is "
                 f"{self.source_vocabulary}, target_vocabulary is {self.target_vocabulary}"
             )
+        if not isinstance(self.unapplied, tuple) or len(self.unapplied) > LONGEST or not all(
+            isinstance(each, str) and len(each) <= LONGEST for each in self.unapplied
+        ):
+            raise ValueError(f"unapplied must be texts of at most {LONGEST} characters, not {self.unapplied!r:.60}")
 
     @property
     def d_head(self) -> int:
@@ -83,7 +92,7 @@ class TransformerConfig:
         return self.d_model // self.heads
 
     def to_json(self) -> str:
-        return json.dumps(asdict(self), indent=2) + "\n"
+        return _json(self)
 
     @classmethod
     def from_json(cls, text: str) -> TransformerConfig:
@@ -92,7 +101,10 @@ class TransformerConfig:
         Raises:
             ValueError: the text is no JSON object, or has a field too many, too few, or out of range.
         """
-        return cls(**_fields(cls, text, {"source_vocabulary", "target_vocabulary"}))
+        values = _fields(cls, text, {"source_vocabulary", "target_vocabulary"})
+        if isinstance(values.get("unapplied"), list):
+            values["unapplied"] = tuple(values["unapplied"])
+        return cls(**values)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,6 +124,7 @@ class LanguageModelConfig:
             "Generating Wikipedia by Summarizing Long Sequences", section 4.2.3).
         block: positions of a block of local attention.
         stride: positions that compressed attention makes one; the width of its kernel too.
+        tied_output: the output layer is the embedding.
 
     Raises:
         ValueError: a value is out of range or two values do not fit together; the message names both.
@@ -123,7 +136,7 @@ class LanguageModelConfig:
     layers: int = 12
     d_ff: int = 3072
     dropout: float = 0.1
-    activation: LanguageModelActivation = "gelu_tanh"
+    activation: Activation = "gelu_tanh"
     norm: NormPlacement = "pre"
     positions: Positions = "learned"
     max_positions: int = 1024
@@ -131,13 +144,13 @@ class LanguageModelConfig:
     attention: LanguageModelAttention = "full"
     block: int = 256
     stride: int = 3
+    tied_output: bool = True
 
     def __post_init__(self) -> None:
-        choices = {name: CHOICES[name] for name in ("norm", "positions")}
-        choices["activation"] = get_args(LanguageModelActivation)
+        choices = {name: CHOICES[name] for name in ("activation", "norm", "positions")}
         choices["attention"] = get_args(LanguageModelAttention)
         counts = ("vocabulary", "d_model", "heads", "layers", "d_ff", "max_positions", "block", "stride")
-        _check(self, counts, choices, ("scale_embedding",))
+        _check(self, counts, choices, ("scale_embedding", "tied_output"))
 
     # Under the names that `TransformerConfig` has for them: what reads a decoder reads a language model too.
 
@@ -156,20 +169,31 @@ class LanguageModelConfig:
 
     @property
     def tied_embeddings(self) -> TiedEmbeddings:
-        """The output layer is the embedding."""
-        return "target"
+        return "target" if self.tied_output else "none"
 
     @property
     def output_bias(self) -> bool:
         return False
 
     def to_json(self) -> str:
-        return json.dumps(asdict(self), indent=2) + "\n"
+        return _json(self)
 
     @classmethod
     def from_json(cls, text: str) -> LanguageModelConfig:
         """Read what `to_json` wrote, as `TransformerConfig.from_json` does."""
         return cls(**_fields(cls, text, {"vocabulary"}))
+
+
+def _json(config: TransformerConfig | LanguageModelConfig) -> str:
+    """The fields as a JSON object.
+
+    Seals are made of it, so a field that is younger than the first models is left out where it has its default.
+    """
+    values = asdict(config)
+    for field in fields(config):
+        if field.name in YOUNGER and values[field.name] == field.default:
+            del values[field.name]
+    return json.dumps(values, indent=2) + "\n"
 
 
 def _fields(

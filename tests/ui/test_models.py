@@ -37,7 +37,8 @@ def models(tmp_path_factory) -> Path:
     place = tmp_path_factory.mktemp("atlas")
     arabic_model(place / "models" / ARABIC)
     arabic_model(
-        place / "models" / LARGE, codes=(ARA, HEB), separate=True, encoder_layers=3, decoder_layers=1
+        place / "models" / LARGE, codes=(ARA, HEB), separate=True, encoder_layers=3, decoder_layers=1,
+        unapplied=("num_beams 6", "repetition_penalty 1.5"),
     )
     reading = arabic_model(place / "models" / "ar-en", reads="ar", writes="en")
     (reading / "sentences.txt").write_text("\n".join(EXAMPLES), encoding="utf-8")
@@ -87,6 +88,13 @@ def test_every_page_is_about_the_chosen_model(page):
     test = opened(page, text=f"{HEB} {DREAM}", model=LARGE)
     assert healthy(test)
     assert "German" not in texts(test)
+
+
+def test_what_an_imported_model_asks_of_a_search_and_does_not_get_is_said_where_it_translates():
+    test = opened(text=DREAM, model=LARGE)
+    assert healthy(test)
+    assert texts(test).replace("\\", "").count("also ask for num_beams 6, repetition_penalty 1.5. This app") == 1
+    assert "also ask for" not in texts(opened(text=DREAM, model=ARABIC))
 
 
 def test_a_page_that_is_opened_without_a_text_stays_with_its_model():

@@ -81,6 +81,16 @@ def test_language_models_come_in_the_same_order(monkeypatch, tmp_path, tiny_lang
     assert not any(each.problem for each in found.values()) and list(model_folders()) == [SHIPPED]
 
 
+def test_a_gpt2_whose_weights_are_in_several_files_is_offered(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "models" / "large"
+    folder.mkdir(parents=True)
+    (folder / "config.json").write_text(json.dumps({"model_type": "gpt2"}))
+    assert "model.safetensors is missing" in language_model_folders()["large"].problem
+    (folder / "model.safetensors.index.json").touch()
+    assert not language_model_folders()["large"].problem
+
+
 def test_the_languages_that_a_model_writes_are_read_from_its_vocabulary(folder):
     assert model_folders()["en-ar"].codes == ()
     for content, codes in (
@@ -115,6 +125,7 @@ DAMAGE = {
     "half a letter": (content("config.json", b'{"heads\\ud800": 4}'), "cannot be used"),
     "no text": (content("config.json", b"\xff\xfe"), "cannot be used"),
     "Hugging Face's": (content("config.json", json.dumps({"model_type": "marian"}).encode()), "attention-atlas import"),
+    "of another family": (content("config.json", b'{"model_type": "t5"}'), "of the family t5, and only"),
     "large config": (content("config.json", b" " * (2**20 + 1)), "config.json is larger than the 1 MB"),
     "languages": (content("languages.json", b"[1]"), "languages.json should be"),
     "markup": (content("languages.json", b'{"source": "<b>x</b>", "target": "de"}'), "languages.json should be"),

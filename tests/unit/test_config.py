@@ -21,6 +21,13 @@ def test_survives_the_way_through_json():
     assert TransformerConfig.from_json(config.to_json()) == config
 
 
+def test_the_seals_of_older_models_stay_whole():
+    """A field that came later is written only where it says something."""
+    config = TransformerConfig(**SMALL, unapplied=("num_beams 6",))
+    assert TransformerConfig.from_json(config.to_json()) == config
+    assert "unapplied" not in TransformerConfig(**SMALL).to_json()
+
+
 def test_cannot_be_changed():
     with pytest.raises(dataclasses.FrozenInstanceError):
         TransformerConfig(**SMALL).heads = 4
@@ -36,11 +43,13 @@ def test_head_width():
         ({"d_model": 10, "heads": 4}, "10 is no multiple of 4"),
         ({"d_model": 9, "heads": 3}, "even d_model, not 9"),
         ({"heads": 0}, "heads .* not 0"),
+        ({"unapplied": "num_beams 6"}, "unapplied must be texts"),
+        ({"unapplied": ("x" * 201,)}, "unapplied must be texts of at most 200"),
         ({"d_ff": 2.5}, "d_ff .* not 2.5"),
         ({"encoder_layers": True}, "encoder_layers .* not True"),
         ({"dropout": 1.0}, "dropout .* not 1.0"),
         ({"dropout": "much"}, "dropout .* not 'much'"),
-        ({"activation": "tanh"}, "relu, gelu, silu, not 'tanh'"),
+        ({"activation": "tanh"}, "relu, gelu, gelu_tanh, silu, not 'tanh'"),
         ({"norm": None}, "pre, post, not None"),
         ({"output_bias": 1}, "output_bias must be true or false, not 1"),
         ({"tied_embeddings": "all", "target_vocabulary": 12}, "source_vocabulary is 11, target_vocabulary is 12"),

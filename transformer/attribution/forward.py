@@ -27,6 +27,7 @@ from transformer.model.transformer import Transformer
 FACTORS: Mapping[str, Callable[[Tensor], Tensor]] = {
     "relu": lambda x: (x > 0).to(x.dtype),
     "gelu": lambda x: (1 + torch.erf(x / math.sqrt(2))) / 2,
+    "gelu_tanh": lambda x: (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))) / 2,
     "silu": torch.sigmoid,
 }
 

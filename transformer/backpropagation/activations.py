@@ -22,6 +22,13 @@ def gelu_derivative(x: np.ndarray) -> np.ndarray:
     return (1 + erf(x / math.sqrt(2))) / 2 + x * np.exp(-(x**2) / 2) / math.sqrt(2 * math.pi)
 
 
+def gelu_tanh_derivative(x: np.ndarray) -> np.ndarray:
+    """Of x (1 + tanh u) / 2 with u = sqrt(2 / pi) (x + 0.044715 x^3): (1 + tanh u) / 2 + x (1 - tanh^2 u) u' / 2."""
+    scale = math.sqrt(2 / math.pi)
+    tanh = np.tanh(scale * (x + 0.044715 * x**3))
+    return (1 + tanh) / 2 + x * (1 - tanh**2) * scale * (1 + 3 * 0.044715 * x**2) / 2
+
+
 def silu_derivative(x: np.ndarray) -> np.ndarray:
     """g (1 + x (1 - g)), of x g, with the logistic function g of x (Elfwing et al. 2018)."""
     gate = expit(x)
@@ -29,7 +36,8 @@ def silu_derivative(x: np.ndarray) -> np.ndarray:
 
 
 DERIVATIVES: Mapping[Activation, Callable[[np.ndarray], np.ndarray]] = {
-    "relu": relu_derivative, "gelu": gelu_derivative, "silu": silu_derivative,
+    "relu": relu_derivative, "gelu": gelu_derivative, "gelu_tanh": gelu_tanh_derivative,
+    "silu": silu_derivative,
 }
 
 

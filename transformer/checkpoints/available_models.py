@@ -25,6 +25,8 @@ OWN = Path("models")
 VARIABLE = "ATTENTION_ATLAS_MODELS"
 NAME = re.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 CONFIG, WEIGHTS, SENTENCES, IDS = "config.json", "model.safetensors", "sentences.txt", "vocab.json"
+# What names the files of weights of a large GPT-2.
+INDEX = f"{WEIGHTS}.index.json"
 # A larger one is no configuration.
 MOST_BYTES = MEGABYTE
 # Of sentences.txt, which may be a corpus: every run of every page asks for the few that are offered as examples.
@@ -125,7 +127,7 @@ def _folders() -> Iterator[Path]:
 
 def _changes(path: Path) -> tuple[int, ...]:
     """When the files of a folder were last changed that `model_folders` looks at."""
-    return tuple(_changed(path / name) for name in (CONFIG, WEIGHTS, FILE, IDS))
+    return tuple(_changed(path / name) for name in (CONFIG, WEIGHTS, INDEX, FILE, IDS))
 
 
 def _changed(path: Path) -> int:
@@ -154,7 +156,8 @@ def _checked(path: Path, changed: tuple[int, ...], read: Callable[[Path, str], M
         return useless("its name may have up to 64 Latin letters, digits, dots, hyphens and underscores; rename it")
     try:
         found = read(path, read_small_text(path / CONFIG, MOST_BYTES))
-        return found if (path / WEIGHTS).is_file() else useless(f"its {WEIGHTS} is missing")
+        weights = (WEIGHTS, INDEX) if read is _language_model else (WEIGHTS,)
+        return found if any((path / name).is_file() for name in weights) else useless(f"its {WEIGHTS} is missing")
     except FileNotFoundError:
         return useless(f"its {CONFIG} is missing")
     except OSError as error:
@@ -164,7 +167,13 @@ def _checked(path: Path, changed: tuple[int, ...], read: Callable[[Path, str], M
 
 
 def _translator(path: Path, text: str) -> ModelFolder:
-    if "model_type" in json.loads(text):
+    values = json.loads(text)
+    if isinstance(values, dict) and "model_type" in values:
+        if values["model_type"] != "marian":
+            raise ValueError(
+                f"it is one of Hugging Face's of the family {values['model_type']}, and only those of Marian and GPT-2 "
+                "can be used"
+            )
         raise ValueError(
             f"it is one of Hugging Face's; `attention-atlas import {path} --output {path.with_name('NAME')}` makes "
             "a model folder of it"

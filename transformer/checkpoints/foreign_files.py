@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +16,19 @@ from torch import Tensor
 
 from transformer.errors import CheckpointError
 
-WEIGHTS, INDEX, PICKLE = "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin"
-SHARD = re.compile(r"model-\d{5}-of-\d{5}\.safetensors")
+WEIGHTS, PICKLE = "model.safetensors", "pytorch_model.bin"
+# The file that names those which a large model is split into, and what those are called.
+INDEX, PICKLE_INDEX = f"{WEIGHTS}.index.json", f"{PICKLE}.index.json"
+SHARD = {
+    INDEX: re.compile(r"model-\d{5}-of-\d{5}\.safetensors"),
+    PICKLE_INDEX: re.compile(r"pytorch_model-\d{5}-of-\d{5}\.bin"),
+}
 MEGABYTE = 1 << 20
 LARGEST = {".json": 32 * MEGABYTE, ".spm": 16 * MEGABYTE, ".txt": 16 * MEGABYTE, ".md": MEGABYTE}
 LARGEST_WEIGHTS = 4096 * MEGABYTE
-DTYPES = {torch.float16, torch.bfloat16, torch.float32}
+DTYPES = {torch.float16, torch.bfloat16, torch.float32, torch.float64}
 LFS_POINTER = b"version https://git-lfs"
+SAVE_AGAIN = f"load the model with today's transformers and save it again, which writes {WEIGHTS}"
 
 
 class Folder:
@@ -44,17 +52,19 @@ class Folder:
             self._roots.append(real.parent.parent / "blobs")
 
     def has(self, name: str) -> bool:
-        return (self.path / name).exists()
+        """Whether there is something of that name, even a link that leads nowhere."""
+        return os.path.lexists(self.path / name)
 
-    def read(self, name: str) -> bytes:
+    def read(self, name: str, *, may_be_empty: bool = False) -> bytes:
         """The content of a file.
 
         Raises:
             CheckpointError: it is missing, too large, half there or lies elsewhere.
         """
         path = self._checked(name, LARGEST[Path(name).suffix])
-        content = path.read_bytes()
-        if not content:
+        with self._reading(name):
+            content = path.read_bytes()
+        if not content and not may_be_empty:
             raise CheckpointError(f"The file {self.path / name} is empty: fetch the folder again.")
         return content
 
@@ -74,19 +84,27 @@ class Folder:
             raise CheckpointError(f"The file {self.path / name} is no JSON object.")
         return values
 
-    def weights(self, *, allow_pickle: bool, left_out: re.Pattern[str] | None = None) -> dict[str, Tensor]:
+    def weights(
+        self, *, allow_pickle: bool, left_out: re.Pattern[str] | None = None, otherwise: str = SAVE_AGAIN
+    ) -> dict[str, Tensor]:
         """All tensors by name, on the CPU, in float32.
 
         Args:
             allow_pickle: read pytorch_model.bin if there is no safetensors file, by torch's weights-only reading.
             left_out: names of tensors that are no weights and may be of any type, as masks.
+            otherwise: what a user can do about weights that are a pickle only; it ends a sentence.
 
         Raises:
             CheckpointError: there are none, or they are damaged, not numbers, or of another type than float.
         """
         weights: dict[str, Tensor] = {}
-        for name, part in self._parts(allow_pickle=allow_pickle):
-            for key, tensor in part.items():
+        for name in self.weight_files():
+            pickled = name.endswith(Path(PICKLE).suffix)
+            if pickled and not allow_pickle:
+                raise CheckpointError(
+                    f"The weights in {self.path} are a pickle only ({name}), which may hold code: {otherwise}."
+                )
+            for key, tensor in (self._pickle(name) if pickled else self._safetensors(name)).items():
                 if left_out is not None and left_out.fullmatch(key):
                     continue
                 if key in weights:
@@ -94,25 +112,22 @@ class Folder:
                 weights[key] = self._number(tensor, key, name)
         return weights
 
-    def _parts(self, *, allow_pickle: bool) -> Iterator[tuple[str, dict[str, Tensor]]]:
-        if self.has(WEIGHTS):
-            yield WEIGHTS, self._safetensors(WEIGHTS)
-        elif self.has(INDEX):
-            places = self.json(INDEX).get("weight_map")
-            names = sorted(set(places.values())) if isinstance(places, dict) else []
-            if not names or not all(isinstance(name, str) and SHARD.fullmatch(name) for name in names):
-                raise CheckpointError(f"The file {self.path / INDEX} does not name the weight files.")
-            for name in names:
-                yield name, self._safetensors(name)
-        elif self.has(PICKLE):
-            if not allow_pickle:
-                raise CheckpointError(
-                    f"The weights in {self.path} are a pickle only ({PICKLE}), which may hold code: a safetensors copy "
-                    "is often in --revision refs/pr/1; or read it as weights alone with --allow-pickle-weights."
-                )
-            yield PICKLE, self._pickle()
-        else:
-            raise CheckpointError(f"The file {self.path / WEIGHTS} is missing: fetch the folder again.")
+    def weight_files(self) -> tuple[str, ...]:
+        """The names of the files that the weights are in, safetensors files if there are any.
+
+        Raises:
+            CheckpointError: there are none, or their index cannot be read.
+        """
+        for whole, index in ((WEIGHTS, INDEX), (PICKLE, PICKLE_INDEX)):
+            if self.has(whole):
+                return (whole,)
+            if self.has(index):
+                places = self.json(index).get("weight_map")
+                names = list(places.values()) if isinstance(places, dict) else []
+                if not names or not all(isinstance(name, str) and SHARD[index].fullmatch(name) for name in names):
+                    raise CheckpointError(f"The file {self.path / index} does not name the weight files.")
+                return tuple(sorted(set(names)))
+        raise CheckpointError(f"The file {self.path / WEIGHTS} is missing: fetch the folder again.")
 
     def _safetensors(self, name: str) -> dict[str, Tensor]:
         path = self._checked(name, LARGEST_WEIGHTS)
@@ -124,18 +139,18 @@ class Folder:
                 f"The file {self.path / name} is damaged or half there ({error}): fetch it again."
             ) from error
 
-    def _pickle(self) -> dict[str, Tensor]:
-        path = self._checked(PICKLE, LARGEST_WEIGHTS)
+    def _pickle(self, name: str) -> dict[str, Tensor]:
+        path = self._checked(name, LARGEST_WEIGHTS)
         try:
             # Nothing but tensors, numbers, texts and containers of them is made; anything else raises.
             weights = torch.load(path, map_location="cpu", weights_only=True)
         except Exception as error:  # What the many readers behind it raise on a damaged file is not documented.
             reason = str(error).strip().split("\n")[0]
-            raise CheckpointError(f"The file {self.path / PICKLE} cannot be read as weights alone: {reason}") from error
+            raise CheckpointError(f"The file {self.path / name} cannot be read as weights alone: {reason}") from error
         if not isinstance(weights, dict) or not all(
             isinstance(key, str) and isinstance(value, Tensor) for key, value in weights.items()
         ):
-            raise CheckpointError(f"The file {self.path / PICKLE} holds something else than weights.")
+            raise CheckpointError(f"The file {self.path / name} holds something else than weights.")
         return weights
 
     def _number(self, tensor: Tensor, key: str, name: str) -> Tensor:
@@ -155,9 +170,21 @@ class Folder:
             raise CheckpointError(f"The file {path} is missing: fetch the folder again.") from None
         if not real.is_file() or not any(real.is_relative_to(root) for root in self._roots):
             raise CheckpointError(f"The file {path} is no file of this folder but leads to {real}.")
-        if real.stat().st_size > largest:
-            raise CheckpointError(f"The file {path} is larger than the {largest // MEGABYTE} MB that such a file has.")
-        with real.open("rb") as file:
-            if file.read(len(LFS_POINTER)) == LFS_POINTER:
-                raise CheckpointError(f"The file {path} is only a pointer to the real one: run `git lfs pull` there.")
+        with self._reading(name):
+            if real.stat().st_size > largest:
+                raise CheckpointError(
+                    f"The file {path} is larger than the {largest // MEGABYTE} MB that such a file has."
+                )
+            with real.open("rb") as file:
+                if file.read(len(LFS_POINTER)) == LFS_POINTER:
+                    raise CheckpointError(
+                        f"The file {path} is only a pointer to the real one: run `git lfs pull` there."
+                    )
         return real
+
+    @contextmanager
+    def _reading(self, name: str) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise CheckpointError(f"The file {self.path / name} cannot be read ({error.strerror}).") from error

@@ -7,7 +7,14 @@ from typing import Any
 
 from torch import Tensor, nn
 
-CONFIG = "config.json"
+from transformer.config import Activation
+
+# What this project calls the activations that it has.
+ACTIVATIONS: dict[str, Activation] = {
+    "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh", "gelu_fast": "gelu_tanh", "gelu": "gelu", "relu": "relu",
+    "silu": "silu", "swish": "silu",
+}
+CONFIG, GENERATION = "config.json", "generation_config.json"
 
 
 def whole(settings: Mapping[str, Any], name: str, largest: Mapping[str, int]) -> int:
@@ -34,6 +41,18 @@ def flag(settings: Mapping[str, Any], name: str, default: bool) -> bool:
     if type(value) is not bool:
         raise ValueError(f"{name} in {CONFIG} must be true or false, not {value!r}")
     return value
+
+
+def activation(settings: Mapping[str, Any], default: str) -> Activation:
+    """Of the feed-forward networks, by its name here.
+
+    Raises:
+        ValueError: there is none of that kind.
+    """
+    name = settings.get("activation_function", default)
+    if not isinstance(name, str) or name not in ACTIVATIONS:
+        raise ValueError(f"its activation is {name!r}, and there is {', '.join(ACTIVATIONS)}")
+    return ACTIVATIONS[name]
 
 
 def check_fit(model: nn.Module, weights: Mapping[str, Tensor]) -> None:

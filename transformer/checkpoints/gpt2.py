@@ -6,35 +6,33 @@ are stored as [inputs, outputs], ours as [outputs, inputs].
 
 from __future__ import annotations
 
+import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from transformer.checkpoints.foreign_files import Folder
-from transformer.checkpoints.foreign_settings import CONFIG, check_fit, whole
+from transformer.checkpoints.foreign_settings import CONFIG, GENERATION, activation, check_fit, flag, whole
 from transformer.config import LanguageModelConfig
 from transformer.errors import CheckpointError
 from transformer.model.language_model import LanguageModel
 from transformer.model.undrawn import Undrawn
-from transformer.text.byte_tokenizer import MERGES, ByteTokenizer
+from transformer.text.added_tokens import ADDED, TOKENIZER
+from transformer.text.byte_tokenizer import ByteTokenizer
+from transformer.text.byte_vocabulary import MERGES, VOCABULARY
 from transformer.text.pair_tokenizer import IDS
 
-ACTIVATIONS = {
-    "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh", "gelu": "gelu", "relu": "relu", "silu": "silu",
-    "swish": "silu",
-}
 # Larger than any there is; beyond, a few bytes of JSON would ask for all memory.
 LARGEST = {
     "n_embd": 8192, "n_layer": 96, "n_head": 256, "n_inner": 65_536, "n_positions": 65_536, "vocab_size": 1_000_000
 }
+# What they are if a folder does not say.
+SIZES = {"n_embd": 768, "n_layer": 12, "n_head": 12, "n_positions": 1024, "vocab_size": 50_257}
 # What other settings must be, because the model computes nothing else; a folder need not state them.
-REQUIRED = {
-    "scale_attn_weights": True, "scale_attn_by_inverse_layer_idx": False, "add_cross_attention": False,
-    "tie_word_embeddings": True, "layer_norm_epsilon": 1e-5,
-}
+REQUIRED = {"add_cross_attention": False, "layer_norm_epsilon": 1e-5}
 # Causal masks, which old files store beside the weights.
 MASK = re.compile(r"(transformer\.)?h\.\d+\.attn\.(masked_)?bias")
 PREFIX, OUTPUT = "transformer.", "lm_head.weight"
@@ -54,17 +52,20 @@ class ImportedLanguageModel:
     Attributes:
         model: in evaluation mode.
         tokenizer: its vocabulary.
+        weights: names of the files that the weights are in.
     """
 
     model: LanguageModel
     tokenizer: ByteTokenizer
+    weights: tuple[str, ...]
 
 
 def read_gpt2(folder: Folder) -> ImportedLanguageModel:
     """Read a folder that Hugging Face's `GPT2LMHeadModel` and `GPT2Tokenizer` have written.
 
     Args:
-        folder: with config.json, model.safetensors, vocab.json and merges.txt.
+        folder: with config.json, the weights in one safetensors file or in several with their index, and either
+            tokenizer.json, or vocab.json and merges.txt.
 
     Raises:
         CheckpointError: it is another kind of model, or a file is missing, damaged or does not fit the others.
@@ -83,20 +84,45 @@ def _read(folder: Folder) -> ImportedLanguageModel:
         raise CheckpointError(
             f"{folder.path} is no GPT-2 model: model_type in {CONFIG} is {settings.get('model_type')!r}, not 'gpt2'."
         )
-    tokenizer = ByteTokenizer({name: folder.read(name) for name in (IDS, MERGES)})
     config = _config(settings)
-    if tokenizer.size != config.vocabulary:
-        raise ValueError(f"{IDS} has {tokenizer.size:,} pieces, and vocab_size in {CONFIG} says {config.vocabulary:,}")
-    for name in ("bos_token_id", "eos_token_id"):
-        if settings.get(name, tokenizer.symbols.end) != tokenizer.symbols.end:
-            raise ValueError(f"{name} in {CONFIG} is {settings[name]!r}, and {IDS} says {tokenizer.symbols.end}")
-    weights = _weights(folder, config)
+    tokenizer = _vocabulary(folder, settings, config.vocabulary)
+    weights = _weights(folder, settings, config)
+    config = replace(config, tied_output="generator.weight" not in weights)
     with torch.device("meta"), Undrawn():
-        model = LanguageModel(config, tokenizer.symbols)
-    check_fit(model, weights)
-    model.load_state_dict({**weights, "generator.weight": weights["embedding.weight"]}, assign=True)
-    model.generator.weight = model.embedding.weight
-    return ImportedLanguageModel(model.eval().requires_grad_(False), tokenizer)
+        check_fit(LanguageModel(config), weights)
+    # Rows beyond the vocabulary stand for no text; they only fill the matrix up to a rounder number.
+    for name in sorted({"embedding.weight", "generator.weight"} & weights.keys()):
+        weights[name] = weights[name][: tokenizer.size].contiguous()
+    with torch.device("meta"), Undrawn():
+        model = LanguageModel(replace(config, vocabulary=tokenizer.size), tokenizer.symbols)
+    model.load_state_dict({"generator.weight": weights["embedding.weight"], **weights}, assign=True)
+    if config.tied_output:
+        model.generator.weight = model.embedding.weight
+    return ImportedLanguageModel(model.eval().requires_grad_(False), tokenizer, folder.weight_files())
+
+
+def _vocabulary(folder: Folder, settings: dict[str, Any], rows: int) -> ByteTokenizer:
+    """The tokenizer of a folder whose model has an embedding for some number of pieces.
+
+    Raises:
+        CheckpointError: a file of it is missing or cannot be read.
+        ValueError: it is another kind of tokenizer, or a damaged one.
+    """
+    if not any(folder.has(name) for name in (VOCABULARY, IDS, MERGES)):
+        raise ValueError(
+            f"it has no tokenizer that can be read, which is {VOCABULARY}, or {IDS} and {MERGES}; save its tokenizer "
+            "into the same folder"
+        )
+    needed = (VOCABULARY,) if folder.has(VOCABULARY) else (IDS, MERGES)
+    beside = (TOKENIZER, ADDED)
+    files = {name: folder.read(name) for name in (*needed, *(name for name in beside if folder.has(name)))}
+    generation = folder.json(GENERATION) if folder.has(GENERATION) else {}
+
+    def candidates(key: str) -> list[object]:
+        values = [each.get(key) for each in (settings, generation)]
+        return [one for value in values for one in (value if isinstance(value, list) else [value]) if type(one) is int]
+
+    return ByteTokenizer(files, rows=rows, start=candidates("bos_token_id"), end=candidates("eos_token_id"))
 
 
 def _config(settings: dict[str, Any]) -> LanguageModelConfig:
@@ -108,21 +134,28 @@ def _config(settings: dict[str, Any]) -> LanguageModelConfig:
     for name, value in REQUIRED.items():
         if settings.get(name, value) != value:
             raise ValueError(f"{name} in {CONFIG} is {settings[name]!r}, and only {value!r} can be computed")
-    activation = settings.get("activation_function", "gelu_new")
-    if activation not in ACTIVATIONS:
-        raise ValueError(f"its activation is {activation!r}, and there is {', '.join(ACTIVATIONS)}")
-    d_model = whole(settings, "n_embd", LARGEST)
+    sizes = {name: whole({**SIZES, **settings}, name, LARGEST) for name in SIZES}
     return LanguageModelConfig(
-        vocabulary=whole(settings, "vocab_size", LARGEST), d_model=d_model, heads=whole(settings, "n_head", LARGEST),
-        layers=whole(settings, "n_layer", LARGEST), max_positions=whole(settings, "n_positions", LARGEST),
-        d_ff=4 * d_model if settings.get("n_inner") is None else whole(settings, "n_inner", LARGEST),
+        vocabulary=sizes["vocab_size"], d_model=sizes["n_embd"], heads=sizes["n_head"], layers=sizes["n_layer"],
+        max_positions=sizes["n_positions"],
+        d_ff=4 * sizes["n_embd"] if settings.get("n_inner") is None else whole(settings, "n_inner", LARGEST),
         dropout=settings.get("resid_pdrop", 0.1),
-        activation=ACTIVATIONS[activation],  # pyright: ignore[reportArgumentType]
+        activation=activation(settings, "gelu_new"),
     )
 
 
-def _weights(folder: Folder, config: LanguageModelConfig) -> dict[str, Tensor]:
-    """The parameters by our names, float32.
+def _scale(settings: dict[str, Any], config: LanguageModelConfig, layer: int) -> float:
+    """What the scores of a layer are multiplied with there, divided by what they are here.
+
+    Raises:
+        ValueError: a setting is neither true nor false.
+    """
+    scale = 1.0 if flag(settings, "scale_attn_weights", True) else math.sqrt(config.d_head)
+    return scale / (layer + 1) if flag(settings, "scale_attn_by_inverse_layer_idx", False) else scale
+
+
+def _weights(folder: Folder, settings: dict[str, Any], config: LanguageModelConfig) -> dict[str, Tensor]:
+    """The parameters by our names, float32; the output layer is among them if it is not the embedding.
 
     Raises:
         ValueError: one is missing, one too many, or two contradict each other.
@@ -142,8 +175,11 @@ def _weights(folder: Folder, config: LanguageModelConfig) -> dict[str, Tensor]:
 
     output = found.pop(OUTPUT, None)
     weights = {"embedding.weight": taken(EMBEDDING), "positions.table": taken(POSITIONS)}
+    if output is None and not flag(settings, "tie_word_embeddings", True):
+        raise ValueError(f"the weights have no {OUTPUT}, and {CONFIG} says that it is not {EMBEDDING}")
+    # Two that differ are two, whatever config.json says, as they are in transformers.
     if output is not None and not torch.equal(output, weights["embedding.weight"]):
-        raise ValueError(f"{OUTPUT} and {EMBEDDING} differ, and {CONFIG} says that they are one")
+        weights["generator.weight"] = output
     for kind in ("weight", "bias"):
         weights[f"norm.{kind}"] = taken(f"ln_f.{kind}")
         for layer in range(config.layers):
@@ -153,6 +189,10 @@ def _weights(folder: Folder, config: LanguageModelConfig) -> dict[str, Tensor]:
                 # [inputs, outputs] -> [outputs, inputs]; a bias has one axis.
                 matrix = taken(f"h.{layer}.{theirs}.{kind}")
                 weights[f"layers.{layer}.{ours}.{kind}"] = matrix.mT.contiguous() if matrix.ndim == 2 else matrix
+            scale = _scale(settings, config, layer)
+            if scale != 1:
+                # Scores are proportional to the queries, which come first.
+                weights[f"layers.{layer}.self_attention.in_projection.{kind}"][: config.d_model] *= scale
     if found:
         raise ValueError(f"it has a tensor that no GPT-2 model has, {min(found)}")
     return weights

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from transformer.checkpoints.foreign_files import Folder
 from transformer.checkpoints.gpt2 import read_gpt2
-from transformer.checkpoints.model_files import CONFIG, fill, folder_version, read_weights
+from transformer.checkpoints.model_files import CONFIG, WEIGHTS, fill, folder_version, read_weights
 from transformer.checkpoints.model_texts import RESTORE, read_card, read_curve, read_text
 from transformer.config import LanguageModelConfig
 from transformer.errors import CheckpointError
@@ -81,10 +81,11 @@ def load_language_model(folder: Path = LANGUAGE_MODEL, device: str | None = None
     text = read_text(folder / CONFIG)
     if _is_gpt2(text):
         imported = read_gpt2(Folder(folder))
-        model, tokenizer = imported.model, imported.tokenizer
+        model, tokenizer, weights = imported.model, imported.tokenizer, imported.weights
     else:
         model, tokenizer = _read(folder, text)
-    version = folder_version(folder, tokenizer)
+        weights = (WEIGHTS,)
+    version = folder_version(folder, tokenizer, weights)
     with device_errors_explained(device):
         model.to(device)
     if device == "cpu":

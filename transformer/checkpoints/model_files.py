@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -132,11 +132,24 @@ def check_vocabulary(path: Path) -> None:
         _check_vocabulary(path, file.metadata() or {})
 
 
-def folder_version(folder: Path, tokenizer: VocabularyFiles) -> str:
-    """What changes whenever the configuration, a file of the vocabulary or a weight in a model folder does."""
+def folder_version(folder: Path, tokenizer: VocabularyFiles, weights: Sequence[str] = (WEIGHTS,)) -> str:
+    """What changes whenever the configuration, a file of the vocabulary or a weight in a model folder does.
+
+    Args:
+        folder: of the model.
+        tokenizer: its vocabulary.
+        weights: names of the files that the weights are in.
+
+    Raises:
+        CheckpointError: a file is missing or cannot be read.
+    """
     digest = hashlib.sha256()
-    for name in (CONFIG, *tokenizer.files, WEIGHTS):
-        digest.update((folder / name).read_bytes())
+    for name in (CONFIG, *tokenizer.files, *weights):
+        check_is_file(folder / name)
+        try:
+            digest.update((folder / name).read_bytes())
+        except OSError as error:
+            raise CheckpointError(f"The file {folder / name} cannot be read ({error.strerror}). {RESTORE}") from error
     return digest.hexdigest()[:16]
 
 

@@ -10,16 +10,16 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from transformer.checkpoints.foreign_files import WEIGHTS
-from transformer.checkpoints.foreign_settings import CONFIG
+from transformer.checkpoints.foreign_settings import CONFIG, GENERATION
 from transformer.checkpoints.model_texts import CARD
 from transformer.checkpoints.translator import Checkpoint, load_checkpoint
 from transformer.errors import CheckpointError
 from transformer.files.replacing import new_folder, writing
+from transformer.interop.generation import applied_elsewhere
 from transformer.interop.marian import (
     ATTENTION,
     DECODER_EMBEDDING,
     ENCODER_EMBEDDING,
-    GENERATION,
     LINEAR,
     NORMS,
     OUTPUT,
@@ -27,13 +27,13 @@ from transformer.interop.marian import (
     PARTS,
     POSITIONS,
     SHARED,
-    TOKENIZER,
 )
 from transformer.model.positions import PositionalEncoding
+from transformer.text.added_tokens import TOKENIZER
 from transformer.text.pair_tokenizer import IDS, SOURCE, SYMBOLS, TARGET, TARGET_IDS
 from transformer.text.tokenizer import VOCABULARY
 
-THEIR_ACTIVATIONS = {"silu": "swish", "relu": "relu", "gelu": "gelu"}
+THEIR_ACTIVATIONS = {"silu": "swish", "relu": "relu", "gelu": "gelu", "gelu_tanh": "gelu_new"}
 
 
 def export_huggingface(model: Path, output: Path) -> None:
@@ -63,7 +63,8 @@ def export_huggingface(model: Path, output: Path) -> None:
             for name, content in _vocabulary(checkpoint).items():
                 (unfinished / name).write_bytes(content)
             save_file(_weights(checkpoint), unfinished / WEIGHTS, {"format": "pt"})
-            (unfinished / CARD).write_text(checkpoint.card, encoding="utf-8")
+            if checkpoint.card:
+                (unfinished / CARD).write_text(checkpoint.card, encoding="utf-8")
 
 
 def _settings(checkpoint: Checkpoint) -> dict[str, dict[str, object]]:
@@ -99,6 +100,7 @@ def _settings(checkpoint: Checkpoint) -> dict[str, dict[str, object]]:
         GENERATION: {
             **ids, "bad_words_ids": [[piece] for piece in sorted(symbols.never_predicted)], "num_beams": 1,
             "max_length": config.max_positions, "renormalize_logits": True,
+            **applied_elsewhere(config.unapplied, end=symbols.end),
         },
         TOKENIZER: {
             "tokenizer_class": "MarianTokenizer", "source_lang": source.code, "target_lang": target.code,

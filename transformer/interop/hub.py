@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from transformer.checkpoints.foreign_files import PICKLE
+from transformer.checkpoints.foreign_files import PICKLE, PICKLE_INDEX
 from transformer.errors import CheckpointError
 
 NAME = re.compile(r"[\w.-]+/[\w.-]+")
 WANTED = [
-    "config.json", "generation_config.json", "tokenizer_config.json", "vocab.json", "target_vocab.json", "source.spm",
-    "target.spm", "model.safetensors", "model.safetensors.index.json", "model-?????-of-?????.safetensors", "README.md",
+    "config.json", "generation_config.json", "tokenizer_config.json", "added_tokens.json", "vocab.json",
+    "target_vocab.json", "source.spm", "target.spm", "model.safetensors", "model.safetensors.index.json",
+    "model-?????-of-?????.safetensors", "README.md",
 ]
+PICKLED = [PICKLE, PICKLE_INDEX, "pytorch_model-?????-of-?????.bin"]
 INSTALL = "pip install huggingface_hub"
 
 
@@ -37,7 +39,7 @@ def fetch(name: str, *, revision: str | None, pickle: bool) -> tuple[Path, str]:
             f"To fetch {name} by its name: {INSTALL}, or download the folder and give its path."
         ) from None
     try:
-        folder = snapshot_download(name, revision=revision, allow_patterns=WANTED + [PICKLE] * pickle)
+        folder = snapshot_download(name, revision=revision, allow_patterns=WANTED + PICKLED * pickle)
     except Exception as error:  # Of the hub, of HTTP, of the network and of the disk: no class is common to all.
         reason = str(error).strip().split("\n")[0]
         raise CheckpointError(f"{name} cannot be fetched: {reason}") from error

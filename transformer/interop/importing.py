@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from transformer.checkpoints.foreign_files import Folder
+from transformer.checkpoints.foreign_files import INDEX, PICKLE, Folder
 from transformer.checkpoints.model_files import WEIGHTS, save_model
 from transformer.checkpoints.model_texts import CARD
 from transformer.errors import CheckpointError
@@ -49,7 +49,9 @@ def import_model(
         raise CheckpointError(f"{error}.") from error
     with new_folder(output) as unfinished:
         folder, name, commit = _found(source, revision, allow_pickle)
-        model = read_marian(Folder(folder), name=name, allow_pickle=allow_pickle, tie=tie)
+        model = read_marian(
+            Folder(folder), name=name, allow_pickle=allow_pickle, tie=tie, revisions=bool(commit)
+        )
         model = replace(model, card=replace(model.card, languages=_languages(model, source_language, target_language)))
         save_model(unfinished, model.config, model.weights, model.tokenizer, exact=True)
         write_text(unfinished / CARD, card(model, name, commit))
@@ -72,6 +74,11 @@ def _found(source: str, revision: str | None, pickle: bool) -> tuple[Path, str, 
     if not hub.NAME.fullmatch(source) or source.startswith("."):
         raise CheckpointError(f"There is no folder {path}; a name is written as Helsinki-NLP/opus-mt-en-fr.")
     folder, commit = hub.fetch(source, revision=revision, pickle=pickle)
+    if not pickle and not any((folder / name).exists() for name in (WEIGHTS, INDEX)):
+        raise CheckpointError(
+            f"{source} has no safetensors file: a copy is often in --revision refs/pr/1; or read {PICKLE}, which may "
+            "hold code, as weights alone with --allow-pickle-weights."
+        )
     return folder, source, commit
 
 

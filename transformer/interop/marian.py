@@ -6,20 +6,24 @@ is around it: which embedding is which, what the symbols are numbered, and a pad
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from transformer.checkpoints.foreign_files import Folder
-from transformer.checkpoints.foreign_settings import CONFIG, check_fit, flag, whole
+from transformer.checkpoints.foreign_settings import CONFIG, GENERATION, activation, check_fit, flag, whole
 from transformer.config import TransformerConfig
 from transformer.errors import CheckpointError
+from transformer.interop.generation import unapplied
 from transformer.interop.model_card import ModelCard, read_card
 from transformer.model.positions import sinusoidal_positions
 from transformer.model.transformer import Transformer
 from transformer.model.undrawn import Undrawn
+from transformer.text.added_tokens import ADDED, TOKENIZER, AddedToken, named_symbols, read_added
 from transformer.text.pair_tokenizer import (
     IDS,
     SOURCE,
@@ -30,10 +34,16 @@ from transformer.text.pair_tokenizer import (
     read_ids,
     write_symbols,
 )
-from transformer.text.vocabulary import Symbols
+from transformer.text.vocabulary import Symbols, target_codes
 
-GENERATION, TOKENIZER = "generation_config.json", "tokenizer_config.json"
-ACTIVATIONS = {"swish": "silu", "silu": "silu", "relu": "relu", "gelu": "gelu"}
+# The tokenizer's symbols and their usual texts.
+SYMBOL_TEXTS = {"pad_token": "<pad>", "unk_token": "<unk>", "eos_token": "</s>"}
+# Of the search, and so in generation_config.json, if there is one.
+OF_SEARCH = ("eos_token_id", "decoder_start_token_id", "bos_token_id")
+# Added tokens that are named; a folder may have thousands.
+NAMED = 5
+# What a user can do about weights that are a pickle only.
+READ_PICKLE = "read them as weights alone with --allow-pickle-weights"
 # Larger than any there is; beyond, a few bytes of JSON would ask for all memory.
 LARGEST = {
     "d_model": 8192, "encoder_layers": 64, "decoder_layers": 64, "encoder_attention_heads": 256,
@@ -77,7 +87,9 @@ class Imported:
     notes: tuple[str, ...]
 
 
-def read_marian(folder: Folder, *, name: str, allow_pickle: bool = False, tie: bool = False) -> Imported:
+def read_marian(
+    folder: Folder, *, name: str, allow_pickle: bool = False, tie: bool = False, revisions: bool = False
+) -> Imported:
     """Read a folder that Hugging Face's `MarianMTModel` and `MarianTokenizer` have written.
 
     Args:
@@ -85,40 +97,83 @@ def read_marian(folder: Folder, *, name: str, allow_pickle: bool = False, tie: b
         name: of the model, which often tells its languages.
         allow_pickle: as in `Folder.weights`.
         tie: where config.json says that two embeddings are one and the file has two that differ, take the target's.
+        revisions: whether another revision can be asked for, which messages then advise.
 
     Raises:
         CheckpointError: it is another kind of model, or a file is missing, damaged or does not fit the others.
     """
     try:
-        return _read(folder, name, allow_pickle=allow_pickle, tie=tie)
+        return _read(folder, name, allow_pickle=allow_pickle, tie=tie, revisions=revisions)
     except CheckpointError:
         raise
     except ValueError as error:
         raise CheckpointError(f"The model in {folder.path} cannot be imported: {error}.") from error
 
 
-def _read(folder: Folder, name: str, *, allow_pickle: bool, tie: bool) -> Imported:
+def _read(folder: Folder, name: str, *, allow_pickle: bool, tie: bool, revisions: bool) -> Imported:
     settings = folder.json(CONFIG)
     _check_family(settings, folder)
-    tokenizer = _vocabulary(folder, settings)
-    found = folder.weights(allow_pickle=allow_pickle)
+    generation = folder.json(GENERATION) if folder.has(GENERATION) else {}
     notes: list[str] = []
-    weights, tied = _embeddings(found, settings, notes, tie=tie)
+    tokenizer, other_ends = _vocabulary(folder, settings, generation, notes)
+    found = folder.weights(
+        allow_pickle=allow_pickle,
+        otherwise=("a safetensors copy is often in --revision refs/pr/1; or " if revisions else "") + READ_PICKLE,
+    )
+    weights, tied = _embeddings(found, settings, notes, tie=tie, revisions=revisions)
     positions = _positions(found, settings, notes)
-    config = _config(settings, tokenizer, tied, learned=bool(positions))
+    config = _config(settings, tied, learned=bool(positions))
     weights |= positions
     for stack, layers in (("encoder", config.encoder_layers), ("decoder", config.decoder_layers)):
         for layer in range(layers):
             weights |= _layer(found, stack, layer)
-    bias = found.pop(OUTPUT_BIAS, torch.zeros(config.target_vocabulary)).reshape(-1).clone()
-    weights["generator.bias"] = bias
+    weights["generator.bias"] = _bias(found, config.target_vocabulary, tokenizer.size)
     if found:
         raise ValueError(f"it has a tensor that no Marian model has, {min(found)}")
     with torch.device("meta"), Undrawn():
         check_fit(Transformer(config), weights)
-    bias[tokenizer.symbols.pad] = NEVER
-    notes.append("The padding piece is left out of the softmax, as `generate` leaves it out of Hugging Face's.")
+    config = _cut(config, weights, tokenizer, notes)
+    pad = tokenizer.symbols.pad
+    weights["generator.bias"][pad] = NEVER
+    search = generation if generation else settings
+    notes.append(
+        "The padding piece is left out of the softmax, as `generate` leaves it out of Hugging Face's."
+        if search.get("bad_words_ids") == [[pad]] else
+        "The padding piece is left out of the softmax; `generate` does not leave it out, as no bad_words_ids name it."
+    )
+    asked = unapplied(search, pad=pad, end=tokenizer.symbols.end, positions=config.max_positions)
+    config = replace(config, unapplied=(*other_ends, *asked))
+    if config.unapplied:
+        notes.append(
+            f"Settings of the folder that `generate` applies and this program does not: {', '.join(config.unapplied)}."
+        )
     return Imported(config, weights, tokenizer, read_card(folder, name), tuple(notes))
+
+
+def _bias(found: dict[str, Tensor], rows: int, pieces: int) -> Tensor:
+    """The bias of the output layer, one number for each row of it.
+
+    transformers does not lengthen it where it fills up the rows of the embedding; 0 stands for what is missing.
+    """
+    bias = found.pop(OUTPUT_BIAS, torch.zeros(rows)).reshape(-1)
+    return torch.cat([bias, torch.zeros(max(rows - len(bias), 0))]) if len(bias) >= pieces else bias.clone()
+
+
+def _cut(
+    config: TransformerConfig, weights: dict[str, Tensor], tokenizer: PairTokenizer, notes: list[str]
+) -> TransformerConfig:
+    """Leave out the rows that stand for no piece, which only fill a matrix up to a rounder number."""
+    sides = {"source": tokenizer.source_size, "target": tokenizer.size}
+    left_out = {config.source_vocabulary - sides["source"], config.target_vocabulary - sides["target"]} - {0}
+    for name, side in (
+        ("source_embedding.weight", "source"), ("target_embedding.weight", "target"), ("generator.weight", "target"),
+        ("generator.bias", "target"),
+    ):
+        if name in weights and len(weights[name]) > sides[side]:
+            weights[name] = weights[name][: sides[side]].clone()
+    if left_out:
+        notes.append(f"{max(left_out):,} rows of the embedding stand for no piece and are left out.")
+    return replace(config, source_vocabulary=sides["source"], target_vocabulary=sides["target"])
 
 
 def _check_family(settings: dict[str, Any], folder: Folder) -> None:
@@ -132,33 +187,30 @@ def _check_family(settings: dict[str, Any], folder: Folder) -> None:
         )
 
 
-def _config(settings: dict[str, Any], tokenizer: PairTokenizer, tied: str, *, learned: bool) -> TransformerConfig:
-    """The shape of the model.
+def _config(settings: dict[str, Any], tied: str, *, learned: bool) -> TransformerConfig:
+    """The shape of the model, as many pieces as it has rows for.
 
     Raises:
         ValueError: it has one that this Transformer does not have.
     """
-    numbers = {name: whole(settings, name, LARGEST) for name in LARGEST if name != "vocab_size"}
-    for ours, (first, second) in {
-        "heads": ("encoder_attention_heads", "decoder_attention_heads"),
-        "feed-forward widths": ("encoder_ffn_dim", "decoder_ffn_dim"),
-    }.items():
-        if numbers[first] != numbers[second]:
-            raise ValueError(f"its stacks have different {ours}, {numbers[first]} and {numbers[second]}")
-    activation = settings.get("activation_function", "gelu")
-    if activation not in ACTIVATIONS:
-        raise ValueError(f"its activation is {activation!r}, and there is {', '.join(ACTIVATIONS)}")
-    dropout = settings.get("dropout", 0.1)
+    numbers = {name: whole(settings, name, LARGEST) for name in LARGEST}
+    for what, key in {"attention heads": "attention_heads", "feed-forward units": "ffn_dim"}.items():
+        first, second = numbers[f"encoder_{key}"], numbers[f"decoder_{key}"]
+        if first != second:
+            raise ValueError(
+                f"a layer of its encoder has {first} {what} and one of its decoder {second}, and only equal numbers "
+                "can be computed"
+            )
     return TransformerConfig(
-        source_vocabulary=tokenizer.source_size,
-        target_vocabulary=tokenizer.size,
+        source_vocabulary=numbers["vocab_size"],
+        target_vocabulary=_target_rows(settings),
         d_model=numbers["d_model"],
         heads=numbers["encoder_attention_heads"],
         encoder_layers=numbers["encoder_layers"],
         decoder_layers=numbers["decoder_layers"],
         d_ff=numbers["encoder_ffn_dim"],
-        dropout=dropout,
-        activation=ACTIVATIONS[activation],  # pyright: ignore[reportArgumentType]
+        dropout=settings.get("dropout", 0.1),
+        activation=activation(settings, "gelu"),
         norm="post",
         positions="learned" if learned else "sinusoidal_halves",
         max_positions=numbers["max_position_embeddings"],
@@ -168,36 +220,86 @@ def _config(settings: dict[str, Any], tokenizer: PairTokenizer, tied: str, *, le
     )
 
 
-def _vocabulary(folder: Folder, settings: dict[str, Any]) -> PairTokenizer:
+def _target_rows(settings: dict[str, Any]) -> int:
+    key = "vocab_size" if settings.get("decoder_vocab_size") is None else "decoder_vocab_size"
+    return whole(settings, key, {key: LARGEST["vocab_size"]})
+
+
+def _vocabulary(
+    folder: Folder, settings: dict[str, Any], generation: dict[str, Any], notes: list[str]
+) -> tuple[PairTokenizer, tuple[str, ...]]:
+    """The vocabulary, and which symbols besides its own end a translation there."""
     tokenizing = folder.json(TOKENIZER) if folder.has(TOKENIZER) else {}
-    generation = folder.json(GENERATION) if folder.has(GENERATION) else {}
     files = {name: folder.read(name) for name in (SOURCE, TARGET, IDS)}
     if tokenizing.get("separate_vocabs") is True:
         files[TARGET_IDS] = folder.read(TARGET_IDS)
-    target_name = TARGET_IDS if TARGET_IDS in files else IDS
-    source, target = read_ids(files[IDS], IDS), read_ids(files[target_name], target_name)
-    size = whole(settings, "vocab_size", LARGEST)
-    for name, ids, pieces in ((IDS, source, size), (target_name, target, settings.get("decoder_vocab_size") or size)):
-        if len(ids) != pieces:
-            raise ValueError(f"{name} has {len(ids):,} pieces, and {CONFIG} says {pieces!r}")
+    rows = {IDS: whole(settings, "vocab_size", LARGEST), TARGET_IDS: _target_rows(settings)}
+    if TARGET_IDS not in files:
+        beside = {name: folder.read(name) for name in (TOKENIZER, ADDED) if folder.has(name)}
+        files[IDS] = _with_added(files[IDS], read_added(beside), rows[IDS], notes)
+    for name in rows.keys() & files.keys():
+        pieces = len(read_ids(files[name], name))
+        if pieces > rows[name]:
+            raise ValueError(
+                f"{name} has {pieces:,} pieces, and {CONFIG} says {rows[name]:,}; if tokens were added, resize the "
+                "model's embeddings and save it again"
+            )
+    source = read_ids(files[IDS], IDS)
+    target = read_ids(files[TARGET_IDS], TARGET_IDS) if TARGET_IDS in files else source
+    texts = {**SYMBOL_TEXTS, **named_symbols(tokenizing)}
 
-    def symbol(text: str, key: str) -> int:
-        """As the settings number it, or else by its usual text, which has one number on both sides."""
-        number = settings.get(key, generation.get(key, source.get(text)))
-        if type(number) is not int or (key not in settings and key not in generation and target.get(text) != number):
-            raise ValueError(f"{CONFIG} has no {key}, and {IDS} no piece {text}")
+    def given(key: str) -> Sequence[int]:
+        """The ids under a key: the search is told by generation_config.json first, the model by config.json."""
+        places = ((GENERATION, generation), (CONFIG, settings))
+        for name, values in places if key in OF_SEARCH else reversed(places):
+            value = values.get(key)
+            if value is None:
+                continue
+            numbers: list[Any] = value if isinstance(value, list) and value and key == "eos_token_id" else [value]
+            for number in numbers:
+                if type(number) is not int or not 0 <= number < len(target):
+                    raise ValueError(
+                        f"{key} in {name} must be a whole number of 0 to {len(target) - 1:,}, not {number!r}"
+                    )
+            return numbers
+        return []
+
+    def symbol(name: str) -> int:
+        """As the settings number it, or else by its text, which has one number on both sides."""
+        text = texts[name]
+        number = (given(f"{name}_id") or [source.get(text)])[0]
+        if number is None or (not given(f"{name}_id") and target.get(text) != number):
+            raise ValueError(f"{CONFIG} has no {name}_id, and {IDS} no piece {text}")
         return number
 
-    pad = symbol("<pad>", "pad_token_id")
-    symbols = Symbols(
-        pad=pad, unknown=symbol("<unk>", "unk_token_id"), end=symbol("</s>", "eos_token_id"),
-        start=settings.get("decoder_start_token_id", generation.get("decoder_start_token_id", pad)),
-    )
-    return PairTokenizer({**files, SYMBOLS: write_symbols(symbols)})
+    pad, ends = symbol("pad_token"), given("eos_token_id")
+    # The tokenizer ends a source text with this one.
+    end = source.get(texts["eos_token"], symbol("eos_token"))
+    if ends and end not in ends:
+        raise ValueError(
+            f"eos_token_id is {ends[0]}, and its tokenizer ends a text with {texts['eos_token']}, which is {end}; only "
+            "one symbol can be both"
+        )
+    start = (given("decoder_start_token_id") or given("bos_token_id") or [pad])[0]
+    symbols = Symbols(pad=pad, unknown=symbol("unk_token"), end=end, start=start)
+    others = tuple(f"eos_token_id {number}" for number in ends if number != end)
+    return PairTokenizer({**files, SYMBOLS: write_symbols(symbols)}), others
+
+
+def _with_added(content: bytes, added: dict[int, AddedToken], rows: int, notes: list[str]) -> bytes:
+    """vocab.json with the tokens that were added to it, if the model has rows for them."""
+    ids = read_ids(content, IDS)
+    more = {token.content: number for number, token in sorted(added.items()) if len(ids) <= number < rows}
+    if not more:
+        return content
+    if typed := [text for text in more if not target_codes([text]) and not added[more[text]].special]:
+        named = ", ".join(map(repr, typed[:NAMED])) + (", …" if len(typed) > NAMED else "")
+        notes.append(f"Added tokens that a typed text does not become: {named}.")
+    return json.dumps({**ids, **more}, ensure_ascii=False).encode("utf-8")
 
 
 def _embeddings(
-    found: dict[str, Tensor], settings: dict[str, Any], notes: list[str], *, tie: bool
+    found: dict[str, Tensor], settings: dict[str, Any], notes: list[str], *, tie: bool, revisions: bool
 ) -> tuple[dict[str, Tensor], str]:
     """The embeddings that a file has under up to four names, and which of ours are one: as the tensors say.
 
@@ -218,9 +320,10 @@ def _embeddings(
         for name in there[1:]:
             if not torch.equal(given[name], given[there[0]]):
                 if not tie:
+                    mended = "try --revision refs/pr/1, which often has them mended, or " if revisions else ""
                     raise ValueError(
-                        f"{there[0]} and {name} differ, and {CONFIG} says that they are one; try --revision refs/pr/1, "
-                        "which often has them mended, or --tie to take the first for both"
+                        f"{there[0]} and {name} differ, and {CONFIG} says that they are one; {mended}take the first "
+                        "for both with --tie"
                     )
                 notes.append(f"{name} differs from {there[0]}, with which {CONFIG} ties it, and was left out.")
                 given[name] = given[there[0]]
@@ -249,21 +352,33 @@ def _embeddings(
 def _positions(found: dict[str, Tensor], settings: dict[str, Any], notes: list[str]) -> dict[str, Tensor]:
     """The tables of positions if the file has others than the formula's; empty otherwise."""
     tables = {side: found.pop(name) for side, name in POSITIONS.items() if name in found}
-    if not tables:
+    width = whole(settings, "d_model", LARGEST)
+    if not tables and width % 2 == 0:
         return {}
-    formula = sinusoidal_positions(
-        whole(settings, "max_position_embeddings", LARGEST), whole(settings, "d_model", LARGEST), halves=True
-    )
+    formula = _formula(whole(settings, "max_position_embeddings", LARGEST), width)
     for side, table in tables.items():
         if table.shape != formula.shape:
             raise ValueError(f"{POSITIONS[side]} should be {tuple(formula.shape)} and is {tuple(table.shape)}")
-    if all(float((table - formula).abs().max()) <= SAME_POSITIONS for table in tables.values()):
+    if width % 2 == 0 and all(float((table - formula).abs().max()) <= SAME_POSITIONS for table in tables.values()):
         return {}
-    notes.append("The positions are those in the file, not the formula's.")
+    notes.append(
+        "The positions are those in the file, not the formula's." if tables else
+        "The positions are a table, as the formula here is one for even widths."
+    )
     return {
-        f"{ours}_positions.table": tables.get(theirs, formula)
+        f"{ours}_positions.table": tables.get(theirs, formula).clone()
         for ours, theirs in (("source", "encoder"), ("target", "decoder"))
     }
+
+
+def _formula(rows: int, width: int) -> Tensor:
+    """The positions that transformers computes: all sines, then all cosines, of an odd width one fewer."""
+    if width % 2 == 0:
+        return sinusoidal_positions(rows, width, halves=True)
+    angles = torch.arange(rows, dtype=torch.float64)[:, None] / 10_000 ** (
+        2 * (torch.arange(width, dtype=torch.float64) // 2) / width
+    )
+    return torch.cat([angles[:, 0::2].sin(), angles[:, 1::2].cos()], dim=1).float()
 
 
 def _layer(found: dict[str, Tensor], stack: str, layer: int) -> dict[str, Tensor]:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from transformer.checkpoints.cards import without_media
 from transformer.checkpoints.foreign_files import Folder
+from transformer.text.added_tokens import TOKENIZER
 from transformer.text.languages import Languages, is_code, language
 
-TOKENIZER, CARD = "tokenizer_config.json", "README.md"
+CARD = "README.md"
 OPUS_NAME = re.compile(r"opus-mt-(?:tc-)?(?:big-|base-|tiny-)?([A-Za-z_]+)-([A-Za-z_]+)$")
 HEAD = re.compile(r"\A---[ \t\r]*\n(.*?)\n---[ \t\r]*\n", re.DOTALL)
 # No licence has a longer name.
@@ -37,7 +38,8 @@ def read_card(folder: Folder, name: str) -> ModelCard:
     Raises:
         CheckpointError: one of them cannot be read.
     """
-    text = folder.read(CARD).decode("utf-8", errors="replace") if folder.has(CARD) else ""
+    content = folder.read(CARD, may_be_empty=True) if folder.has(CARD) else b""
+    text = content.decode("utf-8", errors="replace")
     head = HEAD.match(text)
     licence = LICENCE.search(head[1]) if head else None
     named = licence[1].strip().strip("\"'") if licence else ""

@@ -17,7 +17,7 @@ from transformer.model.language_model import LanguageModel
 from transformer.model.masks import causal_mask, compressed_mask, local_mask
 from transformer.model.recorder import Recorder
 from transformer.text.normalisation import valid
-from transformer.text.vocabulary import TextVocabulary
+from transformer.text.vocabulary import TextVocabulary, start_piece
 from transformer.values.pieces import Piece
 
 
@@ -63,8 +63,7 @@ def map_of_text(model: LanguageModel, tokenizer: TextVocabulary, text: str, most
         raise TextError("There is no text: type a sentence or two.")
     if len(pieces) > most:
         raise TextError(f"This text has {len(pieces):,} pieces, and a map has room for {most}: shorten it.")
-    start = tokenizer.pieces([model.symbols.start])
-    rows = (*start, *pieces)
+    rows = (start_piece(tokenizer), *pieces)
     device = model.embedding.weight.device
     with device_errors_explained(str(device)):
         ids = torch.tensor([[piece.id for piece in rows]], device=device)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -19,6 +19,7 @@ from transformer.language_modelling.scoring import TextScore, score_text
 from transformer.model.devices import device_errors_explained
 from transformer.model.recorder import Recorder
 from transformer.text.normalisation import valid
+from transformer.text.vocabulary import start_piece
 from transformer.values.decoding_settings import DecodingSettings
 from transformer.values.interventions import AS_TRAINED, Interventions
 from transformer.values.trace import DETAILS, Trace
@@ -144,7 +145,7 @@ def _read(
     """
     model, tokenizer = loaded.model, loaded.tokenizer
     predicted = tokenizer.pieces(pieces)
-    start = replace(tokenizer.pieces([model.symbols.start])[0], role="start")
+    start = start_piece(tokenizer)
     ids = torch.tensor([model.symbols.start, *pieces], device=model.embedding.weight.device)
     record, masked = Recorder(details=True), interventions.decoder_mask
     with torch.inference_mode():

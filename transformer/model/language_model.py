@@ -25,8 +25,8 @@ from transformer.text.vocabulary import OWN, Symbols
 
 class LanguageModel(Module):
     """Embedding, positions, layers of masked self-attention and feed-forward networks, and the embedding again as the
-    output layer (Liu et al. 2018, "Generating Wikipedia by Summarizing Long Sequences", section 4.2.2; with pre-norm,
-    learned positions and `gelu_tanh` it is GPT-2, Radford et al. 2019, section 2.3).
+    output layer, unless it has one of its own (Liu et al. 2018, "Generating Wikipedia by Summarizing Long Sequences",
+    section 4.2.2; with pre-norm, learned positions and `gelu_tanh` it is GPT-2, Radford et al. 2019, section 2.3).
 
     Holds parameters only, as `Transformer` does, so threads can share one model.
 
@@ -45,7 +45,8 @@ class LanguageModel(Module):
         # Pre-norm leaves the output of the last layer unnormalised; post-norm has just normalised it.
         self.norm = LayerNorm(config.d_model) if config.norm == "pre" else nn.Identity()
         self.generator = Linear(config.d_model, config.vocabulary, bias=False)
-        self.generator.weight = self.embedding.weight
+        if config.tied_output:
+            self.generator.weight = self.embedding.weight
 
     def forward(self, pieces: Tensor, *, record: Recorder | None = None, masked: bool = True) -> Tensor:
         """Logits [B, T, V] of the piece after each piece of `pieces` [B, T], read all at once (teacher forcing).

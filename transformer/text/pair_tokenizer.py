@@ -8,7 +8,7 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
@@ -46,14 +46,16 @@ class PairTokenizer:
         for name in (SOURCE, TARGET, IDS, SYMBOLS):
             if name not in files:
                 raise ValueError(f"{name} is missing")
-        self.symbols = read_symbols(files[SYMBOLS])
+        symbols = read_symbols(files[SYMBOLS])
         source_ids = read_ids(files[IDS], IDS)
         target_ids = read_ids(files[TARGET_IDS], TARGET_IDS) if TARGET_IDS in files else source_ids
         for name, ids in ((IDS, source_ids), (TARGET_IDS if TARGET_IDS in files else IDS, target_ids)):
-            if wrong := [piece for piece in asdict(self.symbols).values() if piece >= len(ids)]:
+            if wrong := [piece for piece in _numbers(symbols).values() if piece >= len(ids)]:
                 raise ValueError(f"{SYMBOLS} names piece {wrong[0]}, and {name} has 0 to {len(ids) - 1}")
-        self._source = _Side(files[SOURCE], SOURCE, source_ids, self.symbols)
-        self._target = _Side(files[TARGET], TARGET, target_ids, self.symbols)
+        processors = [_processor(files[name], name) for name in (SOURCE, TARGET)]
+        self.symbols = _with_start(symbols, processors, (source_ids, target_ids))
+        self._source = _Side(processors[0], source_ids, self.symbols)
+        self._target = _Side(processors[1], target_ids, self.symbols)
         self.source_size, self.size = len(source_ids), len(target_ids)
         self.texts = self._target.texts
         self.codes = self._source.codes
@@ -147,12 +149,10 @@ class _Side:
         codes: language codes among them.
     """
 
-    def __init__(self, model: bytes, name: str, ids: Mapping[str, int], symbols: Symbols) -> None:
-        try:
-            self._processor = sentencepiece.SentencePieceProcessor(model_proto=model or b"\0")
-        except (RuntimeError, ValueError, TypeError) as error:
-            raise ValueError(f"{name} is no sentencepiece model, or a damaged one") from error
-        self._ids, self._symbols = ids, symbols
+    def __init__(
+        self, processor: sentencepiece.SentencePieceProcessor, ids: Mapping[str, int], symbols: Symbols
+    ) -> None:
+        self._processor, self._ids, self._symbols = processor, ids, symbols
         texts = [""] * len(ids)
         for text, number in ids.items():
             texts[number] = text
@@ -211,6 +211,27 @@ class _Side:
         return self._symbols.unknown if self.role(number) else number
 
 
+def _processor(model: bytes, name: str) -> sentencepiece.SentencePieceProcessor:
+    try:
+        return sentencepiece.SentencePieceProcessor(model_proto=model or b"\0")
+    except (RuntimeError, ValueError, TypeError) as error:
+        raise ValueError(f"{name} is no sentencepiece model, or a damaged one") from error
+
+
+def _with_start(
+    symbols: Symbols, processors: Sequence[sentencepiece.SentencePieceProcessor], ids: Sequence[Mapping[str, int]]
+) -> Symbols:
+    """The symbols, which say whether the start is a piece of ordinary texts of either side."""
+    if symbols.start in (symbols.pad, symbols.unknown, symbols.end):
+        return symbols
+    texts = {text for each in ids for text, number in each.items() if number == symbols.start}
+    ordinary = any(
+        (found := processor.piece_to_id(text)) != processor.unk_id() and not processor.is_control(found)
+        for processor in processors for text in texts
+    )
+    return replace(symbols, start_is_text=ordinary)
+
+
 def _spans(starts: Sequence[int]) -> list[tuple[int, int]]:
     """The characters of the text that each normalised character stands for, from where each begins and the text ends.
 
@@ -253,14 +274,17 @@ def read_symbols(content: bytes) -> Symbols:
     values = _json(content, SYMBOLS)
     if not isinstance(values, dict) or any(type(number) is not int or number < 0 for number in values.values()):
         raise ValueError(f"{SYMBOLS} is no JSON object of piece numbers")
-    try:
-        return Symbols(**values)
-    except TypeError:
-        raise ValueError(f"{SYMBOLS} should have pad, unknown, start and end, and has {', '.join(values)}") from None
+    if values.keys() != {"pad", "unknown", "start", "end"}:
+        raise ValueError(f"{SYMBOLS} should have pad, unknown, start and end, and has {', '.join(values)}")
+    return Symbols(**values)
 
 
 def write_symbols(symbols: Symbols) -> bytes:
-    return (json.dumps(asdict(symbols)) + "\n").encode("ascii")
+    return (json.dumps(_numbers(symbols)) + "\n").encode("ascii")
+
+
+def _numbers(symbols: Symbols) -> dict[str, int]:
+    return {"pad": symbols.pad, "unknown": symbols.unknown, "start": symbols.start, "end": symbols.end}
 
 
 def _json(content: bytes, name: str) -> object:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from transformer.values.kinds import Kind
@@ -54,26 +54,26 @@ class Symbols:
         unknown: stands for what the vocabulary cannot spell.
         start: what the decoder reads first; the same as `pad` in Marian's models.
         end: of a text.
+        start_is_text: the start is a piece of ordinary texts too, and a symbol only where the decoder reads it first.
     """
 
     pad: int
     unknown: int
     start: int
     end: int
+    start_is_text: bool = False
 
     @property
     def never_predicted(self) -> frozenset[int]:
         """Symbols of the batch and of the decoder's input. No training example has them as the next piece, so the
         probability a model gives them means nothing, and padding taken for a piece would look like the end. The end
         itself can be predicted, also where one symbol is all of them, as in GPT-2."""
-        return frozenset({self.pad, self.start} - {self.end})
+        return frozenset({self.pad, *(() if self.start_is_text else (self.start,))} - {self.end})
 
     def role(self, piece: int) -> Role:
-        """The role of an id; empty for a piece of text."""
-        roles: dict[int, Role] = {
-            self.unknown: "unknown", self.pad: "padding", self.end: "end", self.start: "start"
-        }
-        return roles.get(piece, "")
+        """The role of an id anywhere in a text; empty for a piece of text."""
+        roles: dict[int, Role] = {self.unknown: "unknown", self.pad: "padding", self.start: "start", self.end: "end"}
+        return "" if self.start_is_text and piece == self.start else roles.get(piece, "")
 
 
 # Of the vocabularies that `transformer.training` makes.
@@ -122,6 +122,12 @@ class TextVocabulary(Protocol):
     def decode(self, ids: Sequence[int]) -> str:
         """The text of pieces: symbols left out, bytes joined, broken bytes as U+FFFD."""
         ...
+
+
+def start_piece(vocabulary: TextVocabulary | Vocabulary) -> Piece:
+    """What a decoder reads first."""
+    (start,) = vocabulary.pieces([vocabulary.symbols.start])
+    return replace(start, span=None, role="start")
 
 
 class Vocabulary(Protocol):

@@ -99,7 +99,8 @@ def show_text(reading: LanguageReading) -> None:
     at = spans[0][0] if spans else len(text)
     beginning, written = markdown(text[:at]), markdown(text[at:])
     if not written:
-        beginning, written = f"{beginning} ", "*(nothing: the end came first)*"
+        nothing = "nothing but white space" if spans else "nothing: the end came first"
+        beginning, written = f"{beginning} ", f"*({nothing})*"
     elif any(map(str.isspace, text[max(at - 1, 0) : at + 1])):
         beginning, written = f"{beginning} ", f"**{written}**"
     else:

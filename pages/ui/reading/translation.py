@@ -62,7 +62,7 @@ def show_translation(
     with st.container():
         if reading.given:
             _show_given(reading)
-        remarks = [*([_effort(reading)] if large else []), *_warnings(reading, cautioned=large)]
+        remarks = [*([_effort(reading), *_unapplied(reading)] if large else []), *_warnings(reading, cautioned=large)]
         if remarks:
             st.caption(" ".join(remarks))
 
@@ -95,6 +95,15 @@ def _effort(reading: Reading) -> str:
         f"{source} {'piece' if source == 1 else 'pieces'} read, {target} written, by "
         f"{parameter_count(model.parameters)} on {model.device.upper()}."
     ) + (LIMITS if ships(model) else "")
+
+
+def _unapplied(reading: Reading) -> list[str]:
+    """What the settings of an imported model ask of a search and this one does not do."""
+    asked = reading.translator.config.unapplied
+    return [
+        f"The settings of this model's folder also ask for {markdown(', '.join(asked))}. This app does not apply "
+        "that, so `generate` of transformers may translate differently."
+    ] if asked else []
 
 
 def _warnings(reading: Reading, *, cautioned: bool) -> list[str]:

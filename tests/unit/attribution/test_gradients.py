@@ -27,7 +27,7 @@ def logits_of(translator, trace):
 
 
 def test_all_terms_add_up_to_the_logit(shaped_translator, shaped_trace):
-    """Of every shape: pre- and post-norm, three activations, tied or not, with an output bias or without."""
+    """Of every shape: pre- and post-norm, all activations, tied or not, with an output bias or without."""
     targets = every_position(shaped_trace)
     found = shaped_translator.attribute(shaped_trace, "frozen_gradient", targets)
     taken = [piece.id for piece in shaped_trace.predicted_pieces]

@@ -18,7 +18,7 @@ CONFIGS = {
     },
     "pre, learned": {"positions": "learned", "activation": "silu", "scale_embedding": False, "encoder_layers": 2},
     "post, none": {"norm": "post", "positions": "none", "tied_embeddings": "all", "decoder_layers": 3},
-    "pre, untied": {"positions": "sinusoidal_halves", "activation": "gelu", "output_bias": False, "heads": 1},
+    "pre, untied": {"positions": "sinusoidal_halves", "activation": "gelu_tanh", "output_bias": False, "heads": 1},
     "post, learned": {"norm": "post", "positions": "learned", "activation": "silu", "tied_embeddings": "target"},
     "pre, 6 + 6": {"encoder_layers": 6, "decoder_layers": 6, "tied_embeddings": "all"},
     "post, 6 + 6": {"norm": "post", "encoder_layers": 6, "decoder_layers": 6},

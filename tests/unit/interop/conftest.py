@@ -50,13 +50,16 @@ def make_peer(tmp_path_factory, sides, vocabularies) -> Callable[..., Peer]:
     dtype: of the file.
     ending: added to the end symbol's logit.
     spread: of the embeddings, and so of the logits.
+    rows: of the embeddings, if more than there are pieces.
     """
     from transformers import GenerationConfig, MarianConfig, MarianMTModel
 
-    def make(*, seed=0, vocabulary="joint", dtype=torch.float32, ids=None, ending=0.0, spread=0.25, **settings) -> Peer:
+    def make(
+        *, seed=0, vocabulary="joint", dtype=torch.float32, ids=None, ending=0.0, spread=0.25, rows=0, **settings
+    ) -> Peer:
         folder = tmp_path_factory.mktemp("marian")
         files = vocabularies[vocabulary] if ids is None else {"vocab.json": ids}
-        sizes = [len(content) for content in files.values()]
+        sizes = [rows or len(content) for content in files.values()]
         numbers = files["vocab.json"]
         pad, end = numbers["<pad>"], numbers["</s>"]
         config = MarianConfig(**{

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import pytest
 import torch
@@ -13,6 +14,7 @@ from tests.unit.interop.test_marian import check_parity
 from transformer.checkpoints.model_files import save_model
 from transformer.commands.translate import main
 from transformer.config import TransformerConfig
+from transformer.interop.exporting import export_huggingface
 from transformer.interop.importing import import_model
 from transformer.model.transformer import build
 from transformer.running.translator import Translator
@@ -23,6 +25,7 @@ SHAPES = {
     "as Marian": {"tied_embeddings": "all"},
     "target tied": {"tied_embeddings": "target", "activation": "gelu", "scale_embedding": False},
     "untied": {"tied_embeddings": "none", "activation": "silu", "output_bias": False},
+    "gelu by tanh": {"activation": "gelu_tanh"},
     "interleaved positions": {"positions": "sinusoidal"},
     "learned positions": {"positions": "learned"},
     "no positions": {"positions": "none"},
@@ -80,6 +83,16 @@ def test_what_was_imported_goes_out_as_it_came(peer, imported_folder, tmp_path, 
     assert one.keys() == two.keys() and all(torch.equal(one[name], two[name]) for name in one)
     for name in ("config.json", "vocab.json", "symbols.json", "source.spm", "target.spm", "languages.json"):
         assert (imported_folder / name).read_bytes() == (tmp_path / "again" / name).read_bytes()
+
+
+def test_a_model_without_a_card_goes_out_and_comes_back(imported_folder, tmp_path):
+    folder = shutil.copytree(imported_folder, tmp_path / "ours")
+    (folder / "README.md").unlink()
+    export_huggingface(folder, tmp_path / "out")
+    assert not (tmp_path / "out" / "README.md").exists()
+    # As earlier versions of this program wrote it.
+    (tmp_path / "out" / "README.md").touch()
+    assert "licence: not stated" in import_model(str(tmp_path / "out"), tmp_path / "again")
 
 
 def test_a_shape_that_marian_has_not_is_said(model_folder, tmp_path, run_main):

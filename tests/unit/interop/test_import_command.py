@@ -124,6 +124,14 @@ def settings(**changes):
     return change
 
 
+def searching(**changes):
+    def change(folder):
+        path = folder / "generation_config.json"
+        path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+
+    return change
+
+
 def without(name):
     return lambda folder: (folder / name).unlink()
 
@@ -176,12 +184,20 @@ DAMAGE = {
     "giant": (settings(d_model=10**9), "d_model in config.json must be a whole number of 1 to 8,192"),
     "fraction": (settings(encoder_layers=2.5), "encoder_layers in config.json must be a whole number"),
     "no layers": (settings(encoder_layers=None), "has no encoder_layers"),
-    "odd heads": (settings(encoder_attention_heads=2), "different heads, 2 and 4"),
-    "odd widths": (settings(decoder_ffn_dim=48), "different feed-forward widths, 24 and 48"),
-    "activation": (settings(activation_function="gelu_new"), "its activation is 'gelu_new'"),
+    "odd heads": (settings(encoder_attention_heads=2), "encoder has 2 attention heads and one of its decoder 4, and"),
+    "odd widths": (settings(decoder_ffn_dim=48), "encoder has 24 feed-forward units and one of its decoder 48, and"),
+    "activation": (settings(activation_function="mish"), "its activation is 'mish', and there is gelu_new, "),
+    "a start that is a text": (
+        searching(decoder_start_token_id="7"), "decoder_start_token_id in generation_config.json must be a whole number"
+    ),
+    "a start below 0": (searching(decoder_start_token_id=-1), "of 0 to 95, not -1"),
+    "an end that is no number": (searching(eos_token_id=[0, None]), "eos_token_id in generation_config.json must be"),
+    "an end that is not the tokenizer's": (
+        searching(eos_token_id=7), "eos_token_id is 7, and its tokenizer ends a text with </s>, which is 0; only one"
+    ),
     "text for a flag": (settings(scale_embedding="yes"), "scale_embedding in config.json must be true or false"),
-    "more pieces": (settings(vocab_size=5), "pieces, and config.json says 5"),
-    "padding outside": (settings(pad_token_id=10**6), "names piece 1000000"),
+    "more pieces": (settings(vocab_size=5), "pieces, and config.json says 5; if tokens were added, resize"),
+    "padding outside": (settings(pad_token_id=10**6), "pad_token_id in config.json must be a whole"),
     "another width": (settings(d_model=32), "should be"),
     "more layers": (settings(decoder_layers=3), "have no model.decoder.layers.2"),
     "fewer layers": (settings(decoder_layers=1), "a tensor that no Marian model has, model.decoder.layers.1"),

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from tests.unit.interop.conftest import Peer
 from transformer.checkpoints.translator import load_checkpoint
 from transformer.decoding.beam import beam_search
 from transformer.decoding.greedy import greedy
 from transformer.decoding.hypotheses import hypotheses
 from transformer.errors import CheckpointError
+from transformer.interop.exporting import export_huggingface
 from transformer.interop.importing import import_model
 from transformer.model.recorder import Recorder
+from transformer.running.translator import Translator
 
 LENGTHS = (17, 13, 5)
 WEIGHTS = "model.safetensors"
@@ -25,11 +29,17 @@ VARIANTS = {
     "opus": {},
     "relu": {"activation_function": "relu"},
     "gelu": {"activation_function": "gelu"},
+    "gelu_new": {"activation_function": "gelu_new"},
+    "gelu_fast": {"activation_function": "gelu_fast"},
     "silu": {"activation_function": "silu"},
     "unscaled": {"scale_embedding": False},
     "one head": {"encoder_attention_heads": 1, "decoder_attention_heads": 1},
     # The square root of 3 is no power of two, so that dividing and multiplying by it differ.
     "narrow heads": {"d_model": 12},
+    "odd width": {"d_model": 15, "encoder_attention_heads": 3, "decoder_attention_heads": 3},
+    "filled up rows": {"rows": 128},
+    "filled up rows, separate": {"vocabulary": "separate", "rows": 128, "share_encoder_decoder_embeddings": False,
+                                 "tie_word_embeddings": False},
     "three and one": {"encoder_layers": 3, "decoder_layers": 1},
     "legacy keys": {"normalize_before": True, "normalize_embedding": True, "add_final_layer_norm": True,
                     "static_position_embeddings": True, "extra_pos_embeddings": 0},
@@ -40,7 +50,8 @@ VARIANTS = {
     "half precision": {"dtype": torch.float16},
     "bfloat16": {"dtype": torch.bfloat16},
 }
-TIED = {"joint, untied": "none", "separate, tied": "target", "separate, untied": "none"}
+TIED = {"joint, untied": "none", "separate, tied": "target", "separate, untied": "none",
+        "filled up rows, separate": "none"}
 
 
 def padded(rows, pad):
@@ -66,10 +77,15 @@ def check_parity(peer, folder):
     model, theirs = load_checkpoint(folder).model, peer.model
     config = theirs.config
     generator = torch.Generator().manual_seed(3)
-    rows = [torch.randint(2, config.vocab_size - 1, (length,), generator=generator).tolist() for length in LENGTHS]
     pad = config.pad_token_id
+    # The rows after the padding, if any, stand for no piece.
+    size = model.config.target_vocabulary
+    rows = [
+        torch.randint(2, model.config.source_vocabulary - 1, (length,), generator=generator).tolist()
+        for length in LENGTHS
+    ]
     source = padded([[*row, config.eos_token_id] for row in rows], pad)
-    target = torch.randint(2, config.decoder_vocab_size - 1, (len(rows), 9), generator=generator)
+    target = torch.randint(2, size - 1, (len(rows), 9), generator=generator)
     target[:, 0] = config.decoder_start_token_id
     mask = source != pad
     out = theirs(
@@ -79,7 +95,8 @@ def check_parity(peer, folder):
     memory = model.encode(source, mask, record=record)
     logits = model.generator(model.decode(target, memory, mask, record=record))
     assert_same(memory[mask], out.encoder_last_hidden_state[mask], "encoder")
-    kept = [piece for piece in range(config.decoder_vocab_size) if piece != pad]
+    assert logits.shape[-1] == size
+    kept = [piece for piece in range(size) if piece != pad]
     assert_same(logits[..., kept], out.logits[..., kept], "logits")
     for kind, attention in (
         ("encoder", out.encoder_attentions), ("decoder", out.decoder_attentions), ("cross", out.cross_attentions)
@@ -101,6 +118,112 @@ def test_every_variant_computes_the_same(name, make_peer, tmp_path):
     import_model(str(peer.folder), tmp_path / "model")
     model = check_parity(peer, tmp_path / "model")
     assert model.config.tied_embeddings == TIED.get(name, "all")
+
+
+@pytest.mark.parametrize("place", ["generation_config.json", "config.json"])
+def test_a_start_that_is_an_ordinary_piece_is_read_and_written(place, make_peer, marian_tokenizer, tmp_path):
+    """It is a symbol only where the decoder begins: typed it is itself, and the model may write it."""
+    peer = make_peer(ending=1.0)
+    theirs = marian_tokenizer(peer.folder)
+    start = theirs("the dog")["input_ids"][0]
+    for name in ("generation_config.json", "config.json"):
+        path = peer.folder / name
+        value = start if name == place else None
+        path.write_text(json.dumps({**json.loads(path.read_text()), "decoder_start_token_id": value}))
+    peer.model.generation_config.decoder_start_token_id = start
+    import_model(str(peer.folder), tmp_path / "model")
+    translator = Translator.load(tmp_path / "model", "cpu")
+    text = "the dog and the old man"
+    source = translator.tokenizer.encode_source(text)
+    assert [piece.id for piece in source] == theirs(text)["input_ids"] and not any(piece.role for piece in source[:-1])
+    trace = translator.trace(text)
+    assert trace.target_pieces[0].id == start and trace.target_pieces[0].role == "start"
+    expected = peer.model.generate(torch.tensor([[piece.id for piece in source]]), max_new_tokens=24, num_beams=1)
+    ours = [piece.id for piece in trace.predicted_pieces]
+    assert ours[:24] == cut(expected[0, 1:].tolist(), translator.tokenizer.symbols.end)
+    assert translator.tokenizer.decode([start]) == theirs.decode([start])
+    assert start not in translator.tokenizer.symbols.never_predicted
+
+
+def test_a_start_that_nobody_names_is_the_padding(peer, tmp_path):
+    folder = shutil.copytree(peer.folder, tmp_path / "theirs")
+    for name in ("generation_config.json", "config.json"):
+        path = folder / name
+        nothing = {"decoder_start_token_id": None, "bos_token_id": None}
+        path.write_text(json.dumps({**json.loads(path.read_text()), **nothing}))
+    import_model(str(folder), tmp_path / "model")
+    symbols = load_checkpoint(tmp_path / "model").tokenizer.symbols
+    assert symbols.start == symbols.pad and symbols.never_predicted == {symbols.pad}
+
+
+def test_a_start_that_is_the_end_is_both(peer, tmp_path):
+    """As in the models of fairseq: the first piece is the start, and a predicted one the end."""
+    folder = shutil.copytree(peer.folder, tmp_path / "theirs")
+    path = folder / "generation_config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "decoder_start_token_id": 0}))
+    import_model(str(folder), tmp_path / "model")
+    trace = Translator.load(tmp_path / "model", "cpu").trace("The dog.")
+    assert trace.target_pieces[0].role == "start" and trace.source_pieces[-1].role == "end"
+    assert [piece.role == "end" for piece in trace.predicted_pieces] == [
+        piece.id == 0 for piece in trace.predicted_pieces
+    ]
+
+
+def test_tokens_that_were_added_are_read(make_peer, marian_tokenizer, tmp_path):
+    """A code of a language is one as any other; the others are written, and named as what nobody can type."""
+    from transformers import MarianMTModel
+
+    peer = make_peer()
+    theirs = marian_tokenizer(peer.folder)
+    theirs.add_tokens([">>xyz<<", "hello there"])
+    peer.model.resize_token_embeddings(len(theirs), mean_resizing=False)
+    peer.model.save_pretrained(peer.folder)
+    theirs.save_pretrained(peer.folder)
+    done = import_model(str(peer.folder), tmp_path / "model")
+    assert "Added tokens that a typed text does not become: 'hello there'." in done
+    assert "a text begins with its target language: >>xyz<<" in done
+    read = MarianMTModel.from_pretrained(peer.folder, attn_implementation="eager")
+    check_parity(Peer(read.eval().requires_grad_(False), peer.folder), tmp_path / "model")
+    tokenizer = load_checkpoint(tmp_path / "model").tokenizer
+    text = ">>xyz<< the dog"
+    assert [piece.id for piece in tokenizer.encode_source(text)] == theirs(text)["input_ids"]
+    assert tokenizer.decode([tokenizer.texts.index("hello there")]) == "hello there"
+
+
+ASKED = {
+    "forced_bos_token_id": 7, "forced_eos_token_id": 0, "repetition_penalty": 1.5, "no_repeat_ngram_size": 2,
+    "min_length": 9, "suppress_tokens": [5], "num_beams": 6, "length_penalty": 0.6, "max_length": 20,
+    "bad_words_ids": [[3], [95]], "eos_token_id": [0, 7],
+}
+# What changes nothing, or is done here too.
+IDLE = {
+    "repetition_penalty": 1.0, "no_repeat_ngram_size": 0, "min_length": 0, "suppress_tokens": None, "num_beams": 1,
+    "length_penalty": 0.6, "max_length": 512, "bad_words_ids": [[95]], "renormalize_logits": True, "temperature": 0.3,
+    "eos_token_id": 0, "forced_eos_token_id": 0,
+}
+
+
+@pytest.mark.parametrize("place", ["generation_config.json", "config.json"])
+def test_what_the_search_does_not_obey_is_named_and_goes_out_again(place, peer, tmp_path, run_main):
+    assert peer.model.config.pad_token_id == 95
+    folder = shutil.copytree(peer.folder, tmp_path / "theirs")
+    if place == "config.json":
+        (folder / "generation_config.json").unlink()
+    path = folder / place
+    written = json.loads(path.read_text())
+    path.write_text(json.dumps(written | IDLE))
+    assert "`generate` applies" not in import_model(str(folder), tmp_path / "idle")
+    assert load_checkpoint(tmp_path / "idle").model.config.unapplied == ()
+    path.write_text(json.dumps(written | ASKED))
+    done = import_model(str(folder), tmp_path / "asked")
+    checkpoint = load_checkpoint(tmp_path / "asked")
+    expected = {f"{name} {json.dumps(value)}" for name, value in ASKED.items() if name != "eos_token_id"}
+    assert set(checkpoint.model.config.unapplied) == expected | {"eos_token_id 7"}
+    for each in checkpoint.model.config.unapplied:
+        assert each in done and each in checkpoint.card
+    assert done.count("`generate` applies") == 1
+    export_huggingface(tmp_path / "asked", tmp_path / "out")
+    assert json.loads((tmp_path / "out" / "generation_config.json").read_text()).items() >= ASKED.items()
 
 
 def test_odd_ids_are_read_from_the_files(make_peer, vocabularies, tmp_path):

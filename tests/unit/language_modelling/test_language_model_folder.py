@@ -52,6 +52,13 @@ def test_loads_what_was_saved_in_half_precision(trained, config, tokenizer):
         assert torch.equal(ours.half().float(), theirs), name
 
 
+def test_the_seals_of_older_models_stay_whole(config):
+    """A field that came later is written only where it says something new."""
+    assert "tied_output" not in config.to_json()
+    untied = dataclasses.replace(config, tied_output=False)
+    assert LanguageModelConfig.from_json(untied.to_json()) == untied != config
+
+
 def test_it_scores_continues_and_is_measured(trained):
     """All that a language model is for takes pieces of sentencepiece, too."""
     loaded = load_language_model(trained[0], "cpu")

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import erf, expit
 
-from transformer.config import LanguageModelActivation
+from transformer.config import Activation
 from transformer.values.weights import Weights
 
-ACTIVATIONS: dict[LanguageModelActivation, Callable[[np.ndarray], np.ndarray]] = {
+ACTIVATIONS: dict[Activation, Callable[[np.ndarray], np.ndarray]] = {
     "relu": lambda x: np.maximum(x, 0.0),
     "gelu": lambda x: x * 0.5 * (1 + erf(x / math.sqrt(2))),
     "gelu_tanh": lambda x: x * 0.5 * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))),

@@ -15,7 +15,7 @@ from transformer.analysis.replay.embedding import embedded_text
 from transformer.analysis.replay.feed_forward import FeedForwardPass
 from transformer.analysis.replay.prediction import prediction
 from transformer.analysis.replay.residual import SubLayer, stack_output, sublayer
-from transformer.config import LanguageModelActivation
+from transformer.config import Activation
 from transformer.values.trace import Detail, Kind, Stack, Trace
 from transformer.values.weights import Weights
 
@@ -24,7 +24,7 @@ ATTENTION: dict[Kind, str] = {
     "decoder": "masked multi-head self-attention",
     "cross": "multi-head cross-attention",
 }
-ACTIVATIONS: dict[LanguageModelActivation, str] = {
+ACTIVATIONS: dict[Activation, str] = {
     "relu": r"\mathrm{ReLU}", "gelu": r"\mathrm{GELU}", "gelu_tanh": r"\mathrm{GELU}_{\tanh}", "silu": r"\mathrm{SiLU}",
 }
 NORM = r"\gamma \odot \frac{x - \mu}{\sqrt{\sigma^2 + \epsilon}} + \beta"

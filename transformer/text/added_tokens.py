@@ -1,0 +1,95 @@
+"""The tokens that were added to a vocabulary of Hugging Face's after it was made."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+TOKENIZER, ADDED = "tokenizer_config.json", "added_tokens.json"
+# The named symbols in tokenizer_config.json.
+SYMBOLS = ("bos_token", "eos_token", "unk_token", "pad_token")
+
+
+@dataclass(frozen=True)
+class AddedToken:
+    """A token that was added to a vocabulary: it is found in a text as a whole, before the rest is cut.
+
+    Attributes:
+        content: its text.
+        special: it is a symbol, which typed text never becomes.
+        single_word: it is found only where no letter, digit or underscore is next to it.
+        lstrip, rstrip: it takes the white space before or after it.
+        normalized: it is looked for after those that are not.
+    """
+
+    content: str
+    special: bool = False
+    single_word: bool = False
+    lstrip: bool = False
+    rstrip: bool = False
+    normalized: bool = True
+
+
+def read_added(files: Mapping[str, bytes]) -> dict[int, AddedToken]:
+    """The added tokens of a vocabulary by id, as tokenizer_config.json or added_tokens.json has them.
+
+    Raises:
+        ValueError: one of the two is damaged; the message names it.
+    """
+    settings = json_object(files.get(TOKENIZER, b"{}"), TOKENIZER)
+    described = settings.get("added_tokens_decoder")
+    if isinstance(described, dict):
+        return dict(
+            read_token(each, int(number) if number.isdecimal() else None, TOKENIZER)
+            for number, each in described.items()
+        )
+    special = set(named_symbols(settings).values())
+    return dict(
+        read_token({"content": text, "special": text in special, "normalized": text not in special}, number, ADDED)
+        for text, number in json_object(files.get(ADDED, b"{}"), ADDED).items()
+    )
+
+
+def read_token(values: object, number: object, name: str) -> tuple[int, AddedToken]:
+    """An added token and its id, as a file of a name has them.
+
+    Raises:
+        ValueError: they are something else.
+    """
+    flags = ("special", "single_word", "lstrip", "rstrip", "normalized")
+    if (
+        not isinstance(values, dict) or type(number) is not int or number < 0
+        or not isinstance(values.get("content"), str) or not values["content"]
+        or any(type(values.get(flag, False)) is not bool for flag in flags)
+    ):
+        raise ValueError(f"{name} has an added token without a text, a number and flags of true and false")
+    given = {flag: values[flag] for flag in flags if flag in values}
+    return number, AddedToken(values["content"], **given)
+
+
+def named_symbols(settings: Mapping[str, Any]) -> dict[str, str]:
+    """The texts of the symbols that a tokenizer's settings name, each as a text or as an object with its content."""
+    symbols = {}
+    for name in SYMBOLS:
+        value = settings.get(name)
+        text = value.get("content") if isinstance(value, dict) else value
+        if isinstance(text, str) and text:
+            symbols[name] = text
+    return symbols
+
+
+def json_object(content: bytes, name: str) -> dict[str, Any]:
+    """The JSON object in a file of a name.
+
+    Raises:
+        ValueError: it holds something else.
+    """
+    try:
+        values = json.loads(content)
+    except (ValueError, RecursionError):
+        raise ValueError(f"{name} is no JSON file, or a damaged one") from None
+    if not isinstance(values, dict):
+        raise ValueError(f"{name} is no JSON object")
+    return values
