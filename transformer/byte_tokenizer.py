@@ -8,9 +8,10 @@ import heapq
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from transformer.pair_tokenizer import IDS, read_ids
+from transformer.spelling import Spelling, spelt_in_part
 from transformer.vocabulary import Piece, Symbols
 
 MERGES = "merges.txt"
@@ -52,6 +53,7 @@ class ByteTokenizer:
         size: number of pieces V.
         texts: how the files spell each piece, V; "Ġ" is a space.
         files: what it is made of, by name in a model folder.
+        spelling: tells where pieces that are parts of a character may be written.
 
     Raises:
         ValueError: a file is missing, damaged or contradicts the other; the message names it.
@@ -86,6 +88,11 @@ class ByteTokenizer:
         for name in (IDS, MERGES):
             digest.update(f"{name} {len(self.files[name])}\n".encode() + self.files[name])
         return digest.hexdigest()
+
+    @cached_property
+    def spelling(self) -> Spelling:
+        spelt = {number: self._bytes([number]) for number in range(self.size)}
+        return Spelling({number: part for number, part in spelt.items() if spelt_in_part(part)})
 
     def encode(self, text: str, *, end: bool = False) -> tuple[Piece, ...]:
         """The pieces of a text, no symbol among them but the end after them if `end`.

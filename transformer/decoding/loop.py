@@ -42,23 +42,25 @@ def decode_loop(
         ValueError: the constraints cannot be followed.
     """
     symbols = model.symbols
-    constraints.check(model.generator.out_features, limit, symbols)
-    excluded = constraints.excluded(symbols, cache.device)
+    applied = constraints.applied(model.generator.out_features, [limit] * cache.sentences, symbols, cache.device)
     read = cache.first_read(symbols.start)
+    rows = range(cache.sentences)
     ended = [False] * cache.sentences
     score = torch.zeros(cache.sentences, dtype=torch.float64)
     for number in range(limit):
         distribution, cache = predict(model, read, cache, capture=capture)
-        predicted = choose(constraints.apply(distribution.log_probs, number, excluded))
+        predicted = choose(applied.exclude_(distribution.log_probs.clone(), number))
         log_prob = distribution.log_probs.gather(-1, predicted.unsqueeze(-1)).squeeze(-1)
         if any(ended):
             padding = torch.tensor(ended, device=cache.device)
             log_prob, predicted = log_prob.masked_fill(padding, 0.0), predicted.masked_fill(padding, symbols.pad)
         score = score + log_prob.cpu()
         yield Step(read, distribution, predicted, log_prob, score)
-        ended = [before or piece == symbols.end for before, piece in zip(ended, predicted.tolist(), strict=True)]
+        pieces = predicted.tolist()
+        ended = [before or piece == symbols.end for before, piece in zip(ended, pieces, strict=True)]
         if all(ended):
             return
+        applied.follow(rows, pieces)
         read = predicted
 
 

@@ -33,7 +33,8 @@ def test_the_lowest_temperature_is_greedy(decode):
     rows = [[a, b, END] for a in range(4, 30, 5) for b in range(4, 30)]
     steps = decode(greedy, rows)
     expected = pieces(steps)
-    logits = [UNCONSTRAINED.apply(step.distribution.log_probs, 0, UNCONSTRAINED.excluded()) for step in steps]
+    allowed = UNCONSTRAINED.applied(30, [12])
+    logits = [allowed.exclude_(step.distribution.log_probs.clone(), 0) for step in steps]
     top = torch.stack([each.topk(2).values for each in logits], dim=1)
     clear = (top[..., 0] - top[..., 1] > 0.2).cumprod(dim=1).bool() & (expected != PAD)
     assert clear.sum() > 100
@@ -69,7 +70,7 @@ def test_temperature_and_truncation_change_the_choice_and_not_the_models_log_pro
             log_probs = step.distribution.log_probs
             torch.testing.assert_close(log_probs.exp().sum(), torch.tensor(1.0))
             assert torch.equal(step.log_prob, log_probs[0, step.predicted])
-            assert step.predicted in UNCONSTRAINED.apply(log_probs, 0, UNCONSTRAINED.excluded()).topk(3).indices
+            assert step.predicted in UNCONSTRAINED.applied(30, [12]).exclude_(log_probs.clone(), 0).topk(3).indices
             drawn_ranks.add(int(token_rank(log_probs, step.log_prob)))
     assert len(drawn_ranks) > 1 and max(drawn_ranks) <= 5
 
