@@ -19,7 +19,6 @@ from transformer.available_models import model_folders
 from transformer.cards import without_media
 from transformer.parameter_counts import parameter_table
 
-st.subheader("About the model", anchor=False)
 introduction = st.container()
 with st.container(horizontal=True, vertical_alignment="bottom"):
     if several_models():

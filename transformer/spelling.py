@@ -11,7 +11,7 @@ State = bytes
 WHOLE: State = b""
 CONTINUATION = (0x80, 0xBF)
 # Unicode 15, table 3-7: the second byte excludes longer spellings of shorter ones, surrogates, and what lies above
-# U+10FFFF. After EF BF, U+FFFD is left out, which stands for a broken character, with U+FFFE and U+FFFF, which are none.
+# U+10FFFF. The third excludes U+FFFD, which stands for a broken character, with U+FFFE and U+FFFF, which are none.
 POSSIBLE = {
     b"\xe0": (0xA0, 0xBF), b"\xed": (0x80, 0x9F), b"\xf0": (0x90, 0xBF), b"\xf4": (0x80, 0x8F),
     b"\xef\xbf": (0x80, 0xBC), b"\xef": CONTINUATION,

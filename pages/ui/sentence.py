@@ -17,7 +17,9 @@ from pages.ui.model_picker import (
     device_choice,
     examples,
     model_choice,
+    several_devices,
     several_models,
+    ships,
     translator,
 )
 from pages.ui.page_end import PageEnd
@@ -37,6 +39,7 @@ from transformer.config import TransformerConfig
 from transformer.errors import AtlasError, ServerError
 from transformer.interventions import AS_TRAINED, DEFAULT_DRAWS, Interventions, Mode
 from transformer.languages import Languages
+from transformer.paths import MODEL
 from transformer.texts import MAX_PIECES
 from transformer.trace import Kind, Trace
 from transformer.translator import Translator
@@ -46,6 +49,10 @@ from transformer.weights import Weights
 # Sentences that are offered where nothing can be read.
 OFFERED = 3
 LESSONS = "pages/lessons.py"
+# Of ordinary English, cut up by the model that ships.
+ABOUT_WORDS = ", about 100 words"
+# What the model that ships is known for.
+LIMITS = " This small model handles everyday sentences; rare words, names and numbers often go wrong."
 
 
 @dataclass(frozen=True)
@@ -198,20 +205,19 @@ def read_sentence(*, introduced: bool = False) -> Reading:
     if several_models():
         beside[model_choice] = 4.9
     typed_width = 8 if codes else 8.6 if several_models() else 10
-    form_place, *places, device_place = st.columns(
-        [typed_width, *beside.values(), 2.4 if codes else 2], vertical_alignment="bottom"
-    )
+    if several_devices():
+        beside[device_choice] = 2.4 if codes else 2
+    form_place, *places = st.columns([typed_width, *beside.values()], vertical_alignment="bottom")
+    limit = f"up to {MAX_PIECES} tokens{ABOUT_WORDS if folder is None or folder.path == MODEL else ''}"
     with form_place:
         text_box(
-            "sentence", text_of_box(codes), read, label=f"{source} sentence, up to {MAX_PIECES} pieces",
+            "sentence", text_of_box(codes), read, label=f"{source} sentence ({limit})",
             placeholder=f"Type a sentence in {source} …", button="Translate", primary=True,
-            asked=session.box_request(), help=f"Piece: {explain('piece')}",
+            asked=session.box_request(), help=f"Token: {explain('piece')}",
         )
     for place, draw in zip(places, beside, strict=True):
         with place:
             draw()
-    with device_place:
-        device_choice()
     # Only now: whoever has chosen a device that fails needs the box to choose another.
     model, text, target = translator(), session.text(), session.target()
     if introduction is not None:
@@ -219,8 +225,8 @@ def read_sentence(*, introduced: bool = False) -> Reading:
             with st.container(width="stretch"):
                 st.markdown(
                     f"**See how a Transformer translates {source} into {chosen_languages().target.name}.** *Attention* "
-                    "is how each word takes in what it needs from the others, some more than others. Type a sentence, "
-                    "press *Translate*, then open any box of the drawing."
+                    "is how each word gathers information from the others, more from some than from others. Type a "
+                    "sentence, press *Translate*, then open any box of the drawing." + (LIMITS if ships(model) else "")
                 )
             st.page_link(LESSONS, label="New to this? Take the lessons", icon=":material/school:")
     try:

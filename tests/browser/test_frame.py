@@ -93,7 +93,7 @@ def test_the_way_back_to_the_models_own_is_free(reader):
     box.fill("A sentence that is long enough to reach the end of the box on every screen that it is shown on.")
     expect(reader.page.get_by_text("Press Enter to")).to_have_count(0)
     box.fill("I have a dream.")
-    reader.page.get_by_role("button", name="Let it read my translation").click()
+    reader.page.get_by_role("button", name="Try my own translation").click()
     reader.wait()
     reader.page.get_by_label("Your German translation").fill("Ich träume oft.")
     reader.page.keyboard.press("Enter")
