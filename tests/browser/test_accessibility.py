@@ -73,6 +73,7 @@ def test_pages(reader, path):
     reader.open(f"{path}text=I+have+a+dream.")
     reader.components(PAGES[path])
     charts(reader.page)
+    assert reader.page.get_by_role("heading", level=1).count() == 1
     assert serious_in_both_themes(reader) == []
 
 

@@ -45,6 +45,15 @@ def test_a_fresh_server_never_lists_its_files(unvisited, visit, path):
         someone.has_typed("I have a dream.")
 
 
+@pytest.mark.thorough
+def test_every_page_has_its_title_in_the_tab_and_one_first_heading(reader):
+    for listed in SECTIONS.values():
+        for name, title in listed.items():
+            reader.open(f"/{name if name != 'translate' else ''}?{DREAM}")
+            expect(reader.page).to_have_title(f"{title} · Attention Atlas")
+            expect(reader.page.get_by_role("heading", level=1)).to_have_text([title])
+
+
 def test_every_page_is_in_a_menu_that_fits_and_names_it(reader):
     reader.resize(1024, 768)
     # Pages that have nothing to read have nothing to compute, and the same menus.
@@ -57,6 +66,8 @@ def test_every_page_is_in_a_menu_that_fits_and_names_it(reader):
             expect(items).to_have_text([*listed.values()])
             items.get_by_text(title, exact=True).click()
             reader.arrived(name)
+            expect(reader.page).to_have_title(f"{title} · Attention Atlas")
+            expect(reader.page.get_by_role("heading", level=1)).to_have_text([title])
             expect(menus).to_have_count(len(SECTIONS))
             titles = [menus.nth(number).locator("p").evaluate(READ_TITLE) for number in range(len(SECTIONS))]
             assert titles == [f"{menu}: {title}" if menu == section else menu for menu in SECTIONS]
