@@ -64,8 +64,15 @@ class Spelling:
         following = self._next[state].get(piece)
         return self._next[WHOLE].get(piece, WHOLE) if following is None else following
 
-    def fewest(self, suppressed: Set[int] = frozenset()) -> dict[State, int]:
+    def fewest(self, suppressed: Set[int] = frozenset()) -> Mapping[State, int]:
         """How many pieces complete each state at least; without the states that the other pieces cannot complete."""
+        return self._fewest(suppressed) if self.parts & suppressed else self._fewest_of_all
+
+    @cached_property
+    def _fewest_of_all(self) -> dict[State, int]:
+        return self._fewest(frozenset())
+
+    def _fewest(self, suppressed: Set[int]) -> dict[State, int]:
         fewest = {WHOLE: 0}
         # A character has at most four bytes, of which the first is written.
         for count in range(1, 4):

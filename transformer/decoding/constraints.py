@@ -81,6 +81,8 @@ class AppliedConstraints:
         self._never = symbols.never_predicted | constraints.suppressed
         self._vocabulary = vocabulary
         self._limits, self._states = list(limits), [WHOLE] * len(limits)
+        # Whether a row has begun a character: in an ordinary text none ever does.
+        self._begun = False
         self._fewest = self._spelling.fewest(constraints.suppressed)
         # By state, and how many pieces may still be written.
         self._possible: dict[tuple[State, int], tuple[bool, Tensor]] = {}
@@ -100,14 +102,10 @@ class AppliedConstraints:
             return _keep_(logits, self._ids({self._prefix[step]}))
         if not self._spelling:
             return logits.index_fill_(-1, self._excluded, float("-inf"))
-        cases = [
-            (state, min(limit - step, LONGEST_CHARACTER))
-            for state, limit in zip(self._states, self._limits, strict=True)
-        ]
-        if len(set(cases)) == 1:
-            return self._exclude_(logits, *cases[0])
-        for row, case in enumerate(cases):
-            self._exclude_(logits[row : row + 1], *case)
+        if not self._begun and step <= min(self._limits) - LONGEST_CHARACTER:
+            return self._exclude_(logits, WHOLE, LONGEST_CHARACTER)
+        for row, (state, limit) in enumerate(zip(self._states, self._limits, strict=True)):
+            self._exclude_(logits[row : row + 1], state, min(limit - step, LONGEST_CHARACTER))
         return logits
 
     def follow(self, rows: Sequence[int], pieces: Sequence[int]) -> None:
@@ -117,11 +115,16 @@ class AppliedConstraints:
             rows: that are continued, in the order of the next step.
             pieces: ids of the pieces that continue them.
         """
-        if self._spelling:
-            self._limits = [self._limits[row] for row in rows]
+        if not self._spelling:
+            return
+        self._limits = [self._limits[row] for row in rows]
+        if not self._begun and self._spelling.parts.isdisjoint(pieces):
+            self._states = [WHOLE] * len(pieces)
+        else:
             self._states = [
                 self._spelling.after(self._states[row], piece) for row, piece in zip(rows, pieces, strict=True)
             ]
+            self._begun = any(self._states)
 
     def _exclude_(self, logits: Tensor, state: State, left: int) -> Tensor:
         """The same of rows that are in one state, with as many pieces left to write."""
