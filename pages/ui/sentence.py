@@ -26,6 +26,7 @@ from pages.ui.page_end import PageEnd
 from pages.ui.params.attention import AttentionParams
 from pages.ui.target_language import kept_code, language_choice, text_of_box
 from pages.ui.text.glossary import explain
+from pages.ui.text.hints import unknown_characters, unusual_spelling
 from pages.ui.text.markup import markdown
 from transformer.ablation.continuation import Continuation
 from transformer.ablation.effect import Effect
@@ -178,7 +179,9 @@ class Reading:
 
 
 def read_sentence(*, introduced: bool = False) -> Reading:
-    """Draw the box and translate what was sent; stops the page with one message if that cannot be done.
+    """Draw the box, translate what was sent, and warn of what may be wrong with the translation.
+
+    Stops the page with one message if there is none.
 
     Args:
         introduced: say first what this is.
@@ -244,7 +247,27 @@ def read_sentence(*, introduced: bool = False) -> Reading:
             trace = inference.trace(model, text, target)
         except AtlasError as error:
             st.warning(markdown(str(error)), icon=":material/edit:")
-    return Reading(model, own, trace)
+    reading = Reading(model, own, trace)
+    # Above all that it may make worthless. Its place stays where there is nothing to say: so what is below keeps the
+    # focus.
+    with st.container():
+        if warnings := _warnings(reading):
+            st.warning("  \n".join(warnings), icon=":material/warning:")
+    return reading
+
+
+def _warnings(reading: Reading) -> list[str]:
+    """What a reader should know before reading the model's own translation; Markdown."""
+    own, found = reading.own, []
+    if ships(reading.translator):
+        found += unusual_spelling(own.source_text)
+    # Of another script, nearly every character is one.
+    found = found or unknown_characters(own.source_text, own.source_pieces, own.target_text)
+    if reading.translator.tokenizer.codes and own.source_pieces[0].role != "language":
+        found.append("This model writes several languages. Choose one beside the sentence, or it guesses.")
+    if not own.complete:
+        found.append("The translation reached the limit on length before it was finished.")
+    return found
 
 
 def _example_choice(offered: Sequence[str], codes: Sequence[str]) -> None:

@@ -12,7 +12,7 @@ from pages.ui.model_picker import ships
 from pages.ui.models import server
 from pages.ui.sentence import Reading
 from pages.ui.text.glossary import explain
-from pages.ui.text.hints import rare_words, remarks, unknown_characters, unusual_spelling
+from pages.ui.text.hints import rare_words, remarks, unusual_spelling
 from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import parameter_count, typeset
 from transformer.trace import Trace
@@ -38,10 +38,6 @@ def show_translation(
         beside: draws another button of the page.
     """
     target = markdown(reading.languages.target.name)
-    # Its place stays where there is nothing to say: so what is below keeps its place, and the focus.
-    with st.container():
-        if warnings := _warnings(reading):
-            st.warning("  \n".join(warnings), icon=":material/warning:")
     with st.container(horizontal=True, vertical_alignment="center", key="translation"):
         with st.container(width="stretch"):
             _show_words(reading.own, large=large, label=label or target)
@@ -58,6 +54,7 @@ def show_translation(
             asked=session.box_request(), belongs=reading.own.source_text,
             help=f"Teacher forcing: {explain('teacher forcing')}",
         )
+    # Their place stays where there is nothing to say: so the figure below stays in its own, and keeps the focus.
     with st.container():
         if reading.given:
             _show_given(reading)
@@ -94,20 +91,6 @@ def _effort(reading: Reading) -> str:
         f"Read {source} {'token' if source == 1 else 'tokens'} and wrote {target}, using "
         f"{parameter_count(model.parameters)} on {where}."
     )
-
-
-def _warnings(reading: Reading) -> list[str]:
-    """What a reader should know before reading the model's own translation; Markdown."""
-    own, found = reading.own, []
-    if ships(reading.translator):
-        found += unusual_spelling(own.source_text)
-    # Of another script, nearly every character is one.
-    found = found or unknown_characters(own.source_text, own.source_pieces, own.target_text)
-    if reading.translator.tokenizer.codes and own.source_pieces[0].role != "language":
-        found.append("This model writes several languages. Choose one beside the sentence, or it guesses.")
-    if not own.complete:
-        found.append("The translation reached the limit on length before it was finished.")
-    return found
 
 
 def _remarks(reading: Reading) -> list[str]:

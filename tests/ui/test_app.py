@@ -406,7 +406,7 @@ def test_what_holds_of_the_small_model_is_said_once_and_not_of_every_translation
         assert not any("This small model" in each.value for each in test.caption)
 
 
-@pytest.mark.parametrize("page", ["pages/translate.py", "pages/cross_attention.py"])
+@pytest.mark.parametrize("page", ["pages/translate.py", "pages/cross_attention.py", "pages/switch_heads_off.py"])
 def test_a_warning_stands_above_the_translation_that_it_is_about(page):
     test = opened(page, text="Der Hund ist nicht im Garten.")
     drawn = list(test.main)
