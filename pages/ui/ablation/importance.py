@@ -24,7 +24,7 @@ from pages.ui.sentence import Reading
 from pages.ui.text.differences import marked_words
 from pages.ui.text.glossary import explain
 from pages.ui.text.labels import TITLES
-from pages.ui.text.markup import full_stop, markdown
+from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import typeset
 from pages.ui.text.python_lines import importance_lines
 from pages.ui.translation import NOTHING
@@ -130,11 +130,9 @@ def says_importance(
     worst, best = int(measured.argmin()), int(measured.argmax())
     likelier, least = int((measured > 0).sum()), int(np.abs(measured).argmin())
     agreement = found.agreement
-    says = full_stop(
+    says = (
         f"The translation needs {named(*heads[worst])} most: without it, its log-probability changes by "
-        f"**{typeset(measured[worst], '+.2f')}** nats{then}"
-    ) + (
-        f" Without {named(*heads[least])} hardly anything changes "
+        f"**{typeset(measured[worst], '+.2f')}** nats{then}. Without {named(*heads[least])} hardly anything changes "
         f"({typeset(measured[least], '+.4f')}). Without **{likelier} of {len(heads)}** heads the translation becomes "
         f"more likely, most of all without {named(*heads[best])} ({typeset(measured[best], '+.2f')}). "
     )

@@ -21,9 +21,6 @@ ISOLATE, END_OF_ISOLATE = "\u2068", "\u2069"
 ISOLATES = frozenset("\u2066\u2067\u2068")
 TURNING = ISOLATES | frozenset("\u2069\u202a\u202b\u202c\u202d\u202e")
 REPLACEMENT = "\ufffd"
-ENDS = (".", "!", "?", "…", "。", "！", "？", "؟")
-# What may stand after it: the end of emphasis, of a quotation, of what runs from right to left.
-AFTER_END = "*~”" + END_OF_ISOLATE
 RIGHT_TO_LEFT = frozenset({"R", "AL"})
 WORD_JOINER = "\u2060"
 
@@ -37,11 +34,6 @@ def markdown(text: str) -> str:
     joined = REPLACED.sub(lambda match: match[0] + WORD_JOINER, " ".join(text.split()))
     shown = PUNCTUATION.sub(r"\\\1", joined)
     return isolated(shown)
-
-
-def full_stop(shown: str) -> str:
-    """Markdown of a sentence, with a full stop unless it ends with what ends a sentence: as one that quotes another."""
-    return shown if shown.rstrip(AFTER_END).endswith(ENDS) else f"{shown}."
 
 
 def isolated(text: str) -> str:

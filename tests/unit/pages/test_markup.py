@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pages.ui.text.markup import entry_label, full_stop, group_label, isolated, markdown, piece_label, visible
+from pages.ui.text.markup import entry_label, group_label, isolated, markdown, piece_label, visible
 from transformer.tokenizer import END, PAD, START, UNKNOWN, Piece
 
 
@@ -73,13 +73,3 @@ def test_labels_of_words_are_the_readers_own_characters():
     assert group_label(word[:1], " don’t", words=False) == "␣do"
     assert group_label((Piece(9, "▁", (0, 0)),), "x", words=True) == "␣"
     assert group_label((Piece(START, "<s>", None, "start"),), "", words=True) == "<s> start"
-
-
-@pytest.mark.parametrize(("shown", "ended"), [
-    ("It writes war", "It writes war."), ("It writes war\\.", "It writes war\\."),
-    ("It writes **war\\!**", "It writes **war\\!**"), ("It writes ~~war~~", "It writes ~~war~~."),
-    ("It asks “wer?”", "It asks “wer?”"), ("It writes *(nothing)*", "It writes *(nothing)*."),
-    (isolated("مرحبا؟"), isolated("مرحبا؟")), (isolated("مرحبا"), isolated("مرحبا") + "."),
-])
-def test_a_sentence_that_quotes_one_has_one_full_stop(shown, ended):
-    assert full_stop(shown) == ended
