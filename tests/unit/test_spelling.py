@@ -75,6 +75,8 @@ def drawn(vocabulary, constraints, limits, draw):
         scores = torch.rand(len(rows), vocabulary.size, generator=draw)
         scores[:, parts] += draw.initial_seed() % 2
         pieces = applied.exclude_(scores, step).argmax(-1).tolist()
+        if applied.may_break(pieces, step):
+            pieces = applied.spell_(scores, step).argmax(-1).tolist()
         for row, piece in zip(rows, pieces, strict=True):
             written[row].append(piece)
         live = [

@@ -92,6 +92,9 @@ def beam_search(
         logits = applied.exclude_(distribution.log_probs.clone(), number)
 
         parent, piece, log_prob, total = _expansions(logits, score, sentence, 2 * beam_size)
+        if applied.may_break(piece.tolist(), number):
+            logits = applied.spell_(logits, number)
+            parent, piece, log_prob, total = _expansions(logits, score, sentence, 2 * beam_size)
         owner = sentence[parent]
         ending = piece == symbols.end
         ended = ending & (_place(owner) < beam_size)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 
 import torch
@@ -89,7 +89,7 @@ class AppliedConstraints:
         self._excluded = self._ids(self._never)
 
     def exclude_(self, logits: Tensor, step: int) -> Tensor:
-        """Exclude the pieces that must not be taken, in place.
+        """Exclude the pieces that must not be taken, in place; those that would break a character are `spell_`'s.
 
         Args:
             logits: of each row, or log-probabilities, [N, V].
@@ -100,12 +100,20 @@ class AppliedConstraints:
         """
         if step < len(self._prefix):
             return _keep_(logits, self._ids({self._prefix[step]}))
-        if not self._spelling:
-            return logits.index_fill_(-1, self._excluded, float("-inf"))
-        if not self._begun and step <= min(self._limits) - LONGEST_CHARACTER:
-            return self._exclude_(logits, WHOLE, LONGEST_CHARACTER)
+        return logits.index_fill_(-1, self._excluded, float("-inf"))
+
+    def may_break(self, pieces: Iterable[int], step: int) -> bool:
+        """Whether a character may be broken if these are the pieces that the rows would take, or take from; if not,
+        `spell_` changes none of their places in the order of the logits."""
+        return bool(self._spelling) and step >= len(self._prefix) and (
+            self._begun or not self._spelling.parts.isdisjoint(pieces)
+        )
+
+    def spell_(self, logits: Tensor, step: int) -> Tensor:
+        """Exclude the pieces that would break a character, too, in place; arguments and result are those of `exclude_`,
+        whose result it is given."""
         for row, (state, limit) in enumerate(zip(self._states, self._limits, strict=True)):
-            self._exclude_(logits[row : row + 1], state, min(limit - step, LONGEST_CHARACTER))
+            self._spell_(logits[row : row + 1], state, min(limit - step, LONGEST_CHARACTER))
         return logits
 
     def follow(self, rows: Sequence[int], pieces: Sequence[int]) -> None:
@@ -126,8 +134,8 @@ class AppliedConstraints:
             ]
             self._begun = any(self._states)
 
-    def _exclude_(self, logits: Tensor, state: State, left: int) -> Tensor:
-        """The same of rows that are in one state, with as many pieces left to write."""
+    def _spell_(self, logits: Tensor, state: State, left: int) -> Tensor:
+        """The same of one row, which is in a state, with as many pieces left to write."""
         possible = self._possible.get((state, left))
         if possible is None:
             possible = self._possible[state, left] = self._pieces(state, left)

@@ -118,7 +118,7 @@ def test_top_p_never_brings_back_what_is_excluded():
 def test_draws_follow_the_cumulative_distribution():
     logits = torch.tensor([0.0, 0.5, 0.0, 0.3, 0.2, 0.0]).log().expand(7, 6)
     uniform = torch.tensor([0.0, 0.49, 0.51, 0.79, 0.81, 0.9, 1 - 2**-24])
-    assert drawn(logits, uniform).tolist() == [1, 1, 3, 3, 4, 4, 4]
+    assert drawn(logits, uniform)[0].tolist() == [1, 1, 3, 3, 4, 4, 4]
 
 
 @pytest.mark.parametrize(
@@ -129,3 +129,13 @@ def test_settings_out_of_range(decode, setting):
     (name,) = setting
     with pytest.raises(ValueError, match=name):
         decode(sample, [[5, END]], seed=0, **setting)
+
+
+def test_the_rest_of_a_number_is_another_one():
+    """Uniform numbers that draw one piece lie evenly over its share."""
+    logits = torch.tensor([[0.5, 0.2, 0.3]]).log().expand(1000, -1)
+    pieces, place = drawn(logits, torch.arange(1000) / 1000 + 0.0005)
+    for piece, count in enumerate((500, 200, 300)):
+        torch.testing.assert_close(
+            place[pieces == piece], (torch.arange(count).double() + 0.5) / count, atol=1e-3, rtol=0
+        )
