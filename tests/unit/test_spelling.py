@@ -8,11 +8,11 @@ import random
 import pytest
 import torch
 
-from transformer.byte_tokenizer import END_OF_TEXT, SPELLING, ByteTokenizer
 from transformer.decoding.constraints import Constraints
-from transformer.pair_tokenizer import PairTokenizer, write_symbols
-from transformer.spelling import WHOLE, Spelling
-from transformer.vocabulary import Symbols
+from transformer.text.byte_tokenizer import END_OF_TEXT, SPELLING, ByteTokenizer
+from transformer.text.pair_tokenizer import PairTokenizer, write_symbols
+from transformer.text.spelling import WHOLE, Spelling
+from transformer.text.vocabulary import Symbols
 
 BYTES = Spelling({byte: bytes([byte]) for byte in range(0x80, 0x100)})
 CHARACTERS = list(map(chr, [

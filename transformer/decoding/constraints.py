@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from transformer.spelling import NO_PARTS, WHOLE, Spelling, State
-from transformer.vocabulary import OWN, Symbols
+from transformer.text.spelling import NO_PARTS, WHOLE, Spelling, State
+from transformer.text.vocabulary import OWN, Symbols
 
 # Pieces that a character takes at most: with so many left to write, any may begin.
 LONGEST_CHARACTER = 4

@@ -15,10 +15,10 @@ from transformer.decoding.greedy import greedy, greedy_batch
 from transformer.decoding.hypotheses import hypotheses
 from transformer.decoding.sampling import sample
 from transformer.decoding.search import search
-from transformer.decoding.settings import DecodingSettings
 from transformer.model.transformer import build
-from transformer.tokenizer import PAD
+from transformer.text.tokenizer import PAD
 from transformer.training.evaluate import translate_all
+from transformer.values.decoding_settings import DecodingSettings
 
 EMOJI = ["See you soon 👋", "Thanks a lot 😊", "lol that was so funny 😂😂", "I love you ❤️", "ok 👍 see u tmrw"]
 METHODS = [

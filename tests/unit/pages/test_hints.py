@@ -14,8 +14,8 @@ from pages.ui.text.hints import (
     unknown_characters,
     unusual_spelling,
 )
-from transformer.paths import ASSETS
-from transformer.texts import MAX_PIECES
+from transformer.decoding.texts import MAX_PIECES
+from transformer.files.paths import ASSETS
 
 EXAMPLES = json.loads((ASSETS / "examples.json").read_text(encoding="utf-8"))
 SENTENCES = (ASSETS / "sentences.txt").read_text(encoding="utf-8").splitlines()

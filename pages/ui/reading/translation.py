@@ -1,0 +1,121 @@
+"""The translation that was read, with what to know of it, and a way to have another one read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from pages.ui.components.text_box import text_box
+from pages.ui.reading.model_picker import ships
+from pages.ui.reading.sentence import Reading
+from pages.ui.runs.models import server
+from pages.ui.state import session
+from pages.ui.text.glossary import explain
+from pages.ui.text.hints import rare_words, remarks, unusual_spelling
+from pages.ui.text.markup import markdown
+from pages.ui.text.number_format import parameter_count, typeset
+from transformer.values.trace import Trace
+
+# How many translations were given: so many boxes for one were open, and are closed.
+ANOTHER = "another_translation"
+# A translation without a piece.
+NOTHING = "*(nothing: the end symbol came first)*"
+# Characters; a longer one would fill a projector.
+LONGEST_HEADLINE = 160
+PROCESSORS = {"cpu": "the CPU", "cuda": "the GPU", "mps": "the GPU"}
+
+
+def show_translation(
+    reading: Reading, *, large: bool = False, label: str = "", beside: Callable[[], None] | None = None
+) -> None:
+    """The translation, how long both sentences are, and a way to have another translation read.
+
+    Args:
+        reading: of which the model's own translation is shown, and the given one if there is one.
+        large: as the page's headline, with what it took.
+        label: what the model's own is called where it is no headline; empty for its language.
+        beside: draws another button of the page.
+    """
+    target = markdown(reading.languages.target.name)
+    with st.container(horizontal=True, vertical_alignment="center", key="translation"):
+        with st.container(width="stretch"):
+            _show_words(reading.own, large=large, label=label or target)
+        if beside is not None:
+            beside()
+        another = st.popover(
+            "Try my own translation", icon=":material/compare_arrows:", on_change="rerun",
+            key=f"{ANOTHER}_{st.session_state.get(ANOTHER, 0)}",
+        )
+    with another:
+        text_box(
+            "another", session.target(), _read_another, label=f"Your {target} translation",
+            placeholder=f"Type a translation into {target} …", button="Use this translation",
+            asked=session.box_request(), belongs=reading.own.source_text,
+            help=f"Teacher forcing: {explain('teacher forcing')}",
+        )
+    # Their place stays where there is nothing to say: so the figure below stays in its own, and keeps the focus.
+    with st.container():
+        if reading.given:
+            _show_given(reading)
+        if said := [*([_effort(reading)] if large else []), *_remarks(reading)]:
+            st.caption(" ".join(said))
+
+
+def _show_given(reading: Reading) -> None:
+    read, back = st.columns([7, 3], vertical_alignment="center")
+    origin = session.origin(reading.trace.target_text)
+    whose = f"from {markdown(origin)}" if origin else "given, not the model's own"
+    read.markdown(
+        f"**The model now reads:** {markdown(reading.trace.target_text)} ({whose})  \n{likelihood(reading.trace)}; "
+        f"the model's own: {likelihood(reading.own)}.", help=explain("log-probability", "nats", "piece"),
+    )
+    back.button("Back to the model's own", on_click=session.read_own_translation, width="stretch")
+
+
+def _read_another(typed: str) -> None:
+    """Callback: read the translation and close its box, which would lie over the button back to the model's own.
+
+    Another box is drawn, which is closed: a message that the browser sends meanwhile still says that the one before is
+    open.
+    """
+    session.read_target(typed)
+    st.session_state[ANOTHER] = st.session_state.get(ANOTHER, 0) + 1
+
+
+def _effort(reading: Reading) -> str:
+    own, model = reading.own, reading.translator
+    source, target = len(own.source_pieces) - 1, len(own.predicted_pieces) - own.complete
+    where = PROCESSORS[model.device] + (" of the model's server" if server() else "")
+    return (
+        f"Read {source} {'token' if source == 1 else 'tokens'} and wrote {target}, using "
+        f"{parameter_count(model.parameters)} on {where}."
+    )
+
+
+def _remarks(reading: Reading) -> list[str]:
+    """What the model that ships may have got wrong in its own translation; Markdown."""
+    own = reading.own
+    if not ships(reading.translator) or unusual_spelling(own.source_text):
+        return []
+    return remarks(own.source_text, own.target_text) or _rare(own)
+
+
+def _rare(own: Trace) -> list[str]:
+    words = rare_words(own.source_text, own.source_pieces)
+    named, them = ", ".join(f"“{markdown(word)}”" for word in words), "it" if len(words) == 1 else "them"
+    return [f"The model hardly knows {named}: it reads {them} in pieces and may get {them} wrong."] if words else []
+
+
+def likelihood(trace: Trace) -> str:
+    """How likely the model finds a translation."""
+    total, pieces = float(trace.log_probs.sum()), len(trace.log_probs)
+    return f"log-probability {typeset(total)} nats, {typeset(total / pieces)} per token"
+
+
+def _show_words(trace: Trace, *, large: bool, label: str) -> None:
+    german = markdown(trace.target_text) or NOTHING
+    if large and len(trace.target_text) <= LONGEST_HEADLINE:
+        st.subheader(german, anchor=False)
+    else:
+        st.markdown(f"**{label}:** {german}")
