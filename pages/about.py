@@ -20,7 +20,6 @@ from transformer.checkpoints.available_models import model_folders
 from transformer.checkpoints.cards import without_media
 from transformer.model.parameter_counts import parameter_table
 
-st.subheader("About the model", anchor=False)
 introduction = st.container()
 with st.container(horizontal=True, vertical_alignment="bottom"):
     if several_models():

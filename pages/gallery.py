@@ -26,7 +26,6 @@ def find_heads(model: Translator, sentences: Iterable[str]) -> Gallery:
 
 model = translator()
 gallery = measured(GALLERY, model)
-st.subheader("Gallery of heads", anchor=False, help=explain("head", "attention weight", "layer"))
 if several_models():
     with st.container(width=320):
         model_choice()
@@ -42,6 +41,7 @@ if gallery is None:
 st.markdown(
     f"What single heads of this model do. They were found by a program that read {gallery.sentences} sentences; none "
     "was picked by hand. Each head is shown on the sentences that show it best: the brighter a word, the more of the "
-    "head's attention it gets. **Click a sentence to open the head there.**"
+    "head's attention it gets. **Click a sentence to open the head there.**",
+    help=explain("head", "attention weight", "layer"),
 )
 show_exhibits(gallery, model)

@@ -61,6 +61,7 @@ def serious_in_both_themes(reader: Visitor) -> list[str]:
 def test_every_page(reader, place):
     reader.open(f"{place.path}{MORE.get(place.page.name, '')}&text=I+have+a+dream.")
     charts(reader.page)
+    assert reader.page.get_by_role("heading", level=1).count() == 1
     assert serious_in_both_themes(reader) == []
 
 

@@ -263,10 +263,10 @@ def test_nothing_typed_is_answered_and_nothing_is_lost(reader):
     reader.open("/")
     reader.maps(3)
     reader.translate("  ")
-    reader.see("there is nothing to read yet")
+    reader.see("Type a sentence to translate.")
     long = "A very long sentence indeed. " * 40
     reader.translate(long)
-    reader.see("at most 128 can be read at once")
+    reader.see("the limit is 128")
     reader.has_typed(long)
 
 

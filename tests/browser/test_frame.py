@@ -8,7 +8,7 @@ from urllib.parse import quote_plus
 import pytest
 from playwright.sync_api import expect
 
-from pages.ui.params.pages import sections
+from pages.ui.params.pages import FIRST, PAGES, sections
 from pages.ui.params.state import EXAMPLES
 
 DREAM = "text=I+have+a+dream."
@@ -45,6 +45,14 @@ def test_a_fresh_server_never_lists_its_files(unvisited, visit, path):
         someone.has_typed("I have a dream.")
 
 
+@pytest.mark.thorough
+def test_every_page_has_its_title_in_the_tab_and_one_first_heading(reader):
+    for page in PAGES.values():
+        reader.open(f"/{page.name if page.name != FIRST else ''}?{DREAM}")
+        expect(reader.page).to_have_title(f"{page.title} · Attention Atlas")
+        expect(reader.page.get_by_role("heading", level=1)).to_have_text([page.title])
+
+
 def test_every_page_is_in_a_menu_that_fits_and_names_it(reader):
     reader.resize(1024, 768)
     # Pages that have nothing to read have nothing to compute, and the same menus.
@@ -57,6 +65,8 @@ def test_every_page_is_in_a_menu_that_fits_and_names_it(reader):
             expect(items).to_have_text([page.title for page in listed])
             items.get_by_text(title, exact=True).click()
             reader.arrived(name)
+            expect(reader.page).to_have_title(f"{title} · Attention Atlas")
+            expect(reader.page.get_by_role("heading", level=1)).to_have_text([title])
             expect(menus).to_have_count(len(sections()))
             titles = [menus.nth(number).locator("p").evaluate(READ_TITLE) for number in range(len(sections()))]
             assert titles == [f"{menu}: {title}" if menu == section else menu for menu in sections()]
@@ -93,7 +103,7 @@ def test_the_way_back_to_the_models_own_is_free(reader):
     box.fill("A sentence that is long enough to reach the end of the box on every screen that it is shown on.")
     expect(reader.page.get_by_text("Press Enter to")).to_have_count(0)
     box.fill("I have a dream.")
-    reader.page.get_by_role("button", name="Let it read my translation").click()
+    reader.page.get_by_role("button", name="Try my own translation").click()
     reader.wait()
     reader.page.get_by_label("Your German translation").fill("Ich träume oft.")
     reader.page.keyboard.press("Enter")

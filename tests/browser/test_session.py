@@ -113,11 +113,11 @@ def test_an_example_and_the_back_button_replace_what_is_being_typed(reader):
 def test_another_translation_that_is_being_typed_survives(reader):
     reader.open(f"/cross_attention?text={DREAM}")
     reader.maps(1)
-    reader.page.get_by_role("button", name="Let it read my translation").click()
+    reader.page.get_by_role("button", name="Try my own translation").click()
     reader.page.get_by_label("Your German translation").fill("Ich habe einen Hu")
     reader.reload()
     reader.maps(1)
-    reader.page.get_by_role("button", name="Let it read my translation").click()
+    reader.page.get_by_role("button", name="Try my own translation").click()
     box = reader.page.get_by_label("Your German translation")
     expect(box).to_have_value("Ich habe einen Hu")
     # It belongs to its sentence.
@@ -125,7 +125,7 @@ def test_another_translation_that_is_being_typed_survives(reader):
     reader.translate("Hello.")
     reader.page.wait_for_url(re.compile("text=Hello"))
     reader.wait()
-    reader.page.get_by_role("button", name="Let it read my translation").click()
+    reader.page.get_by_role("button", name="Try my own translation").click()
     expect(reader.page.get_by_label("Your German translation")).to_have_value("")
 
 

@@ -222,9 +222,9 @@ def test_eight_threads_get_what_one_gets(small_translator):
 
 @pytest.mark.parametrize("text", ["", "   ", "\n\t", "\x00", "\u200b"])
 def test_nothing_to_read_is_said(small_translator, text):
-    with pytest.raises(TextError, match="nothing to read"):
+    with pytest.raises(TextError, match="Type a sentence"):
         small_translator.trace(text)
-    with pytest.raises(TextError, match="nothing to read"):
+    with pytest.raises(TextError, match="Type the translation"):
         small_translator.trace(TEXT, text)
 
 

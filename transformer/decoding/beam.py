@@ -78,9 +78,8 @@ def beam_search(
     if not 0 <= length_penalty <= MAX_LENGTH_PENALTY:
         raise ValueError(f"length_penalty must be 0 to {MAX_LENGTH_PENALTY}, not {length_penalty}")
     symbols = model.symbols
-    constraints.check(model.generator.out_features, limit, symbols)
-    excluded = constraints.excluded(symbols, cache.device)
     sentences = cache.sentences
+    applied = constraints.applied(model.generator.out_features, [limit] * sentences, symbols, cache.device)
     read = cache.first_read(symbols.start)
     # A row is a live hypothesis: its sentence, and the sum of its log-probabilities. These small arrays stay on the
     # CPU, in float64; see `Step.score`.
@@ -90,9 +89,12 @@ def beam_search(
     best_ended = np.full(sentences, -np.inf)
     for number in range(limit):
         distribution, cache = predict(model, read, cache, capture=capture)
-        logits = constraints.apply(distribution.log_probs, number, excluded)
+        logits = applied.exclude_(distribution.log_probs.clone(), number)
 
         parent, piece, log_prob, total = _expansions(logits, score, sentence, 2 * beam_size)
+        if applied.may_break(piece.tolist(), number):
+            logits = applied.spell_(logits, number)
+            parent, piece, log_prob, total = _expansions(logits, score, sentence, 2 * beam_size)
         owner = sentence[parent]
         ending = piece == symbols.end
         ended = ending & (_place(owner) < beam_size)
@@ -127,6 +129,7 @@ def beam_search(
         )
         if not live.any():
             return
+        applied.follow(parent[live].tolist(), piece[live].tolist())
         cache = _continued(cache, parent[live], sentence)
         read = torch.from_numpy(piece[live]).to(read.device)
         sentence, score = owner[live], total[live]

@@ -36,7 +36,8 @@ def likeliest(logits: Tensor) -> Tensor:
 
 
 def greedy_batch(
-    model: Decoder, cache: DecoderCache, limits: Sequence[int], on_step: Callable[[], object] | None = None
+    model: Decoder, cache: DecoderCache, limits: Sequence[int], on_step: Callable[[], object] | None = None,
+    *, constraints: Constraints = UNCONSTRAINED,
 ) -> Iterator[tuple[int, tuple[int, ...]]]:
     """Take the likeliest piece of B sentences side by side; each leaves as soon as it is complete.
 
@@ -46,21 +47,24 @@ def greedy_batch(
         model, cache: as in `decode_loop`.
         limits: maximum number of steps of each sentence, B.
         on_step: called after every step; what it raises ends the search.
+        constraints: as in `decode_loop`.
 
     Yields:
         The number of a sentence, from 0, and the ids that it took, the end symbol included if it came to that.
     """
     symbols = model.symbols
     read = cache.first_read(symbols.start)
-    never = UNCONSTRAINED.excluded(symbols, cache.device)
+    applied = constraints.applied(model.generator.out_features, limits, symbols, cache.device)
     # The sentence of each row, and what every sentence took.
     sentences = list(range(cache.sentences))
     taken: list[list[int]] = [[] for _ in sentences]
-    for _ in range(max(limits)):
+    for number in range(max(limits)):
         logits, cache = logits_of_next(model, read, cache)
-        read = likeliest(logits.index_fill_(-1, never, -torch.inf))
-        going_on = []
-        for row, (sentence, piece) in enumerate(zip(sentences, read.tolist(), strict=True)):
+        read = likeliest(applied.exclude_(logits, number))
+        if applied.may_break(read.tolist(), number):
+            read = likeliest(applied.spell_(logits, number))
+        going_on, pieces = [], read.tolist()
+        for row, (sentence, piece) in enumerate(zip(sentences, pieces, strict=True)):
             taken[sentence].append(piece)
             if piece == symbols.end or len(taken[sentence]) == limits[sentence]:
                 yield sentence, tuple(taken[sentence])
@@ -70,6 +74,7 @@ def greedy_batch(
             on_step()
         if not going_on:
             return
+        applied.follow(going_on, [pieces[row] for row in going_on])
         if len(going_on) < len(sentences):
             rows = torch.tensor(going_on, device=cache.device)
             cache, read, sentences = cache.select(rows), read[rows], [sentences[row] for row in going_on]

@@ -20,6 +20,7 @@ def decode_loop(
     cache: DecoderCache,
     choose: Callable[[Tensor], Tensor],
     *,
+    again: Callable[[Tensor], Tensor] | None = None,
     limit: int,
     constraints: Constraints,
     capture: bool,
@@ -31,6 +32,8 @@ def decode_loop(
         cache: of the model's `start_cache`: what it was given, and the edits of the run.
         choose: the pieces [B] to take, given the logits [B, V] that the constraints leave. It is called once a step, in
             the prefix too.
+        again: the pieces [B] to take in place of those that would break a character, given the logits of the others;
+            None for `choose`.
         limit: maximum number of steps.
         constraints: pieces to take or not to take.
         capture: return the attention rows of every step.
@@ -42,23 +45,31 @@ def decode_loop(
         ValueError: the constraints cannot be followed.
     """
     symbols = model.symbols
-    constraints.check(model.generator.out_features, limit, symbols)
-    excluded = constraints.excluded(symbols, cache.device)
+    applied = constraints.applied(model.generator.out_features, [limit] * cache.sentences, symbols, cache.device)
     read = cache.first_read(symbols.start)
+    rows = range(cache.sentences)
     ended = [False] * cache.sentences
     score = torch.zeros(cache.sentences, dtype=torch.float64)
     for number in range(limit):
         distribution, cache = predict(model, read, cache, capture=capture)
-        predicted = choose(constraints.apply(distribution.log_probs, number, excluded))
+        logits = applied.exclude_(distribution.log_probs.clone(), number)
+        predicted = choose(logits)
+        if applied.may_break(predicted.tolist(), number):
+            logits = applied.spell_(logits, number)
+            allowed = logits.gather(-1, predicted.unsqueeze(-1)).squeeze(-1) > float("-inf")
+            if not allowed.all():
+                predicted = torch.where(allowed, predicted, (again or choose)(logits))
         log_prob = distribution.log_probs.gather(-1, predicted.unsqueeze(-1)).squeeze(-1)
         if any(ended):
             padding = torch.tensor(ended, device=cache.device)
             log_prob, predicted = log_prob.masked_fill(padding, 0.0), predicted.masked_fill(padding, symbols.pad)
         score = score + log_prob.cpu()
         yield Step(read, distribution, predicted, log_prob, score)
-        ended = [before or piece == symbols.end for before, piece in zip(ended, predicted.tolist(), strict=True)]
+        pieces = predicted.tolist()
+        ended = [before or piece == symbols.end for before, piece in zip(ended, pieces, strict=True)]
         if all(ended):
             return
+        applied.follow(rows, pieces)
         read = predicted
 
 

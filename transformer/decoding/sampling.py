@@ -30,7 +30,8 @@ def sample(
 
     Args:
         model, cache, limit, constraints, capture: as in `decode_loop`.
-        seed: row b of the batch draws with seed + b, one number a step, in the prefix too. So a sample depends neither
+        seed: row b of the batch draws with seed + b, one number a step, in the prefix too; where it draws a piece that
+            would break a character, the rest of the same number draws another. So a sample depends neither
             on the other rows nor on the device, and a prefix of what was drawn anyway changes nothing.
         temperature, top_k, top_p: as in `DecodingSettings`.
 
@@ -45,16 +46,25 @@ def sample(
         raise ValueError(f"top_p must be above 0 and at most 1, not {top_p}")
     generators = [torch.Generator().manual_seed(seed + row) for row in range(cache.sentences)]
 
-    def choose(logits: Tensor) -> Tensor:
+    # Where the last number of each row lies within the share of the piece that it drew: again uniform.
+    place = torch.zeros(cache.sentences, dtype=torch.float64)
+
+    def truncated(logits: Tensor) -> Tensor:
         logits = tempered(logits, temperature)
         if top_k:
             logits = truncated_to_count(logits, top_k)
-        if top_p < 1:
-            logits = truncated_to_mass(logits, top_p)
-        uniform = torch.stack([torch.rand((), generator=generator) for generator in generators])
-        return drawn(logits, uniform)
+        return truncated_to_mass(logits, top_p) if top_p < 1 else logits
 
-    return decode_loop(model, cache, choose, limit=limit, constraints=constraints, capture=capture)
+    def choose(logits: Tensor) -> Tensor:
+        nonlocal place
+        uniform = torch.stack([torch.rand((), generator=generator) for generator in generators])
+        pieces, place = drawn(truncated(logits), uniform)
+        return pieces
+
+    def again(logits: Tensor) -> Tensor:
+        return drawn(truncated(logits), place)[0]
+
+    return decode_loop(model, cache, choose, again=again, limit=limit, constraints=constraints, capture=capture)
 
 
 def tempered(logits: Tensor, temperature: float) -> Tensor:
@@ -86,9 +96,15 @@ def truncated_to_mass(logits: Tensor, mass: float) -> Tensor:
     return logits.masked_fill(beyond.scatter(-1, order, beyond), float("-inf"))
 
 
-def drawn(logits: Tensor, uniform: Tensor) -> Tensor:
-    """The pieces [N] at which the cumulative distribution of softmax(logits) [N, V] passes `uniform` [N], in [0, 1)."""
+def drawn(logits: Tensor, uniform: Tensor) -> tuple[Tensor, Tensor]:
+    """Pieces [N] at which the cumulative distribution of softmax(logits) [N, V] passes `uniform` [N], in [0, 1); and
+    where in the share of its piece each number lies, float64 [N], in [0, 1): of a uniform number another one.
+    """
     # On the CPU, where every device's numbers can be summed in float64: over thousands of pieces float32 shifts them.
     cumulative = logits.cpu().double().softmax(dim=-1).cumsum(dim=-1)
     threshold = uniform[:, None].double() * cumulative[:, -1:]
-    return torch.searchsorted(cumulative, threshold, right=True).squeeze(-1).to(logits.device)
+    pieces = torch.searchsorted(cumulative, threshold, right=True)
+    after = cumulative.gather(-1, pieces)
+    before = cumulative.gather(-1, (pieces - 1).clamp_min(0)).masked_fill(pieces == 0, 0.0)
+    place = ((threshold - before) / (after - before)).clamp(0.0, 1.0 - 2**-24)
+    return pieces.squeeze(-1).to(logits.device), place.squeeze(-1)

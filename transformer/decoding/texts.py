@@ -17,7 +17,7 @@ from transformer.values.pieces import Piece
 MAX_PIECES = 128
 MAX_CHARACTERS = 10_000
 # What to type if a text is empty.
-WANTED = {"source": "Type a sentence to translate", "target": "Type the translation that the model should read"}
+WANTED = {"source": "Type a sentence to translate.", "target": "Type the translation that the model should read."}
 # How a text asks for a language, as ">>fra<<". A model with one language takes less for that: a text may begin with a
 # word in quotation marks.
 ASKED = re.compile(r"\s*>>([A-Za-z][A-Za-z0-9_-]{0,31})<<")
@@ -60,16 +60,14 @@ def text_pieces(vocabulary: Vocabulary, text: str, side: Literal["source", "targ
     """
     if len(text) > MAX_CHARACTERS:
         raise TextError(
-            f"The text has {len(text):,} characters, far more than fit into the {MAX_PIECES} pieces that "
-            "can be read at once: shorten it to a sentence or two."
+            f"Too long: {len(text):,} characters; the limit is {MAX_PIECES} tokens. Shorten it to a sentence or two."
         )
     pieces = vocabulary.encode_source(text) if side == "source" else vocabulary.encode_target(text)
     if all(piece.special for piece in pieces):
-        raise TextError(f"{WANTED[side]}: there is nothing to read yet.")
+        raise TextError(WANTED[side])
     if len(pieces) - 1 > MAX_PIECES:
         raise TextError(
-            f"The text has {len(pieces) - 1:,} pieces, and at most {MAX_PIECES} can be read at once: "
-            "shorten it to a sentence or two."
+            f"Too long: {len(pieces) - 1:,} tokens; the limit is {MAX_PIECES}. Shorten it to a sentence or two."
         )
     return pieces
 

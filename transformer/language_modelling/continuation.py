@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
@@ -70,6 +70,7 @@ def continue_text(
                 f"{model.config.max_positions:,} positions: shorten it."
             )
         limit = min(limit, room)
+    constraints = replace(constraints, spelling=tokenizer.spelling)
     with torch.inference_mode():
         read = torch.tensor([[model.symbols.start, *beginning]], device=model.embedding.weight.device)
         found = search(

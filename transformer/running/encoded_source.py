@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from transformer.decoding.constraints import UNCONSTRAINED, Constraints
+from transformer.decoding.constraints import Constraints
 from transformer.decoding.greedy import greedy_batch
 from transformer.decoding.search import logit_lens, search
 from transformer.decoding.step import entropy, top_candidates
@@ -89,7 +89,7 @@ class EncodedSource:
                 "take fewer."
             )
         limit = most_pieces(len(self.pieces), len(prefix))
-        constraints = Constraints(prefix, suppressed) if prefix or suppressed else UNCONSTRAINED
+        constraints = Constraints(prefix, suppressed, self.vocabulary.spelling)
         began = perf_counter()
         result = search(
             self.model, self._start_cache(), settings, constraints, limit=limit, capture=capture, on_step=on_step
@@ -214,7 +214,8 @@ def decode_together(sources: Sequence[EncodedSource]) -> Iterator[tuple[int, str
     lengths = torch.tensor([len(source.pieces) for source in sources], device=memory.device)
     mask = torch.arange(memory.shape[1], device=memory.device) < lengths[:, None]
     cache = model.start_cache(memory, None if mask.all() else mask)
-    for number, ids in greedy_batch(model, cache, [most_pieces(len(source.pieces)) for source in sources]):
+    limits = [most_pieces(len(source.pieces)) for source in sources]
+    for number, ids in greedy_batch(model, cache, limits, constraints=Constraints(spelling=vocabulary.spelling)):
         yield number, vocabulary.decode(ids), vocabulary.pieces(ids)
 
 
@@ -235,7 +236,8 @@ def decode_variants(
     edits = edits_of(variants, model.config, replacements, source.device)
     memory = model.encode(source.expand(len(variants), -1), None, edits=edits)
     cache = model.start_cache(memory, None, edits=edits)
-    written = dict(greedy_batch(model, cache, [most_pieces(source.shape[1])] * len(variants), on_step))
+    limits, constraints = [most_pieces(source.shape[1])] * len(variants), Constraints(spelling=vocabulary.spelling)
+    written = dict(greedy_batch(model, cache, limits, on_step, constraints=constraints))
     return [vocabulary.pieces(written[number]) for number in range(len(variants))]
 
 

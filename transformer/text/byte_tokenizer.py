@@ -8,10 +8,11 @@ import heapq
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from transformer.text.added_tokens import AddedToken
 from transformer.text.byte_vocabulary import ByteVocabulary, read_byte_vocabulary
+from transformer.text.spelling import Spelling, spelt_in_part
 from transformer.text.vocabulary import SPACE_MARK, Symbols, has_shape
 from transformer.values.pieces import Piece
 
@@ -75,6 +76,7 @@ class ByteTokenizer:
         size: number of pieces V.
         texts: what each piece spells, V, as in `Piece`; the files write "Ġ" for a space.
         files: what it is made of, by name in a model folder.
+        spelling: tells where pieces that are parts of a character may be written.
 
     Raises:
         ValueError: a file is missing, damaged or contradicts the other; the message names it.
@@ -125,6 +127,15 @@ class ByteTokenizer:
         for name, content in self.files.items():
             digest.update(f"{name} {len(content)}\n".encode() + content)
         return digest.hexdigest()
+
+    @property
+    def spelling(self) -> Spelling:
+        return self._spelling
+
+    @cached_property
+    def _spelling(self) -> Spelling:
+        spelt = {number: self._bytes([number]) for number in range(self.size)}
+        return Spelling({number: part for number, part in spelt.items() if spelt_in_part(part)})
 
     def encode(self, text: str, *, end: bool = False) -> tuple[Piece, ...]:
         """The pieces of a text, no symbol among them but the end after them if `end`.

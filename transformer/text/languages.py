@@ -68,6 +68,11 @@ def is_code(value: object) -> TypeGuard[str]:
     return isinstance(value, str) and CODE.fullmatch(value) is not None
 
 
+def is_language(code: str) -> bool:
+    """Whether a code of two or three letters is that of a language that has a name here."""
+    return code in _known()
+
+
 def language(code: str) -> Language:
     """The language with a code; what follows a region or a script ("pt_BR", "zho_Hans") does not matter."""
     base = code.replace("-", "_").split("_")[0].lower()

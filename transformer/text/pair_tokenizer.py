@@ -15,6 +15,7 @@ from pathlib import Path
 import sentencepiece
 
 from transformer.files.small_files import read_small
+from transformer.text.spelling import Spelling
 from transformer.text.vocabulary import BYTE, SPACE_MARK, Symbols, split_code, target_codes
 from transformer.values.kinds import Kind
 from transformer.values.pieces import Piece, Role
@@ -35,7 +36,7 @@ class PairTokenizer:
         files: source.spm, target.spm, vocab.json, symbols.json, and target_vocab.json if the target has ids of its own.
 
     Attributes:
-        symbols, size, source_size, texts, codes, files: as in `Vocabulary`.
+        symbols, size, source_size, texts, codes, files, spelling: as in `Vocabulary`.
 
     Raises:
         ValueError: a file is missing or is not what its name says; the message names it.
@@ -59,6 +60,10 @@ class PairTokenizer:
         self.source_size, self.size = len(source_ids), len(target_ids)
         self.texts = self._target.texts
         self.codes = self._source.codes
+        spelt = {number: BYTE.fullmatch(text) for number, text in enumerate(self.texts)}
+        self.spelling = Spelling({
+            number: bytes([value]) for number, found in spelt.items() if found and (value := int(found[1], 16)) >= 0x80
+        })
 
     @classmethod
     def load(cls, folder: Path) -> PairTokenizer:

@@ -13,6 +13,7 @@ import sentencepiece
 
 from transformer.files.small_files import read_small
 from transformer.text.normalisation import normalise, normalise_with_spans
+from transformer.text.spelling import Spelling
 from transformer.text.vocabulary import OWN, SPACE_MARK
 from transformer.values.kinds import Kind
 from transformer.values.pieces import Piece
@@ -44,7 +45,7 @@ class Tokenizer:
         model: the serialised model.
 
     Attributes:
-        symbols, size, source_size, texts, codes, files: as in `Vocabulary`.
+        symbols, size, source_size, texts, codes, files, spelling: as in `Vocabulary`.
         scores: how common each piece is in the texts that the vocabulary was made from, V: minus the number of its
             merge, or its log-probability in a unigram vocabulary; -inf for a byte, 0 for special pieces.
 
@@ -78,6 +79,11 @@ class Tokenizer:
             -math.inf if byte else score
             for score, byte in zip(processor.get_score(everything), processor.is_byte(everything), strict=True)
         )
+        # Bytes are spelt as "<0xF0>"; those below 80 are characters by themselves.
+        self.spelling = Spelling({
+            piece: bytes([value]) for piece in everything
+            if processor.is_byte(piece) and (value := int(self.texts[piece][3:5], 16)) >= 0x80
+        })
 
     @classmethod
     def load(cls, path: Path) -> Tokenizer:

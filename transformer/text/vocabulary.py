@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from transformer.text.spelling import Spelling
 from transformer.values.kinds import Kind
 from transformer.values.pieces import Piece, Role
 
@@ -100,7 +101,7 @@ class TextVocabulary(Protocol):
     """What a language model needs of its vocabulary. Threads may share one.
 
     Attributes:
-        symbols, size, texts, files, fingerprint: as in `Vocabulary`.
+        symbols, size, texts, files, fingerprint, spelling: as in `Vocabulary`.
     """
 
     symbols: Symbols
@@ -110,6 +111,9 @@ class TextVocabulary(Protocol):
 
     @property
     def fingerprint(self) -> str: ...
+
+    @property
+    def spelling(self) -> Spelling: ...
 
     def encode(self, text: str, *, end: bool) -> tuple[Piece, ...]:
         """The pieces of a text, the end symbol after them if `end`; their spans refer to `text` as typed."""
@@ -140,6 +144,7 @@ class Vocabulary(Protocol):
         codes: source pieces that ask for a target language, as ">>fra<<"; empty if the model has only one.
         files: what it is made of, by name in a model folder.
         fingerprint: changes whenever anything of it does.
+        spelling: tells where target pieces that are parts of a character may be written.
     """
 
     symbols: Symbols
@@ -151,6 +156,9 @@ class Vocabulary(Protocol):
 
     @property
     def fingerprint(self) -> str: ...
+
+    @property
+    def spelling(self) -> Spelling: ...
 
     def encode_source(self, text: str) -> tuple[Piece, ...]:
         """The pieces of a source text, the end symbol last; their spans refer to `text` as typed."""

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from transformer.checkpoints.translator import load_checkpoint
 from transformer.decoding.beam import beam_search
+from transformer.decoding.constraints import Constraints
 from transformer.decoding.greedy import greedy
 from transformer.decoding.hypotheses import hypotheses
 from transformer.model.devices import chosen_device
@@ -149,20 +150,23 @@ def translate_all(
         members = order[start : start + size]
         rows = [torch.tensor(pieces[index]) for index in members]
         source = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=model.symbols.pad).to(device)
-        for index, ids in zip(members, _translate_batch(model, source, beam, interventions), strict=True):
+        for index, ids in zip(members, _translate_batch(model, tokenizer, source, beam, interventions), strict=True):
             translations[index] = tokenizer.decode(ids)
     return translations
 
 
 def _translate_batch(
-    model: Transformer, source: Tensor, beam: int, interventions: Interventions
+    model: Transformer, tokenizer: Vocabulary, source: Tensor, beam: int, interventions: Interventions
 ) -> list[Sequence[int]]:
     """Ids of the translations' pieces, special ones among them, for padded sources [B, S]."""
     real = source != model.symbols.pad
     edits = edits_of([interventions] * len(source), model.config, device=source.device)
     cache = model.start_cache(model.encode(source, real, edits=edits), real, edits=edits)
-    limit = 2 * source.shape[1] + 10
+    limit, constraints = 2 * source.shape[1] + 10, Constraints(spelling=tokenizer.spelling)
     if beam == 1:
-        return torch.stack([step.predicted for step in greedy(model, cache, limit=limit)], dim=1).tolist()
-    found = hypotheses(beam_search(model, cache, beam_size=beam, limit=limit), len(source))
+        steps = greedy(model, cache, limit=limit, constraints=constraints)
+        return torch.stack([step.predicted for step in steps], dim=1).tolist()
+    found = hypotheses(
+        beam_search(model, cache, beam_size=beam, limit=limit, constraints=constraints), len(source)
+    )
     return [best_first[0].pieces for best_first in found]

@@ -58,7 +58,7 @@ def decoding_payload(
             for side, each in zip(languages._fields, languages, strict=True)
         },
         "suppressed": [(piece, entry_label(tokenizer, piece)) for piece in params.suppressed],
-        "forced": _forced(traced, params, tokenizer),
+        "forced": _forced(traced, params),
         "readable": bool(trace.source_pieces and normalise(traced.translation.text)),
         "steps": [_step(traced, step, tokenizer) for step in range(len(traced.translation.pieces))],
         "translations": [_visited(other, visited[0], traced, params, tokenizer) for other in visited],
@@ -105,11 +105,14 @@ def _step(traced: TracedTranslation, step: int, tokenizer: AnyVocabulary) -> dic
     }
 
 
-def _forced(traced: TracedTranslation, params: DecodingParams, tokenizer: AnyVocabulary) -> dict[str, Any] | None:
+def _forced(traced: TracedTranslation, params: DecodingParams) -> dict[str, Any] | None:
     forced = traced.translation.prefix
     if not forced:
         return None
-    return {"text": visible(tokenizer.decode(forced)), "count": len(forced), "given": not params.forced}
+    # Not the text of the forced pieces alone: the last may be a byte of a character that the next ones complete.
+    spans = [piece.span for piece in traced.translation.pieces[: len(forced)] if piece.span]
+    text = traced.translation.text[spans[0][0] : spans[-1][1]] if spans else ""
+    return {"text": visible(text), "count": len(forced), "given": not params.forced}
 
 
 def _visited(

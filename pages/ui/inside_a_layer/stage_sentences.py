@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from transformer.text.languages import Languages
 
 # By the key of a stage, or by its end where several stages are told alike; letters stand for the sizes of a shape,
-# source and target for the names of the languages.
+# source and target for the names of the languages, pieces for the number of them that are text.
 SENTENCES = {
-    "encoder.pieces": "The {source} sentence is cut into {S} pieces, and each becomes its number in the vocabulary.",
+    "encoder.pieces": "The {source} sentence is cut into {pieces}, and the end symbol follows. Each of these {S} "
+    "becomes its number in the vocabulary.",
     "decoder.pieces": "The {target} sentence so far: the decoder begins with a start symbol and reads what it wrote.",
     "tokens": "Each piece is looked up in a table learned in training: {D} numbers that stand for it.",
     "scaled": "All these numbers are multiplied by √{D}, so that the positions added next do not drown them out.",
@@ -83,6 +84,8 @@ def plain_sentence(key: str, sizes: Mapping[str, int], heads: int, languages: La
     sentences = SENTENCES if languages else SENTENCES_OF_ONE_TEXT
     found = next(sentences[name] for name in (".".join(parts[at:]) for at in range(len(parts))) if name in sentences)
     names = {"source": languages.source.name, "target": languages.target.name} if languages else {}
+    pieces = sizes.get("S", 1) - 1
     return found.format(
-        **names, **{letter: f"{size:,}" for letter, size in {**sizes, "H": heads}.items()},
+        **names, pieces=f"{pieces:,} {'piece' if pieces == 1 else 'pieces'}",
+        **{letter: f"{size:,}" for letter, size in {**sizes, "H": heads}.items()},
     )

@@ -10,7 +10,7 @@ import segno
 
 NO_CODE = "This page's address is too long for a QR code. Shorten its sentence."
 LOCAL = (
-    "Phones cannot reach “{host}”: to a phone, that is the phone. Start the app with "
+    "“{host}” only works on this computer. Start the app with "
     "“attention-atlas --lecture{port}”, or without installation "
     "“python -m attention_atlas --lecture{port}”, and open the address that it prints."
 )

@@ -20,7 +20,6 @@ def show_overview() -> None:
     """Lessons in order, those of the teacher below them."""
     files = lesson_files()
     params = session.params(LessonParams)
-    st.subheader("Lessons", anchor=False)
     st.markdown(
         "Short lessons, each building on the one before. Every step shows a figure of the real model, "
         f"{LANGUAGES}, asks what you expect, and then measures it. "

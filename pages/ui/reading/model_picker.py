@@ -18,7 +18,7 @@ from transformer.errors import AtlasError, CheckpointError
 from transformer.files.paths import ASSETS, MODEL
 from transformer.model.devices import available_devices
 from transformer.running.translator import Translator
-from transformer.text.languages import LANGUAGES, Languages
+from transformer.text.languages import LANGUAGES, Languages, is_language
 from transformer.text.vocabulary import split_code
 
 
@@ -42,11 +42,19 @@ def translator() -> Translator:
     """
     folder = chosen_model()
     if folder is None:
-        st.warning(
-            f"There is no model “{markdown(session.params(ModelParams).model)}” here, so this is the one that ships. "
-            "`attention-atlas import` makes a folder of `models` of another.", icon=":material/edit:",
-        )
+        st.warning(_not_installed(session.params(ModelParams).model), icon=":material/edit:")
     return load(folder.path if folder else MODEL, folder.problem if folder else "")
+
+
+def _not_installed(name: str) -> str:
+    """What to do about a model that the address names and nobody has installed; Markdown."""
+    pair = [part.lower() for part in name.split("-")]
+    add = (
+        f"To add it: `attention-atlas import Helsinki-NLP/opus-mt-{name.lower()}`." if len(pair) == 2
+        and all(is_language(part) for part in pair) else
+        "To add a model, put its folder into `models`; `attention-atlas import` makes one of a Marian model."
+    )
+    return f"“{markdown(name)}” isn't installed, so you're seeing the built-in {LANGUAGES} model. {add}"
 
 
 def load(path: Path, problem: str = "") -> Translator:
@@ -67,8 +75,15 @@ def load(path: Path, problem: str = "") -> Translator:
         raise PageEnd from None
 
 
+def several_devices() -> bool:
+    """Whether there is a device to choose."""
+    return len(available_devices()) > 1
+
+
 def device_choice() -> None:
-    """Where the model runs: chosen by itself, and open to another choice."""
+    """Where the model runs: chosen by itself, and open to another choice where there is one."""
+    if not several_devices():
+        return
     devices, server = available_devices(), models.server()
     here = f"What looks at the model's weights is computed here. The model itself runs at {markdown(server)}."
     st.selectbox(

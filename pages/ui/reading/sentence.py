@@ -17,7 +17,9 @@ from pages.ui.reading.model_picker import (
     device_choice,
     examples,
     model_choice,
+    several_devices,
     several_models,
+    ships,
     translator,
 )
 from pages.ui.reading.target_language import kept_code, language_choice, text_of_box
@@ -25,6 +27,7 @@ from pages.ui.runs import inference
 from pages.ui.runs.page_end import PageEnd
 from pages.ui.state import session
 from pages.ui.text.glossary import explain
+from pages.ui.text.hints import unknown_characters, unusual_spelling
 from pages.ui.text.markup import markdown
 from transformer.ablation.continuation import Continuation
 from transformer.ablation.effect import Effect
@@ -37,6 +40,7 @@ from transformer.attribution.direct_logits import DirectLogits
 from transformer.config import TransformerConfig
 from transformer.decoding.texts import MAX_PIECES
 from transformer.errors import AtlasError, ServerError
+from transformer.files.paths import MODEL
 from transformer.running.translator import Translator
 from transformer.text.languages import Languages
 from transformer.text.vocabulary import Vocabulary, split_code
@@ -47,6 +51,10 @@ from transformer.values.weights import Weights
 # Sentences that are offered where nothing can be read.
 OFFERED = 3
 LESSONS = "pages/lessons.py"
+# Of ordinary English, cut up by the model that ships.
+ABOUT_WORDS = ", about 100 words"
+# What the model that ships is known for.
+LIMITS = " This small model handles everyday sentences; rare words, names and numbers often go wrong."
 
 
 @dataclass(frozen=True)
@@ -172,7 +180,9 @@ class Reading:
 
 
 def read_sentence(*, introduced: bool = False) -> Reading:
-    """Draw the box and translate what was sent; stops the page with one message if that cannot be done.
+    """Draw the box, translate what was sent, and warn of what may be wrong with the translation.
+
+    Stops the page with one message if there is none.
 
     Args:
         introduced: say first what this is.
@@ -199,20 +209,19 @@ def read_sentence(*, introduced: bool = False) -> Reading:
     if several_models():
         beside[model_choice] = 4.9
     typed_width = 8 if codes else 8.6 if several_models() else 10
-    form_place, *places, device_place = st.columns(
-        [typed_width, *beside.values(), 2.4 if codes else 2], vertical_alignment="bottom"
-    )
+    if several_devices():
+        beside[device_choice] = 2.4 if codes else 2
+    form_place, *places = st.columns([typed_width, *beside.values()], vertical_alignment="bottom")
+    limit = f"up to {MAX_PIECES} tokens{ABOUT_WORDS if folder is None or folder.path == MODEL else ''}"
     with form_place:
         text_box(
-            "sentence", text_of_box(codes), read, label=f"{source} sentence, up to {MAX_PIECES} pieces",
+            "sentence", text_of_box(codes), read, label=f"{source} sentence ({limit})",
             placeholder=f"Type a sentence in {source} …", button="Translate", primary=True,
-            asked=session.box_request(), help=f"Piece: {explain('piece')}",
+            asked=session.box_request(), help=f"Token: {explain('piece')}",
         )
     for place, draw in zip(places, beside, strict=True):
         with place:
             draw()
-    with device_place:
-        device_choice()
     # Only now: whoever has chosen a device that fails needs the box to choose another.
     model, text, target = translator(), session.text(), session.target()
     if introduction is not None:
@@ -220,8 +229,8 @@ def read_sentence(*, introduced: bool = False) -> Reading:
             with st.container(width="stretch"):
                 st.markdown(
                     f"**See how a Transformer translates {source} into {chosen_languages().target.name}.** *Attention* "
-                    "is how each word takes in what it needs from the others, some more than others. Type a sentence, "
-                    "press *Translate*, then open any box of the drawing."
+                    "is how each word gathers information from the others, more from some than from others. Type a "
+                    "sentence, press *Translate*, then open any box of the drawing." + (LIMITS if ships(model) else "")
                 )
             st.page_link(LESSONS, label="New to this? Take the lessons", icon=":material/school:")
     try:
@@ -239,7 +248,27 @@ def read_sentence(*, introduced: bool = False) -> Reading:
             trace = inference.trace(model, text, target)
         except AtlasError as error:
             st.warning(markdown(str(error)), icon=":material/edit:")
-    return Reading(model, own, trace)
+    reading = Reading(model, own, trace)
+    # Above all that it may make worthless. Its place stays where there is nothing to say: so what is below keeps the
+    # focus.
+    with st.container():
+        if warnings := _warnings(reading):
+            st.warning("  \n".join(warnings), icon=":material/warning:")
+    return reading
+
+
+def _warnings(reading: Reading) -> list[str]:
+    """What a reader should know before reading the model's own translation; Markdown."""
+    own, found = reading.own, []
+    if ships(reading.translator):
+        found += unusual_spelling(own.source_text)
+    # Of another script, nearly every character is one.
+    found = found or unknown_characters(own.source_text, own.source_pieces, own.target_text)
+    if reading.translator.tokenizer.codes and own.source_pieces[0].role != "language":
+        found.append("This model writes several languages. Choose one beside the sentence, or it guesses.")
+    if not own.complete:
+        found.append("The translation reached the limit on length before it was finished.")
+    return found
 
 
 def _example_choice(offered: Sequence[str], codes: Sequence[str]) -> None:

@@ -9,12 +9,12 @@ import streamlit as st
 from pages.ui.components.text_box import text_box
 from pages.ui.reading.model_picker import ships
 from pages.ui.reading.sentence import Reading
+from pages.ui.runs.models import server
 from pages.ui.state import session
 from pages.ui.text.glossary import explain
-from pages.ui.text.hints import hints, rare_words
+from pages.ui.text.hints import rare_words, remarks, unusual_spelling
 from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import parameter_count, typeset
-from transformer.text.vocabulary import BYTE
 from transformer.values.trace import Trace
 
 # How many translations were given: so many boxes for one were open, and are closed.
@@ -23,11 +23,7 @@ ANOTHER = "another_translation"
 NOTHING = "*(nothing: the end symbol came first)*"
 # Characters; a longer one would fill a projector.
 LONGEST_HEADLINE = 160
-# What the model that ships is known for.
-LIMITS = (
-    " A model this small copes with plain everyday sentences at best; it often gets rare words, names and numbers "
-    "wrong."
-)
+PROCESSORS = {"cpu": "the CPU", "cuda": "the GPU", "mps": "the GPU"}
 
 
 def show_translation(
@@ -48,13 +44,13 @@ def show_translation(
         if beside is not None:
             beside()
         another = st.popover(
-            "Let it read my translation", icon=":material/compare_arrows:", on_change="rerun",
+            "Try my own translation", icon=":material/compare_arrows:", on_change="rerun",
             key=f"{ANOTHER}_{st.session_state.get(ANOTHER, 0)}",
         )
     with another:
         text_box(
             "another", session.target(), _read_another, label=f"Your {target} translation",
-            placeholder=f"Type a translation into {target} …", button="Let the model read it",
+            placeholder=f"Type a translation into {target} …", button="Use this translation",
             asked=session.box_request(), belongs=reading.own.source_text,
             help=f"Teacher forcing: {explain('teacher forcing')}",
         )
@@ -62,9 +58,8 @@ def show_translation(
     with st.container():
         if reading.given:
             _show_given(reading)
-        remarks = [*([_effort(reading), *_unapplied(reading)] if large else []), *_warnings(reading, cautioned=large)]
-        if remarks:
-            st.caption(" ".join(remarks))
+        if said := [*([_effort(reading), *_unapplied(reading)] if large else []), *_remarks(reading)]:
+            st.caption(" ".join(said))
 
 
 def _show_given(reading: Reading) -> None:
@@ -91,10 +86,11 @@ def _read_another(typed: str) -> None:
 def _effort(reading: Reading) -> str:
     own, model = reading.own, reading.translator
     source, target = len(own.source_pieces) - 1, len(own.predicted_pieces) - own.complete
+    where = PROCESSORS[model.device] + (" of the model's server" if server() else "")
     return (
-        f"{source} {'piece' if source == 1 else 'pieces'} read, {target} written, by "
-        f"{parameter_count(model.parameters)} on {model.device.upper()}."
-    ) + (LIMITS if ships(model) else "")
+        f"Read {source} {'token' if source == 1 else 'tokens'} and wrote {target}, using "
+        f"{parameter_count(model.parameters)} on {where}."
+    )
 
 
 def _unapplied(reading: Reading) -> list[str]:
@@ -106,25 +102,12 @@ def _unapplied(reading: Reading) -> list[str]:
     ] if asked else []
 
 
-def _warnings(reading: Reading, *, cautioned: bool) -> list[str]:
-    """What a reader should know of this translation.
-
-    Args:
-        cautioned: LIMITS are said of the model that ships.
-    """
-    own, warnings = reading.own, []
-    if not own.complete:
-        warnings.append("The translation reached the limit on length before it was finished.")
-    if reading.translator.tokenizer.codes and own.source_pieces[0].role != "language":
-        warnings.append("This model writes several languages: choose one beside the sentence, or it guesses.")
-    spelt = [(own.source_text[slice(*piece.span)], piece) for piece in own.source_pieces if piece.span]
-    if strange := dict.fromkeys(text for text, piece in spelt if BYTE.fullmatch(piece.text)):
-        warnings.append(f"The model has no piece for {markdown(' '.join(strange))}: it reads the bytes and guesses.")
-    if strange := dict.fromkeys(text for text, piece in spelt if piece.role == "unknown"):
-        warnings.append(f"The model has no piece for {markdown(' '.join(strange))}: it reads “unknown” and guesses.")
-    if ships(reading.translator):
-        warnings += hints(own.source_text, cautioned=cautioned) or _rare(own)
-    return warnings
+def _remarks(reading: Reading) -> list[str]:
+    """What the model that ships may have got wrong in its own translation; Markdown."""
+    own = reading.own
+    if not ships(reading.translator) or unusual_spelling(own.source_text):
+        return []
+    return remarks(own.source_text, own.target_text) or _rare(own)
 
 
 def _rare(own: Trace) -> list[str]:
@@ -136,7 +119,7 @@ def _rare(own: Trace) -> list[str]:
 def likelihood(trace: Trace) -> str:
     """How likely the model finds a translation."""
     total, pieces = float(trace.log_probs.sum()), len(trace.log_probs)
-    return f"log-probability {typeset(total)} nats, {typeset(total / pieces)} a piece"
+    return f"log-probability {typeset(total)} nats, {typeset(total / pieces)} per token"
 
 
 def _show_words(trace: Trace, *, large: bool, label: str) -> None:

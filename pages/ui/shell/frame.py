@@ -1,4 +1,4 @@
-"""What stands around every page: its title, what all of them look like, who waits, and the menus."""
+"""What stands around every page: what all of them look like, who waits, and the menus."""
 
 from __future__ import annotations
 
@@ -33,6 +33,14 @@ STYLE = """<style>
 [data-testid=stLayoutWrapper]:has(> :is(.st-key-where_you_are, .st-key-lecture_bar, .st-key-waiting)) {
     display: contents;
 }
+/* The page's title, as large as another heading; or out of sight, where it takes no room. */
+.st-key-page_title h1 { font-size: 1.75rem; font-weight: 600; padding: 0.5rem 0 0; }
+.st-key-page_title_unseen h1 { font-size: 1rem; font-weight: 600; padding: 0; }
+@media (min-width: 768px) {
+    [data-testid=stLayoutWrapper]:has(> .st-key-page_title_unseen) {
+        position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%);
+    }
+}
 /* What is said of a sentence, in as few pixels. */
 .st-key-translation button { min-height: 1.75rem; padding: 0 0.6rem; }
 @media (max-width: 1100px) {
@@ -62,7 +70,7 @@ window.closesItsMenu ??= document.addEventListener("click", event => {
 
 def draw() -> None:
     """Draw the page that the address names; called by app.py alone, in every run."""
-    st.set_page_config(page_title="Attention Atlas", page_icon=f"data:image/png;base64,{ICON}", layout="wide")
+    st.set_page_config(page_icon=f"data:image/png;base64,{ICON}", layout="wide")
     st.html(STYLE)
     st.html(f"<script>{EARLY}</script>", unsafe_allow_javascript=True)
     st.html(CLOSES_MENU, unsafe_allow_javascript=True)

@@ -11,14 +11,18 @@ import streamlit as st
 from pages.ui.components.diagram import where_you_are
 from pages.ui.lecture.bar import lecture_bar, opened_page
 from pages.ui.lecture.figure import lecture_style
+from pages.ui.params.lessons import LessonParams
 from pages.ui.params.pages import FIRST, PAGES, sections
 from pages.ui.runs.page_end import PageEnd
-from pages.ui.state.session import address, follow_address
+from pages.ui.state.session import address, follow_address, params
 from pages.ui.text.server_paths import says
 from transformer.errors import AtlasError
 
 ROUTED = "_routed"
 MODEL = "transformer.running.translator"
+APP = "Attention Atlas"
+# Pages to read, which show their title. On all others the menu shows it: a line above a map would push it down.
+HEADED = ("gallery", "lessons", "about")
 
 
 def pages() -> dict[str, list[st.Page]]:
@@ -33,11 +37,14 @@ def navigate() -> None:
     """Run the chosen page; called by pages/ui/shell/frame.py alone."""
     listed = pages()
     page = st.navigation(listed, position="top")
+    st.set_page_config(page_title=f"{page.title} · {APP}")
     name = page.url_path or FIRST
     slide = opened_page(name)
     _mark_open(page, listed)
     # A slide's address belongs to its own page: on the page that is left, the back button would find it.
     follow_address(page.url_path, write=slide is None)
+    # A lesson has a title of its own.
+    _heading(page.title, seen=name in HEADED and (name != "lessons" or not params(LessonParams).id))
     lecture_style()
     lecture_bar(name, {page.name: page.title for page in PAGES.values()}, FIRST)
     # With its address, which would otherwise be one more stop of the back button.
@@ -76,6 +83,12 @@ def _mark_open(page: st.Page, sections: dict[str, list[st.Page]]) -> None:
     {menu} {{ box-shadow: inset 0 -2px currentColor; border-radius: 0; }}
     {menu} p::after {{ content: ": {page.title}"; font-weight: 600; }}
     </style>""")
+
+
+def _heading(title: str, *, seen: bool) -> None:
+    """The title as the page's first heading: seen, or read aloud, and seen on a phone, where the menu is shut."""
+    with st.container(key="page_title" if seen else "page_title_unseen"):
+        st.title(title, anchor=False)
 
 
 def ensure_router() -> None:

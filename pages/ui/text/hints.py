@@ -1,4 +1,4 @@
-"""What a reader should know of a sentence before its translation is taken seriously. Pure."""
+"""Tells what may be wrong with the translation of a sentence. Pure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
+from pages.ui.text.markup import markdown
 from transformer.analysis.words import word_groups
+from transformer.text.vocabulary import BYTE
 from transformer.values.pieces import Piece
 
 # Of the held-out sentences, 99 % have at most this many words (assets/models/en-de/README.md).
@@ -34,6 +36,11 @@ OTHER = _words("""
     habe le la les un une des est et je tu il elle nous vous ne pas que qui dans avec mon ma el los las una es y
     yo no se que con por para muy mi lo gli è di che non sono il de het een en ik niet van dat jest nie
 """)
+# An example, what the model that ships writes of it that is wrong, and what to say of it.
+MISTAKES = {
+    ("The animal didn't cross the street because it was too wide.", "weil es"): "“es” is wrong here: “it” is the "
+    "street, *die Straße*, so the German word is “sie”. This model writes “es” for “it”, whichever noun is meant.",
+}
 INNER_CAPITALS = re.compile(r"(?<=[^.!?…:\"“”\s])\s+([A-ZÀ-Þ][\w’'-]+)")
 # What a name and a day have in common: "Sunday's", "Sundays".
 ENDING = re.compile(r"(?:['’]s|s['’]?)$")
@@ -44,28 +51,70 @@ CAPITALISED = _words("""
 """)
 
 
-def hints(text: str, *, cautioned: bool = False) -> list[str]:
-    """One short sentence for everything in a text that the model has hardly met.
+def unknown_characters(text: str, pieces: Sequence[Piece], written: str) -> list[str]:
+    """A warning if a model has no token for some characters and did not write them either; Markdown.
 
     Args:
-        text: what was typed; it is not part of any hint.
-        cautioned: that names and numbers are often wrong is said already.
+        text: what was typed.
+        pieces: of it.
+        written: its translation.
     """
-    words = WORD.findall(text)
-    letters = [character for character in text if character.isalpha()]
-    found = []
+    strange = [part for part in _strange(text, pieces) if part not in written]
+    if not strange:
+        return []
+    named = ", ".join(markdown(_cut_off(part)) for part in strange[:MOST_NAMED])
+    more = ", …" if len(strange) > MOST_NAMED else ""
+    return [
+        f"The model has no token for {named}{more}. The translation leaves out such characters or puts something else "
+        "in their place. Try the sentence without them."
+    ]
+
+
+def _strange(text: str, pieces: Sequence[Piece]) -> list[str]:
+    """The parts of a text that the model reads as bytes, or as its symbol for what is unknown; each once."""
+    parts: list[tuple[int, int]] = []
+    for piece in pieces:
+        if piece.span and (BYTE.fullmatch(piece.text) or piece.role == "unknown"):
+            start, end = piece.span
+            # The bytes of one character share its span; characters side by side, as of one emoji, are one part.
+            if parts and start <= parts[-1][1]:
+                parts[-1] = parts[-1][0], max(end, parts[-1][1])
+            else:
+                parts.append((start, end))
+    return list(dict.fromkeys(part for start, end in parts if (part := text[start:end])))
+
+
+def unusual_spelling(text: str) -> list[str]:
+    """A warning if a text is not written as the ordinary English that the model that ships learned from."""
+    words, letters = _letters(text)
     if not_english(words, letters):
-        found.append("This does not look like English, the only language that the model reads.")
-    elif len(letters) > 3 and all(letter.isupper() for letter in letters):
-        found.append("The model learned from ordinary spelling: try the sentence without the capitals.")
-    elif not cautioned and (re.search(r"\d", text) or any(map(_is_name, INNER_CAPITALS.findall(text)))):
+        return ["This doesn't look like English, and this model reads only English."]
+    if len(letters) > 3 and all(letter.isupper() for letter in letters):
+        return ["The model learned from ordinary spelling. Try the sentence without the capitals."]
+    return []
+
+
+def remarks(text: str, written: str) -> list[str]:
+    """What the model that ships often gets wrong in such a text; Markdown, without a part of the text.
+
+    Args:
+        text: what was typed.
+        written: its translation.
+    """
+    words, _ = _letters(text)
+    found = [remark for (mistaken, wrong), remark in MISTAKES.items() if text == mistaken and wrong in written]
+    if re.search(r"\d", text) or any(map(_is_name, INNER_CAPITALS.findall(text))):
         found.append("The model often gets names and numbers wrong.")
     if len(words) > USUAL_WORDS:
         found.append(
-            f"{len(words)} words are more than nearly all sentences that the model learned from have (up to "
-            f"{USUAL_WORDS}): expect mistakes."
+            f"The sentence has {len(words)} words. Nearly all sentences that the model learned from have at most "
+            f"{USUAL_WORDS}, so expect mistakes."
         )
     return found
+
+
+def _letters(text: str) -> tuple[list[str], list[str]]:
+    return WORD.findall(text), [character for character in text if character.isalpha()]
 
 
 def _is_name(word: str) -> bool:
@@ -86,8 +135,12 @@ def rare_words(text: str, pieces: Sequence[Piece]) -> list[str]:
         spelt = [span for span in spans if span and any(map(str.isalpha, text[slice(*span)]))]
         if len(spelt) >= MANY_PIECES:
             word = text[spelt[0][0]:spelt[-1][1]]
-            found.append(word if len(word) <= LONGEST_NAMED else f"{word[:LONGEST_NAMED]}…")
+            found.append(_cut_off(word))
     return list(dict.fromkeys(found))[:MOST_NAMED]
+
+
+def _cut_off(word: str) -> str:
+    return word if len(word) <= LONGEST_NAMED else f"{word[:LONGEST_NAMED]}…"
 
 
 def not_english(words: list[str], letters: list[str]) -> bool:

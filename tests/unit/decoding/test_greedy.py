@@ -12,7 +12,7 @@ def test_takes_the_likeliest_piece_and_reads_it_next(decode):
     steps = decode(greedy, [[5, 9, 7, END]])
     assert int(steps[0].read) == START
     for step, following in zip(steps, steps[1:], strict=False):
-        logits = UNCONSTRAINED.apply(step.distribution.log_probs, 0, UNCONSTRAINED.excluded())
+        logits = UNCONSTRAINED.applied(30, [12]).exclude_(step.distribution.log_probs.clone(), 0)
         assert torch.equal(step.predicted, logits.argmax(-1))
         assert torch.equal(following.read, step.predicted)
         assert torch.equal(step.log_prob, step.distribution.log_probs[:, int(step.predicted)])

@@ -33,7 +33,8 @@ def test_the_lowest_temperature_is_greedy(decode):
     rows = [[a, b, END] for a in range(4, 30, 5) for b in range(4, 30)]
     steps = decode(greedy, rows)
     expected = pieces(steps)
-    logits = [UNCONSTRAINED.apply(step.distribution.log_probs, 0, UNCONSTRAINED.excluded()) for step in steps]
+    allowed = UNCONSTRAINED.applied(30, [12])
+    logits = [allowed.exclude_(step.distribution.log_probs.clone(), 0) for step in steps]
     top = torch.stack([each.topk(2).values for each in logits], dim=1)
     clear = (top[..., 0] - top[..., 1] > 0.2).cumprod(dim=1).bool() & (expected != PAD)
     assert clear.sum() > 100
@@ -69,7 +70,7 @@ def test_temperature_and_truncation_change_the_choice_and_not_the_models_log_pro
             log_probs = step.distribution.log_probs
             torch.testing.assert_close(log_probs.exp().sum(), torch.tensor(1.0))
             assert torch.equal(step.log_prob, log_probs[0, step.predicted])
-            assert step.predicted in UNCONSTRAINED.apply(log_probs, 0, UNCONSTRAINED.excluded()).topk(3).indices
+            assert step.predicted in UNCONSTRAINED.applied(30, [12]).exclude_(log_probs.clone(), 0).topk(3).indices
             drawn_ranks.add(int(token_rank(log_probs, step.log_prob)))
     assert len(drawn_ranks) > 1 and max(drawn_ranks) <= 5
 
@@ -117,7 +118,7 @@ def test_top_p_never_brings_back_what_is_excluded():
 def test_draws_follow_the_cumulative_distribution():
     logits = torch.tensor([0.0, 0.5, 0.0, 0.3, 0.2, 0.0]).log().expand(7, 6)
     uniform = torch.tensor([0.0, 0.49, 0.51, 0.79, 0.81, 0.9, 1 - 2**-24])
-    assert drawn(logits, uniform).tolist() == [1, 1, 3, 3, 4, 4, 4]
+    assert drawn(logits, uniform)[0].tolist() == [1, 1, 3, 3, 4, 4, 4]
 
 
 @pytest.mark.parametrize(
@@ -128,3 +129,13 @@ def test_settings_out_of_range(decode, setting):
     (name,) = setting
     with pytest.raises(ValueError, match=name):
         decode(sample, [[5, END]], seed=0, **setting)
+
+
+def test_the_rest_of_a_number_is_another_one():
+    """Uniform numbers that draw one piece lie evenly over its share."""
+    logits = torch.tensor([[0.5, 0.2, 0.3]]).log().expand(1000, -1)
+    pieces, place = drawn(logits, torch.arange(1000) / 1000 + 0.0005)
+    for piece, count in enumerate((500, 200, 300)):
+        torch.testing.assert_close(
+            place[pieces == piece], (torch.arange(count).double() + 0.5) / count, atol=1e-3, rtol=0
+        )

@@ -117,3 +117,12 @@ def test_it_ends_between_two_pieces_where_nobody_waits_for_it(model, tokenizer, 
     with pytest.raises(KeyboardInterrupt):
         continue_text(model, tokenizer, TEXT, settings, limit=12, on_step=on_step)
     assert next(left, None) is None, "it was asked after every piece"
+
+
+@pytest.mark.parametrize("settings", METHODS, ids=lambda settings: settings.method)
+def test_it_ends_with_a_whole_character(model, tokenizer, settings):
+    """Its pieces are bytes and parts of characters; a fresh model writes any of them."""
+    for text in ("The cat", "Größe ", "🙂"):
+        for limit in range(1, 9):
+            found = continue_text(model, tokenizer, text, settings, limit=limit)
+            assert found.text.startswith(text) and "\ufffd" not in found.text

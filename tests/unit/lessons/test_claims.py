@@ -134,7 +134,7 @@ def test_a_broken_claim_is_named(copying_translator):
     assert broken.startswith("step 1, claim row_sum: there is no word 'cat'")
     long = TEXT.replace("I have a dream.", "I have a dream. " * 60)
     broken = broken_claims(lesson_of("one", long), copying_translator)
-    assert len(broken) == 3 and "at most 128 can be read at once" in broken[0]
+    assert len(broken) == 3 and "the limit is 128" in broken[0]
 
 
 def made(config, tokenizer, curve="", scale=1):

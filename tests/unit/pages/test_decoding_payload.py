@@ -76,6 +76,14 @@ def test_roads_say_where_they_part(shipped):
     assert [step["forced"] for step in header["steps"]][:5] == [True] * 4 + [False]
 
 
+def test_a_forced_byte_is_shown_as_the_character_that_it_becomes(shipped):
+    byte = shipped.tokenizer.texts.index("<0xF0>")
+    traced = shipped.trace_decoding(TEXT, DecodingSettings(), prefix=[byte])
+    header, _ = reported(shipped, traced, DecodingParams(forced=(byte,)))
+    said, written = header["forced"], traced.translation.text.lstrip()
+    assert "\ufffd" not in written and said == {"text": written[0], "count": 1, "given": False}
+
+
 def test_the_tree_keeps_its_branches(shipped):
     traced = shipped.trace_decoding(TEXT, DecodingSettings("beam", beam_size=3))
     header, _ = reported(shipped, traced, DecodingParams(method="beam", beam_size=3, node=4))

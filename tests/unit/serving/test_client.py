@@ -113,7 +113,7 @@ def test_a_batch_is_what_one_at_a_time_is(service):
 
 def test_what_is_wrong_with_a_text_is_said_as_ever(remote, small_translator):
     for model in (remote, small_translator):
-        with pytest.raises(TextError, match="nothing to read"):
+        with pytest.raises(TextError, match="Type a sentence"):
             model.trace(" ")
         with pytest.raises(InterventionError, match="no head"):
             model.trace("A dog.", interventions=Interventions(gates={("cross", 99, 0): 0.0}))

@@ -1,0 +1,141 @@
+"""Pieces that are parts of a character: they are written where they become whole characters, and nowhere else."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+import torch
+
+from transformer.decoding.constraints import Constraints
+from transformer.text.byte_tokenizer import END_OF_TEXT, SPELLING, ByteTokenizer
+from transformer.text.pair_tokenizer import PairTokenizer, write_symbols
+from transformer.text.spelling import WHOLE, Spelling
+from transformer.text.vocabulary import Symbols
+
+BYTES = Spelling({byte: bytes([byte]) for byte in range(0x80, 0x100)})
+CHARACTERS = list(map(chr, [
+    *range(0x80, 0x800), 0x800, 0xFFF, 0x1000, 0xD7FF, 0xE000, *range(0xFF00, 0xFFFD), 0x10000, 0x1F44B, 0xFFFFF,
+    0x100000, 0x10FFFF,
+]))
+BROKEN = [b"\x80", b"\xc0\x80", b"\xc1\xbf", b"\xe0\x80\x80", b"\xed\xa0\x80", b"\xf0\x80\x80\x80", b"\xf4\x90\x80\x80",
+          b"\xf5\x80\x80\x80", b"\xff", b"\xc3\xc3", "\ufffd".encode(), "\uffff".encode()]
+
+
+def possible(spelt):
+    """Whether bytes may be written one after the other, and nothing after them."""
+    state = WHOLE
+    for at, byte in enumerate(spelt):
+        if byte not in BYTES.following(state, BYTES.fewest(), len(spelt) - at):
+            return False
+        state = BYTES.after(state, byte)
+    return state == WHOLE
+
+
+def test_every_character_can_be_spelt():
+    assert [character for character in CHARACTERS if not possible(character.encode())] == []
+
+
+def test_nothing_broken_can_be_spelt():
+    assert [spelt for spelt in BROKEN if possible(spelt)] == []
+    assert [character for character in CHARACTERS if possible(character.encode()[:-1])] == []
+
+
+def byte_level():
+    """A vocabulary as GPT-2's, with pieces that end within a character, or begin within one."""
+    merged = ["Ġð", "ŁĺĬ", "ĺĬ", "ŁĻĤð", "Ã¼", "¼Ã"]
+    pieces = [*SPELLING.values(), *merged, END_OF_TEXT]
+    return ByteTokenizer({
+        "vocab.json": json.dumps({piece: number for number, piece in enumerate(pieces)}).encode(), "merges.txt": b"",
+    })
+
+
+def pair(tokenizer):
+    """A Marian vocabulary with the pieces of one of ours."""
+    ids = {piece: number for number, piece in enumerate(tokenizer.texts)}
+    symbols = write_symbols(Symbols(pad=0, unknown=1, start=0, end=3))
+    return PairTokenizer({
+        "source.spm": tokenizer.serialized, "target.spm": tokenizer.serialized, "symbols.json": symbols,
+        "vocab.json": json.dumps(ids, ensure_ascii=False).encode(),
+    })
+
+
+@pytest.fixture(params=["ours", "pair", "byte level"])
+def vocabulary(request, tokenizer):
+    return {"ours": lambda: tokenizer, "pair": lambda: pair(tokenizer), "byte level": byte_level}[request.param]()
+
+
+def drawn(vocabulary, constraints, limits, draw):
+    """Pieces that are drawn at random, most of them parts of characters: of a row for each limit."""
+    symbols, parts = vocabulary.symbols, torch.tensor(sorted(vocabulary.spelling.parts))
+    applied = constraints.applied(vocabulary.size, limits, symbols)
+    rows, written = list(range(len(limits))), [[] for _ in limits]
+    for step in range(max(limits)):
+        scores = torch.rand(len(rows), vocabulary.size, generator=draw)
+        scores[:, parts] += draw.initial_seed() % 2
+        pieces = applied.exclude_(scores, step).argmax(-1).tolist()
+        if applied.may_break(pieces, step):
+            pieces = applied.spell_(scores, step).argmax(-1).tolist()
+        for row, piece in zip(rows, pieces, strict=True):
+            written[row].append(piece)
+        live = [
+            at for at, row in enumerate(rows)
+            if len(written[row]) < limits[row] and pieces[at] != symbols.end
+        ]
+        if not live:
+            return written
+        applied.follow(live, [pieces[at] for at in live])
+        rows = [rows[at] for at in live]
+    return written
+
+
+def test_what_is_written_at_random_has_whole_characters(vocabulary):
+    constraints = Constraints(spelling=vocabulary.spelling)
+    beyond_ascii = 0
+    for seed in range(60):
+        for ids in drawn(vocabulary, constraints, [1, 2, 3, 4, 5, 7, 12, 30], torch.Generator().manual_seed(seed)):
+            text = vocabulary.decode(ids)
+            assert "\ufffd" not in text, ids
+            beyond_ascii += not text.isascii()
+    assert beyond_ascii > 100
+
+
+def test_a_character_that_cannot_be_completed_is_not_begun(vocabulary):
+    """Some bytes are suppressed, so that no character of three or four can be written."""
+    spelling, dice = vocabulary.spelling, random.Random(3)
+    third = {piece for piece in sorted(spelling.parts) if dice.random() < 0.8}
+    third |= set(spelling.following(b"\xe1", spelling.fewest(), 9))
+    constraints = Constraints(suppressed=third, spelling=spelling)
+    for seed in range(30):
+        for ids in drawn(vocabulary, constraints, [3, 9, 20], torch.Generator().manual_seed(seed)):
+            assert "\ufffd" not in vocabulary.decode(ids) and not third & set(ids)
+
+
+def test_a_prefix_that_ends_within_a_character_is_completed(vocabulary):
+    first = next(piece for piece in vocabulary.spelling.parts if vocabulary.texts[piece] in ("<0xF0>", "ð"))
+    constraints = Constraints(prefix=(first,), spelling=vocabulary.spelling)
+    for seed in range(20):
+        (ids,) = drawn(vocabulary, constraints, [9], torch.Generator().manual_seed(seed))
+        assert ids[0] == first and "\ufffd" not in vocabulary.decode(ids)
+
+
+def test_a_prefix_that_is_broken_keeps_nothing_from_being_written(vocabulary):
+    prefix = tuple(piece for piece in vocabulary.spelling.parts if vocabulary.texts[piece] in ("<0xF0>", "ð"))
+    for limit in (1, 2, 3, 6):
+        (ids,) = drawn(
+            vocabulary, Constraints(prefix * 2, spelling=vocabulary.spelling), [limit], torch.Generator().manual_seed(1)
+        )
+        assert 1 <= len(ids) <= limit
+
+
+def test_only_parts_of_characters_are_left_to_write(vocabulary):
+    """Where no character fits before the limit, what is written is broken; there is nothing else to write."""
+    spelling = vocabulary.spelling
+    constraints = Constraints(suppressed=set(range(vocabulary.size)) - spelling.parts, spelling=spelling)
+    for ids in drawn(vocabulary, constraints, [1, 5], torch.Generator().manual_seed(1)):
+        assert ids
+
+
+def test_a_vocabulary_of_whole_characters_is_not_constrained():
+    assert not Spelling({})

@@ -1,0 +1,119 @@
+"""Automaton over UTF-8: which pieces may follow each other if a text is to have whole characters only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from functools import cached_property
+
+# The bytes of an unfinished character, or of another one after which the same bytes are possible.
+State = bytes
+# Between two characters.
+WHOLE: State = b""
+CONTINUATION = (0x80, 0xBF)
+# Unicode 15, table 3-7: the second byte excludes longer spellings of shorter ones, surrogates, and what lies above
+# U+10FFFF. The third excludes U+FFFD, which stands for a broken character, with U+FFFE and U+FFFF, which are none.
+POSSIBLE = {
+    b"\xe0": (0xA0, 0xBF), b"\xed": (0x80, 0x9F), b"\xf0": (0x90, 0xBF), b"\xf4": (0x80, 0x8F),
+    b"\xef\xbf": (0x80, 0xBC), b"\xef": CONTINUATION,
+}
+# Of characters that lack as many bytes.
+ALIKE = {1: b"\xc2", 2: b"\xe1", 3: b"\xf1"}
+
+
+def spelt_in_part(spelt: bytes) -> bool:
+    """Whether the bytes of a piece are not whole characters by themselves."""
+    try:
+        return "\ufffd" in spelt.decode("utf-8")
+    except UnicodeDecodeError:
+        return True
+
+
+class Spelling:
+    """Tells which pieces of a vocabulary may follow an unfinished character, and which may begin one.
+
+    Args:
+        parts: the bytes of every piece that is not whole characters by itself, by id.
+
+    Attributes:
+        parts: their ids.
+    """
+
+    def __init__(self, parts: Mapping[int, bytes]) -> None:
+        self._spelt = dict(parts)
+        self.parts = frozenset(parts)
+
+    def __bool__(self) -> bool:
+        """Whether there is anything to tell: False if every piece is whole characters."""
+        return bool(self.parts)
+
+    @cached_property
+    def _next(self) -> dict[State, dict[int, State]]:
+        """The possible parts after each state, and the state after each of them."""
+        found: dict[State, dict[int, State]] = {}
+        waiting = [WHOLE]
+        while waiting:
+            state = waiting.pop()
+            if state not in found:
+                after = {piece: _after(state, spelt) for piece, spelt in self._spelt.items()}
+                found[state] = {piece: state for piece, state in after.items() if state is not None}
+                waiting += found[state].values()
+        return found
+
+    def after(self, state: State, piece: int) -> State:
+        """The state after one more piece; one that breaks a character begins anew."""
+        following = self._next[state].get(piece)
+        return self._next[WHOLE].get(piece, WHOLE) if following is None else following
+
+    def fewest(self, suppressed: Set[int] = frozenset()) -> Mapping[State, int]:
+        """How many pieces complete each state at least; without the states that the other pieces cannot complete."""
+        return self._fewest(suppressed) if self.parts & suppressed else self._fewest_of_all
+
+    @cached_property
+    def _fewest_of_all(self) -> dict[State, int]:
+        return self._fewest(frozenset())
+
+    def _fewest(self, suppressed: Set[int]) -> dict[State, int]:
+        fewest = {WHOLE: 0}
+        # A character has at most four bytes, of which the first is written.
+        for count in range(1, 4):
+            fewest |= {
+                state: count
+                for state, following in self._next.items()
+                if state not in fewest
+                and any(fewest.get(after) == count - 1 for piece, after in following.items() if piece not in suppressed)
+            }
+        return fewest
+
+    def following(self, state: State, fewest: Mapping[State, int], left: int) -> frozenset[int]:
+        """The parts that may be written in a state: those that become whole characters in time.
+
+        Args:
+            fewest: what `fewest` returned.
+            left: how many pieces may still be written, this one included.
+        """
+        return frozenset(
+            piece for piece, after in self._next[state].items() if after in fewest and fewest[after] < left
+        )
+
+
+NO_PARTS = Spelling({})
+
+
+def _after(state: State, spelt: bytes) -> State | None:
+    """The state after more bytes; None if they break a character."""
+    for byte in spelt:
+        if not state:
+            if 0x80 <= byte < 0xC2 or byte >= 0xF5:
+                return None
+        else:
+            low, high = POSSIBLE.get(state, CONTINUATION)
+            if not low <= byte <= high:
+                return None
+        state += bytes([byte])
+        lead = state[0]
+        lacking = (lead >= 0xC2) + (lead >= 0xE0) + (lead >= 0xF0) + 1 - len(state)
+        if not lacking:
+            state = WHOLE
+        elif state not in POSSIBLE:
+            state = ALIKE[lacking]
+    return state
