@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -193,6 +193,20 @@ def test_one_effect_is_put_together_from_its_runs(small_translator):
         assert old[: effect.first_difference] == new[: effect.first_difference]
         assert old[effect.first_difference :][:1] != new[effect.first_difference :][:1]
     assert effect_of(small_translator, TEXT, Interventions()).first_difference is None
+
+
+def test_an_effect_runs_the_changed_and_the_unchanged_model_once_over_one_translation(small_translator):
+    """The encoder reads the sentence as trained, changed, and for what the changed model writes itself."""
+    changes, read = Interventions(gates={("encoder", 0, 0): 0.0}), []
+    counter = small_translator._model.encoder_layers[0].self_attention.out_projection.register_forward_hook(
+        lambda *_: read.append(1)
+    )
+    effect = effect_of(small_translator, TEXT, changes)
+    counter.remove()
+    assert len(read) == 3
+    scores = small_translator.score(TEXT, [piece.id for piece in effect.before.predicted_pieces], [changes])
+    for part in fields(scores):
+        np.testing.assert_allclose(getattr(effect.scores, part.name), getattr(scores, part.name), atol=2e-6)
 
 
 @pytest.fixture(scope="module")
