@@ -16,6 +16,7 @@ from transformer.ablation.importance import flattened, head_importance, normalis
 from transformer.ablation.removal import least_important_first, random_order, removal_curve, without
 from transformer.ablation.scoring import gate_gradients, log_probs_of, open_gates, score
 from transformer.ablation.statistics import ImportanceStatistics, bootstrap, importance_statistics
+from transformer.ablation.telling import TellingHeads, telling_heads
 from transformer.head_means import HeadMeans
 from transformer.interventions import Interventions, all_heads, draws_of
 from transformer.kinds import KINDS
@@ -207,6 +208,17 @@ def test_an_effect_runs_the_changed_and_the_unchanged_model_once_over_one_transl
     scores = small_translator.score(TEXT, [piece.id for piece in effect.before.predicted_pieces], [changes])
     for part in fields(scores):
         np.testing.assert_allclose(getattr(effect.scores, part.name), getattr(scores, part.name), atol=2e-6)
+
+
+def test_the_heads_to_try_change_the_words(shipped):
+    text = "The animal didn't cross the street because it was too tired."
+    found = telling_heads(shipped, text)
+    assert found.heads == (("cross", 4, 5),), "the one that the translation needs most, measured"
+    assert found.written == shipped.translate(text, interventions=Interventions({("cross", 4, 5): 0.0})).text
+    assert found.written != shipped.translate(text).text
+    several = telling_heads(shipped, "She gave her brother a book yesterday.")
+    assert len(several.heads) == 4 and several.written, "no single one of them does"
+    assert telling_heads(shipped, "I have a dream.") == TellingHeads((("cross", 5, 6),), ""), "it never changes"
 
 
 @pytest.fixture(scope="module")
