@@ -71,7 +71,7 @@ def navigate() -> None:
     _mark_open(page, sections)
     # A slide's address belongs to its own page: on the page that is left, the back button would find it.
     follow_address(page.url_path, write=slide is None)
-    lecture_style()
+    lecture_style(name)
     lecture_bar(name, {name: title for listed in SECTIONS.values() for name, title in listed.items()}, FIRST)
     # With its address, which would otherwise be one more stop of the back button.
     open_page(slide, address())

@@ -133,8 +133,8 @@ def says_importance(
     says = (
         f"The translation needs {named(*heads[worst])} most: without it, its log-probability changes by "
         f"**{typeset(measured[worst], '+.2f')}** nats{then or '.'} Without {named(*heads[least])} hardly anything "
-        f"changes ({typeset(measured[least], '+.4f')}). Without **{likelier} of {len(heads)}** heads the translation becomes "
-        f"more likely, most of all without {named(*heads[best])} ({typeset(measured[best], '+.2f')}). "
+        f"changes ({typeset(measured[least], '+.4f')}). Without **{likelier} of {len(heads)}** heads the translation "
+        f"becomes more likely, most of all without {named(*heads[best])} ({typeset(measured[best], '+.2f')}). "
     )
     if not np.isfinite(agreement):
         return says

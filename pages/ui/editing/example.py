@@ -100,8 +100,5 @@ def _take(edit: Edit) -> None:
     listed = session.params(EditParams).edits
     change(edits=EditList((*listed.edits, edit)), kind=edit.kind, step="")
     # The cell that the example changes is the chosen one.
-    session.update_attention(
-        edit.kind, **{name: tuple(range(first, last + 1)) for name, (first, last) in (
-            ("rows", edit.rows), ("columns", edit.shares[0][0])
-        )},
-    )
+    rows, columns = (tuple(range(first, last + 1)) for first, last in (edit.rows, edit.shares[0][0]))
+    session.update_attention(edit.kind, rows=rows, columns=columns)
