@@ -52,11 +52,35 @@ SECTIONS = {
 }
 
 
+# A line for each page, shown where the pointer rests on its name in a menu.
+EXPLAINED = {
+    "translate": "Type a sentence. See its translation and the whole model as one drawing.",
+    "encoder_attention": "How the words of your sentence look at each other, in every head.",
+    "masked_attention": "How each word of the translation looks back at the words before it.",
+    "cross_attention": "Which words of your sentence each word of the translation looks at.",
+    "decoding": "The translation one token at a time, with the other candidates. Choose one and see what follows.",
+    "language_model": "A model that continues a text: what it looks at, and how likely it finds a text.",
+    "compare_heads": "All heads by what they do. Find similar ones, or lay two sentences side by side.",
+    "gallery": "Heads that do one thing that can be named, each with examples.",
+    "switch_heads_off": "Switch heads off and see what the model writes without them.",
+    "change_attention": "Make a word look at another one and see what the model writes then.",
+    "what_mattered": "Which words a translated word depends on, by several methods that can disagree.",
+    "positional_encoding": "How the model knows the order of the words, and what happens without it.",
+    "inside_a_layer": "Every number of the way from the sentence to the translation, step by step.",
+    "backpropagation": "How a mistake becomes a small change of every parameter.",
+    "training_lab": "Watch small models learn, or train one yourself.",
+    "long_texts": "What attention to long texts costs, and ways to make it cheaper.",
+    "lessons": "Short lessons with questions, from the first map to what attention explains.",
+    "about": "How this model is built, how it was trained, how good it is and where it fails.",
+}
+
+
 def pages() -> dict[str, list[st.Page]]:
     """All pages by section."""
     return {
         section: [
-            st.Page(f"pages/{name}.py", title=title, default=name == FIRST) for name, title in listed.items()
+            st.Page(f"pages/{name}.py", title=title, help=EXPLAINED[name], default=name == FIRST)
+            for name, title in listed.items()
         ]
         for section, listed in SECTIONS.items()
     }

@@ -12,7 +12,7 @@ import pytest
 from pages.ui.params.lecture import LectureParams
 from pages.ui.params.slides import LONGEST_CODE, LONGEST_TITLE, MOST_BYTES, MOST_SLIDES, PAGES, Slide, Slides
 from pages.ui.params.state import State
-from pages.ui.router import SECTIONS
+from pages.ui.router import EXPLAINED, SECTIONS
 from tests.ui.driver import HOSTILE
 
 DREAM = Slide.of("cross_attention", {"text": "I have a dream.", "layer": "5", "head": "3"})
@@ -36,6 +36,11 @@ def code(text: str) -> str:
 
 def test_the_pages_are_those_of_the_menus():
     assert {name for listed in SECTIONS.values() for name in listed} == PAGES
+
+
+def test_every_page_of_the_menus_is_explained_in_a_line():
+    assert set(EXPLAINED) == PAGES
+    assert all(line.endswith(".") and len(line) <= 110 for line in EXPLAINED.values())
 
 
 def test_an_address_and_a_file_give_them_back():
