@@ -64,7 +64,10 @@ class HeadSwitches {
     if (!this.sent.length) {
       // What was switched elsewhere, by an example or a link, is in sight.
       const [switched] = boards.flatMap(namesOf).filter((name) => received.has(name) && !this.off.has(name));
-      if (switched) [this.open] = switched.split(".");
+      if (switched) {
+        [this.open] = switched.split(".");
+        this.current = switched;
+      }
       this.off = received;
     }
     if (!boards.some(({ kind }) => kind === this.open)) this.open = boards[boards.length - 1].kind;
