@@ -68,7 +68,7 @@ def test_a_map_of_twelve_words_fits_a_projector(reader, page):
 
 PARTS = [
     ("", {}), ("decoding", {}), ("gallery", {}), ("change_attention", {}), ("about", {}), ("training_lab", {}),
-    ("switch_heads_off", {}),
+    ("switch_heads_off", {"off_heads": "cross.6.5"}),
     *(("switch_heads_off", {f"off_{part}": "true"}) for part in ("importance", "removal")),
     *(("compare_heads", {"compare_part": part}) for part in ("heads", "similarity", "two_heads", "layers")),
     *(("what_mattered", {"mattered_part": part}) for part in ("strip", "writers", "agreement", "sides", "guess")),
