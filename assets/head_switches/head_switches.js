@@ -101,9 +101,11 @@ class HeadSwitches {
   /** @param {string} kind */
   openBoard(kind) {
     this.open = kind;
-    const [first] = this.boards.filter((board) => board.kind === kind).flatMap(namesOf);
-    if (!this.current.startsWith(`${kind}.`)) this.current = first;
+    const names = this.boards.filter((board) => board.kind === kind).flatMap(namesOf);
+    const current = names.find((name) => this.off.has(name)) ?? names[0];
     this.fill();
+    // The button that was pressed is gone, and another one has had the focus meanwhile.
+    this.current = current;
     this.draw();
     this.heads().find((head) => head.tabIndex === 0)?.focus();
   }

@@ -39,7 +39,7 @@ class Lecture {
     this.count = element("button", { type: "button", title: "My slides", onclick: () => this.slides.showModal() });
     this.entrance = element("div", { class: "entrance", role: "group", "aria-label": "Lecture" },
       button("Present", "Present this page (key p)", () => this.act({ what: "present" }), "present"), this.count,
-      button("+", "Add this page to my slides", () => this.act({ what: "add" }), "add"));
+      button("+", "Keep this page as a slide", () => this.act({ what: "add" }), "add"));
     this.heading = element("h2", { class: "heading", hidden: true });
     this.keys = keysDialog(LECTURE_KEY_LIST);
     this.number = element("span", { class: "number" });
