@@ -52,7 +52,7 @@ function slidesDialog(act) {
       onclick: () => act(more),
     }, sign);
     return element("li", {}, named,
-      element("button", { type: "button", class: "open", onclick: () => act({ what: "open", slide }) },
+      element("button", { type: "button", class: "open", autofocus: index === 0, onclick: () => act({ what: "open", slide }) },
         element("b", {}, page), element("span", {}, text)),
       small("Move up", "↑", { what: "move", slide, by: -1 }, index === 0),
       small("Move down", "↓", { what: "move", slide, by: 1 }, index === count - 1),
