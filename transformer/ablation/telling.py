@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from transformer.interventions import Head, Interventions
-from transformer.kinds import KINDS
-from transformer.translator import Translator
+from transformer.running.translator import Translator
+from transformer.values.interventions import Head, Interventions
+from transformer.values.kinds import KINDS
 
 # How many heads are tried alone, and how many together: most sentences need no more for another translation.
 ALONE, TOGETHER = 8, (2, 4, 8, 16, 32)

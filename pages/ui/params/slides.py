@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import parse_qsl, urlencode
 
-from transformer.normalisation import valid
+from transformer.text.normalisation import valid
 
 MOST_SLIDES = 60
 # Characters of one slide's address; `state.MAX_OFFERED` keeps what is typed below it, percent signs and all.

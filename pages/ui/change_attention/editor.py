@@ -1,0 +1,66 @@
+"""The attention that is changed, and the list of changes."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.ui.change_attention.changing import edited, remove, undo, undo_all
+from pages.ui.change_attention.example import is_example, show_second_example
+from pages.ui.change_attention.labels import edit_label, what_changed
+from pages.ui.change_attention.resolved import Resolved
+from pages.ui.components.changed_attention import Version, attention_editor
+from pages.ui.params.attention import AttentionParams
+from pages.ui.params.change_attention import EditParams
+from pages.ui.reading.sentence import Reading
+from pages.ui.state import session
+from pages.ui.state.bind import bind
+from pages.ui.text.labels import SHORT_TITLES
+from pages.ui.text.markup import markdown
+from transformer.values.kinds import KINDS
+
+
+def pick_kind() -> None:
+    """Draw the choice of the kind of attention that is shown."""
+    st.segmented_control(
+        "Attention", KINDS, format_func=SHORT_TITLES.__getitem__, required=True, label_visibility="collapsed",
+        **bind(EditParams, "kind"),
+    )
+
+
+def show_editor(reading: Reading, resolved: Resolved, written: str) -> AttentionParams:
+    """Draw the attention after the changes, open to more of them; returns what is chosen in it.
+
+    Args:
+        written: what the changed model writes; empty where nothing is changed.
+    """
+    params = session.params(EditParams)
+    kind, trace = params.kind, reading.trace
+    return attention_editor(
+        Version(reading.reread(resolved.interventions), reading.changed_metrics(kind, resolved.interventions)),
+        Version(trace, reading.metrics(kind)), f"{kind}_editor", what_changed(resolved.edits.edits, params, trace),
+        str(params.edits), written, edited,
+    )
+
+
+def show_changes(reading: Reading) -> None:
+    """The list of edits, each of which can be taken back; the example among them is named."""
+    params, trace = session.params(EditParams), reading.trace
+    edits = params.edits.edits
+    anything = bool(edits or params.hidden_source or params.hidden_target)
+    examples = [is_example(edit, reading) for edit in edits]
+    st.markdown("**The example**, not your change" if examples == [True] else "**Your changes**")
+    for number, edit in enumerate(edits):
+        named = " (the example)" if examples[number] else ""
+        st.button(
+            f"{markdown(edit_label(edit, trace))}{named}", key=f"edit_remove_{number}", icon=":material/close:",
+            type="tertiary", help="Undo this change", on_click=remove, args=(number,),
+        )
+    if not edits:
+        st.caption("No row is changed yet.")
+        show_second_example(reading)
+    with st.container(horizontal=True):
+        st.button("Undo", key="edit_undo", icon=":material/undo:", on_click=undo, disabled=not anything)
+        st.button(
+            "Clear the example" if examples == [True] else "Reset all", key="edit_undo_all", on_click=undo_all,
+            disabled=not anything,
+        )
