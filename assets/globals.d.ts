@@ -9,7 +9,7 @@ declare var early: { keys: string[], hear: (event: KeyboardEvent) => void } | un
 declare var clickerHeard: boolean | undefined;
 
 /** From Lecture for the figure of the page: one step on or back (shared/clicker.js). */
-interface WindowEventMap { lecturestep: CustomEvent<number> }
+interface WindowEventMap { lecturestep: CustomEvent<LectureStep> }
 
 /** From HtmlExportParts for the attention browser. */
 declare var attentionExport: Uint8Array<ArrayBuffer> | undefined;

@@ -10,12 +10,14 @@ import streamlit as st
 
 from pages.ui.change_attention.editor import pick_kind, show_changes, show_editor
 from pages.ui.change_attention.erasing import show_erasing
+from pages.ui.change_attention.example import show_example
 from pages.ui.change_attention.export import show_repeat
 from pages.ui.change_attention.next_word import show_next_word
 from pages.ui.change_attention.outcome import run_changed, show_outcome
 from pages.ui.lecture.figure import main_figure
 from pages.ui.reading.sentence import read_sentence
 from pages.ui.reading.translation import show_translation
+from transformer.values.interventions import AS_TRAINED
 
 # Close together: on a projector, every line above the map pushes it off the screen.
 with st.container(gap="xsmall"):
@@ -25,9 +27,14 @@ with st.container(gap="xsmall"):
     with st.container(horizontal=True, vertical_alignment="center", key="outcome"):
         with st.container(width="stretch"):
             show_outcome(reading, resolved, found)
+        example = st.container(width="content")
         pick_kind()
     with main_figure():
         choice = show_editor(reading, resolved, found.written.text if resolved.edits.edits else "")
+    if resolved.interventions == AS_TRAINED:
+        # The map is drawn before an example is looked for.
+        with example:
+            show_example(reading)
 changes, next_word = st.columns([1, 1], gap="large")
 with changes:
     show_changes(reading)

@@ -12,6 +12,7 @@ from pages.ui.params.switch_heads_off import OffParams
 from pages.ui.reading.sentence import read_sentence
 from pages.ui.state import session
 from pages.ui.switch_heads_off.effect import show_effect
+from pages.ui.switch_heads_off.example import show_example
 from pages.ui.switch_heads_off.importance import lead_to_importance, show_importance
 from pages.ui.switch_heads_off.removal import show_removal
 from pages.ui.switch_heads_off.switches import pick_heads
@@ -19,13 +20,18 @@ from pages.ui.switch_heads_off.switches import pick_heads
 reading = read_sentence()
 says, worth = st.columns([8, 3], vertical_alignment="center")
 says.markdown(
-    "A head that looks at something need not matter to the translation. Click heads to switch them off, and see what "
-    "the model writes without them. Rows are layers; a number switches its whole row or column."
+    "A head can look at something without affecting the translation. Click heads to switch them off, and see what "
+    "the model writes without them. Rows are layers. Click a row or column number to toggle all its heads."
 )
 params = session.params(OffParams)
 with worth:
     lead_to_importance()
+example = st.container()
+interventions = pick_heads(reading)
+# The switches are drawn before an example is looked for.
+with example:
+    show_example(reading)
 # A hall looks at what was asked for last on the way down.
-show_effect(reading, pick_heads(reading), params.draws, main=not (params.importance or params.removal))
+show_effect(reading, interventions, params.draws, main=not (params.importance or params.removal))
 show_importance(reading, main=params.importance and not params.removal)
 show_removal(reading)

@@ -1,11 +1,11 @@
 // What the keys do in the editor, beside those of the attention browser.
 
 const EDIT_KEYS = [
-  ["Enter", "the row looks at this cell and nowhere else"],
+  ["Enter", "the row looks only at this cell"],
   ["+ and -", "a larger or smaller share for this cell"],
-  ["e", "an even share for all"],
+  ["e", "spread evenly"],
   ["Backspace", "the row as trained"],
-  ["u", "undo"],
+  ["u", "undo the last change"],
 ];
 // Percent of the row.
 const STEP = 5;

@@ -14,10 +14,10 @@ class EditPanel {
       oninput: () => editor.preview(Number(this.slider.value)), onchange: () => editor.give(Number(this.slider.value)) });
     this.share = element("output");
     this.buttons = {
-      all: button("All of it", "The row looks there and nowhere else", () => editor.give(100)),
-      even: button("Even", "The row looks at everything equally", () => editor.even()),
-      back: button("Back", "The row as trained", () => editor.back()),
-      undo: button("Undo", "Take the last change back", () => editor.undo()),
+      all: button("100%", "The row looks only there", () => editor.give(100)),
+      even: button("Spread evenly", "The row looks at everything equally", () => editor.even()),
+      back: button("Reset row", "The row as trained", () => editor.back()),
+      undo: button("Undo", "Undo the last change", () => editor.undo()),
     };
     this.root = element("section", { class: "panel", "aria-label": "Change what it looks at" }, this.what,
       element("div", { class: "bar" }, this.scopes,
@@ -30,6 +30,14 @@ class EditPanel {
     return this.scopes.box.value;
   }
 
+  /**
+   * Where a change that was made elsewhere applies is where the next one does.
+   * @param {Edit} edit
+   */
+  follow({ layer, head }) {
+    this.scopes.box.value = layer === null ? "model" : head === null ? "layer" : "head";
+  }
+
   reflect() {
     const { editor } = this;
     const { refused } = editor;
@@ -39,7 +47,7 @@ class EditPanel {
     const cell = onMap && row !== undefined && column !== undefined ? row * columns.length + column : null;
     const share = cell === null ? 0 : Math.round(100 * values[cell]);
     this.what.textContent = refused || (!onMap ? "Rows are changed in the map, not in the lines."
-      : row === undefined ? "Click a cell: its row looks there and nowhere else. Drag sideways to give a share."
+      : row === undefined ? "Click a cell to make its row look only there. Drag sideways to set how much."
       : `${named(rows, row, "row")}${column === undefined ? ": click a cell of its row" : ` → ${named(columns, column, "column")}`}`);
     this.what.classList.toggle("refused", Boolean(refused));
     this.slider.value = String(share);

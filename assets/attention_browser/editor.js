@@ -47,6 +47,9 @@ class AttentionEditor extends ChangedAttention {
     // Whoever edits faster than the server answers sees the last edit, not the answer to an earlier one.
     this.sent = this.sent.slice(this.sent.indexOf(writtenEdits(received)) + 1);
     if (!this.sent.length) {
+      const before = new Set(this.edits.map((edit) => writtenEdits([edit])));
+      const made = received.findLast((edit) => !before.has(writtenEdits([edit])));
+      if (made) this.panel.follow(made);
       this.edits = received;
       this.pending = null;
       if (this.undoing) this.undo();

@@ -68,7 +68,12 @@ class LectureView {
     const { kind, shown: { source, target } } = header;
     const title = { encoder: "Encoder", decoder: "Masked", cross: "Cross" }[kind];
     const text = { encoder: source, decoder: target, cross: `${source} → ${target}` }[kind];
-    this.sentence.replaceChildren(element("b", {}, `${title} attention: `), header.written ? `${source} → ${header.written}` : text);
+    /** @type {(words: string) => void} */
+    const say = (words) => this.sentence.replaceChildren(element("b", {}, `${title} attention: `), words);
+    say(header.written ? `${source} → ${header.written}` : text);
+    // The words of the sentence stand above the columns, too; what is written does not.
+    const { scrollHeight, clientHeight } = this.sentence;
+    if (scrollHeight > clientHeight + 1 && (kind === "cross" || header.written)) say(header.written || target);
     const name = header.names[choice.layer * header.heads + choice.head];
     this.says.replaceChildren(
       element("b", {}, `Layer ${choice.layer + 1}, head ${choice.head + 1}${name ? ` (${name})` : ""}: `), this.lookFor(),

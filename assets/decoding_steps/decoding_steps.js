@@ -69,7 +69,7 @@ class DecodingSteps {
     this.root.onkeydown = (event) => this.press(event);
     this.resizing = new ResizeObserver(() => this.draw());
     this.resizing.observe(this.root);
-    this.endSteps = onStep((by) => { if (this.translation) this.go(this.params.step + by); });
+    this.endSteps = onStep((by) => this.step(by), { amongSlides: true });
   }
 
   close() {
@@ -107,6 +107,18 @@ class DecodingSteps {
   go(step) {
     this.pause();
     this.view({ step: Math.min(this.translation.count - 1, Math.max(0, step)) });
+  }
+
+  /**
+   * By clicker: the next step or the one before; returns whether there is one.
+   * @param {number} by
+   */
+  step(by) {
+    if (!this.translation || !this.root.classList.contains("lecture")) return false;
+    const step = this.params.step + by;
+    if (step < 0 || step >= this.translation.count) return false;
+    this.go(step);
+    return true;
   }
 
   /** @param {number} piece */

@@ -4,22 +4,20 @@
 
 /** @typedef {{ here: string, stages: Record<string, string> }} PartsMessage the first stage of each part */
 
-// Small: two rows, the encoder's below the decoder's as in the paper. Each box: page, label, name, place, and whether it
-// is a step of the way from the sentence to the translation.
-const SMALL_WIDTH = 296;
+// Small: the pages that are steps of the way from the sentence to the translation, by their own names; two rows, the
+// encoder's below the decoder's as in the paper. Each box: page, name, place and width.
+const SMALL_WIDTH = 368;
 const SMALL_HEIGHT = 54;
-/** @type {[string, string, string, number, number, boolean][]} */
+/** @type {[string, string, number, number, number][]} */
 const SMALL_BOXES = [
-  ["compare_heads", "All heads", "Compare heads", 0, 0, false],
-  ["masked_attention", "Masked", "Masked attention", 76, 0, true],
-  ["cross_attention", "Cross", "Cross attention", 152, 0, true],
-  ["decoding", "Next word", "Decoding step by step", 228, 0, true],
-  ["translate", "Sentence", "Translate", 0, 29, true],
-  ["positional_encoding", "Order", "Positional encoding", 76, 29, true],
-  ["encoder_attention", "Encoder", "Encoder attention", 152, 29, true],
-  ["inside_a_layer", "A layer", "Inside a layer", 228, 29, false],
+  ["masked_attention", "Masked attention", 0, 0, 112],
+  ["cross_attention", "Cross attention", 120, 0, 104],
+  ["decoding", "Decoding step by step", 232, 0, 136],
+  ["translate", "Translate", 0, 29, 72],
+  ["positional_encoding", "Positional encoding", 80, 29, 126],
+  ["encoder_attention", "Encoder attention", 214, 29, 118],
 ];
-const SMALL_BOX = { width: 68, height: 25 };
+const SMALL_BOX = { height: 25 };
 
 // Parts of the model, as the paper stacks them: name of the part, label, place.
 const PARTS_WIDTH = 330;
@@ -46,13 +44,13 @@ const PARTS_OF_ONE_STACK = [
 ];
 
 function smallDrawing() {
-  const { width, height } = SMALL_BOX;
+  const { height } = SMALL_BOX;
   return [
     arrowHead(),
-    arrow([68, 41.5], [75, 41.5]), arrow([144, 41.5], [151, 41.5]), arrow([186, 29], [186, 26]),
-    arrow([144, 12.5], [151, 12.5]), arrow([220, 12.5], [227, 12.5]),
-    ...SMALL_BOXES.map(([page, label, name, x, y, step]) =>
-      linkBox(page, name, { x, y, width, height, step }, svgText(label, x + width / 2, y + 17))),
+    arrow([72, 41.5], [79, 41.5]), arrow([206, 41.5], [213, 41.5]), arrow([219, 29], [219, 26]),
+    arrow([112, 12.5], [119, 12.5]), arrow([224, 12.5], [231, 12.5]),
+    ...SMALL_BOXES.map(([page, name, x, y, width]) =>
+      linkBox(page, name, { x, y, width, height }, svgText(name, x + width / 2, y + 17))),
   ];
 }
 

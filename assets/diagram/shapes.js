@@ -18,11 +18,11 @@ function svgElement(name, attributes = {}, ...children) {
  * A box that is a link.
  * @param {string} page the file it leads to
  * @param {string} name of the link
- * @param {{ x: number, y: number, width: number, height: number, step?: boolean }} place
+ * @param {{ x: number, y: number, width: number, height: number }} place
  * @param {Node[]} inside
  */
-function linkBox(page, name, { x, y, width, height, step = true }, ...inside) {
-  return svgElement("a", { class: step ? "box" : "box aside", "data-page": page, "aria-label": name },
+function linkBox(page, name, { x, y, width, height }, ...inside) {
+  return svgElement("a", { class: "box", "data-page": page, "aria-label": name },
     svgElement("title", {}, name), svgElement("rect", { x, y, width, height, rx: 6 }), ...inside);
 }
 

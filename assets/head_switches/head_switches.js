@@ -1,5 +1,6 @@
 // Switches for all heads of the model: a board for each kind of attention, a row a layer, a column a head. A switch shows
-// its head's map; the numbers beside a row and above a column switch all of it.
+// its head's map; the numbers beside a row and above a column switch all of it. One board is open; the others are pictures
+// of themselves, each of which is one button that opens it.
 
 /**
  * A board: the maps of its heads are one picture, and a switch shows its part of it.
@@ -28,15 +29,17 @@ class HeadSwitches {
   changed = "";
   /** the head that had the focus last; empty for none */
   current = "";
+  /** the kind whose board is open */
+  open = "cross";
 
   /** @param {HTMLElement | ShadowRoot} parent */
   constructor(parent) {
     /** @type {(text: string, title: string, onclick: () => void) => HTMLButtonElement} */
     const button = (text, title, onclick) => element("button", { type: "button", title, onclick }, text);
-    this.others = button("All but this", "Switch the other heads of its board off", () => this.keepCurrent());
+    this.others = button("Only this", "Switch the other heads of its board off", () => this.keepCurrent());
     this.bar = element("div", { class: "bar" },
       button("All on", "Switch every head on", () => this.change([...this.off], false)),
-      button("Swap on and off", "Keep only the heads that are off now", () => this.swap()),
+      button("Invert", "Keep only the heads that are off now", () => this.swap()),
       this.others);
     this.status = element("p", { class: "count", role: "status" });
     this.place = element("div", { class: "boards" });
@@ -58,13 +61,53 @@ class HeadSwitches {
     const received = new Set(off === NO_HEADS ? [] : off.split(BETWEEN_HEADS));
     // Whoever clicks faster than the server answers sees the last click, not the answer to an earlier one.
     this.sent = this.sent.slice(this.sent.indexOf(this.written(received)) + 1);
-    if (!this.sent.length) this.off = received;
-    const needed = JSON.stringify(boards);
-    if (this.made !== needed) {
-      this.made = needed;
-      keepingFocus(this.place, "button", () => this.place.replaceChildren(...boards.map((board) => this.board(board))));
+    if (!this.sent.length) {
+      // What was switched elsewhere, by an example or a link, is in sight.
+      const [switched] = boards.flatMap(namesOf).filter((name) => received.has(name) && !this.off.has(name));
+      if (switched) {
+        [this.open] = switched.split(".");
+        this.current = switched;
+      }
+      this.off = received;
     }
+    if (!boards.some(({ kind }) => kind === this.open)) this.open = boards[boards.length - 1].kind;
+    this.fill();
     this.draw();
+  }
+
+  // Makes the boards anew where they are others, or another one is open.
+  fill() {
+    const needed = JSON.stringify([this.boards, this.open]);
+    if (this.made === needed) return;
+    this.made = needed;
+    keepingFocus(this.place, "button", () => this.place.replaceChildren(
+      ...this.boards.map((board) => (board.kind === this.open ? this.board(board) : this.closed(board)))));
+  }
+
+  /**
+   * A board that is not open, as one button.
+   * @param {Board} board
+   */
+  closed(board) {
+    const { kind, title, layers, heads, picture } = board;
+    const overview = element("span", { class: "overview", "aria-hidden": "true", style: `--heads: ${heads}; aspect-ratio: ${heads} / ${layers}` },
+      ...namesOf(board).map((name) => element("span", { "data-of": name })));
+    overview.style.backgroundImage = `url(${picture})`;
+    return element("section", { "data-kind": kind }, element("h4", {}, element("button", {
+      type: "button", class: "closed", "aria-expanded": "false", onclick: () => this.openBoard(kind),
+    }, element("span", { class: "title" }, title), element("span", { class: "off" }), overview)));
+  }
+
+  /** @param {string} kind */
+  openBoard(kind) {
+    this.open = kind;
+    const names = this.boards.filter((board) => board.kind === kind).flatMap(namesOf);
+    const current = names.find((name) => this.off.has(name)) ?? names[0];
+    this.fill();
+    // The button that was pressed is gone, and another one has had the focus meanwhile.
+    this.current = current;
+    this.draw();
+    this.heads().find((head) => head.tabIndex === 0)?.focus();
   }
 
   /** @param {Board} board */
@@ -95,7 +138,7 @@ class HeadSwitches {
         return made;
       }));
     });
-    return element("section", { "data-kind": kind, style: `flex-grow: ${heads}` },
+    return element("section", { "data-kind": kind, class: "open" },
       element("h4", {}, title), grid);
   }
 
@@ -155,21 +198,27 @@ class HeadSwitches {
 
   draw() {
     const all = this.boards.flatMap(namesOf);
-    if (!all.includes(this.current)) this.current = all.find((name) => this.off.has(name)) ?? all[0] ?? "";
+    const own = all.filter((name) => name.startsWith(`${this.open}.`));
+    if (!own.includes(this.current)) this.current = own.find((name) => this.off.has(name)) ?? own[0] ?? "";
     for (const head of this.heads()) {
       const off = this.off.has(head.dataset.head ?? "");
       head.setAttribute("aria-checked", String(!off));
       head.tabIndex = -1;
     }
-    // The Tab key stops once at each board, at the head that is current or at the first one.
-    for (const grid of this.place.querySelectorAll(".grid")) {
-      const [first, ...others] = [...grid.querySelectorAll(".head")].filter((head) => head instanceof HTMLElement);
-      const stop = [first, ...others].find((head) => head.dataset.head === this.current) ?? first;
-      if (stop) stop.tabIndex = 0;
+    // The Tab key stops once at the board, at the head that is current.
+    const stop = this.heads().find((head) => head.dataset.head === this.current);
+    if (stop) stop.tabIndex = 0;
+    for (const [at, section] of [...this.place.children].entries()) {
+      const names = namesOf(this.boards[at]), off = names.filter((name) => this.off.has(name)).length;
+      const says = section.querySelector(".closed .off");
+      if (says) says.textContent = off ? `${off} of ${names.length} ${this.changed}` : "all on";
+      for (const one of section.querySelectorAll("[data-of]")) {
+        one.classList.toggle("crossed", one instanceof HTMLElement && this.off.has(one.dataset.of ?? ""));
+      }
     }
     const [kind, layer, head] = this.current.split(".");
     const title = this.boards.find((board) => board.kind === kind)?.title ?? "";
-    this.others.textContent = `All but ${layer}.${head} of ${title.toLowerCase()}`;
+    this.others.textContent = `Only ${title.toLowerCase()} ${layer}.${head}`;
     this.status.textContent = `${all.filter((name) => this.off.has(name)).length} of ${all.length} heads ${this.changed}`;
     this.root.dataset.drawn = "switches";
   }

@@ -8,6 +8,15 @@ const LECTURE_KEYS = {
   PageDown: "next", PageUp: "previous", ArrowRight: "next", ArrowLeft: "previous", ".": "blank", b: "blank", q: "code",
   Escape: "leave",
 };
+// The same as a list to look at.
+const LECTURE_KEY_LIST = [
+  ["Page Down, →", "the next step, then the next slide"],
+  ["Page Up, ←", "the step before, then the slide before"],
+  [". or b", "a blank screen, and back"],
+  ["q", "QR code of this page"],
+  ["Esc", "leave the presentation"],
+  ["?", "this list"],
+];
 const IN_CONTROL = "input, select, textarea, [contenteditable]";
 
 class Lecture {
@@ -29,19 +38,23 @@ class Lecture {
       element("button", { type: "button", class: name, title, "aria-label": title, onclick }, label));
     this.count = element("button", { type: "button", title: "My slides", onclick: () => this.slides.showModal() });
     this.entrance = element("div", { class: "entrance", role: "group", "aria-label": "Lecture" },
-      button("Present", "Present this page (key p)", () => this.act({ what: "present" })), this.count);
+      button("Present", "Present this page (key p)", () => this.act({ what: "present" }), "present"), this.count,
+      button("+", "Keep this page as a slide", () => this.act({ what: "add" }), "add"));
+    this.heading = element("h2", { class: "heading", hidden: true });
+    this.keys = keysDialog(LECTURE_KEY_LIST);
     this.number = element("span", { class: "number" });
     this.back = button("◀", "Back (Page Up)", () => this.step(-1));
     this.next = button("▶", "Next (Page Down)", () => this.step(1));
     this.controls = element("div", { class: "controls", role: "group", "aria-label": "Lecture" }, this.back, this.number, this.next,
       button("QR code", "QR code of this page (key q)", () => this.act({ what: "code" }), "qr"),
       button("Blank", "Blank screen (key .)", () => this.black.showModal(), "blank-button"),
+      keysButton(() => this.keys.showModal()),
       button("Whole page", "Leave the lecture mode (Esc)", () => this.act({ what: "leave" })));
     this.slides = slidesDialog((act) => this.act(act));
     this.black = element("dialog", { class: "black", "aria-label": "The screen is blank. Press the same key again.",
       onclick: () => this.black.close() });
     this.code = element("dialog", { class: "code", "aria-label": "QR code of this page" });
-    this.root = element("div", { class: "lecture" }, this.entrance, this.controls, this.slides, this.code, this.black);
+    this.root = element("div", { class: "lecture" }, this.heading, this.entrance, this.controls, this.slides, this.code, this.keys, this.black);
     parent.append(this.root);
     // Before anything on the page: a clicker works whatever has the focus.
     this.onKey = (/** @type {KeyboardEvent} */ event) => this.press(event);
@@ -64,11 +77,13 @@ class Lecture {
   /** @param {LectureMessage} data */
   show(data) {
     this.data = data;
-    const { lecture, slide, slides, stepped, code } = data;
+    const { lecture, slide, slides, stepped, code, heading } = data;
     this.wanted = slide;
     this.root.classList.toggle("on", lecture);
     this.entrance.hidden = lecture;
     this.controls.hidden = !lecture;
+    this.heading.hidden = !heading;
+    this.heading.textContent = heading;
     this.count.textContent = slides.length ? `Slides (${slides.length})` : "Slides";
     this.number.textContent = stepped || (slides.length ? `${slide || "–"} / ${slides.length}` : "");
     for (const one of [this.back, this.next]) one.hidden = stepped !== "";
@@ -112,15 +127,14 @@ class Lecture {
   }
 
   /**
-   * The next slide, or the one before; without slides, what the figure itself has next.
+   * What the figure itself has next, then the next slide; or the one before.
    * @param {number} by
    */
   step(by) {
     const count = this.data?.slides.length ?? 0;
-    if (!count) {
-      stepFigure(by);
-      return;
-    }
+    // While another slide is on its way, the figure is that of the slide before.
+    const here = this.wanted === this.data?.slide;
+    if ((here && stepFigure(by, count > 0)) || !count) return;
     const wanted = this.wanted + by;
     if (wanted < 1 || wanted > count) return;
     this.wanted = wanted;
@@ -162,6 +176,10 @@ class Lecture {
     }
     // Arrow keys belong to whatever has the focus.
     if (key.startsWith("Arrow") && target !== document.body && target !== this.code) return false;
+    if (key === "?") {
+      this.keys.showModal();
+      return true;
+    }
     const meaning = LECTURE_KEYS[key];
     const moves = meaning === "next" || meaning === "previous";
     const stepped = moves && this.data.stepped !== "";

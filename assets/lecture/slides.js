@@ -3,8 +3,8 @@
 /**
  * What the server sends (pages/ui/lecture/bar.py).
  * @typedef {{
- *   lecture: boolean, slide: number, stepped: string, slides: { title: string, text: string }[], file: string,
- *   limit: number, problem: string, start: string,
+ *   lecture: boolean, slide: number, stepped: string, heading: string, file: string, limit: number, problem: string,
+ *   slides: { title: string, page: string, text: string }[], longest: number, start: string,
  *   code: { image?: string, address?: string, problem: string } | null,
  * }} LectureMessage
  */
@@ -19,7 +19,7 @@
  */
 function slidesDialog(act) {
   const list = element("ol", { class: "list" });
-  const none = element("p", {}, "There are none yet. “Add this page” keeps the page as it is now: its sentence, its head, its view.");
+  const none = element("p", {}, "There are none yet. “Add this page” keeps the page as it is now: its sentence, its head, its step.");
   const problem = element("p", { class: "problem", role: "alert" });
   /** @type {(label: string, onclick: () => void) => HTMLButtonElement} */
   const button = (label, onclick) => element("button", { type: "button", onclick }, label);
@@ -41,17 +41,19 @@ function slidesDialog(act) {
   const dialog = element("dialog", { class: "slides", "aria-label": "My slides" }, element("h2", {}, "My slides"), problem, none,
     list, element("p", { class: "buttons" }, present, start, save, load),
     element("form", { method: "dialog" }, add, element("button", {}, "Close")));
-  /** @type {(title: string, text: string, index: number, count: number) => HTMLElement} */
-  const item = (title, text, index, count) => {
+  /** @type {(shown: LectureMessage["slides"][number], index: number, message: LectureMessage) => HTMLElement} */
+  const item = ({ title, page, text }, index, { slides: { length: count }, longest }) => {
     const slide = index + 1;
+    const named = element("input", { type: "text", class: "title", value: title, placeholder: "Title", maxLength: longest,
+      "aria-label": `Title of slide ${slide}`, onchange: () => act({ what: "title", slide, text: named.value }) });
     /** @type {(label: string, sign: string, more: LectureAct, disabled: boolean) => HTMLElement} */
     const small = (label, sign, more, disabled) => element("button", {
       type: "button", class: "small", "aria-label": `${label} slide ${slide}`, title: label, disabled,
       onclick: () => act(more),
     }, sign);
-    return element("li", {},
-      element("button", { type: "button", class: "open", onclick: () => act({ what: "open", slide }) },
-        element("b", {}, title), element("span", {}, text)),
+    return element("li", {}, named,
+      element("button", { type: "button", class: "open", autofocus: index === 0, onclick: () => act({ what: "open", slide }) },
+        element("b", {}, page), element("span", {}, text)),
       small("Move up", "↑", { what: "move", slide, by: -1 }, index === 0),
       small("Move down", "↓", { what: "move", slide, by: 1 }, index === count - 1),
       small("Remove", "✕", { what: "remove", slide }, false));
@@ -60,8 +62,7 @@ function slidesDialog(act) {
   const reflect = (message) => {
     data = message;
     const { slides } = message;
-    keepingFocus(list, "button", () => list.replaceChildren(
-      ...slides.map(({ title, text }, index) => item(title, text, index, slides.length))));
+    keepingFocus(list, "button, input", () => list.replaceChildren(...slides.map((shown, index) => item(shown, index, message))));
     list.querySelectorAll("li").forEach((one, index) => one.classList.toggle("here", index + 1 === message.slide));
     problem.textContent = message.problem;
     none.hidden = slides.length > 0;

@@ -68,7 +68,7 @@ def test_a_map_of_twelve_words_fits_a_projector(reader, page):
 
 PARTS = [
     ("", {}), ("decoding", {}), ("gallery", {}), ("change_attention", {}), ("about", {}), ("training_lab", {}),
-    ("switch_heads_off", {}),
+    ("switch_heads_off", {"off_heads": "cross.6.5"}),
     *(("switch_heads_off", {f"off_{part}": "true"}) for part in ("importance", "removal")),
     *(("compare_heads", {"compare_part": part}) for part in ("heads", "similarity", "two_heads", "layers")),
     *(("what_mattered", {"mattered_part": part}) for part in ("strip", "writers", "agreement", "sides", "guess")),
@@ -232,6 +232,43 @@ def test_without_slides_a_clicker_goes_from_head_to_head_and_from_step_to_step(r
     reader.wait()
     reader.page.keyboard.press("PageUp")
     reader.see("One row of a map · 1 of 4")
+
+
+def test_a_slide_of_decoding_is_stepped_to_its_end_before_the_next_slide_comes(reader):
+    reader.resize(**PROJECTOR)
+    keyboard, steps = reader.page.keyboard, reader.page.locator
+    slides = Slides((
+        Slide.of("decoding", {"text": "I have a dream.", "step": "5"}).titled("One word at a time"), SLIDES.slides[0],
+    ))
+    reader.open("/decoding?" + urlencode({
+        "text": "I have a dream.", "step": "5", "slides": str(slides), "slide": "1", "lecture": "true",
+    }))
+    steps(".steps.lecture[data-drawn$=' 5']").wait_for()
+    heading = reader.page.get_by_role("heading", name="One word at a time")
+    expect(heading).to_be_in_viewport(ratio=1)
+    reader.free(heading, "the figure lies over the title")
+    keyboard.press("PageDown")
+    steps(".steps.lecture[data-drawn$=' 6']").wait_for()
+    lecture(reader, "lecture 1")
+    keyboard.press("PageUp")
+    steps(".steps.lecture[data-drawn$=' 5']").wait_for()
+    keyboard.press("PageDown")
+    steps(".steps.lecture[data-drawn$=' 6']").wait_for()
+    reader.wait()
+    # "Ich habe einen Traum." has six pieces: this was the last one.
+    keyboard.press("PageDown")
+    reader.head(4, 3)
+    lecture(reader, "lecture 2")
+    sentence = reader.page.locator(".atlas .sentence")
+    reader.until(sentence, "each => each.scrollHeight <= each.clientHeight + 1 && each.scrollWidth <= each.clientWidth",
+                 "the sentence is cut")
+    keyboard.press("?")
+    expect(reader.page.get_by_role("dialog", name="Keys")).to_contain_text("QR code")
+    keyboard.press("Escape")
+    # The bar lies over the lower edge, not over the headline.
+    reader.page.mouse.move(500, 300)
+    bar, line = (reader.page.locator(each).bounding_box() for each in (".lecture .controls", ".atlas .head"))
+    assert bar["y"] > line["y"] + line["height"]
 
 
 def test_the_list_of_lessons_is_presented_with_whole_buttons(reader):

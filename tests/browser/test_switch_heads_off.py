@@ -22,18 +22,34 @@ def test_heads_rows_and_boards_are_switched(reader):
     expect(reader.page.locator(".switches .count")).to_have_text("1 of 144 heads off")
     switch(reader, "cross.1.8").click()
     reader.see("Every head is as trained")
-    expect(reader.page).to_have_url(re.compile("off_heads=none"))
+    expect(reader.page).not_to_have_url(re.compile("off_heads="))
+    # The board of one kind is open; the others are a button each.
+    expect(switch(reader, "encoder.2.1")).to_have_count(0)
+    assert reader.page.locator(".switches button:visible").count() < 75
+    reader.page.get_by_role("button", name="Encoder self-attention all on").click()
+    expect(switch(reader, "encoder.1.1")).to_be_focused()
     # Two clicks, the second before the first is answered.
     switch(reader, "encoder.2.1").click()
     switch(reader, "encoder.2.2").click()
     expect(reader.page).to_have_url(re.compile("off_heads=encoder.2.1-encoder.2.2"))
     expect(switch(reader, "encoder.2.1")).to_have_attribute("aria-checked", "false")
-    reader.page.get_by_role("button", name="All but 2.2 of encoder self-attention").click()
+    reader.page.get_by_role("button", name="Only encoder self-attention 2.2").click()
     expect(reader.page.locator(".switches .count")).to_have_text("47 of 144 heads off")
-    reader.page.get_by_role("button", name="Swap on and off").click()
+    reader.page.get_by_role("button", name="Invert").click()
     expect(reader.page.locator(".switches .count")).to_have_text("97 of 144 heads off")
     reader.page.get_by_role("button", name="All on", exact=True).click()
-    expect(reader.page).to_have_url(re.compile("off_heads=none"))
+    expect(reader.page).not_to_have_url(re.compile("off_heads="))
+
+
+def test_the_example_changes_the_words_and_is_named_and_cleared(reader):
+    reader.open("/switch_heads_off?text=The+animal+didn't+cross+the+street+because+it+was+too+tired.")
+    reader.page.get_by_role("button", name="Try: switch off cross-attention, layer 5, head 6").click()
+    expect(reader.page).to_have_url(re.compile("off_heads=cross.5.6"))
+    expect(switch(reader, "cross.5.6")).to_have_attribute("aria-checked", "false")
+    reader.see("This is the example, not your choice")
+    reader.see("the translation differs")
+    reader.page.get_by_role("button", name="Clear the example").click()
+    reader.see("Every head is as trained")
 
 
 def test_keys_go_from_switch_to_switch(reader):

@@ -47,13 +47,28 @@ def address(test, name):
     return value[0] if isinstance(value, list) else value
 
 
-def test_it_opens_with_an_example_that_changes_the_translation(shipped):
-    test = opened(PAGE, text=EXAMPLES[0])
+def test_it_opens_untouched_and_offers_an_example_that_changes_the_translation(shipped):
+    test = opened(PAGE, text=EXAMPLES[0], edit_kind="cross")
     assert healthy(test) and figures(test) == (0, 1)
-    assert "~~Das~~" in plain(test) and "becomes **Die**" in plain(test)
-    assert editor(test)[1]["edits"] == "encoder.all.all.2~7x100"
-    button(test, "edit_example_cross").click().run()
+    assert editor(test)[1]["edits"] == "none" and "nothing yet" in texts(test)
+    assert button(test, "edit_try").label == "Try: make *animal* look at *street*"
+    button(test, "edit_try").click().run()
+    assert healthy(test) and "~~Das~~" in plain(test) and "becomes **Die**" in plain(test)
+    assert editor(test)[1]["edits"] == "encoder.all.all.2~7x100" and address(test, "edit_kind") is None
+    # It is named as the example, its cell is the chosen one, and one button clears it.
+    assert "The example" in texts(test) and button(test, "edit_remove_0").label.endswith("(the example)")
+    assert address(test, "encoder_rows") == "1" and address(test, "encoder_columns") == "6"
+    assert button(test, "edit_undo_all").label == "Clear the example"
+    button(test, "edit_undo_all").click().run()
+    assert healthy(test) and editor(test)[1]["edits"] == "none" and "nothing yet" in texts(test)
+    button(test, "edit_try_second").click().run()
     assert healthy(test) and ":orange-background[**die**]" in plain(test) and address(test, "edit_kind") == "cross"
+    assert address(test, "edit_edits") == "cross.all.all.9~7x100"
+    # A visitor's own change beside it is told apart.
+    send(test, editor(test)[0], "edited", "cross.all.all.9~7x100_cross.1.1.1~even")
+    listed = [each.label for each in test.button if (each.key or "").startswith("edit_remove")]
+    assert [label.endswith("(the example)") for label in listed] == [True, False] and "Your changes" in texts(test)
+    button(test, "edit_remove_1").click().run()
     assert address(test, "edit_edits") == "cross.all.all.9~7x100"
     # The lines of Python write what the page shows.
     (lines,) = (each.value for each in expand(test).code)
@@ -61,6 +76,15 @@ def test_it_opens_with_an_example_that_changes_the_translation(shipped):
     assert "range(6)" in lines and shipped.translate(EXAMPLES[0], interventions=Interventions(attention=look)).text == (
         "Das Tier überquerte die Straße nicht, weil die es zu müde war."
     )
+
+
+def test_another_sentence_has_an_example_of_its_own():
+    test = opened(PAGE, text="The old man gave his dog a bone yesterday.")
+    offer = next((each for each in test.button if each.key == "edit_try"), None)
+    assert healthy(test) and offer is not None and offer.label.startswith("Try: make *")
+    offer.click().run()
+    assert healthy(test) and "(the example)" in button(test, "edit_remove_0").label
+    assert "the same translation" not in texts(test)
 
 
 def test_edits_are_made_removed_and_taken_back():
@@ -81,7 +105,7 @@ def test_edits_are_made_removed_and_taken_back():
         send(test, editor(test)[0], "edited", f"{UNDO} 1")
         assert address(test, "edit_edits") == "cross.1.1.2~4x100_cross.all.all.3~even"
     button(test, "edit_undo_all").click().run()
-    assert healthy(test) and address(test, "edit_edits") == "none"
+    assert healthy(test) and address(test, "edit_edits") is None
     for number, expected in enumerate(("cross.1.1.2~4x100_cross.all.all.3~even", "cross.1.1.2~4x100", None), start=2):
         send(test, editor(test)[0], "edited", f"{UNDO} {number}")
         assert healthy(test) and address(test, "edit_edits") == expected

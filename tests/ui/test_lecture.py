@@ -106,16 +106,16 @@ def test_slides_are_collected_opened_and_left():
     act(test, "add")
     test.switch_page("pages/masked_attention.py").run()
     act(test, "add")
-    titles = [slide["title"] for slide in received(test)["slides"]]
+    titles = [slide["page"] for slide in received(test)["slides"]]
     assert titles == ["Cross attention", "Masked attention"]
     assert received(test)["slides"][0]["text"] == f"layer 4, head 2 · {DREAM}"
     act(test, "move", slide=2, by=-1)
-    assert [slide["title"] for slide in received(test)["slides"]] == titles[::-1]
+    assert [slide["page"] for slide in received(test)["slides"]] == titles[::-1]
     act(test, "start")
     assert received(test)["slide"] == 1
     assert headers(test)[0]["kind"] == "decoder" and headers(test)[0]["lecture"] == "page"
     act(test, "remove", slide=1)
-    assert [slide["title"] for slide in received(test)["slides"]] == titles[:1] and healthy(test)
+    assert [slide["page"] for slide in received(test)["slides"]] == titles[:1] and healthy(test)
     other = opened("pages/about.py", text=DREAM, slides=parameter(test, "slides"))
     act(other, "start")
     assert headers(other)[0]["kind"] == "cross" and parameter(other, "slide") == "1"
@@ -127,6 +127,34 @@ def test_a_slide_keeps_what_was_pinned_in_it():
     test = opened("pages/cross_attention.py", text=DREAM, **LISTED)
     act(test, "open", slide=2)
     assert shown(test)["rows"] == [1] and headers(test)[0]["texts"]["source"] == "It was too tired."
+
+
+def test_a_slide_has_a_title_that_is_shown_above_it_and_stays_in_the_address():
+    test = opened("pages/cross_attention.py", text=DREAM, **LISTED)
+    act(test, "title", slide=1, text="  Who looks\nat whom?\x00 " + "x" * 500)
+    title = received(test)["slides"][0]["title"]
+    assert title.startswith("Who looks at whom? x") and len(title) == 80 and received(test)["slides"][1]["title"] == ""
+    assert received(test)["heading"] == "", "outside of the lecture mode"
+    other = act(opened("pages/about.py", text=DREAM, slides=parameter(test, "slides")), "start")
+    assert received(other)["heading"] == title
+    # The number of a slide stays when something else is presented.
+    elsewhere = opened("pages/about.py", text=DREAM, slides=parameter(test, "slides"), slide="1", lecture="true")
+    assert received(elsewhere)["heading"] == ""
+    for text in ("<b>bold</b>", "", 7, None):
+        act(test, "title", slide=1, text=text)
+        assert healthy(test)
+    assert received(test)["slides"][0]["title"] == ""
+
+
+def test_a_slide_keeps_the_head_and_the_step_that_it_shows_and_names_them():
+    """The page chose the head; another version of the page might choose another one."""
+    test = act(opened("pages/encoder_attention.py", text=DREAM), "add")
+    head = shown(test)
+    (slide,) = received(test)["slides"]
+    assert slide["text"] == f"layer {head['layer'] + 1}, head {head['head'] + 1} · {DREAM}"
+    assert "layer=" in received(test)["start"] and "head=" in received(test)["start"]
+    test = act(opened("pages/decoding.py", text=DREAM, step="3"), "add")
+    assert "step 3 · " in received(test)["slides"][0]["text"] and "layer " in received(test)["slides"][0]["text"]
 
 
 def test_slides_come_back_from_an_address_and_a_file():

@@ -58,7 +58,7 @@ def menus(test) -> list[dict[str, str]]:
     ("pages/cross_attention.py", {}, []),
     ("pages/decoding.py", {"method": "beam"}, ["decoding-steps", "beam-tree"]),
     ("pages/decoding.py", {"method": "greedy"}, ["decoding-steps"]),
-    ("pages/switch_heads_off.py", {}, ["head-switches"]),
+    ("pages/switch_heads_off.py", {"off_heads": "cross.6.5"}, ["head-switches"]),
     ("pages/compare_heads.py", {"compare_part": "two_heads"}, ["two-heads"]),
     ("pages/positional_encoding.py", {"positions_part": "curves"}, []),
     *(("pages/inside_a_layer.py", {"inside_part": part}, []) for part in ("mask", "example")),

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from pages.ui.params.switch_heads_off import FIRST
+from pages.ui.state.session import EXAMPLES
 from pages.ui.text.labels import TITLES
 from pages.ui.text.number_format import typeset
 from tests.ui.driver import (
@@ -68,7 +68,22 @@ def test_what_stands_for_no_head_changes_nothing(value):
     test = opened(PAGE, text=DREAM, off_heads=value, off_gate=value, off_mode=value, off_importance=value)
     assert healthy(test)
     # A head of a larger model is one, and this model has it not.
-    assert switches(test)[1]["off"] == ("none" if value == "cross.7.1" else str(FIRST))
+    assert switches(test)[1]["off"] == "none"
+
+
+def test_it_opens_untouched_and_offers_heads_that_change_the_words():
+    test = opened(PAGE, text=EXAMPLES[0])
+    assert healthy(test) and switches(test)[1]["off"] == "none" and "Every head is as trained" in texts(test)
+    offer = test.button(key="off_try")
+    assert offer.label == "Try: switch off cross-attention, layer 5, head 6"
+    offer.click().run()
+    assert healthy(test) and test.query_params["off_heads"] in ("cross.5.6", ["cross.5.6"])
+    assert "This is the example, not your choice" in texts(test) and "the translation differs" in texts(test)
+    test.button(key="off_clear").click().run()
+    assert healthy(test) and switches(test)[1]["off"] == "none" and not test.query_params.get("off_heads")
+    # What somebody chose is not called the example.
+    send(test, switches(test)[0], "switched", "encoder.1.2")
+    assert healthy(test) and "the example" not in texts(test)
 
 
 def test_what_no_switch_sends_is_ignored():
@@ -114,7 +129,7 @@ def test_every_head_is_measured_on_demand(shipped):
     # From the top of the page, to what stands far below.
     next(button for button in test.button if button.label == "What is every head worth?").click().run()
     assert test.toggle("off_importance").value
-    assert healthy(test) and figures(test) == (0, 8)
+    assert healthy(test) and figures(test) == (0, 6)
     numbers = table(test, "measured", "estimated")
     assert len(numbers) == 144
     row = numbers[(numbers["kind"] == "Cross-attention") & (numbers["layer"] == 6) & (numbers["head"] == 5)].iloc[0]
@@ -128,13 +143,13 @@ def test_every_head_is_measured_on_demand(shipped):
     changed = shipped.translate(DREAM, interventions=Interventions({head: 0.0})).text != shipped.translate(DREAM).text
     assert ("nats, and the model writes" in said) == changed != ("still writes the same one" in said)
     submit(test, "A dog.")
-    assert healthy(test) and figures(test) == (0, 2), "another sentence is measured when somebody asks"
+    assert healthy(test) and figures(test) == (0, 0), "another sentence is measured when somebody asks"
 
 
 def test_heads_are_removed_on_demand_and_the_recorded_scores_are_drawn(shipped):
     test = opened(PAGE, text="A dog.", off_removal="true")
-    # Beside the two figures of what is off: this sentence, BLEU and chrF.
-    assert healthy(test) and figures(test) == (0, 5)
+    # This sentence, BLEU and chrF.
+    assert healthy(test) and figures(test) == (0, 3)
     numbers = table(test, "last removed", "log-probability")
     assert len(numbers) == 5 * 145
     trained = float(shipped.trace("A dog.").log_probs.sum())
@@ -143,7 +158,7 @@ def test_heads_are_removed_on_demand_and_the_recorded_scores_are_drawn(shipped):
     assert numbers[numbers["removed"] == 144]["log-probability"].nunique() <= 5
     assert "of 144** heads can go" in texts(test) and "Over 500 sentences" in texts(test)
     submit(test, "A cat.")
-    assert healthy(test) and figures(test) == (0, 2), "another sentence is measured when somebody asks"
+    assert healthy(test) and figures(test) == (0, 0), "another sentence is measured when somebody asks"
 
 
 @pytest.mark.parametrize("hostile", ALL_HOSTILE)

@@ -20,7 +20,7 @@ TEXT = "The old man gave his dog a bone."
 PLAIN = [
     ("cross_attention", {}), ("inside_a_layer", {"inside_part": "cell"}), ("inside_a_layer", {"inside_part": "mask"}),
     ("positional_encoding", {"positions_part": "distances"}), ("positional_encoding", {"positions_part": "sum"}),
-    ("what_mattered", {}), ("switch_heads_off", {"off_mode": "resample"}),
+    ("what_mattered", {}), ("switch_heads_off", {"off_heads": "cross.6.5", "off_mode": "resample"}),
 ]
 OTHERS = [
     (place.page.name, dict(place.parameters)) for place in PLACES if place.page.name not in ("translate", "lessons")

@@ -85,11 +85,9 @@ def effect_of(
     Raises: those of `Translator.trace`.
     """
     runs = draws_of(interventions, draws)
-    before = translator.trace(text, target, details=details)
-    on_step()
-    # Not its text: the model may have written a word in other pieces than the tokenizer would.
+    compared = translator.compare(text, target, runs, details=details, on_step=on_step)
+    before, first = compared.before, runs[0]
     read = _ids(before.predicted_pieces)
-    first = runs[0]
     if len(runs) == 1:
         free = translator.trace(text, details=details, interventions=first)
         written = [free.predicted_pieces]
@@ -97,13 +95,11 @@ def effect_of(
         written = translator.translate_variants(text, runs, on_step=on_step)
         free = translator.trace(text, _ids(written[0]), details=details, interventions=first)
     on_step()
-    after = translator.trace(text, read, details=details, interventions=first)
-    on_step()
     return Effect(
         before,
-        after,
+        compared.after,
         free,
-        translator.score(text, read, runs, on_step=on_step),
+        compared.scores,
         tuple(translator.tokenizer.decode(_ids(pieces)) for pieces in written),
         sum(_ids(pieces) == read for pieces in written),
         _others(translator, before, runs),

@@ -38,6 +38,11 @@ class Checkpoint:
     card: str = ""
     curve: str = ""
 
+    @property
+    def config(self) -> TransformerConfig:
+        """The model's shape."""
+        return self.model.config
+
     def model_on(self, device: str | torch.device) -> Transformer:
         """The model, moved to a device and prepared for inference there; it cannot be trained any more."""
         model = self.model.to(device)

@@ -113,6 +113,10 @@ class EncodedSource:
             target_text: what the pieces spell.
             predicted: T pieces, the end symbol included if there is one.
         """
+        return self.read_with_log_probs(target_text, predicted)[0]
+
+    def read_with_log_probs(self, target_text: str, predicted: tuple[Piece, ...]) -> tuple[Trace, Tensor]:
+        """`read`, and the log-probability of every piece of the vocabulary at every step, [T, V]."""
         record = self._recorded()
         target = shifted_right(self.vocabulary, predicted)
         hidden, _ = self.model.decode_step(self._ids(target), self._start_cache(), record=record)
@@ -124,7 +128,7 @@ class EncodedSource:
         if record.details:
             details = {f"{kind}_{name}": record.stacked(f"{kind}.{name}") for kind in KINDS for name in DETAILS}
             details |= {f"{stack}_residual": record.stacked(f"{stack}.residual") for stack in STACKS}
-        return Trace(
+        trace = Trace(
             source_text=self.text,
             target_text=target_text,
             source_pieces=self.pieces,
@@ -145,6 +149,7 @@ class EncodedSource:
             interventions=self.interventions,
             model=self.version,
         )
+        return trace, log_probs
 
     def logit_lens(self, predicted: tuple[Piece, ...]) -> tuple[LogitLens, np.ndarray]:
         """The prediction of every decoder layer, and the rank of each piece taken, [T]; after `read` with details."""

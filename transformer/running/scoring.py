@@ -5,7 +5,7 @@ Letters: N variants, S source pieces, T target pieces, L layers, H heads, V voca
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
@@ -21,6 +21,7 @@ from transformer.running.head_replacements import HeadReplacements
 from transformer.values.head_means import HeadMeans
 from transformer.values.interventions import AS_TRAINED, Interventions
 from transformer.values.kinds import KINDS, Kind
+from transformer.values.trace import Trace
 
 # Positions that the decoder reads in one batch: enough to keep the cores busy, few enough for their distributions over
 # the vocabulary to stay small.
@@ -55,6 +56,21 @@ class Scores:
         return (self.log_probs.astype(np.float64) - self.baseline).sum(axis=1)
 
 
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """One translation, read as trained and under N variants.
+
+    Attributes:
+        before: as trained.
+        after: under the first variant.
+        scores: of all variants beside `before`.
+    """
+
+    before: Trace
+    after: Trace
+    scores: Scores
+
+
 def score(
     model: Transformer,
     source: Tensor,
@@ -63,6 +79,7 @@ def score(
     variants: Sequence[Interventions],
     means: HeadMeans | None = None,
     on_step: Callable[[], object] | None = None,
+    known: Sequence[Tensor] = (),
 ) -> Scores:
     """Read a translation under every variant.
 
@@ -74,20 +91,31 @@ def score(
         variants: N interventions, which fit the model and the source.
         means: the heads' mean outputs, for the modes "mean" and "resample".
         on_step: called after every batch of variants; what it raises ends the run.
+        known: log-probabilities [T, V] that other runs have computed, which this one does not compute again: as
+            trained, then of the first variants. Their memory is used for the result.
     """
     longest = max(source.shape[1], target.shape[1])
     replacements = HeadReplacements(model, means, source[0].tolist(), longest)
-    baseline = log_probs_of(model, source, target, Edits(), torch.zeros(1, dtype=torch.long), Edits())[0]
+    baseline = known[0] if known else log_probs_of(
+        model, source, target, Edits(), torch.zeros(1, dtype=torch.long), Edits()
+    )[0]
     probs = baseline.exp()
     # Zero times minus infinity is 0 here: a piece that is impossible as trained adds nothing.
     own = (probs * baseline.clamp_min(torch.finfo(baseline.dtype).min)).sum(dim=-1)
     chunks: list[tuple[Tensor, ...]] = []
     rows = max(1, BATCH_POSITIONS // longest)
-    for start in range(0, len(variants), rows):
-        if start:
-            return_holes()
-        chunk = variants[start : start + rows]
-        found = log_probs_of(model, source, target, *_shared_encoder(chunk, model.config, replacements, source.device))
+
+    def batches() -> Iterator[Tensor]:
+        for log_probs in known[1:]:
+            yield log_probs[None]
+        others = variants[len(known[1:]) :]
+        for start in range(0, len(others), rows):
+            if start:
+                return_holes()
+            edits = _shared_encoder(others[start : start + rows], model.config, replacements, source.device)
+            yield log_probs_of(model, source, target, *edits)
+
+    for found in batches():
         taken = found.gather(-1, predicted[None, :, None].expand(len(found), -1, 1)).squeeze(-1)
         cross = torch.einsum("tv,ntv->nt", probs, found.clamp_min(torch.finfo(found.dtype).min))
         ranks = token_rank(found, taken)

@@ -17,15 +17,16 @@ from transformer.attribution.deletion import DeletionCurves, deletion_curves
 from transformer.attribution.erasure import erased_log_probs
 from transformer.attribution.methods import attribute
 from transformer.checkpoints.model_files import folder_version
-from transformer.checkpoints.translator import Checkpoint, load_checkpoint
+from transformer.checkpoints.translator import Checkpoint, Description, load_checkpoint
 from transformer.config import TransformerConfig
 from transformer.decoding.texts import given_target, shifted_right, source_text, text_pieces
 from transformer.errors import AtlasError, TextError
 from transformer.files.paths import MODEL
 from transformer.model.devices import chosen_device, device_errors_explained
+from transformer.model.parameter_counts import parameter_table
 from transformer.model.recorder import Recorder
 from transformer.running.encoded_source import EncodedSource, decode_together, decode_variants, encode, piece_ids
-from transformer.running.scoring import Scores, gate_gradients, score
+from transformer.running.scoring import Comparison, Scores, gate_gradients, score
 from transformer.text.vocabulary import Vocabulary
 from transformer.values.decoding_settings import DecodingSettings
 from transformer.values.head_means import HeadMeans
@@ -67,10 +68,10 @@ class Translator:
     """
 
     def __init__(
-        self, checkpoint: Checkpoint, *, device: str, version: str, means: HeadMeans | None = None,
+        self, checkpoint: Checkpoint | Description, *, device: str, version: str, means: HeadMeans | None = None,
         folder: Path | None = None,
     ) -> None:
-        self.config: TransformerConfig = checkpoint.model.config
+        self.config: TransformerConfig = checkpoint.config
         self.tokenizer: Vocabulary = checkpoint.tokenizer
         self.card = checkpoint.card
         self.languages = checkpoint.languages
@@ -80,7 +81,8 @@ class Translator:
         self.folder = folder
         # Those of another model say nothing about this one.
         self.means = means if means is not None and means.model == version else None
-        self._model = checkpoint.model_on(device)
+        if isinstance(checkpoint, Checkpoint):
+            self._model = checkpoint.model_on(device)
 
     @classmethod
     def load(cls, folder: Path | str = MODEL, device: str | None = None) -> Translator:
@@ -103,7 +105,7 @@ class Translator:
     @cached_property
     def parameters(self) -> int:
         """Number of parameters, shared ones counted once."""
-        return sum(parameter.numel() for parameter in self._model.parameters())
+        return sum(count for _, count in parameter_table(self.config))
 
     def weights(self) -> Weights:
         """The model's parameters as arrays; on the CPU they are the model's own memory, read-only."""
@@ -300,6 +302,33 @@ class Translator:
             source, read, predicted = self._given(text, target)
             self._check(variants, source)
             return score(self._model, source, read, predicted, variants, self.means, on_step)
+
+    def compare(
+        self, text: str, target: ReadTarget, variants: Sequence[Interventions], *, details: bool = False,
+        on_step: Callable[[], object] | None = None,
+    ) -> Comparison:
+        """`score`, with the traces of two of its runs: as trained, and under the first variant; each runs once.
+
+        Args:
+            text, target, variants, on_step: of `score`; at least one variant.
+            details: of the traces, as in `trace`.
+
+        Raises: those of `trace`.
+        """
+        with self._computing():
+            runs = [self._encode(text, change, Recorder(details=details)) for change in (AS_TRAINED, variants[0])]
+            if target is None:
+                translation = runs[0].decode(GREEDY, on_step=on_step)
+                given = translation.text, translation.pieces
+            else:
+                given = given_target(self.tokenizer, target)
+            (before, trained), (after, changed) = (run.read_with_log_probs(*given) for run in runs)
+            # The model may have written a word in other pieces than the tokenizer would.
+            source, read, predicted = self._given(text, [piece.id for piece in given[1]])
+            self._check(variants, source)
+            return Comparison(before, after, score(
+                self._model, source, read, predicted, variants, self.means, on_step, known=(trained, changed)
+            ))
 
     def gate_gradients(self, text: str, target: ReadTarget) -> dict[Kind, np.ndarray]:
         """`transformer.running.scoring.gate_gradients` of a text and its translation, float32 [L, H] by kind.

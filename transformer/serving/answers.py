@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from transformer.errors import ServerError
-from transformer.running.scoring import Scores
+from transformer.running.scoring import Comparison, Scores
 from transformer.serving.protocol import ERRORS, PROTOCOL, RequestError, read_settings, read_words
 from transformer.values.kinds import KINDS, Kind
 from transformer.values.pieces import Piece
@@ -231,6 +231,16 @@ def _scores(result: Result) -> Scores:
     return Scores(**result.arrays)
 
 
+def _pack_comparison(compared: Comparison) -> Result:
+    traces = _prefixed("before.", compared.before.to_arrays()) | _prefixed("after.", compared.after.to_arrays())
+    return Result({}, traces | _prefixed("scores.", vars(compared.scores)))
+
+
+def _comparison(result: Result) -> Comparison:
+    before, after = (Trace.from_arrays(_under(prefix, result.arrays)) for prefix in ("before.", "after."))
+    return Comparison(before, after, Scores(**_under("scores.", result.arrays)))
+
+
 def _pack_gradients(gradients: Mapping[Kind, np.ndarray]) -> Result:
     return Result({}, {str(kind): gradients[kind] for kind in KINDS})
 
@@ -254,5 +264,6 @@ PACKED: Mapping[str, tuple[Callable[[Any], Result], Callable[[Result], Any]]] = 
     "trace": (_pack_trace, _trace),
     "trace_decoding": (_pack_traced, _traced),
     "score": (_pack_scores, _scores),
+    "compare": (_pack_comparison, _comparison),
     "gate_gradients": (_pack_gradients, _gradients),
 }

@@ -15,9 +15,8 @@ from transformer.checkpoints.translator import load_checkpoint, load_description
 from transformer.errors import AtlasError, TextError
 from transformer.files.paths import MODEL
 from transformer.model.devices import chosen_device
-from transformer.model.parameter_counts import parameter_table
 from transformer.model.transformer import Transformer
-from transformer.running.scoring import Scores
+from transformer.running.scoring import Comparison, Scores
 from transformer.running.translator import GREEDY, ReadTarget, Translator
 from transformer.serving.answers import result_of, unreadable
 from transformer.serving.connection import INTRODUCING, Connection
@@ -60,26 +59,17 @@ class RemoteTranslator(Translator):
 
     def __init__(self, address: str, folder: Path = MODEL, device: str | None = None) -> None:
         self._connection = Connection(address)
-        self._own_device = chosen_device(device)
+        self._own_device, self._folder = chosen_device(device), folder
         described = load_description(folder)
-        self.config = described.config
-        self.tokenizer = described.tokenizer
-        self.card = described.card
-        self.languages = described.languages
-        self.curve = described.curve
-        self.folder = self._folder = folder
-        self.version = folder_version(folder, described.tokenizer)
-        means = HeadMeans.load(folder)
-        self.means = means if means is not None and means.model == self.version else None
-        self.device: str = self._read(self._connection.ask(IDENTITY, seconds=INTRODUCING)).get("device")
-        if not isinstance(self.device, str):
+        version = folder_version(folder, described.tokenizer)
+        answer = result_of(self._connection.ask(IDENTITY, seconds=INTRODUCING), address, version)
+        if not isinstance(answer.get("device"), str):
             raise unreadable(address, "it does not say on which device it computes")
+        super().__init__(
+            described, device=answer["device"], version=version, means=HeadMeans.load(folder), folder=folder
+        )
         self._loading = threading.Lock()
         self._loaded: Transformer | None = None
-
-    @property
-    def parameters(self) -> int:
-        return sum(count for _, count in parameter_table(self.config))
 
     @property
     def _model(self) -> Transformer:
@@ -148,12 +138,15 @@ class RemoteTranslator(Translator):
     ) -> Scores:
         return self._run("score", on_step, text=text, target=target, variants=variants)
 
+    def compare(
+        self, text: str, target: ReadTarget, variants: Sequence[Interventions], *, details: bool = False,
+        on_step: Callable[[], object] | None = None,
+    ) -> Comparison:
+        return self._run("compare", on_step, text=text, target=target, variants=variants, details=details)
+
     def gate_gradients(self, text: str, target: ReadTarget) -> dict[Kind, np.ndarray]:
         return self._run("gate_gradients", text=text, target=target)
 
     def _run(self, run: str, waiting: Callable[[], object] | None = None, /, **arguments: Any) -> Any:
-        request = Request(self.version, run, arguments)
-        return self._read(self._connection.ask(RUN, request.to_json(), waiting), run)
-
-    def _read(self, reply: Any, run: str = "") -> Any:
+        reply = self._connection.ask(RUN, Request(self.version, run, arguments).to_json(), waiting)
         return result_of(reply, self._connection.address, self.version, run)

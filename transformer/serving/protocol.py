@@ -17,7 +17,7 @@ from transformer.values.decoding_settings import DecodingSettings
 from transformer.values.interventions import AS_TRAINED, Interventions
 
 # Another number whenever what travels, or what it means, is another.
-PROTOCOL = 1
+PROTOCOL = 2
 IDENTITY, RUN = "/identity", "/run"
 # Bytes of a request: thousands of variants, and no end of them.
 MOST_BYTES = 16 * 2**20
@@ -29,12 +29,13 @@ RUNS: Mapping[str, tuple[str, ...]] = {
     "trace": ("text", "target", "details", "interventions"),
     "trace_decoding": DECODING,
     "score": ("text", "target", "variants"),
+    "compare": ("text", "target", "variants", "details"),
     "gate_gradients": ("text", "target"),
 }
 # These are made of steps, after each of which they can end.
-STEPPED = frozenset({"translate", "translate_variants", "trace_decoding", "score"})
+STEPPED = frozenset({"translate", "translate_variants", "trace_decoding", "score", "compare"})
 # These take seconds for a long sentence, and nobody should wait for them who wants a translation.
-LONG_RUNS = frozenset({"translate_variants", "score", "gate_gradients"})
+LONG_RUNS = frozenset({"translate_variants", "score", "compare", "gate_gradients"})
 # Errors whose messages are for the reader, wherever they were raised.
 ERRORS: Mapping[str, type[ValueError]] = {
     name: kind for name, kind in vars(errors).items() if isinstance(kind, type) and issubclass(kind, AtlasError)

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import streamlit as st
 
-from pages.ui.change_attention.resolved import edits_of
 from pages.ui.components.changed_attention import UNDO
 from pages.ui.params.change_attention import EditList, EditParams
 from pages.ui.state import session
@@ -34,7 +33,7 @@ def undo() -> None:
         # Which attention is shown is no change of the model.
         session.store(replace(history[-1], kind=session.params(EditParams).kind))
     else:
-        listed = edits_of(session.params(EditParams), session.text())
+        listed = session.params(EditParams).edits
         session.update(EditParams, edits=EditList(listed.edits[:-1]))
 
 
@@ -58,7 +57,7 @@ def edited(sent: str) -> None:
 
 def remove(number: int) -> None:
     """Take one edit of the list back."""
-    change(edits=edits_of(session.params(EditParams), session.text()).without(number))
+    change(edits=session.params(EditParams).edits.without(number))
 
 
 def _sentence() -> tuple[str, str]:

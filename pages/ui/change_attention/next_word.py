@@ -52,8 +52,8 @@ def show_next_word(reading: Reading, found: Continuation) -> None:
         "above and the saved table have the numbers.",
     )
     st.caption(
-        "Both models have read the same words before it. A run keeps only the ten likeliest pieces of a step, so a "
-        "missing bar would be shorter than all that are shown.", help=explain("piece", "teacher forcing"),
+        "Both models have read the same words before it. Only the ten most likely tokens are stored; a missing bar is "
+        "smaller than all bars shown.", help=explain("token", "teacher forcing"),
     )
 
 

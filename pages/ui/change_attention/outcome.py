@@ -40,7 +40,7 @@ def run_changed(reading: Reading) -> tuple[Resolved, Continuation]:
 def show_outcome(reading: Reading, resolved: Resolved, found: Continuation) -> None:
     """One line: the new translation, the words that are new marked."""
     if resolved.interventions == AS_TRAINED:
-        st.markdown("**Changed:** nothing yet. Click a cell of the map: its row looks there and nowhere else.")
+        st.markdown("**Changed:** nothing yet. Click a cell of the map to make its row look only there.")
         return
     before, written = reading.trace.target_text, found.written.text
     same = ""

@@ -7,16 +7,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pages.ui.params.change_attention import MOST_PERCENT, Edit, EditList, EditParams, Span
-from pages.ui.params.state import EXAMPLES
 from transformer.errors import InterventionError
 from transformer.values.interventions import Interventions, Row
 from transformer.values.trace import Trace
 
-# Of the first example. The page opens with every head of the encoder made to look from "animal" to "street", which the
-# translation shows; the same of "it" leaves it as it was. The other one is the step that writes "es", made to look
-# there.
-EXAMPLE = EditList.parse("encoder.all.all.2~7x100")
-OTHER_EXAMPLE = EditList.parse("cross.all.all.9~7x100")
 UNREADABLE = "the address asks for one that cannot be read; changes look like encoder.5.2.8~7x75, counted from 1."
 
 
@@ -35,20 +29,13 @@ class Resolved:
     problems: tuple[str, ...]
 
 
-def edits_of(params: EditParams, text: str) -> EditList:
-    """The reader's edits of a sentence; the example where nobody has made one."""
-    if params.edits is not None:
-        return params.edits
-    return EXAMPLE if text == EXAMPLES[0] else EditList()
-
-
 def resolve(params: EditParams, trace: Trace) -> Resolved:
     """What a run of the trace's sentence and translation changes.
 
     Edits on words become edits on pieces: every piece of the word that looks gets the shares, and the share of a word
     that is looked at is divided evenly among those of its pieces that may be seen.
     """
-    listed = edits_of(params, trace.source_text)
+    listed = params.edits
     problems = [UNREADABLE] if listed.unreadable else []
     source, target = (
         _existing(asked, len(pieces), language, problems) for asked, pieces, language in (

@@ -101,6 +101,7 @@ def drawn_with_choice(
         session.rewrite_address()
     telling = telling_head(metrics)
     chosen = session.attention(kind, of).or_at(telling.layer, telling.head)
+    session.note_head(chosen)
     now, before = Shown(sentence_id(trace), chosen), SYNCED.shown
     stays = session.was_drawn(key) and before is not None and before.then(now) == now
     asked = SYNCED.request(now, new=not stays)

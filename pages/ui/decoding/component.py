@@ -95,6 +95,7 @@ def draw_decoding(
         restart, read: called when the buttons for it were pressed.
     """
     layers, heads = traced.trace.decoder.shape[:2]
+    session.note_head(choice)
     sight = Sight(params, choice.layer, choice.head)
     stays = session.was_drawn(key) and SYNCED.shown == sight
     asked = SYNCED.request(sight, new=not stays)

@@ -12,10 +12,11 @@ from pages.ui.components.bundle import component
 from pages.ui.heads.kinds import head_title
 from pages.ui.lecture.qr_code import NO_CODE, full_address, local_only, qr_code
 from pages.ui.params.attention import AttentionParams
+from pages.ui.params.decoding import DecodingParams
 from pages.ui.params.language_model import LanguageModelParams, TextHeadParams
 from pages.ui.params.lecture import NO_SLIDE, LectureParams
 from pages.ui.params.lessons import LessonParams
-from pages.ui.params.slides import MOST_BYTES, Slide, Slides
+from pages.ui.params.slides import LONGEST_TITLE, MOST_BYTES, Slide, Slides
 from pages.ui.params.subject import LANGUAGE_MODEL, SubjectParams
 from pages.ui.params.switch_heads_off import OffParams
 from pages.ui.state import session
@@ -87,7 +88,11 @@ def lecture_bar(page: str, titles: Mapping[str, str], first: str) -> None:
             data={
                 "lecture": params.lecture, "slide": params.slide,
                 "stepped": _step(page, params),
-                "slides": [{"title": titles[slide.page], "text": _described(slide)} for slide in slides.slides],
+                "heading": params.heading(page), "longest": LONGEST_TITLE,
+                "slides": [
+                    {"title": slide.title, "page": titles[slide.page], "text": _described(slide)}
+                    for slide in slides.slides
+                ],
                 "file": slides.to_file() if slides else "", "limit": MOST_BYTES, "problem": slides.problem,
                 "start": f"{path(slides.slides[0].page)}?{_query(slides.slides[0], start)}" if slides else "",
                 "code": _code(path(page), titles) if params.qr else None,
@@ -112,7 +117,7 @@ def _act(sent: Mapping[str, Any], page: str) -> None:
         session.store(params.with_slides(slides))
 
     def add() -> None:
-        address = session.page_address()
+        address = session.page_address(*session.shown_head())
         if not address:
             listed(replace(params.slides, problem=TOO_LONG))
             return
@@ -124,6 +129,12 @@ def _act(sent: Mapping[str, Any], page: str) -> None:
         # A file that cannot be read leaves what was collected.
         listed(replace(params.slides, problem=slides.problem) if slides.problem else slides)
 
+    def entitle() -> None:
+        text = sent.get("text")
+        if isinstance(text, str):
+            # The slide that is shown stays.
+            session.update(LectureParams, slides=params.slides.titled(number("slide") - 1, text))
+
     actions: dict[object, Callable[[], None]] = {
         "present": lambda: session.update(LectureParams, lecture=True, qr=False),
         "leave": lambda: session.update(LectureParams, lecture=False, qr=False),
@@ -132,7 +143,7 @@ def _act(sent: Mapping[str, Any], page: str) -> None:
         "start": lambda: show_slide(1),
         "move": lambda: listed(params.slides.moved(number("slide") - 1, number("by"))),
         "remove": lambda: listed(params.slides.without(number("slide") - 1)),
-        "add": add, "load": load,
+        "add": add, "load": load, "title": entitle,
     }
     action = actions.get(sent.get("what") if isinstance(sent.get("what"), str) else None)
     if action is not None:
@@ -155,6 +166,8 @@ def _described(slide: Slide) -> str:
     elif slide.page in OF_ONE_HEAD:
         choice = of.from_address(address)
         what = f"layer {max(choice.layer, 0) + 1}, head {max(choice.head, 0) + 1}" if choice.chosen else ""
+    if slide.page == "decoding":
+        what = ", ".join(filter(None, [what, f"step {DecodingParams.from_address(address).step + 1}"]))
     return " · ".join(filter(None, [what, visible(text)]))
 
 

@@ -11,6 +11,8 @@ from transformer.files.paths import ASSETS
 
 MAIN = "main_figure"
 LINES = "lecture_lines"
+# Pixels that the title of a slide takes from its figure; as in assets/lecture/style.css.
+TITLE_HEIGHT = 46
 # Holds what is no chart, and is read in a lecture too; it exists once a page.
 TEXT = "hall_text"
 STYLE = f"<style>{(ASSETS / 'lecture' / 'page.css').read_text(encoding='utf-8')}</style>"
@@ -21,10 +23,15 @@ def presented() -> bool:
     return session.params(LectureParams).lecture
 
 
-def lecture_style() -> None:
-    """Take everything off the page that is not its main figure, and make all type large."""
+def lecture_style(page: str) -> None:
+    """Take everything off the page that is not its main figure, and make all type large.
+
+    Args:
+        page: name of the open page's file.
+    """
     if presented():
-        st.html(STYLE)
+        titled = session.params(LectureParams).heading(page)
+        st.html(STYLE + (f"<style>:root {{ --slide-title: {TITLE_HEIGHT}px; }}</style>" if titled else ""))
 
 
 def main_figure(*lines: str, when: bool = True) -> DeltaGenerator:

@@ -109,14 +109,14 @@ class EditParams(Params, prefix="edit_"):
 
     Attributes:
         kind: of the attention that is shown.
-        edits: None where nobody has made one; then the page opens with its example, if the sentence is the example's.
+        edits: of rows, in the order in which they were made.
         hidden_source, hidden_target: positions of the erased pieces.
         erasure: what becomes of erased pieces of the source, one of ERASURES.
         step: position of the predicted piece that is looked at, from 1; empty lets the page choose.
     """
 
     kind: Kind = one_of(KINDS)
-    edits: EditList | None = parsed(None, EditList.parse)
+    edits: EditList = parsed(EditList(), EditList.parse)
     hidden_source: tuple[int, ...] = pins()
     hidden_target: tuple[int, ...] = pins()
     erasure: str = one_of(ERASURES)
@@ -128,11 +128,11 @@ class EditParams(Params, prefix="edit_"):
         return self.erasure == LEFT_OUT and bool(self.hidden_source)
 
     def for_another_sentence(self) -> Self:
-        return replace(self, edits=None, hidden_source=(), hidden_target=(), step="")
+        return replace(self, edits=EditList(), hidden_source=(), hidden_target=(), step="")
 
     def for_another_translation(self) -> Self:
         """Only the encoder reads nothing of the translation."""
-        edits = self.edits and EditList(tuple(edit for edit in self.edits.edits if edit.kind == "encoder"))
+        edits = EditList(tuple(edit for edit in self.edits.edits if edit.kind == "encoder"))
         return replace(self, edits=edits, hidden_target=(), step="")
 
 

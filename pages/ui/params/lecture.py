@@ -46,6 +46,11 @@ class LectureParams(Params):
             return False
         return LessonParams.from_address(dict(slide.parameters)).id == lesson
 
+    def heading(self, page: str) -> str:
+        """The own title of the slide that is presented; empty where it has none, or another page is presented."""
+        slide = self.shown(self.slide)
+        return slide.title if self.lecture and slide is not None and slide.page == page else ""
+
     def shown(self, number: int) -> Slide | None:
         """The slide of a number, from 1."""
         return self.slides.slides[number - 1] if 1 <= number <= len(self.slides) else None

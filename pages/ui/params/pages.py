@@ -41,7 +41,8 @@ class Page:
         name: of its script, and in addresses.
         title: in the navigation.
         section: of the navigation.
-        shows: what it shows, in one line.
+        line: what it is for, in one sentence, where the pointer rests on its name in a menu.
+        shows: what it shows, for the README.
         needs: the model that it cannot do without.
         folder: of its parts, below pages/ui; its name unless several pages share one.
         kind: the one kind of attention that it shows, if it shows one.
@@ -51,6 +52,7 @@ class Page:
     name: str
     title: str
     section: str
+    line: str
     shows: str
     needs: Literal["translator", "language model", "nothing"] = "translator"
     folder: str = ""
@@ -70,28 +72,40 @@ class Page:
 
 _PAGES = (
     Page(
-        "translate", "Translate", "Look", "the translation, and a drawing of the Transformer with three of its maps; "
+        "translate", "Translate", "Look",
+        "Type a sentence. See its translation and the whole model as one drawing.",
+        "the translation, and a drawing of the Transformer with three of its maps; "
         "every box opens a page",
     ),
     Page(
-        "encoder_attention", "Encoder attention", "Look", "how the pieces of the English sentence look at each other",
+        "encoder_attention", "Encoder attention", "Look",
+        "How the words of your sentence look at each other, in every head.",
+        "how the pieces of the English sentence look at each other",
         folder="attention", kind="encoder",
     ),
     Page(
-        "masked_attention", "Masked attention", "Look", "how the German sentence looks back at itself, never ahead",
+        "masked_attention", "Masked attention", "Look",
+        "How each word of the translation looks back at the words before it.",
+        "how the German sentence looks back at itself, never ahead",
         folder="attention", kind="decoder",
     ),
     Page(
-        "cross_attention", "Cross attention", "Look", "where the German sentence looks in the English one",
+        "cross_attention", "Cross attention", "Look",
+        "Which words of your sentence each word of the translation looks at.",
+        "where the German sentence looks in the English one",
         folder="attention", kind="cross",
     ),
     Page(
-        "decoding", "Decoding step by step", "Look", "how the German sentence is written: every step played, stopped "
+        "decoding", "Decoding step by step", "Look",
+        "The translation one token at a time, with the other candidates. Choose one and see what follows.",
+        "how the German sentence is written: every step played, stopped "
         "and turned back, what else it could have been, and what the translation is then; beam search with its whole "
         "tree",
     ),
     Page(
-        "language_model", "Language model", "Look", "how a small decoder-only Transformer goes on from any beginning, "
+        "language_model", "Language model", "Look",
+        "A model that continues a text: what it looks at, and how likely it finds a text.",
+        "how a small decoder-only Transformer goes on from any beginning, "
         "by every method and step by step: the probability of each piece, and the attention of all its heads; how "
         "likely it finds a text, or two against each other; which heads copy",
         needs="language model",
@@ -103,7 +117,9 @@ _PAGES = (
         },
     ),
     Page(
-        "compare_heads", "Compare heads", "Look", "every number of every head, heads alike, two heads against each "
+        "compare_heads", "Compare heads", "Look",
+        "All heads by what they do. Find similar ones, or lay two sentences side by side.",
+        "every number of every head, heads alike, two heads against each "
         "other, one word through all layers; of the translator or of a language model",
         parts={
             "heads": Part("All heads", "all_heads.show_all_heads"),
@@ -113,19 +129,27 @@ _PAGES = (
         },
     ),
     Page(
-        "gallery", "Gallery of heads", "Look", "what single heads of this model do, each on the sentences that show it "
+        "gallery", "Gallery of heads", "Look",
+        "Heads that do one thing that can be named, each with examples.",
+        "what single heads of this model do, each on the sentences that show it "
         "best",
     ),
     Page(
-        "switch_heads_off", "Switch heads off", "Ask", "any of the 144 heads off, weakened, doubled or replaced: the "
+        "switch_heads_off", "Switch heads off", "Ask",
+        "Switch heads off and see what the model writes without them.",
+        "any of the 144 heads off, weakened, doubled or replaced: the "
         "new translation beside the old; what every head is worth to the sentence",
     ),
     Page(
-        "change_attention", "Change what it looks at", "Ask", "a click moves a row of attention, of one head or of "
+        "change_attention", "Change what it looks at", "Ask",
+        "Make a word look at another one and see what the model writes then.",
+        "a click moves a row of attention, of one head or of "
         "all, and words are erased: what the next word becomes, and how the translation goes on",
     ),
     Page(
-        "what_mattered", "What mattered", "Ask", "which source words a translated word depends on, by several methods, "
+        "what_mattered", "What mattered", "Ask",
+        "Which words a translated word depends on, by several methods that can disagree.",
+        "which source words a translated word depends on, by several methods, "
         "and whether they agree; which part of the model wrote it",
         parts={
             "strip": Part("Which words", "words.show_words"),
@@ -136,7 +160,9 @@ _PAGES = (
         },
     ),
     Page(
-        "positional_encoding", "Positional encoding", "Understand", "curves, matrix, distances and rotations; what the "
+        "positional_encoding", "Positional encoding", "Understand",
+        "How the model knows the order of the words, and what happens without it.",
+        "curves, matrix, distances and rotations; what the "
         "order of the words is worth to this model",
         parts={
             "shuffled": Part("What if the order were lost?", "shuffled.show_shuffled", former=("matters",)),
@@ -152,7 +178,9 @@ _PAGES = (
         },
     ),
     Page(
-        "inside_a_layer", "Inside a layer", "Understand", "every stage with its formula, shape and tensor; one cell "
+        "inside_a_layer", "Inside a layer", "Understand",
+        "Every number of the way from the sentence to the translation, step by step.",
+        "every stage with its formula, shape and tensor; one cell "
         "with all of its sums; mask, norms, parameters; of the translator or of a language model",
         parts={
             "stages": Part("Stage by stage", "stages.show_stages", former=("way",)),
@@ -164,7 +192,9 @@ _PAGES = (
         },
     ),
     Page(
-        "backpropagation", "Backpropagation", "Understand", "the gradient of the sentence's loss, walked back from the "
+        "backpropagation", "Backpropagation", "Understand",
+        "How a mistake becomes a small change of every parameter.",
+        "the gradient of the sentence's loss, walked back from the "
         "loss to the embeddings: every formula with its numbers by hand and by autograd, any number taken apart into "
         "its sum; pre-norm against post-norm",
         parts={
@@ -173,13 +203,17 @@ _PAGES = (
         },
     ),
     Page(
-        "training_lab", "Training lab", "Build", "a small Transformer learns a task (copy, reverse, sort, addition …) "
+        "training_lab", "Training lab", "Build",
+        "Watch small models learn, or train one yourself.",
+        "a small Transformer learns a task (copy, reverse, sort, addition …) "
         "while one watches: all three kinds of attention at every moment, loss and score of every head on one axis, "
         "what happened and when; any item asked at any moment; grokking, with the Fourier spectrum of the numbers",
         needs="nothing",
     ),
     Page(
-        "long_texts", "Long texts", "Build", "why the attention map of a long text does not fit: its bytes and seconds "
+        "long_texts", "Long texts", "Build",
+        "What attention to long texts costs, and ways to make it cheaper.",
+        "why the attention map of a long text does not fit: its bytes and seconds "
         "measured against the length, for full, local and compressed attention; the map of each for your own text, and "
         "what each loses",
         needs="nothing",
@@ -190,10 +224,16 @@ _PAGES = (
         },
     ),
     Page(
-        "lessons", "Lessons", "Learn", "twelve lessons of a few steps each, with a question before every number; "
+        "lessons", "Lessons", "Learn",
+        "Short lessons with questions, from the first map to what attention explains.",
+        "twelve lessons of a few steps each, with a question before every number; "
         "teachers add their own",
     ),
-    Page("about", "About the model", "Learn", "architecture, parameters, training data, scores, limits"),
+    Page(
+        "about", "About the model", "Learn",
+        "How this model is built, how it was trained, how good it is and where it fails.",
+        "architecture, parameters, training data, scores, limits",
+    ),
 )
 PAGES: Mapping[str, Page] = {page.name: page for page in _PAGES}
 # The page that opens without a name in the address.

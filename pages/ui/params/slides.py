@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from urllib.parse import parse_qsl, urlencode
 
 from pages.ui.params.pages import PAGES
+from transformer.text.normalisation import valid
 
 MOST_SLIDES = 60
 # Characters of one slide's address; `state.MAX_OFFERED` keeps what is typed below it, percent signs and all.
@@ -27,6 +28,8 @@ ADDRESS = re.compile(r"([a-z_]+)\?([!-~]+)")
 HEADING = "# Slides of Attention Atlas: a line each, in order. Lines that begin with # are left out."
 REMARK = "#"
 MOST_PARAMETERS = 200
+# The name that a slide's title has among the parameters of its address, which no page has, and its most characters.
+TITLE, LONGEST_TITLE = "slide_title", 80
 
 
 class SlidesError(ValueError):
@@ -35,18 +38,27 @@ class SlidesError(ValueError):
 
 @dataclass(frozen=True)
 class Slide:
-    """A page of the app, and the parameters of its address."""
+    """A page of the app, the parameters of its address, and the lecturer's own title; empty for none."""
 
     page: str
     parameters: tuple[tuple[str, str], ...]
+    title: str = ""
 
     def __str__(self) -> str:
-        return f"{self.page}?{urlencode(self.parameters, errors='replace')}"
+        named = ((TITLE, self.title),) if self.title else ()
+        return f"{self.page}?{urlencode(self.parameters + named, errors='replace')}"
 
     @classmethod
     def of(cls, page: str, address: Mapping[str, str]) -> Slide:
         """A page with the parameters of its address."""
-        return cls(page, tuple(address.items()))
+        address = dict(address)
+        title = address.pop(TITLE, "")
+        return cls(page, tuple(address.items())).titled(title)
+
+    def titled(self, title: str) -> Slide:
+        """The same with a title, of which one line of LONGEST_TITLE characters is kept."""
+        shown = "".join(character for character in " ".join(valid(title).split()) if character.isprintable())
+        return replace(self, title=shown[:LONGEST_TITLE].strip())
 
     @classmethod
     def read(cls, line: str) -> Slide:
@@ -125,6 +137,13 @@ class Slides:
     def without(self, at: int) -> Slides:
         """The same without a slide, counted from 0."""
         return Slides(self.slides[:at] + self.slides[at + 1:]) if 0 <= at < len(self.slides) else self
+
+    def titled(self, at: int, title: str) -> Slides:
+        """The same with another title of a slide, counted from 0; with a problem where there is no room for it."""
+        if not 0 <= at < len(self.slides):
+            return self
+        named = self.slides[at].titled(title)
+        return self._changed((*self.slides[:at], named, *self.slides[at + 1:]), "This title was not kept")
 
     def _changed(self, slides: tuple[Slide, ...], problem: str) -> Slides:
         try:

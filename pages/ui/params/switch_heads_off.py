@@ -45,10 +45,6 @@ class HeadSet:
         return cls(tuple(sorted({parse_head(name) for name in names})))
 
 
-# The page opens with a head off that changes the first example.
-FIRST = HeadSet((("cross", 5, 4),))
-
-
 @dataclass(frozen=True)
 class OffParams(Params, prefix="off_"):
     """What the page switches off.
@@ -63,7 +59,7 @@ class OffParams(Params, prefix="off_"):
         kind: of the attention that is shown under the switches.
     """
 
-    heads: HeadSet = parsed(FIRST, HeadSet.parse)
+    heads: HeadSet = parsed(HeadSet(()), HeadSet.parse)
     gate: float = decimal(0.0, 0.0, MAX_GATE)
     mode: Mode = one_of(MODES)
     draws: int = integer(DEFAULT_DRAWS, DEFAULT_DRAWS, 8 * DEFAULT_DRAWS)

@@ -18,9 +18,11 @@ from pages.ui.lecture.figure import main_figure, presented, text_for_hall
 from pages.ui.params.positional_encoding import PositionsParams
 from pages.ui.positional_encoding.shuffle import Shuffle, moved_pieces, shuffle
 from pages.ui.reading.sentence import Reading
+from pages.ui.reading.translation import NOTHING
 from pages.ui.runs import inference
 from pages.ui.state import session
 from pages.ui.state.bind import bind, bind_number
+from pages.ui.text.differences import marked_words
 from pages.ui.text.labels import TITLES, column_labels, row_labels, titles
 from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import typeset
@@ -76,9 +78,9 @@ def show_shuffled(reading: Reading) -> None:
     except AtlasError as error:
         st.warning(markdown(str(error)), icon=":material/edit:")
         return
-    with main_figure("**What if the order were lost?** Each sentence as the model reads it, and what it writes"):
+    with main_figure("**What if the order were lost?** What the model writes; words that are new are marked"):
         if presented():
-            text_for_hall().markdown(_for_hall(runs))
+            text_for_hall().markdown(for_hall(runs))
         else:
             show_table(run_table(runs), "positions_runs", digits=2, wrapped=WIDTHS)
     st.markdown(_what_changed(runs))
@@ -120,12 +122,23 @@ def run_table(runs: list[Run]) -> pd.DataFrame:
     return table
 
 
-def _for_hall(runs: list[Run]) -> str:
-    """Markdown: every run, its sentence and its translation."""
-    return "\n\n".join(
-        f"**{run.name.capitalize()}:** {markdown(run.own.source_text)}  \n→ **{markdown(run.own.target_text)}**"
-        for run in runs
-    )
+def for_hall(runs: list[Run]) -> str:
+    """Markdown: a table of what each run writes, with the words marked that are new.
+
+    A column for each order of the words, a row with positions and one without.
+    """
+    orders = list(dict.fromkeys(run.own.source_text for run in runs))
+    first = runs[0].own.target_text
+
+    def written(order: str, positions: bool) -> str:
+        (run,) = (run for run in runs if (run.own.source_text, run.own.interventions.positions) == (order, positions))
+        return marked_words(first, run.own.target_text)[1] or NOTHING
+
+    rows = [("", *map(markdown, orders)), ("---",) * (len(orders) + 1)] + [
+        (f"**{name}**", *(written(order, positions) for order in orders))
+        for name, positions in (("with positions", True), ("positions off", False))
+    ]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
 def _what_changed(runs: list[Run]) -> str:
@@ -145,8 +158,8 @@ def _what_changed(runs: list[Run]) -> str:
             if after[worst] < before else "None of the changes makes the first translation less likely."
         )
     sentences.append(
-        "The model itself is as it was, and never learned to do without positions: one that was trained without them "
-        "would write something else."
+        "The model itself is as it was, and never learned to do without positions: a model trained without them would "
+        "behave differently."
     )
     return " ".join(sentences)
 

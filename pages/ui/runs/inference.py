@@ -14,6 +14,8 @@ from transformer.ablation.continuation import reread as read_again
 from transformer.ablation.effect import Effect, effect_of
 from transformer.ablation.importance import MeasuredImportance, head_importance
 from transformer.ablation.removal import RemovalCurve, least_important_first, random_order, removal_curve
+from transformer.ablation.telling import TellingHeads, first_that_changes
+from transformer.ablation.telling import telling_heads as find_telling_heads
 from transformer.analysis.heads.metrics import HeadMetrics, head_metrics
 from transformer.attribution.attribution import Attribution, Method, Target
 from transformer.attribution.deletion import DeletionCurves
@@ -203,6 +205,22 @@ def effect(translator: Translator, text: str, target: str, interventions: Interv
         return effect_of(
             translator, text, interventions, target or None, draws=draws, on_step=between_steps(turns)
         )
+
+
+@RUNS.remember("Looking for heads that change the words …")
+def telling_heads(translator: Translator, text: str) -> TellingHeads:
+    """The fewest heads to switch off for another translation of a text, of a few that are tried."""
+    with turn_at(translator):
+        return find_telling_heads(translator, text, between_steps())
+
+
+@RUNS.remember("Looking for a change of the words …")
+def telling_change(translator: Translator, text: str, variants: tuple[Interventions, ...]) -> int | None:
+    """The number of the first of some changes under which the model writes another translation, from 0."""
+    own = [piece.id for piece in trace(translator, text).predicted_pieces]
+    with turn_at(translator):
+        found = first_that_changes(translator, text, own, variants, between_steps())
+    return None if found is None else found[0]
 
 
 @RUNS.remember("Running the changed model …")

@@ -26,6 +26,7 @@ STYLE = """<style>
 /* Who waits sees it below, over whatever the page showed before. */
 .st-key-waiting { position: fixed; bottom: 0; left: 1rem; z-index: 999990; width: auto; backdrop-filter: blur(10px); }
 @media (max-width: 900px) { .st-key-lecture_bar { right: 356px; } }
+@media (min-width: 1150px) { .st-key-where_you_are { width: 372px; } .st-key-lecture_bar { right: 524px; } }
 /* On a projector five menus, one of which names the open page, end where the buttons begin. */
 @media (max-width: 1150px) { [data-testid=stTopNavSection] { padding-inline: 1px; gap: 2px; } }
 /* Streamlit's sign of a run and its button Stop stand to the right of it. */

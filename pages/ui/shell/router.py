@@ -28,7 +28,9 @@ HEADED = ("gallery", "lessons", "about")
 def pages() -> dict[str, list[st.Page]]:
     """All pages by section."""
     return {
-        section: [st.Page(page.script, title=page.title, default=page.name == FIRST) for page in listed]
+        section: [
+            st.Page(page.script, title=page.title, help=page.line, default=page.name == FIRST) for page in listed
+        ]
         for section, listed in sections().items()
     }
 
@@ -45,7 +47,7 @@ def navigate() -> None:
     follow_address(page.url_path, write=slide is None)
     # A lesson has a title of its own.
     _heading(page.title, seen=name in HEADED and (name != "lessons" or not params(LessonParams).id))
-    lecture_style()
+    lecture_style(name)
     lecture_bar(name, {page.name: page.title for page in PAGES.values()}, FIRST)
     # With its address, which would otherwise be one more stop of the back button.
     open_page(slide, address())

@@ -39,6 +39,8 @@ ORIGIN = "_origin"
 JUST_DECODED = "_just_decoded"
 # What figures of a page quote that does not read the sentence.
 QUOTED = "_quoted"
+# The head that the page shows, as its parameters, whether or not somebody chose it.
+SHOWN_HEAD = "_shown_head"
 DRAWN = "_drawn"
 PREVIOUSLY_DRAWN = "_previously_drawn"
 
@@ -76,6 +78,7 @@ def follow_address(page: str, *, write: bool = True) -> None:
     st.session_state[STATE] = state = _pinned_in_kind(state, page)
     st.session_state[PREVIOUSLY_DRAWN] = st.session_state.pop(DRAWN, None)
     st.session_state.pop(QUOTED, None)
+    st.session_state.pop(SHOWN_HEAD, None)
     if write:
         _write_address(state, opened)
 
@@ -255,6 +258,17 @@ def update_attention(
 ) -> None:
     """Replace some of what `attention` returns; otherwise as `store`."""
     store_attention(replace(attention(kind, of), **changes), kind)
+
+
+def note_head(chosen: AttentionParams) -> None:
+    """Note the head that this run shows."""
+    st.session_state[SHOWN_HEAD] = chosen.layer, chosen.head, type(chosen)
+
+
+def shown_head() -> tuple[AttentionParams, ...]:
+    """The parameters that choose the head that the page shows; none where it shows none."""
+    layer, head, of = st.session_state.get(SHOWN_HEAD, (0, 0, None))
+    return () if of is None else (replace(params(of), layer=layer, head=head),)
 
 
 def was_drawn(key: str) -> bool:

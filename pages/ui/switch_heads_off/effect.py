@@ -45,9 +45,7 @@ def show_effect(reading: Reading, interventions: Interventions, draws: int, *, m
         main: whether this is what a lecture shows of the page.
     """
     if not list(interventions.head_gates()):
-        st.info(
-            "Every head is as trained. Click a head to switch it off, or a number to switch off its row or column."
-        )
+        st.caption("Every head is as trained.")
         return
     effect = reading.effect(interventions, draws)
     drawn: dict[str, Any] = {"seed": interventions.seed, "draws": effect.draws} if effect.draws > 1 else {}

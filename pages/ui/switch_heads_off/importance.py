@@ -124,7 +124,7 @@ def says_importance(
 
     Args:
         named: what a head is called.
-        then: what else is known of the translation without the head that it needs most; goes on in the sentence.
+        then: what else is known of the translation without the head that it needs most; ends the sentence.
     """
     heads, measured = all_heads(config), flattened(found.measured)
     worst, best = int(measured.argmin()), int(measured.argmax())
@@ -132,9 +132,9 @@ def says_importance(
     agreement = found.agreement
     says = (
         f"The translation needs {named(*heads[worst])} most: without it, its log-probability changes by "
-        f"**{typeset(measured[worst], '+.2f')}** nats{then}. Without {named(*heads[least])} hardly anything changes "
-        f"({typeset(measured[least], '+.4f')}). Without **{likelier} of {len(heads)}** heads the translation becomes "
-        f"more likely, most of all without {named(*heads[best])} ({typeset(measured[best], '+.2f')}). "
+        f"**{typeset(measured[worst], '+.2f')}** nats{then or '.'} Without {named(*heads[least])} hardly anything "
+        f"changes ({typeset(measured[least], '+.4f')}). Without **{likelier} of {len(heads)}** heads the translation "
+        f"becomes more likely, most of all without {named(*heads[best])} ({typeset(measured[best], '+.2f')}). "
     )
     if not np.isfinite(agreement):
         return says
@@ -147,10 +147,13 @@ def says_importance(
 def what_is_written(effect: Effect) -> str:
     """Markdown: what becomes of the translation, to go on in a sentence with the change of its log-probability."""
     if effect.draws > 1:
-        return f", and it stays the same in **{effect.unchanged} of {effect.draws} draws**"
+        return f", and it stays the same in **{effect.unchanged} of {effect.draws} draws**."
     if effect.first_difference is None:
-        return ", yet the model still writes the same one"
-    return f", and the model writes {marked_words(effect.before.target_text, effect.free.target_text)[1] or NOTHING}"
+        return ", yet the model still writes the same one."
+    written = effect.free.target_text
+    # A sentence that brings its own full stop needs no second one.
+    end = "" if written.rstrip().endswith((".", "!", "?", "…")) else "."
+    return f", and the model writes “{marked_words(effect.before.target_text, written)[1] or NOTHING}”{end}"
 
 
 def how_well(agreement: float) -> str:

@@ -40,8 +40,8 @@ def show_later_layers(
     )
     st.caption(
         "Both runs read the same translation. Layers before the first switched head stay as they were; *the "
-        "difference* shows what happens in the layers after it. A head that is off still looks somewhere, but what it "
-        "finds goes nowhere."
+        "difference* shows what happens in the layers after it. A head that is off still attends, but its output is "
+        "discarded."
     )
     run = reading.request
     save_every_head(lambda: inference.effect(*run, interventions, draws).after, "off")

@@ -77,9 +77,9 @@ def _show_sentence(reading: Reading, params: OffParams) -> None:
         )
     st.caption(
         f"The same translation is scored each time; in the place of a removed head: {MODES[params.mode]}"
-        f"{', the first draw' if params.drawn else ''}. The least "
-        "important head is the one without which, taken alone, the translation is most likely. That order does not see "
-        "teamwork: two heads together can be worth more than each by itself.",
+        f"{', the first draw' if params.drawn else ''}. The least important head is the one whose removal, on its own, "
+        "leaves the translation most likely. That order does not see teamwork: two heads together can be worth more "
+        "than each by itself.",
         help=explain("log-probability", "nats"),
     )
     numbers = removal_table(curves)
@@ -184,12 +184,12 @@ def says_quality(recorded: RemovalQuality) -> str:
         whole, heads = points[0].bleu, points[-1].removed
         gone[order] = points[can_go([point.bleu for point in points], NINE_TENTHS * whole)].removed
     others = [count for order, count in gone.items() if order not in RECORDED]
+    random = f"{min(others)} to {max(others)}" if min(others) < max(others) else str(min(others))
     step = min(point.removed for point in recorded.points if point.removed)
     return (
-        f"Over {recorded.pairs} sentences: with all heads the model has BLEU {whole:.1f}. It keeps nine tenths of that "
-        f"without **{gone['measured']} of {heads}** heads if the least important go first, as measured over many "
-        f"sentences; without {gone['gradient']} in the gradient's order, and without {min(others)} to {max(others)} in "
-        f"random ones (counted in steps of {step})."
+        f"Over {recorded.pairs} sentences: with all heads the model has BLEU {whole:.1f}. It keeps 90% of its BLEU "
+        f"without its **{gone['measured']} least important heads** of {heads} ({gone['gradient']} when ranked by "
+        f"gradient, {random} at random; tested in steps of {step})."
     )
 
 

@@ -43,13 +43,13 @@ def pick_heads(reading: Reading) -> Interventions:
     # The narrower a screen, the more of it the names of the modes take.
     mode, gate = st.columns([3, 1], gap="medium", vertical_alignment="bottom")
     mode.segmented_control(
-        "What takes a head's place", list(MODES), format_func=lambda mode: MODES[mode], required=True,
+        "Replace the head's output with", list(MODES), format_func=lambda mode: MODES[mode], required=True,
         help="The field calls these zero ablation, mean ablation, uniform attention and resample ablation. Zeros are "
         "something a later layer never met in training; a mean is what it is used to, on average; the output for "
         "another sentence is what it has met, and a matter of chance, so several are tried.", **bind(OffParams, "mode"),
     )
     gate.slider(
-        "Gate: how much is left", step=0.1, help=explain("head"),
+        "Gate: share of the output kept", step=0.1, help=explain("gate"),
         **bind_number(OffParams, "gate", maximum=params.most),
     )
     if params.mode == "resample":

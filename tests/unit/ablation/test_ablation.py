@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -14,6 +14,7 @@ from transformer.ablation.effect import effect_of
 from transformer.ablation.estimate import over_draws
 from transformer.ablation.importance import flattened, head_importance, normalised_by_layer
 from transformer.ablation.removal import least_important_first, random_order, removal_curve, without
+from transformer.ablation.telling import TellingHeads, telling_heads
 from transformer.model.attention import MultiHeadAttention
 from transformer.model.edits import AttentionEdit, Edits, edits_of
 from transformer.model.kv_cache import KeysAndValues
@@ -193,6 +194,31 @@ def test_one_effect_is_put_together_from_its_runs(small_translator):
         assert old[: effect.first_difference] == new[: effect.first_difference]
         assert old[effect.first_difference :][:1] != new[effect.first_difference :][:1]
     assert effect_of(small_translator, TEXT, Interventions()).first_difference is None
+
+
+def test_an_effect_runs_the_changed_and_the_unchanged_model_once_over_one_translation(small_translator):
+    """The encoder reads the sentence as trained, changed, and for what the changed model writes itself."""
+    changes, read = Interventions(gates={("encoder", 0, 0): 0.0}), []
+    counter = small_translator._model.encoder_layers[0].self_attention.out_projection.register_forward_hook(
+        lambda *_: read.append(1)
+    )
+    effect = effect_of(small_translator, TEXT, changes)
+    counter.remove()
+    assert len(read) == 3
+    scores = small_translator.score(TEXT, [piece.id for piece in effect.before.predicted_pieces], [changes])
+    for part in fields(scores):
+        np.testing.assert_allclose(getattr(effect.scores, part.name), getattr(scores, part.name), atol=2e-6)
+
+
+def test_the_heads_to_try_change_the_words(shipped):
+    text = "The animal didn't cross the street because it was too tired."
+    found = telling_heads(shipped, text)
+    assert found.heads == (("cross", 4, 5),), "the one that the translation needs most, measured"
+    assert found.written == shipped.translate(text, interventions=Interventions({("cross", 4, 5): 0.0})).text
+    assert found.written != shipped.translate(text).text
+    several = telling_heads(shipped, "She gave her brother a book yesterday.")
+    assert len(several.heads) == 4 and several.written, "no single one of them does"
+    assert telling_heads(shipped, "I have a dream.") == TellingHeads((("cross", 5, 6),), ""), "it never changes"
 
 
 @pytest.fixture(scope="module")

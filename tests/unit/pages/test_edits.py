@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from pages.ui.change_attention.change_lines import change_lines
+from pages.ui.change_attention.example import FIRST, SECOND, TRIED, candidates, words_of
 from pages.ui.change_attention.labels import edit_label, what_changed
 from pages.ui.change_attention.next_word import next_table, says_next, step_table
-from pages.ui.change_attention.resolved import EXAMPLE, OTHER_EXAMPLE, edits_of, resolve, without_words
+from pages.ui.change_attention.resolved import resolve, without_words
 from pages.ui.params.change_attention import LEFT_OUT, MOST_EDITS, Edit, EditList, EditParams
 from pages.ui.state.session import EXAMPLES
 from pages.ui.text.differences import merged_words
@@ -43,8 +44,7 @@ def test_an_edit_reads_as_it_was_written(text):
 def test_an_address_gives_the_edits_back():
     every = EditParams("cross", EditList(tuple(EDITS.values())), (1, 2), (3,), LEFT_OUT, "4")
     assert EditParams.from_address(every.to_address()) == every
-    nothing = EditParams(edits=EditList())
-    assert nothing.to_address() == {"edit_edits": "none"} and EditParams.from_address(nothing.to_address()) == nothing
+    assert EditParams().to_address() == {} and EditParams.from_address({"edit_edits": "none"}) == EditParams()
 
 
 @pytest.mark.parametrize("text", [
@@ -74,16 +74,23 @@ def test_edits_belong_to_their_sentence_and_translation():
 
 def test_the_examples_are_of_the_first_sentence(shipped):
     trace = shipped.trace(EXAMPLES[0])
-    assert edits_of(EditParams(), EXAMPLES[0]) == EXAMPLE and edits_of(EditParams(), TEXT) == EditList()
-    assert edits_of(EditParams(edits=EditList()), EXAMPLES[0]) == EditList()
-    assert edit_label(EXAMPLE.edits[0], trace) == "Encoder self-attention, every head: “animal” → “street” 100%"
-    assert edit_label(OTHER_EXAMPLE.edits[0], trace) == (
+    assert words_of(FIRST, trace) == ("animal", "street")
+    assert edit_label(FIRST, trace) == "Encoder self-attention, every head: “animal” → “street” 100%"
+    assert edit_label(SECOND, trace) == (
         "Cross-attention, every head: “weil” (which writes “es”) → “street” 100%"
     )
-    for example in (EXAMPLE, OTHER_EXAMPLE):
-        changed = resolve(EditParams(edits=example), trace).interventions
+    for example in (FIRST, SECOND):
+        changed = resolve(EditParams(edits=EditList((example,))), trace).interventions
         written = shipped.translate(EXAMPLES[0], interventions=changed).text
         assert written != trace.target_text, "there is something to see"
+
+
+def test_longer_words_are_tried_on_other_sentences(shipped):
+    tried = candidates(shipped.trace("The old man gave his dog a bone yesterday."))
+    names = [words_of(edit, shipped.trace("The old man gave his dog a bone yesterday.")) for edit in tried]
+    assert names == [("gave", "bone"), ("gave", "yesterday"), ("bone", "gave"), ("bone", "yesterday"),
+                     ("yesterday", "gave"), ("yesterday", "bone")]
+    assert len(candidates(shipped.trace(EXAMPLES[0]))) == TRIED and not candidates(shipped.trace("A dog."))
 
 
 def test_a_change_is_of_the_word_that_its_row_shows(shipped):
@@ -182,7 +189,7 @@ def test_the_lines_of_python_write_the_same(small_translator, trace, text, monke
 
 def test_a_sentence_says_what_the_next_word_becomes(shipped):
     trace = shipped.trace(EXAMPLES[0])
-    changed = resolve(EditParams(edits=OTHER_EXAMPLE), trace).interventions
+    changed = resolve(EditParams(edits=EditList((SECOND,))), trace).interventions
     found = continue_from(shipped, trace, reread(shipped, trace, changed))
     says, table = says_next(found, shipped.tokenizer), next_table(found, shipped.tokenizer)
     assert found.step == 8 and "was **es** (" in says and "becomes **die** (" in says

@@ -36,6 +36,12 @@ def test_explanations_are_short_and_plain(term):
     assert not re.search(r"[`*_$<>\[\]]", term.text)
 
 
+def test_explanations_are_true_of_every_model():
+    """An imported model reads and writes other languages, and has a vocabulary of another size."""
+    for term in TERMS:
+        assert not re.search(r"\b(English|German)\b|\d,\d{3}|this (one|model)", term.text), term.name
+
+
 def test_every_array_of_the_trace_has_its_other_names():
     described = [name for name, *_ in ARRAY.findall(transformer.values.trace.__doc__)]
     assert len(described) == 17

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pages.ui.params.switch_heads_off import FIRST, NONE, HeadSet, OffParams
+from pages.ui.params.switch_heads_off import NONE, HeadSet, OffParams
 from pages.ui.switch_heads_off.effect import (
     changed_heads,
     draw_table,
@@ -53,15 +53,13 @@ def test_an_address_gives_the_switches_back():
     drawn = OffParams(mode="resample", draws=16, seed=42)
     assert drawn.to_address() == {"off_mode": "resample", "off_draws": "16", "off_seed": "42"}
     assert OffParams.from_address(drawn.to_address()) == drawn and drawn.drawn == {"seed": 42, "draws": 16}
-    nothing = OffParams(HeadSet(()))
-    assert nothing.to_address() == {"off_heads": NONE} and OffParams.from_address(nothing.to_address()) == nothing
-    assert OffParams().to_address() == {}
+    assert OffParams().to_address() == {} and OffParams.from_address({"off_heads": NONE}) == OffParams()
 
 
 @pytest.mark.parametrize("value", ["", "-", "cross", "cross.0.1", "cross.1", "cross.1.1.1", "cross.1.²", "cross.١.1",
                                    "x.1.1", "none-none", "cross.1.1 ", "cross.100.1", "a" * 5000])
 def test_no_heads_are_as_at_first(value):
-    assert OffParams.from_address({"off_heads": value}).heads == FIRST
+    assert OffParams.from_address({"off_heads": value}).heads == HeadSet(())
 
 
 @pytest.mark.parametrize("value", ["7", "65", "0", "-8", "8.5", "1e1", "", "٨", "nan", "8" * 5000])
@@ -149,7 +147,7 @@ def test_the_sentence_and_the_tables_of_draws_are_made_of_their_numbers(small_tr
     assert (table["low"] <= table["change"]).all() and (table["change"] <= table["high"]).all()
     assert draws["translation"].tolist() == list(effect.translations)
     assert set(draws["other sentence"]) == {"I have a dream.", "A dog."}, "both are taken in turn"
-    assert what_is_written(effect) == f", and it stays the same in **{effect.unchanged} of 4 draws**"
+    assert what_is_written(effect) == f", and it stays the same in **{effect.unchanged} of 4 draws**."
     ends = [layer for layer in step_chart(table, "change", "nats", signed=True, first=None).to_dict()["layer"]
             if layer.get("encoding", {}).get("y2", {}).get("field") == "high"]
     assert len(ends) == 1, "the interval is drawn"
@@ -166,11 +164,18 @@ def test_importance_is_said_of_the_right_heads(small_translator):
     assert f"layer {worst['layer']}, head {worst['head']} most: without it, its log-prob" in says
     assert f"changes by **{typeset(worst['measured'], '+.2f')}** nats" in says
     assert f"{(table['measured'] > 0).sum()} of {len(table)}" in says and typeset(found.agreement) in says
-    assert "nats, and so on. Without" in says_importance(found, small_translator.config, then=", and so on")
+    assert "nats. Without" in says
+    assert "nats, and so on. Without" in says_importance(found, small_translator.config, then=", and so on.")
     assert [how_well(each) for each in (0.95, 0.8, 0.5, 0.1, -0.9)] == [
         "in almost the same order", "in much the same order", "in roughly the same order", "in another order",
         "in another order",
     ]
+
+
+def test_a_translation_that_ends_with_a_full_stop_gets_no_second_one(shipped):
+    off = Interventions({("cross", 4, 5): 0.0})
+    written = what_is_written(effect_of(shipped, "The animal didn't cross the street because it was too tired.", off))
+    assert written.replace("\\", "").endswith("war.”")
 
 
 HEADS = (("encoder", 0, 0), ("cross", 0, 1), ("decoder", 1, 0))
@@ -210,8 +215,8 @@ def test_recorded_scores_are_said_and_survive_their_file():
     recorded = RemovalQuality("m", "zero", "dev.tsv", 50, "d", points)
     assert RemovalQuality.from_json(recorded.to_json()) == recorded
     says = says_quality(recorded)
-    assert "Over 50 sentences" in says and "BLEU 30.0" in says and "**16 of 24** heads" in says
-    assert "without 8 in the gradient's" in says and "without 0 to 0 in random" in says and "steps of 8" in says
+    assert "Over 50 sentences" in says and "BLEU 30.0" in says and "its **16 least important heads** of 24" in says
+    assert "(8 when ranked by gradient, 0 at random; tested in steps of 8)" in says
     table = quality_table(recorded, "chrF")
     assert table["value"].max() == 50 and set(table["order"]) == {MEASURED, GRADIENT, "random 0"}
     assert "!\\[" in says_origin(replace(recorded, data="![](http://x/y.png)")), "no image of a stranger's"

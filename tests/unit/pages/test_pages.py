@@ -35,3 +35,7 @@ def test_the_readme_lists_the_registered_pages():
 
 def test_a_part_has_an_address():
     assert len({place.path for place in PLACES}) == len(PLACES) > len(PAGES)
+
+
+def test_every_page_is_explained_in_a_line():
+    assert all(page.line.endswith(".") and len(page.line) <= 110 for page in PAGES.values())

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from pages.ui.params.lecture import LectureParams
-from pages.ui.params.slides import LONGEST_CODE, MOST_BYTES, MOST_SLIDES, Slide, Slides
+from pages.ui.params.slides import LONGEST_CODE, LONGEST_TITLE, MOST_BYTES, MOST_SLIDES, Slide, Slides
 from pages.ui.params.state import State
 from tests.ui.driver import HOSTILE
 
@@ -39,6 +39,20 @@ def test_an_address_and_a_file_give_them_back():
     lecture = LectureParams(lecture=True, slide=2, slides=THREE)
     assert LectureParams.from_address(lecture.to_address()) == lecture
     assert LectureParams.from_address(lecture.to_address()).slides.slides[1].parameters == ORDER.parameters
+
+
+def test_titles_come_back_and_are_bounded():
+    titled = THREE.titled(1, "Is <b>order</b> & place lost?")
+    assert Slides.from_address(str(titled)) == titled == Slides.from_file(titled.to_file())
+    assert titled.slides[1].title == "Is <b>order</b> & place lost?"
+    assert titled.slides[1].parameters == ORDER.parameters, "it is no parameter of the page"
+    assert titled.titled(1, "") == THREE and titled.titled(9, "x") == titled
+    long = Slides.from_file(f"{DREAM}&slide_title={'x' * 5000}%0A%00%E2%80%AEy").slides[0]
+    assert long.title == "x" * LONGEST_TITLE
+    (turned,) = Slides.from_file(f"{DREAM}&slide_title=a%0A%00%E2%80%AEb").slides
+    assert turned.title == "a b"
+    presented = LectureParams(lecture=True, slide=2, slides=titled)
+    assert presented.heading(ORDER.page) == titled.slides[1].title and presented.heading("about") == ""
 
 
 @pytest.mark.parametrize("text", [text for text in HOSTILE if text.strip()])

@@ -59,10 +59,11 @@ def test_it_is_the_same_model(remote, small_translator):
     lambda model: model.trace_decoding("The dog.", BEAM, prefix=[300], suppressed={4}),
     lambda model: model.translate_variants("The dog.", [OFF]),
     lambda model: model.score("The dog.", None, [OFF, Interventions()]),
+    lambda model: model.compare("The dog.", "Der Hund.", [OFF, Interventions()]),
     lambda model: model.gate_gradients("The dog.", [300, 3]),
     lambda model: effect_of(model, "The dog.", OFF),
     lambda model: head_importance(model, "The dog."),
-], ids=["plain", "details", "decoding", "variants", "score", "gradients", "effect", "importance"])
+], ids=["plain", "details", "decoding", "variants", "score", "compare", "gradients", "effect", "importance"])
 def test_every_run_is_the_same(remote, small_translator, run):
     there, here = run(remote), run(small_translator)
     if hasattr(there, "translation"):

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.properties import few, many
 from tests.unit.robustness.test_any_text import TEXTS
 from transformer.errors import InterventionError, ServerError, TextError
-from transformer.running.scoring import Scores
+from transformer.running.scoring import Comparison, Scores
 from transformer.serving.answers import ARCHIVE, JSON, Reply, archived, result_of, said
 from transformer.serving.protocol import PROTOCOL, RUNS, Request, RequestError, read_words
 from transformer.values.decoding_settings import METHODS, DecodingSettings
@@ -132,6 +132,7 @@ RESULTS = {
     "trace": lambda model: model.trace(HOSTILE, "Ein \ud800 Hund 🙂", details=True, interventions=OFF),
     "trace_decoding": lambda model: model.trace_decoding(HOSTILE, DecodingSettings("beam", beam_size=3)),
     "score": lambda model: model.score(HOSTILE, None, [OFF, Interventions()]),
+    "compare": lambda model: model.compare(HOSTILE, None, [OFF, Interventions()], details=True),
     "gate_gradients": lambda model: model.gate_gradients("A dog.", "Ein Hund."),
 }
 
@@ -207,7 +208,7 @@ def test_another_protocol_and_another_model_are_said_in_one_line():
         result_of(said("other"), ADDRESS, "m", "trace")
 
 
-# What version 1 sends: whoever changes a field of these, or what it means, counts PROTOCOL up.
+# What version 2 sends: whoever changes a field of these, or what it means, counts PROTOCOL up.
 FIELDS = {
     DecodingSettings: "method beam_size length_penalty temperature top_k top_p seed",
     Interventions: "gates mode attention hidden_source hidden_target decoder_mask positions seed draw",
@@ -221,9 +222,10 @@ FIELDS = {
     LogitLens: "candidate_ids candidate_log_probs taken",
     TracedTranslation: "translation trace ranks logit_lens",
     Scores: "baseline log_probs kl tvd ranks",
+    Comparison: "before after scores",
 }
 
 
 @pytest.mark.parametrize("kind", FIELDS)
 def test_what_travels_is_what_this_version_of_the_protocol_says(kind):
-    assert PROTOCOL == 1 and [each.name for each in fields(kind)] == FIELDS[kind].split()
+    assert PROTOCOL == 2 and [each.name for each in fields(kind)] == FIELDS[kind].split()

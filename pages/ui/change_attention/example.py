@@ -1,0 +1,105 @@
+"""An example to begin with: a word that every head makes look at another one, so that the model writes other words."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import streamlit as st
+
+from pages.ui.change_attention.changing import change
+from pages.ui.change_attention.labels import spoken
+from pages.ui.change_attention.resolved import given_rows
+from pages.ui.params.change_attention import MOST_PERCENT, Edit, EditList, EditParams
+from pages.ui.params.state import EXAMPLES
+from pages.ui.reading.sentence import Reading
+from pages.ui.runs import inference
+from pages.ui.state import session
+from pages.ui.text.markup import markdown
+from transformer.analysis.words import word_groups
+from transformer.values.interventions import AS_TRAINED, Interventions
+from transformer.values.trace import Trace
+
+# On the first sentence that is offered: "animal" looks at "street".
+FIRST = EditList.parse("encoder.all.all.2~7x100").edits[0]
+# The step that writes "es" looks at "street".
+SECOND = EditList.parse("cross.all.all.9~7x100").edits[0]
+# Words with fewer letters seldom carry the meaning; more pairs of words take longer than a visitor waits.
+LETTERS, TRIED = 4, 12
+
+
+def show_example(reading: Reading) -> None:
+    """A large button; nothing where no change that was tried changes the translation."""
+    edit = example(reading)
+    if edit is None:
+        return
+    row, column = words_of(edit, reading.trace)
+    st.button(
+        f"Try: make *{row}* look at *{column}*", key="edit_try", type="primary", icon=":material/lightbulb:",
+        on_click=_take, args=(edit,), help="In every head of the encoder, this word then looks only at the other one.",
+    )
+
+
+def show_second_example(reading: Reading) -> None:
+    """A smaller button for another kind of attention; on the sentence that it was found for."""
+    if _is_first_sentence(reading) and SECOND not in session.params(EditParams).edits.edits:
+        st.button(
+            "Another: make the step that writes *es* look at *street*", key="edit_try_second", type="tertiary",
+            icon=":material/lightbulb:", on_click=_take, args=(SECOND,),
+        )
+
+
+def example(reading: Reading) -> Edit | None:
+    """The change to try on a sentence, with which the model writes other words; None if none was found."""
+    trace = reading.own
+    if _is_first_sentence(reading):
+        return FIRST
+    tried = candidates(trace)
+    variants = tuple(Interventions(attention=given_rows(edit, trace, AS_TRAINED)) for edit in tried)
+    number = inference.telling_change(reading.translator, trace.source_text, variants)
+    return None if number is None else tried[number]
+
+
+def is_example(edit: Edit, reading: Reading) -> bool:
+    """Whether a change is the example; what is none by its form costs no run of the model."""
+    form = (edit.kind, edit.layer, edit.head) == ("encoder", None, None) and [share for _, share in edit.shares] == [
+        MOST_PERCENT
+    ]
+    return (form and edit == example(reading)) or (edit == SECOND and _is_first_sentence(reading))
+
+
+def candidates(trace: Trace) -> list[Edit]:
+    """Pairs of longer words of a sentence, the first ones first: the one looks only at the other, in every head."""
+    text = trace.source_text
+    spans = [(group[0], group[-1]) for group in word_groups(trace.source_pieces, text)]
+    longer = [
+        span for span in spans
+        if sum(character.isalpha() for piece in trace.source_pieces[span[0] : span[1] + 1] if piece.span is not None
+               for character in text[slice(*piece.span)]) >= LETTERS
+    ]
+    return [
+        Edit("encoder", None, None, row, ((column, MOST_PERCENT),)) for row, column in permutations(longer, 2)
+    ][:TRIED]
+
+
+def words_of(edit: Edit, trace: Trace) -> tuple[str, str]:
+    """Markdown: the word that looks and the one that is looked at, of a change with one share."""
+    pieces, text = trace.source_pieces, trace.source_text
+    row, column = (spoken(pieces, span, text)[1:-1] for span in (edit.rows, edit.shares[0][0]))
+    return markdown(row), markdown(column)
+
+
+def _is_first_sentence(reading: Reading) -> bool:
+    """Whether it is the sentence of the examples, with the translation and the pieces that they were made for."""
+    trace = reading.own
+    return (
+        not reading.given and trace.source_text == EXAMPLES[0] and words_of(FIRST, trace) == ("animal", "street")
+        and [piece.text.strip("▁") for piece in trace.predicted_pieces[8:9]] == ["es"]
+    )
+
+
+def _take(edit: Edit) -> None:
+    listed = session.params(EditParams).edits
+    change(edits=EditList((*listed.edits, edit)), kind=edit.kind, step="")
+    # The cell that the example changes is the chosen one.
+    rows, columns = (tuple(range(first, last + 1)) for first, last in (edit.rows, edit.shares[0][0]))
+    session.update_attention(edit.kind, rows=rows, columns=columns)

@@ -1,0 +1,59 @@
+"""An example to begin with: heads without which the model writes other words."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.ui.heads.kinds import head_title
+from pages.ui.params.switch_heads_off import HeadSet, OffParams
+from pages.ui.reading.sentence import Reading
+from pages.ui.runs import inference
+from pages.ui.state import session
+from pages.ui.text.markup import markdown
+from transformer.ablation.telling import TellingHeads
+from transformer.values.interventions import Head
+
+# The sentence and the heads of the example that was taken.
+TAKEN = "_off_example"
+
+
+def show_example(reading: Reading) -> None:
+    """A large button while every head is on; once it was pressed, whose change this is, and how to clear it."""
+    text, params = reading.trace.source_text, session.params(OffParams)
+    if not params.within(reading.config):
+        found = inference.telling_heads(reading.translator, text)
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.button(
+                f"Try: switch off {named(found.heads)}", key="off_try", type="primary", icon=":material/lightbulb:",
+                on_click=_take, args=(text, found),
+            )
+            with st.container(width="stretch"):
+                st.markdown(says_example(found))
+    elif st.session_state.get(TAKEN) == (text, params.heads):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.button("Clear the example", key="off_clear", icon=":material/close:", on_click=_clear)
+            with st.container(width="stretch"):
+                st.markdown(f"**This is the example, not your choice:** {named(params.heads.heads)} off.")
+
+
+def named(heads: tuple[Head, ...]) -> str:
+    """One head by its name, several by their number."""
+    return head_title(*heads[0]) if len(heads) == 1 else f"{len(heads)} heads"
+
+
+def says_example(found: TellingHeads) -> str:
+    """Markdown: what the example does, and how it was found."""
+    if not found.written:
+        return "The translation stays the same, but becomes less likely. No head that was tried changes its words."
+    alone = "" if len(found.heads) == 1 else " No single head that was tried changes its words."
+    return f"The model then writes “{markdown(found.written)}”{alone}"
+
+
+def _take(text: str, found: TellingHeads) -> None:
+    heads = HeadSet(tuple(sorted(found.heads)))
+    st.session_state[TAKEN] = text, heads
+    session.update(OffParams, heads=heads, gate=0.0, mode="zero")
+
+
+def _clear() -> None:
+    session.update(OffParams, heads=HeadSet(()))

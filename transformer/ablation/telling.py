@@ -1,0 +1,75 @@
+"""Changes that are worth trying first: those under which the model writes another translation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from transformer.running.translator import Translator
+from transformer.values.interventions import Head, Interventions
+from transformer.values.kinds import KINDS
+
+# How many heads are tried alone, and how many together: most sentences need no more for another translation.
+ALONE, TOGETHER = 8, (2, 4, 8, 16, 32)
+
+
+@dataclass(frozen=True)
+class TellingHeads:
+    """Heads to switch off.
+
+    Attributes:
+        heads: the fewest found; their order is that of the gradient.
+        written: what the model writes without them; empty where it still writes the same translation.
+    """
+
+    heads: tuple[Head, ...]
+    written: str
+
+
+def telling_heads(translator: Translator, text: str, on_step: Callable[[], object] | None = None) -> TellingHeads:
+    """The fewest heads without which the model writes another translation, of a few that a gradient points at.
+
+    Each of the heads that the gradient estimates to be needed most is tried alone, then several of them together. If
+    nothing changes the words, the result is the head that the translation needs most by that estimate.
+
+    Args:
+        translator: whose model runs.
+        text: a sentence in the source language.
+        on_step: called after every step of writing; what it raises ends the run.
+
+    Raises: those of `Translator.trace`.
+    """
+    own = [piece.id for piece in translator.translate(text, on_step=on_step).pieces]
+    gradients = translator.gate_gradients(text, own)
+    places: list[Head] = [
+        (kind, layer, head) for kind in KINDS for layer, head in np.ndindex(gradients[kind].shape)
+    ]
+    needed = np.concatenate([gradients[kind].ravel() for kind in KINDS])
+    ranked = [places[number] for number in np.argsort(-needed, kind="stable")]
+    tried = [(head,) for head in ranked[:ALONE]] + [tuple(ranked[:count]) for count in TOGETHER if count < len(ranked)]
+    found = first_that_changes(
+        translator, text, own, [Interventions(dict.fromkeys(heads, 0.0)) for heads in tried], on_step
+    )
+    return TellingHeads(tried[0], "") if found is None else TellingHeads(tried[found[0]], found[1])
+
+
+def first_that_changes(
+    translator: Translator, text: str, own: Sequence[int], variants: Sequence[Interventions],
+    on_step: Callable[[], object] | None = None,
+) -> tuple[int, str] | None:
+    """The number of the first variant, from 0, under which the model writes another text, and that text.
+
+    Args:
+        translator, text, on_step: of `telling_heads`.
+        own: ids of the translation as trained.
+        variants: tried together, in one batch.
+    """
+    before = translator.tokenizer.decode(own)
+    written = translator.translate_variants(text, variants, on_step=on_step) if variants else []
+    for number, pieces in enumerate(written):
+        after = translator.tokenizer.decode([piece.id for piece in pieces])
+        if after != before:
+            return number, after
+    return None
