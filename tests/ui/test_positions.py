@@ -91,7 +91,7 @@ def test_the_models_own_curves():
 def test_two_positions_are_told_apart():
     test = app(positions_first="3", positions_second="4")
     one, other = sinusoids(100, 20)[[2, 3]]
-    assert f"**{np.linalg.norm(one - other):.4f}** apart" in texts(test)
+    assert f"**{np.linalg.norm(one - other):.2f}** apart" in texts(test)
     test.number_input("positions_length").set_value(2).run()
     assert healthy(test) and test.number_input("positions_second").value == 2
 
