@@ -6,9 +6,9 @@ import { test } from "node:test";
 import { Recorder, fixture, load } from "./bundles.js";
 
 const {
-  NODE, PICTURE_EDGE, Translation, nextNode, pathTo, probabilityOf, sentenceOfStep, shadesOf, stepPicture, treePlaces, unpack,
+  NODE, PICTURE_EDGE, Translation, nextNode, pathTo, probabilityOf, roughProbability, sentenceOfStep, shadesOf, stepPicture, treePlaces, unpack,
 } = load("decoding_steps", [
-  "NODE", "PICTURE_EDGE", "Translation", "nextNode", "pathTo", "probabilityOf", "sentenceOfStep", "shadesOf", "stepPicture",
+  "NODE", "PICTURE_EDGE", "Translation", "nextNode", "pathTo", "probabilityOf", "roughProbability", "sentenceOfStep", "shadesOf", "stepPicture",
   "treePlaces", "unpack",
 ]);
 
@@ -39,6 +39,10 @@ test("every row of every head, and of their mean, is the trace's", () => {
 test("scores add up, and it hesitates where the two likeliest pieces are closest", () => {
   near(translation.steps.map((_, step) => translation.scoreAt(step)), expected.scores, 1e-4);
   assert.equal(translation.hesitation, expected.hesitation);
+});
+
+test("a label has two decimals of a probability, and says where they would be 0", () => {
+  assert.deepEqual([0.78104, 0.005, 0.0049, 2e-27].map((p) => roughProbability(Math.log(p))), ["0.78", "0.01", "≈ 0", "≈ 0"]);
 });
 
 test("a probability is never shown as 0", () => {
