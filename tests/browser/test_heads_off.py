@@ -28,7 +28,7 @@ def test_heads_rows_and_boards_are_switched(reader):
     switch(reader, "encoder.2.2").click()
     expect(reader.page).to_have_url(re.compile("off_heads=encoder.2.1-encoder.2.2"))
     expect(switch(reader, "encoder.2.1")).to_have_attribute("aria-checked", "false")
-    reader.page.get_by_role("button", name="All but 2.2 of encoder self-attention").click()
+    reader.page.get_by_role("button", name="All but 2.2 of encoder attention").click()
     expect(reader.page.locator(".switches .count")).to_have_text("47 of 144 heads off")
     reader.page.get_by_role("button", name="Swap on and off").click()
     expect(reader.page.locator(".switches .count")).to_have_text("97 of 144 heads off")

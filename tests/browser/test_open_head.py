@@ -29,7 +29,7 @@ def back(reader) -> None:
 
 def test_a_click_anywhere_on_a_row_opens_the_head(reader):
     reader.open(HEADS)
-    row = reader.page.locator(".heads tbody tr").filter(has_text="Cross-attention, layer 3, head 5")
+    row = reader.page.locator(".heads tbody tr").filter(has_text="Cross attention, layer 3, head 5")
     row.locator("td").nth(2).click()
     reader.page.wait_for_url(re.compile("cross_attention.*layer=3&head=5"))
     reader.head(3, 5)
@@ -64,7 +64,7 @@ def test_a_sorted_row_opens_its_own_head(reader):
 
 def test_the_table_is_used_by_keyboard_alone(reader):
     reader.open(HEADS)
-    button = reader.page.get_by_role("button", name="Encoder self-attention, layer 1, head 1", exact=True)
+    button = reader.page.get_by_role("button", name="Encoder attention, layer 1, head 1", exact=True)
     button.focus()
     reader.page.keyboard.press("Tab")
     assert "compare_heads" in reader.page.url, "going on with Tab opens nothing"

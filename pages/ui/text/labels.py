@@ -10,9 +10,9 @@ from transformer.analysis.view import Axes
 from transformer.trace import Kind
 from transformer.vocabulary import Piece
 
-# Kinds of attention.
+# Kinds of attention, called as their pages are.
 TITLES: dict[Kind, str] = {
-    "encoder": "Encoder self-attention", "decoder": "Masked self-attention", "cross": "Cross-attention",
+    "encoder": "Encoder attention", "decoder": "Masked attention", "cross": "Cross attention",
 }
 SHORT_TITLES: dict[Kind, str] = {"encoder": "Encoder", "decoder": "Masked", "cross": "Cross"}
 FROM = "from: the {} that looks"

@@ -77,9 +77,9 @@ def test_the_examples_are_of_the_first_sentence(shipped):
     trace = shipped.trace(EXAMPLES[0])
     assert edits_of(EditParams(), EXAMPLES[0]) == EXAMPLE and edits_of(EditParams(), TEXT) == EditList()
     assert edits_of(EditParams(edits=EditList()), EXAMPLES[0]) == EditList()
-    assert edit_label(EXAMPLE.edits[0], trace) == "Encoder self-attention, every head: “animal” → “street” 100%"
+    assert edit_label(EXAMPLE.edits[0], trace) == "Encoder attention, every head: “animal” → “street” 100%"
     assert edit_label(OTHER_EXAMPLE.edits[0], trace) == (
-        "Cross-attention, every head: “weil” (which writes “es”) → “street” 100%"
+        "Cross attention, every head: “weil” (which writes “es”) → “street” 100%"
     )
     for example in (EXAMPLE, OTHER_EXAMPLE):
         changed = resolve(EditParams(edits=example), trace).interventions

@@ -12,7 +12,7 @@ from transformer.lessons.document import quoted
 from transformer.lessons.evidence import JOBS, Evidence
 
 KIND_NAMES: dict[Kind, str] = {
-    "encoder": "encoder self-attention", "decoder": "masked self-attention", "cross": "cross-attention",
+    "encoder": "encoder attention", "decoder": "masked attention", "cross": "cross attention",
 }
 
 
