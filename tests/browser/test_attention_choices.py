@@ -150,7 +150,7 @@ def test_the_list_of_keys_opens_and_closes(browse, small_translator, trace):
 
 def test_tab_goes_through_and_out_and_focus_is_seen(browse, small_translator, trace):
     with browse(small_translator, trace, "encoder") as shown:
-        shown.large.focus()
+        shown.grid.focus()
         inside = "root => root.contains(document.activeElement)"
         outline = "() => getComputedStyle(document.activeElement).outline"
         passed = []
@@ -281,7 +281,7 @@ def test_another_head_changes_no_line_of_the_first(browse, small_translator, cro
         assert coloured(shown, SECOND_HEAD) > 100
         assert lines(shown, FIRST_HEAD) == alone
         assert len(lines(shown, SECOND_HEAD)) == crossing.encoder.shape[-1] ** 2
-        chip.click()
+        shown.control("head 2").click()
         shown.settle()
         assert lines(shown, SECOND_HEAD) == [] and lines(shown, FIRST_HEAD) == alone
 
@@ -327,7 +327,7 @@ def test_another_sentence_lets_go_of_the_pieces(visit, server):
         expect(shown.root).not_to_have_attribute("data-drawn", before)
         reader.wait()
         assert len(frames(shown.svg())) == 0
-        assert "Hover over a cell" in shown.readout
+        assert "Arrow keys in the large map" in shown.readout, "Esc closed the menu that saved"
 
 
 def test_a_file_of_all_kinds_pins_only_in_the_kind_that_was_shown(browse, small_translator, trace):

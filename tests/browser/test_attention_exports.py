@@ -52,7 +52,7 @@ def test_a_saved_drawing_holds_labels_that_found_no_room(browse, small_translato
 def captions(svg: ElementTree.Element) -> list[str]:
     """The lines under a saved figure: title, sentence, and what was done to the numbers."""
     written = texts(svg)
-    return written[next(at for at, text in enumerate(written) if re.search(r"-attention, ", text)) :]
+    return written[next(at for at, text in enumerate(written) if re.search(r" attention, layer ", text)) :]
 
 
 @pytest.mark.parametrize(("kind", "title", "sentence"), [

@@ -52,6 +52,23 @@ def test_a_sentence_of_the_gallery_opens_its_head_with_the_link_pinned(reader):
 
 
 @pytest.mark.thorough
+def test_back_from_a_sentence_of_the_gallery_is_where_it_was_opened(reader):
+    scrolled = "document.querySelector('[data-testid=stMain]').scrollTop"
+    reader.open("/gallery?text=A+dog")
+    sentence = reader.page.locator(".gallery li a").nth(12)
+    sentence.scroll_into_view_if_needed()
+    top = reader.page.evaluate(scrolled)
+    assert top > 300
+    sentence.click()
+    reader.page.wait_for_url(re.compile("attention"))
+    reader.maps(1)
+    while "gallery" not in reader.page.url:
+        reader.page.go_back()
+        reader.wait()
+    reader.page.wait_for_function(f"top => {scrolled} === top", arg=top)
+
+
+@pytest.mark.thorough
 def test_a_sorted_row_opens_its_own_head(reader):
     reader.open(HEADS)
     for _ in range(2):

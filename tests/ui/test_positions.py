@@ -152,6 +152,9 @@ def test_does_it_matter(shipped):
     off = shipped.trace(DREAM, interventions=Interventions(positions=False))
     row = runs[runs["what was read"] == "as typed, positions switched off"].iloc[0]
     assert row["translation"] == off.target_text
+    assert list(runs) == ["what was read", "sentence", "translation"], "the numbers are opened by whoever wants them"
+    numbers = next(each.value for each in expand(test).dataframe if "log-probability" in each.value)
+    row = numbers[numbers["what was read"] == "as typed, positions switched off"].iloc[0]
     assert row["log-probability"] == pytest.approx(float(off.log_probs.sum()), abs=1e-6)
     before = runs["sentence"].iloc[1]
     test.number_input("positions_shuffle").set_value(2).run()
