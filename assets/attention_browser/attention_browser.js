@@ -113,7 +113,7 @@ class AttentionBrowser {
    * @returns {Record<InputKind, string>}
    */
   invitations() {
-    return READING;
+    return this.choice.look === "lines" ? READING_LINES : READING;
   }
 
   // What to do where nothing is pointed at.

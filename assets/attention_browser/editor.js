@@ -5,7 +5,7 @@ const UNDO = "undo";
 const EDITING = {
   mouse: "Hover over a cell to read it.",
   touch: "Tap a cell to make its row look only there.",
-  keys: "Arrow keys in the large map read its cells; Enter makes a row look only there.",
+  keys: "Arrow keys in the large figure read its cells; Enter makes a row look only there.",
 };
 // Pixels that a pointer may move in a click, and those that are a whole row.
 const STILL = 5;

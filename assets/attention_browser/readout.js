@@ -4,7 +4,11 @@
 const READING = {
   mouse: "Hover over a cell to read it; click to keep it selected.",
   touch: "Tap a cell to read it and keep it selected.",
-  keys: "Arrow keys in the large map read its cells; Enter keeps one selected.",
+  keys: "Arrow keys in the large figure read its cells; Enter keeps one selected.",
+};
+/** @type {Record<InputKind, string>} the same of lines */
+const READING_LINES = {
+  ...READING, mouse: "Hover over a word to see only its lines; click to keep it selected.", touch: "Tap a word to see only its lines.",
 };
 /** @type {Record<InputKind, string>} what can be done where there is only the grid */
 const GLANCING = {

@@ -77,7 +77,7 @@ def test_advice_is_something_that_its_user_can_do(browse, small_translator, trac
         assert "Hover over a cell to read it; click" in shown.readout
         shown.grid.focus()
         shown.press("ArrowRight")
-        assert "Arrow keys in the large map read its cells; Enter" in spoken.inner_text()
+        assert "Arrow keys in the large figure read its cells; Enter" in spoken.inner_text()
         assert not re.search("hover|click|tap", spoken.inner_text(), re.IGNORECASE)
 
 
@@ -97,7 +97,7 @@ def test_arrows_in_the_map_read_cells_and_enter_pins_them(browse, small_translat
         shown.large.focus()
         shown.press("Escape")
         assert frames(shown.svg()) == []
-        assert "Arrow keys in the large map" in shown.readout
+        assert "Arrow keys in the large figure" in shown.readout
 
 
 def test_enter_on_the_pinned_cell_releases_it(browse, small_translator, trace):
@@ -327,7 +327,7 @@ def test_another_sentence_lets_go_of_the_pieces(visit, server):
         expect(shown.root).not_to_have_attribute("data-drawn", before)
         reader.wait()
         assert len(frames(shown.svg())) == 0
-        assert "Arrow keys in the large map" in shown.readout, "Esc closed the menu that saved"
+        assert "Arrow keys in the large figure" in shown.readout, "Esc closed the menu that saved"
 
 
 def test_a_file_of_all_kinds_pins_only_in_the_kind_that_was_shown(browse, small_translator, trace):
