@@ -80,7 +80,7 @@ def show_shuffled(reading: Reading) -> None:
             text_for_hall().markdown(_for_hall(runs))
         else:
             table = run_table(runs)
-            show_table(table[list(WIDTHS)], "positions_runs", wrapped=WIDTHS)
+            show_table(table.filter(list(WIDTHS)), "positions_runs", wrapped=WIDTHS)
             show_numbers(table.drop(columns=["sentence", "translation"]), "positions_run_numbers", digits=2)
     st.markdown(_what_changed(runs))
     if mixed is not None:
