@@ -17,8 +17,11 @@ from pages.ui.text.glossary import explain
 from pages.ui.text.markup import markdown
 from pages.ui.text.server_paths import says
 from transformer.checkpoints.available_models import model_folders
-from transformer.checkpoints.cards import without_media
+from transformer.checkpoints.cards import folded, without_media
 from transformer.model.parameter_counts import parameter_table
+
+# Characters of a section of a card that stands there open.
+LONGEST_OPEN = 2_000
 
 introduction = st.container()
 with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -52,7 +55,10 @@ card, numbers = st.columns([5, 3], gap="large")
 with card, st.container(key="card"):
     # A table that is wider than a phone scrolls by itself.
     st.html("<style>.st-key-card table { display: block; overflow-x: auto; }</style>")
-    st.markdown(without_media(model.card))
+    # Logs and long tables are opened on demand, so that what the model is and where it fails fits on a few screens.
+    for title, text in folded(without_media(model.card), LONGEST_OPEN):
+        with st.expander(markdown(title)) if title else st.container():
+            st.markdown(text)
     for folder in model_folders().values():
         if folder.problem:
             st.caption(says(folder.problem))

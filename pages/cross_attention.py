@@ -9,5 +9,9 @@ ensure_router()
 from pages.ui.attention.alignment import show_alignment
 from pages.ui.attention.page import attention_page
 
-reading = attention_page("cross", "Every step of the {target} sentence looks at the {source} one.")
+reading = attention_page(
+    "cross",
+    "Each time it writes a word of {target}, the model looks at the {source} sentence. "
+    "Below: [alignment and coverage](#alignment).",
+)
 show_alignment(reading.trace, reading.languages, reading.choice("cross").layer)

@@ -8,4 +8,4 @@ ensure_router()
 
 from pages.ui.attention.page import attention_page
 
-attention_page("encoder", "Every word of the {source} sentence looks at every other one.")
+attention_page("encoder", "Every {source} word can look at every other {source} word.")

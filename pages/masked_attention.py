@@ -16,10 +16,11 @@ from transformer.analysis.view import axes_of
 
 reading = attention_page(
     "decoder",
-    "Every {target} word looks at itself and at those before it. Later ones are masked: they are not written yet.",
+    "Every {target} word looks at itself and at the words before it. Later ones are masked: they are not written "
+    "yet. Below: [what the mask does](#mask).",
 )
 choice = reading.choice("decoder")
-st.subheader("What the mask does", anchor=False)
+st.subheader("What the mask does", anchor="mask")
 st.markdown(
     f"Layer {choice.layer + 1}, head {choice.head + 1}: every query is multiplied with every key, including those of "
     "the future, and divided by the root of K. The mask then sets the scores of the future to minus infinity, so that "

@@ -36,19 +36,20 @@ class AttentionBrowser {
 
   /** @param {HTMLElement | ShadowRoot} parent */
   constructor(parent) {
-    this.toolbar = attentionToolbar((part) => this.change(part), (format, options) => save(this, format, options),
-      () => this.exportsAll(), () => this.keys.showModal());
-    this.chips = headChips((head) => this.toggleHead(head));
+    this.toolbar = attentionToolbar((part) => this.change(part), (head) => this.toggleHead(head),
+      (format, options) => save(this, format, options), () => this.exportsAll(), () => this.keys.showModal());
     this.large = element("canvas", { class: "large", tabindex: 0, role: "application" });
     this.grid = element("canvas", { class: "grid", tabindex: 0, role: "application" });
     this.description = new Description(this);
     this.keys = keysDialog(this.keyList());
-    this.figure = element("div", { class: "figure" }, this.large, this.chips);
-    this.overview = element("div", { class: "overview" }, this.grid, ...this.description.lines, this.toolbar,
-      this.description.ranking);
-    this.stage = element("div", { class: "stage" }, this.figure, this.overview);
+    this.figure = element("div", { class: "figure" }, this.large);
+    const { legend, readout, noteLine, ranking } = this.description;
+    this.overview = element("div", { class: "overview" }, this.grid, legend);
+    // Where each part stands, beside the others or below them, is said by style.css.
+    this.stage = element("div", { class: "stage" }, this.overview, this.figure, this.toolbar, readout, noteLine, ranking);
     this.lecture = new LectureView(this);
     this.root = element("div", { class: "atlas" }, this.lecture.head, this.stage, this.description.spoken, this.keys);
+    this.input = followInput(this.root);
     parent.append(this.root);
     this.listen();
     this.resizing = new ResizeObserver(() => this.draw());
@@ -108,11 +109,16 @@ class AttentionBrowser {
   }
 
   /**
-   * What to do where nothing is pointed at.
-   * @returns {string | undefined}
+   * What can be done with the large figure, by what its user has.
+   * @returns {Record<InputKind, string>}
    */
+  invitations() {
+    return this.choice.look === "lines" ? READING_LINES : READING;
+  }
+
+  // What to do where nothing is pointed at.
   invitation() {
-    return undefined;
+    return this.invitations()[this.input.kind];
   }
 
   // Whether there is enough to save all kinds in one file.
@@ -189,7 +195,6 @@ class AttentionBrowser {
       if (!header.lecture) this.drawOverview();
       if (!header.glance) {
         this.toolbar.reflect(choice, header);
-        this.chips.reflect(choice, header.heads);
         this.drawFigure();
       }
       this.describe();
@@ -201,7 +206,7 @@ class AttentionBrowser {
     const { header } = this.data;
     const { choice, theme, shades, metric } = this;
     const density = window.devicePixelRatio;
-    const geometry = gridGeometry(header, this.overview.clientWidth, Boolean(metric));
+    const geometry = gridGeometry(header, this.overview.clientWidth, Boolean(metric), this.stacked());
     // The small maps are drawn again only if they look different; frames come on top.
     const look = JSON.stringify([header.id, arrangementName(choice), choice.scale, choice.palette, choice.threshold,
       choice.metric, geometry.width, density, theme]);
@@ -217,6 +222,11 @@ class AttentionBrowser {
     this.gridGeometry = geometry;
     this.grid.setAttribute("aria-label", `${header.title}: all ${header.layers} layers by ${header.heads} heads. `
       + `Layer ${choice.layer + 1}, head ${choice.head + 1} is chosen; arrow keys choose another.`);
+  }
+
+  // Whether there is so little width that the grid stands above the large figure, and is flat to leave room for it.
+  stacked() {
+    return !this.data.header.glance && this.figure.offsetLeft === this.overview.offsetLeft;
   }
 
   drawFigure() {
@@ -286,5 +296,7 @@ class AttentionBrowser {
   open({ layer, head }) {
     if (this.data.header.glance) this.server.setTriggerValue("open", { layer, head });
     else this.change({ layer, head });
+    // On a telephone, whoever taps a head is to see the map change.
+    if (this.stacked()) this.figure.scrollIntoView({ block: "nearest" });
   }
 }

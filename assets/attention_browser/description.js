@@ -6,9 +6,9 @@ class Description {
     this.browser = browser;
     this.legend = element("p", { class: "legend" });
     this.readout = element("p", { class: "readout" });
-    this.note = element("p", { class: "note" });
+    this.note = element("span", { class: "note" });
     this.best = element("button", { type: "button", class: "best", hidden: true }, "Show that head");
-    this.lines = [this.legend, this.readout, this.note, this.best];
+    this.noteLine = element("p", { class: "note-line" }, this.note, " ", this.best);
     this.ranking = element("div", { class: "ranking", hidden: true });
     this.spoken = element("p", { class: "spoken", "aria-live": "polite" });
   }
@@ -27,7 +27,7 @@ class Description {
     const head = element("strong", {}, `Layer ${place.layer + 1}, head ${place.head + 1}${name ? `: ${name}` : ""}`);
     const sentence = hoveredHead || !data.header.glance
       ? [head, `${number}. ${this.says(arranged, at, selected)}`]
-      : browser.chooses() ? [head, ". Enter opens it."] : ["Point at a head to read it."];
+      : browser.chooses() ? [head, ". Enter opens it."] : [GLANCING[browser.input.kind]];
     this.readout.replaceChildren(...sentence);
     const pinned = pinnedCell(selected);
     const ranked = rankedHeads(data, choice, pinned);

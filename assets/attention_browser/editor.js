@@ -1,6 +1,12 @@
 // The attention browser in which rows are edited: by clicking a cell, dragging, the controls of the panel, or keys.
 
 const UNDO = "undo";
+/** @type {Record<InputKind, string>} */
+const EDITING = {
+  mouse: "Hover over a cell to read it.",
+  touch: "Tap a cell to make its row look only there.",
+  keys: "Arrow keys in the large figure read its cells; Enter makes a row look only there.",
+};
 // Pixels that a pointer may move in a click, and those that are a whole row.
 const STILL = 5;
 const WHOLE = 240;
@@ -21,14 +27,12 @@ class AttentionEditor extends ChangedAttention {
   constructor(parent) {
     super(parent);
     this.panel = new EditPanel(this);
-    this.overview.prepend(this.panel.root);
-    // Beside the map there is room for the panel, and below it for how things are shown.
-    this.figure.append(this.toolbar);
+    this.stage.prepend(this.panel.root);
   }
 
   /** @override */
-  invitation() {
-    return "Point at a cell to read it.";
+  invitations() {
+    return EDITING;
   }
 
   /** @override */

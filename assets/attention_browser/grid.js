@@ -1,8 +1,11 @@
 // All layers by heads, each a small map.
 
 const GRID_LEFT = 44;
-const GRID_TOP = 44;
+const GRID_TOP = 26;
 const GRID_GAP = 4;
+// Height of a small map by its width: between these; the lowest above the large map.
+const LOWEST_SHAPE = 0.6;
+const HIGHEST_SHAPE = 1.25;
 const STRIP = 6;
 // What stands in the corner of a head that has a name, where there is room for it: the right one, because the diagonal,
 // which most names are about, begins in the left one.
@@ -20,10 +23,11 @@ const NARROWEST_BADGED = 24;
  * @param {KindHeader} header
  * @param {number} width in CSS pixels
  * @param {boolean} withStrip a bar below each head
+ * @param {boolean} flat as low as they may be
  */
-function gridGeometry({ layers, heads, queries, keys }, width, withStrip) {
+function gridGeometry({ layers, heads, queries, keys }, width, withStrip, flat = false) {
   const cellWidth = Math.floor((width - GRID_LEFT) / heads);
-  const shape = Math.min(1.25, Math.max(0.6, queries / keys));
+  const shape = flat ? LOWEST_SHAPE : Math.min(HIGHEST_SHAPE, Math.max(LOWEST_SHAPE, queries / keys));
   const cellHeight = Math.round((cellWidth - GRID_GAP) * shape) + GRID_GAP + (withStrip ? STRIP : 0);
   return {
     left: GRID_LEFT, top: GRID_TOP, cellWidth, cellHeight, layers, heads, width,
@@ -41,10 +45,10 @@ function drawGrid(surface, geometry, { data, choice, shades, theme, metric }) {
   const { left, top, cellWidth, cellHeight, layers, heads, strip } = geometry;
   /** @type {TextStyle} */
   const label = { size: LABEL_SIZE, fill: theme.text, anchor: "middle" };
-  surface.text(left + (cellWidth * heads) / 2, 10, "head", label);
+  surface.text(left - 8, 12, "head", { ...label, anchor: "end" });
   surface.text(9, top + (cellHeight * layers) / 2, "layer", { ...label, angle: -Math.PI / 2 });
   for (let head = 0; head < heads; head++) {
-    surface.text(left + (head + 0.5) * cellWidth, 31, String(head + 1), label);
+    surface.text(left + (head + 0.5) * cellWidth, 12, String(head + 1), label);
   }
   for (let layer = 0; layer < layers; layer++) {
     surface.text(left - 14, top + (layer + 0.5) * cellHeight, String(layer + 1), label);

@@ -3,6 +3,9 @@
 // Lines of less than this are too many and too faint to see; the figure says so.
 const FAINTEST = 0.02;
 const THICKEST = 9;
+// The names of the heads that are drawn, where there are several: below the titles.
+const HEADS_AT = 32;
+const HEADS_APART = 12;
 
 /** @typedef {ReturnType<typeof linesGeometry>} LinesGeometry */
 
@@ -37,7 +40,7 @@ function linesGeometry(arranged, width, height = LINES_HEIGHT) {
 /**
  * @param {Surface} surface
  * @param {LinesGeometry} geometry
- * @param {Figure & { heads: { arranged: Arranged, colour: string }[] }} figure the heads are those whose lines are drawn
+ * @param {Figure & { heads: { head: number, arranged: Arranged, colour: string }[] }} figure the heads are those whose lines are drawn
  */
 function drawLines(surface, geometry, { arranged, heads, choice, theme, hover, selected, axes }) {
   const { rows, columns } = arranged;
@@ -67,9 +70,26 @@ function drawLines(surface, geometry, { arranged, heads, choice, theme, hover, s
     surface.text(right + 2, geometry.columnY(index),
       shortened(column.label, geometry.width - right - 8, LABEL_SIZE, marked), ink(marked));
   });
+  if (heads.length > 1) drawHeads(surface, (left + right) / 2, heads);
   const title = { size: TITLE_SIZE, fill: theme.text };
   surface.text(left, 14, axes.from, { ...title, anchor: left > geometry.width / 3 ? "end" : "middle" });
   surface.text(right, 14, axes.to, { ...title, anchor: "middle" });
+}
+
+/**
+ * Which colour is which head, in the order in which they were chosen.
+ * @param {Surface} surface
+ * @param {number} middle
+ * @param {{ head: number, colour: string }[]} heads
+ */
+function drawHeads(surface, middle, heads) {
+  const names = heads.map(({ head, colour }) => ({ name: `head ${head + 1}`, colour }));
+  const widths = names.map(({ name }) => textWidth(name, LABEL_SIZE, true) + HEADS_APART);
+  let x = middle - (widths.reduce((total, width) => total + width, 0) - HEADS_APART) / 2;
+  names.forEach(({ name, colour }, index) => {
+    surface.text(x, HEADS_AT, name, { size: LABEL_SIZE, fill: colour, bold: true });
+    x += widths[index];
+  });
 }
 
 /**

@@ -139,7 +139,8 @@ function drawLabels(surface, geometry, { arranged, axes, theme, hover, selected 
   const room = left - geometry.margin - 6;
   const markedRows = withPointed(selected.rows, hover?.row);
   const hasRow = namesWritten(markedRows, geometry.rowStep, cellHeight, rowSize);
-  namedRows(rows, room, rowSize).forEach(({ label }, index) => {
+  const called = namedRows(rows, room, rowSize);
+  called.forEach(({ label }, index) => {
     if (!hasRow(index)) return;
     const [shown, style] = name(label, room, rowSize, markedRows.has(index));
     surface.text(left - 6, top + (index + 0.5) * cellHeight, shown, { ...style, anchor: "end" });
@@ -155,7 +156,9 @@ function drawLabels(surface, geometry, { arranged, axes, theme, hover, selected 
   /** @type {TextStyle} */
   const title = { size: TITLE_SIZE, fill: theme.text, anchor: "middle" };
   const [to, across] = titleWithin(axes.to, (left + right) / 2, geometry.width);
-  const [from, down] = titleWithin(axes.from, (top + bottom) / 2, geometry.height);
+  // Where the names of steps are too long, the title says once what they leave out.
+  const steps = axes.from && called !== rows && rows.some(({ label }) => STEP_LABEL.test(label)) ? ", in → out" : "";
+  const [from, down] = titleWithin(axes.from + steps, (top + bottom) / 2, geometry.height);
   surface.text(across, 12, to, title);
   surface.text(12, down, from, { ...title, angle: -Math.PI / 2 });
 }

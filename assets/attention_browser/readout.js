@@ -1,5 +1,22 @@
 // Sentences about what the figures show: a cell, a row, a column, or the sum of several.
 
+/** @type {Record<InputKind, string>} what can be done with a large figure */
+const READING = {
+  mouse: "Hover over a cell to read it; click to keep it selected.",
+  touch: "Tap a cell to read it and keep it selected.",
+  keys: "Arrow keys in the large figure read its cells; Enter keeps one selected.",
+};
+/** @type {Record<InputKind, string>} the same of lines */
+const READING_LINES = {
+  ...READING, mouse: "Hover over a word to see only its lines; click to keep it selected.", touch: "Tap a word to see only its lines.",
+};
+/** @type {Record<InputKind, string>} what can be done where there is only the grid */
+const GLANCING = {
+  mouse: "Hover over a head to see what it does.",
+  touch: "Tap a head to open it.",
+  keys: "Arrow keys in the grid choose a head; Enter opens it.",
+};
+
 /**
  * @param {Arranged} arranged
  * @param {Place | null} at what is pointed at
@@ -17,7 +34,7 @@ function described(arranged, at, selected, invitation) {
  * @param {Place} at
  * @param {string} invitation
  */
-function sentenceOf(arranged, at, invitation = "Point at a cell to read it, click to pin it.") {
+function sentenceOf(arranged, at, invitation = "") {
   const { rows, columns, values } = arranged;
   const { row = -1, column = -1 } = at;
   const from = rows[row];

@@ -1,6 +1,12 @@
 // Maps side by side; pointing at a cell points at it in all of them.
 
 const DIFFERENCE = "difference";
+/** @type {Record<InputKind, string>} */
+const READING_ALL = {
+  mouse: "Hover over a cell to read it in all maps.",
+  touch: "Tap a cell to read it in all maps.",
+  keys: "Arrow keys read a cell in all maps.",
+};
 // Of a saved picture, in CSS pixels: narrower maps stand below each other.
 const SMALLEST_SIDE = 320;
 const SIDE_GAP = 16;
@@ -42,6 +48,7 @@ class SideBySide {
     this.root = Object.assign(element("div", { class: "atlas", "data-figure": "" }, this.maps, this.readout, this.spoken),
       { picture: (/** @type {number | null} */ width, /** @type {Theme | null} */ theme) => this.picture(width, theme) });
     parent.append(this.root);
+    this.input = followInput(this.root);
     this.root.onkeydown = (event) => this.press(event);
     this.resizing = new ResizeObserver(() => this.draw());
     this.resizing.observe(this.root);
@@ -179,7 +186,7 @@ class SideBySide {
 
   // For each map, the cell, row or column that is pointed at.
   described() {
-    if (!this.hover) return "Point at a cell to read it in all maps.";
+    if (!this.hover) return READING_ALL[this.input.kind];
     const { row, column } = this.hover;
     return this.sides.flatMap(({ title, arranged }) => {
       const { rows, columns } = arranged;

@@ -5,11 +5,12 @@ const SCALES = ["0 to 1", "each head its own", "square root"];
 /**
  * All controls; `reflect` shows what is chosen.
  * @param {(part: Partial<Choice>) => void} change called with what the reader changed
+ * @param {(head: number) => void} toggleHead draws another head as lines, or no longer
  * @param {(format: string, options: SaveOptions) => unknown} save
  * @param {() => boolean} complete whether there is enough to save everything
  * @param {() => void} showKeys
  */
-function attentionToolbar(change, save, complete, showKeys) {
+function attentionToolbar(change, toggleHead, save, complete, showKeys) {
   const layer = explained(select("Layer", null, (value) => change({ layer: Number(value) })), "layer");
   const head = explained(select("Head", null, (value) => change({ head: Number(value) })), "head");
   const look = select("Show as", [["map", "map"], ["lines", "lines"]], (value) => change({ look: value }));
@@ -23,9 +24,12 @@ function attentionToolbar(change, save, complete, showKeys) {
     oninput: () => change({ threshold: Number(slider.value) }) });
   const least = element("output");
   const threshold = element("label", { class: "field" }, element("span", {}, "Leave out below ", least), slider);
+  const chips = headChips(toggleHead);
+  // What few people need lies behind a button: a map with all of its controls fits on a projector's screen.
+  const display = popup("Display", "display", [scale, palette, threshold, metric, chips]);
   const menu = saveMenu(save, FILES, (format) => format !== HTML || complete());
-  const bar = element("div", { class: "bar" }, layer, head, look, scale, palette, threshold, metric,
-    element("div", { class: "checks" }, words, term("?", "piece"), hide, term("?", "end symbol")), menu, keysButton(showKeys));
+  const bar = element("div", { class: "bar" }, layer, head, look, display, menu,
+    element("div", { class: "checks" }, words, term("?", "piece"), hide, term("?", "end symbol"), keysButton(showKeys)));
   /** @type {(choice: Choice, header: KindHeader) => void} */
   const reflect = (choice, { layers, heads, metrics }) => {
     layer.fill(numbered(layers), String(choice.layer));
@@ -38,6 +42,7 @@ function attentionToolbar(change, save, complete, showKeys) {
     hide.box.checked = choice.hide;
     slider.value = String(choice.threshold);
     least.textContent = (choice.threshold / 100).toFixed(2);
+    chips.reflect(choice, heads);
   };
   return Object.assign(bar, { reflect });
 }
@@ -47,14 +52,16 @@ function attentionToolbar(change, save, complete, showKeys) {
  * @param {(head: number) => void} toggle
  */
 function headChips(toggle) {
-  const row = element("div", { class: "chips", role: "group", "aria-label": "Heads drawn as lines" });
+  const buttons = element("div", { class: "chips", role: "group", "aria-label": "Heads drawn as lines" });
+  const row = element("div", { class: "field" }, element("span", {}, "Heads drawn as lines"), buttons);
   /** @type {(choice: Choice, heads: number) => void} */
   const reflect = (choice, heads) => {
     row.hidden = choice.look !== "lines";
-    keepingFocus(row, "button", () => row.replaceChildren(...Array.from({ length: heads }, (_, head) => {
+    keepingFocus(buttons, "button", () => buttons.replaceChildren(...Array.from({ length: heads }, (_, head) => {
       const on = head === choice.head || choice.heads.includes(head);
-      const chip = element("button", { type: "button", "aria-pressed": String(on), onclick: () => toggle(head) },
-        `head ${head + 1}`);
+      const chip = element("button", { type: "button", "aria-label": `head ${head + 1}`, "aria-pressed": String(on),
+        onclick: () => toggle(head) },
+        String(head + 1));
       chip.style.setProperty("--chip", HEAD_COLOURS[head % HEAD_COLOURS.length]);
       return chip;
     })));

@@ -19,7 +19,8 @@ function tintedPieces(title, labels, weights, shades, direction) {
 }
 
 /**
- * Where a step looks in the source, and in what it has read: the rows of the chosen head, or of the mean of all.
+ * Where a step looks in the source, and in what it has read: the rows of the chosen head, or of the mean of all. A layer
+ * has a head of that number in both kinds of attention: two heads, each with its own name.
  * @param {Translation} translation
  * @param {Pick<StepsParams, "step" | "show" | "layer" | "head">} params
  */
@@ -28,9 +29,9 @@ function rowsOfStep(translation, { step, show, layer, head }) {
   const plane = translation.plane({ show, layer, head });
   const whose = show === "head" ? `layer ${layer + 1}, head ${head + 1}` : "mean of all heads";
   return [
-    { title: `Looks at the ${source.name} sentence: ${whose}`, labels: translation.source,
+    { title: `Cross attention, ${whose}: looks at the ${source.name} sentence`, labels: translation.source,
       weights: translation.crossRow(plane, step), direction: source.direction },
-    { title: `Looks back at the ${target.name} so far: ${whose}`, labels: translation.read,
+    { title: `Masked attention, ${whose}: looks back at the ${target.name} so far`, labels: translation.read,
       weights: translation.decoderRow(plane, step), direction: target.direction },
   ].filter(({ labels }) => labels.length);
 }
@@ -46,11 +47,11 @@ function allHeads(choose) {
   const part = element("div", { class: "all" }, title, canvas, readout);
   /**
    * @type {(
-   *   name: string, labels: string[], translation: Translation, rowOf: (plane: number) => number[], theme: StepsTheme,
+   *   kind: string, does: string, labels: string[], translation: Translation, rowOf: (plane: number) => number[], theme: StepsTheme,
    * ) => void}
    */
-  const draw = (name, labels, translation, rowOf, { shades, text }) => {
-    title.textContent = name;
+  const draw = (kind, does, labels, translation, rowOf, { shades, text }) => {
+    title.textContent = `${kind}, every head: ${does}`;
     const width = Math.max(200, Math.floor(part.clientWidth));
     const cell = Math.min(28, (width - GUTTER) / labels.length);
     const longest = Math.max(...labels.map((label) => textWidth(label, 12)));
@@ -72,7 +73,7 @@ function allHeads(choose) {
         (head, column) => shades[Math.round(rows[head][column] * (SHADES - 1))]);
     }
     canvas.setAttribute("aria-label",
-      `${name}, ${translation.layers} layers by ${translation.heads} heads; choose one head to read its numbers.`);
+      `${title.textContent}, ${translation.layers} layers by ${translation.heads} heads; choose one head to read its numbers.`);
     /** @type {(event: MouseEvent) => { layer: number, head: number, column: number } | null} */
     const hit = ({ offsetX, offsetY }) => {
       const layer = Math.floor((offsetY - top) / block);
@@ -81,12 +82,12 @@ function allHeads(choose) {
       const inside = layer >= 0 && layer < translation.layers && head < translation.heads && column >= 0 && column < labels.length;
       return inside ? { layer, head, column } : null;
     };
-    readout.textContent = "Point at a row to read it, click to choose its head.";
+    readout.textContent = "Hover over a row to read it; click to choose its head.";
     canvas.onmousemove = (event) => {
       const at = hit(event);
       if (!at) return;
       const weight = rowOf(at.layer * translation.heads + at.head)[at.column];
-      readout.textContent = `Layer ${at.layer + 1}, head ${at.head + 1} looks at ${quote(labels[at.column])} `
+      readout.textContent = `${kind}, layer ${at.layer + 1}, head ${at.head + 1} looks at ${quote(labels[at.column])} `
         + `(position ${at.column + 1}) with ${weight.toFixed(4)}`;
     };
     canvas.onclick = (event) => {
@@ -118,8 +119,12 @@ function attentionRows(choose) {
     every.hidden = show !== "all";
     if (show !== "all") return;
     cross.hidden = !translation.source.length;
-    if (!cross.hidden) cross.draw(`Every head, on the ${source.name} sentence`, translation.source, translation, (at) => translation.crossRow(at, step), theme);
-    decoder.draw(`Every head, on the ${target.name} so far`, read, translation, (at) => translation.decoderRow(at, step), theme);
+    if (!cross.hidden) {
+      cross.draw("Cross attention", `looks at the ${source.name} sentence`, translation.source, translation,
+        (at) => translation.crossRow(at, step), theme);
+    }
+    decoder.draw("Masked attention", `looks back at the ${target.name} so far`, read, translation,
+      (at) => translation.decoderRow(at, step), theme);
   };
   return Object.assign(part, { reflect });
 }

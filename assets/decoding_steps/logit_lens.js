@@ -17,7 +17,7 @@ function logitLens() {
       element("td", {}, ...predicted.candidates.map(([piece, label, logProb]) => element("span",
         { class: piece === id ? "prediction same" : "prediction", title: label }, element("span", { dir: "auto" }, label),
         element("small", {}, Math.exp(logProb).toFixed(2))))),
-      element("td", { class: "number" }, probabilityOf(predicted.logProb)))));
+      element("td", { class: "number", title: probabilityOf(predicted.logProb) }, roughProbability(predicted.logProb)))));
   };
   return Object.assign(part, { reflect });
 }

@@ -70,6 +70,15 @@ function probabilityOf(logProb) {
   return probability < 0.00005 ? withMinus(probability.toExponential(0)) : probability.toFixed(4);
 }
 
+/**
+ * A probability as a label, whose whole number is in the text that comes by pointing at it.
+ * @param {number} logProb
+ */
+function roughProbability(logProb) {
+  const probability = Math.exp(logProb);
+  return probability < 0.005 ? "≈ 0" : probability.toFixed(2);
+}
+
 class Translation {
   /**
    * @param {{ header: TranslationHeader, codes: Uint16Array }} message the codes are, for the decoder and then for the

@@ -200,8 +200,8 @@ function tree({ look, follow }) {
         element("button", { type: "button", onclick: take }, "Go on from here")),
       ...(rows?.node === chosen ? [
         ...(translation.source.length
-          ? [tintedPieces(`Looked at the source: ${rows.whose}`, translation.source, rows.cross, shades, source.direction)] : []),
-        tintedPieces(`Looked back at what it read: ${rows.whose}`, [...translation.readUpTo(0), ...labels], rows.decoder, shades,
+          ? [tintedPieces(`Cross attention, ${rows.whose}: looked at the source`, translation.source, rows.cross, shades, source.direction)] : []),
+        tintedPieces(`Masked attention, ${rows.whose}: looked back at what it read`, [...translation.readUpTo(0), ...labels], rows.decoder, shades,
           target.direction),
       ] : []));
     const x = node.step * NODE.across;

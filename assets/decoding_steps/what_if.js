@@ -32,9 +32,9 @@ function candidates({ take, ban, type }) {
     const row = element("li", {},
       element("button", {
         type: "button", class: "take", "aria-pressed": String(piece === id), onclick: () => take(piece),
-        title: `log-probability ${typeset(logProb, 4)} nats; go on with this piece${key}`,
+        title: `probability ${probabilityOf(logProb)}, log-probability ${typeset(logProb, 4)} nats; go on with this piece${key}`,
       }, element("span", { class: "name", dir: "auto" }, label), element("span", { class: "scale" }, bar),
-      element("span", { class: "number" }, probabilityOf(logProb))),
+      element("span", { class: "number" }, roughProbability(logProb))),
       element("button", {
         type: "button", class: "ban", "aria-pressed": String(banned.has(piece)), onclick: () => ban(piece),
         "aria-label": `Never say ${label} from here on`, title: "Never say this piece from here on",

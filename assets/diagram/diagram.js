@@ -25,11 +25,11 @@ const PARTS_HEIGHT = 148;
 /** @type {[string, string, number, number][]} */
 const PARTS_BOXES = [
   ["encoder.", "Into the encoder", 1, 119],
-  ["encoder.self_attention.", "Self-attention", 1, 90],
+  ["encoder.self_attention.", "Encoder attention", 1, 90],
   ["encoder.feed_forward.", "Feed-forward", 1, 61],
   ["decoder.", "Into the decoder", 181, 119],
   ["decoder.self_attention.", "Masked attention", 181, 90],
-  ["decoder.cross_attention.", "Cross-attention", 181, 61],
+  ["decoder.cross_attention.", "Cross attention", 181, 61],
   ["decoder.feed_forward.", "Feed-forward", 181, 32],
   ["generator.", "To the word", 181, 3],
 ];

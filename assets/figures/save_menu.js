@@ -30,18 +30,9 @@ function saveMenu(save, others = [], can = () => true, label = "Save as") {
   const said = element("p", { class: "said", role: "status" });
   const buttons = [...PICTURES, ...others, COPY_LINK].map((format) => (
     element("button", { type: "button", onclick: () => start(format) }, format)));
-  const choices = element("div", { class: "choices" }, width,
-    element("div", { class: "checks" }, caption, transparent, light), element("div", { class: "formats" }, ...buttons), said);
-  const summary = element("summary", { onclick: () => reflect() }, label);
-  const menu = element("details", { class: "save", ontoggle: () => place() }, summary, choices);
-  menu.onkeydown = (event) => {
-    if (event.key !== "Escape" || !menu.open) return;
-    menu.open = false;
-    summary.focus();
-    event.stopPropagation();
-  };
+  const contents = [width, element("div", { class: "checks" }, caption, transparent, light),
+    element("div", { class: "formats" }, ...buttons), said];
 
-  // Before it opens, so that nobody sees a choice change.
   function reflect() {
     width.box.value = chosenOptions.column;
     caption.box.checked = chosenOptions.caption;
@@ -56,25 +47,6 @@ function saveMenu(save, others = [], can = () => true, label = "Save as") {
     });
   }
 
-  /** @param {Event} event */
-  function leave(event) {
-    if (event.composedPath().includes(menu)) return;
-    menu.open = false;
-    removeEventListener("pointerdown", leave, true);
-  }
-
-  function place() {
-    raise(menu, menu.open);
-    if (!menu.open) return;
-    // It stays for one format after the other, so a press anywhere else closes it.
-    addEventListener("pointerdown", leave, true);
-    // It opens to the left; on a telephone the button may stand too far to the left for that.
-    choices.style.translate = "";
-    choices.style.translate = `${Math.max(0, 8 - choices.getBoundingClientRect().left)}px`;
-    // Below the last line of a screen nobody would see that it has opened.
-    choices.scrollIntoView({ block: "nearest", inline: "nearest" });
-  }
-
   /** @param {string} format */
   async function start(format) {
     said.textContent = "Saving …";
@@ -86,20 +58,7 @@ function saveMenu(save, others = [], can = () => true, label = "Save as") {
       said.textContent = error instanceof Error ? error.message : String(error);
     }
   }
-  return menu;
-}
-
-/**
- * Lifts the component of a menu over those that come after it on the page, or lets it down.
- * @param {HTMLElement} menu
- * @param {boolean} up
- */
-function raise(menu, up) {
-  const node = menu.getRootNode();
-  const place = node instanceof ShadowRoot ? node.host.closest("[data-testid=stElementContainer]") : null;
-  if (!(place instanceof HTMLElement)) return;
-  place.style.position = up ? "relative" : "";
-  place.style.zIndex = up ? "3" : "";
+  return popup(label, "save", contents, reflect);
 }
 
 /** @param {string} text */

@@ -10,6 +10,11 @@
 
 // Of the saved picture, in CSS pixels.
 const WIDEST = 760;
+// Frames in which a page that comes back may still be growing.
+const GROWING = 40;
+/** @type {{ top: number, back: boolean } | null} how far the page was scrolled when a link was followed, and whether Back was used since */
+let left = null;
+addEventListener("popstate", () => { if (left) left.back = true; });
 
 class HeadGallery {
   /** @type {Server} */
@@ -50,6 +55,27 @@ class HeadGallery {
     this.root.replaceChildren(...exhibits.map((exhibit, number) => this.card(exhibit, number)));
     this.step(0);
     this.root.dataset.drawn = "gallery";
+    if (left?.back) this.scrollTo(left.top, GROWING);
+    left = null;
+  }
+
+  // The part of the page that scrolls.
+  get page() {
+    const root = this.root.getRootNode();
+    return root instanceof ShadowRoot ? root.host.closest("[data-testid=stMain]") : null;
+  }
+
+  /**
+   * Scrolls once the page is long enough.
+   * @param {number} top
+   * @param {number} frames that it is waited for
+   */
+  scrollTo(top, frames) {
+    const { page } = this;
+    if (!page || !frames) return;
+    page.scrollTop = top;
+    // Streamlit scrolls a page that comes to its top.
+    requestAnimationFrame(() => this.scrollTo(top, frames - 1));
   }
 
   /**
@@ -94,6 +120,7 @@ class HeadGallery {
       // With a key held, the browser opens a tab or a window.
       if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
       event.preventDefault();
+      left = { top: this.page?.scrollTop ?? 0, back: false };
       this.server.setTriggerValue("open", place);
     } }, ...inside);
   }

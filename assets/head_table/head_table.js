@@ -7,18 +7,18 @@ const DIGITS = 3;
 class HeadTable {
   /** @type {Server} */
   server;
-  /** @type {string[]} */
+  /** @type {string[][]} what each measures, and which part of that it is, if there are several; the first are the heads */
   columns;
   /** @type {HeadRow[]} their first value is their number, by which the heads are sorted */
   rows;
-  /** @type {{ column: string, upwards: boolean } | null} */
+  /** @type {{ column: number, upwards: boolean } | null} */
   sorted = null;
 
   /** @param {HTMLElement | ShadowRoot} parent */
   constructor(parent) {
-    this.names = element("tr");
+    this.names = element("thead");
     this.body = element("tbody");
-    const table = element("table", {}, element("thead", {}, this.names), this.body);
+    const table = element("table", {}, this.names, this.body);
     this.root = element("div", { class: "heads", tabindex: 0, role: "region", "aria-label": "Every number of every head" }, table);
     parent.append(this.root);
   }
@@ -27,27 +27,28 @@ class HeadTable {
     this.root.remove();
   }
 
-  /** @param {{ columns: string[], rows: { name: string, values: (number | string | null)[] }[] }} message */
+  /** @param {{ columns: string[][], rows: { name: string, values: (number | string | null)[] }[] }} message */
   show({ columns, rows }) {
-    this.columns = ["head", ...columns];
+    const before = String(this.columns);
+    this.columns = [["head", ""], ...columns];
     this.rows = rows.map(({ name, values }, number) => ({ number, name, values: [number, ...values] }));
-    if (this.sorted && !this.columns.includes(this.sorted.column)) this.sorted = null;
+    if (String(this.columns) !== before) this.sorted = null;
     this.draw();
   }
 
   /**
    * Largest numbers and first words first, then the other way round; what is missing always last.
-   * @param {string} column
+   * @param {number} column
    */
   sort(column) {
-    const first = column === "head" || this.rows.some(({ values }) => typeof values[this.columns.indexOf(column)] === "string");
+    const first = !column || this.rows.some(({ values }) => typeof values[column] === "string");
     this.sorted = { column, upwards: this.sorted?.column === column ? !this.sorted.upwards : first };
     this.draw();
   }
 
   order() {
     if (!this.sorted) return this.rows;
-    const at = this.columns.indexOf(this.sorted.column);
+    const at = this.sorted.column;
     /** @type {(row: HeadRow) => boolean} */
     const missing = ({ values }) => values[at] === null || values[at] === "";
     const sign = this.sorted.upwards ? 1 : -1;
@@ -58,13 +59,31 @@ class HeadTable {
     });
   }
 
-  draw() {
-    keepingFocus(this.names, "button", () => this.names.replaceChildren(...this.columns.map((column) => {
-      const sorted = this.sorted?.column === column ? (this.sorted.upwards ? "ascending" : "descending") : "none";
+  // The names of the columns; those that measure the same stand below its name, which is written once.
+  header() {
+    /** @type {{ name: string, at: number[] }[]} */
+    const groups = [];
+    this.columns.forEach(([name, part], at) => {
+      const last = groups.at(-1);
+      if (last && part && last.name === name) last.at.push(at);
+      else groups.push({ name, at: [at] });
+    });
+    const divided = this.columns.some(([, part]) => part);
+    /** @type {(text: string, at: number, spans: Record<string, number>) => HTMLElement} */
+    const sortable = (text, at, spans) => {
+      const sorted = this.sorted?.column === at ? (this.sorted.upwards ? "ascending" : "descending") : "none";
       const mark = { ascending: " ↑", descending: " ↓", none: "" }[sorted];
-      return element("th", { scope: "col", "aria-sort": sorted },
-        element("button", { type: "button", onclick: () => this.sort(column) }, column + mark));
-    })));
+      return element("th", { scope: "col", "aria-sort": sorted, ...spans },
+        element("button", { type: "button", "aria-label": this.columns[at].join(" ").trim(), onclick: () => this.sort(at) }, text + mark));
+    };
+    const above = groups.map(({ name, at }) => (this.columns[at[0]][1]
+      ? element("th", { scope: "colgroup", colspan: at.length }, name) : sortable(name, at[0], divided ? { rowspan: 2 } : {})));
+    const below = this.columns.flatMap(([, part], at) => (part ? [sortable(part, at, {})] : []));
+    return [above, below].filter(({ length }) => length).map((cells) => element("tr", {}, ...cells));
+  }
+
+  draw() {
+    keepingFocus(this.names, "button", () => this.names.replaceChildren(...this.header()));
     this.body.replaceChildren(...this.order().map(({ number, name, values }) => element("tr", { onclick: () => this.server.setTriggerValue("open", number) },
       element("th", { scope: "row" }, element("button", { type: "button", title: "Open this head" }, name)),
       ...values.slice(1).map((value) => (typeof value === "number"

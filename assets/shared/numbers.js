@@ -6,8 +6,8 @@
 const withMinus = (number) => number.replaceAll("-", "−");
 
 /**
- * A number with so many decimals.
+ * A number with so many decimals; what they do not tell from 0 has no sign.
  * @param {number} value
  * @param {number} digits
  */
-const typeset = (value, digits) => withMinus(value.toFixed(digits));
+const typeset = (value, digits) => withMinus(value.toFixed(digits).replace(/^-(?=[0.]*$)/, ""));

@@ -88,7 +88,11 @@ class Component:
         return int(layer), int(head)
 
     def control(self, label: str) -> Locator:
-        return self.root.get_by_label(label, exact=True)
+        """A control; the panel is opened if it is in there."""
+        found = self.root.get_by_label(label, exact=True)
+        if self.root.locator(".display:not([open])").get_by_label(label, exact=True).count():
+            self.root.locator(".display summary").click()
+        return found
 
     def settle(self) -> None:
         settle(self.page)

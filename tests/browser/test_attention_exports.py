@@ -52,14 +52,14 @@ def test_a_saved_drawing_holds_labels_that_found_no_room(browse, small_translato
 def captions(svg: ElementTree.Element) -> list[str]:
     """The lines under a saved figure: title, sentence, and what was done to the numbers."""
     written = texts(svg)
-    return written[next(at for at, text in enumerate(written) if re.search(r"-attention, ", text)) :]
+    return written[next(at for at, text in enumerate(written) if re.search(r" attention, layer ", text)) :]
 
 
 @pytest.mark.parametrize(("kind", "title", "sentence"), [
-    pytest.param("encoder", "Encoder self-attention, layer 2, head 2", "The dog reads.", marks=pytest.mark.thorough),
-    ("decoder", "Masked self-attention, layer 2, head 2", "Der Hund liest."),
+    pytest.param("encoder", "Encoder attention, layer 2, head 2", "The dog reads.", marks=pytest.mark.thorough),
+    ("decoder", "Masked attention, layer 2, head 2", "Der Hund liest."),
     pytest.param(
-        "cross", "Cross-attention, layer 2, head 2", "The dog reads. → Der Hund liest.", marks=pytest.mark.thorough,
+        "cross", "Cross attention, layer 2, head 2", "The dog reads. → Der Hund liest.", marks=pytest.mark.thorough,
     ),
 ])
 def test_a_saved_picture_says_what_it_is(browse, small_translator, trace, kind, title, sentence):
@@ -74,7 +74,7 @@ def test_a_saved_picture_says_what_it_is(browse, small_translator, trace, kind, 
         assert ("Grey, hatched: masked." in notes) == (kind == "decoder")
         assert "hidden, and every row is scaled to 1." in notes and "Weights below 0.03 are left out." in notes
         shown.choose("Show as", "lines")
-        shown.root.get_by_role("button", name="head 4", exact=True).click()
+        shown.control("head 4").click()
         shown.settle()
         assert captions(shown.svg())[0] == title.replace("head 2", "heads 2, 4")
 
@@ -93,7 +93,7 @@ def test_no_formula_leaves_a_table(visit, server):
         expect(page.get_by_role("button", name="Search")).to_be_visible()
         expect(page.get_by_role("button", name="Download")).to_have_count(0)
         with page.expect_download() as download:
-            part.get_by_role("button", name="Table as CSV").click()
+            part.get_by_role("button", name="Save as CSV").click()
         layer, head = re.findall(r"\d+", part.locator("summary").inner_text())
         assert download.value.suggested_filename == f"encoder-layer{layer}-head{head}-weights.csv"
         rows = list(csv.DictReader(io.StringIO(download.value.path().read_bytes().decode(), newline="")))
@@ -109,7 +109,7 @@ def test_a_long_sentence_is_broken_into_lines(browse, small_translator):
     trace = small_translator.trace(text, "Der Hund liest.")
     with browse(small_translator, trace, "encoder", viewport={"width": 390, "height": 844}) as shown:
         lines = captions(shown.svg())
-    assert "".join(lines).replace(" ", "").startswith("Encoderself-attention,layer1,head1" + text.replace(" ", ""))
+    assert "".join(lines).replace(" ", "").startswith("Encoderattention,layer1,head1" + text.replace(" ", ""))
     assert len(lines) > 2 and max(map(len, lines)) < 80
 
 
@@ -168,7 +168,7 @@ def test_the_sum_of_rows_is_read_out(browse, small_translator, trace):
 
 def places_in_document(shown: Component) -> list[list[float]]:
     """x, y, width and height of the figures, what they say and the controls, however far the page is scrolled."""
-    return shown.root.evaluate("""root => ["large", "grid", "readout", "note", "bar"].map(name => {
+    return shown.root.evaluate("""root => ["large", "grid", "readout", "note-line", "bar"].map(name => {
         const { x, y, width, height } = root.querySelector(`.${name}`).getBoundingClientRect();
         return [x + scrollX, y + scrollY, width, height];
     })""")

@@ -17,9 +17,9 @@ from transformer.analysis.heads.telling import telling_head
 
 PAGES = {
     "/": ("English looks at English", 3),
-    "/encoder_attention": ("Encoder self-attention", 1),
-    "/masked_attention": ("Masked self-attention", 1),
-    "/cross_attention": ("Cross-attention", 1),
+    "/encoder_attention": ("Encoder attention", 1),
+    "/masked_attention": ("Masked attention", 1),
+    "/cross_attention": ("Cross attention", 1),
     "/decoding": ("What else it could have been", 1),
     "/compare_heads": ("Similarity", 0),
     "/about": ("About the model", 0),

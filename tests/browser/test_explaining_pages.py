@@ -107,7 +107,7 @@ def test_the_tools_of_the_map_cover_no_control(visit, server):
         someone.open(f"/inside_a_layer?{DREAM}&inside_part=cell")
         drawn(someone)
         someone.page.locator("[data-testid=stVegaLiteChart]").first.hover()
-        someone.page.get_by_role("radio", name="Cross-attention").click(timeout=5_000)
+        someone.page.get_by_role("radio", name="Cross attention").click(timeout=5_000)
         someone.page.wait_for_url(re.compile("inside_kind=cross"))
 
 

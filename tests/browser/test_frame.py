@@ -247,7 +247,7 @@ def test_the_large_drawing_shows_the_sentence_and_leads_to_the_pages(reader, shi
     reader.resize(*SIZES[0])
     drawing.get_by_role("link", name="Masked attention: German looks back at German").click()
     reader.arrived("masked_attention")
-    reader.see("Masked self-attention")
+    reader.see("Masked attention")
     reader.has_typed("I have a dream.")
 
 

@@ -285,7 +285,7 @@ def test_a_presented_lesson_that_is_no_slide_goes_from_step_to_step_whatever_sli
     reader.resize(**PROJECTOR)
     opened = {"lesson_id": "aligner", "lesson_answer": "shown", "slides": str(SLIDES), "slide": "3"}
     reader.open(address("lessons", lecture="true", **opened))
-    reader.see("Cross-attention and the hidden aligner · 1 of 3")
+    reader.see("Cross attention and the hidden aligner · 1 of 3")
     corner = reader.page.locator(".lecture .number")
     expect(corner).to_have_text("Step 1")
     reader.wait()
@@ -296,7 +296,7 @@ def test_a_presented_lesson_that_is_no_slide_goes_from_step_to_step_whatever_sli
     expect(reader.page.locator("dialog.code")).to_be_hidden()
     reader.wait()
     reader.page.keyboard.press("PageDown")
-    reader.see("Cross-attention and the hidden aligner · 2 of 3")
+    reader.see("Cross attention and the hidden aligner · 2 of 3")
     expect(corner).to_have_text("Step 2")
 
 

@@ -29,7 +29,7 @@ def back(reader) -> None:
 
 def test_a_click_anywhere_on_a_row_opens_the_head(reader):
     reader.open(HEADS)
-    row = reader.page.locator(".heads tbody tr").filter(has_text="Cross-attention, layer 3, head 5")
+    row = reader.page.locator(".heads tbody tr").filter(has_text="Cross attention, layer 3, head 5")
     row.locator("td").nth(2).click()
     reader.page.wait_for_url(re.compile("cross_attention.*layer=3&head=5"))
     reader.head(3, 5)
@@ -52,6 +52,23 @@ def test_a_sentence_of_the_gallery_opens_its_head_with_the_link_pinned(reader):
 
 
 @pytest.mark.thorough
+def test_back_from_a_sentence_of_the_gallery_is_where_it_was_opened(reader):
+    scrolled = "document.querySelector('[data-testid=stMain]').scrollTop"
+    reader.open("/gallery?text=A+dog")
+    sentence = reader.page.locator(".gallery li a").nth(12)
+    sentence.scroll_into_view_if_needed()
+    top = reader.page.evaluate(scrolled)
+    assert top > 300
+    sentence.click()
+    reader.page.wait_for_url(re.compile("attention"))
+    reader.maps(1)
+    while "gallery" not in reader.page.url:
+        reader.page.go_back()
+        reader.wait()
+    reader.page.wait_for_function(f"top => {scrolled} === top", arg=top)
+
+
+@pytest.mark.thorough
 def test_a_sorted_row_opens_its_own_head(reader):
     reader.open(HEADS)
     for _ in range(2):
@@ -64,7 +81,7 @@ def test_a_sorted_row_opens_its_own_head(reader):
 
 def test_the_table_is_used_by_keyboard_alone(reader):
     reader.open(HEADS)
-    button = reader.page.get_by_role("button", name="Encoder self-attention, layer 1, head 1", exact=True)
+    button = reader.page.get_by_role("button", name="Encoder attention, layer 1, head 1", exact=True)
     button.focus()
     reader.page.keyboard.press("Tab")
     assert "compare_heads" in reader.page.url, "going on with Tab opens nothing"

@@ -42,7 +42,7 @@ def test_words_of_the_reader_label_the_strip(reader):
 @pytest.mark.thorough
 def test_a_click_on_the_bar_of_a_head_opens_it(reader):
     reader.open(f"/what_mattered?{DREAM}&mattered_part=writers&mattered_explained=4")
-    named = next(text for text in labels(reader, "mattered_bars") if text.startswith("cross-attention"))
+    named = next(text for text in labels(reader, "mattered_bars") if text.startswith("cross attention"))
     _, layer, head = (part.split()[-1] for part in named.split(", "))
     bar = reader.page.locator(f"[data-testid=stVegaLiteChart] svg .mark-rect path[aria-label*='{named}']")
     reader.drawn(bar)

@@ -6,12 +6,12 @@ import { describe, test } from "node:test";
 import { Recorder, fixture, load } from "./bundles.js";
 
 const {
-  arrange, captionOf, clamped, csvOf, described, drawMap, drawWithCaption, harmless, hitGrid, gridGeometry, hitLines,
-  hitMap, inkOn, jsonOf, layoutWidth, lectureGeometry, linesGeometry, mapGeometry, named, notesOf, onScale, fromScale, pinnedCell, pinnedIn, press, quote, rankedHeads, shadesOf, shortened,
+  arrange, captionOf, clamped, csvOf, described, drawLines, drawMap, drawWithCaption, followInput, harmless, hitGrid, gridGeometry, hitLines,
+  hitMap, inkOn, jsonOf, layoutWidth, lectureGeometry, linesGeometry, mapGeometry, named, notesOf, onScale, fromScale, opensAbove, pinnedCell, pinnedIn, press, quote, rankedHeads, shadesOf, shortened,
   sumsOf, textWidth, unframe, unpack, weightOf, withPin, wrapped, LABEL_SIZE, SCALES, PALETTE, MASKED_CODE,
 } = load("attention_browser", [
-  "arrange", "captionOf", "clamped", "csvOf", "described", "drawMap", "drawWithCaption", "harmless", "hitGrid",
-  "gridGeometry", "hitLines", "hitMap", "inkOn", "jsonOf", "layoutWidth", "lectureGeometry", "linesGeometry", "mapGeometry", "named", "notesOf", "onScale", "fromScale", "pinnedCell", "pinnedIn", "press", "quote",
+  "arrange", "captionOf", "clamped", "csvOf", "described", "drawLines", "drawMap", "drawWithCaption", "followInput", "harmless", "hitGrid",
+  "gridGeometry", "hitLines", "hitMap", "inkOn", "jsonOf", "layoutWidth", "lectureGeometry", "linesGeometry", "mapGeometry", "named", "notesOf", "onScale", "fromScale", "opensAbove", "pinnedCell", "pinnedIn", "press", "quote",
   "rankedHeads", "shadesOf", "shortened", "sumsOf", "textWidth", "unframe", "unpack", "weightOf", "withPin", "wrapped", "LABEL_SIZE",
   "SCALES", "PALETTE", "MASKED_CODE",
 ]);
@@ -216,6 +216,7 @@ test("in a narrow figure a step keeps both of its words, and a word of the sente
       shades: shadesOf("viridis"), theme: THEME, hover: null, selected: NOTHING, axes: { from: "from", to: "to" }, measure: "weight" });
     const written = surface.of("text").map(({ string }) => string);
     assert.ok(written.includes(name), `${width}: ${written}`);
+    assert.ok(written.includes(name.startsWith("in:") ? "from" : "from, in → out"), `${width}: ${written}`);
     for (let column = 0; column < size; column++) assert.ok(written.includes(`w${column}`), `${width}: column ${column}`);
   }
 });
@@ -345,6 +346,40 @@ test("a colour scale goes up, is undone by its inverse, and begins and ends with
   assert.equal(inkOn([68, 1, 84]), PALETTE.light);
 });
 
+test("several heads that are drawn as lines are named in their colours", async () => {
+  const arranged = arrange(await kindOf("encoder"), { words: false, hide: false }, 0, 0);
+  const named = (...heads) => {
+    const surface = new Recorder();
+    drawLines(surface, linesGeometry(arranged, 900), { arranged, choice: { scale: SCALES[0], threshold: 0 }, theme: THEME, hover: null,
+      selected: NOTHING, axes: { from: "from", to: "to" }, heads: heads.map(([head, colour]) => ({ head, arranged, colour })) });
+    return surface.of("text").filter(({ string }) => string.startsWith("head ")).map(({ string, fill }) => [string, fill]);
+  };
+  assert.deepEqual(named([2, "red"], [0, "blue"]), [["head 3", "red"], ["head 1", "blue"]]);
+  assert.deepEqual(named([2, "red"]), [], "one has no need of it");
+});
+
+test("a panel opens above its button where there is no room below and more above", () => {
+  assert.equal(opensAbove(100, 130, 300, 768), false);
+  assert.equal(opensAbove(600, 630, 300, 768), true);
+  assert.equal(opensAbove(300, 330, 700, 768), false, "no room on either side: the page scrolls down");
+});
+
+test("what was used last decides what is advised", () => {
+  const root = new EventTarget();
+  /** @type {(type: string, pointerType?: string) => string} */
+  const after = (type, pointerType) => {
+    root.dispatchEvent(Object.assign(new Event(type), { pointerType }));
+    return input.kind;
+  };
+  globalThis.matchMedia = () => ({ matches: true });
+  const input = followInput(root);
+  assert.equal(input.kind, "touch");
+  assert.equal(after("keydown"), "keys");
+  assert.equal(after("pointermove", "mouse"), "mouse");
+  assert.equal(after("pointerdown", "touch"), "touch");
+  assert.equal(after("pointerdown", "pen"), "mouse");
+});
+
 test("a saved figure says what was done to its numbers", async () => {
   const data = await kindOf("cross");
   const choice = { ...expectedOf("cross").choice, threshold: 7, words: true, scale: SCALES[2], heads: [2, 99] };
@@ -437,7 +472,7 @@ test("a picture for a column is as wide as one, with its caption below or withou
   const options = { column: "one", caption: true, transparent: false, light: false };
   assert.deepEqual(["", "one", "two"].map((column) => layoutWidth({ ...options, column })), [null, 354, 736]);
   const picture = { geometry: { width: 354 }, end: 200, theme: THEME, draw: (surface) => surface.line(0, 0, 9, 9, "#000000", 1) };
-  const caption = { title: "Cross-attention, layer 1, head 1", sentence: "dog ".repeat(40), notes: "", description: "" };
+  const caption = { title: "Cross attention, layer 1, head 1", sentence: "dog ".repeat(40), notes: "", description: "" };
   const [full, bare] = [options, { ...options, caption: false, transparent: true }].map((chosen) => (
     drawWithCaption(picture, caption, chosen, () => new Recorder())));
   const [title, ...lines] = full.surface.of("text");

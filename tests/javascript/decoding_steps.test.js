@@ -6,9 +6,9 @@ import { test } from "node:test";
 import { Recorder, fixture, load } from "./bundles.js";
 
 const {
-  NODE, PICTURE_EDGE, Translation, nextNode, pathTo, probabilityOf, sentenceOfStep, shadesOf, stepPicture, treePlaces, unpack,
+  NODE, PICTURE_EDGE, Translation, nextNode, pathTo, probabilityOf, roughProbability, rowsOfStep, sentenceOfStep, shadesOf, stepPicture, treePlaces, unpack,
 } = load("decoding_steps", [
-  "NODE", "PICTURE_EDGE", "Translation", "nextNode", "pathTo", "probabilityOf", "sentenceOfStep", "shadesOf", "stepPicture",
+  "NODE", "PICTURE_EDGE", "Translation", "nextNode", "pathTo", "probabilityOf", "roughProbability", "rowsOfStep", "sentenceOfStep", "shadesOf", "stepPicture",
   "treePlaces", "unpack",
 ]);
 
@@ -39,6 +39,19 @@ test("every row of every head, and of their mean, is the trace's", () => {
 test("scores add up, and it hesitates where the two likeliest pieces are closest", () => {
   near(translation.steps.map((_, step) => translation.scoreAt(step)), expected.scores, 1e-4);
   assert.equal(translation.hesitation, expected.hesitation);
+});
+
+test("the two heads of one number have different names", () => {
+  const languages = { source: { name: "English", direction: "ltr" }, target: { name: "German", direction: "ltr" } };
+  const translation = { languages, source: ["a"], read: ["b"], plane: () => 0, crossRow: () => [1], decoderRow: () => [1] };
+  const titles = (show) => rowsOfStep(translation, { step: 0, show, layer: 3, head: 3 }).map(({ title }) => title);
+  assert.deepEqual(titles("head"), ["Cross attention, layer 4, head 4: looks at the English sentence",
+    "Masked attention, layer 4, head 4: looks back at the German so far"]);
+  assert.match(titles("mean")[1], /^Masked attention, mean of all heads/);
+});
+
+test("a label has two decimals of a probability, and says where they would be 0", () => {
+  assert.deepEqual([0.78104, 0.005, 0.0049, 2e-27].map((p) => roughProbability(Math.log(p))), ["0.78", "0.01", "≈ 0", "≈ 0"]);
 });
 
 test("a probability is never shown as 0", () => {

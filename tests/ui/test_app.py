@@ -534,7 +534,10 @@ def test_a_device_is_offered_where_there_are_several(monkeypatch, page):
 
 def test_about_shows_the_card_the_curve_and_the_parameters():
     test = opened("pages/about.py")
-    assert "CC BY-SA 4.0" in texts(test) and "How it learned" in texts(test)
+    said = texts(test)
+    assert "CC BY-SA 4.0" in said and "How it learned" in said
+    assert said.index("**Limits.**") < said.index("**Training.**"), "where it fails comes before how it was made"
+    assert "Lecture sentences" in [part.label for part in test.expander]
     (curve,) = [table.value for table in expand(test).dataframe]
     assert list(curve.columns) == ["step", "epoch", "loss, training", "loss, held out", "chrF"]
     assert curve["step"].is_monotonic_increasing and curve["chrF"].iloc[-1] > 50

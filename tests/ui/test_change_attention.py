@@ -96,8 +96,8 @@ def test_edits_are_made_removed_and_taken_back():
     send(test, editor(test)[0], "edited", "cross.1.1.2~4x100_cross.all.all.3~even")
     labels = [each.label.replace("\\", "") for each in test.button if (each.key or "").startswith("edit_remove")]
     assert labels == [
-        "Cross-attention, layer 1, head 1: “Ich” (which writes “habe”) → “dream” 100%",
-        "Cross-attention, every head: “habe” (which writes “einen”) → everything equally",
+        "Cross attention, layer 1, head 1: “Ich” (which writes “habe”) → “dream” 100%",
+        "Cross attention, every head: “habe” (which writes “einen”) → everything equally",
     ]
     button(test, "edit_remove_0").click().run()
     assert address(test, "edit_edits") == "cross.all.all.3~even"
@@ -161,7 +161,7 @@ def test_the_reader_chooses_the_step_and_the_numbers_are_saved():
     assert "nicht, weil es zu müde war. *(the same translation)*" in plain(test)
     assert "prefix=[" in next(each.value for each in expand(test).code)
     saved = {each.proto.label for each in test.get("download_button")}
-    assert saved == {"Save as CSV", "Save as JSON", "Save every head as NPZ"}
+    assert saved == {"Save as CSV", "Save as JSON", "Save as NPZ (every head)"}
 
 
 def test_a_page_of_attention_leads_there():
@@ -190,5 +190,5 @@ def test_switched_heads_show_the_attention_after_and_before():
     test = opened("pages/switch_heads_off.py", text=DREAM, off_heads="cross.1.8", off_kind="decoder")
     assert healthy(test)
     header = editor(test)[1]
-    assert header["what"] == "without cross-attention, layer 1, head 8" and header["edits"] is None
+    assert header["what"] == "without cross attention, layer 1, head 8" and header["edits"] is None
     assert len(header["sizes"]) == 2

@@ -230,7 +230,7 @@ def test_a_cell_leads_to_the_curves_of_its_positions(trace):
     names = ("width", "first", "second")
     assert healthy(test) and [test.number_input(f"positions_{name}").value for name in names] == [256, 3, 4]
     apart = np.linalg.norm(sinusoids(4, 256)[2] - sinusoids(4, 256)[3])
-    assert f"positions 3 and 4 are **{apart:.4f}** apart" in texts(test)
+    assert f"positions 3 and 4 are **{apart:.2f}** apart" in texts(test)
     assert "curves of the model of this app" in texts(test)
     test = app(inside_part="cell", rows="1", columns="1")
     assert test.button("inside_positions").label == "What tells position 2 from position 3?"

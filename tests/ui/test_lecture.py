@@ -95,8 +95,8 @@ def test_the_list_says_of_a_slide_what_it_shows_and_nothing_else():
     test = opened("pages/about.py", text=DREAM, slides=str(slides))
     assert [slide["text"] for slide in received(test)["slides"]] == [
         f"layer 5, head 8 · {DREAM}", f"2 heads off · {DREAM}", "one row, step 2", DREAM,
-        f"encoder self-attention, layer 2, head 1 off · {DREAM}",
-        f"encoder self-attention, layer 2, head 1 changed · {DREAM}", "", DREAM,
+        f"encoder attention, layer 2, head 1 off · {DREAM}",
+        f"encoder attention, layer 2, head 1 changed · {DREAM}", "", DREAM,
         "layer 2, head 1 · The dog", "The dog", f"layer 5, head 8 · {DREAM}",
     ]
 

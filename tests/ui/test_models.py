@@ -101,7 +101,7 @@ def test_a_page_that_is_opened_without_a_text_stays_with_its_model():
     test = opened("pages/cross_attention.py", text=DREAM, model=ARABIC)
     (header,) = headers(test)
     assert (header["layers"], header["heads"]) == (2, 4)
-    assert "Every step of the Arabic sentence looks at the English one." in texts(test)
+    assert "Each time it writes a word of Arabic, the model looks at the English sentence." in texts(test)
     test.switch_page(FIRST).run()
     assert "English into Arabic" in texts(test)
     submit(test, "The dog.")

@@ -92,7 +92,7 @@ def test_the_models_own_curves():
 def test_two_positions_are_told_apart():
     test = app(positions_first="3", positions_second="4")
     one, other = sinusoids(100, 20)[[2, 3]]
-    assert f"**{np.linalg.norm(one - other):.4f}** apart" in texts(test)
+    assert f"**{np.linalg.norm(one - other):.2f}** apart" in texts(test)
     test.number_input("positions_length").set_value(2).run()
     assert healthy(test) and test.number_input("positions_second").value == 2
 
@@ -153,6 +153,9 @@ def test_does_it_matter(shipped):
     off = shipped.trace(DREAM, interventions=Interventions(positions=False))
     row = runs[runs["what was read"] == "as typed, positions switched off"].iloc[0]
     assert row["translation"] == off.target_text
+    assert list(runs) == ["what was read", "sentence", "translation"], "the numbers are opened by whoever wants them"
+    numbers = next(each.value for each in expand(test).dataframe if "log-probability" in each.value)
+    row = numbers[numbers["what was read"] == "as typed, positions switched off"].iloc[0]
     assert row["log-probability"] == pytest.approx(float(off.log_probs.sum()), abs=1e-6)
     before = runs["sentence"].iloc[1]
     test.number_input("positions_shuffle").set_value(2).run()

@@ -53,7 +53,7 @@ def test_a_link_opens_a_switchboard_and_a_click_changes_it(shipped):
     scores = shipped.score(DREAM, None, [off])
     assert numbers["change"].tolist() == pytest.approx((scores.log_probs[0] - scores.baseline).tolist(), abs=1e-4)
     assert numbers["kl"].tolist() == pytest.approx(scores.kl[0].tolist(), abs=1e-4)
-    assert "Save every head as NPZ" in {each.proto.label for each in test.get("download_button")}
+    assert "Save as NPZ (every head)" in {each.proto.label for each in test.get("download_button")}
     assert shipped.translate(DREAM, interventions=off).text.rstrip(".") in texts(test).replace("\\", "")
     send(test, node, "switched", "encoder.1.2")
     assert healthy(test) and test.query_params["off_heads"] in ("encoder.1.2", ["encoder.1.2"])
@@ -132,7 +132,7 @@ def test_every_head_is_measured_on_demand(shipped):
     assert healthy(test) and figures(test) == (0, 6)
     numbers = table(test, "measured", "estimated")
     assert len(numbers) == 144
-    row = numbers[(numbers["kind"] == "Cross-attention") & (numbers["layer"] == 6) & (numbers["head"] == 5)].iloc[0]
+    row = numbers[(numbers["kind"] == "Cross attention") & (numbers["layer"] == 6) & (numbers["head"] == 5)].iloc[0]
     alone = shipped.score(DREAM, None, [Interventions(gates={("cross", 5, 4): 0.0})])
     assert row["measured"] == pytest.approx(float(alone.change[0]), abs=1e-4)
     said = texts(test)

@@ -11,6 +11,8 @@ CUT = f"\n\n*The card goes on: only its first {MOST_BYTES // 1000} kB are shown.
 # would take minutes.
 IMAGE = re.compile(r"!\[([^\[\]]*)\](?:\([^)\[]*\)|\[[^\[\]]*\])?")
 TAG = re.compile(r"<[^<>]*>")
+# A paragraph that begins with words in bold is a section, called so; code is none.
+SECTION_OR_FENCE = re.compile(r"^\*\*([^*\n]+)\*\*|```", re.MULTILINE)
 
 
 def shortened(beginning: str, whole: bool) -> str:
@@ -22,3 +24,26 @@ def without_media(card: str) -> str:
     """The Markdown of a card without images, which a page would fetch from elsewhere, and without HTML."""
     # What is left of `!![](x)[alt](address)` is an image again; a bracket with a backslash begins none.
     return TAG.sub("", IMAGE.sub(r"\1", card)).replace("![", r"!\[")
+
+
+def folded(card: str, longest: int) -> list[tuple[str, str]]:
+    """A card in parts, in their order, which together are the card: the title of each, and its Markdown.
+
+    A section of more than `longest` characters is a part with its title; what stands between two such parts has none.
+    """
+    starts, titles, in_code = [0], [""], False
+    for match in SECTION_OR_FENCE.finditer(card):
+        if match[1] is None:
+            in_code = not in_code
+        elif not in_code:
+            starts.append(match.start())
+            titles.append(match[1].rstrip(".:"))
+    parts: list[tuple[str, int, int]] = []
+    for title, start, end in zip(titles, starts, [*starts[1:], len(card)], strict=True):
+        if title and end - start > longest:
+            parts.append((title, start, end))
+        elif parts and not parts[-1][0]:
+            parts[-1] = ("", parts[-1][1], end)
+        elif start < end:
+            parts.append(("", start, end))
+    return [(title, card[start:end]) for title, start, end in parts]

@@ -31,7 +31,8 @@ def show_alignment(trace: Trace, languages: Languages, layer: int) -> None:
     """For every target piece, the source piece that each layer looks at most; then coverage in one layer."""
     source, target = (each.name for each in languages)
     st.subheader(
-        f"Which {source} piece does each {target} piece come from?", anchor=False, help=explain("alignment", "coverage")
+        f"Which {source} piece does each {target} piece come from?", anchor="alignment",
+        help=explain("alignment", "coverage"),
     )
     shift = session.attention().shift
     st.segmented_control(

@@ -10,7 +10,7 @@ from transformer.values.trace import Trace
 
 
 def edit_label(edit: Edit, trace: Trace) -> str:
-    """An edit as a line of a list: Encoder self-attention, every head: “it” → “street” 100%."""
+    """An edit as a line of a list: Encoder attention, every head: “it” → “street” 100%."""
     return f"{_where(edit)}: {edit_links(edit, trace)}"
 
 

@@ -64,7 +64,7 @@ def save_every_head(trace: Callable[[], Trace], key: str) -> None:
         key: of the button, with "_npz" after it.
     """
     st.download_button(
-        "Save every head as NPZ", lambda: archive(trace()), "trace.npz", "application/octet-stream",
+        "Save as NPZ (every head)", lambda: archive(trace()), "trace.npz", "application/octet-stream",
         icon=":material/download:", on_click="ignore", key=f"{key}_npz",
         help="Everything that this run computed, as numpy arrays, with the version of the model and what was changed: "
         "`numpy.load` reads it, and so does `Trace.from_npz`.",

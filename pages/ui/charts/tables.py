@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Literal
@@ -26,7 +27,7 @@ SCIENTIFIC_DIGITS = 4
 # Cells of a table that takes no noticeable time to write with the minus sign of mathematics; a larger one has hyphens.
 MOST_TYPESET = 20_000
 # Pixels, of text in a cell that is broken into lines, and how many of them a row has at most.
-CHARACTER, LINE, LOWEST_WRAPPED = 8, 20, 66
+CHARACTER, LINE, AROUND_LINES, LOWEST_WRAPPED = 6.5, 20, 16, 66
 MOST_LINES = 8
 NOT_NUMBERS = [MASKED, MINUS_INFINITY, ""]
 
@@ -139,8 +140,8 @@ def draw_table(
     with st.container(gap="xxsmall", width=width):
         st.dataframe(visible_cells(table) if shown is None else shown, key=key, hide_index=True, width=width, **options)
         st.download_button(
-            "Table as CSV", lambda: csv_text(table), f"{file or key.replace('_', '-')}.csv", "text/csv",
-            type="tertiary", icon=":material/download:", on_click="ignore", key=f"{key}_csv",
+            "Save as CSV", lambda: csv_text(table), f"{file or key.replace('_', '-')}.csv", "text/csv",
+            type="tertiary", icon=":material/download:", on_click="ignore", key=f"{key}_csv", help="The table above.",
         )
 
 
@@ -181,8 +182,8 @@ def _large(value: object, digits: int) -> str:
 
 def _row_height(table: pd.DataFrame, wrapped: Mapping[str, int]) -> int:
     """Pixels for the cell with the most lines; below `LOWEST_WRAPPED` Streamlit breaks no line."""
-    lines = max(1 + len(text) * CHARACTER // width for name, width in wrapped.items() for text in table[name])
-    return max(LOWEST_WRAPPED, LINE * (min(lines, MOST_LINES) + 1))
+    lines = max(math.ceil(len(text) * CHARACTER / width) for name, width in wrapped.items() for text in table[name])
+    return max(LOWEST_WRAPPED, LINE * min(lines, MOST_LINES) + AROUND_LINES)
 
 
 def _digits(table: pd.DataFrame, digits: int) -> int:

@@ -151,12 +151,14 @@ def _table(
     here: dict[Kind, HeadMetrics], many: Statistics | None, worth: ImportanceStatistics | None, reading: HeadReading,
     also: AlsoNamed,
 ) -> None:
-    st.markdown(
-        "**Every number of every head.** Click a row to open its head, or the name of a column to sort by it. With the "
-        "keyboard, Tab to the name of a head and press Enter."
-    )
     table = head_table(here, many, worth, also)
+    over = {measured.sentences for measured in (many, worth) if measured}
+    # In one line: the table is what the page is for, and begins high on it.
     with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(
+            "**All measurements of all heads.** Click a row to open its head, or the name of a column to sort by it. "
+            + "".join(f"Means are over {count} sentences." for count in sorted(over)), width="stretch",
+        )
         named_only = st.toggle("Only heads with a name", **bind(CompareParams, "named"))
         if named_only:
             table = table.loc[(table.filter(regex="^name ") != "").any(axis=1)]
@@ -165,7 +167,9 @@ def _table(
             on_click="ignore",
         )
     kinds: dict[str, Kind] = {title: kind for kind, title in TITLES.items()}
-    show_head_table(table, [kinds[title] for title in table["kind"]], "compare_table", reading.maps)
+    show_head_table(
+        table, [kinds[title] for title in table["kind"]], "compare_table", reading.maps, headings(table, over)
+    )
     if reading.translator:
         _over_many(many, worth, reading.translator)
     else:
@@ -234,11 +238,11 @@ def head_table(
         for layer in range(layers):
             for head in range(heads):
                 row = {"kind": TITLES[kind], "layer": layer + 1, "head": head + 1}
-                if worth:
-                    row |= _worth_of(worth, kind, layer, head)
                 row |= {f"name {where}": ", ".join(each[layer][head]) for where, each in names.items()}
                 if also:
                     row["name by random patterns"] = ", ".join(also.get((layer, head), ()))
+                if worth:
+                    row |= _worth_of(worth, kind, layer, head)
                 for metric in metrics_of(kind):
                     for where, each in measured.items():
                         # A metric may be newer than assets/head_statistics.json.
@@ -248,6 +252,29 @@ def head_table(
                         row[title] = each.values[metric.name][layer, head]
                 rows.append(row)
     return pd.DataFrame(rows)
+
+
+def headings(table: pd.DataFrame, over: Iterable[int]) -> dict[str, tuple[str, str]]:
+    """Names of the columns of a `head_table` where it says over how many sentences each is: what a column measures, and
+    which part of that it is.
+
+    Args:
+        over: numbers of sentences.
+    """
+    found = {}
+    for many in (MANY.format(count) for count in over):
+        for column in table.columns:
+            if not column.endswith(many):
+                continue
+            title = column.removesuffix(many).rstrip(", ")
+            if title in ("from", "to"):
+                found[column] = WITHOUT, title
+                continue
+            found[column] = title, "on average" if title == "name" else "mean"
+            here = next((name for name in (title, f"{title} here") if name in table), None)
+            if here:
+                found[here] = title, "here"
+    return found
 
 
 def _worth_of(worth: ImportanceStatistics, kind: Kind, layer: int, head: int) -> dict[str, float]:

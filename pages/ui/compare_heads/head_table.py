@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pandas as pd
 
 from pages.ui.components.bundle import component
@@ -12,7 +14,9 @@ from transformer.values.trace import Kind
 draw_table = component("head_table")
 
 
-def show_head_table(table: pd.DataFrame, kinds: list[Kind], key: str, maps: HeadMaps) -> None:
+def show_head_table(
+    table: pd.DataFrame, kinds: list[Kind], key: str, maps: HeadMaps, headings: Mapping[str, tuple[str, str]],
+) -> None:
     """Draw the table, and open the head whose row was clicked.
 
     Args:
@@ -20,6 +24,7 @@ def show_head_table(table: pd.DataFrame, kinds: list[Kind], key: str, maps: Head
         kinds: of the heads of the rows.
         key: of the component.
         maps: where heads are opened.
+        headings: of columns that are parts of one thing: its name, and the part's.
     """
     numbers = table.drop(columns=["kind", "layer", "head"])
     rows = [
@@ -30,7 +35,8 @@ def show_head_table(table: pd.DataFrame, kinds: list[Kind], key: str, maps: Head
         )
     ]
     opened = draw_table(
-        key=key, data={"columns": list(numbers), "rows": rows}, on_open_change=lambda: None, width="stretch",
+        key=key, data={"columns": [headings.get(name, (name, "")) for name in numbers], "rows": rows},
+        on_open_change=lambda: None, width="stretch",
     ).open
     if type(opened) is int and 0 <= opened < len(table):
         head = table.iloc[opened]

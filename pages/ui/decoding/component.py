@@ -122,9 +122,9 @@ def draw_decoding(
     # It draws two figures: a step of the text and, below it, the tree of a beam search.
     with (
         saveable(
-            "beam_tree", "The tree of the beam", when=traced.translation.tree is not None, label="Save the tree as",
+            "beam_tree", "The tree of the beam", when=traced.translation.tree is not None, label="Save as (the tree)",
         ),
-        saveable("decoding_steps", "The translation, step by step", label="Save this step as"),
+        saveable("decoding_steps", "The translation, step by step", label="Save as (this step)"),
     ):
         draw_steps(
             key=key, width="stretch", on_params_change=chosen, on_typed_change=typed,

@@ -164,8 +164,8 @@ def _output(
         term = float(np.linalg.norm(found.term))
         st.markdown(
             f"This cell adds the vector weight × v W^O, of norm **{typeset(term, DECIMALS)}**, to the head’s term of "
-            f"norm {np.linalg.norm(found.head_term):.4f}; along it, that is {share:.1%} of it. The terms of all "
-            f"{len(heads)} heads and b^O add up to what the sub-layer writes, of norm {np.linalg.norm(output):.4f}"
+            f"norm {np.linalg.norm(found.head_term):.2f}; along it, that is {share:.1%} of it. The terms of all "
+            f"{len(heads)} heads and b^O add up to what the sub-layer writes, of norm {np.linalg.norm(output):.2f}"
             f"{agrees}. A large weight on a short vector moves little (Kobayashi et al. 2020): compare the two panels."
         )
         by_head = pd.DataFrame({

@@ -31,7 +31,7 @@ from transformer.analysis.replay.residual import StreamSizes, SubLayer, stream_s
 from transformer.values.trace import Part
 
 NAMES = {
-    "self_attention": "self-attention", "cross_attention": "cross-attention", "feed_forward": "feed-forward network",
+    "self_attention": "self-attention", "cross_attention": "cross attention", "feed_forward": "feed-forward network",
 }
 SHORT = {"self_attention": "self", "cross_attention": "cross", "feed_forward": "FFN"}
 PLACES = {"pre": "Pre-norm: x + f(norm(x))", "post": "Post-norm, the paper's: norm(x + f(x))"}
@@ -114,9 +114,9 @@ def _what_norm_does(found: SubLayer, place: str) -> str:
     )
     return (
         f"The norm of this sub-layer takes the stream {'as it comes in' if place == 'pre' else 'after the addition'}, "
-        f"with deviations from {before.deviation.min():.4f} to {before.deviation.max():.4f}, to mean 0 and deviation 1 "
-        f"at every position; gain γ and bias β then give it deviations from {after.deviation.min():.4f} to "
-        f"{after.deviation.max():.4f}. What comes out agrees with the trace's stream to {typeset(off, '.1e')}."
+        f"with deviations from {before.deviation.min():.2f} to {before.deviation.max():.2f}, to mean 0 and deviation 1 "
+        f"at every position; gain γ and bias β then give it deviations from {after.deviation.min():.2f} to "
+        f"{after.deviation.max():.2f}. What comes out agrees with the trace's stream to {typeset(off, '.1e')}."
     )
 
 
@@ -162,7 +162,7 @@ def _what_grows(table: pd.DataFrame) -> str:
     """Markdown, from the numbers shown."""
     stream, most = table["residual stream"], table.iloc[table["written"].argmax()]
     return (
-        f"The stream begins with a mean norm of **{stream.iloc[0]:.4f}** and ends with **{stream.iloc[-1]:.4f}**. The "
-        f"sub-layer that writes most is **{most['after']}**: {most['written']:.4f}, "
+        f"The stream begins with a mean norm of **{stream.iloc[0]:.2f}** and ends with **{stream.iloc[-1]:.2f}**. The "
+        f"sub-layer that writes most is **{most['after']}**: {most['written']:.2f}, "
         f"{most['written ÷ stream before']:.2f} times as long as the stream that it adds to."
     )

@@ -25,9 +25,9 @@ from transformer.values.trace import Trace
 
 # Beginnings of keys, in the order of computation.
 SECTIONS = {
-    "encoder.": "Into the encoder", "encoder.self_attention.": "Encoder: self-attention",
+    "encoder.": "Into the encoder", "encoder.self_attention.": "Encoder attention",
     "encoder.feed_forward.": "Encoder: feed-forward", "decoder.": "Into the decoder",
-    "decoder.self_attention.": "Decoder: masked attention", "decoder.cross_attention.": "Decoder: cross-attention",
+    "decoder.self_attention.": "Masked attention", "decoder.cross_attention.": "Cross attention",
     "decoder.feed_forward.": "Decoder: feed-forward", "generator.": "To the word",
 }
 # Of a language model, which has one stack.

@@ -104,17 +104,17 @@ def _why_scaled(text: EmbeddedText) -> str:
     """Markdown, from the numbers shown."""
     width = text.tokens.shape[1]
     plain, scaled = (np.linalg.norm(each, axis=-1).mean() for each in (text.tokens, text.scaled))
-    sentences = [f"On average over this sentence an embedding has the norm **{plain:.4f}**."]
+    sentences = [f"On average over this sentence an embedding has the norm **{plain:.2f}**."]
     if text.positions is not None:
         position = np.linalg.norm(text.positions, axis=-1).mean()
         sentences.append(
-            f"A position has **{position:.4f}**: added as they are, the position would be {position / plain:.2f} times "
+            f"A position has **{position:.2f}**: added as they are, the position would be {position / plain:.2f} times "
             "as long as the word."
         )
     if text.scale != 1:
         sentences.append(
-            f"So the model multiplies the embedding by √D = √{width} = {text.scale:.4f}, which makes it "
-            f"**{scaled:.4f}** long: the word is heard above its place. The embedding matrix itself stays small, as "
+            f"So the model multiplies the embedding by √D = √{width} = {text.scale:.2f}, which makes it "
+            f"**{scaled:.2f}** long: the word is heard above its place. The embedding matrix itself stays small, as "
             "the output layer needs it that shares it (the paper, section 3.4)."
         )
     else:

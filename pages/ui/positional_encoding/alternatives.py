@@ -125,7 +125,7 @@ def _by_offset(config: TransformerConfig, span: int, learned: np.ndarray | None)
     )
     st.caption(
         "Linear biases (Press et al. 2022) subtract slope times distance from every score, with a different slope for "
-        "each head, and add nothing to the embeddings. They are shown in their symmetric form; masked self-attention "
+        "each head, and add nothing to the embeddings. They are shown in their symmetric form; masked attention "
         "uses only the half that looks back. Without any positions a self-attention layer cannot tell “dog bites man” "
         "from “man bites dog”: the first part of this page shows it."
     )

@@ -60,7 +60,7 @@ def show_curves() -> None:
     st.caption(
         "Each dimension is a sine or a cosine. Drag over a plot to zoom; double-click to go back. Dropout sets "
         f"{encoding.drop}% of the values to 0 at random ({hit:.1%} here) and multiplies the others by 1 / (1 − "
-        f"{encoding.drop / 100:g}) = {gain:.4f}, so that the mean stays. In training, dropout is applied to the sum of "
+        f"{encoding.drop / 100:g}) = {gain:.2f}, so that the mean stays. In training, dropout is applied to the sum of "
         "embedding and position; when the model translates, it is off."
     )
     both = np.hstack([table[:, chosen], thinned[:, chosen]])
@@ -124,7 +124,7 @@ def _two_positions(table: np.ndarray, chosen: list[int], pair: list[int]) -> Non
     one, other = table[np.array(pair) - 1]
     apart = float(np.linalg.norm(one - other))
     pick.markdown(
-        f"Over all {table.shape[1]} dimensions, positions {pair[0]} and {pair[1]} are **{apart:.4f}** apart "
+        f"Over all {table.shape[1]} dimensions, positions {pair[0]} and {pair[1]} are **{apart:.2f}** apart "
         "(the root of the sum of all squared differences). The plots mark both with dotted lines. Positions count from "
         "1, as the pieces of a sentence do."
     )

@@ -76,7 +76,7 @@ def _offsets(table: np.ndarray) -> None:
     st.caption(
         "sin a · sin b + cos a · cos b = cos(a − b): each pair of dimensions adds the cosine of offset times "
         f"frequency, wherever the two positions are. With itself that is D / 2 = {width / 2:g}, so every position "
-        f"has the norm √(D/2) = {np.sqrt(width / 2):.4f}."
+        f"has the norm √(D/2) = {np.sqrt(width / 2):.2f}."
     )
 
 

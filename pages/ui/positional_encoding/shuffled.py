@@ -37,8 +37,8 @@ from transformer.values.trace import Trace
 MOST_TIMES = math.log(10_000)
 SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 WITHOUT = Interventions(positions=False)
-# Pixels, so that a projector shows both texts in full, and all columns.
-WIDTHS = {"what was read": 120, "sentence": 200, "translation": 200}
+# What everybody reads, and how wide, in pixels: a projector shows both texts in full.
+WIDTHS = {"what was read": 150, "sentence": 350, "translation": 350}
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +82,9 @@ def show_shuffled(reading: Reading) -> None:
         if presented():
             text_for_hall().markdown(for_hall(runs))
         else:
-            show_table(run_table(runs), "positions_runs", digits=2, wrapped=WIDTHS)
+            table = run_table(runs)
+            show_table(table.filter(list(WIDTHS)), "positions_runs", wrapped=WIDTHS)
+            show_numbers(table.drop(columns=["sentence", "translation"]), "positions_run_numbers", digits=2)
     st.markdown(_what_changed(runs))
     if mixed is not None:
         st.markdown(_bag_of_words(runs, mixed))
@@ -114,11 +116,11 @@ def run_table(runs: list[Run]) -> pd.DataFrame:
         "sentence": [run.own.source_text for run in runs],
         "translation": [run.own.target_text for run in runs],
         "log-probability": [float(run.own.log_probs.sum()) for run in runs],
-        "per piece": [float(run.own.log_probs.mean()) for run in runs],
+        "per token": [float(run.own.log_probs.mean()) for run in runs],
     })
     firsts = _firsts(runs)
     if firsts:
-        table["of the first one"] = firsts
+        table["of the original translation"] = firsts
     return table
 
 

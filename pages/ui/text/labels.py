@@ -11,9 +11,9 @@ from transformer.analysis.words import parted
 from transformer.values.pieces import Piece
 from transformer.values.trace import Kind
 
-# Kinds of attention.
+# Kinds of attention, called as their pages are.
 TITLES: dict[Kind, str] = {
-    "encoder": "Encoder self-attention", "decoder": "Masked self-attention", "cross": "Cross-attention",
+    "encoder": "Encoder attention", "decoder": "Masked attention", "cross": "Cross attention",
 }
 SHORT_TITLES: dict[Kind, str] = {"encoder": "Encoder", "decoder": "Masked", "cross": "Cross"}
 FROM = "from: the {} that looks"

@@ -31,7 +31,7 @@ from transformer.values.trace import Kind
 
 # Bars shown before the reader asks for all, and those that a hall can read.
 LARGEST, HALL = 20, 10
-GROUPS = ("embedding and position", "self-attention", "cross-attention", "feed-forward", "bias", "all others")
+GROUPS = ("embedding and position", "masked attention", "cross attention", "feed-forward", "bias", "all others")
 KINDS_OF_HEADS: dict[str, Kind] = {"self-attention head": "decoder", "cross-attention head": "cross"}
 
 
@@ -58,7 +58,7 @@ def show_components(reading: Reading) -> None:
     st.caption(
         "The decoder's residual stream is the sum of what the embedding, every head and every feed-forward network "
         "wrote to it, so the logit is a sum of the same parts: all bars add up to it. Click the bar of a head to open "
-        "it. The encoder has no bar: what it found comes in through the heads of cross-attention. Only direct "
+        "it. The encoder has no bar: what it found comes in through the heads of cross attention. Only direct "
         "contributions count, not what a component makes later ones do.",
         help=explain("logit", "residual stream", "head", "feed-forward"),
     )
@@ -158,8 +158,8 @@ def component_title(component: Component) -> str:
         return component.kind
     layer = component.layer + 1
     if component.head is None:
-        return f"{component.kind}, layer {layer}"
-    return f"{component.kind.removesuffix(' head')}, layer {layer}, head {component.head + 1}"
+        return f"{_called(component.kind)}, layer {layer}"
+    return f"{_called(component.kind)}, layer {layer}, head {component.head + 1}"
 
 
 def _group(component: Component) -> str:
@@ -167,7 +167,13 @@ def _group(component: Component) -> str:
         return GROUPS[0]
     if component.kind.endswith("bias"):
         return "bias"
-    return component.kind.removesuffix(" head")
+    return _called(component.kind)
+
+
+def _called(kind: str) -> str:
+    """A kind of components of the decoder; attention is called as its page is."""
+    called = kind.removesuffix(" head").replace("cross-attention", "cross attention")
+    return called.replace("self-attention", "masked attention")
 
 
 def _colours() -> list[str]:

@@ -90,7 +90,7 @@ def test_two_scores():
     ("row_sum", {"kind": "decoder", "head": "same", "row": "٣"}, "no step '٣'"),
     ("row_sum", {"kind": "cross", "head": "I -> have", "row": "have"}, "only in the encoder"),
     ("asymmetry", {"kind": "decoder", "head": "same", "one": "I", "other": "have"}, "cannot name them beforehand"),
-    ("asymmetry", {"kind": "cross", "head": "end", "one": "I", "other": "dream"}, "only in the encoder, not in cross-"),
+    ("asymmetry", {"kind": "cross", "head": "end", "one": "I", "other": "dream"}, "only in the encoder, not in cross"),
     ("job", {"kind": "cross", "job": "next"}, "have no number 'next'"),
     ("likeliest", {"step": 99}, "no step 99"),
     ("softmax_of_two", {"score": 1, "other": 2, "width": 0}, "at least 1"),

@@ -310,7 +310,7 @@ def test_components_are_sorted_and_add_up(written):
 
 
 def test_a_component_has_a_name():
-    assert component_title(Component("cross-attention head", 4, 0)) == "cross-attention, layer 5, head 1"
+    assert component_title(Component("cross-attention head", 4, 0)) == "cross attention, layer 5, head 1"
     assert component_title(Component("feed-forward", 0)) == "feed-forward, layer 1"
     assert component_title(Component("output bias")) == "output bias"
 

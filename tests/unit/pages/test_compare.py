@@ -7,7 +7,7 @@ import pytest
 
 from pages.ui.attention.alignment import alignment_chart, coverage_chart, covered
 from pages.ui.compare_heads.across_layers import says_where
-from pages.ui.compare_heads.all_heads import WITHOUT, WORTH, head_table, says_worth
+from pages.ui.compare_heads.all_heads import WITHOUT, WORTH, head_table, headings, says_worth
 from pages.ui.compare_heads.head_scatter import NAME, PLACES, RADIUS, head_scatter, name_places
 from pages.ui.compare_heads.similar_heads import branches, dendrogram
 from pages.ui.measured.recorded import AGREEMENT, IMPORTANCE, REMOVAL, STATISTICS
@@ -124,10 +124,25 @@ def test_every_number_of_every_head_is_in_the_table(small_translator):
     many = statistics_of([trace], small_translator.tokenizer, small_translator.version)
     table = head_table(here, many)
     assert len(table) == sum(next(iter(metrics.values.values())).size for metrics in here.values())
-    row = table[(table["kind"] == "Cross-attention") & (table["layer"] == 3) & (table["head"] == 2)].iloc[0]
+    row = table[(table["kind"] == "Cross attention") & (table["layer"] == 3) & (table["head"] == 2)].iloc[0]
     assert row["entropy"] == here["cross"].values["entropy"][2, 1] == pytest.approx(row["entropy over 1 sentences"])
     without = head_table(here, None)
     assert without.equals(table[[name for name in table.columns if "over" not in name]])
+    assert headings(without, ()) == {}
+
+
+def test_what_a_column_measures_is_written_once_over_its_parts(small_translator):
+    trace = small_translator.trace("The old man reads a book.")
+    here = {kind: head_metrics(trace, kind, small_translator.tokenizer.scores) for kind in KINDS}
+    many = statistics_of([trace], small_translator.tokenizer, small_translator.version)
+    worth = importance_statistics(small_translator, ["A dog.", "I have a dream."])
+    table = head_table(here, many, worth)
+    found = headings(table, {1, 2})
+    assert [found[name] for name in table.columns[3:]] == [
+        ("name", "here"), ("name", "on average"), (WITHOUT, "mean"), (WITHOUT, "from"), (WITHOUT, "to"),
+        *((metric, part) for metric in dict.fromkeys(m.title for kind in KINDS for m in metrics_of(kind))
+          for part in ("here", "mean")),
+    ]
 
 
 def test_what_a_head_is_worth_over_many_sentences_has_its_interval(small_translator):
@@ -135,7 +150,7 @@ def test_what_a_head_is_worth_over_many_sentences_has_its_interval(small_transla
     here = {kind: head_metrics(trace, kind, small_translator.tokenizer.scores) for kind in KINDS}
     worth = importance_statistics(small_translator, ["A dog.", "I have a dream."])
     table = head_table(here, None, worth)
-    row = table[(table["kind"] == "Cross-attention") & (table["layer"] == 3) & (table["head"] == 2)].iloc[0]
+    row = table[(table["kind"] == "Cross attention") & (table["layer"] == 3) & (table["head"] == 2)].iloc[0]
     measured = worth.measured["cross"]
     assert row[f"{WITHOUT}, over 2 sentences"] == measured.mean[2, 1]
     assert (row["from, over 2 sentences"], row["to, over 2 sentences"]) == (measured.low[2, 1], measured.high[2, 1])

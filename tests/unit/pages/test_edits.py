@@ -75,9 +75,9 @@ def test_edits_belong_to_their_sentence_and_translation():
 def test_the_examples_are_of_the_first_sentence(shipped):
     trace = shipped.trace(EXAMPLES[0])
     assert words_of(FIRST, trace) == ("animal", "street")
-    assert edit_label(FIRST, trace) == "Encoder self-attention, every head: “animal” → “street” 100%"
+    assert edit_label(FIRST, trace) == "Encoder attention, every head: “animal” → “street” 100%"
     assert edit_label(SECOND, trace) == (
-        "Cross-attention, every head: “weil” (which writes “es”) → “street” 100%"
+        "Cross attention, every head: “weil” (which writes “es”) → “street” 100%"
     )
     for example in (FIRST, SECOND):
         changed = resolve(EditParams(edits=EditList((example,))), trace).interventions

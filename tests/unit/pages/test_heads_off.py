@@ -104,15 +104,15 @@ def test_what_is_changed_is_named():
         return changed_heads(Interventions(gates=dict.fromkeys(heads, options.pop("gate", 0.0)), **options))
 
     one, two = ("cross", 0, 7), ("encoder", 1, 1)
-    assert named(one) == "without cross-attention, layer 1, head 8"
+    assert named(one) == "without cross attention, layer 1, head 8"
     assert named(one, two) == "without 2 heads"
-    assert named(one, mode="mean") == "with cross-attention, layer 1, head 8 replaced by its mean output"
+    assert named(one, mode="mean") == "with cross attention, layer 1, head 8 replaced by its mean output"
     assert named(one, two, mode="mean") == "with 2 heads replaced by their mean outputs"
-    assert named(one, mode="uniform") == "with cross-attention, layer 1, head 8 looking at everything equally"
-    for_another = "cross-attention, layer 1, head 8 replaced by its output for another sentence"
+    assert named(one, mode="uniform") == "with cross attention, layer 1, head 8 looking at everything equally"
+    for_another = "cross attention, layer 1, head 8 replaced by its output for another sentence"
     assert named(one, mode="resample") == f"with {for_another}"
     assert named(one, two, mode="resample") == "with 2 heads replaced by their outputs for another sentence"
-    assert named(one, gate=1.5) == "with cross-attention, layer 1, head 8 at a gate of 1.5"
+    assert named(one, gate=1.5) == "with cross attention, layer 1, head 8 at a gate of 1.5"
 
 
 def test_the_sentence_is_made_of_the_numbers(small_translator):

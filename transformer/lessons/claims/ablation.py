@@ -12,7 +12,7 @@ from transformer.values.interventions import Interventions, all_heads
 from transformer.values.kinds import Kind
 
 KIND_NAMES: dict[Kind, str] = {
-    "encoder": "encoder self-attention", "decoder": "masked self-attention", "cross": "cross-attention",
+    "encoder": "encoder attention", "decoder": "masked attention", "cross": "cross attention",
 }
 
 

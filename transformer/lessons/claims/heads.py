@@ -59,7 +59,7 @@ def row_maximum(evidence: Evidence, kind: Kind, head: str, row: str) -> Finding:
 def asymmetry(evidence: Evidence, kind: Kind, head: str, one: str, other: str) -> Finding:
     """One word looks at another, which does not look back in the same way."""
     if kind == "cross":
-        raise LessonError("two words look at each other only in the encoder, not in cross-attention")
+        raise LessonError("two words look at each other only in the encoder, not in cross attention")
     at = evidence.head(kind, head)
     weights = evidence.view(kind).weights[at]
     first, second = evidence.column(kind, one), evidence.column(kind, other)

@@ -1,0 +1,19 @@
+// By what a component is used, so that its advice is something that its user can do.
+
+/** @typedef {"mouse" | "touch" | "keys"} InputKind */
+
+/**
+ * What was used last on an element; before anything is, what the screen is made for.
+ * @param {HTMLElement} root
+ * @returns {{ kind: InputKind }}
+ */
+function followInput(root) {
+  /** @type {{ kind: InputKind }} */
+  const input = { kind: matchMedia("(hover: none)").matches ? "touch" : "mouse" };
+  /** @param {PointerEvent} event */
+  const pointed = ({ pointerType }) => { input.kind = pointerType === "touch" ? "touch" : "mouse"; };
+  root.addEventListener("pointerdown", pointed, true);
+  root.addEventListener("pointermove", pointed, true);
+  root.addEventListener("keydown", () => { input.kind = "keys"; }, true);
+  return input;
+}

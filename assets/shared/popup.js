@@ -1,0 +1,69 @@
+// A button that opens a panel over the figures.
+
+/**
+ * The panel opens below the button, or above it where there is no room below.
+ * @param {string} label of the button
+ * @param {string} name of its class
+ * @param {(Node | string)[]} contents of the panel
+ * @param {() => void} prepare is called before it opens, so that nobody sees its contents change
+ */
+function popup(label, name, contents, prepare = () => {}) {
+  const choices = element("div", { class: "choices" }, ...contents);
+  const summary = element("summary", { onclick: () => prepare() }, label);
+  const menu = element("details", { class: `popup ${name}`, ontoggle: () => place() }, summary, choices);
+  menu.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || !menu.open) return;
+    menu.open = false;
+    summary.focus();
+    event.stopPropagation();
+  });
+
+  /** @param {Event} event */
+  function leave(event) {
+    if (event.composedPath().includes(menu)) return;
+    menu.open = false;
+    removeEventListener("pointerdown", leave, true);
+  }
+
+  function place() {
+    raise(menu, menu.open);
+    menu.classList.remove("above");
+    if (!menu.open) return;
+    // It stays while one thing after the other is chosen in it, so a press anywhere else closes it.
+    addEventListener("pointerdown", leave, true);
+    const { top, bottom } = summary.getBoundingClientRect();
+    const { height } = choices.getBoundingClientRect();
+    menu.classList.toggle("above", opensAbove(top, bottom, height, innerHeight));
+    // It opens to the left; on a telephone the button may stand too far to the left for that.
+    choices.style.translate = "";
+    choices.style.translate = `${Math.max(0, 8 - choices.getBoundingClientRect().left)}px`;
+    // Where there is room on neither side, nobody would see that it has opened.
+    choices.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }
+  return menu;
+}
+
+/**
+ * Whether a panel has no room below its button, and more above it.
+ * @param {number} top of the button, from the top of the screen
+ * @param {number} bottom of the button
+ * @param {number} height of the panel
+ * @param {number} screen its height
+ */
+const opensAbove = (top, bottom, height, screen) => bottom + height + POPUP_GAP > screen && top > screen - bottom;
+
+// Between the button and its panel, and between the panel and the edge of the screen.
+const POPUP_GAP = 8;
+
+/**
+ * Lifts the component of a popup over those that come after it on the page, or lets it down.
+ * @param {HTMLElement} menu
+ * @param {boolean} up
+ */
+function raise(menu, up) {
+  const node = menu.getRootNode();
+  const place = node instanceof ShadowRoot ? node.host.closest("[data-testid=stElementContainer]") : null;
+  if (!(place instanceof HTMLElement)) return;
+  place.style.position = up ? "relative" : "";
+  place.style.zIndex = up ? "3" : "";
+}

@@ -1,0 +1,55 @@
+"""Where a map, its grid and their controls stand, on every page that has them."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import window
+
+SENTENCE = "text=The+animal+did+not+cross+the+street+because+it+was+too+tired."
+PAGES = ("/encoder_attention", "/cross_attention", "/masked_attention", "/language_model", "/change_attention")
+SIZES = [(1440, 900), (1024, 768)]
+# Where each part of the component is: top and bottom on the screen.
+PLACES = """root => Object.fromEntries(
+    [".grid", ".legend", ".stage > .bar", ".save", ".help", ".stage > .readout", ".save .choices"].map(name => {
+        const { top, bottom } = root.querySelector(name).getBoundingClientRect();
+        return [name.split(".").at(-1), { top, bottom }];
+    })
+)"""
+
+
+@pytest.mark.parametrize("size", [SIZES[0], pytest.param(SIZES[1], marks=pytest.mark.thorough)], ids=str)
+@pytest.mark.parametrize(
+    "path", [*PAGES[:1], *(pytest.param(path, marks=pytest.mark.thorough) for path in PAGES[1:])]
+)
+def test_the_controls_stand_below_the_grid_and_on_the_screen(reader, path, size):
+    width, height = size
+    reader.resize(width, height)
+    reader.open(f"{path}?{SENTENCE}")
+    reader.maps(1)
+    root = reader.page.locator(".atlas").first
+    at = root.evaluate(PLACES)
+    assert at["help"]["bottom"] <= height and at["save"]["bottom"] <= height
+    expect(reader.control("Words")).to_be_in_viewport(ratio=1)
+    above = max(at["grid"]["bottom"], at["legend"]["bottom"])
+    assert 0 <= at["bar"]["top"] - above < 12, "nothing is between the grid and its controls"
+    assert 0 <= at["readout"]["top"] - at["bar"]["bottom"] < 12, "and nothing between these and the text"
+    root.locator(".save summary").click()
+    opened = root.evaluate(PLACES)
+    assert opened["choices"]["top"] >= 0 and opened["choices"]["bottom"] <= height
+    assert opened["bar"] == at["bar"], "the page did not scroll"
+
+
+def test_a_head_that_is_tapped_on_a_telephone_is_seen(browser, server):
+    with window(browser, has_touch=True, viewport={"width": 390, "height": 844}) as page:
+        page.goto(f"{server}/encoder_attention?{SENTENCE}&layer=1&head=1")
+        root = page.locator(".atlas[data-drawn$=' 1 1']")
+        expect(root).to_be_visible()
+        grid = page.locator("canvas.grid")
+        box = grid.bounding_box()
+        # The last head of the last layer.
+        grid.tap(position={"x": box["width"] - 25, "y": box["height"] - 12})
+        expect(page.locator(".atlas[data-drawn$=' 6 8']")).to_be_visible()
+        expect(grid).to_be_in_viewport(ratio=1)
+        expect(page.locator("canvas.large")).to_be_in_viewport(ratio=1)
