@@ -64,7 +64,8 @@ def drawing(
     with saveable("drawing", "The Transformer, with three maps of its attention"):
         return _draw("drawing", {
             "here": "translate", "source": visible(source), "target": visible(target), "layers": dict(layers),
-            "large": large, "norm": norm, "languages": {"source": languages.source.name, "target": languages.target.name},
+            "large": large, "norm": norm,
+            "languages": {"source": languages.source.name, "target": languages.target.name},
             "kinds": {kind: asdict(box) for kind, box in kinds.items()},
         })
 
