@@ -20,8 +20,8 @@ from transformer.analysis.heads.names import head_names
 from transformer.analysis.heads.pattern import Pattern, pattern
 from transformer.analysis.heads.telling import ALIGNMENT, telling_head
 from transformer.analysis.view import View
-from transformer.languages import Languages
-from transformer.trace import Trace
+from transformer.text.languages import Languages
+from transformer.values.trace import Trace
 
 HOW = {
     "encoder": "Every {source} {size} can look at every other one. Each row is the {size} that looks; its colours say "

@@ -13,8 +13,8 @@ from tests.made_up_traces import FIRST, made_up_trace
 from tests.properties import few, many
 from transformer.analysis.heads.metrics import HeadMetrics, head_metrics
 from transformer.analysis.view import view_of
-from transformer.languages import LANGUAGES
-from transformer.trace import KINDS
+from transformer.text.languages import LANGUAGES
+from transformer.values.trace import KINDS
 
 ENTROPY = r"\(entropy ([\d.]+) of at most ([\d.]+) nats\)"
 # What is said of where a head looks: a caption says one of them.

@@ -10,7 +10,7 @@ from transformer.analysis.aligner import ALIGNS
 from transformer.analysis.heads.metrics import OFFSETS, HeadMetrics, is_punctuation
 from transformer.analysis.heads.names import ROUNDING
 from transformer.analysis.view import View
-from transformer.vocabulary import Piece
+from transformer.text.vocabulary import Piece
 
 # A row is odd where the heads together give this much more to another column than to the one that a head looks at.
 ODD = 0.1

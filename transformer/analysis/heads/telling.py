@@ -12,7 +12,7 @@ from transformer.analysis.heads.expectation import aligning, alignment_expectati
 from transformer.analysis.heads.metrics import HeadMetrics
 from transformer.analysis.heads.names import ROUNDING, head_names
 from transformer.analysis.view import view_of
-from transformer.trace import Trace
+from transformer.values.trace import Trace
 
 # Names of self-attention heads that say what a head does with the words of this sentence, the plainest first, and the
 # metric that says how much of it a head does. A head that attends to the end symbol or to punctuation has nothing to do

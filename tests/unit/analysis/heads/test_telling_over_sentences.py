@@ -8,13 +8,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from transformer.analysis.__main__ import SENTENCES, read_sentences
 from transformer.analysis.alignment import alignment_rows, consensus, special_columns
 from transformer.analysis.heads.expectation import alignment_expectation
 from transformer.analysis.heads.metrics import head_metrics
 from transformer.analysis.heads.names import ROUNDING
 from transformer.analysis.heads.telling import telling_head
 from transformer.analysis.view import view_of
+from transformer.commands.measure import SENTENCES, read_sentences
 
 
 def clearest_head(metrics):
