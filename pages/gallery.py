@@ -39,8 +39,8 @@ if gallery is None:
     )
     raise PageEnd
 st.markdown(
-    f"What single heads of this model do. They were found by a program that read {gallery.sentences} sentences; none "
-    "was picked by hand. Each head is shown on the sentences that show it best: the brighter a word, the more of the "
+    f"What individual heads do. A program found them in {gallery.sentences} sentences; none were hand-picked. "
+    "Each head is shown on the sentences that show it best: the brighter a word, the more of the "
     "head's attention it gets. **Click a sentence to open the head there.**",
     help=explain("head", "attention weight", "layer"),
 )

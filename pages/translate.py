@@ -27,7 +27,8 @@ with main_figure(f"**{markdown(reading.trace.source_text)}**", f"→ **{markdown
     chosen = drawing(
         reading.trace.source_text, reading.trace.target_text, reading.languages,
         {kind: attention_box(reading, kind) for kind in PAGES},
-        {"encoder": config.encoder_layers, "decoder": config.decoder_layers}, large=presented(),
+        {"encoder": config.encoder_layers, "decoder": config.decoder_layers}, norm=config.norm,
+        large=presented(),
     )
 open_page(chosen)
 st.subheader("All heads at a glance", anchor=False)

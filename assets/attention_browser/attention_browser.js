@@ -33,6 +33,8 @@ class AttentionBrowser {
   hover = null;
   /** @type {Head & Place | null} what is pointed at in the grid */
   hoveredHead = null;
+  /** @type {WordLinks | null} of the word that is pointed at or pinned */
+  links = null;
 
   /** @param {HTMLElement | ShadowRoot} parent */
   constructor(parent) {
@@ -176,6 +178,14 @@ class AttentionBrowser {
     this.change(withPin(this.choice, this.arranged(), hit, add));
   }
 
+  /**
+   * What is pointed at in the large figure, or else pinned: a word, if it is a row or a column alone.
+   * @returns {Place}
+   */
+  word() {
+    return this.hover ?? pinnedCell(this.selected(this.arranged()));
+  }
+
   arranged(layer = this.choice.layer, head = this.choice.head) {
     return arrange(this.data, this.choice, layer, head);
   }
@@ -192,6 +202,7 @@ class AttentionBrowser {
       this.shades = shadesOf(this.data.difference ? "difference" : choice.palette);
       this.lecture.reflect();
       this.metric = header.metrics.find(({ key }) => key === choice.metric) ?? null;
+      this.links = header.glance || header.quiet ? null : wordLinks(this.data, choice, this.word());
       if (!header.lecture) this.drawOverview();
       if (!header.glance) {
         this.toolbar.reflect(choice, header);
@@ -218,6 +229,7 @@ class AttentionBrowser {
     }
     const surface = new CanvasSurface(this.grid, geometry.width, geometry.height, density);
     surface.context.drawImage(this.maps, 0, 0, geometry.width, geometry.height);
+    if (this.links) lightGrid(surface, geometry, this.links, theme);
     markGrid(surface, geometry, this.chooses() ? choice : null, this.hoveredHead, theme);
     this.gridGeometry = geometry;
     this.grid.setAttribute("aria-label", `${header.title}: all ${header.layers} layers by ${header.heads} heads. `

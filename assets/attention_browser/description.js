@@ -31,12 +31,14 @@ class Description {
     this.readout.replaceChildren(...sentence);
     const pinned = pinnedCell(selected);
     const ranked = rankedHeads(data, choice, pinned);
-    const [best = null] = at ? rankedHeads(data, choice, at) : ranked;
+    const { links } = browser;
+    const word = browser.word();
+    const [best = null] = links ? links.strongest : at ? rankedHeads(data, choice, at) : ranked;
     this.note.textContent = [...notesOf(choice, selected),
-      ...(best ? [`Of all heads, layer ${best.layer + 1}, head ${best.head + 1} ${arranged.signed ? "changed" : "looks"} there most: ${best.weight}.`] : []),
+      ...(links ? [sentenceOfLinks(browser.arranged(), word, links)] : best ? [`Of all heads, layer ${best.layer + 1}, head ${best.head + 1} ${arranged.signed ? "changed" : "looks"} there most: ${best.weight}.`] : []),
     ].join(" ");
     this.legend.textContent = legendOf(data.header);
-    if (!data.header.glance) this.rank(pinned, ranked);
+    if (!data.header.glance) this.rank(pinned, ranked, data.header.quiet ? null : wordLinks(data, choice, pinned));
     // The button opens the strongest head for the pinned cell, not for the one under the pointer.
     const elsewhere = Boolean(hoveredHead) || (at !== null && (at.row !== pinned.row || at.column !== pinned.column));
     this.best.hidden = elsewhere || !best || (best.layer === choice.layer && best.head === choice.head);
@@ -61,26 +63,33 @@ class Description {
   }
 
   /**
-   * Which heads look most from the pinned row to the pinned column: all of them, each of which can be opened.
+   * Which heads look most from the pinned row to the pinned column, or what the pinned word looks at or is looked at by:
+   * all of them, each of which can be opened.
    * @param {Place} pinned
    * @param {ReturnType<typeof rankedHeads>} ranked
+   * @param {WordLinks | null} links
    */
-  rank(pinned, ranked) {
+  rank(pinned, ranked, links) {
     const { browser } = this;
     const { choice, data } = browser;
     const { id, version } = data.header;
-    const key = JSON.stringify([id, version, ranked.map(({ weight }) => weight), arrangementName(choice), pinned, choice.layer, choice.head]);
-    this.ranking.hidden = !ranked.length;
-    if (!ranked.length || key === this.ranking.dataset.key) return;
+    const listed = links ? links.strongest : ranked;
+    const key = JSON.stringify([id, version, listed.map(({ weight }) => weight), arrangementName(choice), pinned, choice.layer, choice.head]);
+    this.ranking.hidden = !listed.length;
+    if (!listed.length || key === this.ranking.dataset.key) return;
     this.ranking.dataset.key = key;
     const { rows, columns, signed } = browser.arranged();
-    const title = `Which head ${signed ? "changed" : "looks"} from ${named(rows, pinned.row ?? 0, "row")} to ${named(columns, pinned.column ?? 0, "column")}?`;
-    const items = ranked.map(({ layer, head, weight }) => {
+    const title = links ? titleOfLinks(browser.arranged(), pinned)
+      : `Which head ${signed ? "changed" : "looks"} from ${named(rows, pinned.row ?? 0, "row")} to ${named(columns, pinned.column ?? 0, "column")}?`;
+    /** @type {(link: Head & Place) => string} */
+    const other = ({ row, column }) => (!links ? "" : `${pinned.row === undefined ? rows[row ?? 0].label : columns[column ?? 0].label}: `);
+    const items = listed.map((link) => {
+      const { layer, head, weight } = link;
       const name = data.header.names[layer * data.header.heads + head];
       return element("li", {}, element("button", {
         type: "button", "aria-pressed": String(layer === choice.layer && head === choice.head),
         onclick: () => browser.change({ layer, head }),
-      }, `Layer ${layer + 1}, head ${head + 1}${name ? ` (${name})` : ""}: ${weight}`));
+      }, `${other(link)}Layer ${layer + 1}, head ${head + 1}${name ? ` (${name})` : ""}: ${weight}`));
     });
     keepingFocus(this.ranking, "button", () =>
       this.ranking.replaceChildren(element("p", {}, title), element("ol", {}, ...items)));
@@ -93,5 +102,7 @@ class Description {
     const arranged = browser.arranged();
     this.spoken.textContent = `Layer ${choice.layer + 1}, head ${choice.head + 1}: `
       + this.says(arranged, browser.hover, browser.selected(arranged));
+    const links = browser.data.header.quiet ? null : wordLinks(browser.data, choice, browser.word());
+    if (links) this.spoken.textContent += ` ${sentenceOfLinks(arranged, browser.word(), links)}`;
   }
 }

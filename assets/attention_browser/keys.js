@@ -2,7 +2,7 @@
 
 const ATTENTION_KEYS = [
   ["arrows in the grid", "another head or layer"],
-  ["arrows in the large figure", "another cell"],
+  ["arrows in the large figure", "another cell; past the first row or column, a word over all heads"],
   ["Enter", "pin or release the cell, or open the head"],
   ["Shift and click, Shift and Enter", "add a piece to the sum"],
   ["[ and ]", "the layer below or above, same head"],
@@ -12,6 +12,23 @@ const ATTENTION_KEYS = [
   ["Esc", "release everything that is pinned"],
   ["?", "this list"],
 ];
+
+/**
+ * Where an arrow key leads from a place: from the first column to the row alone, from the first row to the column alone.
+ * @param {Place} place
+ * @param {[number, number]} step
+ * @param {number} rows
+ * @param {number} columns
+ * @returns {Place}
+ */
+function moved({ row, column }, [down, right], rows, columns) {
+  if (row !== undefined && column === undefined) return right > 0 ? { row, column: 0 } : { row: clamped(row + down, rows) };
+  if (row === undefined && column !== undefined) return down > 0 ? { row: 0, column } : { column: clamped(column + right, columns) };
+  const [nextRow, nextColumn] = [(row ?? 0) + down, (column ?? 0) + right];
+  if (nextColumn < 0) return { row };
+  if (nextRow < 0) return { column };
+  return { row: clamped(nextRow, rows), column: clamped(nextColumn, columns) };
+}
 
 /**
  * Does what a key means to an attention browser.
@@ -38,9 +55,7 @@ function press(browser, event) {
     browser.change({ layer: clamped(choice.layer + step[0], layers), head: clamped(choice.head + step[1], heads) });
   } else if (step && event.target === browser.large) {
     const { rows, columns } = browser.arranged();
-    const { row = 0, column = 0 } = browser.hover ?? {};
-    browser.hover = browser.hover === null ? { row, column }
-      : { row: clamped(row + step[0], rows.length), column: clamped(column + step[1], columns.length) };
+    browser.hover = browser.hover === null ? { row: 0, column: 0 } : moved(browser.hover, step, rows.length, columns.length);
     browser.draw();
     browser.description.say();
   } else if (event.key === "Enter" && event.target === browser.large) {

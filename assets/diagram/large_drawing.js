@@ -6,23 +6,26 @@
  */
 /**
  * @typedef {{ here: string, source: string, target: string, layers: { encoder: number, decoder: number }, large: boolean,
+ *   norm: "pre" | "post",
  *   languages: { source: string, target: string },
  *   kinds: { encoder: AttentionBox, decoder: AttentionBox, cross: AttentionBox } }} DrawingMessage
  */
 
 // Large: columns of the encoder and the decoder, read from the bottom up; beside each other, or, on a telephone, the
-// decoder on top. Down says how far below its place beside the decoder the encoder stands, and over the way out of it to
-// the decoder's cross-attention: from the left, or around the outside of both.
+// decoder on top. Down says how far below its place beside the decoder the encoder stands, and aside where the way out of
+// it to the decoder's cross-attention runs: between both, or around the outside.
 const COLUMN = 360;
 const ENCODER_LEFT = 40;
-/**
- * @typedef {{ width: number, height: number, decoderLeft: number, down: number, over: [number, number][], longest: number }} Places
- */
+/** @typedef {{ width: number, height: number, decoderLeft: number, down: number, aside: number, longest: number }} Places */
 /** @type {Places} */
-const SIDE_BY_SIDE = { width: 940, height: 424, decoderLeft: 540, down: 0, over: [[470, 196], [470, 174], [539, 174]], longest: 440 };
+const SIDE_BY_SIDE = { width: 940, height: 530, decoderLeft: 540, down: 0, aside: 470, longest: 440 };
 /** @type {Places} */
-const STACKED = { width: 440, height: 700, decoderLeft: ENCODER_LEFT, down: 276, over: [[424, 472], [424, 174], [401, 174]],
-  longest: 400 };
+const STACKED = { width: 440, height: 880, decoderLeft: ENCODER_LEFT, down: 350, aside: 424, longest: 400 };
+// The bottom of the frames around a layer, and what a sub-layer takes beside its own height: its norm, and the place where
+// its by-pass is added.
+const BOTTOM = 436;
+const AROUND = 48;
+const BAR = 28;
 // In CSS pixels; with less room they are stacked.
 const LEAST_ROOM = 620;
 const MAP = 64;
@@ -85,46 +88,93 @@ function sentenceLine(string, left, top, style, size, longest) {
 }
 
 /**
+ * The layer norm of a sub-layer or of a stack. In a lecture its name would be too small to read.
+ * @param {number} middle
+ * @param {number} y
+ * @param {boolean} large
+ */
+function normPill(middle, y, large) {
+  return large ? [] : [svgElement("rect", { class: "norm", x: middle - 26, y: y - 7, width: 52, height: 14, rx: 7 }),
+    svgText("norm", middle, y + 3.5, "norm")];
+}
+
+/**
+ * A layer: its sub-layers from the bottom up, each with its by-pass, and the norm before it or, post-norm, after the sum.
+ * @param {number} left
+ * @param {DrawingMessage} data
+ * @param {[number, (top: number) => Node][]} parts height and box of each
+ * @param {number} count of layers
+ */
+function layerOf(left, { norm, large }, parts, count) {
+  const middle = left + COLUMN / 2;
+  const shapes = [];
+  const tops = [];
+  let from = BOTTOM + 20;
+  let y = BOTTOM;
+  for (const [height, box] of parts) {
+    const bottom = norm === "pre" ? y - 28 : y - 12;
+    const top = bottom - height;
+    const sum = top - 11;
+    const pill = norm === "pre" ? y - 17 : top - 27;
+    shapes.push(arrow([middle, from], [middle, bottom]), arrow([middle, top], [middle, sum + 7]),
+      arrow([middle, y - 6], [left - 7, y - 6], [left - 7, sum], [middle - 7, sum]),
+      svgElement("circle", { class: "sum", cx: middle, cy: sum, r: 7 }),
+      svgElement("path", { class: "arrow", d: `M${middle - 4} ${sum}h8M${middle} ${sum - 4}v8` }),
+      box(top), ...normPill(middle, pill, large));
+    tops.push(top);
+    from = sum - 7;
+    y -= height + AROUND;
+  }
+  const frame = svgElement("g", {},
+    svgElement("rect", { class: "stack", x: left - 14, y, width: COLUMN + 28, height: BOTTOM - y, rx: 12 }),
+    svgText(`${count} ×`, left === ENCODER_LEFT ? left - 26 : left + COLUMN + 26, (y + BOTTOM) / 2, "title"));
+  return { shapes: [frame, ...shapes], tops, top: y, out: from };
+}
+
+/**
  * @param {DrawingMessage} data
  * @param {Places} places
  */
-function largeDrawing({ source, target, languages, kinds, layers, large }, { decoderLeft, down, over, longest }) {
+function largeDrawing(data, { decoderLeft, down, aside, longest }) {
+  const { source, target, languages, kinds, layers, norm, large } = data;
   const size = large ? HALL : 15;
-  const words = large ? { half: "Feed-forward", next: "Which word is next?", in: "Words + their order", far: "" }
-    : { half: "Feed-forward, add & norm", next: "Which word comes next? (linear, softmax)", in: "Words as numbers + their order",
-      far: "written so far: " };
+  const words = large ? { next: "Which word is next?", in: "Words + their order", far: "" }
+    : { next: "Which word comes next? (linear, softmax)", in: "Word vectors + positions", far: "written so far: " };
   const middle = { encoder: ENCODER_LEFT + COLUMN / 2, decoder: decoderLeft + COLUMN / 2 };
-  /** @type {(left: number, top: number, bottom: number, count: number) => Node} */
-  const frame = (left, top, bottom, count) => svgElement("g", {},
-    svgElement("rect", { class: "stack", x: left - 14, y: top, width: COLUMN + 28, height: bottom - top, rx: 12 }),
-    svgText(`${count} ×`, left === ENCODER_LEFT ? left - 26 : left + COLUMN + 26, (top + bottom) / 2, "title"));
-  const layer = "One layer, number by number";
-  /** @type {(left: number, top: number) => Node} */
-  const half = (left, top) => barBox("inside_a_layer", layer, left, top, 28, words.half);
+  /** @type {(left: number) => [number, (top: number) => Node]} */
+  const half = (left) => [BAR, (top) => barBox("inside_a_layer", "One layer, number by number", left, top, BAR, "Feed-forward")];
+  /** @type {(page: string, left: number, shown: AttentionBox) => [number, (top: number) => Node]} */
+  const attention = (page, left, shown) => [ATTENTION, (top) => attentionBox(page, left, top, shown, large)];
+  const reads = layerOf(ENCODER_LEFT, data, [attention("encoder_attention", ENCODER_LEFT, kinds.encoder), half(ENCODER_LEFT)],
+    layers.encoder);
+  const writes = layerOf(decoderLeft, data, [attention("masked_attention", decoderLeft, kinds.decoder),
+    attention("cross_attention", decoderLeft, kinds.cross), half(decoderLeft)], layers.decoder);
+  // A pre-norm stack ends in a norm of its own; a post-norm one has just been normalised.
+  /** @type {(column: number, top: number) => Node[]} */
+  const last = (column, top) => (norm === "pre" ? normPill(column, top - 13, large) : []);
   const encoder = [
-    svgText(`Encoder: reads ${languages.source}`, middle.encoder, 178, "title"), frame(ENCODER_LEFT, 190, 330, layers.encoder),
-    arrow([middle.encoder, 392], [middle.encoder, 378]), arrow([middle.encoder, 350], [middle.encoder, 321]),
-    arrow([middle.encoder, 242], [middle.encoder, 231]),
-    attentionBox("encoder_attention", ENCODER_LEFT, 243, kinds.encoder, large), half(ENCODER_LEFT, 202),
-    barBox("positional_encoding", "Positional encoding", ENCODER_LEFT, 350, 28, words.in),
-    sentenceLine(source, ENCODER_LEFT, large ? 415 : 408, "title", size, longest),
+    svgText(`Encoder: reads ${languages.source}`, middle.encoder, reads.top - 36, "title"), ...reads.shapes,
+    arrow([middle.encoder, BOTTOM + 64], [middle.encoder, BOTTOM + 49]),
+    barBox("positional_encoding", "Positional encoding", ENCODER_LEFT, BOTTOM + 20, BAR, words.in),
+    sentenceLine(source, ENCODER_LEFT, BOTTOM + (large ? 85 : 78), "title", size, longest),
   ];
+  const across = writes.tops[1] + ATTENTION / 2;
+  const next = writes.top - 56;
   return [
     arrowHead(),
     svgElement("g", { transform: `translate(0 ${down})` }, ...encoder),
-    arrow([middle.encoder, 202 + down], [middle.encoder, 196 + down], ...over),
-    svgText(`Decoder: writes ${languages.target}`, middle.decoder, large ? 32 : 14, "title"),
-    frame(decoderLeft, 88, 330, layers.decoder),
-    // Up the decoder.
-    arrow([middle.decoder, 392], [middle.decoder, 378]), arrow([middle.decoder, 350], [middle.decoder, 321]),
-    arrow([middle.decoder, 242], [middle.decoder, 215]), arrow([middle.decoder, 136], [middle.decoder, 126]),
-    arrow([middle.decoder, 98], [middle.decoder, 81]), arrow([middle.decoder, 53], [middle.decoder, 42]),
-    attentionBox("masked_attention", decoderLeft, 243, kinds.decoder, large),
-    attentionBox("cross_attention", decoderLeft, 137, kinds.cross, large), half(decoderLeft, 98),
-    barBox("decoding", "Decoding step by step", decoderLeft, 53, 28, words.next),
-    barBox("positional_encoding", "Positional encoding", decoderLeft, 350, 28, words.in),
+    arrow([middle.encoder, reads.out + down], [middle.encoder, reads.top - 27 + down], [aside, reads.top - 27 + down],
+      [aside, across], [down ? decoderLeft + COLUMN + 1 : decoderLeft - 1, across]),
+    svgElement("g", { transform: `translate(0 ${down})` }, ...last(middle.encoder, reads.top)),
+    svgText(`Decoder: writes ${languages.target}`, middle.decoder, large ? next - 24 : next - 39, "title"),
+    ...writes.shapes,
+    arrow([middle.decoder, BOTTOM + 64], [middle.decoder, BOTTOM + 49]),
+    arrow([middle.decoder, writes.out], [middle.decoder, next + BAR + 1]), ...last(middle.decoder, writes.top),
+    arrow([middle.decoder, next], [middle.decoder, next - 11]),
+    barBox("decoding", "Decoding step by step", decoderLeft, next, BAR, words.next),
+    barBox("positional_encoding", "Positional encoding", decoderLeft, BOTTOM + 20, BAR, words.in),
     // In a lecture, both sentences stand above the drawing.
-    ...(large ? [] : [sentenceLine(target, decoderLeft, 36, "title", size, longest)]),
-    sentenceLine(words.far + apart(target), decoderLeft, large ? 415 : 408, "", size, longest),
+    ...(large ? [] : [sentenceLine(target, decoderLeft, next - 17, "title", size, longest)]),
+    sentenceLine(words.far + apart(target), decoderLeft, BOTTOM + (large ? 85 : 78), "", size, longest),
   ];
 }

@@ -47,10 +47,10 @@ def test_from_a_typed_sentence_to_its_heatmap(reader, shipped):
     reader.translate("The cat sleeps on the sofa.")
     reader.see(shipped.trace("The cat sleeps on the sofa.").target_text)
     reader.choose("Cross attention")
-    metrics = head_metrics(shipped.trace("The cat sleeps on the sofa."), "cross", shipped.tokenizer.scores)
-    telling = telling_head(metrics)
+    trace = shipped.trace("The cat sleeps on the sofa.")
+    telling = telling_head(trace, head_metrics(trace, "cross", shipped.tokenizer.scores))
     reader.head(telling.layer + 1, telling.head + 1)
-    reader.see("Its strongest link")
+    reader.see("Strongest link")
     reader.has_typed("The cat sleeps on the sofa.")
 
 
@@ -178,8 +178,8 @@ def test_the_way_in_shows_the_head_that_the_keys_are_at(reader, shipped):
 
 
 def test_the_address_shows_the_same_to_somebody_else(visit, server, shipped):
-    metrics = head_metrics(shipped.trace("Where is my hat?"), "decoder", shipped.tokenizer.key_scores("decoder"))
-    opened = telling_head(metrics)
+    trace = shipped.trace("Where is my hat?")
+    opened = telling_head(trace, head_metrics(trace, "decoder", shipped.tokenizer.key_scores("decoder")))
     # Others: what is chosen already is no choice.
     layer, head = 6 - opened.layer, 8 - opened.head
     with visit(server) as one:

@@ -6,14 +6,17 @@ import { describe, test } from "node:test";
 import { Recorder, fixture, load } from "./bundles.js";
 
 const {
-  arrange, captionOf, clamped, csvOf, described, drawLines, drawMap, drawWithCaption, followInput, harmless, hitGrid, gridGeometry, hitLines,
-  hitMap, inkOn, jsonOf, layoutWidth, lectureGeometry, linesGeometry, mapGeometry, named, notesOf, onScale, fromScale, opensAbove, pinnedCell, pinnedIn, press, quote, rankedHeads, shadesOf, shortened,
+  arrange, captionOf, clamped, csvOf, described, drawLines, drawMap, drawWithCaption, followInput, harmless, hitGrid,
+  gridGeometry, hitLines, hitMap, inkOn, jsonOf, layoutWidth, lectureGeometry, linesGeometry, mapGeometry, named,
+  notesOf, onScale, fromScale, opensAbove, pinnedCell, pinnedIn, press, quote, rankedHeads, shadesOf, shortened,
   sumsOf, textWidth, unframe, unpack, weightOf, withPin, wrapped, LABEL_SIZE, SCALES, PALETTE, MASKED_CODE,
+  wordLinks, sentenceOfLinks, moved,
 } = load("attention_browser", [
-  "arrange", "captionOf", "clamped", "csvOf", "described", "drawLines", "drawMap", "drawWithCaption", "followInput", "harmless", "hitGrid",
-  "gridGeometry", "hitLines", "hitMap", "inkOn", "jsonOf", "layoutWidth", "lectureGeometry", "linesGeometry", "mapGeometry", "named", "notesOf", "onScale", "fromScale", "opensAbove", "pinnedCell", "pinnedIn", "press", "quote",
-  "rankedHeads", "shadesOf", "shortened", "sumsOf", "textWidth", "unframe", "unpack", "weightOf", "withPin", "wrapped", "LABEL_SIZE",
-  "SCALES", "PALETTE", "MASKED_CODE",
+  "arrange", "captionOf", "clamped", "csvOf", "described", "drawLines", "drawMap", "drawWithCaption", "followInput",
+  "harmless", "hitGrid", "gridGeometry", "hitLines", "hitMap", "inkOn", "jsonOf", "layoutWidth", "lectureGeometry",
+  "linesGeometry", "mapGeometry", "named", "notesOf", "onScale", "fromScale", "opensAbove", "pinnedCell", "pinnedIn",
+  "press", "quote", "rankedHeads", "shadesOf", "shortened", "sumsOf", "textWidth", "unframe", "unpack", "weightOf",
+  "withPin", "wrapped", "LABEL_SIZE", "SCALES", "PALETTE", "MASKED_CODE", "wordLinks", "sentenceOfLinks", "moved"
 ]);
 
 const KINDS = ["encoder", "decoder", "cross"];
@@ -481,4 +484,52 @@ test("a picture for a column is as wide as one, with its caption below or withou
   assert.ok(lines.every(({ string, y }) => textWidth(string, 13) <= 354 - 16 && y < full.height));
   assert.deepEqual(full.surface.of("rect"), [{ what: "rect", x: 0, y: 0, width: 354, height: full.height, fill: "#ffffff" }]);
   assert.deepEqual([bare.height, bare.surface.of("text"), bare.surface.of("rect"), bare.surface.of("line").length], [200, [], [], 1]);
+});
+
+// A kind of two heads on five words and an end symbol: the first looks at the word before, the second as it is told.
+function twoHeads(names, second) {
+  const words = ["the", "dog", "barks", "at", "it", "</s> end"];
+  const side = words.map((label, position) => ({ label, positions: [position] }));
+  const arranged = (columns) => {
+    const values = new Float32Array(36);
+    columns.forEach((column, row) => { values[row * 6 + column] = 1; });
+    return { rows: side, columns: side, values, masked: new Uint8Array(36), largest: 1 };
+  };
+  return {
+    header: { kind: "encoder", layers: 1, heads: 2, special: [5], names },
+    arranged: new Map([["pieces/0/0", arranged([0, 0, 1, 2, 3, 4])], ["pieces/0/1", arranged(second)]]),
+  };
+}
+
+const PIECES = { words: false, hide: false };
+
+test("a word is ranked over all heads, without itself, its neighbours, symbols and positional heads", () => {
+  // "it" looks at "dog", which no other row does; "the" at the end symbol, "dog" at itself, "barks" at its neighbour.
+  const data = twoHeads(["previous piece", ""], [5, 1, 1, 5, 1, 5]);
+  const links = wordLinks(data, PIECES, { row: 4 });
+  assert.deepEqual(links.strongest.map(({ head, row, column, weight }) => [head, row, column, weight]), [[1, 4, 1, "1.0000"]]);
+  assert.equal(links.lit[0], 0);
+  assert.ok(links.lit[1] > 0);
+  const arranged = data.arranged.get("pieces/0/1");
+  assert.equal(sentenceOfLinks(arranged, { row: 4 }, links), "Over all heads, “it” looks at “dog” 1.00 (layer 1, head 2).");
+  const seen = wordLinks(data, PIECES, { column: 1 });
+  assert.equal(sentenceOfLinks(arranged, { column: 1 }, seen), "Over all heads, “dog” is looked at by “it” 1.00 (layer 1, head 2).");
+  for (const row of [0, 1, 2]) assert.deepEqual(wordLinks(data, PIECES, { row }).strongest, []);
+});
+
+test("what a head does from every row does not stand out", () => {
+  const data = twoHeads(["", ""], [3, 3, 3, 3, 3, 3]);
+  assert.deepEqual(wordLinks(data, PIECES, { row: 0 }).strongest.map(({ column }) => column), []);
+});
+
+test("a cell is no word, and arrow keys lead from the first column to the row alone", () => {
+  const data = twoHeads(["", ""], [5, 1, 1, 5, 1, 5]);
+  assert.equal(wordLinks(data, PIECES, { row: 4, column: 1 }), null);
+  assert.equal(wordLinks(data, PIECES, {}), null);
+  assert.deepEqual(moved({ row: 4, column: 0 }, [0, -1], 6, 6), { row: 4 });
+  assert.deepEqual(moved({ row: 4 }, [1, 0], 6, 6), { row: 5 });
+  assert.deepEqual(moved({ row: 4 }, [0, 1], 6, 6), { row: 4, column: 0 });
+  assert.deepEqual(moved({ row: 0, column: 2 }, [-1, 0], 6, 6), { column: 2 });
+  assert.deepEqual(moved({ column: 2 }, [0, 1], 6, 6), { column: 3 });
+  assert.deepEqual(moved({ column: 2 }, [1, 0], 6, 6), { row: 0, column: 2 });
 });

@@ -365,7 +365,8 @@ def test_rubbish_in_an_address_falls_back(shipped, value):
     assert healthy(test)
     asked = headers(test)[0]["asked"]["choice"]
     chosen = (asked["layer"] in (0, 5), asked["head"] in (0, 6, 7))
-    telling = telling_head(head_metrics(shipped.trace("Hello."), "cross", shipped.tokenizer.scores))
+    trace = shipped.trace("Hello.")
+    telling = telling_head(trace, head_metrics(trace, "cross", shipped.tokenizer.scores))
     assert chosen == (True, True) or (asked["layer"], asked["head"]) == (telling.layer, telling.head)
     assert asked["words"] is AttentionParams().words
 
@@ -431,16 +432,16 @@ def test_an_example_that_the_model_gets_wrong_is_called_wrong(text, wrong):
 def test_a_page_opens_at_the_telling_head_and_says_so(shipped, page):
     text = "She gave the book to her brother yesterday."
     test = opened(page, text=text)
-    metrics = head_metrics(shipped.trace(text), ATTENTION[page], shipped.tokenizer.scores)
-    telling = telling_head(metrics)
+    trace = shipped.trace(text)
+    telling = telling_head(trace, head_metrics(trace, ATTENTION[page], shipped.tokenizer.scores))
     asked = headers(test)[0]["asked"]["choice"]
     assert (asked["layer"], asked["head"]) == (telling.layer, telling.head)
     assert {"layer", "head"}.isdisjoint(test.query_params), "nobody chose it"
-    said = next(parts for parts in paragraphs(test) if parts[0] == "You see ")
+    said = next(parts for parts in paragraphs(test) if parts[0] == "This is ")
     assert said[1]["text"] == f"layer {telling.layer + 1}, head {telling.head + 1}" and telling.name in said[2]
     chosen = opened(page, text=text, layer="1", head="1")
     assert headers(chosen)[0]["asked"]["choice"]["layer"] == 0 == headers(chosen)[0]["asked"]["choice"]["head"]
-    assert any(parts[0].startswith("The most telling head") for parts in paragraphs(chosen))
+    assert any(parts[0].startswith("To look at first: ") for parts in paragraphs(chosen))
 
 
 def test_a_colour_is_no_choice_of_a_head():

@@ -210,10 +210,10 @@ def test_the_gallery_is_made_when_asked(models):
     page, file = "pages/gallery.py", models / "models" / "ar-en" / "head_gallery.json"
     test = opened(page, model="ar-en")
     test.button("measure_head_gallery").click().run()
-    assert healthy(test) and "read 3 sentences" in texts(test)
+    assert healthy(test) and "found them in 3 sentences" in texts(test)
     assert "none of the translations came to its end" in texts(test), "of random weights"
     assert Gallery.from_json(file.read_text(encoding="utf-8")).sentences == 3
-    assert "read 3 sentences" in texts(opened(page, model="ar-en")), "kept beside the model"
+    assert "found them in 3 sentences" in texts(opened(page, model="ar-en")), "kept beside the model"
     file.unlink()
 
 

@@ -144,7 +144,8 @@ def describe_gallery(found: Gallery, languages: Languages) -> str:
         f"{found.sentences} sentences",
         *(
             f"{TASK[each.task].described(languages)[0]}: {each.kind} layer {each.layer + 1} head {each.head + 1}, "
-            f"{each.share:.0%} (all heads: {each.everyone:.0%}; {each.rows} rows of {each.sentences} sentences)"
+            f"{each.share:.0%} (all heads: {each.everyone:.0%}; explained by a general rule: {each.explained:.0%}; "
+            f"{each.rows} rows of {each.sentences} sentences){'' if each.does_it else ': not found'}"
             for each in found.exhibits
         ),
     ])

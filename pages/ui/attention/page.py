@@ -46,8 +46,10 @@ def attention_page(kind: Kind, subtitle: str) -> Reading:
         with main_figure():
             choice = attention_browser(reading.trace, metrics)
     view = view_of(reading.trace, kind, words=choice.words, special=not choice.hide)
-    prose(f"{kind}_telling", telling(metrics, chosen=session.attention().chosen))
-    st.markdown(what_to_look_for(view, choice.layer, choice.head), help=explain("entropy", "nats", "attention sink"))
+    prose(f"{kind}_telling", telling(reading.trace, metrics, chosen=session.attention().chosen))
+    st.markdown(
+        what_to_look_for(view, metrics, choice.layer, choice.head), help=explain("entropy", "nats", "attention sink")
+    )
     prose(f"{kind}_sharpest", sharpest(metrics))
     st.caption(
         how_to_read(view, reading.languages),

@@ -99,7 +99,7 @@ def drawn_with_choice(
     if existing(session.attention(kind, of)) != session.attention(kind, of):
         session.store_attention(existing(session.attention(kind, of)), kind)
         session.rewrite_address()
-    telling = telling_head(metrics)
+    telling = telling_head(trace, metrics)
     chosen = session.attention(kind, of).or_at(telling.layer, telling.head)
     session.note_head(chosen)
     now, before = Shown(sentence_id(trace), chosen), SYNCED.shown
@@ -124,9 +124,9 @@ def drawn_with_choice(
     return chosen
 
 
-def at_telling_head(choice: AttentionParams, metrics: HeadMetrics) -> AttentionParams:
+def at_telling_head(choice: AttentionParams, trace: Trace, metrics: HeadMetrics) -> AttentionParams:
     """A choice; where nobody chose a head, at the one that has the most to show."""
-    telling = telling_head(metrics)
+    telling = telling_head(trace, metrics)
     return choice.or_at(telling.layer, telling.head)
 
 
@@ -193,7 +193,7 @@ def browser_payload(
     only = [(choice.words, not choice.hide)] if glance else EVERY_ARRANGEMENT
     return payload(trace, kind, {
         "title": TITLES[kind], "glance": glance, "quiet": quiet, "lecture": lecture,
-        "asked": {"number": number, "choice": asdict(at_telling_head(choice, metrics))},
+        "asked": {"number": number, "choice": asdict(at_telling_head(choice, trace, metrics))},
         # As typed for the files of numbers, and as shown everywhere else.
         "id": sentence_id(trace), "texts": {"source": trace.source_text, "target": trace.target_text},
         "shown": {"source": visible(trace.source_text), "target": visible(trace.target_text)},

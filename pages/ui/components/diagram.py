@@ -10,6 +10,7 @@ import streamlit as st
 from pages.ui.components.bundle import component
 from pages.ui.components.save_as import saveable
 from pages.ui.text.markup import visible
+from transformer.config import NormPlacement
 from transformer.text.languages import Languages
 from transformer.values.trace import Kind
 
@@ -48,7 +49,7 @@ def where_you_are(page: str) -> str | None:
 
 def drawing(
     source: str, target: str, languages: Languages, kinds: Mapping[Kind, AttentionBox], layers: Mapping[str, int], *,
-    large: bool = False,
+    norm: NormPlacement, large: bool = False,
 ) -> str | None:
     """Draw it large; returns the page whose box was clicked.
 
@@ -57,12 +58,14 @@ def drawing(
         languages: that they are in.
         kinds: what is shown of each kind of attention.
         layers: number of layers by stack.
+        norm: where the layer norms of the model are.
         large: its type large enough for a hall, and fewer words.
     """
     with saveable("drawing", "The Transformer, with three maps of its attention"):
         return _draw("drawing", {
             "here": "translate", "source": visible(source), "target": visible(target), "layers": dict(layers),
-            "large": large, "languages": {"source": languages.source.name, "target": languages.target.name},
+            "large": large, "norm": norm,
+            "languages": {"source": languages.source.name, "target": languages.target.name},
             "kinds": {kind: asdict(box) for kind, box in kinds.items()},
         })
 

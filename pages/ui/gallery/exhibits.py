@@ -17,7 +17,7 @@ from pages.ui.measured.recorded import GALLERY
 from pages.ui.state import session
 from pages.ui.text.head_link import HeadLink
 from pages.ui.text.markup import isolated, markdown, visible
-from transformer.analysis.heads.gallery import DOES, Example, Exhibit, Gallery
+from transformer.analysis.heads.gallery import DOES, MARGIN, Example, Exhibit, Gallery
 from transformer.analysis.heads.tasks import TASK
 from transformer.running.translator import Translator
 from transformer.text.languages import Languages
@@ -57,17 +57,23 @@ def show_exhibits(gallery: Gallery, translator: Translator) -> None:
     if not gallery.exhibits:
         st.info("There is nothing to see: none of the translations came to its end within the limit on length.")
     if missing:
-        st.caption(
-            f"Also looked for, but not found, because no head has {DOES:.0%} of its attention there: "
-            + "; ".join(
-                f"{markdown(TASK[each.task].described(languages)[0])} (at most {each.share:.0%}, in "
-                f"{PAGES[each.kind].title.lower()}, {HeadLink(each.kind, each.layer, each.head)})" for each in missing
-            ) + "."
-        )
+        st.caption(f"Looked for, and not found: {'; '.join(_not_found(each, languages) for each in missing)}.")
     st.caption(
-        f"`{GALLERY.beside(translator).command}` makes this page, from {gallery.sentences} sentences. Where a task "
-        "wants a head to look, such as at the word to the left, follows from the text alone; shown is the head that "
-        "puts most of its attention there."
+        f"`{GALLERY.beside(translator).command}` makes this page, from {gallery.sentences} sentences. The text alone "
+        f"says where a task wants a head to look. A card needs a head with {DOES:.0%} of its attention there, and, "
+        f"unless the card is about a general rule, {MARGIN:.0%} of it more than the head's general rules explain."
+    )
+
+
+def _not_found(exhibit: Exhibit, languages: Languages) -> str:
+    """Markdown: what nothing was found for, with the numbers."""
+    rule = ""
+    if exhibit.rule and exhibit.share >= DOES:
+        title = markdown(TASK[exhibit.rule].described(languages)[0])
+        rule = f", of which its general rule, “{title}”, explains {exhibit.explained:.0%}"
+    return (
+        f"{markdown(TASK[exhibit.task].described(languages)[0])} (at most {exhibit.share:.0%} of a head's attention, "
+        f"in {PAGES[exhibit.kind].title.lower()}, {HeadLink(exhibit.kind, exhibit.layer, exhibit.head)}{rule})"
     )
 
 
@@ -98,11 +104,12 @@ def card(exhibit: Exhibit, languages: Languages) -> dict[str, Any]:
         return f"{page.address}?{urlencode(address(exhibit, example))}"
 
     head = f"{page.title}, {HeadLink(exhibit.kind, exhibit.layer, exhibit.head)}"
+    explained = "" if TASK[exhibit.task].general else f"; its general rules explain at most {exhibit.explained:.0%}"
     return {
         "title": title, "meaning": meaning,
         "head": {"label": head, "href": href(exhibit.examples[0])},
-        "numbers": f": {exhibit.share:.0%} of its attention goes there, on average over {exhibit.rows:,} rows (an "
-                   f"average head of that page: {exhibit.everyone:.0%}).",
+        "numbers": f": {exhibit.share:.0%} of its attention goes there, on average over {exhibit.rows:,} rows (average "
+                   f"head of this kind: {exhibit.everyone:.0%}{explained}).",
         "examples": [{**sentence(exhibit, each, languages), "href": href(each)} for each in exhibit.examples],
     }
 

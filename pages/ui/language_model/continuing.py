@@ -46,12 +46,12 @@ def show_continuation(loaded: LoadedLanguageModel) -> None:
     trace = reading.trace
     view = view_of(trace, "decoder", words=choice.words, special=not choice.hide)
     prose(
-        "lm_telling", telling(metrics, chosen=session.attention(of=TextHeadParams).chosen), pages=PAGES,
+        "lm_telling", telling(trace, metrics, chosen=session.attention(of=TextHeadParams).chosen), pages=PAGES,
         of=TextHeadParams,
     )
     at = choice.layer, choice.head
     st.markdown(
-        f"{says_copying(loaded, trace, *at)} {what_to_look_for(view, *at)}".strip(),
+        f"{says_copying(loaded, trace, *at)} {what_to_look_for(view, metrics, *at)}".strip(),
         help=explain("entropy", "nats", "attention sink", "induction head"),
     )
     prose("lm_sharpest", sharpest(metrics), pages=PAGES, of=TextHeadParams)

@@ -85,7 +85,7 @@ class LanguageReading:
     def choice(self, kind: Kind = "decoder") -> AttentionParams:
         """The head that is shown: the one that somebody chose, else the telling one of the text."""
         shape = self.trace.decoder.shape[:2]
-        return at_telling_head(session.attention(kind, TextHeadParams), self.metrics(kind)).within(*shape)
+        return at_telling_head(session.attention(kind, TextHeadParams), self.trace, self.metrics(kind)).within(*shape)
 
     # What `HeadReading` asks for besides.
 

@@ -107,7 +107,7 @@ class Reading:
     def choice(self, kind: Kind) -> AttentionParams:
         """The head that is shown of a kind: the one that somebody chose, else the telling one of the sentence."""
         shape = self.trace.attention(kind).shape[:2]
-        return at_telling_head(session.attention(kind), self.metrics(kind)).within(*shape)
+        return at_telling_head(session.attention(kind), self.trace, self.metrics(kind)).within(*shape)
 
     @property
     def request(self) -> tuple[Translator, str, str]:

@@ -2,96 +2,165 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from pages.ui.text.head_link import HeadLink
-from pages.ui.text.labels import output_label
+from pages.ui.text.labels import output_label, place_of
 from pages.ui.text.markup import bare, group_label, markdown
+from transformer.analysis.heads.expectation import (
+    Expectation,
+    aligning,
+    alignment_expectation,
+    position_expectation,
+)
 from transformer.analysis.heads.metrics import HeadMetrics
+from transformer.analysis.heads.names import head_names
 from transformer.analysis.heads.pattern import Pattern, pattern
-from transformer.analysis.heads.telling import telling_head
+from transformer.analysis.heads.telling import ALIGNMENT, telling_head
 from transformer.analysis.view import View
 from transformer.text.languages import Languages
+from transformer.values.trace import Trace
 
 HOW = {
-    "encoder": "Each row is one {size} of the {source} sentence; its colours say how much it looks at every {size}.",
-    "decoder": "Each row is one step: the {size} that is read, then the one predicted from it. A step may look back at "
-    "what was read before, but not ahead: those cells are hatched.",
-    "cross": "Each row is one step of writing the {target} sentence; its colours say how much it looks at each "
-             "{size} of the {source} one.",
+    "encoder": "Every {source} {size} can look at every other one. Each row is the {size} that looks; its colours say "
+    "how much it looks at each {size}.",
+    "decoder": "Each row is one step: the {size} that is read, then the one that is predicted from it. A step can look "
+    "back at what was read before, but not ahead: those cells are hatched.",
+    "cross": "Each time it writes a {target} {size}, the model looks at the {source} sentence. Each row is one such "
+    "step; its colours say how much it looks at each {source} {size}.",
 }
+# From this share on, a head's attention is mostly in one kind of place.
 MOSTLY = 0.5
+# Of the weight of a row, and of the entropy that it can have.
+FOCUSED, FOCUSED_ENTROPY = 0.8, 0.5
+SPREAD_ENTROPY = 0.8
 
 
 def how_to_read(view: View, languages: Languages) -> str:
     """Markdown: orientation, and what was done to the numbers."""
-    size = "word" if view.axes.words else "piece"
     names = {"source": languages.source.name, "target": languages.target.name}
-    sentences = [HOW[view.axes.kind].format(size=size, **names), "Every row sums to 1."]
+    sentences = [HOW[view.axes.kind].format(size=_size(view), **names), "Every row sums to 1."]
     if view.axes.words:
-        sentences.append("Where a word has several pieces, attention to it is their sum, and attention from it their "
-        "mean.")
+        sentences.append("When a word has several tokens, attention to it is summed and attention from it is averaged.")
     across = languages.target if view.axes.kind == "decoder" else languages.source
     if across.right_to_left:
-        sentences.append(f"{across.name} is read from right to left; the columns stand in the order of reading, the "
-        "first at the left.")
+        sentences.append(
+            f"{across.name} is read from right to left; the columns are in reading order, the first at the left."
+        )
     if view.hidden is not None:
         sentences.append("Start and end symbols are hidden, and the rest of each row is scaled up to 1.")
     return " ".join(sentences)
 
 
-def what_to_look_for(view: View, layer: int, head: int) -> str:
+def what_to_look_for(view: View, metrics: HeadMetrics, layer: int, head: int) -> str:
     """Markdown: what this head does with this sentence, from the numbers shown."""
     found = pattern(
         view.weights[layer, head], view.mask, view.axes.rows, view.axes.columns, same_text=view.axes.kind != "cross"
     )
-    sentences = [_habit(found, view)]
+    confidence = float(np.nan_to_num(metrics.values["confidence"][layer, head]))
+    names = head_names(metrics)[layer][head]
+    sentences = [_habit(found, view, names, confidence), *_oddities(view, metrics, layer, head)]
     link = found.strongest
     # Less is written as 0.00.
     if link is not None and link.weight >= 0.005:
+        other = "" if view.axes.kind == "cross" else f" to another {_size(view)}"
         sentences.append(
-            f"Its strongest link to {'a' if view.axes.kind == 'cross' else 'another'} "
-            f"{'word' if view.axes.words else 'piece'}: {_quoted(view, link.row, row=True)} looks at "
-            f"{_quoted(view, link.column, row=False)} with {link.weight:.2f}."
+            f"Strongest link{other}: {_row(view, link.row)} {_label(view, link.column)} ({link.weight:.2f})."
         )
     if view.hidden is not None and view.hidden[layer, head].max() >= 0.005:
         share = view.hidden[layer, head].mean()
-        sentences.append(f"On average {share:.0%} of a row lay on the symbols now hidden.")
+        sentences.append(f"On average, {share:.0%} of a row was on the symbols that are now hidden.")
     return " ".join(sentences)
 
 
-def _habit(found: Pattern, view: View) -> str:
-    size = "word" if view.axes.words else "piece"
+def _habit(found: Pattern, view: View, names: Sequence[str], confidence: float) -> str:
+    """Where most of the head's attention is, or how focused it is: one of four sentences, of which only one is true.
+
+    Args:
+        names: of the head.
+        confidence: of the head, which `sharpest` may say.
+    """
+    size, whole = _size(view), "what is shown" if view.hidden is not None else "its attention"
     habits = [
-        (found.special, f"the {'start' if view.axes.kind == 'decoder' else 'end'} symbol", ", a place to rest"),
-        (found.previous, f"the {size} before", ", a positional head"),
-        (found.same, f"the same {size}", ", it passes on what stands there"),
-        (found.following, f"the next {size}", ", a positional head"),
+        ("", found.special, f"the {'start' if view.axes.kind == 'decoder' else 'end'} symbol", ", a place to rest"),
+        ("previous piece", found.previous, f"the {size} before", ", a positional head"),
+        ("same piece", found.same, f"the same {size}", ", which passes on what is there"),
+        ("next piece", found.following, f"the next {size}", ", a positional head"),
     ]
     if found.column is not None:
-        habits.append((found.column_share, _quoted(view, found.column, row=False), ""))
-    share, place, meaning = max(habits, key=lambda habit: habit[0])
-    if share >= MOSTLY:
-        return f"This head mostly looks at {place}: {share:.0%} of its attention on average{meaning}."
-    if found.limit > 0 and found.entropy > 0.8 * found.limit:
+        habits.append(("", found.column_share, _label(view, found.column), ""))
+    # In a short sentence several hold, and the one that the head is named after is the one to say.
+    _, share, place, meaning = max(habits, key=lambda habit: (habit[1] > MOSTLY and habit[0] in names, habit[1]))
+    if share > MOSTLY:
+        return f"This head mostly looks at {place}: {share:.0%} of {whole} on average{meaning}."
+    entropy = f"(entropy {found.entropy:.2f} of at most {found.limit:.2f} nats)"
+    if found.moves and found.peak >= FOCUSED and found.entropy <= FOCUSED_ENTROPY * found.limit:
         return (
-            f"This head spreads its attention widely: the entropy of a row is {found.entropy:.2f} nats on average, of "
-            f"at most {found.limit:.2f}."
+            f"Very focused: on average, a row puts {found.peak:.0%} of {whole} on one {size}, a different one from row "
+            f"to row {entropy}."
         )
-    # What a head's name says of it, such as "alignment", is no place.
-    return (
-        f"No one place gets most of this head's attention here: the entropy of a row is {found.entropy:.2f} nats on "
-        f"average, of at most {found.limit:.2f}."
-    )
+    # Of words, a row is a mean of tokens' rows, each of which may be focused.
+    if max(found.peak, confidence) < MOSTLY and found.entropy > SPREAD_ENTROPY * found.limit:
+        return f"This head spreads its attention widely {entropy}."
+    rest = f" and start and end symbols {found.rest:.0%}" if found.rest >= 0.005 else ""
+    return f"On average, the strongest {size} of a row gets {found.peak:.0%} of {whole}{rest} {entropy}."
 
 
-def _quoted(view: View, position: int, *, row: bool) -> str:
+def _oddities(view: View, metrics: HeadMetrics, layer: int, head: int) -> list[str]:
+    """Markdown: where the head does not do what its name says."""
+    names = head_names(metrics)[layer][head]
+    if "alignment" not in names:
+        for name in names:
+            expected = position_expectation(view, name)
+            if expected is not None:
+                return _odd(view, expected, layer, head, f"the {name.replace('piece', _size(view))} is")
+        return []
+    heads, read = aligning(metrics)
+    sentences = []
+    if read or not heads[layer, head]:
+        sentences.append(
+            "It is one step late: most rows are about the word that was just read, not about the one that comes next."
+        )
+    expected = alignment_expectation(view, metrics) if heads[layer, head] else None
+    if expected is not None:
+        sentences += _odd(view, expected, layer, head, "the alignment heads together look at")
+    return sentences
+
+
+def _odd(view: View, expected: Expectation, layer: int, head: int, instead: str) -> list[str]:
+    """Markdown: the row at which a head differs most, if one does, and how many do."""
+    odd = expected.odd(view.weights[layer, head])
+    if odd is None:
+        return []
+    which = "One exception" if odd.rows == 1 else f"{odd.rows} of {odd.counted} rows are exceptions, above all one"
+    return [
+        f"{which}: {_row(view, odd.row, read=expected.read)} {_label(view, odd.column)}; {instead} "
+        f"{_label(view, odd.expected)}."
+    ]
+
+
+def _size(view: View) -> str:
+    return "word" if view.axes.words else "token"
+
+
+def _row(view: View, row: int, *, read: bool = False) -> str:
+    """What a row does: "**it** looks at"; of a step, what it writes, or else what it has read."""
+    if view.axes.predicted is None:
+        return f"{_label(view, row, row=True)} looks at"
+    if read:
+        return f"having read {_label(view, row, row=True)}, it looks at"
+    written = output_label(view.axes, row)
+    at = place_of([output_label(view.axes, each) for each in range(len(view.axes.rows))], row)
+    return f"as it {'writes' if view.axes.kind == 'cross' else 'predicts'} {_bold(written)}{at}, it looks at"
+
+
+def _label(view: View, position: int, *, row: bool = False) -> str:
+    """A row or a column, with its position where another reads the same."""
     groups, text = (view.axes.rows, view.axes.row_text) if row else (view.axes.columns, view.axes.column_text)
-    label = _bold(group_label(groups[position], text, words=view.axes.words))
-    if row and view.axes.predicted is not None:
-        predicted = _bold(output_label(view.axes, position))
-        return f"the step that reads {label} (position {position + 1}) and predicts {predicted}"
-    return f"{label} (position {position + 1})"
+    labels = [group_label(group, text, words=view.axes.words) for group in groups]
+    return f"{_bold(labels[position])}{place_of(labels, position)}"
 
 
 def _bold(label: str) -> str:
@@ -99,30 +168,35 @@ def _bold(label: str) -> str:
 
 
 def sharpest(metrics: HeadMetrics) -> list[str | HeadLink]:
-    """Which head of all is most certain where to look."""
+    """Which head of all is the most focused."""
     confidence = metrics.values["confidence"]
     if np.isnan(confidence).all():
         return []
     layer, head = np.unravel_index(np.nanargmax(confidence), confidence.shape)
     return [
-        "The most certain head here is ", HeadLink(metrics.kind, int(layer), int(head)),
-        f": on average, {confidence[layer, head]:.0%} of a row lies on one place, not counting start and end symbols.",
+        "Most focused head: ", HeadLink(metrics.kind, int(layer), int(head)),
+        f". On average, each row puts {confidence[layer, head]:.0%} of its weight on a single token (start and end "
+        "symbols excluded).",
     ]
 
 
-def telling(metrics: HeadMetrics, *, chosen: bool) -> list[str | HeadLink]:
+def telling(trace: Trace, metrics: HeadMetrics, *, chosen: bool) -> list[str | HeadLink]:
     """Which head has the most to show, and why.
 
     Args:
         chosen: whether somebody chose another one to be shown.
     """
-    found = telling_head(metrics)
+    found = telling_head(trace, metrics)
     if np.isnan(found.confidence):
         return []
     link = HeadLink(metrics.kind, found.layer, found.head)
-    reason = (
-        f"the clearest “{found.name}” head for this sentence" if found.name
-        else "the most certain one here that does not rest on the first piece or the end symbol"
-    )
-    return ["The most telling head here is ", link, f", {reason}. "] if chosen else [
-        "You see ", link, f": {reason}. Choose another in the grid. "]
+    if found.name == ALIGNMENT:
+        reason = "the alignment head that agrees best with all alignment heads together on this sentence"
+    elif found.name:
+        reason = f"the clearest “{found.name}” head for this sentence"
+    elif found.rests:
+        reason = "the most focused head; here every head parks on the first token or the end symbol"
+    else:
+        reason = "the most focused head that doesn't just park on the first token or the end symbol"
+    return ["To look at first: ", link, f", {reason}. "] if chosen else [
+        "This is ", link, f", {reason}. Pick another in the grid. "]

@@ -29,6 +29,10 @@ class Pattern:
         special: mean share on start and end symbols.
         column: the position that is not special and has the largest mean share of all rows; None without one.
         column_share: that share.
+        peak: mean largest weight of a row, start and end symbols left out; only of the rows that may look at anything
+            else, 0 if none may.
+        rest: mean share of the same rows on start and end symbols.
+        moves: whether the largest weights are in several columns.
         entropy: mean entropy of the rows, nats (Shannon 1948); `limit` is that of even attention.
         strongest: the largest weight on a position that is not special, in self-attention between two
             positions that are neither special nor the same; None without one.
@@ -40,6 +44,9 @@ class Pattern:
     special: float
     column: int | None
     column_share: float
+    peak: float
+    rest: float
+    moves: bool
     entropy: float
     limit: float
     strongest: Entry | None
@@ -88,6 +95,8 @@ def pattern(
         strongest = Entry(int(row), int(column), float(weights[row, column]))
     shares = np.where(special_columns, -1.0, weights.mean(axis=0))
     column = None if special_columns.all() else int(shares.argmax())
+    seeing = weights[mask[:, ~special_columns].any(axis=1)]
+    others = np.where(special_columns, -1.0, seeing)
     previous, same, following = (
         (offset_share(weights, mask, offset) if same_text else 0.0) for offset in (-1, 0, 1)
     )
@@ -98,6 +107,9 @@ def pattern(
         special=float(weights[:, special_columns].sum(axis=1).mean()) if special_columns.any() else 0.0,
         column=column,
         column_share=0.0 if column is None else float(shares[column]),
+        peak=float(others.max(axis=1).mean()) if len(others) else 0.0,
+        rest=float(seeing[:, special_columns].sum(axis=1).mean()) if len(seeing) else 0.0,
+        moves=len(np.unique(others.argmax(axis=1))) > 1,
         entropy=float(row_entropy(weights).mean()),
         limit=float(np.log(np.maximum(mask.sum(axis=1), 1)).mean()),
         strongest=strongest,

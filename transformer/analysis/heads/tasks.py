@@ -55,6 +55,7 @@ class Task:
         kind: of attention.
         links: the cells that belong to it in a run; none where the sentence has nothing of the sort.
         source, target: the languages that its words are in; empty where it is a task in any language.
+        general: whether it is a rule about all rows. A head that does another task must do it more than its rule says.
     """
 
     name: str
@@ -64,6 +65,7 @@ class Task:
     links: Callable[[Trace], Iterable[Link]]
     source: str = ""
     target: str = ""
+    general: bool = False
 
     def fits(self, languages: Languages) -> bool:
         """Whether a model of these languages can have a head for it."""
@@ -185,21 +187,21 @@ def _finished(trace: Trace) -> Iterator[Link]:
 
 TASKS = (
     Task(
-        "previous", "The word before", "Every word looks at its left neighbour, whatever it is: this is how a model "
-        "without an order of its own learns what stands beside what.", "encoder",
-        lambda trace: _neighbour(-1, trace.source_pieces),
+        "previous", "The word before", "Every word looks at its left neighbour, whatever it is. Attention has no "
+        "built-in word order; this head tells the model which words are neighbours.", "encoder",
+        lambda trace: _neighbour(-1, trace.source_pieces), general=True,
     ),
     Task(
         "next", "The word after", "The mirror image: every word looks at its right neighbour.", "encoder",
-        lambda trace: _neighbour(1, trace.source_pieces),
+        lambda trace: _neighbour(1, trace.source_pieces), general=True,
     ),
     Task(
-        "negation", "What a “not” is about", "The words beside “not”, “never” or “nobody” look at it: they learn that "
-        "they are denied.", "encoder", _negated, source=ENGLISH,
+        "negation", "What a “not” is about", "The words on both sides of “not”, “never” or “nobody” look at it, more "
+        "than they look at other neighbours.", "encoder", _negated, source=ENGLISH,
     ),
     Task(
         "previous_german", "The {target} word before", "Before it writes a word, the model looks back at the last ones "
-        "that it wrote.", "decoder", lambda trace: _neighbour(-1, trace.target_pieces),
+        "that it wrote.", "decoder", lambda trace: _neighbour(-1, trace.target_pieces), general=True,
     ),
     Task(
         "auxiliary", "The other half of a verb", "German splits its verbs: “Ich habe … gesehen.” Before it writes the "
@@ -207,11 +209,12 @@ TASKS = (
     ),
     Task(
         "alignment", "The word to be translated now", "Before it writes a word, the model looks at the {source} one "
-        "that it translates.", "cross", lambda trace: _aligned(trace, read=False),
+        "that it translates.", "cross", lambda trace: _aligned(trace, read=False), general=True,
     ),
     Task(
         "alignment_read", "The word that was just translated", "One step late: having read a word of its own, the "
         "model looks at the {source} one that it came from.", "cross", lambda trace: _aligned(trace, read=True),
+        general=True,
     ),
     Task(
         "negation_german", "“nicht” and “not”", "Before it writes “nicht”, “kein” or “nie”, the model looks at the "
@@ -232,7 +235,7 @@ TASKS = (
     ),
     Task(
         "resting", "A place to rest", "A row must add up to 1, so a head that has nothing to look for has to put its "
-        "attention somewhere: on the end symbol, which says nothing.", "cross", _resting,
+        "attention somewhere: on the end symbol, which says nothing.", "cross", _resting, general=True,
     ),
 )
 TASK: Mapping[str, Task] = {task.name: task for task in TASKS}

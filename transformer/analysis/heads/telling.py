@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from transformer.analysis.heads.expectation import aligning, alignment_expectation
 from transformer.analysis.heads.metrics import HeadMetrics
 from transformer.analysis.heads.names import ROUNDING, head_names
+from transformer.analysis.view import view_of
+from transformer.values.trace import Trace
 
-# Names that say what a head does with the words of this sentence, the plainest first, and the metrics that say how much
-# of it a head does; the larger one counts. A head that attends to the end symbol or to punctuation has nothing to do
+# Names of self-attention heads that say what a head does with the words of this sentence, the plainest first, and the
+# metric that says how much of it a head does. A head that attends to the end symbol or to punctuation has nothing to do
 # (Clark et al. 2019, section 3.2), so those names are no reason to look.
-TELLING: Mapping[str, tuple[str, ...]] = {
-    "alignment": ("alignment_predicted", "alignment_read"), "previous piece": ("previous",), "next piece": ("next",),
-    "same piece": ("same",), "rare word": ("strongest_rarest",),
+TELLING: Mapping[str, str] = {
+    "previous piece": "previous", "next piece": "next", "same piece": "same", "rare word": "strongest_rarest",
 }
+ALIGNMENT = "alignment"
 # A head with more than this share of its attention on the first piece and the end symbol rests there.
 RESTING = 0.5
 
@@ -30,33 +33,68 @@ class TellingHead:
         layer, head: which, counted from 0.
         name: what it does; empty if no head of the kind has a telling name here.
         confidence: mean largest weight of a query, start and end symbols left out; NaN if no query has one.
+        rests: whether it rests on the first piece and the end symbol, as all heads of the kind do.
     """
 
     layer: int
     head: int
     name: str
     confidence: float
+    rests: bool = False
 
 
-@lru_cache(maxsize=128)
-def telling_head(metrics: HeadMetrics) -> TellingHead:
-    """The head to look at first: the clearest one with a name, else the most confident one that does not rest.
+# Several parts of a page ask for the same one.
+_FOUND: WeakKeyDictionary[HeadMetrics, TellingHead] = WeakKeyDictionary()
 
-    Names count in the order of `TELLING`. Where several are as clear it is the most confident of them; other ties go to
-    the first layer and head. A sentence in which no query has a confidence is shown at the first head.
+
+def telling_head(trace: Trace, metrics: HeadMetrics) -> TellingHead:
+    """The head to look at first, found once for the metrics of a sentence.
+
+    In cross-attention it is the alignment head that agrees best with all alignment heads together: the one whose
+    strongest links, of the steps that write a word, have the largest mean weight in the mean of their maps. In
+    self-attention, where heads do different things, names count in the order of `TELLING`, and the head that does it
+    most is shown. If no head has such a name, it is the most confident one that does not rest. Of several that are as
+    good it is the most confident one; other ties go to the first layer and head. A sentence in which no query has a
+    confidence is shown at the first head.
+
+    tests/unit/analysis/heads/test_telling_over_sentences.py measures this on the 200 sentences of assets/sentences.txt:
+    94% of the links of the opened head of cross-attention are those of all its alignment heads together, and 81% are
+    those of erasure (61% and 52% for the surest head that aligns the most words, at either step). The mean of all heads
+    of self-attention is no such judge: its strongest link is a neighbour.
+
+    Args:
+        trace: of a run.
+        metrics: of its heads, which say the kind.
     """
+    found = _FOUND.get(metrics)
+    if found is None:
+        found = _FOUND.setdefault(metrics, _telling_head(trace, metrics))
+    return found
+
+
+def _telling_head(trace: Trace, metrics: HeadMetrics) -> TellingHead:
     confidence = metrics.values["confidence"]
-    names = head_names(metrics)
-    for name, shares in TELLING.items():
+    if metrics.kind == "cross":
+        view = view_of(trace, "cross")
+        expected = alignment_expectation(view, metrics)
+        if expected is not None:
+            heads, _ = aligning(metrics)
+            return _best(confidence, np.where(heads, expected.support(view.weights), -1.0), ALIGNMENT)
+    names, end = head_names(metrics), metrics.values.get("end", np.zeros_like(confidence))
+    for name, share in TELLING.items():
         named = np.array([[name in head for head in layer] for layer in names])
         if named.any():
-            share = np.where(named, np.fmax.reduce([metrics.values[each] for each in shares]), -1.0)
-            return _most_confident(confidence, share >= share.max() - ROUNDING, name)
-    resting = metrics.values["first"] + metrics.values.get("end", np.zeros_like(confidence)) > RESTING
-    return _most_confident(confidence, ~resting if (~resting).any() else np.ones_like(resting), "")
+            # In a short sentence, a name may be due to few queries, and most of the attention be elsewhere.
+            score = np.where(named & (metrics.values[share] > RESTING) & (end <= RESTING), metrics.values[share], -1.0)
+            if (score > 0).any():
+                return _best(confidence, score, name)
+    resting = metrics.values["first"] + end > RESTING
+    rest = bool(resting.all())
+    return _best(confidence, np.where(resting & ~rest, 0.0, 1.0), "", rests=rest)
 
 
-def _most_confident(confidence: np.ndarray, among: np.ndarray, name: str) -> TellingHead:
-    known = np.where(among, np.nan_to_num(confidence, nan=0.0), -1.0)
+def _best(confidence: np.ndarray, score: np.ndarray, name: str, *, rests: bool = False) -> TellingHead:
+    """The most confident of the heads with the highest score."""
+    known = np.where(score >= score.max() - ROUNDING, np.nan_to_num(confidence, nan=0.0), -1.0)
     layer, head = map(int, np.unravel_index(known.argmax(), known.shape))
-    return TellingHead(layer, head, name, float(confidence[layer, head]))
+    return TellingHead(layer, head, name, float(confidence[layer, head]), rests)

@@ -136,3 +136,27 @@ def test_no_trace_is_an_error():
 def test_every_task_is_told_in_plain_words():
     for task in TASKS:
         assert task.title and task.meaning.endswith(".") and len(task.meaning.split()) <= 40, task.name
+
+
+def test_a_head_of_every_left_neighbour_is_not_the_head_of_a_negation(made_up_trace):
+    """It looks at "not" from the right of it, as at all other words; a head of the negation looks nowhere else."""
+    source = "We did not see the dog ."
+    previous = np.eye(8)[[0, 0, 1, 2, 3, 4, 5, 6]]
+    negation = np.eye(8)[[7, 2, 7, 2, 7, 7, 7, 7]]
+
+    def found(*maps):
+        trace = made_up_trace(source.split(), ["x"], encoder=np.array([maps]))
+        return next(each for each in gallery_of([trace], "made up").exhibits if each.task == "negation")
+
+    copied = found(previous, previous)
+    assert (copied.share, copied.rule, copied.explained) == (0.5, "previous", 0.5) and not copied.does_it
+    special = found(previous, 0.5 * previous + 0.5 * negation)
+    assert special.head == 1 and special.does_it and special.share - special.explained > 0.4
+
+
+def test_a_rule_about_one_place_explains_it_in_every_row(made_up_trace):
+    """A head that always looks at the end symbol does not do so to end the sentence."""
+    resting = np.eye(4)[[3] * 4]
+    trace = made_up_trace(["a", "b", "c"], ["x", "y", "z"], cross=np.array([[resting]]))
+    ended = next(each for each in gallery_of([trace], "made up").exhibits if each.task == "finished")
+    assert (ended.rule, ended.explained) == ("resting", 1.0) and not ended.does_it

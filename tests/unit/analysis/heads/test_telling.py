@@ -7,7 +7,7 @@ import pytest
 
 from transformer.analysis.heads.metrics import head_metrics, metrics_of
 from transformer.analysis.heads.names import head_names
-from transformer.analysis.heads.telling import TELLING, telling_head
+from transformer.analysis.heads.telling import ALIGNMENT, TELLING, telling_head
 from transformer.values.trace import KINDS
 
 WORDS = [f"w{number}" for number in range(9)]
@@ -18,7 +18,7 @@ SIZE = 10
 def telling(made_up_trace, *maps):
     """The telling head of an encoder layer with these heads."""
     trace = made_up_trace(WORDS, WORDS, encoder=np.array([maps]))
-    return telling_head(head_metrics(trace, "encoder", SCORES))
+    return telling_head(trace, head_metrics(trace, "encoder", SCORES))
 
 
 def mixed(weights, share):
@@ -59,21 +59,67 @@ def test_without_names_it_is_the_most_certain_head_that_does_not_rest(made_up_tr
 
 def test_where_all_heads_rest_the_most_certain_one_is_shown(made_up_trace):
     found = telling(made_up_trace, END, 0.8 * END + 0.2 * THIRD)
-    assert (found.head, found.name) == (1, "")
+    assert (found.head, found.name, found.rests) == (1, "", True)
+    assert not telling(made_up_trace, END, THIRD).rests
 
 
 def test_a_sentence_without_words_is_shown_at_the_first_head(made_up_trace):
-    found = telling_head(head_metrics(made_up_trace([], []), "decoder", SCORES))
+    trace = made_up_trace([], [])
+    found = telling_head(trace, head_metrics(trace, "decoder", SCORES))
     assert (found.layer, found.head, found.name) == (0, 0, "") and np.isnan(found.confidence)
+
+
+def crossing(made_up_trace, *maps):
+    """The telling head of a cross-attention layer of four words and the end symbol with these heads; rows are steps."""
+    maps = np.array([[np.eye(5)[list(map(int, columns))] for columns in maps]], dtype=float)
+    trace = made_up_trace(WORDS[:4], WORDS[:4], cross=maps)
+    return telling_head(trace, head_metrics(trace, "cross", SCORES))
+
+
+def test_cross_attention_opens_at_the_alignment_head_that_the_others_agree_with(made_up_trace):
+    # The first is the surest of all, but for the word that most heads align otherwise.
+    found = crossing(made_up_trace, "02230", "01234", "01234", "01134")
+    assert (found.head, found.name) == (1, ALIGNMENT)
+
+
+def test_a_head_that_aligns_the_word_just_read_is_opened_only_where_no_other_aligns(made_up_trace):
+    assert crossing(made_up_trace, "00123", "01234", "01134", "01224", "01233").head != 0
+    # All heads together decide what is aligned with what; that of the steps is taken from the even heads.
+    even = np.full((1, 8, 5, 5), 0.05) + 0.75 * np.eye(5)
+    resting = np.eye(5)[[4] * 5] * 0.5 + even / 2
+    late = np.eye(5)[[0, 0, 1, 2, 3]][None, None]
+    trace = made_up_trace(WORDS[:4], WORDS[:4], cross=np.concatenate([late, resting], axis=1))
+    metrics = head_metrics(trace, "cross", SCORES)
+    assert (metrics.values["alignment_predicted"] <= 0.5).all()
+    assert telling_head(trace, metrics).head == 0
+
+
+def test_the_telling_head_is_found_once(made_up_trace):
+    trace = made_up_trace(WORDS, WORDS)
+    metrics = head_metrics(trace, "cross", SCORES)
+    assert telling_head(trace, metrics) is telling_head(trace, metrics)
+
+
+def test_the_verb_of_the_first_example_is_looked_at(shipped):
+    """Erasing "cross" costs "überquerte" most; layer 4, head 4, the surest head, never looks at it."""
+    trace = shipped.trace("The animal didn't cross the street because it was too tired.")
+    found = telling_head(trace, head_metrics(trace, "cross", shipped.tokenizer.scores))
+    words = [piece.text for piece in trace.source_pieces]
+    written = [piece.text for piece in trace.predicted_pieces]
+    looked_at = trace.cross[found.layer, found.head].argmax(axis=-1)
+    links = {word: words[column] for word, column in zip(written, looked_at, strict=True)}
+    assert links["▁überquerte"] == "▁cross" and links["▁Tier"] == "▁animal" and links["▁nicht"] == "'t"
+    assert (found.layer, found.head) != (3, 3)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_shipped_model_has_something_to_show(shipped, kind):
     for text in ("I have a dream.", "The animal didn't cross the street because it was too tired."):
-        metrics = head_metrics(shipped.trace(text), kind, shipped.tokenizer.scores)
-        found = telling_head(metrics)
+        trace = shipped.trace(text)
+        metrics = head_metrics(trace, kind, shipped.tokenizer.scores)
+        found = telling_head(trace, metrics)
         names = head_names(metrics)
-        named = {name for layer in names for head in layer for name in head} & set(TELLING)
+        named = {name for layer in names for head in layer for name in head} & {ALIGNMENT, *TELLING}
         assert found.name in (names[found.layer][found.head] if named else [""])
         assert found.confidence == metrics.values["confidence"][found.layer, found.head] > 0.3
 

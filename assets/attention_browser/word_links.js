@@ -1,0 +1,124 @@
+// What one word looks at, or what looks at it, over all heads of a kind: first what stands out from what each head does
+// everywhere.
+
+// Heads that look at a place, whatever is there.
+const POSITIONAL = /\b(previous|same|next) piece\b/;
+const HAS_LETTER = /[\p{L}\p{N}]/u;
+
+/**
+ * A link of the word, in the head in which it stands out most.
+ * @typedef {Head & { row: number, column: number, weight: string, beyond: number }} WordLink
+ */
+/**
+ * `strongest` has one link for every other word, and `lit` the most that stands out in each head.
+ * @typedef {{ strongest: WordLink[], lit: number[] }} WordLinks
+ */
+
+/**
+ * The links of the one row or the one column that is pointed at or pinned; none for a cell, and of differences.
+ * Left out are the word itself, its neighbours, punctuation, start and end symbols, and positional heads. What a head does everywhere is its
+ * mean weight in the other rows at the same distance, or on the same column; the larger of both is taken off.
+ * @param {KindData} data
+ * @param {Choice} choice
+ * @param {Place} word
+ * @returns {WordLinks | null}
+ */
+function wordLinks(data, choice, word) {
+  if ((word.row === undefined) === (word.column === undefined)) return null;
+  const { layers, heads, kind, special, names } = data.header;
+  const same = kind !== "cross";
+  /** @type {Map<number, WordLink>} */
+  const best = new Map();
+  const lit = Array.from({ length: layers * heads }, () => 0);
+  for (let layer = 0; layer < layers; layer++) {
+    for (let head = 0; head < heads; head++) {
+      if (POSITIONAL.test(names[layer * heads + head])) continue;
+      const arranged = arrange(data, choice, layer, head);
+      if (arranged.signed) return null;
+      const { rows, columns, masked } = arranged;
+      const others = word.row === undefined ? rows : columns;
+      others.forEach(({ label }, other) => {
+        const [row, column] = word.row === undefined ? [other, word.column ?? 0] : [word.row, other];
+        const symbols = columns[column].positions.some((position) => special.includes(position))
+          || (same && rows[row].positions.some((position) => special.includes(position)));
+        const near = same && Math.abs(row - column) <= 1;
+        if (symbols || near || masked[row * columns.length + column] || !HAS_LETTER.test(label)) return;
+        const beyond = arranged.values[row * columns.length + column] - habitAt(arranged, row, column, same);
+        lit[layer * heads + head] = Math.max(lit[layer * heads + head], beyond);
+        if (beyond <= (best.get(other)?.beyond ?? 0)) return;
+        best.set(other, { layer, head, row, column, weight: shownWeight(arranged, row, column), beyond });
+      });
+    }
+  }
+  return { strongest: [...best.values()].sort((a, b) => b.beyond - a.beyond), lit };
+}
+
+/**
+ * What a head gives elsewhere to the same distance or to the same column, whichever is more.
+ * @param {Arranged} arranged
+ * @param {number} row
+ * @param {number} column
+ * @param {boolean} same rows and columns are the same text
+ */
+function habitAt({ rows, columns, values, masked }, row, column, same) {
+  /** @type {(columnOf: (other: number) => number) => number} */
+  const mean = (columnOf) => {
+    let [sum, count] = [0, 0];
+    rows.forEach((_, other) => {
+      const at = columnOf(other);
+      if (other === row || at < 0 || at >= columns.length || masked[other * columns.length + at]) return;
+      sum += values[other * columns.length + at];
+      count++;
+    });
+    return count ? sum / count : 0;
+  };
+  const onColumn = mean((other) => (same && other === column ? -1 : column));
+  return same ? Math.max(onColumn, mean((other) => other + column - row)) : onColumn;
+}
+
+/**
+ * The strongest links in a sentence.
+ * @param {Arranged} arranged
+ * @param {Place} word
+ * @param {WordLinks} links
+ */
+function sentenceOfLinks({ rows, columns }, { row }, { strongest }) {
+  if (!strongest.length) return "";
+  const found = strongest.slice(0, 3).map((link) => {
+    const { label } = row === undefined ? rows[link.row] : columns[link.column];
+    return `${quote(label)} ${Number(link.weight).toFixed(2)} (layer ${link.layer + 1}, head ${link.head + 1})`;
+  });
+  const word = quote(row === undefined ? columns[strongest[0].column].label : rows[row].label);
+  return `Over all heads, ${word} ${row === undefined ? "is looked at by" : "looks at"} ${found.join(", ")}.`;
+}
+
+/**
+ * What the list of links is about, and what is not in it.
+ * @param {Arranged} arranged
+ * @param {Place} word a row or a column
+ */
+function titleOfLinks({ rows, columns }, { row, column }) {
+  const question = row === undefined ? `What looks at ${named(columns, column ?? 0, "column")}?`
+    : `What does ${named(rows, row, "row")} look at?`;
+  return `${question} One head for each word, first what stands out most from that head's habits: its mean weight on the `
+    + "same word and at the same distance. Left out: the word itself, its neighbours, punctuation, start and end symbols, and "
+    + "heads named after a position.";
+}
+
+/**
+ * Fades the small maps in which a word has nothing that stands out.
+ * @param {CanvasSurface} surface
+ * @param {GridGeometry} geometry
+ * @param {WordLinks} links
+ * @param {Theme} theme
+ */
+function lightGrid({ context }, { left, top, cellWidth, cellHeight, heads, strip }, { lit }, theme) {
+  const most = Math.max(...lit);
+  context.fillStyle = theme.background;
+  lit.forEach((value, at) => {
+    context.globalAlpha = most > 0 ? 0.8 * (1 - value / most) : 0;
+    context.fillRect(left + (at % heads) * cellWidth + GRID_GAP / 2, top + Math.floor(at / heads) * cellHeight + GRID_GAP / 2,
+      cellWidth - GRID_GAP, cellHeight - GRID_GAP - strip);
+  });
+  context.globalAlpha = 1;
+}

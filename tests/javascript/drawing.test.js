@@ -1,0 +1,77 @@
+// The large drawing of the Transformer, as the loaded model is.
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+
+import { load } from "./bundles.js";
+
+// What a page has and Node has not: elements that remember what they are made of.
+class Drawn {
+  children = [];
+  attributes = {};
+
+  constructor(name) { this.name = name; }
+
+  setAttribute(key, value) { this.attributes[key] = value; }
+
+  append(...children) { this.children.push(...children); }
+
+  all(matches) {
+    return [...(matches(this) ? [this] : []), ...this.children.flatMap((child) => (child instanceof Drawn ? child.all(matches) : []))];
+  }
+}
+globalThis.document = { createElementNS: (_, name) => new Drawn(name) };
+const { largeDrawing, SIDE_BY_SIDE, STACKED } = load("diagram", ["largeDrawing", "SIDE_BY_SIDE", "STACKED"]);
+
+const box = { title: "t", subtitle: "s", head: "layer 1, head 1", map: "", rows: 2, columns: 2 };
+const DATA = { here: "translate", source: "a", target: "b", layers: { encoder: 6, decoder: 6 }, large: false,
+  languages: { source: "English", target: "German" }, kinds: { encoder: box, decoder: box, cross: box } };
+
+function drawn(norm, places, large = false) {
+  const root = new Drawn("svg");
+  root.append(...largeDrawing({ ...DATA, norm, large }, places));
+  const of = (name, style) => root.all((one) => one.name === name && one.attributes.class === style)
+    .map(({ attributes }) => attributes);
+  return { sums: of("circle", "sum"), norms: of("rect", "norm"), frames: of("rect", "stack"), root,
+    boxes: root.all((one) => one.name === "a" && one.attributes["data-page"].match(/attention|layer/)).map((link) => (
+      link.children.find(({ name }) => name === "rect").attributes)) };
+}
+
+for (const places of [SIDE_BY_SIDE, STACKED]) {
+  describe(places === STACKED ? "stacked" : "side by side", () => {
+    test("every sub-layer has a plus above it and a by-pass", () => {
+      for (const norm of ["pre", "post"]) {
+        const { sums, boxes, root } = drawn(norm, places);
+        assert.equal(sums.length, 5);
+        assert.equal(boxes.length, 5);
+        const bypasses = root.all(({ name, attributes }) => name === "polyline" && attributes.points.split(" ").length === 4);
+        assert.equal(bypasses.length, 5);
+        for (const { x, y, width } of boxes) {
+          assert.ok(sums.some(({ cx, cy }) => Number(cx) === Number(x) + Number(width) / 2 && Number(y) - cy > 0 && Number(y) - cy < 20));
+        }
+      }
+    });
+
+    test("a pre-norm model has its norms below its sub-layers, and one at the end of each stack", () => {
+      const { norms, boxes, frames } = drawn("pre", places);
+      assert.equal(norms.length, 7);
+      const middle = ({ y, height }) => Number(y) + Number(height) / 2;
+      for (const each of boxes) {
+        assert.ok(norms.some((norm) => Number(norm.x) > Number(each.x) && middle(norm) > Number(each.y) + Number(each.height)
+          && middle(norm) < Number(each.y) + Number(each.height) + 20));
+      }
+      assert.equal(frames.filter(({ y }) => norms.some((norm) => y - middle(norm) > 0 && y - middle(norm) < 20)).length, 2);
+    });
+
+    test("a post-norm model has them after the sum, and none at the end", () => {
+      const { norms, sums } = drawn("post", places);
+      assert.equal(norms.length, 5);
+      for (const { cy } of sums) assert.ok(norms.some(({ y }) => cy - y > 14 && cy - y < 30));
+    });
+  });
+}
+
+test("in a lecture the norms, whose names nobody could read, are left out, and the by-passes stay", () => {
+  const { norms, sums } = drawn("pre", SIDE_BY_SIDE, true);
+  assert.deepEqual([norms.length, sums.length], [0, 5]);
+});

@@ -1,0 +1,76 @@
+"""Where the name of a head says that it looks, and where it differs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from transformer.analysis.heads.expectation import aligning, alignment_expectation, position_expectation
+from transformer.analysis.heads.metrics import head_metrics
+from transformer.analysis.view import view_of
+
+WORDS = ["a", "b", "c", "d"]
+SCORES = [0.0] * 20
+
+
+@pytest.fixture
+def crossed(made_up_trace):
+    """A view and metrics of cross-attention with heads that look at these columns, row by row; 4 is the end symbol."""
+
+    def make(*heads, words=WORDS):
+        maps = np.array([[np.eye(5)[list(map(int, columns))] for columns in heads]])
+        trace = made_up_trace(WORDS, words, cross=maps)
+        return view_of(trace, "cross"), head_metrics(trace, "cross", SCORES)
+
+    return make
+
+
+def test_alignment_heads_are_expected_where_they_look_together(crossed):
+    view, metrics = crossed("01234", "01234", "02234", "44444")
+    heads, read = aligning(metrics)
+    assert heads.tolist() == [[True, True, True, False]] and not read
+    expected = alignment_expectation(view, metrics)
+    assert expected.weights[1] == pytest.approx([0, 2 / 3, 1 / 3, 0, 0])
+    assert expected.weights[4].sum() == 0, "the end symbol is nothing to align with"
+    assert expected.counted.tolist() == [True, True, True, True, False], "the last step writes no word"
+    assert expected.support(view.weights)[0] == pytest.approx([11 / 12, 11 / 12, 10 / 12, 0])
+
+
+def test_a_head_is_odd_where_the_others_look_elsewhere(crossed):
+    view, metrics = crossed("01234", "01234", "02134")
+    expected = alignment_expectation(view, metrics)
+    odd = expected.odd(view.weights[0, 2])
+    assert (odd.row, odd.column, odd.expected, odd.rows, odd.counted) == (1, 2, 1, 2, 4)
+    assert expected.odd(view.weights[0, 0]) is None
+
+
+def test_punctuation_is_no_word_to_align(crossed):
+    view, metrics = crossed("01234", "01234", "01224", words=["a", "b", "c", "."])
+    expected = alignment_expectation(view, metrics)
+    assert expected.counted.tolist() == [True, True, True, False, False]
+    assert expected.odd(view.weights[0, 2]) is None
+
+
+def test_without_an_alignment_head_nothing_is_expected(crossed):
+    view, metrics = crossed("44444", "44444")
+    assert alignment_expectation(view, metrics) is None
+
+
+def test_a_positional_head_is_expected_at_its_offset(made_up_trace):
+    view = view_of(made_up_trace(WORDS, WORDS), "encoder")
+    expected = position_expectation(view, "previous piece")
+    # The piece before the second one is the first, where heads rest; the end symbol is no word.
+    assert expected.counted.tolist() == [False, False, True, True, False] and expected.read
+    straying = np.eye(5)[[0, 0, 1, 0, 4]]
+    odd = expected.odd(straying)
+    assert (odd.row, odd.column, odd.expected, odd.rows) == (3, 0, 2, 1)
+    assert position_expectation(view, "rare word") is None
+
+
+def test_words_of_several_pieces_are_no_exception(small_translator):
+    trace = small_translator.trace("Antidisestablishmentarianism is a word.")
+    view = view_of(trace, "encoder", words=True)
+    several = np.array([len(group) > 1 for group in view.axes.rows])
+    assert several.any()
+    expected = position_expectation(view, "same piece")
+    assert expected is None or not (expected.counted & several).any()

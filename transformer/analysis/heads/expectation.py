@@ -1,0 +1,116 @@
+"""Where a head's name says that it looks on one sentence, and the row at which a head differs most from that."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from transformer.analysis.aligner import ALIGNS
+from transformer.analysis.heads.metrics import OFFSETS, HeadMetrics, is_punctuation
+from transformer.analysis.heads.names import ROUNDING
+from transformer.analysis.view import View
+from transformer.values.pieces import Piece
+
+# A row is odd where the heads together give this much more to another column than to the one that a head looks at.
+ODD = 0.1
+
+
+@dataclass(frozen=True)
+class Odd:
+    """The row at which a head differs most from what its name says.
+
+    Attributes:
+        row: of the view.
+        column: the one that the head looks at most.
+        expected: the one that its name says.
+        rows: how many rows differ, of `counted` rows that the name says something about.
+    """
+
+    row: int
+    column: int
+    expected: int
+    rows: int
+    counted: int
+
+
+@dataclass(frozen=True, eq=False)
+class Expectation:
+    """Where the heads of a name look.
+
+    Attributes:
+        weights: float64 [R, C]: for an alignment head, the mean of all heads that align; for a positional one, 1 at the
+            position. Start and end symbols are left out.
+        counted: bool [R], the rows that the name says something about; at least one.
+        read: whether a row is about what its step reads, not about what it predicts.
+    """
+
+    weights: np.ndarray
+    counted: np.ndarray
+    read: bool
+
+    def support(self, weights: np.ndarray) -> np.ndarray:
+        """The share of `self.weights` that is where heads look most, mean of the counted rows: [..., R, C] to [...]."""
+        return self._at_strongest(weights)[..., self.counted].mean(axis=-1)
+
+    def odd(self, weights: np.ndarray) -> Odd | None:
+        """The row at which a head, [R, C], differs most; None if none does."""
+        missing = np.where(self.counted, self.weights.max(axis=-1) - self._at_strongest(weights), 0.0)
+        row = int(missing.argmax())
+        if missing[row] < ODD:
+            return None
+        return Odd(
+            row, int(weights[row].argmax()), int(self.weights[row].argmax()), int((missing >= ODD).sum()),
+            int(self.counted.sum()),
+        )
+
+    def _at_strongest(self, weights: np.ndarray) -> np.ndarray:
+        return self.weights[np.arange(len(self.weights)), weights.argmax(axis=-1)]
+
+
+def aligning(metrics: HeadMetrics) -> tuple[np.ndarray, bool]:
+    """The heads of cross-attention that align most words of the sentence, bool [L, H], and whether they are late.
+
+    They are those that align the word that a step predicts; only where there are none, those that align the word that
+    it reads. A map has a row for a step, and people read it as the row of the word that is written there.
+    """
+    early, late = (metrics.values[f"alignment_{step}"] > ALIGNS + ROUNDING for step in ("predicted", "read"))
+    return (early, False) if early.any() else (late, True)
+
+
+def alignment_expectation(view: View, metrics: HeadMetrics) -> Expectation | None:
+    """Of the alignment heads of cross-attention; None where none aligns or no row is about a word."""
+    heads, read = aligning(metrics)
+    rows = view.axes.rows if read or view.axes.predicted is None else view.axes.predicted
+    counted = np.array([_has_word(row, view.axes.row_text) for row in rows])
+    if not heads.any() or not counted.any():
+        return None
+    together = view.weights[heads].mean(axis=0, dtype=np.float64)
+    return Expectation(np.where(_special(view), 0.0, together), counted, read)
+
+
+def position_expectation(view: View, name: str) -> Expectation | None:
+    """Of a head of self-attention that is named after a neighbour or the same piece; None for another name.
+
+    Words of several pieces are left out, which such a head may look at from within; so are rows whose neighbour is the
+    first piece or a symbol, where heads rest.
+    """
+    offset = OFFSETS.get(name.removesuffix(" piece"))
+    if offset is None:
+        return None
+    count = len(view.axes.rows)
+    rows = np.arange(count)
+    columns = np.clip(rows + offset, 0, count - 1)
+    single = np.array([len(row) == 1 for row in view.axes.rows])
+    # Rows and columns of self-attention are the same pieces.
+    special = _special(view)
+    counted = (columns == rows + offset) & (columns > 0) & ~special & ~special[columns] & single & single[columns]
+    return Expectation(np.eye(count)[columns], counted, read=True) if counted.any() else None
+
+
+def _has_word(pieces: tuple[Piece, ...], text: str) -> bool:
+    return any(not piece.special and not is_punctuation(piece, text) for piece in pieces)
+
+
+def _special(view: View) -> np.ndarray:
+    return np.array([group[0].special for group in view.axes.columns])
