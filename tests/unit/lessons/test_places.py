@@ -7,7 +7,7 @@ import re
 import pytest
 
 from pages.ui.lessons.measured import CachedRuns, measured_step
-from pages.ui.lessons.tables import figure_table
+from pages.ui.lessons.tables import figure_table, table_of
 from tests.unit.lessons.test_lesson import TEXT
 from transformer.errors import LessonError
 from transformer.lessons.lesson import lesson_of, read_lesson
@@ -64,10 +64,7 @@ def test_the_table_that_is_drawn_has_it(shipped, name, step, value):
     measured = measured_step(shipped, read_lesson(lesson_files()[name]).steps[step - 1])
     table, true = figure_table(measured), measured.finding.values[value]
     counted = {
-        "more": lambda: sum(
-            float(one) > float(other) for row in table.iloc[:, 1:].to_numpy() for cell in row
-            for one, other in [[part.strip(" %") for part in cell.split("|")]]
-        ),
+        "more": lambda: sum(one > other for one, other in zip(*table_of(measured).columns.values(), strict=True)),
         "average": lambda: sum(
             float(cell.strip("%")) / 100 for row in table.iloc[:, 1:].to_numpy() for cell in row
         ) / table.iloc[:, 1:].size,
