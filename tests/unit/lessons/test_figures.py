@@ -137,7 +137,7 @@ def test_a_file_has_only_what_a_figure_can_show(show, parameters, message):
     ("norms", {"kind": "cross", "head": "0.0"}, "there is no head '0.0'"),
     ("links", {"row": "have", "column": "zzz", "than": "I"}, "there is no word 'zzz' in “I have a dream.”"),
     ("vectors", {"word": "dream", "other": "A dog."}, "there is no word 'dream' in “A dog.”"),
-    ("map", {"kind": "encoder", "head": "next", "bars": "alignment"}, "kind encoder have no number"),
+    ("map", {"kind": "encoder", "head": "next", "bars": "alignment"}, "heads of the kind encoder have no"),
     ("without", {"kind": "encoder", "head": "next", "part": "mask", "job": "later"}, "nothing is hidden from"),
 ])
 def test_a_figure_that_a_model_cannot_show_is_named(shipped, show, parameters, message):
