@@ -36,10 +36,10 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from websockets.exceptions import WebSocketException
 
+from attention_atlas.app_processes import processes_for_many
 from benchmarks.server import memory, processor, server
 from benchmarks.timing import figure, percentile
 from benchmarks.visitor import visitor
-from transformer.app_processes import processes_for_many
 
 ARRIVAL = 5.0
 EVERY = 10.0
@@ -162,8 +162,8 @@ async def lecture(mix: Mix, address: str, people: int, lasts: float) -> Measured
 
 def wrong(answers: list[Answer]) -> list[str]:
     """What was asked for where something else was on the page."""
-    from transformer.devices import use_one_thread
-    from transformer.translator import Translator
+    from transformer.model.devices import use_one_thread
+    from transformer.running.translator import Translator
 
     use_one_thread()
     model = Translator.load(device="cpu")

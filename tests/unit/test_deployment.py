@@ -19,7 +19,7 @@ import pytest
 import yaml
 
 from deploy.rehearse import temporary_folders
-from transformer.paths import APP
+from transformer.files.paths import APP
 
 DEPLOY = APP / "deploy"
 # What an installation has of the project; see pyproject.toml.

@@ -11,7 +11,7 @@ from transformer.lessons.claims.runs import PARTS
 from transformer.lessons.document import quoted
 from transformer.lessons.evidence import JOBS, LATER, Evidence
 from transformer.lessons.tables import TABLES
-from transformer.trace import KINDS
+from transformer.values.trace import KINDS
 
 
 def _parameters(show: str) -> tuple[frozenset[str], frozenset[str]]:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from transformer.analysis.view import View, view_of
-from transformer.interventions import AS_TRAINED
 from transformer.lessons.claims.decoding import piece_name
 from transformer.lessons.claims.registry import Finding, Value
 from transformer.lessons.claims.runs import PARTS
@@ -17,8 +16,9 @@ from transformer.lessons.evidence import Evidence, column_names, name, row_names
 from transformer.lessons.lesson import Step
 from transformer.lessons.tables import TABLES, Table
 from transformer.lessons.template import filled, names
-from transformer.trace import Kind
-from transformer.vocabulary import Piece
+from transformer.text.vocabulary import Piece
+from transformer.values.interventions import AS_TRAINED
+from transformer.values.trace import Kind
 
 # Two numbers of one run are the same up to this, of themselves and of 1.
 CLOSE = 1e-3

@@ -12,7 +12,6 @@ import numpy as np
 from transformer.analysis.replay.contributions import contributions
 from transformer.analysis.replay.softmax import softmax
 from transformer.analysis.view import axes_of
-from transformer.interventions import Interventions, all_heads
 from transformer.lessons.claims.ablation import KIND_NAMES, removed_translations
 from transformer.lessons.claims.attribution import named_for_all, named_words
 from transformer.lessons.claims.computation import context_stages, first_numbers, longest_elsewhere
@@ -21,9 +20,10 @@ from transformer.lessons.claims.learning import MOST_LOSS, noted_losses, noted_s
 from transformer.lessons.claims.registry import Value
 from transformer.lessons.claims.runs import NO_MASK, NO_POSITIONS, PARTS
 from transformer.lessons.evidence import JOBS, LATER, Evidence
-from transformer.trace import KINDS, Kind
-from transformer.translation import Translation
-from transformer.vocabulary import Piece
+from transformer.text.vocabulary import Piece
+from transformer.values.interventions import Interventions, all_heads
+from transformer.values.trace import KINDS, Kind
+from transformer.values.translation import Translation
 
 WHOLE = "the whole translation"
 # The share of the best quality that counts as learned.

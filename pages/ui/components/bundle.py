@@ -12,7 +12,7 @@ from typing import Any
 from streamlit.components import v2
 
 from pages.ui.text.glossary import explain
-from transformer.paths import ASSETS
+from transformer.files.paths import ASSETS
 
 BUNDLES = json.loads((ASSETS / "bundles.json").read_text(encoding="utf-8"))
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.ui import inference
+from pages.ui.about.learning_curve import LOSS, QUALITY, learning_chart
 from pages.ui.charts.tables import numbered, show_hall_table, show_numbers, show_table
 from pages.ui.components.attention_browser import browser_payload, draw_browser, sentence_id
 from pages.ui.components.save_as import show_altair
@@ -19,13 +19,13 @@ from pages.ui.lecture.figure import presented
 from pages.ui.lessons.charts import bars, costs, ranks, tiles, with_points
 from pages.ui.lessons.measured import MeasuredStep
 from pages.ui.lessons.tables import framed, table_of, totals_of, without_maps
-from pages.ui.model.learning_curve import LOSS, QUALITY, learning_chart
 from pages.ui.params.attention import AttentionParams
+from pages.ui.runs import inference
 from pages.ui.text.markup import markdown
 from transformer.lessons.evidence import JOBS
 from transformer.lessons.result import opened_head
 from transformer.lessons.tables import TABLES, Table
-from transformer.translator import Translator
+from transformer.running.translator import Translator
 
 # Columns of sentences, and how wide they are, pixels, so that a projector shows the numbers behind them.
 LONG, TEXT = ("translation", "with positions", "without positions"), 240

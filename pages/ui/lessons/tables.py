@@ -11,11 +11,11 @@ from pages.ui.lessons.measured import MeasuredStep
 from pages.ui.text.labels import column_labels, row_labels
 from pages.ui.text.markup import group_label
 from transformer.analysis.view import axes_of
-from transformer.interventions import AS_TRAINED
 from transformer.lessons.claims.runs import PARTS
 from transformer.lessons.evidence import JOBS, LATER, Evidence
 from transformer.lessons.tables import TABLES, Table
-from transformer.trace import Kind
+from transformer.values.interventions import AS_TRAINED
+from transformer.values.trace import Kind
 
 # What a title says of a job's share.
 JOB_WORDS = {

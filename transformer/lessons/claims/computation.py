@@ -9,12 +9,12 @@ import numpy as np
 from transformer.analysis.replay.contributions import contributions
 from transformer.analysis.replay.softmax import softmax
 from transformer.errors import LessonError
-from transformer.interventions import Interventions
 from transformer.lessons.claims.heads import ROUNDING
 from transformer.lessons.claims.registry import Finding, claim
 from transformer.lessons.document import quoted
 from transformer.lessons.evidence import Evidence
-from transformer.trace import Kind
+from transformer.values.interventions import Interventions
+from transformer.values.trace import Kind
 
 # That are shown of a vector.
 FIRST_NUMBERS = 5

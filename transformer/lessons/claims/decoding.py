@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from transformer.decoding.settings import MAX_BEAM_SIZE, MAX_TEMPERATURE, MIN_TEMPERATURE, DecodingSettings
 from transformer.errors import LessonError
 from transformer.lessons.claims.registry import Finding, claim
 from transformer.lessons.evidence import END_NAME, Evidence
-from transformer.translation import Translation
-from transformer.vocabulary import SPACE_MARK, Piece
+from transformer.text.vocabulary import SPACE_MARK, Piece
+from transformer.values.decoding_settings import MAX_BEAM_SIZE, MAX_TEMPERATURE, MIN_TEMPERATURE, DecodingSettings
+from transformer.values.translation import Translation
 
 MOST_SAMPLES = 20
 
