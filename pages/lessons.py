@@ -24,10 +24,15 @@ st.html(
     f"/* {crc32(f'{opened} {params.step}'.encode())} */</script>",
     unsafe_allow_javascript=True,
 )
-# On a projector the buttons of a step stand side by side without the names of their keys. The title of the next lesson
-# is broken into lines where Streamlit would cut it.
+# On a projector the buttons of a step stand side by side without the names of their keys; elsewhere they name the arrow
+# key that does the same (`assets/lecture/lecture.js`), for most laptops have no Page Down. The title of the
+# next lesson is broken into lines where Streamlit would cut it.
 st.html("""<style>
 @media (max-width: 1200px) { .st-key-lesson_words kbd { display: none; } }
+:is(.st-key-lesson_show, .st-key-lesson_next, .st-key-lesson_previous) kbd { font-size: 0; }
+:is(.st-key-lesson_show, .st-key-lesson_next) kbd::after { content: "→"; font-size: 0.8rem; }
+.st-key-lesson_previous kbd::after { content: "←"; font-size: 0.8rem; }
+.st-key-lesson_totals p { font-weight: 600; }
 .st-key-lesson_next button { height: auto; }
 .st-key-lesson_next :is([data-testid=stMarkdownContainer], p) { white-space: normal; }
 </style>""")

@@ -131,6 +131,13 @@ class Lecture {
    * @param {number} by
    */
   step(by) {
+    // A lesson that is a slide answers its question before the next slide comes.
+    /** @type {HTMLButtonElement | null} */
+    const show = document.querySelector(".st-key-lesson_show button");
+    if (by > 0 && show) {
+      show.click();
+      return;
+    }
     const count = this.data?.slides.length ?? 0;
     // While another slide is on its way, the figure is that of the slide before.
     const here = this.wanted === this.data?.slide;
@@ -170,6 +177,12 @@ class Lecture {
    * @param {EventTarget} target
    */
   meant({ key }, target) {
+    // The buttons of a lesson listen to a clicker's keys; a laptop without them has arrows.
+    const clicked = /** @type {Record<string, string>} */ ({ ArrowRight: "PageDown", ArrowLeft: "PageUp" })[key];
+    if (clicked && this.data?.stepped && !this.code.open && target instanceof Element && target.matches("body, button")) {
+      document.body.dispatchEvent(new KeyboardEvent("keydown", { key: clicked, code: clicked, bubbles: true, cancelable: true }));
+      return true;
+    }
     if (!this.data?.lecture) {
       if (key === "p") this.act({ what: "present" });
       return key === "p";

@@ -72,7 +72,7 @@ BARS_ALONE = f"""
 import pandas as pd
 import streamlit as st
 
-from pages.ui.lessons.figures import bars
+from pages.ui.lessons.charts import bars
 
 for number, places in enumerate([["probability"], ["as trained", "without"]]):
     table = pd.DataFrame({{"next piece": {BREAKING!r}}} | dict.fromkeys(places, 0.5))

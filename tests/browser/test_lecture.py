@@ -144,7 +144,7 @@ def test_a_lecture_by_clicker(reader):
     assert code.partition("?")[0] == page.url.partition("?")[0] and "layer=2&head=1" in code
     keyboard.press("Escape")
     expect(page.locator("dialog.code")).to_be_hidden()
-    # A lesson shows its step; its own buttons walk through it, and the clicker leaves it.
+    # A lesson shows its step; its own buttons walk through it, and the clicker answers it and then leaves it.
     keyboard.press("PageDown")
     lecture(reader, "lecture 3")
     reader.see("One row of a map · 1 of 4")

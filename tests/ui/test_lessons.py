@@ -261,7 +261,7 @@ def test_what_cannot_be_printed_is_told_on_the_paper(own, monkeypatch):
 
 
 def test_a_head_that_a_lesson_names_is_a_link():
-    test = lessons(id="why_attention", step="3", answer="shown")
+    test = lessons(id="why_attention", step="4", answer="shown")
     link = r"\[Layer \*\*\d\*\*\\, head \*\*\d\*\*\]\(encoder_attention\?text=The\+animal.*&layer=\d&head=\d\)"
     assert re.search(link, texts(test))
 

@@ -13,7 +13,8 @@ from transformer.errors import AtlasError, CheckpointError, LessonError
 from transformer.files.terminal import at_terminal
 from transformer.lessons.claims import CLAIMS
 from transformer.lessons.lesson import read_lesson
-from transformer.lessons.result import broken_claims
+from transformer.lessons.remembered import RememberedRuns
+from transformer.lessons.result import broken_claims, uncarried_claims
 from transformer.running.translator import Translator
 
 
@@ -56,10 +57,11 @@ def check(options: argparse.Namespace) -> None:
         except CheckpointError as error:
             wrong.append(f"{path.name}: {error}")
             continue
-        broken = broken_claims(lesson, translator)
+        runs = RememberedRuns(translator)
+        broken = broken_claims(lesson, runs) or uncarried_claims(lesson, runs)
         wrong += [f"{path.name}: {one}" for one in broken]
         if not broken:
-            print(f"{path.name}: {len(lesson.steps)} steps, every claim holds")
+            print(f"{path.name}: {len(lesson.steps)} steps, every claim holds and is shown")
     if wrong:
         raise AtlasError("\n".join(wrong))
 

@@ -6,7 +6,7 @@ A lesson never numbers a head, because the next model has its heads elsewhere: i
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -32,6 +32,8 @@ JOBS = {
     "previous": "previous", "next": "next", "same": "same", "end": "end", "start": "first",
     "alignment": "alignment_predicted", "certain": "confidence",
 }
+# Of what a decoder's head looks at: the pieces that come later, which the mask hides.
+LATER = "later"
 HEAD_RULES = (
     f"{', '.join(JOBS)}; two words of the sentence as 'it -> animal'; or layer and head as '3.5'"
 )
@@ -121,17 +123,33 @@ class Evidence:
         """The same model on another sentence."""
         return Evidence(self.runs, sentence)
 
+    def metrics(self, kind: Kind, *, interventions: Interventions = AS_TRAINED) -> Mapping[str, np.ndarray]:
+        """All metrics that the heads of a kind have on the sentence, [L, H] by name."""
+        scores = self.runs.tokenizer.key_scores(kind)
+        return head_metrics(self.trace(interventions=interventions), kind, scores).values
+
     def metric(self, kind: Kind, name: str, *, interventions: Interventions = AS_TRAINED) -> np.ndarray:
         """A metric of all heads of a kind on the sentence, [L, H].
 
         Raises:
             LessonError: the kind has no such metric.
         """
-        scores = self.runs.tokenizer.key_scores(kind)
-        values = head_metrics(self.trace(interventions=interventions), kind, scores).values
+        values = self.metrics(kind, interventions=interventions)
         if name not in values:
             raise LessonError(f"heads of the kind {kind} have no number {quoted(name)}")
         return np.nan_to_num(values[name], nan=-1.0)
+
+    def shares(self, kind: Kind, job: str, *, interventions: Interventions = AS_TRAINED) -> np.ndarray:
+        """How much of a job every head of a kind has, [L, H]: of JOBS, or LATER.
+
+        Raises:
+            LessonError: the kind has no such job.
+        """
+        if job != LATER:
+            return self.metric(kind, JOBS[job], interventions=interventions)
+        if kind != "decoder":
+            raise LessonError(f"nothing is hidden from heads of the kind {kind}, so they have no job {quoted(job)}")
+        return np.triu(self.trace(interventions=interventions).decoder, 1).sum(axis=-1).mean(axis=-1)
 
     def head(self, kind: Kind, rule: str) -> tuple[int, int]:
         """Layer and head, from 0, that a rule finds.

@@ -3,37 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from inspect import Parameter, signature
 from typing import Any
 
 from transformer.errors import LessonError
-from transformer.lessons.claims.ablation import check_removable
-from transformer.lessons.claims.attribution import named_words
 from transformer.lessons.claims.runs import PARTS
 from transformer.lessons.document import quoted
-from transformer.lessons.evidence import Evidence
+from transformer.lessons.evidence import JOBS, LATER, Evidence
+from transformer.lessons.tables import TABLES
 from transformer.values.trace import KINDS
+
+
+def _parameters(show: str) -> tuple[frozenset[str], frozenset[str]]:
+    given = list(signature(TABLES[show]).parameters.values())[1:]
+    needed = frozenset(one.name for one in given if one.default is Parameter.empty)
+    return needed, frozenset(one.name for one in given) - needed
+
 
 # What a step may show, and its parameters: which are needed, and which may be left out.
 FIGURES: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
-    "map": (frozenset({"kind", "head"}), frozenset({"row"})),
-    "without": (frozenset({"kind", "head", "part"}), frozenset()),
-    "scores": (frozenset({"kind", "head", "row"}), frozenset()),
-    "example": (frozenset({"score", "other", "width"}), frozenset()),
-    "candidates": (frozenset({"step"}), frozenset()),
-    "probabilities": (frozenset(), frozenset()),
-    "translations": (frozenset(), frozenset()),
-    "norms": (frozenset({"kind", "head"}), frozenset()),
-    "learning": (frozenset(), frozenset()),
-    "worth": (frozenset(), frozenset()),
-    "removed": (frozenset({"count"}), frozenset()),
-    "needed": (frozenset(), frozenset()),
+    "map": (frozenset({"kind", "head"}), frozenset({"row", "bars"})),
+    "without": (frozenset({"kind", "head", "part"}), frozenset({"job"})),
+    **{show: _parameters(show) for show in TABLES},
 }
-SCORES, COUNTS = range(-1_000_000, 1_000_001), range(1, 1_000_001)
-# A text, one of some texts, or a whole number of a range. How many steps and heads there are, the model says.
-FIGURE_VALUES: Mapping[str, type[str] | tuple[str, ...] | range] = {
+SCORES, COUNTS, STEPS = range(-1_000_000, 1_000_001), range(1, 1_000_001), range(1_000_001)
+# A text, one of some texts, a number, or a whole number of a range. How many steps and heads there are, the model says.
+FIGURE_VALUES: Mapping[str, type[str] | type[float] | tuple[str, ...] | range] = {
     "kind": KINDS, "head": str, "row": str, "part": tuple(PARTS), "score": SCORES, "other": SCORES, "width": COUNTS,
-    "step": COUNTS, "count": COUNTS,
+    "step": COUNTS, "count": COUNTS, "until": STEPS, "beam_size": COUNTS, "temperature": float, "bars": tuple(JOBS),
+    "of": tuple(JOBS), "job": (*JOBS, LATER), "word": str, "column": str, "than": str, "hide": str, "hide_other": str,
 }
+# A sentence, in figures that have no score.
+OTHER_SENTENCE = ("numbers", "vectors", "orders")
+TOGETHER = frozenset({"kind", "head"})
 
 
 def read_figure(where: str, step: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -55,19 +57,27 @@ def read_figure(where: str, step: Mapping[str, Any]) -> tuple[str, dict[str, Any
     if parameters.keys() - needed - optional or needed - parameters.keys():
         takes = ", ".join([*sorted(needed), *(f"{one} (optional)" for one in sorted(optional))]) or "nothing"
         raise LessonError(f"{what} takes {takes}; the lesson gives {', '.join(sorted(parameters)) or 'nothing'}")
+    if optional >= TOGETHER and len(TOGETHER & parameters.keys()) == 1:
+        raise LessonError(f"{what} takes kind and head together")
+    if "part" in parameters and "head" in parameters and "part" in optional:
+        raise LessonError(f"{what} takes either a part, or a kind and a head")
     for key, value in parameters.items():
-        _check_value(f"{what} has {key} = {quoted(value)}; it must be", value, FIGURE_VALUES[key])
+        wanted = str if key == "other" and figure["show"] in OTHER_SENTENCE else FIGURE_VALUES[key]
+        _check_value(f"{what} has {key} = {quoted(value)}; it must be", value, wanted)
     return figure["show"], parameters
 
 
-def _check_value(said: str, value: object, wanted: type[str] | tuple[str, ...] | range) -> None:
+def _check_value(said: str, value: object, wanted: type[str] | type[float] | tuple[str, ...] | range) -> None:
     if isinstance(wanted, tuple):
         if value not in wanted:
             raise LessonError(f"{said} one of: {', '.join(wanted)}")
     elif isinstance(wanted, range):
         if type(value) is not int or value not in wanted:
             raise LessonError(f"{said} a whole number from {wanted[0]:,} to {wanted[-1]:,}")
-    elif type(value) is not wanted:
+    elif wanted is float:
+        if type(value) not in (int, float):
+            raise LessonError(f"{said} a number")
+    elif type(value) is not str:
         raise LessonError(f"{said} a text")
 
 
@@ -80,17 +90,14 @@ def check_figure(show: str, parameters: Mapping[str, Any], evidence: Evidence) -
     Raises:
         AtlasError: something is not there; the message says what.
     """
+    for job in (parameters.get("bars"), parameters.get("job")):
+        if job:
+            evidence.shares(parameters["kind"], job)
     if "head" in parameters:
         head = evidence.head(parameters["kind"], parameters["head"])
         if "row" in parameters:
             evidence.row(parameters["kind"], parameters["row"], head)
-    if show == "without":
+    if show in TABLES:
+        TABLES[show](evidence, **parameters)
+    elif show == "without":
         evidence.trace(interventions=PARTS[parameters["part"]])
-    elif show == "candidates":
-        evidence.step(parameters["step"])
-    elif show == "removed":
-        check_removable(evidence, parameters["count"])
-    elif show == "needed":
-        named_words(evidence)
-    elif show == "learning":
-        evidence.curve()

@@ -17,6 +17,7 @@ from transformer.lessons.claims import check_call
 from transformer.lessons.document import quoted, read_document
 from transformer.lessons.figures import read_figure
 from transformer.lessons.shelf import ID, MOST_BYTES, MOST_STEPS, id_of
+from transformer.lessons.tables import TABLES
 from transformer.lessons.template import names
 
 NextWhen = Literal["read", "answered", "row pinned", "head opened"]
@@ -32,7 +33,7 @@ CONTROL = re.compile(r"[\x00-\x1f\x7f\ue000-\uf8ff\u202a-\u202e\u2066-\u2069]")
 LESSON_FIELDS = ("title", "summary", "sentence", "model", "steps")
 STEP_FIELDS = (
     "look_for", "question", "choices", "answer", "guess", "percent", "reveal", "next_when", "address", "sentence",
-    "claim", "figure",
+    "claim", "figure", "carried_by", "before",
 )
 
 
@@ -54,7 +55,10 @@ class Step:
         claim: name of the claim that the texts take their values from.
         parameters: of the claim.
         show: the figure, a key of FIGURES.
-        figure: the parameters of the figure.
+        figure: the parameters of the figure; a text of them may quote values, too.
+        carried_by: names of values, and the place of the figure that shows each (`transformer.lessons.places`); a place
+            may quote values, too.
+        before: the parameters of a map that is shown until the answer, where the figure comes with it; empty for none.
     """
 
     look_for: str
@@ -71,6 +75,14 @@ class Step:
     parameters: Mapping[str, Any]
     show: str
     figure: Mapping[str, Any]
+    carried_by: Mapping[str, str]
+    before: Mapping[str, Any]
+
+    @property
+    def quoted_places(self) -> tuple[str, ...]:
+        """All texts of the figure and of its places, which are not shown as they are but may quote values."""
+        parameters = (*self.figure.values(), *self.before.values())
+        return (*(text for text in parameters if isinstance(text, str)), *self.carried_by.values())
 
 
 @dataclass(frozen=True)
@@ -158,6 +170,7 @@ def _step(where: str, step: dict[str, Any], sentence: str) -> Step:
         percent=step.get("percent", False), reveal=_text(where, step, "reveal", needed=True),
         next_when=next_when, address=_text(where, step, "address"), sentence=_text(where, step, "sentence") or sentence,
         claim=name, parameters=MappingProxyType(parameters), show=show, figure=MappingProxyType(figure),
+        carried_by=MappingProxyType(_carried_by(where, step)), before=MappingProxyType(_before(where, step, show)),
     )
     _check_texts(where, read)
     _check_question(where, read)
@@ -181,7 +194,7 @@ def _check_texts(where: str, step: Step) -> None:
         count = sum(len(text.split()) for text in texts)
         if count > MOST_WORDS:
             raise LessonError(f"{where}: {what} {count} words; at most {MOST_WORDS} are on the screen at once")
-    for text in (step.look_for, step.question, *step.choices, step.answer, step.reveal):
+    for text in (step.look_for, step.question, *step.choices, step.answer, step.reveal, *step.quoted_places):
         try:
             asked = names(text)
         except LessonError as error:
@@ -191,6 +204,11 @@ def _check_texts(where: str, step: Step) -> None:
                 f"{where}: there is no value {', '.join(sorted(unknown))}; the claim {step.claim} has: "
                 f"{', '.join(values)}"
             )
+    if unknown := set(step.carried_by) - set(values):
+        raise LessonError(
+            f"{where}: carried_by names {', '.join(map(quoted, sorted(unknown)))}; the claim {step.claim} has the "
+            f"values: {', '.join(values)}"
+        )
     if step.guess and step.guess not in values:
         raise LessonError(
             f"{where}: guess is {quoted(step.guess)}; the claim {step.claim} has the values: {', '.join(values)}"
@@ -242,6 +260,25 @@ def _call(where: str, step: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     except LessonError as error:
         raise LessonError(f"{where}: {error}") from error
     return called["name"], parameters
+
+
+def _carried_by(where: str, step: dict[str, Any]) -> dict[str, str]:
+    places = step.get("carried_by", {})
+    if not isinstance(places, dict) or not all(isinstance(place, str) for place in places.values()):
+        raise LessonError(
+            f"{where}: carried_by is {quoted(places)}; write values and their places, such as "
+            "{ weight = \"it -> animal\" }"
+        )
+    return {name: _text(where, places, name, needed=True) for name in places}
+
+
+def _before(where: str, step: dict[str, Any], show: str) -> dict[str, Any]:
+    if "before" not in step:
+        return {}
+    before, parameters = read_figure(f"{where}, before", {"figure": step["before"]})
+    if before != "map" or show not in TABLES:
+        raise LessonError(f"{where}: before is a map, where the figure comes with the answer: {', '.join(TABLES)}")
+    return parameters
 
 
 def _check_fields(where: str, table: Mapping[str, Any], known: tuple[str, ...]) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from transformer.attribution.attribution import Attribution, Method, Target
 from transformer.config import TransformerConfig
@@ -16,18 +17,20 @@ from transformer.values.trace import Trace
 from transformer.values.translation import Translation
 from transformer.values.weights import Weights
 
+Result = TypeVar("Result")
+
 
 @dataclass(frozen=True)
 class RememberedRuns:
-    """`transformer.lessons.evidence.Runs` that remember their traces, for as long as one lesson is checked.
+    """`transformer.lessons.evidence.Runs` that remember what they computed, for as long as one lesson is checked.
 
     Attributes:
         runs: that are remembered.
-        traces: by what they were asked for.
+        results: by what they were asked for.
     """
 
     runs: Runs
-    traces: dict[tuple[object, ...], Trace] = field(default_factory=dict)
+    results: dict[tuple[object, ...], Any] = field(default_factory=dict)
 
     @property
     def config(self) -> TransformerConfig:
@@ -45,20 +48,28 @@ class RememberedRuns:
         return self.runs.weights()
 
     def translate(self, text: str, settings: DecodingSettings) -> Translation:
-        return self.runs.translate(text, settings)
+        return self._once((text, settings), lambda: self.runs.translate(text, settings))
 
     def trace(
         self, text: str, target: str | None = None, *, details: bool = False, interventions: Interventions = AS_TRAINED
     ) -> Trace:
-        asked = text, target, details, interventions
-        if asked not in self.traces:
-            self.traces[asked] = self.runs.trace(text, target, details=details, interventions=interventions)
-        return self.traces[asked]
+        return self._once(
+            (text, target, details, interventions),
+            lambda: self.runs.trace(text, target, details=details, interventions=interventions),
+        )
 
     def score(self, text: str, target: str | None, variants: Sequence[Interventions]) -> Scores:
-        return self.runs.score(text, target, variants)
+        return self._once((text, target, tuple(variants)), lambda: self.runs.score(text, target, variants))
 
     def attribute(
         self, trace: Trace, method: Method, targets: Sequence[Target], *, words: bool = False
     ) -> Attribution:
-        return self.runs.attribute(trace, method, targets, words=words)
+        return self._once(
+            (trace.source_text, trace.target_text, method, tuple(targets), words),
+            lambda: self.runs.attribute(trace, method, targets, words=words),
+        )
+
+    def _once(self, asked: tuple[object, ...], compute: Callable[[], Result]) -> Result:
+        if asked not in self.results:
+            self.results[asked] = compute()
+        return self.results[asked]

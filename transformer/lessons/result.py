@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from transformer.errors import AtlasError, LessonError
 from transformer.lessons.claims import Finding, measured
 from transformer.lessons.evidence import Evidence, Runs
 from transformer.lessons.figures import check_figure
 from transformer.lessons.lesson import Lesson, Step
-from transformer.lessons.remembered import RememberedRuns
+from transformer.lessons.places import places_of, uncarried
 from transformer.lessons.template import filled
 
 
@@ -60,6 +61,18 @@ def question_of(step: Step, finding: Finding) -> Question:
     return Question(shown, shown.index(right) if right else 0, 0.0)
 
 
+def figure_of(step: Step, finding: Finding) -> dict[str, Any]:
+    """The parameters of a step's figure, with the values that they quote."""
+    return {
+        name: filled(value, finding.values) if isinstance(value, str) else value for name, value in step.figure.items()
+    }
+
+
+def with_map_before(step: Step) -> Step | None:
+    """The step with the map that is shown until its answer; None where it has none."""
+    return replace(step, show="map", figure=step.before) if step.before else None
+
+
 def opened_head(step: Step, finding: Finding, evidence: Evidence) -> tuple[int, int]:
     """Layer and head, from 0, at which a map is done with: the one that the claim found where a step asks for that
     ("head opened"), else the one that the figure names.
@@ -67,16 +80,17 @@ def opened_head(step: Step, finding: Finding, evidence: Evidence) -> tuple[int, 
     Raises:
         LessonError: the kind that the figure shows has no such head.
     """
-    rule = step.figure["head"]
+    figure = figure_of(step, finding)
+    rule = figure["head"]
     if step.next_when == "head opened":
         rule = f"{finding.values['layer']}.{finding.values['head']}"
-    return evidence.head(step.figure["kind"], rule)
+    return evidence.head(figure["kind"], rule)
 
 
 def broken_claims(lesson: Lesson, runs: Runs) -> list[str]:
     """What is wrong with a lesson on a model: claims that do not hold, cannot be measured, or leave nothing to ask, and
     figures that name what is not there."""
-    broken, runs = [], RememberedRuns(runs)
+    broken = []
     for number, step in enumerate(lesson.steps, 1):
         what = f"claim {step.claim}"
         try:
@@ -87,19 +101,32 @@ def broken_claims(lesson: Lesson, runs: Runs) -> list[str]:
             if not finding.holds:
                 broken.append(f"step {number}, {what}: it does not hold on this model; measured: {_written(finding)}")
             what = f"figure {step.show}"
-            _check_figure(step, finding, Evidence(runs, step.sentence))
+            for shown in filter(None, (step, with_map_before(step))):
+                _check_figure(shown, finding, Evidence(runs, step.sentence))
         # What the model refuses, such as a sentence that is too long, is as wrong with a lesson.
         except AtlasError as error:
             broken.append(f"step {number}, {what}: {error}")
     return broken
 
 
+def uncarried_claims(lesson: Lesson, runs: Runs) -> list[str]:
+    """What the texts of a lesson say after the answer that its figures do not show; of a lesson that is not broken."""
+    found = []
+    for number, step in enumerate(lesson.steps, 1):
+        finding, evidence = finding_of(step, runs), Evidence(runs, step.sentence)
+        head = opened_head(step, finding, evidence) if "head" in step.figure else None
+        places = places_of(step.show, figure_of(step, finding), evidence, head)
+        found += [f"step {number}, figure {step.show}: {one}" for one in uncarried(step, finding, places, head)]
+    return found
+
+
 def _check_figure(step: Step, finding: Finding, evidence: Evidence) -> None:
-    check_figure(step.show, step.figure, evidence)
+    figure = figure_of(step, finding)
+    check_figure(step.show, figure, evidence)
     if step.show == "map":
         head = opened_head(step, finding, evidence)
-        if "row" in step.figure:
-            evidence.row(step.figure["kind"], step.figure["row"], head)
+        if "row" in figure:
+            evidence.row(figure["kind"], figure["row"], head)
 
 
 def _written(finding: Finding) -> str:

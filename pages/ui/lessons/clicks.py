@@ -40,7 +40,7 @@ def _other_head(measured: MeasuredStep, clicked: AttentionParams) -> str:
 def _other_row(measured: MeasuredStep, clicked: AttentionParams) -> str:
     # As the reader has chosen to see it.
     view = view_of(
-        measured.evidence.trace(), measured.step.figure["kind"], words=clicked.words, special=not clicked.hide
+        measured.evidence.trace(), measured.figure["kind"], words=clicked.words, special=not clicked.hide
     )
     row = next((row for row, at in enumerate(view.axes.row_positions) if set(at) & set(clicked.rows)), None)
     if row is None:

@@ -5,33 +5,36 @@ from __future__ import annotations
 from io import StringIO
 
 import altair as alt
+import numpy as np
 import pandas as pd
 import streamlit as st
 
 from pages.ui.about.learning_curve import LOSS, QUALITY, learning_chart
-from pages.ui.charts.matrix import AXIS, LEGEND, labelled_axis
-from pages.ui.charts.palette import FIRST, SECOND
 from pages.ui.charts.tables import numbered, show_hall_table, show_numbers, show_table
 from pages.ui.components.attention_browser import browser_payload, draw_browser, sentence_id
 from pages.ui.components.save_as import show_altair
-from pages.ui.components.side_by_side import Map, side_by_side
+from pages.ui.components.side_by_side import DIFFERENCE, Map, side_by_side
 from pages.ui.components.synced_state import SyncedState
 from pages.ui.lecture.figure import presented
+from pages.ui.lessons.charts import bars, costs, ranks, tiles, with_points
 from pages.ui.lessons.measured import MeasuredStep
-from pages.ui.lessons.tables import figure_table, without_maps
+from pages.ui.lessons.tables import framed, table_of, totals_of, without_maps
 from pages.ui.params.attention import AttentionParams
 from pages.ui.runs import inference
+from pages.ui.text.markup import markdown
+from transformer.lessons.evidence import JOBS
 from transformer.lessons.result import opened_head
+from transformer.lessons.tables import TABLES, Table
 from transformer.running.translator import Translator
 
-# Figures that hold the number that is asked for: they come with the answer.
-AFTER = ("scores", "example", "candidates", "probabilities", "translations", "norms", "learning", "worth", "removed",
-         "needed")
 # Columns of sentences, and how wide they are, pixels, so that a projector shows the numbers behind them.
-LONG, TEXT = ("translation",), 240
+LONG, TEXT = ("translation", "with positions", "without positions"), 240
 # The lesson and the step that a map was asked to show, and whether with the answer.
 SYNCED: SyncedState[tuple[str, int, bool]] = SyncedState("_lesson_map")
-BARS = {"candidates": "next piece", "probabilities": "piece written", "norms": "looked at"}
+BARS = ("candidates", "probabilities", "norms", "vectors")
+TOTALS = "lesson_totals"
+# Decimals; whole sentences have small probabilities.
+DIGITS, FINE = 3, 4
 
 
 def first_choice(measured: MeasuredStep, *, solved: bool) -> AttentionParams:
@@ -40,21 +43,23 @@ def first_choice(measured: MeasuredStep, *, solved: bool) -> AttentionParams:
     Args:
         solved: what the reader was asked to do is done already.
     """
-    step, evidence = measured.step, measured.evidence
-    kind = step.figure["kind"]
+    step, evidence, figure = measured.step, measured.evidence, measured.figure
+    kind = figure["kind"]
     layer, head = (
-        opened_head(step, measured.finding, evidence) if solved else evidence.head(kind, step.figure["head"])
+        opened_head(step, measured.finding, evidence) if solved else evidence.head(kind, figure["head"])
     )
     rows: tuple[int, ...] = ()
-    if "row" in step.figure and (solved or step.next_when != "row pinned"):
+    if "row" in figure and (solved or step.next_when != "row pinned"):
         rows = pinned_row(measured, (layer, head))
-    return AttentionParams(layer=layer, head=head, words=True, rows=rows)
+    # The bars below the small maps say who has the job, so they come with the answer.
+    bars = JOBS[figure["bars"]] if solved and "bars" in figure else ""
+    return AttentionParams(layer=layer, head=head, words=True, rows=rows, metric=bars)
 
 
 def pinned_row(measured: MeasuredStep, at: tuple[int, int]) -> tuple[int, ...]:
     """Positions of the row that the figure names, for a head that it is read in."""
-    kind = measured.step.figure["kind"]
-    row = measured.evidence.row(kind, measured.step.figure["row"], at)
+    kind = measured.figure["kind"]
+    row = measured.evidence.row(kind, measured.figure["row"], at)
     return measured.evidence.view(kind).axes.row_positions[row]
 
 
@@ -83,7 +88,7 @@ def show_map(measured: MeasuredStep, translator: Translator, opened: tuple[str, 
     draw_browser(
         key=_key(measured), width="stretch", on_choice_change=lambda: None,
         data=browser_payload(
-            trace, inference.metrics(translator, trace.source_text, "", step.figure["kind"]),
+            trace, inference.metrics(translator, trace.source_text, "", measured.figure["kind"]),
             first_choice(measured, solved=done), number=_request_number(measured, (*opened, done)),
             quiet=bool(step.question) and not done, lecture="figure" if presented() else "",
         ),
@@ -98,69 +103,99 @@ def _request_number(measured: MeasuredStep, shown: tuple[str, int, bool]) -> int
 
 
 def _key(measured: MeasuredStep) -> str:
-    return f"lesson_{measured.step.figure['kind']}"
+    return f"lesson_{measured.figure['kind']}"
 
 
 def show_without(measured: MeasuredStep, *, done: bool) -> None:
     """Two maps side by side: as trained, and without a part; the second comes with the answer."""
     maps = [
         Map(title, rows, columns, values, mask)
-        for title, rows, columns, values, mask in without_maps(measured.evidence, **measured.step.figure)
+        for title, rows, columns, values, mask in without_maps(measured.evidence, **measured.figure)
     ]
     side_by_side(maps if done else maps[:1], "lesson_without", sentence="")
 
 
-def show_learning(curve: str) -> None:
-    """The learning curve: loss, and quality of the translations."""
+def show_learning(curve: str, marked: pd.DataFrame) -> None:
+    """The learning curve: loss, and quality of the translations.
+
+    Args:
+        curve: CSV.
+        marked: the steps that are marked; of the figure "learning".
+    """
     table = pd.read_csv(StringIO(curve))
-    for lines, unit, name in ((LOSS, "loss, nats a piece", "loss"), (QUALITY, "chrF, 0 to 100", "chrf")):
+    for lines, unit, name, said in (
+        (LOSS, "loss, nats a piece", "loss", lambda row: f"{row.loss:.2f}: 1 of {row.among:,.0f}"),
+        (QUALITY, "chrF, 0 to 100", "chrf", lambda row: f"{row.chrF:.0f} after {row.part} of the steps"),
+    ):
+        points = marked.rename(columns={"as unsure as among": "among", "of all steps": "part"})
+        points = points[points["loss" if name == "loss" else "chrF"].notna()]
         show_altair(
-            learning_chart(table, lines, unit), key=f"lesson_{name}",
-            alt=f"{unit} over the steps of training.", sentence="",
+            with_points(learning_chart(table, lines, unit), pd.DataFrame({
+                "step": points.step, "value": points["loss" if name == "loss" else "chrF"],
+                "says": [said(row) for row in points.itertuples()],
+            }), last=int(table.step.max())),
+            key=f"lesson_{name}", alt=f"{unit} over the steps of training.", sentence="",
         )
 
 
+def show_values(table: Table) -> None:
+    """What each place brings to the sum, number by number."""
+    frame = framed(table)
+    columns = list(table.columns)
+    values = frame[columns].to_numpy(dtype=np.float64)
+    side_by_side([Map(
+        "", frame[table.head].tolist(), columns, values, np.ones_like(values, dtype=bool), scale=DIFFERENCE,
+        measure="number", axes=(table.head, "number of the vector"),
+    )], "lesson_values", sentence="")
+
+
 def show_table_figure(measured: MeasuredStep) -> None:
-    """A table, or bars with their table below."""
-    table = figure_table(measured)
+    """What can be counted, and below it a table, bars or tiles."""
+    table = table_of(measured)
     assert table is not None, "the figure has a table"
-    place = BARS.get(measured.step.show)
-    if place is None:
+    frame, show = framed(table), measured.step.show
+    chart = _chart(show, table, frame)
+    if totals := totals_of(table):
+        st.container(key=TOTALS).markdown(markdown(totals))
+    if show == "learning":
+        show_learning(measured.evidence.curve(), frame)
+    elif show == "values":
+        show_values(table)
+    elif chart is not None:
+        show_altair(
+            chart, key="lesson_bars", alt=f"{', '.join(table.columns)}, by {table.head}; the table has the numbers.",
+            sentence="",
+        )
+    digits = FINE if show == "translations" else DIGITS
+    wrapped = {name: TEXT for name in frame if name in LONG}
+    if chart is None and show != "values":
         if presented():
-            show_hall_table(table, digits=3)
+            if show != "learning":
+                show_hall_table(frame, digits=digits)
         else:
-            show_table(table, "lesson_table", digits=3, wrapped={name: TEXT for name in table if name in LONG})
-        return
-    show_altair(
-        bars(table, place), key="lesson_bars",
-        alt=f"{', '.join(table.columns[1:])} of each {place}; the table has the numbers.", sentence="",
-    )
-    if not presented():
-        show_numbers(table, "lesson_numbers", digits=3)
+            show_table(frame, "lesson_table", digits=digits, wrapped=wrapped)
+    elif not presented():
+        show_numbers(frame, "lesson_numbers", digits=DIGITS)
 
 
-def bars(table: pd.DataFrame, place: str) -> alt.Chart:
-    """Bars from 0 to 1, in the order of the table; equal labels stay apart.
-
-    Args:
-        table: a column of labels, and one or two of shares.
-        place: the column of labels.
-    """
-    series = list(table.columns[1:])
-    long = table.assign(at=range(1, len(table) + 1)).melt(["at", place], series, "of", "value")
-    axis, names = labelled_axis("bar_labels", numbered(table[place].tolist()), labelLimit=170)
-    colours = alt.Scale(domain=series, range=[FIRST, SECOND][: len(series)])
-    legend = alt.Legend(title=None, columns=1, **LEGEND) if len(series) > 1 else None
-    return alt.Chart(long).mark_bar().encode(
-        x=alt.X("value:Q", title=None if legend else series[0], axis=alt.Axis(format="%", tickCount=5, **AXIS)),
-        y=alt.Y("at:O", title=None, axis=axis),
-        yOffset=alt.YOffset("of:N", sort=series) if legend else alt.Undefined,
-        color=alt.Color("of:N", scale=colours, legend=legend),
-        tooltip=[f"{place}:N", "of:N", alt.Tooltip("value:Q", format=".1%")],
-    ).add_params(names).properties(height=60 + (44 if legend else 30) * len(table))
+def _chart(show: str, table: Table, frame: pd.DataFrame) -> alt.LayerChart | None:
+    """The chart of a figure; None for those that are tables."""
+    if table.across:
+        return tiles(table)
+    if show == "worth":
+        return ranks(table)
+    if show == "named":
+        return costs(table)
+    if show not in BARS:
+        return None
+    # Pieces are numbered, so that equal ones stay apart; what is called by a name is not.
+    names = numbered(frame[table.head].tolist())
+    labels = [
+        str(label) if isinstance(label, str) else name for label, name in zip(table.labels, names, strict=True)
+    ]
+    return bars(frame, table.head, labels)
 
 
 def hidden(measured: MeasuredStep, *, done: bool) -> bool:
     """Whether the figure waits for the answer."""
-    return measured.step.show in AFTER and bool(measured.step.question) and not done
-
+    return measured.step.show in TABLES and bool(measured.step.question) and not done

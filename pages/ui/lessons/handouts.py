@@ -112,7 +112,7 @@ def _answer(step: MeasuredStep) -> str:
 def _figure(step: MeasuredStep, translator: Translator, maps: list[str]) -> str:
     """HTML of a figure; an attention browser is a place for the data that is added to `maps`."""
     if step.step.show == "map":
-        kind, trace = step.step.figure["kind"], step.evidence.trace()
+        kind, trace = step.figure["kind"], step.evidence.trace()
         metrics = inference.metrics(translator, trace.source_text, "", kind)
         data = browser_payload(trace, metrics, first_choice(step, solved=False), quiet=bool(step.step.question))
         maps.append(base64.b64encode(data).decode("ascii"))
@@ -120,7 +120,7 @@ def _figure(step: MeasuredStep, translator: Translator, maps: list[str]) -> str:
     if step.step.show == "without":
         return "".join(
             f"<figure><figcaption>{escape(title)}</figcaption>{_map_table(rows, columns, values, mask)}</figure>"
-            for title, rows, columns, values, mask in without_maps(step.evidence, **step.step.figure)
+            for title, rows, columns, values, mask in without_maps(step.evidence, **step.figure)
         )
     table = figure_table(step)
     return "" if table is None else _table(table)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from pages.ui.runs import inference
 from pages.ui.runs.inference import RUNS
@@ -13,7 +14,7 @@ from transformer.config import TransformerConfig
 from transformer.lessons.claims import Finding, measured
 from transformer.lessons.evidence import Evidence
 from transformer.lessons.lesson import Step
-from transformer.lessons.result import Question, question_of
+from transformer.lessons.result import Question, figure_of, question_of, with_map_before
 from transformer.lessons.template import filled
 from transformer.running.scoring import Scores
 from transformer.running.translator import Translator
@@ -82,6 +83,17 @@ class MeasuredStep:
     evidence: Evidence
     finding: Finding
     question: Question
+
+    @property
+    def figure(self) -> dict[str, Any]:
+        """The parameters of the figure, with the values that they quote."""
+        return figure_of(self.step, self.finding)
+
+    @property
+    def before(self) -> MeasuredStep | None:
+        """The same with the map that is shown until the answer; None where there is none."""
+        step = with_map_before(self.step)
+        return step and replace(self, step=step)
 
     def markdown(self, text: str) -> str:
         """Markdown of one of the step's texts, values in bold."""

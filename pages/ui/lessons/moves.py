@@ -22,16 +22,15 @@ def show_moves(lesson: Lesson, number: int, *, done: bool) -> None:
         number: of the open step, from 0.
         done: whether what it asks for is done.
     """
-    lecture = session.params(LectureParams)
     # A slide is left by the keys that go through the slides.
-    keyed = not lecture.presents_as_slide(lesson.id)
+    keyed = not session.params(LectureParams).presents_as_slide(lesson.id)
     label, to = _following(lesson, number)
     with st.container(horizontal=True):
         if not done:
-            # A clicker, which cannot answer, goes on by being shown.
+            # Whoever presses the key for what comes next is shown the answer first: a clicker cannot give one.
             st.button(
-                "Show me", key="lesson_show", shortcut="PageDown" if lecture.lecture and keyed else None,
-                on_click=answer_question, args=(SHOWN,),
+                "Show me", key="lesson_show", shortcut="PageDown" if keyed else None, on_click=answer_question,
+                args=(SHOWN,),
             )
         st.button(
             "Back", key="lesson_previous", disabled=number == 0, shortcut="PageUp" if keyed else None,
@@ -39,7 +38,7 @@ def show_moves(lesson: Lesson, number: int, *, done: bool) -> None:
         )
         st.button(
             label, key="lesson_next", type="primary", disabled=not done,
-            shortcut="PageDown" if keyed and (done or not lecture.lecture) else None,
+            shortcut="PageDown" if keyed and done else None,
             help=None if done else _wanted(lesson.steps[number]), on_click=open_step, args=to,
         )
 

@@ -16,7 +16,6 @@ from pages.ui.lessons.figures import (
     chosen_in_map,
     first_choice,
     hidden,
-    show_learning,
     show_map,
     show_table_figure,
     show_without,
@@ -24,7 +23,8 @@ from pages.ui.lessons.figures import (
 from pages.ui.lessons.handouts import lesson_file, printed, sheet
 from pages.ui.lessons.measured import MeasuredStep, measured_step
 from pages.ui.lessons.moves import answer_question, open_step, show_moves
-from pages.ui.params.lessons import SHOWN, LessonParams
+from pages.ui.lessons.verdict import verdict
+from pages.ui.params.lessons import LessonParams
 from pages.ui.params.model import ModelParams
 from pages.ui.reading.model_picker import load, several_models
 from pages.ui.state import session
@@ -100,12 +100,13 @@ def _show_figure(
     """
     step, remark = measured.step, ""
     done = step.next_when == "read" or bool(params.answer)
-    if hidden(measured, done=done):
-        with st.container(border=True, height=260, horizontal_alignment="center", vertical_alignment="center"):
-            st.markdown("The figure appears with the answer.")
-    elif step.show == "map":
+    waiting = hidden(measured, done=done)
+    drawn = measured.before if waiting else measured
+    if drawn is None:
+        st.container(border=True).markdown("The figure appears with the answer.")
+    elif drawn.step.show == "map":
         opened = params.id, number
-        clicked = None if done else chosen_in_map(measured, opened)
+        clicked = None if done or waiting else chosen_in_map(measured, opened)
         if clicked is not None:
             done = done_by(measured, clicked)
             if done:
@@ -114,11 +115,9 @@ def _show_figure(
                 session.rewrite_address()
             else:
                 remark = remark_on(measured, clicked)
-        show_map(measured, model, opened, done=done)
+        show_map(drawn, model, opened, done=done)
     elif step.show == "without":
         show_without(measured, done=done)
-    elif step.show == "learning":
-        show_learning(measured.evidence.curve())
     else:
         show_table_figure(measured)
     return done, remark
@@ -136,11 +135,11 @@ def _show_words(measured: MeasuredStep, params: LessonParams, done: bool, remark
         if remark:
             st.container(border=True).markdown(remark)
         return
-    verdict, reveal = _verdict(measured, params.answer), with_link(measured, measured.markdown(step.reveal), model)
+    said, reveal = verdict(measured, params.answer), with_link(measured, measured.markdown(step.reveal), model)
     # Two numbers beside each other would read as one; a projector has no room for another line.
     between = " " if presented() else "  \n"
     with st.container(border=True):
-        st.markdown(f"{verdict}{between}{reveal}" if verdict else reveal)
+        st.markdown(f"{said}{between}{reveal}" if said else reveal)
         if not measured.finding.holds:
             st.caption("On this model, what the lesson says here is not true; the numbers are this model's.")
 
@@ -172,21 +171,6 @@ def _guess() -> None:
         given = LessonParams.checked("answer", f"{number:.3f}".rstrip("0").rstrip("."))
         if given is not None:
             answer_question(given)
-
-
-def _verdict(measured: MeasuredStep, answer: str) -> str:
-    """Markdown: how the reader's answer compares."""
-    question = measured.question
-    if answer in ("", SHOWN) or not measured.step.question:
-        return ""
-    if measured.step.guess:
-        said, unit = float(answer), "%" if measured.step.percent else ""
-        return f"You said {said:g}{unit}."
-    if not answer.isdecimal() or not 1 <= int(answer) <= len(question.choices):
-        return ""
-    if int(answer) - 1 == question.answer:
-        return "Right."
-    return f"You said “{markdown(question.choices[int(answer) - 1])}”."
 
 
 def _show_more(lesson: Lesson, measured: MeasuredStep, model: Translator) -> None:
@@ -238,5 +222,5 @@ def page_address(measured: MeasuredStep, model: str) -> str:
         choice = first_choice(measured, solved=True)
         address |= {name: text for name, text in choice.to_address().items() if name != "rows"}
         if choice.rows:
-            address[f"{measured.step.figure['kind']}_rows"] = ".".join(map(str, choice.rows))
+            address[f"{measured.figure['kind']}_rows"] = ".".join(map(str, choice.rows))
     return f"/{'' if page == FIRST else page}?{urlencode(address)}" + (f"&{own}" if own else "")

@@ -185,7 +185,12 @@ def test_what_a_check_looks_at_twice_is_run_once(small_translator):
 
 def test_the_command_checks_and_lists(run_main, tmp_path):
     done = run_main(main, "check", SHIPPED / "02_one_row.toml", "--device", "cpu")
-    assert done.returncode == 0 and done.stdout == "02_one_row.toml: 4 steps, every claim holds\n"
+    assert done.returncode == 0 and done.stdout == "02_one_row.toml: 4 steps, every claim holds and is shown\n"
+    text = (SHIPPED / "02_one_row.toml").read_text(encoding="utf-8")
+    (tmp_path / "mine.toml").write_text(re.sub("carried_by = .*", "", text), encoding="utf-8")
+    done = run_main(main, "check", tmp_path / "mine.toml", "--device", "cpu")
+    assert done.returncode == 1 and "step 2, figure map: " in done.stderr
+    assert "add its place to carried_by, such as sum = 'sum of " in done.stderr, "a lesson of before"
     (tmp_path / "mine.toml").write_text("title = 1", encoding="utf-8")
     done = run_main(main, "check", tmp_path / "mine.toml")
     assert done.returncode == 1 and done.stderr.startswith("error: mine.toml: the lesson: sentence is missing")

@@ -13,7 +13,8 @@ from pages.ui.lessons.measured import CachedRuns, MeasuredStep, measured_step
 from pages.ui.lessons.tables import figure_table, without_maps
 from tests.properties import few
 from transformer.errors import AtlasError, LessonError
-from transformer.lessons.figures import FIGURE_VALUES, FIGURES
+from transformer.lessons.evidence import JOBS, LATER
+from transformer.lessons.figures import FIGURE_VALUES, FIGURES, OTHER_SENTENCE
 from transformer.lessons.lesson import lesson_of
 from transformer.lessons.result import broken_claims
 from transformer.running.translator import Translator
@@ -29,6 +30,12 @@ claim = { name = "job", kind = "encoder", job = "next", least = 0.0 }
 # Of a model with 2 layers in its encoder, 3 in its decoder and 4 heads in each.
 VALUES: dict[str, st.SearchStrategy[Any]] = {
     "kind": st.sampled_from(KINDS), "part": st.sampled_from(["positions", "mask"]),
+    "bars": st.sampled_from(tuple(JOBS)), "of": st.sampled_from(tuple(JOBS)),
+    "job": st.sampled_from((*JOBS, LATER)), "temperature": st.sampled_from([-1, 0, 0.1, 1.0, 3000.0]),
+    **dict.fromkeys(
+        ("word", "column", "than", "hide", "hide_other"), st.sampled_from(["have", "dream", "zzz", "the end symbol"])
+    ),
+    "sentence": st.sampled_from(["I have a plan.", "A dog.", "have " * 200]),
     "head": st.sampled_from(["1.1", "3.4", "3.5", "99.99", "0.0", "next", "end", "start", "I -> have", "zzz", ""]),
     "row": st.sampled_from(["1", "2", "0", "-1", "9" * 5000, "have", "dream", "zzz", "", "the end symbol"]),
     "number": st.sampled_from([-(10**400), -5, -3, 0, 1, 2, 4, 16, 17, 30, 112, 3000, 10**6, 10**6 + 1, 10**400]),
@@ -52,8 +59,6 @@ def build(measured: MeasuredStep) -> None:
             first_choice(measured, solved=solved)
     elif step.show == "without":
         without_maps(measured.evidence, **step.figure)
-    elif step.show == "learning":
-        assert measured.evidence.curve()
     else:
         assert figure_table(measured) is not None
 
@@ -64,7 +69,10 @@ def figures(draw: st.DrawFn) -> tuple[str, dict[str, object], str]:
     needed, optional = FIGURES[show]
     names = [*sorted(needed), *(name for name in sorted(optional) if draw(st.booleans()))]
     parameters = {
-        name: draw(VALUES["number" if isinstance(FIGURE_VALUES[name], range) else name]) for name in names
+        name: draw(VALUES[
+            "sentence" if name == "other" and show in OTHER_SENTENCE
+            else "number" if isinstance(FIGURE_VALUES[name], range) else name
+        ]) for name in names
     }
     return show, parameters, draw(st.sampled_from(["read", "read", "head opened"]))
 
@@ -106,6 +114,11 @@ def test_a_thousand_figures(small_translator):
     ("removed", {"count": -5}, "has count = -5; it must be a whole number from 1"),
     ("map", {"kind": "encoder", "head": 3}, "has head = 3; it must be a text"),
     ("without", {"kind": "encoder", "head": "next", "part": "soul"}, "it must be one of: positions, mask"),
+    ("worth", {"kind": "encoder"}, "the figure worth takes kind and head together"),
+    ("probabilities", {"kind": "encoder", "head": "1.1", "part": "mask"}, "either a part, or a kind and a head"),
+    ("translations", {"temperature": "hot"}, "has temperature = 'hot'; it must be a number"),
+    ("vectors", {"word": "dream", "other": 3}, "has other = 3; it must be a text"),
+    ("heads", {"of": "kings"}, "it must be one of: previous, next"),
 ])
 def test_a_file_has_only_what_a_figure_can_show(show, parameters, message):
     with pytest.raises(LessonError) as refused:
@@ -122,6 +135,10 @@ def test_a_file_has_only_what_a_figure_can_show(show, parameters, message):
     ("scores", {"kind": "decoder", "head": "end", "row": "1"}, "heads of the kind decoder have no number 'end'"),
     ("without", {"kind": "cross", "head": "next", "part": "mask"}, "heads of the kind cross have no number 'next'"),
     ("norms", {"kind": "cross", "head": "0.0"}, "there is no head '0.0'"),
+    ("links", {"row": "have", "column": "zzz", "than": "I"}, "there is no word 'zzz' in “I have a dream.”"),
+    ("vectors", {"word": "dream", "other": "A dog."}, "there is no word 'dream' in “A dog.”"),
+    ("map", {"kind": "encoder", "head": "next", "bars": "alignment"}, "heads of the kind encoder have no"),
+    ("without", {"kind": "encoder", "head": "next", "part": "mask", "job": "later"}, "nothing is hidden from"),
 ])
 def test_a_figure_that_a_model_cannot_show_is_named(shipped, show, parameters, message):
     """The claims of these lessons hold."""

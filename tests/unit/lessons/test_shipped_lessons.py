@@ -7,7 +7,7 @@ import pytest
 from pages.ui.lessons.measured import CachedRuns
 from transformer.lessons.claims import CLAIMS
 from transformer.lessons.lesson import read_lesson
-from transformer.lessons.result import finding_of, question_of
+from transformer.lessons.result import finding_of, question_of, uncarried_claims
 from transformer.lessons.shelf import SHIPPED, id_of
 from transformer.lessons.template import filled
 
@@ -28,6 +28,11 @@ def test_claim(shipped, step):
     for text in (step.look_for, step.question, step.reveal):
         # Values may be sentences; without them a step is short enough by its schema.
         assert "{" not in filled(text, finding.values)
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.id)
+def test_a_figure_shows_what_the_answer_says(shipped, lesson):
+    assert uncarried_claims(lesson, CachedRuns(shipped)) == []
 
 
 def test_ids_differ():

@@ -16,7 +16,7 @@ KIND_NAMES: dict[Kind, str] = {
 }
 
 
-@claim("count", "likelier", "share", "kind", "layer", "head", "change", "times", "best_change")
+@claim("count", "likelier", "share", "kind", "layer", "head", "change", "factor", "times", "best_change")
 def head_worth(evidence: Evidence) -> Finding:
     """Without some heads the translation becomes less likely, and without others likelier."""
     changes = evidence.head_changes()
@@ -26,11 +26,12 @@ def head_worth(evidence: Evidence) -> Finding:
     return Finding(float(changes.min()) < 0 < float(changes.max()), {
         "count": len(changes), "likelier": likelier, "share": likelier / len(changes), "kind": KIND_NAMES[kind],
         "layer": layer + 1, "head": head + 1, "change": float(changes[worst]),
-        "times": float(np.exp(-changes[worst])), "best_change": float(changes.max()),
+        "factor": float(np.exp(changes[worst])), "times": float(np.exp(-changes[worst])),
+        "best_change": float(changes.max()),
     })
 
 
-@claim("share", "change", "factor", "more", "count", "layer", "head")
+@claim("share", "change", "factor", "before", "after", "more", "count", "layer", "head")
 def clear_and_hardly_needed(evidence: Evidence, kind: Kind, job: str) -> Finding:
     """A head does one thing most of the time, and the translation needs many other heads more."""
     if job not in JOBS:
@@ -39,8 +40,10 @@ def clear_and_hardly_needed(evidence: Evidence, kind: Kind, job: str) -> Finding
     changes = evidence.head_changes()
     change = float(changes[all_heads(evidence.runs.config).index((kind, layer, head))])
     share, more = float(evidence.metric(kind, JOBS[job])[at]), int((changes < change).sum())
+    before = float(np.exp(evidence.trace().log_probs.sum(dtype=np.float64)))
     return Finding(share > 0.5 and more > len(changes) / 4, {
-        "share": share, "change": change, "factor": float(np.exp(change)), "more": more, "count": len(changes),
+        "share": share, "change": change, "factor": float(np.exp(change)), "before": before,
+        "after": before * float(np.exp(change)), "more": more, "count": len(changes),
         "layer": layer + 1, "head": head + 1,
     })
 

@@ -7,11 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from transformer.analysis.words import has_word, word_groups
-from transformer.attribution.attribution import Target, piece_groups
+from transformer.attribution.attribution import Target, piece_groups, whole_sentence
 from transformer.errors import LessonError
 from transformer.lessons.claims.registry import Finding, claim
 from transformer.lessons.evidence import Evidence, name
 
+NO_WORD = "a sentence without a word has no word that mattered"
+# Places of the words that a translation needs most: who names one of them is not far off.
+CLOSE = 3
 # Nats more that hiding the needed word must cost: e times.
 CLEAR = 1.0
 
@@ -42,8 +45,40 @@ class Named:
     def agree(self) -> bool:
         return self.looked_at == self.needed
 
+    def without(self, cost: float) -> float:
+        """The probability of the German word with a word hidden that costs so many nats."""
+        return self.probability * float(np.exp(-cost))
 
-@claim("same", "words", "share", "word", "looked_at", "weight", "needed", "factor", "times_less")
+
+@dataclass(frozen=True, eq=False)
+class NamedForAll:
+    """The English words, and what two methods say of each for the whole translation.
+
+    Attributes:
+        words: in the order of the sentence, equal ones numbered.
+        weights: mean weight of each over all layers, heads and steps; float64.
+        costs: of hiding each, nats of the translation's log-probability; float64.
+    """
+
+    words: tuple[str, ...]
+    weights: np.ndarray
+    costs: np.ndarray
+
+    @property
+    def looked_at(self) -> int:
+        """The word with the largest weight."""
+        return int(self.weights.argmax())
+
+    @property
+    def order(self) -> list[int]:
+        """The words from the one that costs most."""
+        return [int(at) for at in np.argsort(-self.costs, kind="stable")]
+
+
+@claim(
+    "same", "words", "share", "word", "looked_at", "weight", "needed", "factor", "times_less", "probability",
+    "without_looked_at", "without_needed",
+)
 def looked_at_and_needed(evidence: Evidence) -> Finding:
     """For some German word, the English word looked at most is not the one that it needs most."""
     found = named_words(evidence)
@@ -53,6 +88,22 @@ def looked_at_and_needed(evidence: Evidence) -> Finding:
         "same": same, "words": len(found), "share": same / len(found), "word": apart.word,
         "looked_at": apart.looked_at, "weight": apart.weight, "needed": apart.needed,
         "factor": float(np.exp(-apart.cost)), "times_less": float(np.exp(apart.needed_cost)),
+        "probability": apart.probability, "without_looked_at": apart.without(apart.cost),
+        "without_needed": apart.without(apart.needed_cost),
+    })
+
+
+@claim("looked_at", "weight", "place", "words", "cost", "needed", "needed_weight", "needed_cost", "second")
+def looked_at_is_not_needed(evidence: Evidence) -> Finding:
+    """The English word that the whole translation looks at most is none of the three that it needs most."""
+    found = named_for_all(evidence)
+    looked, needed = found.looked_at, found.order[0]
+    place = found.order.index(looked) + 1
+    return Finding(place > CLOSE, {
+        "looked_at": found.words[looked], "weight": float(found.weights[looked]), "place": place,
+        "words": len(found.words), "cost": float(found.costs[looked]), "needed": found.words[needed],
+        "needed_weight": float(found.weights[needed]), "needed_cost": float(found.costs[needed]),
+        "second": found.words[found.order[min(1, len(found.order) - 1)]],
     })
 
 
@@ -65,16 +116,9 @@ def named_words(evidence: Evidence) -> list[Named]:
     trace = evidence.trace(details=True)
     pieces, text = trace.predicted_pieces, trace.target_text
     groups = [group for group in word_groups(pieces, text) if has_word(group, pieces, text)]
-    source, _ = piece_groups(trace, words=True)
-    columns = [at for at, group in enumerate(source) if not trace.source_pieces[group[0]].special]
-    if not groups or not columns:
-        raise LessonError("a sentence without a word has no word that mattered")
-    english = [name([trace.source_pieces[at] for at in source[column]], trace.source_text) for column in columns]
-    targets = [Target(group) for group in groups]
-    weights, costs = (
-        evidence.runs.attribute(trace, method, targets, words=True).source[:, columns]
-        for method in ("weights", "erasure")
-    )
+    if not groups:
+        raise LessonError(NO_WORD)
+    english, weights, costs = _looked_and_needed(evidence, [Target(group) for group in groups])
     return [
         Named(
             name([pieces[at] for at in group], text),
@@ -84,3 +128,36 @@ def named_words(evidence: Evidence) -> list[Named]:
         for group, weight, cost in zip(groups, weights, costs, strict=True)
         for looked, needed in [(int(weight.argmax()), int(cost.argmax()))]
     ]
+
+
+def named_for_all(evidence: Evidence) -> NamedForAll:
+    """What attention weights and erasure say of each English word for the whole translation.
+
+    Raises:
+        LessonError: the sentence has no word.
+    """
+    english, weights, costs = _looked_and_needed(evidence, [whole_sentence(evidence.trace(details=True))])
+    words = [
+        word if word not in english[:at] else f"{word} ({english[: at + 1].count(word)})"
+        for at, word in enumerate(english)
+    ]
+    return NamedForAll(tuple(words), weights[0].astype(np.float64), costs[0].astype(np.float64))
+
+
+def _looked_and_needed(evidence: Evidence, targets: list[Target]) -> tuple[list[str], np.ndarray, np.ndarray]:
+    """The English words, and for each target and word the mean attention and the cost of hiding it, [targets, words].
+
+    Raises:
+        LessonError: the sentence has no word.
+    """
+    trace = evidence.trace(details=True)
+    source, _ = piece_groups(trace, words=True)
+    columns = [at for at, group in enumerate(source) if not trace.source_pieces[group[0]].special]
+    if not columns:
+        raise LessonError(NO_WORD)
+    english = [name([trace.source_pieces[at] for at in source[column]], trace.source_text) for column in columns]
+    weights, costs = (
+        evidence.runs.attribute(trace, method, targets, words=True).source[:, columns]
+        for method in ("weights", "erasure")
+    )
+    return english, weights, costs

@@ -13,7 +13,11 @@ from transformer.lessons.claims.heads import ROUNDING
 from transformer.lessons.claims.registry import Finding, claim
 from transformer.lessons.document import quoted
 from transformer.lessons.evidence import Evidence
+from transformer.values.interventions import Interventions
 from transformer.values.trace import Kind
+
+# That are shown of a vector.
+FIRST_NUMBERS = 5
 
 
 @claim("first", "second", "scaled_first", "scaled_second", "root", "unscaled", "naive")
@@ -58,18 +62,59 @@ def value_sum(evidence: Evidence, kind: Kind, head: str, row: str) -> Finding:
     return Finding(deviation < ROUNDING, {"count": len(values), "width": values.shape[-1], "deviation": deviation})
 
 
-@claim("before", "after", "difference")
-def context(evidence: Evidence, word: str, other: str) -> Finding:
-    """A word at the same place of two sentences has the same vector before the encoder, and another one after it."""
-    vectors = []
-    for sentence in (evidence, evidence.of(other)):
-        positions = sentence.view("encoder").axes.row_positions[sentence.row("encoder", word, (0, 0))]
-        stream = sentence.trace(details=True).residual_stream("encoder").astype(np.float64)
-        vectors.append(stream[[0, -1]][:, list(positions)].mean(axis=1))
-    before, after = (_cosine(first, second) for first, second in zip(*vectors, strict=True))
-    return Finding(before > 1 - ROUNDING and after < 0.95, {
-        "before": before, "after": after, "difference": before - after,
+@claim("before", "after", "difference", "hidden", "alone")
+def context(evidence: Evidence, word: str, other: str, hide: str = "", hide_other: str = "") -> Finding:
+    """A word at the same place of two sentences has the same vector before the encoder, another one after it, and the
+    same one again if no word may look at another.
+
+    Args:
+        hide, hide_other: a word of either sentence that is hidden from the others, too; empty for none.
+    """
+    before, after, *hidden, alone = context_stages(evidence, word, other, hide, hide_other).values()
+    return Finding(before > 1 - ROUNDING and after < 0.95 and alone > 1 - ROUNDING, {
+        "before": before, "after": after, "difference": before - after, "hidden": hidden[0] if hidden else after,
+        "alone": alone,
     })
+
+
+def context_stages(evidence: Evidence, word: str, other: str, hide: str, hide_other: str) -> dict[str, float]:
+    """How alike (cosine) the vectors of a word are in two sentences, by when: before the encoder, after it, after it
+    with a word of each hidden, and after it with every word hidden from every other."""
+    sentences = evidence, evidence.of(other)
+
+    def alike(stage: int, *hidden: tuple[int, ...]) -> float:
+        return _cosine(*(
+            _vector(sentence, word, stage, positions)
+            for sentence, positions in zip(sentences, hidden or ((), ()), strict=True)
+        ))
+
+    stages = {"before the encoder": alike(0), "after the encoder": alike(-1)}
+    if named := [each for each in (hide, hide_other) if each]:
+        stages[f"{' and '.join(f'“{each}”' for each in named)} hidden"] = alike(-1, *(
+            _positions(sentence, each) if each else ()
+            for sentence, each in zip(sentences, (hide, hide_other), strict=True)
+        ))
+    stages["each word alone"] = alike(-1, *(
+        tuple(range(len(sentence.trace().source_pieces))) for sentence in sentences
+    ))
+    return stages
+
+
+def first_numbers(evidence: Evidence, word: str, other: str) -> tuple[list[np.ndarray], float]:
+    """The first numbers of a word's vector before the encoder in two sentences, and how alike the whole vectors are."""
+    vectors = [_vector(sentence, word, 0) for sentence in (evidence, evidence.of(other))]
+    return [vector[:FIRST_NUMBERS] for vector in vectors], _cosine(*vectors)
+
+
+def _vector(evidence: Evidence, word: str, stage: int, hidden: tuple[int, ...] = ()) -> np.ndarray:
+    """A word's vector in the encoder, the mean of its pieces'; `stage` is a place in the residual stream."""
+    trace = evidence.trace(details=True, interventions=Interventions(hidden_source=hidden))
+    stream = trace.residual_stream("encoder")[stage].astype(np.float64)
+    return stream[list(_positions(evidence, word))].mean(axis=0)
+
+
+def _positions(evidence: Evidence, word: str) -> tuple[int, ...]:
+    return evidence.view("encoder").axes.row_positions[evidence.row("encoder", word, (0, 0))]
 
 
 @claim("weight", "norm", "layer", "head")
@@ -92,13 +137,21 @@ def weight_against_norm(evidence: Evidence, kind: Kind, job: str) -> Finding:
 @claim("share", "rows")
 def largest_is_not_longest(evidence: Evidence, kind: Kind) -> Finding:
     """In a good part of all rows, the place with the largest weight is not the one that adds the longest vector."""
+    shares = longest_elsewhere(evidence, kind)
+    share, rows = float(shares.mean()), evidence.trace().mask(kind).shape[0]
+    return Finding(share > 0.05, {"share": share, "rows": shares.size * rows})
+
+
+def longest_elsewhere(evidence: Evidence, kind: Kind) -> np.ndarray:
+    """The share of every head's rows in which the place with the largest weight is not the one that adds the longest
+    vector, [L, H]."""
     trace, weights = evidence.trace(details=True), evidence.runs.weights()
-    differ = []
-    for layer in range(trace.attention(kind).shape[0]):
-        norms = contributions(trace, weights, kind, layer).head_norms()
-        differ.append(norms.argmax(axis=-1) != trace.attention(kind)[layer].argmax(axis=-1))
-    share = float(np.mean(differ))
-    return Finding(share > 0.05, {"share": share, "rows": int(np.size(differ))})
+    attention = trace.attention(kind)
+    norms = [contributions(trace, weights, kind, layer).head_norms() for layer in range(attention.shape[0])]
+    return np.stack([
+        (each.argmax(axis=-1) != seen.argmax(axis=-1)).mean(axis=-1)
+        for each, seen in zip(norms, attention, strict=True)
+    ])
 
 
 def _cell(evidence: Evidence, kind: Kind, head: str, row: str, column: str) -> tuple[tuple[int, int], int, int]:

@@ -10,6 +10,7 @@ from transformer.lessons.evidence import END_NAME, Evidence
 from transformer.text.vocabulary import SPACE_MARK
 from transformer.values.decoding_settings import MAX_BEAM_SIZE, MAX_TEMPERATURE, MIN_TEMPERATURE, DecodingSettings
 from transformer.values.pieces import Piece
+from transformer.values.translation import Translation
 
 MOST_SAMPLES = 20
 
@@ -20,12 +21,12 @@ def likeliest(evidence: Evidence, step: int = 1) -> Finding:
     trace, tokenizer = evidence.trace(), evidence.runs.tokenizer
     row = evidence.step(step)
     ids = [int(number) for number in trace.candidate_ids[row]]
-    names = [_named(piece) for piece in tokenizer.pieces(ids)]
+    names = [piece_name(piece) for piece in tokenizer.pieces(ids)]
     probabilities = np.exp(trace.candidate_log_probs[row])
     return Finding(ids[0] == trace.predicted_pieces[row].id, {
         "first": names[0], "second": names[1], "third": names[2], "probability": float(probabilities[0]),
         "second_probability": float(probabilities[1]), "step": step,
-        "read": " ".join(_named(piece) for piece in trace.target_pieces[1:step]),
+        "read": " ".join(piece_name(piece) for piece in trace.target_pieces[1:step]),
     })
 
 
@@ -37,7 +38,7 @@ def sentence_probability(evidence: Evidence) -> Finding:
     probability, least = float(np.exp(trace.log_probs.sum())), float(np.exp(trace.log_probs[lowest]))
     piece = trace.predicted_pieces[lowest]
     return Finding(probability < least, {
-        "probability": probability, "steps": len(trace.log_probs), "lowest": _named(piece),
+        "probability": probability, "steps": len(trace.log_probs), "lowest": piece_name(piece),
         "lowest_probability": least, "lowest_step": lowest + 1,
     })
 
@@ -50,25 +51,36 @@ def shifted(evidence: Evidence) -> Finding:
     last = trace.predicted_pieces[-1]
     return Finding(follows and trace.complete, {
         "read": len(trace.target_pieces), "written": len(trace.predicted_pieces), "shifted": 1,
-        "complete": _named(last),
+        "complete": piece_name(last),
     })
 
 
 @claim("greedy", "beam", "greedy_probability", "beam_probability", "times", "verdict", "beam_size")
-def beam_against_greedy(evidence: Evidence, beam_size: int) -> Finding:
-    """A beam finds a translation that is at least as likely as the greedy one."""
-    if not 1 <= beam_size <= MAX_BEAM_SIZE:
-        raise LessonError(f"a beam has 1 to {MAX_BEAM_SIZE} hypotheses, not {beam_size}")
-    greedy = evidence.runs.translate(evidence.sentence, DecodingSettings())
-    beam = evidence.runs.translate(
-        evidence.sentence, DecodingSettings("beam", beam_size=beam_size, length_penalty=0.0)
-    )
+def beam_against_greedy(evidence: Evidence, beam_size: int, least: float = 1.0) -> Finding:
+    """A beam finds a translation that is at least a number of times as likely as the greedy one."""
+    greedy, beam = beam_and_greedy(evidence, beam_size)
     gain = beam.log_prob - greedy.log_prob
-    return Finding(gain > -1e-4, {
+    return Finding(float(np.exp(gain)) > least - 1e-4, {
         "greedy": greedy.text, "beam": beam.text, "greedy_probability": float(np.exp(greedy.log_prob)),
         "beam_probability": float(np.exp(beam.log_prob)), "times": float(np.exp(gain)), "beam_size": beam_size,
         "verdict": "the same" if beam.text == greedy.text else "another",
     })
+
+
+def beam_and_greedy(evidence: Evidence, beam_size: int) -> tuple[Translation, Translation]:
+    """What greedy decoding writes, and what a beam does.
+
+    Raises:
+        LessonError: there is no such beam.
+    """
+    if not 1 <= beam_size <= MAX_BEAM_SIZE:
+        raise LessonError(f"a beam has 1 to {MAX_BEAM_SIZE} hypotheses, not {beam_size}")
+    greedy = evidence.runs.translate(evidence.sentence, DecodingSettings())
+    if beam_size == 1:
+        return greedy, greedy
+    return greedy, evidence.runs.translate(
+        evidence.sentence, DecodingSettings("beam", beam_size=beam_size, length_penalty=0.0)
+    )
 
 
 @claim("different", "warm", "count", "greedy", "temperature")
@@ -85,16 +97,8 @@ def cooled(evidence: Evidence, temperature: float, count: int) -> Finding:
 @claim("different", "count", "greedy", "example", "temperature")
 def sampled(evidence: Evidence, temperature: float, count: int, least: int, most: int) -> Finding:
     """Sampling that many times at a temperature gives a number of different translations within limits."""
-    if not 1 <= count <= MOST_SAMPLES or not MIN_TEMPERATURE <= temperature <= MAX_TEMPERATURE:
-        raise LessonError(
-            f"count is 1 to {MOST_SAMPLES} and temperature {MIN_TEMPERATURE:g} to {MAX_TEMPERATURE:g}, "
-            f"not {count} and {temperature:g}"
-        )
+    texts = [one.text for one in samples(evidence, temperature, count)]
     greedy = evidence.runs.translate(evidence.sentence, DecodingSettings()).text
-    texts = [
-        evidence.runs.translate(evidence.sentence, DecodingSettings("sample", temperature=temperature, seed=seed)).text
-        for seed in range(1, count + 1)
-    ]
     different = len(set(texts))
     return Finding(least <= different <= most, {
         "different": different, "count": count, "greedy": greedy, "temperature": temperature,
@@ -102,5 +106,23 @@ def sampled(evidence: Evidence, temperature: float, count: int, least: int, most
     })
 
 
-def _named(piece: Piece) -> str:
+def samples(evidence: Evidence, temperature: float, count: int) -> list[Translation]:
+    """Translations that are drawn at a temperature, with seeds from 1.
+
+    Raises:
+        LessonError: no such temperature, or too many.
+    """
+    if not 1 <= count <= MOST_SAMPLES or not MIN_TEMPERATURE <= temperature <= MAX_TEMPERATURE:
+        raise LessonError(
+            f"count is 1 to {MOST_SAMPLES} and temperature {MIN_TEMPERATURE:g} to {MAX_TEMPERATURE:g}, "
+            f"not {count} and {temperature:g}"
+        )
+    return [
+        evidence.runs.translate(evidence.sentence, DecodingSettings("sample", temperature=temperature, seed=seed))
+        for seed in range(1, count + 1)
+    ]
+
+
+def piece_name(piece: Piece) -> str:
+    """A piece as a sentence calls it."""
     return END_NAME if piece.role == "end" else piece.text.replace(SPACE_MARK, " ").strip() or SPACE_MARK

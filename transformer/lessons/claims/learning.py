@@ -38,9 +38,7 @@ def loss_fell(evidence: Evidence, until: int = 0) -> Finding:
         until: the last step that counts, where the training went on with another vocabulary, whose losses do not
             compare; 0 for all.
     """
-    losses = [(step, loss) for step, loss in _column(evidence, "validation_loss") if not until or step <= until]
-    if not losses:
-        raise LessonError(f"the learning curve has no loss on held-out sentences up to step {until:,}")
+    _, losses = noted_losses(evidence, until)
     start, end = losses[0][1], losses[-1][1]
     if max(start, end) > MOST_LOSS:
         raise LessonError(f"the learning curve has a loss of {max(start, end):.4g} nats a piece: the training diverged")
@@ -55,7 +53,7 @@ def learned_early(evidence: Evidence, share: float = 0.9) -> Finding:
     """Most of the quality was there in the first half of the training."""
     if not 0 < share < 1:
         raise LessonError(f"a share is between 0 and 1, not {share:g}")
-    scores = _column(evidence, "validation_chrf")
+    scores = noted_scores(evidence)
     best, steps = max(score for _, score in scores), scores[-1][0]
     if best <= 0:
         raise LessonError("the learning curve has no chrF above 0: the training has not learned to translate")
@@ -63,6 +61,27 @@ def learned_early(evidence: Evidence, share: float = 0.9) -> Finding:
     return Finding(step < steps / 2, {
         "step": step, "fraction": step / max(steps, 1), "best": best, "reached": reached, "steps": steps,
     })
+
+
+def noted_losses(evidence: Evidence, until: int) -> tuple[tuple[int, float], list[tuple[int, float]]]:
+    """Step and loss: the first of the training, and all on held-out sentences up to a step (0: to the end).
+
+    Raises:
+        LessonError: there is none.
+    """
+    losses = [(step, loss) for step, loss in _column(evidence, "validation_loss") if not until or step <= until]
+    if not losses:
+        raise LessonError(f"the learning curve has no loss on held-out sentences up to step {until:,}")
+    return _column(evidence, "training_loss")[0], losses
+
+
+def noted_scores(evidence: Evidence) -> list[tuple[int, float]]:
+    """Step and chrF on held-out sentences.
+
+    Raises:
+        LessonError: there is none.
+    """
+    return _column(evidence, "validation_chrf")
 
 
 def _column(evidence: Evidence, name: str) -> list[tuple[int, float]]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from transformer.lessons.claims.heads import ROUNDING
 from transformer.lessons.claims.registry import Finding, claim
-from transformer.lessons.evidence import JOBS, Evidence
+from transformer.lessons.evidence import JOBS, LATER, Evidence
 from transformer.values.interventions import AS_TRAINED, Interventions
 from transformer.values.trace import Kind
 
@@ -63,8 +63,7 @@ def first_step(evidence: Evidence) -> Finding:
 @claim("share", "average", "layer", "head")
 def future_seen(evidence: Evidence) -> Finding:
     """Without the mask, heads look at pieces that come later."""
-    hidden = ~evidence.trace().decoder_mask
-    shares = np.where(hidden, evidence.trace(interventions=NO_MASK).decoder, 0.0).sum(axis=-1).mean(axis=-1)
+    shares = evidence.shares("decoder", LATER, interventions=NO_MASK)
     layer, head = np.unravel_index(int(shares.argmax()), shares.shape)
     return Finding(float(shares.mean()) > 0.05, {
         "share": float(shares.max()), "average": float(shares.mean()), "layer": int(layer) + 1, "head": int(head) + 1,

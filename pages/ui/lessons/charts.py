@@ -1,0 +1,172 @@
+"""Charts of a lesson's figure. Pure: a table in, a chart out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from pages.ui.charts.layers import layered
+from pages.ui.charts.matrix import AXIS, LEGEND, labelled_axis
+from pages.ui.charts.palette import FIRST, MASKED, PICKED, SECOND, ink_on, sequential
+from pages.ui.charts.tables import numbered
+from pages.ui.lessons.tables import tile_rows
+from transformer.lessons.tables import Table
+
+# Pixels.
+LABEL, TILE = 170, 44
+# What stands before the numbers of a head.
+HEAD = re.compile(".*, layer ")
+
+
+def bars(table: pd.DataFrame, place: str, labels: Sequence[str] | None = None) -> alt.LayerChart:
+    """Bars from 0 to 1, in the order of the table, each with its number; equal labels stay apart.
+
+    Args:
+        table: a column of labels, and one or two of shares.
+        place: the column of labels.
+        labels: what stands beside the bars; None numbers those of the table.
+    """
+    series = list(table.columns[1:])
+    long = table.assign(at=range(1, len(table) + 1)).melt(["at", place], series, "of", "value")
+    shown = numbered(table[place].tolist()) if labels is None else labels
+    axis, names = labelled_axis("bar_labels", shown, labelLimit=LABEL)
+    colours = alt.Scale(domain=series, range=[FIRST, SECOND][: len(series)])
+    legend = alt.Legend(title=None, columns=1, **LEGEND) if len(series) > 1 else None
+    base = alt.Chart(long).encode(
+        # Room for the number of the longest bar.
+        x=alt.X("value:Q", title=None if legend else series[0], scale=alt.Scale(domain=[0, 1.25], nice=False),
+                axis=alt.Axis(format="%", values=[0, 0.5, 1], **AXIS)),
+        y=alt.Y("at:O", title=None, axis=axis),
+        yOffset=alt.YOffset("of:N", sort=series) if legend else alt.Undefined,
+        tooltip=[f"{place}:N", "of:N", alt.Tooltip("value:Q", format=".1%")],
+    )
+    bar = base.mark_bar().encode(color=alt.Color("of:N", scale=colours, legend=legend))
+    text = base.mark_text(align="left", dx=4).encode(
+        text=alt.Text("value:Q", format=".1%"), color=alt.value("currentColor")
+    )
+    return layered(bar, text).add_params(names).properties(height=60 + (44 if legend else 30) * len(table))
+
+
+def costs(table: Table) -> alt.LayerChart:
+    """A bar a word, the largest cost first, and what it gets of the attention beside it; the marked word stands out.
+
+    Args:
+        table: of the figure "named".
+    """
+    words = [str(label) for label in table.labels]
+    place, cost, share = (list(column) for column in table.columns.values())
+    frame = pd.DataFrame({
+        "at": place, "word": words, "cost": cost,
+        "ink": [SECOND if word == table.marked else FIRST for word in words],
+        "says": [f"{each:.1f}" for each in cost],
+        "share": [f"{each:.0%}" for each in share],
+    })
+    axis, names = labelled_axis("word_labels", [
+        f"{number}: {word}, {each}"
+        for number, word, each in zip(place, words, frame.share, strict=True)
+    ], labelLimit=LABEL)
+    base = alt.Chart(frame).encode(
+        y=alt.Y("at:O", title=None, axis=axis),
+        x=alt.X("cost:Q", title="nats lost if hidden; %: attention",
+                axis=alt.Axis(tickCount=5, **{**AXIS, "grid": True})),
+        tooltip=["word:N", alt.Tooltip("cost:Q", format=".2f"), "share:N"],
+    )
+    bar = base.mark_bar().encode(color=alt.Color("ink:N", scale=None))
+    text = base.mark_text(align="left", dx=4).encode(text="says:N", color=alt.value("currentColor"))
+    return layered(bar, text).add_params(names).properties(height=60 + 27 * len(words))
+
+
+def with_points(chart: alt.Chart, points: pd.DataFrame, last: int) -> alt.LayerChart:
+    """A learning curve on which some steps are marked.
+
+    Args:
+        points: columns step, value and says.
+        last: the last step of the curve.
+    """
+    layers = [chart]
+    # What is said stands where the curve leaves room: right of the first steps, left of the last ones.
+    for late in (False, True):
+        base = alt.Chart(points[(points.step > last / 2) == late]).encode(x="step:Q", y="value:Q")
+        layers += [
+            base.mark_point(filled=True, size=70, opacity=1).encode(color=alt.value("currentColor")),
+            base.mark_text(align="right" if late else "left", dx=-8 if late else 8, dy=-10 if late else 16).encode(
+                text="says:N", color=alt.value("currentColor")
+            ),
+        ]
+    return layered(*layers).properties(height=chart.height)
+
+
+def ranks(table: Table) -> alt.LayerChart:
+    """All heads side by side, from the one that is needed most; the marked one stands out.
+
+    Args:
+        table: of the figure "worth".
+    """
+    change, times = (list(column) for column in table.columns.values())
+    frame = pd.DataFrame({
+        "at": range(1, len(change) + 1), "without": table.labels, "change": change, "times": times,
+        "ink": [
+            PICKED if label == table.marked else FIRST if float(each) > 0 else SECOND
+            for label, each in zip(table.labels, change, strict=True)
+        ],
+    })
+    base = alt.Chart(frame).encode(x=alt.X(
+        "at:Q", title="heads, the one needed most first",
+        scale=alt.Scale(domain=[0, len(change) + 1], nice=False), axis=alt.Axis(tickCount=6, **AXIS),
+    ))
+    bar = base.mark_bar(size=max(2, 420 // len(change))).encode(
+        y=alt.Y("change:Q", title="change without it, nats",
+                axis=alt.Axis(tickCount=6, **{**AXIS, "grid": True})),
+        color=alt.Color("ink:N", scale=None),
+        tooltip=["without:N", alt.Tooltip("change:Q", format="+.3f"),
+                 alt.Tooltip("times:Q", title="times as likely", format=".3f")],
+    )
+    # Where none is marked, the one needed most has its name.
+    at = table.labels.index(table.marked) if table.marked else 0
+    label = alt.Chart(frame.iloc[[at]].assign(
+        says=f"{HEAD.sub(r'head ', str(frame.without[at])).replace(', head ', '.')}: × {frame.times[at]:.3f}"
+    )).encode(x="at:Q", y="change:Q")
+    point = label.mark_point(filled=True, size=90, opacity=1).encode(color=alt.value(PICKED))
+    text = label.mark_text(align="left", dx=10, dy=22 if table.marked else -6).encode(
+        text="says:N", color=alt.value("currentColor")
+    )
+    return layered(bar, point, text).properties(height=380)
+
+
+def tiles(table: Table) -> alt.LayerChart:
+    """A tile a head, layers below each other. One share is a colour from 0 to 1; of two, a tile is filled where the
+    first is larger.
+
+    Args:
+        table: with heads of a layer side by side.
+    """
+    rows = tile_rows(table)
+    shares = [np.array(column, dtype=np.float64) for column in table.columns.values()]
+    at = np.arange(len(table.labels))
+    frame = pd.DataFrame({
+        "row": at // table.across + 1, "head": at % table.across + 1, "name": table.labels, "share": shares[0],
+        "says": [f"{100 * max(share[number] for share in shares):.0f}" for number in at],
+        "more": shares[0] > shares[-1],
+    })
+    title = f"head; % {'on the word' if len(shares) > 1 else next(iter(table.columns))} in its tile"
+    axis, names = labelled_axis("tile_labels", rows, labelLimit=LABEL)
+    base = alt.Chart(frame).encode(
+        x=alt.X("head:O", title=title, axis=alt.Axis(orient="bottom", labelAngle=0, **AXIS)),
+        y=alt.Y("row:O", title=None, axis=axis),
+        tooltip=["name:N", alt.Tooltip("says:N", title="%")],
+    )
+    if len(shares) > 1:
+        fill = alt.condition("datum.more", alt.value(FIRST), alt.value(MASKED))
+        ink = alt.condition("datum.more", alt.value("white"), alt.value("black"))
+        tile = base.mark_rect(stroke="white", strokeWidth=2).encode(color=fill)
+        text = base.mark_text().encode(text="says:N", color=ink)
+    else:
+        tile = base.mark_rect(stroke="white", strokeWidth=1).encode(
+            color=alt.Color("share:Q", scale=sequential(), legend=None)
+        )
+        text = base.mark_text().encode(text="says:N", color=ink_on("share"))
+    return layered(tile, text).add_params(names).properties(height=60 + len(rows) * (TILE if len(rows) < 10 else 25))

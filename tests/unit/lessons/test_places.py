@@ -1,0 +1,81 @@
+"""What a figure shows is looked up where a lesson says that it shows it."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from pages.ui.lessons.measured import CachedRuns, measured_step
+from pages.ui.lessons.tables import figure_table, table_of
+from tests.unit.lessons.test_lesson import TEXT
+from transformer.errors import LessonError
+from transformer.lessons.lesson import lesson_of, read_lesson
+from transformer.lessons.result import broken_claims, uncarried_claims
+from transformer.lessons.shelf import lesson_files
+
+FIGURE = 'figure = { show = "map", kind = "encoder", head = "next", row = "have" }'
+
+
+def first_of(translator, old: str, new: str) -> list[str]:
+    """What is said of the first step, with a line of it replaced."""
+    assert old in TEXT
+    lesson = lesson_of("one", TEXT.replace(old, new, 1))
+    assert broken_claims(lesson, translator) == [], "it can be shown"
+    return [each for each in uncarried_claims(lesson, translator) if each.startswith("step 1")]
+
+
+@pytest.mark.parametrize(("line", "message"), [
+    (FIGURE, "shows sum, which the answer names; add its place to carried_by, such as sum = 'sum of"),
+    (f'{FIGURE}\ncarried_by = {{ sum = "sum of hat" }}', "sum stands at 'sum of hat', and there is no such place"),
+    (f'{FIGURE}\ncarried_by = {{ sum = "cells of have" }}', "the claim measures 1, and the figure shows 6"),
+    (f'{FIGURE}\ncarried_by = {{ count = "cells of have" }}', "the figure shows sum, which the answer names"),
+    ('figure = { show = "orders", other = "A dog." }', "no place of it shows sum, 1: choose another figure"),
+])
+def test_a_claim_that_the_figure_does_not_carry_is_named(copying_translator, line, message):
+    (said,) = first_of(copying_translator, FIGURE, line)
+    assert message in said
+
+
+@pytest.mark.parametrize("place", ["sum of have", "sum of {row}"])
+def test_a_claim_that_is_carried(copying_translator, place):
+    if "{" in place:
+        with pytest.raises(LessonError, match="there is no value row"):
+            first_of(copying_translator, FIGURE, f'{FIGURE}\ncarried_by = {{ sum = "{place}" }}')
+    else:
+        assert first_of(copying_translator, FIGURE, f'{FIGURE}\ncarried_by = {{ sum = "{place}" }}') == []
+
+
+@pytest.mark.parametrize(("line", "message"), [
+    ('carried_by = "sum"', "carried_by is 'sum'; write values and their places"),
+    ('carried_by = { total = "sum of have" }', "carried_by names 'total'; the claim row_sum has the values: sum"),
+    ('before = { show = "map", kind = "encoder", head = "next" }', "before is a map, where the figure comes with"),
+])
+def test_a_file_says_where_its_claims_stand(line, message):
+    with pytest.raises(LessonError, match=re.escape(message)):
+        lesson_of("one", TEXT.replace(FIGURE, f"{FIGURE}\n{line}", 1))
+
+
+@pytest.mark.parametrize(("name", "step", "value"), [
+    ("why_attention", 5, "more"), ("mask", 4, "average"), ("decoding", 2, "different"), ("not_explanation", 5, "place"),
+])
+def test_the_table_that_is_drawn_has_it(shipped, name, step, value):
+    """Counted in what the page draws, by hand."""
+    measured = measured_step(shipped, read_lesson(lesson_files()[name]).steps[step - 1])
+    table, true = figure_table(measured), measured.finding.values[value]
+    counted = {
+        "more": lambda: sum(one > other for one, other in zip(*table_of(measured).columns.values(), strict=True)),
+        "average": lambda: sum(
+            float(cell.strip("%")) / 100 for row in table.iloc[:, 1:].to_numpy() for cell in row
+        ) / table.iloc[:, 1:].size,
+        "different": lambda: int(table[table.columns[0]].str.startswith("sample").sum()),
+        "place": lambda: int(table.place[table[table.columns[0]] == measured.finding.values["looked_at"]].iloc[0]),
+    }[value]()
+    assert counted == pytest.approx(true, abs=0.001 if value == "average" else 0)
+
+
+def test_a_figure_names_the_head_that_the_claim_found(shipped):
+    """The text spoke of one head, and the picture showed another."""
+    measured = measured_step(shipped, read_lesson(lesson_files()["mask"]).steps[2])
+    assert measured.figure["head"] == f"{measured.finding.values['layer']}.{measured.finding.values['head']}"
+    assert uncarried_claims(read_lesson(lesson_files()["mask"]), CachedRuns(shipped)) == []

@@ -1,0 +1,181 @@
+"""The places of a lesson's figure, cell by cell and bar by bar, and whether they show what the lesson says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from transformer.analysis.view import View, view_of
+from transformer.lessons.claims.decoding import piece_name
+from transformer.lessons.claims.registry import Finding, Value
+from transformer.lessons.claims.runs import PARTS
+from transformer.lessons.evidence import Evidence, column_names, name, row_names
+from transformer.lessons.lesson import Step
+from transformer.lessons.tables import TABLES, Table
+from transformer.lessons.template import filled, names
+from transformer.values.interventions import AS_TRAINED
+from transformer.values.pieces import Piece
+from transformer.values.trace import Kind
+
+# Two numbers of one run are the same up to this, of themselves and of 1.
+CLOSE = 1e-3
+# The values that say which head a figure shows.
+HEAD = ("layer", "head")
+
+
+@dataclass(frozen=True)
+class Place:
+    """A cell, a bar, or what can be counted.
+
+    Attributes:
+        value: that it shows.
+        labels: beside it.
+    """
+
+    value: Value
+    labels: tuple[str, ...] = ()
+
+
+def places_of(
+    show: str, figure: Mapping[str, Any], evidence: Evidence, head: tuple[int, int] | None
+) -> Mapping[str, Place]:
+    """What a figure shows, by place; of equal places the first.
+
+    Args:
+        show, figure: of a step, the values that its parameters quote filled in.
+        head: that a map opens with the answer, from 0.
+    """
+    if show == "map":
+        assert head is not None, "a map has a head"
+        return _map_places(evidence, figure["kind"], head, figure.get("bars", ""))
+    if show == "without":
+        assert head is not None, "two maps have a head"
+        return _without_places(evidence, figure["kind"], head, figure["part"], figure.get("job", ""))
+    return _table_places(TABLES[show](evidence, **figure))
+
+
+def uncarried(
+    step: Step, finding: Finding, places: Mapping[str, Place], head: tuple[int, int] | None
+) -> list[str]:
+    """What a step says after the answer that its figure does not show, and what to write into the lesson.
+
+    Args:
+        places: of the step's figure.
+        head: that the figure shows, from 0; None for one that is not of one head.
+    """
+    wrong, carried, labels = [], set[str](), set[Value]()
+    for value, template in step.carried_by.items():
+        at = filled(template, finding.values)
+        if at not in places:
+            wrong.append(f"carried_by says that {value} stands at {at!r}, and there is no such place; {_some(places)}")
+        elif not _same(finding.values[value], places[at]):
+            wrong.append(
+                f"carried_by says that {value} stands at {at!r}: the claim measures {_shown(finding.values[value])}, "
+                f"and the figure shows {_shown(places[at].value)}"
+            )
+        else:
+            carried |= {value, *names(template)}
+            labels |= {places[at].value, *places[at].labels}
+    carried |= {each for each, value in finding.values.items() if isinstance(value, str) and value in labels}
+    carried |= {each for each, value in finding.values.items() if step.figure.get(each) == value}
+    if head is not None and tuple(finding.values.get(each) for each in HEAD) == (head[0] + 1, head[1] + 1):
+        carried |= set(HEAD)
+    said = names(step.reveal) - names(step.look_for) - names(step.question)
+    said |= {step.guess} if step.guess else names(step.answer)
+    missing = sorted(said - carried - set(step.carried_by))
+    if missing:
+        wrong.append(
+            f"nothing says where the figure shows {', '.join(missing)}, which the answer names; "
+            + "; ".join(_advice(each, finding.values[each], places) for each in missing)
+        )
+    elif not step.carried_by:
+        wrong.append("nothing says what of the figure carries the claim: add carried_by, with a value and its place")
+    return wrong
+
+
+def _advice(value: str, measured: Value, places: Mapping[str, Place]) -> str:
+    found = [at for at, place in places.items() if _same(measured, place)]
+    if not found:
+        return f"no place of it shows {value}, {_shown(measured)}: choose another figure, or do not name it"
+    # Of several the one that has the value's name.
+    return f"add its place to carried_by, such as {value} = {min(found, key=lambda at: value not in at)!r}"
+
+
+def _same(value: Value, place: Place) -> bool:
+    if isinstance(value, str):
+        return value in (place.value, *place.labels)
+    return not isinstance(place.value, str) and bool(np.isclose(value, place.value, rtol=CLOSE, atol=CLOSE / 10))
+
+
+def _shown(value: Value) -> str:
+    return repr(value) if isinstance(value, str) else f"{value:.4g}"
+
+
+def _some(places: Mapping[str, Place]) -> str:
+    listed = list(places)
+    return f"its places are: {', '.join(map(repr, listed[:6]))}" + (" …" if len(listed) > 6 else "")
+
+
+def _map_places(evidence: Evidence, kind: Kind, at: tuple[int, int], bars: str) -> dict[str, Place]:
+    view, trace = evidence.view(kind), evidence.trace()
+    layers, heads = trace.attention(kind).shape[:2]
+    mask = view.mask
+    places = _cells(view, view.weights[at]) | {
+        "layers": Place(layers), "heads in a layer": Place(heads), "heads": Place(layers * heads),
+        "rows": Place(len(mask)), "columns": Place(mask.shape[1]), "cells": Place(mask.size),
+        "masked cells": Place(int((~mask).sum())), "last row": Place(row_names(view)[-1]),
+    }
+    if bars:
+        shares = evidence.shares(kind, bars)
+        places |= {"bar": Place(float(shares[at])), "mean of the bars": Place(float(shares.mean()))}
+    for group, label in zip(view.axes.column_positions, column_names(view), strict=True):
+        mean = trace.attention(kind)[at][:, list(group)].sum(axis=-1).mean()
+        places.setdefault(f"mean of column {label}", Place(float(mean), (label,)))
+    return places
+
+
+def _without_places(
+    evidence: Evidence, kind: Kind, at: tuple[int, int], part: str, job: str
+) -> dict[str, Place]:
+    places: dict[str, Place] = {}
+    for title, interventions in (("with", AS_TRAINED), ("without", PARTS[part])):
+        view = view_of(evidence.trace(interventions=interventions), kind)
+        places |= {f"{title}: {cell}": place for cell, place in _cells(view, view.weights[at]).items()}
+        if job:
+            places[title] = Place(float(evidence.shares(kind, job, interventions=interventions)[at]))
+    return places
+
+
+def _cells(view: View, weights: np.ndarray) -> dict[str, Place]:
+    """The cells of a map, and what can be read off a row."""
+    places: dict[str, Place] = {}
+    columns = column_names(view)
+    for number, row in enumerate(row_names(view)):
+        for called in (row, f"step {number + 1}"):
+            places.setdefault(f"sum of {called}", Place(float(weights[number].sum()), (row,)))
+            places.setdefault(f"cells of {called}", Place(int(view.mask[number].sum()), (row,)))
+            for column, weight in zip(columns, weights[number], strict=True):
+                places.setdefault(f"{called} -> {column}", Place(float(weight), (row, column)))
+    return places
+
+
+def _table_places(table: Table) -> dict[str, Place]:
+    places = {total: Place(value, (total,)) for total, value in table.totals.items()}
+    for row, label in enumerate(table.labels):
+        called = _label(label, table.text)
+        for title, values in table.columns.items():
+            place = Place(values[row], (called, title))
+            places.setdefault(f"{called} / {title}", place)
+            if len(table.columns) == 1:
+                places.setdefault(called, place)
+    return places
+
+
+def _label(label: str | tuple[Piece, ...], text: str) -> str:
+    if isinstance(label, str):
+        return label
+    # Pieces that nobody has written stand in no text.
+    return name(label, text) if text or label[0].special else piece_name(label[0])

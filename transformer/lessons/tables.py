@@ -1,0 +1,333 @@
+"""The figures of lessons that are no maps: tables of numbers, which a page draws as tables, bars or tiles."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import exp, nan, sqrt
+
+import numpy as np
+
+from transformer.analysis.replay.contributions import contributions
+from transformer.analysis.replay.softmax import softmax
+from transformer.analysis.view import axes_of
+from transformer.lessons.claims.ablation import KIND_NAMES, removed_translations
+from transformer.lessons.claims.attribution import named_for_all, named_words
+from transformer.lessons.claims.computation import context_stages, first_numbers, longest_elsewhere
+from transformer.lessons.claims.decoding import beam_and_greedy, samples
+from transformer.lessons.claims.learning import MOST_LOSS, noted_losses, noted_scores
+from transformer.lessons.claims.registry import Value
+from transformer.lessons.claims.runs import NO_MASK, NO_POSITIONS, PARTS
+from transformer.lessons.evidence import JOBS, LATER, Evidence
+from transformer.values.interventions import Interventions, all_heads
+from transformer.values.pieces import Piece
+from transformer.values.trace import KINDS, Kind
+from transformer.values.translation import Translation
+
+WHOLE = "the whole translation"
+# The share of the best quality that counts as learned.
+LEARNED = 0.9
+
+
+@dataclass(frozen=True)
+class Table:
+    """Numbers with names.
+
+    Attributes:
+        head: title of the labels.
+        labels: of the rows: texts, or the pieces of a word.
+        columns: values of every row, by title.
+        totals: what can be counted in all of it, by name.
+        text: what the spans of the pieces refer to.
+        across: how many rows stand side by side, as the heads of a layer do; 0 where all stand below each other.
+        marked: the label that is marked; empty for none.
+        percent: columns that are written in per cent.
+    """
+
+    head: str
+    labels: Sequence[str | tuple[Piece, ...]]
+    columns: Mapping[str, Sequence[Value]]
+    totals: Mapping[str, Value] = field(default_factory=dict)
+    text: str = ""
+    across: int = 0
+    marked: str = ""
+    percent: tuple[str, ...] = ()
+
+
+def head_label(kind: Kind, layer: int, head: int) -> str:
+    """What a table calls a head; layer and head count from 0."""
+    return f"{KIND_NAMES[kind]}, layer {layer + 1}, head {head + 1}"
+
+
+def without_of(
+    evidence: Evidence, part: str = "", kind: Kind = "encoder", head: str = ""
+) -> tuple[str, Interventions]:
+    """What a figure leaves out of a run: in words, and as the run's interventions."""
+    if part:
+        return f"without {'the mask' if part == 'mask' else part}", PARTS[part]
+    layer, number = evidence.head(kind, head)
+    return f"without head {layer + 1}.{number + 1}", Interventions(gates={(kind, layer, number): 0.0})
+
+
+def _scores(evidence: Evidence, kind: Kind, head: str, row: str) -> Table:
+    """A row of a map, from query times key to the weight."""
+    layer, number = at = evidence.head(kind, head)
+    row_at = evidence.view(kind).axes.row_positions[evidence.row(kind, row, at)][0]
+    trace = evidence.trace(details=True)
+    query, keys = (trace.detail(kind, part)[layer, number].astype(np.float64) for part in ("queries", "keys"))
+    products = keys @ query[row_at]
+    scaled = products / sqrt(keys.shape[-1])
+    axes = axes_of(trace, kind)
+    return Table("looked at", axes.columns, {
+        "query · key": products.tolist(), "÷ √K": scaled.tolist(),
+        "weight": softmax(scaled, trace.mask(kind)[row_at]).tolist(),
+    }, text=axes.column_text)
+
+
+def _example(evidence: Evidence, score: int, other: int, width: int) -> Table:
+    """Two scores and their weights, by three rules."""
+    scores = np.array([score, other], dtype=np.float64)
+    total = scores.sum()
+    return Table("key", ("first", "second"), {
+        "query · key": [score, other], "share of the sum": (scores / total if total else np.full(2, 0.5)).tolist(),
+        "÷ √K": (scores / sqrt(width)).tolist(),
+        "softmax of that": softmax(scores / sqrt(width)).tolist(),
+    })
+
+
+def _values(evidence: Evidence, kind: Kind, head: str, row: str) -> Table:
+    """For each place its value times its weight, and the sum of all, number by number."""
+    layer, number = at = evidence.head(kind, head)
+    row_at = evidence.view(kind).axes.row_positions[evidence.row(kind, row, at)][0]
+    trace = evidence.trace(details=True)
+    weights = trace.attention(kind)[layer, number, row_at].astype(np.float64)
+    brought = weights[:, None] * trace.detail(kind, "values")[layer, number].astype(np.float64)
+    axes = axes_of(trace, kind)
+    return Table("weight × value of", (*axes.columns, "the sum"), {
+        str(at + 1): [*brought[:, at].tolist(), float(brought[:, at].sum())] for at in range(brought.shape[1])
+    }, {"numbers in each row": brought.shape[1], "values added up": len(brought)}, axes.column_text)
+
+
+def _numbers(evidence: Evidence, word: str, other: str) -> Table:
+    """The first numbers of a word's vector before the encoder, in two sentences."""
+    (first, second), alike = first_numbers(evidence, word, other)
+    return Table("the word in", (evidence.sentence, other), {
+        **{f"number {at + 1}": [float(first[at]), float(second[at])] for at in range(len(first))},
+        "alike": [alike, alike],
+    }, percent=("alike",))
+
+
+def _vectors(evidence: Evidence, word: str, other: str, hide: str = "", hide_other: str = "") -> Table:
+    """How alike the vectors of a word are in two sentences, on their way through the encoder."""
+    stages = context_stages(evidence, word, other, hide, hide_other)
+    return Table("when", tuple(stages), {"alike": list(stages.values())})
+
+
+def _candidates(evidence: Evidence, step: int) -> Table:
+    """The likeliest pieces of a step."""
+    trace, row = evidence.trace(), evidence.step(step)
+    pieces = evidence.runs.tokenizer.pieces([int(number) for number in trace.candidate_ids[row]])
+    return Table("next piece", tuple((piece,) for piece in pieces), {
+        "probability": np.exp(trace.candidate_log_probs[row].astype(np.float64)).tolist(),
+    })
+
+
+def _probabilities(evidence: Evidence, part: str = "", kind: Kind = "encoder", head: str = "") -> Table:
+    """The probabilities of the pieces that were written, and of all together; also without a part of the model."""
+    trace = evidence.trace()
+    runs = {"probability": trace}
+    if part or head:
+        name, interventions = without_of(evidence, part, kind, head)
+        runs = {"as trained": trace, name: evidence.trace(interventions=interventions)}
+    columns = {}
+    for name, run in runs.items():
+        logs = run.log_probs.astype(np.float64)
+        with np.errstate(under="ignore"):
+            columns[name] = np.exp([*logs, logs.sum()]).tolist()
+    totals: dict[str, Value] = {}
+    if len(columns) > 1:
+        before, after = (float(run.log_probs.sum(dtype=np.float64)) for run in runs.values())
+        totals = {f"{WHOLE} is": "less likely" if after < before else "more likely"}
+    return Table("piece written", (*((piece,) for piece in trace.predicted_pieces), WHOLE), columns, totals,
+                 trace.target_text)
+
+
+def _translations(
+    evidence: Evidence, beam_size: int = 4, temperature: int | float = 0, count: int = 5,
+) -> Table:
+    """What greedy decoding and a beam write; with a temperature, greedy decoding and what was drawn, each once."""
+    if not temperature:
+        greedy, beam = beam_and_greedy(evidence, beam_size)
+        verdict = "the same" if beam.text == greedy.text else "another"
+        return _written({"greedy": greedy, f"beam of {beam_size}": beam}, {"the beam ends with": verdict})
+    found = samples(evidence, temperature, count)
+    often = Counter(one.text for one in found)
+    drawn = {text: next(one for one in found if one.text == text) for text in often}
+    rows = {"greedy": beam_and_greedy(evidence, 1)[0]} | {
+        f"sample {number}": one for number, one in enumerate(drawn.values(), 1)
+    }
+    return _written(rows, {"samples": count, "different samples": len(drawn)}, often)
+
+
+def _written(
+    rows: Mapping[str, Translation], totals: Mapping[str, Value], often: Counter[str] | None = None
+) -> Table:
+    columns: dict[str, Sequence[Value]] = {"translation": [one.text for one in rows.values()]}
+    if often is not None:
+        columns["drawn"] = [
+            "" if name == "greedy" else f"{often[one.text]} of {often.total()}" for name, one in rows.items()
+        ]
+    columns["probability"] = [float(np.exp(one.log_prob)) for one in rows.values()]
+    return Table("method", tuple(rows), columns, totals)
+
+
+def _norms(evidence: Evidence, kind: Kind, head: str) -> Table:
+    """For each place the mean of its weights, and of its shares of what is brought."""
+    layer, number = evidence.head(kind, head)
+    trace = evidence.trace(details=True)
+    found = contributions(trace, evidence.runs.weights(), kind, layer)
+    norms = found.head_norms()[number]
+    axes = axes_of(trace, kind)
+    return Table("looked at", axes.columns, {
+        "share of the attention": found.weights[number].mean(axis=0).tolist(),
+        "share of what it brings": (norms / norms.sum(axis=-1, keepdims=True)).mean(axis=0).tolist(),
+    }, text=axes.column_text)
+
+
+def _learning(evidence: Evidence, until: int = 0) -> Table:
+    """The curve at the steps that a lesson speaks of."""
+    training, held_out = noted_losses(evidence, until)
+    scores = noted_scores(evidence)
+    best = max(score for _, score in scores)
+    learned = next((one for one in scores if one[1] >= LEARNED * best), scores[-1])
+    rows = {
+        "first noted in training": (*training, nan), "first of sentences held out": (*held_out[0], nan),
+        "last of sentences held out": (*held_out[-1], nan),
+        "nine tenths of the best chrF": (learned[0], nan, learned[1]),
+        "best chrF": (next(step for step, score in scores if score == best), nan, best),
+    }
+    last = max(scores[-1][0], 1)
+    return Table("what", tuple(rows), {
+        "step": [step for step, _, _ in rows.values()],
+        "of all steps": [step / last for step, _, _ in rows.values()],
+        "loss": [loss for _, loss, _ in rows.values()],
+        "as unsure as among": [exp(min(loss, MOST_LOSS)) for _, loss, _ in rows.values()],
+        "chrF": [score for _, _, score in rows.values()],
+    }, percent=("of all steps",))
+
+
+def _worth(evidence: Evidence, kind: Kind = "encoder", head: str = "") -> Table:
+    """All heads, from the one that the translation needs most to the one without which it is likeliest."""
+    heads, changes = all_heads(evidence.runs.config), evidence.head_changes()
+    order = [int(at) for at in changes.argsort(kind="stable")]
+    above = int((changes > 0).sum())
+    totals: dict[str, Value] = {"heads": len(heads), "likelier without": above, "share": above / len(heads)}
+    marked = ""
+    if head:
+        at = kind, *evidence.head(kind, head)
+        marked = head_label(*at)
+        totals["needed more than the marked one"] = int((changes < changes[heads.index(at)]).sum())
+    return Table("without", tuple(head_label(*heads[at]) for at in order), {
+        "change in the log-probability, in nats": changes[order].tolist(),
+        "times as likely": np.exp(changes[order].astype(np.float64)).tolist(),
+    }, totals, marked=marked)
+
+
+def _removed(evidence: Evidence, count: int) -> Table:
+    """The translation with all heads, and without some."""
+    return Table("without", (
+        "nothing: with all heads", f"the {count} heads needed least", f"the {count} heads needed most",
+    ), {"translation": removed_translations(evidence, count)}, {
+        "heads removed": count, "of all heads": count / len(all_heads(evidence.runs.config)),
+    })
+
+
+def _needed(evidence: Evidence) -> Table:
+    """For each word written the source word looked at most and the one needed most, and the written word's probability
+    without either."""
+    found = named_words(evidence)
+    return Table("word written", tuple(one.word for one in found), {
+        "probability": [one.probability for one in found],
+        "looks most at": [one.looked_at for one in found],
+        "without that": [one.without(one.cost) for one in found],
+        "needs most": [one.needed for one in found],
+        "without it": [one.without(one.needed_cost) for one in found],
+        "": ["same" if one.agree else "differ" for one in found],
+    }, {"the same word": sum(one.agree for one in found), "words": len(found)},
+        percent=("probability", "without that", "without it"))
+
+
+def _named(evidence: Evidence) -> Table:
+    """For each source word what it gets of the attention, and what hiding it costs the whole translation."""
+    found = named_for_all(evidence)
+    return Table("word hidden", tuple(found.words[at] for at in found.order), {
+        "place": list(range(1, len(found.order) + 1)),
+        "falls by, nats": [float(found.costs[at]) for at in found.order],
+        "share of the attention": [float(found.weights[at]) for at in found.order],
+    }, {"words": len(found.words)}, marked=found.words[found.looked_at])
+
+
+def _orders(evidence: Evidence, other: str) -> Table:
+    """What two sentences become, with and without positions."""
+    texts = evidence.sentence, other
+    return Table("read", texts, {
+        "with positions": [evidence.runs.trace(text).target_text for text in texts],
+        "without positions": [
+            evidence.runs.trace(text, interventions=NO_POSITIONS).target_text for text in texts
+        ],
+    })
+
+
+def _heads(evidence: Evidence, of: str) -> Table:
+    """How sure every head of the model is, or how much of its attention is a job's."""
+    kinds: list[Kind] = [kind for kind in KINDS if JOBS[of] in evidence.metrics(kind)]
+    return _tiles({of: {kind: evidence.shares(kind, of) for kind in kinds}})
+
+
+def _links(evidence: Evidence, row: str, column: str, than: str) -> Table:
+    """What a word gives two others in every encoder head."""
+    view = evidence.view("encoder")
+    row_at = evidence.row("encoder", row, (0, 0))
+    to, third = (
+        view.weights[:, :, row_at, evidence.column("encoder", word)].astype(np.float64) for word in (column, than)
+    )
+    return _tiles({column: {"encoder": to}, than: {"encoder": third}}, more=int((to > third).sum()))
+
+
+def _future(evidence: Evidence) -> Table:
+    """How much of its attention every decoder head gives to later pieces, without the mask."""
+    return _tiles({"to later pieces": {"decoder": evidence.shares("decoder", LATER, interventions=NO_MASK)}})
+
+
+def _longest(evidence: Evidence, kind: Kind) -> Table:
+    """In how many of its rows the brightest cell of every head is not the one that brings most."""
+    return _tiles({"rows that differ": {kind: longest_elsewhere(evidence, kind)}})
+
+
+def _tiles(columns: Mapping[str, Mapping[Kind, np.ndarray]], more: int | None = None) -> Table:
+    """Shares of heads, [L, H] by kind."""
+    first = next(iter(columns.values()))
+    labels = [
+        head_label(kind, layer, head) for kind, values in first.items() for layer, head in np.ndindex(values.shape)
+    ]
+    shares = {
+        name: np.concatenate([values.ravel() for values in each.values()]).astype(np.float64).tolist()
+        for name, each in columns.items()
+    }
+    totals: dict[str, Value] = {"heads": len(labels)}
+    if more is None:
+        totals["mean"] = float(np.mean(next(iter(shares.values()))))
+    else:
+        one, other = shares
+        totals[f"coloured, more at “{one}” than at “{other}”"] = more
+    return Table("head", tuple(labels), shares, totals, across=next(iter(first.values())).shape[1])
+
+
+# What a step may show that is no map, by name.
+TABLES: Mapping[str, Callable[..., Table]] = {
+    "scores": _scores, "example": _example, "values": _values, "numbers": _numbers, "vectors": _vectors,
+    "candidates": _candidates, "probabilities": _probabilities, "translations": _translations, "norms": _norms,
+    "learning": _learning, "worth": _worth, "removed": _removed, "needed": _needed, "named": _named, "orders": _orders,
+    "heads": _heads, "links": _links, "future": _future, "longest": _longest,
+}
