@@ -12,6 +12,9 @@ if __name__ == "__main__":
 else:
     # Streamlit found the last line, and imports this file before it answers anybody.
     from pages.ui.doors import close_doors
+    from pages.ui.served import serve_own
+    from pages.ui.warm_up import warming
 
     close_doors()
-    app = st.App(__file__)
+    serve_own()
+    app = st.App(__file__, lifespan=warming)

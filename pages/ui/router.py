@@ -11,13 +11,14 @@ import streamlit as st
 from pages.ui.components.diagram import where_you_are
 from pages.ui.lecture.bar import lecture_bar, opened_page
 from pages.ui.lecture.figure import lecture_style
+from pages.ui.opening import PAGE_IS_THERE
 from pages.ui.page_end import PageEnd
 from pages.ui.session import address, follow_address
 from pages.ui.text.markup import markdown
+from pages.ui.warm_up import MODEL
 from transformer.errors import AtlasError
 
 ROUTED = "_routed"
-MODEL = "transformer.translator"
 FIRST = "translate"
 # Titles by file, and so by address, in menus by what a page is for: all titles in one row do not fit a projector.
 SECTIONS = {
@@ -77,10 +78,11 @@ def navigate() -> None:
     open_page(slide, address())
     with st.container(key="where_you_are"):
         open_page(where_you_are(name))
-    if MODEL not in sys.modules:
-        # Torch takes seconds to import; the first visitor of a server should see that something happens.
+    if not hasattr(sys.modules.get(MODEL), "Translator"):
+        # Torch takes seconds to import, here or while the server gets warm; who comes meanwhile sees why it takes long.
         with st.spinner("Starting the Transformer …"):
             importlib.import_module(MODEL)
+    st.html(PAGE_IS_THERE, unsafe_allow_javascript=True)
     st.session_state[ROUTED] = True
     try:
         page.run()

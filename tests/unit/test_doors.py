@@ -142,6 +142,13 @@ def test_no_file_of_the_project_is_served(port, path):
     assert b"streamlit as st" not in body and b"d_model" not in body and b"root:" not in body
 
 
+def test_a_server_gets_warm_although_nobody_has_come(port):
+    deadline = time.monotonic() + PATIENCE
+    while b'data-seconds="0"' not in answer(port, "GET", "/decoding")[1]:
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
+
+
 def stream(port: int) -> ClientConnection:
     return connect(f"ws://127.0.0.1:{port}/_stcore/stream", subprotocols=[Subprotocol("streamlit")])
 
