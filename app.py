@@ -6,14 +6,14 @@ import streamlit as st
 
 if __name__ == "__main__":
     # A run of the page for somebody.
-    from pages.ui.frame import draw
+    from pages.ui.shell.frame import draw
 
     draw()
 else:
     # Streamlit found the last line, and imports this file before it answers anybody.
-    from pages.ui.doors import close_doors
-    from pages.ui.served import serve_own
-    from pages.ui.warm_up import warming
+    from pages.ui.shell.doors import close_doors
+    from pages.ui.shell.served import serve_own
+    from pages.ui.shell.warm_up import warming
 
     close_doors()
     serve_own()

@@ -43,14 +43,14 @@ import inseq
 
 from benchmarks.timing import Figure, figure, medians, show
 from transformer.attribution.attribution import METHODS, Attribution, Method, Target, every_position, whole_sentence
-from transformer.checkpoint import load_checkpoint
+from transformer.checkpoints.model_files import save_model
+from transformer.checkpoints.model_texts import CARD
+from transformer.checkpoints.translator import load_checkpoint
 from transformer.interop.exporting import export_huggingface
-from transformer.languages import write_languages
 from transformer.model.transformer import build
-from transformer.model_files import save_model
-from transformer.model_texts import CARD
-from transformer.trace import Trace
-from transformer.translator import MODEL, Translator
+from transformer.running.translator import MODEL, Translator
+from transformer.text.languages import write_languages
+from transformer.values.trace import Trace
 
 SENTENCE = "The old man who lives next door gave his dog a bone."
 TRANSLATION = "Der alte Mann, der nebenan wohnt, gab seinem Haustier einen Knochen."

@@ -35,8 +35,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.server import server
 from benchmarks.timing import percentile
-from transformer.trace import Trace
-from transformer.translator import Translator
+from transformer.running.translator import Translator
+from transformer.values.trace import Trace
 
 PEER = "BertViz 1.4.1 model_view"
 SIZES = (12, 40, 128)

@@ -35,6 +35,7 @@ from ctranslate2.specs import TransformerSpec
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.timing import Figure, figure, show
+from transformer.checkpoints.model_files import CONFIG
 from transformer.config import TransformerConfig
 from transformer.decoding.beam import beam_search
 from transformer.decoding.constraints import Constraints
@@ -44,9 +45,8 @@ from transformer.model.attention import MultiHeadAttention
 from transformer.model.layers import DecoderLayer, EncoderLayer
 from transformer.model.linear import pack_weights
 from transformer.model.transformer import Transformer, build
-from transformer.model_files import CONFIG
-from transformer.tokenizer import END, PAD, START
-from transformer.translator import MODEL
+from transformer.running.translator import MODEL
+from transformer.text.tokenizer import END, PAD, START
 
 BEAM = 4
 LENGTHS = (20, 60)

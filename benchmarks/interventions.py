@@ -28,14 +28,14 @@ from benchmarks import attributions, peak_memory
 from benchmarks.attributions import SENTENCE
 from benchmarks.timing import Figure, figure, medians, show
 from transformer.ablation.importance import head_importance
-from transformer.ablation.scoring import score
+from transformer.checkpoints.model_files import CONFIG
 from transformer.config import TransformerConfig
-from transformer.interventions import Head, Interventions, all_heads
 from transformer.model.linear import pack_weights
 from transformer.model.transformer import Transformer, build
-from transformer.model_files import CONFIG
-from transformer.tokenizer import END, PAD, START
-from transformer.translator import MODEL, Translator
+from transformer.running.scoring import score
+from transformer.running.translator import MODEL, Translator
+from transformer.text.tokenizer import END, PAD, START
+from transformer.values.interventions import Head, Interventions, all_heads
 
 # Pieces of 12 words and their end symbol.
 LENGTH = 15

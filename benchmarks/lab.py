@@ -31,8 +31,8 @@ from transformer.tasks.config import TaskConfig
 from transformer.tasks.events import SOLVED, events
 from transformer.tasks.optimizer import BETAS
 from transformer.tasks.trainer import TaskTrainer
+from transformer.text.vocabulary import OWN
 from transformer.training.batching import Batch
-from transformer.vocabulary import OWN
 
 ROUNDS = 4
 STEPS = 10

@@ -39,13 +39,13 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from websockets.exceptions import WebSocketException
 
+from attention_atlas.app_processes import processes_for_many
 from benchmarks.server import memory, processor, server
 from benchmarks.timing import figure, percentile
 from benchmarks.visitor import visitor
-from transformer.app_processes import processes_for_many
 
 if TYPE_CHECKING:
-    from transformer.translator import Translator
+    from transformer.running.translator import Translator
 
 ARRIVAL = 5.0
 EVERY = 10.0
@@ -185,8 +185,8 @@ def translation(text: str) -> str:
 
 @cache
 def fresh_model() -> Translator:
-    from transformer.devices import use_one_thread
-    from transformer.translator import Translator
+    from transformer.model.devices import use_one_thread
+    from transformer.running.translator import Translator
 
     use_one_thread()
     return Translator.load(device="cpu")

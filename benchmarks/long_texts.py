@@ -21,9 +21,9 @@ import torch
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.timing import Figure, figure
+from transformer.files.memory import memory_available
 from transformer.language_modelling.cost import FITTED_FROM, RecordedCosts, slopes
 from transformer.language_modelling.cost_measurement import MODEL, measurements
-from transformer.memory import memory_available
 
 COMMAND = "python benchmarks/long_texts.py --record assets/attention_costs.json"
 QUANTITIES = {"weights": "bytes of the weights", "keys_and_values": "bytes of keys and values", "seconds": "seconds"}

@@ -30,16 +30,16 @@ from streamlit.testing.v1 import AppTest
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.timing import medians
+from transformer.checkpoints.model_files import WEIGHTS
 from transformer.decoding.beam import beam_search
 from transformer.decoding.constraints import Constraints
 from transformer.decoding.greedy import greedy
 from transformer.decoding.hypotheses import hypotheses
-from transformer.decoding.settings import DecodingSettings
+from transformer.files.memory import memory_needed
+from transformer.files.paths import ASSETS
 from transformer.interop.importing import import_model
-from transformer.memory import memory_needed
-from transformer.model_files import WEIGHTS
-from transformer.paths import ASSETS
-from transformer.translator import Translator
+from transformer.running.translator import Translator
+from transformer.values.decoding_settings import DecodingSettings
 
 PIECES = 65_001
 LENGTH = 20
@@ -87,7 +87,7 @@ def loading_peak(folder: Path | None) -> float:
     """Gigabytes that a fresh process takes at most while it loads a model, or imports what it takes to load one."""
     code = (
         "import os, sys; from pathlib import Path; from benchmarks.server import memory; "
-        "from transformer.translator import Translator; "
+        "from transformer.running.translator import Translator; "
         "translator = Translator.load(Path(sys.argv[1]), 'cpu') if sys.argv[1] else None; "
         "print(memory(os.getpid(), 'VmHWM'))"
     )
@@ -106,9 +106,9 @@ from pathlib import Path
 from benchmarks.server import memory
 from transformer.decoding.constraints import Constraints
 from transformer.decoding.search import search
-from transformer.decoding.settings import DecodingSettings
-from transformer.malloc import return_freed_memory
-from transformer.translator import Translator
+from transformer.values.decoding_settings import DecodingSettings
+from transformer.model.malloc import return_freed_memory
+from transformer.running.translator import Translator
 return_freed_memory()
 translator = Translator.load(Path(sys.argv[1]), "cpu")
 translator.translate("A.")

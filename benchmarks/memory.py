@@ -30,8 +30,8 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks.server import memory, server
 from benchmarks.visitor import visitor
-from transformer.decoding.settings import MAX_BEAM_SIZE
-from transformer.server_process import TIDY_EVERY
+from transformer.serving.server_process import TIDY_EVERY
+from transformer.values.decoding_settings import MAX_BEAM_SIZE
 
 PAGES = (
     "", "encoder_attention", "cross_attention", "decoding", "inside_a_layer", "backpropagation", "compare_heads",

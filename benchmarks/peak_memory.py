@@ -23,7 +23,7 @@ from benchmarks.server import memory
 from benchmarks.timing import Figure, figure, show
 from transformer.ablation.importance import head_importance
 from transformer.attribution.attribution import METHODS, Target, whole_sentence
-from transformer.translator import Translator
+from transformer.running.translator import Translator
 
 SENTENCE = (
     "When the man who had lived in the house at the end of the street for forty years heard that the school "

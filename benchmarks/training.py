@@ -24,16 +24,16 @@ from torch import Tensor, nn
 # Called by its path, Python knows only this file's folder.
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from transformer.malloc import keep_freed_memory
+from transformer.model.malloc import keep_freed_memory
 from transformer.model.positions import sinusoidal_positions
-from transformer.tokenizer import PAD, Tokenizer
+from transformer.running.translator import MODEL
+from transformer.text.tokenizer import PAD, Tokenizer
 from transformer.training.batching import Batch
 from transformer.training.config import TrainConfig
 from transformer.training.data import PieceData, Side
 from transformer.training.distributed import Process, has_bfloat16
 from transformer.training.run_folder import RunFolder
 from transformer.training.trainer import Trainer
-from transformer.translator import MODEL
 
 ROUNDS = 4
 STEPS = 6

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from pages.ui.router import ensure_router
+from pages.ui.shell.router import ensure_router
 
 ensure_router()
 
 import pandas as pd
 import streamlit as st
 
+from pages.ui.about.learning_curve import show_learning
 from pages.ui.charts.parameter_bars import parameter_bars
 from pages.ui.components.save_as import show_plotly
-from pages.ui.model.learning_curve import show_learning
-from pages.ui.model_picker import device_choice, model_choice, several_models, ships, translator
+from pages.ui.reading.model_picker import device_choice, model_choice, several_models, ships, translator
 from pages.ui.text.glossary import explain
 from pages.ui.text.markup import markdown
-from transformer.available_models import model_folders
-from transformer.cards import without_media
-from transformer.parameter_counts import parameter_table
+from transformer.checkpoints.available_models import model_folders
+from transformer.checkpoints.cards import without_media
+from transformer.model.parameter_counts import parameter_table
 
 st.subheader("About the model", anchor=False)
 introduction = st.container()

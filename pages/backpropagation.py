@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from pages.ui.router import ensure_router
+from pages.ui.shell.router import ensure_router
 
 ensure_router()
 
 import streamlit as st
 
-from pages.ui import session
 from pages.ui.backpropagation.gradient import show_gradient
 from pages.ui.backpropagation.sizes import show_sizes
-from pages.ui.bind import bind
 from pages.ui.params.backpropagation import GRADIENTS, PARTS, SIZES, BackpropagationParams
-from pages.ui.params.lab import LabParams
-from pages.ui.sentence import read_sentence
-from pages.ui.translation import show_translation
+from pages.ui.params.training_lab import LabParams
+from pages.ui.reading.sentence import read_sentence
+from pages.ui.reading.translation import show_translation
+from pages.ui.state import session
+from pages.ui.state.bind import bind
 
 NAMES = {GRADIENTS: "Step by step, backwards", SIZES: "Large and small gradients"}
 SHOWS = {GRADIENTS: show_gradient, SIZES: show_sizes}

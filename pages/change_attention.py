@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from pages.ui.router import ensure_router
+from pages.ui.shell.router import ensure_router
 
 ensure_router()
 
 import streamlit as st
 
-from pages.ui.editing.editor import pick_kind, show_changes, show_editor
-from pages.ui.editing.erasing import show_erasing
-from pages.ui.editing.export import show_repeat
-from pages.ui.editing.next_word import show_next_word
-from pages.ui.editing.outcome import run_changed, show_outcome
+from pages.ui.change_attention.editor import pick_kind, show_changes, show_editor
+from pages.ui.change_attention.erasing import show_erasing
+from pages.ui.change_attention.export import show_repeat
+from pages.ui.change_attention.next_word import show_next_word
+from pages.ui.change_attention.outcome import run_changed, show_outcome
 from pages.ui.lecture.figure import main_figure
-from pages.ui.sentence import read_sentence
-from pages.ui.translation import show_translation
+from pages.ui.reading.sentence import read_sentence
+from pages.ui.reading.translation import show_translation
 
 # Close together: on a projector, every line above the map pushes it off the screen.
 with st.container(gap="xsmall"):

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from pages.ui.router import ensure_router
+from pages.ui.shell.router import ensure_router
 
 ensure_router()
 
 import streamlit as st
 
-from pages.ui import session
-from pages.ui.bind import bind
-from pages.ui.compare.across_layers import show_across_layers
-from pages.ui.compare.all_heads import show_all_heads
-from pages.ui.compare.similar_heads import show_similar_heads
-from pages.ui.compare.two_heads import show_two_heads
-from pages.ui.head_picker import pick_kind
+from pages.ui.compare_heads.across_layers import show_across_layers
+from pages.ui.compare_heads.all_heads import show_all_heads
+from pages.ui.compare_heads.similar_heads import show_similar_heads
+from pages.ui.compare_heads.two_heads import show_two_heads
+from pages.ui.heads.head_picker import pick_kind
 from pages.ui.language_model.subject import compared_subject, named_besides, read_subject, subject_choice
-from pages.ui.params.compare import HEADS, LAYERS, PARTS, SIMILARITY, TWO_HEADS, CompareParams
+from pages.ui.params.compare_heads import HEADS, LAYERS, PARTS, SIMILARITY, TWO_HEADS, CompareParams
+from pages.ui.state import session
+from pages.ui.state.bind import bind
 from pages.ui.text.labels import SHORT_TITLES
 
 NAMES = {HEADS: "All heads", SIMILARITY: "Similarity", TWO_HEADS: "A against B", LAYERS: "Across layers"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pages.ui.router import ensure_router
+from pages.ui.shell.router import ensure_router
 
 ensure_router()
 
@@ -12,9 +12,9 @@ from pages.ui.decoding.component import decoding_steps
 from pages.ui.decoding.methods_compared import show_methods_compared
 from pages.ui.decoding.visited import traced_decoding
 from pages.ui.lecture.figure import main_figure
-from pages.ui.sentence import read_sentence
+from pages.ui.reading.sentence import read_sentence
+from pages.ui.reading.translation import show_translation
 from pages.ui.text.markup import markdown
-from pages.ui.translation import show_translation
 
 reading = read_sentence()
 # The steps may show another method.

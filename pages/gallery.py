@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pages.ui.page_end import PageEnd
-from pages.ui.router import ensure_router
+from pages.ui.runs.page_end import PageEnd
+from pages.ui.shell.router import ensure_router
 
 ensure_router()
 
@@ -12,12 +12,12 @@ from collections.abc import Iterable
 import streamlit as st
 
 from pages.ui.gallery.exhibits import show_exhibits
-from pages.ui.measuring import measured, offer_measuring
-from pages.ui.model_picker import model_choice, several_models, translator
-from pages.ui.recorded import GALLERY
+from pages.ui.measured.measuring import measured, offer_measuring
+from pages.ui.measured.recorded import GALLERY
+from pages.ui.reading.model_picker import model_choice, several_models, translator
 from pages.ui.text.glossary import explain
 from transformer.analysis.heads.gallery import Gallery, gallery_of
-from transformer.translator import Translator
+from transformer.running.translator import Translator
 
 
 def find_heads(model: Translator, sentences: Iterable[str]) -> Gallery:

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from pages.ui.router import ensure_router
+from pages.ui.shell.router import ensure_router
 
 ensure_router()
 
 import streamlit as st
 
-from pages.ui import session
-from pages.ui.bind import bind
-from pages.ui.inside.cell import show_cell
-from pages.ui.inside.mask import show_mask
-from pages.ui.inside.norm_and_residual import show_norm
-from pages.ui.inside.parameters import show_parameters, show_parameters_of_language_model
-from pages.ui.inside.stages import show_stages
-from pages.ui.inside.worked_example import show_example
+from pages.ui.inside_a_layer.cell import show_cell
+from pages.ui.inside_a_layer.mask import show_mask
+from pages.ui.inside_a_layer.norm_and_residual import show_norm
+from pages.ui.inside_a_layer.parameters import show_parameters, show_parameters_of_language_model
+from pages.ui.inside_a_layer.stages import show_stages
+from pages.ui.inside_a_layer.worked_example import show_example
 from pages.ui.language_model.model import language_model
 from pages.ui.language_model.subject import language_model_shown, read_subject, subject_choice
-from pages.ui.model_picker import translator
-from pages.ui.params.inside import (
+from pages.ui.params.inside_a_layer import (
     CELL,
     EXAMPLE,
     MASK,
@@ -29,6 +26,9 @@ from pages.ui.params.inside import (
     STAGES,
     InsideParams,
 )
+from pages.ui.reading.model_picker import translator
+from pages.ui.state import session
+from pages.ui.state.bind import bind
 
 NAMES = {
     STAGES: "Stage by stage", CELL: "One cell", EXAMPLE: "Worked example", MASK: "The mask", NORM: "Norm and residual",

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from pages.ui.router import ensure_router
+from pages.ui.shell.router import ensure_router
 
 ensure_router()
 
 import streamlit as st
 
-from pages.ui import session
-from pages.ui.bind import bind
 from pages.ui.language_model.continuing import show_continuation
 from pages.ui.language_model.copying_heads import show_copying_heads
 from pages.ui.language_model.introduction import introduce
@@ -18,6 +16,8 @@ from pages.ui.language_model.model import language_model
 from pages.ui.language_model.steps import show_steps
 from pages.ui.language_model.subject import links_to_its_heads
 from pages.ui.params.language_model import CONTINUE, HEADS, LIKELY, PARTS, STEPS, LanguageModelParams
+from pages.ui.state import session
+from pages.ui.state.bind import bind
 
 NAMES = {CONTINUE: "How it goes on", STEPS: "Step by step", LIKELY: "How likely a text is", HEADS: "Heads that copy"}
 SHOWN = {CONTINUE: show_continuation, STEPS: show_steps, LIKELY: show_likely, HEADS: show_copying_heads}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pages.ui.router import ensure_router
+from pages.ui.shell.router import ensure_router
 
 ensure_router()
 
@@ -10,10 +10,10 @@ from zlib import crc32
 
 import streamlit as st
 
-from pages.ui import session
 from pages.ui.lessons.overview import show_overview
 from pages.ui.lessons.page import show_lesson
 from pages.ui.params.lessons import LessonParams
+from pages.ui.state import session
 from transformer.lessons.shelf import lesson_files
 
 params = session.params(LessonParams)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from pages.ui.router import ensure_router
+from pages.ui.shell.router import ensure_router
 
 ensure_router()
 
 import streamlit as st
 
-from pages.ui import session
-from pages.ui.bind import bind
 from pages.ui.long_texts.cost_plot import show_costs
 from pages.ui.long_texts.loss_plot import show_losses
 from pages.ui.long_texts.text_maps import pick_map, show_maps
 from pages.ui.params.long_texts import COST, LOSS, MAP, PARTS, LongTextsParams
+from pages.ui.state import session
+from pages.ui.state.bind import bind
 from pages.ui.text.glossary import explain
 
 NAMES = {MAP: "The map", COST: "What it costs", LOSS: "What it loses"}

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from pages.ui.router import ensure_router
+from pages.ui.shell.router import ensure_router
 
 ensure_router()
 
 import streamlit as st
 
-from pages.ui import inference, session
-from pages.ui.bind import bind
-from pages.ui.model_picker import translator
-from pages.ui.params.positions import (
+from pages.ui.params.positional_encoding import (
     ALTERNATIVES,
     CURVES,
     DISTANCES,
@@ -21,14 +18,18 @@ from pages.ui.params.positions import (
     SUM,
     PositionsParams,
 )
-from pages.ui.positions.addition import show_addition
-from pages.ui.positions.alternatives import show_alternatives
-from pages.ui.positions.curves import show_curves
-from pages.ui.positions.distances import show_distances
-from pages.ui.positions.matrix import show_matrix
-from pages.ui.positions.shuffled import show_shuffled
-from pages.ui.sentence import read_sentence
-from pages.ui.translation import show_translation
+from pages.ui.positional_encoding.addition import show_addition
+from pages.ui.positional_encoding.alternatives import show_alternatives
+from pages.ui.positional_encoding.curves import show_curves
+from pages.ui.positional_encoding.distances import show_distances
+from pages.ui.positional_encoding.matrix import show_matrix
+from pages.ui.positional_encoding.shuffled import show_shuffled
+from pages.ui.reading.model_picker import translator
+from pages.ui.reading.sentence import read_sentence
+from pages.ui.reading.translation import show_translation
+from pages.ui.runs import inference
+from pages.ui.state import session
+from pages.ui.state.bind import bind
 
 NAMES = {
     SHUFFLED: "What if the order were lost?", CURVES: "Curves", MATRIX: "Matrix", DISTANCES: "What it measures",

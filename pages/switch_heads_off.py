@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from pages.ui.router import ensure_router
+from pages.ui.shell.router import ensure_router
 
 ensure_router()
 
 import streamlit as st
 
-from pages.ui import session
-from pages.ui.ablation.effect import show_effect
-from pages.ui.ablation.importance import lead_to_importance, show_importance
-from pages.ui.ablation.removal import show_removal
-from pages.ui.ablation.switches import pick_heads
-from pages.ui.params.switches import OffParams
-from pages.ui.sentence import read_sentence
+from pages.ui.params.switch_heads_off import OffParams
+from pages.ui.reading.sentence import read_sentence
+from pages.ui.state import session
+from pages.ui.switch_heads_off.effect import show_effect
+from pages.ui.switch_heads_off.importance import lead_to_importance, show_importance
+from pages.ui.switch_heads_off.removal import show_removal
+from pages.ui.switch_heads_off.switches import pick_heads
 
 reading = read_sentence()
 says, worth = st.columns([8, 3], vertical_alignment="center")

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from pages.ui.router import ensure_router
+from pages.ui.shell.router import ensure_router
 
 ensure_router()
 
 import streamlit as st
 
-from pages.ui.lab.form import pick_task, settings_form
-from pages.ui.lab.live import begin, controls, own_training, recorded, show_made_room, show_training
-from pages.ui.lab.recorded_runs import command_of
-from pages.ui.lab.shown import show_run
+from pages.ui.training_lab.form import pick_task, settings_form
+from pages.ui.training_lab.live import begin, controls, own_training, recorded, show_made_room, show_training
+from pages.ui.training_lab.recorded_runs import command_of
+from pages.ui.training_lab.shown import show_run
 
 # What is seen, and what to do with it.
 RECORDED = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pages.ui.router import ensure_router
+from pages.ui.shell.router import ensure_router
 
 ensure_router()
 
@@ -10,15 +10,15 @@ import streamlit as st
 
 from pages.ui.components.attention_browser import glance
 from pages.ui.components.diagram import drawing
-from pages.ui.kinds import PAGES
+from pages.ui.heads.kinds import PAGES
+from pages.ui.heads.prose import prose
 from pages.ui.lecture.figure import main_figure, presented
-from pages.ui.overview import attention_box
-from pages.ui.prose import prose
-from pages.ui.router import open_page
-from pages.ui.sentence import read_sentence
+from pages.ui.reading.overview import attention_box
+from pages.ui.reading.sentence import read_sentence
+from pages.ui.reading.translation import show_translation
+from pages.ui.shell.router import open_page
 from pages.ui.text.captions import sharpest
 from pages.ui.text.markup import markdown
-from pages.ui.translation import show_translation
 
 reading = read_sentence(introduced=True)
 show_translation(reading, large=True)

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from pages.ui.router import ensure_router
+from pages.ui.shell.router import ensure_router
 
 ensure_router()
 
 import streamlit as st
 
-from pages.ui import session
-from pages.ui.attribution.agreement import show_agreement
-from pages.ui.attribution.components import show_components
-from pages.ui.attribution.guess import show_guess
-from pages.ui.attribution.sides import show_sides
-from pages.ui.attribution.words import show_words
-from pages.ui.bind import bind
-from pages.ui.model_picker import chosen_languages
-from pages.ui.params.mattered import (
+from pages.ui.params.what_mattered import (
     AGREEMENT,
     GUESS,
     PARTS,
@@ -25,8 +17,16 @@ from pages.ui.params.mattered import (
     WRITERS,
     MatteredParams,
 )
-from pages.ui.sentence import read_sentence
-from pages.ui.translation import show_translation
+from pages.ui.reading.model_picker import chosen_languages
+from pages.ui.reading.sentence import read_sentence
+from pages.ui.reading.translation import show_translation
+from pages.ui.state import session
+from pages.ui.state.bind import bind
+from pages.ui.what_mattered.agreement import show_agreement
+from pages.ui.what_mattered.components import show_components
+from pages.ui.what_mattered.guess import show_guess
+from pages.ui.what_mattered.sides import show_sides
+from pages.ui.what_mattered.words import show_words
 
 NAMES = {
     STRIP: "Which words", WRITERS: "Which parts of the model", AGREEMENT: "Do the methods agree?",

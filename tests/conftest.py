@@ -11,15 +11,15 @@ from pathlib import Path
 import pytest
 import torch
 
-from transformer.checkpoint import Checkpoint
+from transformer.checkpoints.model_files import save_model
+from transformer.checkpoints.translator import Checkpoint
 from transformer.config import LanguageModelConfig, TransformerConfig
+from transformer.files.paths import MODEL
 from transformer.model.language_model import build_language_model
 from transformer.model.transformer import build
-from transformer.model_files import save_model
-from transformer.paths import MODEL
-from transformer.tokenizer import VOCABULARY, Tokenizer, train_tokenizer
-from transformer.trace import Trace
-from transformer.translator import Translator
+from transformer.running.translator import Translator
+from transformer.text.tokenizer import VOCABULARY, Tokenizer, train_tokenizer
+from transformer.values.trace import Trace
 
 # The arrays in the tests are tiny: a second thread costs more than it brings. Processes that are started from here, the
 # workers of pytest among them, read it when they load numpy and torch.

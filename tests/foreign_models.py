@@ -11,13 +11,13 @@ import sentencepiece
 import torch
 
 from tests.conftest import SENTENCES
+from transformer.checkpoints.model_files import save_model
+from transformer.checkpoints.model_texts import CARD
 from transformer.config import TransformerConfig
-from transformer.languages import Languages, language, write_languages
 from transformer.model.transformer import build
-from transformer.model_files import save_model
-from transformer.model_texts import CARD
-from transformer.pair_tokenizer import IDS, SOURCE, SYMBOLS, TARGET, TARGET_IDS, PairTokenizer, write_symbols
-from transformer.vocabulary import Symbols
+from transformer.text.languages import Languages, language, write_languages
+from transformer.text.pair_tokenizer import IDS, SOURCE, SYMBOLS, TARGET, TARGET_IDS, PairTokenizer, write_symbols
+from transformer.text.vocabulary import Symbols
 
 TEXTS = {
     "en": SENTENCES[::2],

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from transformer.config import TransformerConfig
-    from transformer.decoding.settings import DecodingSettings
     from transformer.errors import AtlasError
-    from transformer.interventions import Interventions
-    from transformer.trace import Trace
-    from transformer.translation import TracedTranslation, Translation
-    from transformer.translator import Translator
-    from transformer.weights import Weights
+    from transformer.running.translator import Translator
+    from transformer.values.decoding_settings import DecodingSettings
+    from transformer.values.interventions import Interventions
+    from transformer.values.trace import Trace
+    from transformer.values.translation import TracedTranslation, Translation
+    from transformer.values.weights import Weights
 
 __version__ = "0.1.0"
 

@@ -1,5 +1,5 @@
 // Edits of attention: what a row of one head, of a layer's heads or of all heads is to look at. As in the address
-// (pages/ui/params/edits.py), where numbers count from 1: encoder.5.2.8~7x75, encoder.all.all.8-9~even.
+// (pages/ui/params/change_attention.py), where numbers count from 1: encoder.5.2.8~7x75, encoder.all.all.8-9~even.
 
 /**
  * First and last position of neighbouring pieces, from 0.

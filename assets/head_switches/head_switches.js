@@ -6,7 +6,7 @@
  * @typedef {{ kind: string, title: string, layers: number, heads: number, picture: string }} Board
  */
 /**
- * What the server sends (pages/ui/ablation/switches.py).
+ * What the server sends (pages/ui/switch_heads_off/switches.py).
  * @typedef {{ boards: Board[], off: string, changed: string }} SwitchesMessage
  */
 

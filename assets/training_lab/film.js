@@ -3,12 +3,12 @@
 /** @typedef {"encoder" | "decoder" | "cross"} FilmKind */
 /** @typedef {{ step: number, text: string, score: string, kind: FilmKind | "", head: number }} FilmEvent */
 /**
- * What is looked at (pages/ui/params/lab.py). A moment of -1 follows the training; heads count from 1, over all layers, and 0
+ * What is looked at (pages/ui/params/training_lab.py). A moment of -1 follows the training; heads count from 1, over all layers, and 0
  * is that of the first event of its kind; a score "auto" is that of the first event.
  * @typedef {{ moment: number, score: string, encoder: number, decoder: number, cross: number }} FilmView
  */
 /**
- * What the server sends (pages/ui/lab/payload.py). Where training items come again, `learned` is the share of them that the
+ * What the server sends (pages/ui/training_lab/payload.py). Where training items come again, `learned` is the share of them that the
  * model has right; `spectra` are there where numbers are added modulo one.
  * @typedef {{
  *   id: string, steps: number, layers: number, heads: number, losses: [number, number][], at: number[], heldOut: number[],

@@ -24,9 +24,9 @@ from pages.ui.params.attention import AttentionParams
 from pages.ui.text.labels import TITLES, column_labels, row_labels
 from transformer.analysis.heads.metrics import head_metrics
 from transformer.analysis.view import axes_of
-from transformer.trace import KINDS, Kind, Trace
-from transformer.translator import Translator
-from transformer.vocabulary import Vocabulary
+from transformer.running.translator import Translator
+from transformer.text.vocabulary import Vocabulary
+from transformer.values.trace import KINDS, Kind, Trace
 
 VIEWPORT: ViewportSize = {"width": 1440, "height": 900}
 SVG = "{http://www.w3.org/2000/svg}"

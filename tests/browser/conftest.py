@@ -20,7 +20,7 @@ from urllib.parse import urlparse
 import pytest
 from playwright.sync_api import Browser, Locator, Page, ViewportSize, expect, sync_playwright
 
-from pages.ui.router import FIRST, SECTIONS
+from pages.ui.shell.router import FIRST, SECTIONS
 from tests.browser.component import VIEWPORT, Component, offline_page, opened_document
 from tests.browser.runs import RUNS, SETTLED
 

@@ -9,9 +9,9 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
 from pages.ui.params.backpropagation import PARTS as BACKWARD
-from pages.ui.params.inside import PARTS as INSIDE
-from pages.ui.params.mattered import PARTS as MATTERED
-from pages.ui.params.positions import PARTS as POSITIONS
+from pages.ui.params.inside_a_layer import PARTS as INSIDE
+from pages.ui.params.positional_encoding import PARTS as POSITIONS
+from pages.ui.params.what_mattered import PARTS as MATTERED
 from tests.browser.conftest import CHARTS_DRAWN, Visitor
 
 pytestmark = pytest.mark.thorough

@@ -13,7 +13,7 @@ from pages.ui.text.number_format import rounded
 from tests.browser.component import SVG, VIRIDIS, in_pieces, labels, middle, texts
 from transformer.analysis.heads.metrics import head_metrics
 from transformer.analysis.heads.names import head_names
-from transformer.trace import Trace
+from transformer.values.trace import Trace
 
 SAID = re.compile(r"\(row (\d+)\) (?:looks at “.*” \(column (\d+)\) with ([\d.]+)|may not look at “.*”: masked)", re.S)
 

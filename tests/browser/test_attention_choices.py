@@ -13,7 +13,7 @@ from playwright.sync_api import expect
 from pages.ui.charts.saving import harmless
 from tests.browser.component import SVG, VIRIDIS, Component, in_pieces, labels, middle, texts
 from transformer.analysis.view import view_of
-from transformer.trace import Trace
+from transformer.values.trace import Trace
 
 pytestmark = pytest.mark.thorough
 

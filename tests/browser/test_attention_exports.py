@@ -20,7 +20,7 @@ from pages.ui.charts.saving import FORMULA
 from pages.ui.text.labels import TITLES
 from tests.browser.component import SVG, Component, in_pieces, labels, middle, opened_file, texts
 from transformer.analysis.view import view_of
-from transformer.trace import Trace
+from transformer.values.trace import Trace
 
 EVERYTHING = "HTML, everything"
 

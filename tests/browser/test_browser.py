@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from pages.ui.router import SECTIONS
+from pages.ui.shell.router import SECTIONS
 from tests.browser.component import settle
 from transformer.analysis.heads.metrics import head_metrics
 from transformer.analysis.heads.names import head_names

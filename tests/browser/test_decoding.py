@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from transformer.decoding.settings import DecodingSettings
+from transformer.values.decoding_settings import DecodingSettings
 
 pytestmark = pytest.mark.thorough
 

@@ -9,10 +9,10 @@ import pytest
 from playwright.sync_api import expect
 
 from pages.ui.params.backpropagation import PARTS as BACKWARD
-from pages.ui.params.inside import PARTS as INSIDE
-from pages.ui.params.positions import PARTS as POSITIONS
-from pages.ui.router import SECTIONS
-from transformer.sinusoids import sinusoids
+from pages.ui.params.inside_a_layer import PARTS as INSIDE
+from pages.ui.params.positional_encoding import PARTS as POSITIONS
+from pages.ui.shell.router import SECTIONS
+from transformer.model.sinusoids import sinusoids
 
 pytestmark = pytest.mark.thorough
 

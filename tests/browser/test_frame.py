@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from pages.ui.params.state import EXAMPLES
-from pages.ui.router import SECTIONS
+from pages.ui.shell.router import SECTIONS
 
 DREAM = "text=I+have+a+dream."
 TWELVE_WORDS = "The animal did not cross the busy street because it was tired."

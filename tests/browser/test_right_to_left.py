@@ -6,7 +6,7 @@ import pytest
 
 from tests.browser.component import SVG, labels
 from tests.foreign_models import arabic_model
-from transformer.translator import Translator
+from transformer.running.translator import Translator
 
 ISOLATES = dict.fromkeys(map(ord, "\u2066\u2068\u2069"))
 

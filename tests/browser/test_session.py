@@ -8,7 +8,7 @@ from urllib.parse import urlparse
 import pytest
 from playwright.sync_api import expect
 
-from pages.ui.router import SECTIONS
+from pages.ui.shell.router import SECTIONS
 from tests.browser.conftest import PATIENCE
 
 DREAM = "I have a dream."

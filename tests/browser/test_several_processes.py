@@ -13,7 +13,7 @@ from playwright.sync_api import expect
 from tests.browser.conftest import Visitor, watched, window
 from tests.browser.figure_files import check_pdf, save
 
-COMMAND = (sys.executable, "-m", "transformer.command_line", "--processes=2")
+COMMAND = (sys.executable, "-m", "attention_atlas.command_line", "--processes=2")
 
 
 def processes() -> list[psutil.Process]:

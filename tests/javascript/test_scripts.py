@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pages.ui.change_attention.resolved import resolve
 from pages.ui.components.attention_browser import Shown, browser_payload
 from pages.ui.components.bundle import BUNDLES, script
 from pages.ui.components.changed_attention import Version, changed_payload
@@ -22,23 +23,22 @@ from pages.ui.components.synced_state import Request
 from pages.ui.components.wire import pack
 from pages.ui.decoding.payload import decoding_payload
 from pages.ui.decoding.visited import Visited
-from pages.ui.editing.resolved import resolve
-from pages.ui.lab.film import shown_heads
-from pages.ui.lab.payload import film_payload
 from pages.ui.params.attention import AttentionParams
+from pages.ui.params.change_attention import EditList, EditParams
 from pages.ui.params.decoding import DecodingParams
-from pages.ui.params.edits import EditList, EditParams
-from pages.ui.params.lab import LabParams
+from pages.ui.params.training_lab import LabParams
 from pages.ui.text.labels import column_labels, row_labels
+from pages.ui.training_lab.film import shown_heads
+from pages.ui.training_lab.payload import film_payload
 from transformer.ablation.continuation import reread
 from transformer.analysis.heads.metrics import head_metrics
 from transformer.analysis.view import view_of
-from transformer.decoding.settings import DecodingSettings
-from transformer.languages import LANGUAGES
 from transformer.tasks.config import TaskConfig
 from transformer.tasks.events import Event
 from transformer.tasks.trainer import TaskTrainer
-from transformer.trace import KINDS
+from transformer.text.languages import LANGUAGES
+from transformer.values.decoding_settings import DecodingSettings
+from transformer.values.trace import KINDS
 
 HERE = Path(__file__).parent
 HOW = "no Node found: pip install -r tests/requirements.txt brings it"

@@ -18,9 +18,9 @@ import psutil
 import pytest
 
 from transformer.analysis.heads.statistics import Statistics
-from transformer.corpus import PART, measure_corpus
+from transformer.running.translator import Translator
 from transformer.serving.client import RemoteTranslator
-from transformer.translator import Translator
+from transformer.surveys.corpus import PART, measure_corpus
 
 pytestmark = pytest.mark.install
 
@@ -127,8 +127,8 @@ def test_a_machine_that_lacks_the_model_says_so(cluster, model_folder, tmp_path)
     sentences.write_text("A dog\n", encoding="utf-8")
     code = f"""
 from pathlib import Path
-from transformer.corpus import measure_corpus
-from transformer.translator import Translator
+from transformer.surveys.corpus import measure_corpus
+from transformer.running.translator import Translator
 folder = Path({str(folder)!r})
 translator = Translator.load(folder, "cpu")
 (folder / "model.safetensors").unlink()

@@ -21,13 +21,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from transformer.decoding.settings import DecodingSettings
 from transformer.errors import ServerError
-from transformer.interventions import Interventions
-from transformer.kinds import KINDS
+from transformer.running.translator import Translator
 from transformer.serving.client import RemoteTranslator
 from transformer.serving.protocol import MOST_BYTES, PROTOCOL, RUN
-from transformer.translator import Translator
+from transformer.values.decoding_settings import DecodingSettings
+from transformer.values.interventions import Interventions
+from transformer.values.kinds import KINDS
 
 # A process is killed at some moment of many: what fails is tried once more.
 pytestmark = [pytest.mark.install, pytest.mark.flaky(reruns=1)]

@@ -15,10 +15,10 @@ from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner.script_cache import ScriptCache
 from streamlit.testing.v1 import app_test, local_script_runner
 
-from pages.ui import models
-from transformer.checkpoint import Checkpoint
+from pages.ui.runs import models
+from transformer.checkpoints.translator import Checkpoint
 from transformer.model.transformer import build
-from transformer.translator import Translator
+from transformer.running.translator import Translator
 
 # Of every run without a server.
 BARE = "missing ScriptRunContext"

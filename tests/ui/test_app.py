@@ -9,13 +9,13 @@ import pytest
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest
 
-from pages.ui.compare.pairs import PAIRS
+from pages.ui.compare_heads.pairs import PAIRS
 from pages.ui.components.wire import unframe
-from pages.ui.models import MODELS
 from pages.ui.params.attention import LOOKS, PALETTES, SCALES, AttentionParams
-from pages.ui.params.compare import PARTS
-from pages.ui.router import SECTIONS
-from pages.ui.session import EXAMPLES
+from pages.ui.params.compare_heads import PARTS
+from pages.ui.runs.models import MODELS
+from pages.ui.shell.router import SECTIONS
+from pages.ui.state.session import EXAMPLES
 from pages.ui.text.number_format import rounded, typeset
 from tests.ui.driver import (
     GIVEN,
@@ -37,8 +37,8 @@ from tests.ui.driver import (
 from transformer.analysis.heads.metrics import head_metrics
 from transformer.analysis.heads.telling import telling_head
 from transformer.analysis.view import view_of
-from transformer.texts import MAX_PIECES
-from transformer.translator import Translator
+from transformer.decoding.texts import MAX_PIECES
+from transformer.running.translator import Translator
 
 ATTENTION = {
     "pages/encoder_attention.py": "encoder",

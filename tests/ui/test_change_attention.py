@@ -6,7 +6,7 @@ import pytest
 
 from pages.ui.components.changed_attention import UNDO
 from pages.ui.components.wire import unframe
-from pages.ui.session import EXAMPLES
+from pages.ui.state.session import EXAMPLES
 from tests.ui.driver import (
     ALL_HOSTILE,
     DREAM,
@@ -20,7 +20,7 @@ from tests.ui.driver import (
     submit,
     texts,
 )
-from transformer.interventions import Interventions
+from transformer.values.interventions import Interventions
 
 PAGE = "pages/change_attention.py"
 

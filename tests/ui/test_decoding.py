@@ -9,8 +9,8 @@ from pages.ui.components.wire import unframe
 from pages.ui.params.decoding import SHOWS
 from tests.ui import driver
 from tests.ui.driver import submit
-from transformer.decoding.settings import METHODS, DecodingSettings
-from transformer.translator import Translator
+from transformer.running.translator import Translator
+from transformer.values.decoding_settings import METHODS, DecodingSettings
 
 PAGE = "pages/decoding.py"
 TEXT = "I have a dream."

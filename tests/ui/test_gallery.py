@@ -8,8 +8,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from pages.ui import recorded
-from pages.ui.kinds import PAGES
+from pages.ui.heads.kinds import PAGES
+from pages.ui.measured import recorded
 from tests.ui.driver import RUBBISH, healthy, opened, send, texts
 from transformer.analysis.heads.gallery import Gallery
 

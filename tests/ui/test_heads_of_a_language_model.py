@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.ui.compare.all_heads import head_table
-from pages.ui.inside.stages import SECTIONS_OF_ONE_STACK
+from pages.ui.compare_heads.all_heads import head_table
+from pages.ui.inside_a_layer.stages import SECTIONS_OF_ONE_STACK
 from pages.ui.language_model.subject import PAIRS
-from pages.ui.params import compare, inside
+from pages.ui.params import compare_heads as compare
+from pages.ui.params import inside_a_layer as inside
 from pages.ui.params.language_model import BEGINNING, FIRST, SECOND
 from tests.ui import driver
 from tests.ui.driver import (
@@ -33,11 +34,11 @@ from transformer.analysis.heads.metrics import head_metrics
 from transformer.analysis.replay.cell import cell
 from transformer.analysis.replay.stages import stages
 from transformer.analysis.view import view_of
-from transformer.available_models import VARIABLE
-from transformer.decoding.settings import DecodingSettings
-from transformer.language_modelling.checkpoint import LoadedLanguageModel, load_language_model
+from transformer.checkpoints.available_models import VARIABLE
+from transformer.checkpoints.language_model import LoadedLanguageModel, load_language_model
 from transformer.language_modelling.tracing import trace_continuation, trace_text, trace_unmasked
-from transformer.trace import Trace
+from transformer.values.decoding_settings import DecodingSettings
+from transformer.values.trace import Trace
 
 COMPARE, INSIDE, PAGE = "pages/compare_heads.py", "pages/inside_a_layer.py", "pages/language_model.py"
 PLACES = [
@@ -261,7 +262,7 @@ def test_rubbish_in_an_address_falls_back(value):
 
 def test_without_a_language_model_one_line_says_so(monkeypatch, tmp_path):
     monkeypatch.setenv(VARIABLE, str(tmp_path))
-    monkeypatch.setattr("transformer.available_models.LANGUAGE_MODEL", tmp_path / "none")
+    monkeypatch.setattr("transformer.checkpoints.available_models.LANGUAGE_MODEL", tmp_path / "none")
     test = opened(COMPARE)
     assert not test.exception and "no language model" in test.info[0].value
     test.selectbox("compare_subject").set_value("").run()

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from pages.ui.params.switches import FIRST
+from pages.ui.params.switch_heads_off import FIRST
 from pages.ui.text.labels import TITLES
 from pages.ui.text.number_format import typeset
 from tests.ui.driver import (
@@ -26,7 +26,7 @@ from tests.ui.driver import (
     texts,
 )
 from transformer.ablation.effect import effect_of
-from transformer.interventions import Interventions, parse_head
+from transformer.values.interventions import Interventions, parse_head
 
 PAGE = "pages/switch_heads_off.py"
 

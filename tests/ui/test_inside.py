@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.ui.inside.stage_matrix import sizes
-from pages.ui.inside.stage_sentences import plain_sentence
-from pages.ui.inside.stages import SECTIONS
+from pages.ui.inside_a_layer.stage_matrix import sizes
+from pages.ui.inside_a_layer.stage_sentences import plain_sentence
+from pages.ui.inside_a_layer.stages import SECTIONS
 from pages.ui.params.architecture import ArchitectureParams
-from pages.ui.params.inside import PARTS, InsideParams
-from pages.ui.session import EXAMPLES
+from pages.ui.params.inside_a_layer import PARTS, InsideParams
+from pages.ui.state.session import EXAMPLES
 from pages.ui.text.number_format import typeset
 from tests.ui.driver import (
     DREAM,
@@ -35,12 +35,12 @@ from tests.ui.driver import (
     unescaped,
     written,
 )
-from transformer.__main__ import describe
 from transformer.analysis.replay.stages import stages
 from transformer.analysis.view import view_of
-from transformer.interventions import Interventions
-from transformer.languages import LANGUAGES
-from transformer.sinusoids import sinusoids
+from transformer.commands.translate import describe
+from transformer.model.sinusoids import sinusoids
+from transformer.text.languages import LANGUAGES
+from transformer.values.interventions import Interventions
 
 PAGE = "pages/inside_a_layer.py"
 # Figures of each part: Plotly's, then Altair's.

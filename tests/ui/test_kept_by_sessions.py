@@ -11,9 +11,9 @@ from streamlit.runtime import Runtime
 from streamlit.runtime.media_file_manager import MediaFileManager
 from streamlit.runtime.state.common import WidgetMetadata
 
-from pages.ui.inference import RUNS
+from pages.ui.runs.inference import RUNS
 from tests.ui.driver import expand, healthy, opened
-from transformer.trace import Trace
+from transformer.values.trace import Trace
 
 TEXT = "The old man gave his dog a bone."
 

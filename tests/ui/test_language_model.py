@@ -19,13 +19,13 @@ from pages.ui.text.number_format import typeset
 from tests.conftest import POSITIONS
 from tests.ui import driver
 from tests.ui.driver import headers, healthy, submit, tell, texts, typed, unescaped
-from transformer.available_models import SHIPPED_LANGUAGE_MODEL, VARIABLE
-from transformer.decoding.settings import METHODS, DecodingSettings
-from transformer.language_modelling.checkpoint import LoadedLanguageModel, load_language_model
+from transformer.checkpoints.available_models import SHIPPED_LANGUAGE_MODEL, VARIABLE
+from transformer.checkpoints.language_model import LoadedLanguageModel, load_language_model
 from transformer.language_modelling.continuation import continue_text
 from transformer.language_modelling.head_scores import NAMES, HeadScores, head_scores
 from transformer.language_modelling.scoring import score_text
 from transformer.language_modelling.tracing import trace_continuation
+from transformer.values.decoding_settings import METHODS, DecodingSettings
 
 PAGE = "pages/language_model.py"
 

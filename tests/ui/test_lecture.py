@@ -8,7 +8,7 @@ import pytest
 
 from pages.ui.params.lecture import LectureParams
 from pages.ui.params.slides import Slide, Slides
-from pages.ui.router import FIRST
+from pages.ui.shell.router import FIRST
 from tests.ui.driver import DREAM, RUBBISH, headers, healthy, opened, send, texts
 
 SLIDES = Slides((

@@ -11,13 +11,13 @@ import pytest
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.testing.v1 import AppTest
 
-from pages.ui import inference, language_runs
-from pages.ui.shared import SharedResults
+from pages.ui.runs import inference, language_runs
+from pages.ui.runs.shared import SharedResults
 from transformer.attribution.attribution import Method, Target
-from transformer.decoding.settings import DecodingSettings
-from transformer.interventions import Interventions
-from transformer.language_modelling.checkpoint import load_language_model
-from transformer.translator import Translator
+from transformer.checkpoints.language_model import load_language_model
+from transformer.running.translator import Translator
+from transformer.values.decoding_settings import DecodingSettings
+from transformer.values.interventions import Interventions
 
 BEAM = DecodingSettings("beam", beam_size=2)
 OFF = Interventions(gates={("cross", 0, 0): 0.0})

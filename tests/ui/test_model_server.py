@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from pages.ui.inference import RUNS
-from pages.ui.models import MODELS
+from pages.ui.runs.inference import RUNS
+from pages.ui.runs.models import MODELS
 from tests.model_server import model_server
 from tests.ui.driver import DREAM, healthy, opened, submit, unescaped
+from transformer.running.translator import Translator
 from transformer.serving.client import SERVER
 from transformer.serving.service import Service
-from transformer.translator import Translator
 
 DREAMED = "Ich habe einen Traum"
 

@@ -10,17 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from pages.ui import inference, measuring
-from pages.ui.models import MODELS, load_translator
+from pages.ui.measured import measuring
+from pages.ui.runs import inference
+from pages.ui.runs.models import MODELS, load_translator
 from tests.foreign_models import TEXTS, arabic_model
 from tests.ui.driver import DREAM, FIRST, headers, healthy, opened, submit, texts, typed
 from tests.ui.test_app import PAGES
 from transformer.analysis.heads.gallery import Gallery, gallery_of
-from transformer.available_models import SHIPPED
+from transformer.checkpoints.available_models import SHIPPED
+from transformer.files.paths import MODEL
+from transformer.files.small_files import MOST
 from transformer.lessons.shelf import SHIPPED as LESSONS
-from transformer.paths import MODEL
-from transformer.small_files import MOST
-from transformer.translator import Translator
+from transformer.running.translator import Translator
 
 ARABIC = "en-ar"
 # As long as a name may be; with separate vocabularies, more layers on one side, and two languages to write.

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.ui.params.positions import PARTS, PositionsParams
+from pages.ui.params.positional_encoding import PARTS, PositionsParams
 from tests.ui.driver import (
     DREAM,
     EACH_HOSTILE,
@@ -25,9 +25,9 @@ from tests.ui.driver import (
     texts,
 )
 from transformer.analysis.positions import dropout
-from transformer.interventions import Interventions
-from transformer.sinusoids import sinusoids
-from transformer.translator import Translator
+from transformer.model.sinusoids import sinusoids
+from transformer.running.translator import Translator
+from transformer.values.interventions import Interventions
 
 PAGE = "pages/positional_encoding.py"
 # Figures of each part: Plotly's, then Altair's.

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from pages.ui.script_runs import SCRIPT_RUNS
+from pages.ui.runs.script_runs import SCRIPT_RUNS
 from tests.ui.driver import DREAM, healthy, opened
 
 PATIENCE = 240

@@ -6,11 +6,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.ui.params.backpropagation import PARTS as BACKWARD
-from pages.ui.params.compare import PARTS as COMPARISONS
-from pages.ui.params.inside import PARTS as INSIDE
-from pages.ui.params.mattered import PARTS as MATTERED
-from pages.ui.params.positions import PARTS as POSITIONS
-from pages.ui.session import EXAMPLES
+from pages.ui.params.compare_heads import PARTS as COMPARISONS
+from pages.ui.params.inside_a_layer import PARTS as INSIDE
+from pages.ui.params.positional_encoding import PARTS as POSITIONS
+from pages.ui.params.what_mattered import PARTS as MATTERED
+from pages.ui.state.session import EXAMPLES
 from tests.ui.driver import DREAM, GIVEN, box, chooser, headers, healthy, opened, submit, tell, typed
 
 # A page, and the control of its parts with the one to choose; pages without parts have none.

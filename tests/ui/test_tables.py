@@ -8,7 +8,11 @@ import re
 import pandas as pd
 import pytest
 
-from pages.ui.params import backpropagation, compare, inside, mattered, positions
+from pages.ui.params import backpropagation
+from pages.ui.params import compare_heads as compare
+from pages.ui.params import inside_a_layer as inside
+from pages.ui.params import positional_encoding as positions
+from pages.ui.params import what_mattered as mattered
 from tests.ui.driver import expand, healthy, opened, written
 
 # What people count, and so do the pages, from 1; dimensions, offsets and steps of training have numbers of their own.

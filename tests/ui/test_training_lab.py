@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.ui import session
 from pages.ui.components.wire import unpack
-from pages.ui.lab import live
-from pages.ui.lab.recorded_runs import recorded_run
-from pages.ui.lab.trainings import Trainings
-from pages.ui.params.lab import LabParams
+from pages.ui.params.training_lab import LabParams
+from pages.ui.state import session
+from pages.ui.training_lab import live
+from pages.ui.training_lab.recorded_runs import recorded_run
+from pages.ui.training_lab.trainings import Trainings
 from tests.ui.driver import RUBBISH, expand, healthy, opened, submit, tell, texts
 from transformer.tasks.trainer import TaskTrainer
 

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import streamlit as st
 
-from pages.ui import session
-from pages.ui.compare.two_heads import compared_translator, show_two_heads
-from transformer.translator import Translator
+from pages.ui.state import session
+from pages.ui.compare_heads.two_heads import compared_translator, show_two_heads
+from transformer.running.translator import Translator
 
 session.follow_address("compare_heads")
 show_two_heads(compared_translator(Translator.load(Path({folder!r}), "cpu")), st.container())

@@ -7,7 +7,7 @@ import re
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.ui.params.mattered import PARTS, WHOLE
+from pages.ui.params.what_mattered import PARTS, WHOLE
 from pages.ui.text.number_format import typeset
 from tests.ui.driver import (
     ALL_HOSTILE,
@@ -27,7 +27,7 @@ from tests.ui.driver import (
 )
 from transformer.analysis.words import word_groups
 from transformer.attribution.attribution import METHODS, Target
-from transformer.decoding.settings import DecodingSettings
+from transformer.values.decoding_settings import DecodingSettings
 
 PAGE = "pages/what_mattered.py"
 TIRED = "The animal didn't cross the street because it was too tired."

@@ -14,10 +14,10 @@ from functools import partial
 import psutil
 import pytest
 
-from transformer import app_processes, command_line
+from attention_atlas import app_processes, command_line
 
 PATIENCE = 120
-COMMAND = (sys.executable, "-m", "transformer.command_line", "--processes", "2")
+COMMAND = (sys.executable, "-m", "attention_atlas.command_line", "--processes", "2")
 
 
 @pytest.fixture

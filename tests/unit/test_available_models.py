@@ -13,8 +13,8 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from transformer import available_models as module
-from transformer.available_models import (
+from transformer.checkpoints import available_models as module
+from transformer.checkpoints.available_models import (
     SHIPPED,
     SHIPPED_LANGUAGE_MODEL,
     VARIABLE,
@@ -23,11 +23,11 @@ from transformer.available_models import (
     model_folder,
     model_folders,
 )
-from transformer.checkpoint import load_checkpoint
+from transformer.checkpoints.translator import load_checkpoint
 from transformer.errors import CheckpointError
-from transformer.languages import language, write_languages
-from transformer.memory import check_memory, memory_available, memory_needed
-from transformer.paths import LANGUAGE_MODEL, MODEL
+from transformer.files.memory import check_memory, memory_available, memory_needed
+from transformer.files.paths import LANGUAGE_MODEL, MODEL
+from transformer.text.languages import language, write_languages
 
 
 @pytest.fixture

@@ -52,7 +52,7 @@ def test_the_screen_touches_no_tensor():
     screen = [*files("pages"), ROOT / "app.py"]
     assert len(screen) > 1 and offenders(screen, of_packages("torch")) == {}
     tensors = "transformer.model", "transformer.decoding"
-    plain = "transformer.decoding.settings"  # Numbers alone.
+    plain = "transformer.values.decoding_settings"  # Numbers alone.
     assert offenders(screen, lambda name: name.startswith(tensors) and name != plain) == {}
 
 
@@ -68,13 +68,13 @@ NO_TORCH = (
     "transformer.attribution.weights",
     *(f"transformer.backpropagation.{path.stem}" for path in files("transformer/backpropagation")
       if path.stem not in ("__init__", "autograd", "norm_placement", "sentence", "stage", "stages", "sublayer_stages")),
-    "transformer.config", "transformer.decoding.settings", "transformer.errors",
-    "transformer.head_means", "transformer.interventions", "transformer.kinds", "transformer.language_modelling.cost",
-    "transformer.sinusoids", *(
+    "transformer.config", "transformer.values.decoding_settings", "transformer.errors",
+    "transformer.values.head_means", "transformer.values.interventions", "transformer.values.kinds", "transformer.language_modelling.cost",
+    "transformer.model.sinusoids", *(
         f"transformer.tasks.{name}"
         for name in ("archive", "arithmetic", "config", "events", "registry", "run", "scores", "sequences", "task")
-    ), "transformer.tokenizer", "transformer.trace", "transformer.translation",
-    "transformer.weights", *(
+    ), "transformer.text.tokenizer", "transformer.values.trace", "transformer.values.translation",
+    "transformer.values.weights", *(
         ".".join(path.relative_to(ROOT).with_suffix("").parts) for path in files("transformer/analysis")
         if path.stem not in ("__main__", "__init__")
     ),
@@ -87,10 +87,10 @@ LOADED_WITHOUT = (
     ("transformer", ("torch", "numpy", "sentencepiece")),
     *((name, ("torch",)) for name in NO_TORCH),
     # Before the first page: torch takes seconds to import; until then "Starting the Transformer" is on the screen.
-    ("pages.ui.router", ("torch",)),
+    ("pages.ui.shell.router", ("torch",)),
     # The app runs without Ray; measuring a corpus imports it where a cluster was named.
-    ("transformer.corpus", ("ray",)),
-    ("pages.ui.models", ("ray",)),
+    ("transformer.surveys.corpus", ("ray",)),
+    ("pages.ui.runs.models", ("ray",)),
 )
 
 
@@ -146,7 +146,7 @@ def test_one_function_writes_every_csv():
 # Of models that somebody else made: they read files which the rest never meets.
 INTEROP = ROOT / "transformer" / "interop"
 COMMAND = ROOT / "transformer" / "__main__.py"
-# A GPT-2 folder is read as it is, within the limits of `transformer.interop.files`.
+# A GPT-2 folder is read as it is, within the limits of `transformer.checkpoints.foreign_files`.
 LANGUAGE_MODEL_FOLDER = ROOT / "transformer" / "language_modelling" / "checkpoint.py"
 
 
@@ -169,7 +169,7 @@ def test_only_the_command_reads_models_of_others():
         if path.parent != INTEROP and path != COMMAND:
             read = {name for name in imported(path) if name.startswith("transformer.interop")}
             if path == LANGUAGE_MODEL_FOLDER:
-                read -= {"transformer.interop.files", "transformer.interop.gpt2"}
+                read -= {"transformer.checkpoints.foreign_files", "transformer.checkpoints.gpt2"}
             assert not read, path.name
         if path != INTEROP / "hub.py":
             assert "huggingface_hub" not in {name.split(".")[0] for name in imported(path)}, path.name
@@ -180,7 +180,7 @@ def test_only_the_models_server_and_a_cluster_need_ray():
     server, cluster = ROOT / "transformer" / "serving" / "server.py", ROOT / "transformer" / "ray_cluster.py"
     assert "ray" in imported(cluster)
     of_ray = [name for name in imported(server) if "ray" in name]
-    assert of_ray[0] == "transformer.ray_cluster" and "ray.serve.config" in of_ray
+    assert of_ray[0] == "transformer.serving.ray_cluster" and "ray.serve.config" in of_ray
     for path in [*files("transformer"), *files("pages"), ROOT / "app.py"]:
         names = {name.split(".")[0] for name in imported(path)}
         if path.parent == ROOT / "pages" / "ui" and path.stem in ("doors", "served"):

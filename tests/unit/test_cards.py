@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.properties import few
-from transformer.cards import MOST_BYTES, without_media
-from transformer.model_texts import read_card
+from transformer.checkpoints.cards import MOST_BYTES, without_media
+from transformer.checkpoints.model_texts import read_card
 
 PARTS = st.lists(st.sampled_from(["!", "[", "]", "(http://x/y.png)", "<", "b>", "\\", "\n", "a"]), max_size=14)
 

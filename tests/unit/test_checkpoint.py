@@ -5,13 +5,13 @@ import shutil
 import pytest
 import torch
 
-from transformer.checkpoint import load_checkpoint
+from transformer.checkpoints.model_files import read_tensors, save_model, write_tensors
+from transformer.checkpoints.translator import load_checkpoint
 from transformer.config import TransformerConfig
 from transformer.errors import CheckpointError
 from transformer.model.transformer import build
-from transformer.model_files import read_tensors, save_model, write_tensors
-from transformer.tokenizer import train_tokenizer
-from transformer.translator import Translator
+from transformer.running.translator import Translator
+from transformer.text.tokenizer import train_tokenizer
 
 
 @pytest.fixture

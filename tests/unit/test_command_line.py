@@ -8,12 +8,12 @@ import sys
 import numpy as np
 import pytest
 
-from transformer.__main__ import main
 from transformer.ablation.effect import effect_of
-from transformer.head_means import HeadMeans
-from transformer.interventions import Interventions
-from transformer.trace import Trace
-from transformer.translator import Translator
+from transformer.commands.translate import main
+from transformer.running.translator import Translator
+from transformer.values.head_means import HeadMeans
+from transformer.values.interventions import Interventions
+from transformer.values.trace import Trace
 
 
 def command(*arguments):

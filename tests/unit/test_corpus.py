@@ -14,12 +14,12 @@ import numpy as np
 import psutil
 import pytest
 
-from transformer import corpus
 from transformer.analysis.heads.statistics import statistics_of
-from transformer.corpus import measure_corpus, measure_part
 from transformer.errors import AtlasError, CheckpointError
-from transformer.paths import APP
-from transformer.translator import Translator
+from transformer.files.paths import APP
+from transformer.running.translator import Translator
+from transformer.surveys import corpus
+from transformer.surveys.corpus import measure_corpus, measure_part
 
 WORDS = ("I", "have", "a", "dream", "and", "the", "dog", "that", "sleeps", "in", "our", "old", "house", "is", "red")
 

@@ -18,9 +18,9 @@ from threading import Thread
 import pytest
 import yaml
 
+from attention_atlas.app_process import ANSWERS_WHEN_WARM
 from deploy.rehearse import temporary_folders
-from transformer.app_process import ANSWERS_WHEN_WARM
-from transformer.paths import APP
+from transformer.files.paths import APP
 
 DEPLOY = APP / "deploy"
 # What an installation has of the project; see pyproject.toml.

@@ -21,8 +21,8 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
-from pages.ui.doors import is_needed
-from transformer.paths import APP
+from pages.ui.shell.doors import is_needed
+from transformer.files.paths import APP
 
 PATIENCE = 120
 HANDSHAKE = (
@@ -76,7 +76,7 @@ def serving(*command: str, log: int | IO[str] = subprocess.DEVNULL) -> Iterator[
 
 @pytest.fixture(scope="module", params=[
     ("streamlit", "run", "app.py"),
-    pytest.param(("transformer.command_line", "--processes=2"), marks=pytest.mark.thorough),
+    pytest.param(("attention_atlas.command_line", "--processes=2"), marks=pytest.mark.thorough),
 ], ids=["one process", "two processes"])
 def port(request):
     """Of a server, started as the README says."""
@@ -108,7 +108,7 @@ def test_only_the_names_of_this_machine_open_a_session(port):
         assert knock(port, name) in (400, 403), name
 
 
-@pytest.mark.parametrize("command", [("streamlit", "run", "app.py"), ("transformer.command_line",)], ids=" ".join)
+@pytest.mark.parametrize("command", [("streamlit", "run", "app.py"), ("attention_atlas.command_line",)], ids=" ".join)
 def test_nobody_outside_is_asked_before_the_first_visitor(tmp_path, command):
     """Streamlit asked for its public address when another site's page knocked: four knocks, four requests."""
     notes = tmp_path / "notes"

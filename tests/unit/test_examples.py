@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pages.ui.ablation.effect import step_table
-from pages.ui.ablation.export import run_facts
 from pages.ui.charts.saving import json_text
-from pages.ui.sentence import Reading
+from pages.ui.reading.sentence import Reading
+from pages.ui.switch_heads_off.effect import step_table
+from pages.ui.switch_heads_off.export import run_facts
 from transformer.ablation.effect import effect_of
-from transformer.interventions import Interventions, parse_head
+from transformer.values.interventions import Interventions, parse_head
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 NOTEBOOKS = sorted(EXAMPLES.glob("*.ipynb"))

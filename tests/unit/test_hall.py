@@ -7,8 +7,8 @@ import tomllib
 
 import pytest
 
-from transformer import hall
-from transformer.paths import APP
+from attention_atlas import lecture as hall
+from transformer.files.paths import APP
 
 SETTINGS = tomllib.loads((APP / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
 

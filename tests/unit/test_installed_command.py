@@ -10,11 +10,11 @@ from importlib.metadata import packages_distributions
 
 import pytest
 
-import transformer.__main__
-import transformer.analysis.__main__
-import transformer.training.__main__
-from transformer import command_line
-from transformer.paths import APP, ASSETS
+import transformer.commands.measure
+import transformer.commands.train
+import transformer.commands.translate
+from attention_atlas import command_line
+from transformer.files.paths import APP, ASSETS
 
 
 def call(monkeypatch, *arguments):
@@ -64,7 +64,7 @@ def test_refuses_what_it_does_not_know(monkeypatch, capsys):
 
 @pytest.mark.parametrize("arguments", [(), ("app",)])
 def test_hands_options_to_streamlit(tmp_path, arguments):
-    command = [sys.executable, "-m", "transformer.command_line", *arguments, "--server.fileWatcherType"]
+    command = [sys.executable, "-m", "attention_atlas.command_line", *arguments, "--server.fileWatcherType"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 2 and "--server.fileWatcherType" in done.stderr
 
@@ -76,7 +76,7 @@ def test_finds_the_files_of_the_app():
 
 
 def test_importing_the_library_is_cheap():
-    code = "import sys, transformer.command_line; print('torch' in sys.modules or 'numpy' in sys.modules)"
+    code = "import sys, attention_atlas.command_line; print('torch' in sys.modules or 'numpy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout == "False\n"
     assert transformer.TransformerConfig.__name__ == "TransformerConfig"
@@ -89,7 +89,7 @@ def test_an_environment_without_the_packages_is_one_line_that_says_what_to_do(tm
     venv.create(tmp_path, symlinks=sys.platform != "win32")
     (python,) = tmp_path.glob("*/python" if sys.platform != "win32" else "*/python.exe")
     done = subprocess.run(
-        [python, "-m", "transformer.command_line", *options], cwd=APP, capture_output=True, text=True
+        [python, "-m", "attention_atlas.command_line", *options], cwd=APP, capture_output=True, text=True
     )
     assert done.returncode == 1 and done.stdout == "" and done.stderr.count("\n") == 1
     assert done.stderr.startswith(f"error: {python} has no torch, ") and "streamlit" in done.stderr

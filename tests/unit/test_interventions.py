@@ -10,18 +10,26 @@ import numpy as np
 import pytest
 import torch
 
-from transformer.checkpoint import Checkpoint
+from transformer.checkpoints.translator import Checkpoint
 from transformer.decoding.greedy import greedy
-from transformer.decoding.settings import METHODS, DecodingSettings
 from transformer.errors import CheckpointError, InterventionError
-from transformer.head_means import FILE, HeadMeans, mean_outputs
-from transformer.head_replacements import POSITIONS, HeadReplacements, drawn, head_outputs
-from transformer.interventions import AS_TRAINED, MODES, Interventions, all_heads, draws_of, head_name, parse_head
-from transformer.kinds import KINDS
 from transformer.model.edits import edits_of
 from transformer.model.recorder import Recorder
 from transformer.model.transformer import build
-from transformer.translator import Translator
+from transformer.running.head_replacements import POSITIONS, HeadReplacements, drawn, head_outputs
+from transformer.running.translator import Translator
+from transformer.values.decoding_settings import METHODS, DecodingSettings
+from transformer.values.head_means import FILE, HeadMeans, mean_outputs
+from transformer.values.interventions import (
+    AS_TRAINED,
+    MODES,
+    Interventions,
+    all_heads,
+    draws_of,
+    head_name,
+    parse_head,
+)
+from transformer.values.kinds import KINDS
 
 TEXT = "The old man reads a book."
 TARGET = "Der alte Mann liest ein Buch."

@@ -5,7 +5,7 @@ import unicodedata
 
 import pytest
 
-from transformer.normalisation import normalise, normalise_with_spans
+from transformer.text.normalisation import normalise, normalise_with_spans
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from transformer.config import TransformerConfig
+from transformer.model.parameter_counts import concatenation_table, parameter_table
 from transformer.model.transformer import build
-from transformer.parameter_counts import concatenation_table, parameter_table
 
 SIZES = {"source_vocabulary": 50, "target_vocabulary": 50, "d_model": 16, "heads": 2, "d_ff": 32}
 

@@ -7,7 +7,8 @@ import doctest
 import pytest
 
 import transformer
-from transformer import trace, translator
+from transformer.running import translator
+from transformer.values import trace
 
 
 def test_every_public_name_is_there():

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from torch.distributed.run import get_args_parser
 
-from transformer.training.__main__ import parser
+from transformer.commands.train import parser
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

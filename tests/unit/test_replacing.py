@@ -9,13 +9,13 @@ import pytest
 
 from tests.full_disk import full_disk
 from tests.pipes import no_pipes
-from transformer.__main__ import main as atlas
-from transformer.analysis.__main__ import main as analysis
+from transformer.commands.language_model import main as language_model
+from transformer.commands.measure import main as analysis
+from transformer.commands.tasks import main as tasks
+from transformer.commands.train import main as training
+from transformer.commands.translate import main as atlas
 from transformer.errors import AtlasError
-from transformer.language_modelling.__main__ import main as language_model
-from transformer.replacing import check_output, replaced, write_text
-from transformer.tasks.__main__ import main as tasks
-from transformer.training.__main__ import main as training
+from transformer.files.replacing import check_output, replaced, write_text
 
 
 @pytest.fixture

@@ -14,9 +14,9 @@ from websockets.asyncio.client import connect
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.typing import Origin, Subprotocol
 
-from transformer import reverse_proxy
-from transformer.reverse_proxy import MOST_HEAD, Backend, ReverseProxy, read_request
-from transformer.static_copies import MOST_BYTES, StaticCopies
+from attention_atlas import reverse_proxy
+from attention_atlas.reverse_proxy import MOST_HEAD, Backend, ReverseProxy, read_request
+from attention_atlas.static_copies import MOST_BYTES, StaticCopies
 
 PATIENCE = 30
 COOKIE = "attention_atlas_8501"

@@ -12,8 +12,8 @@ from transformer.analysis.heads.gallery import Gallery
 from transformer.analysis.heads.metrics import head_metrics
 from transformer.analysis.heads.statistics import Statistics
 from transformer.analysis.view import view_of
-from transformer.trace import KINDS
-from transformer.translator import MODEL
+from transformer.running.translator import MODEL
+from transformer.values.trace import KINDS
 
 TRANSLATIONS = json.loads(Path(__file__).with_name("shipped_translations.json").read_text(encoding="utf-8"))
 

@@ -33,7 +33,7 @@ def side_to_write(pipe: Path, reader: subprocess.Popen) -> int:
 
 
 @pytest.mark.parametrize("arguments", [
-    ("transformer.command_line", "importance", "--output", "heads.json", "--sentences"),
+    ("attention_atlas.command_line", "importance", "--output", "heads.json", "--sentences"),
     ("transformer.analysis", "gallery", "--output", "heads.json", "--sentences"),
     ("transformer.training", "overlap", "--data", "none", "--held-out"),
     ("transformer.language_modelling", "continue", "--file"),
@@ -53,7 +53,7 @@ def test_ctrl_c_is_one_line_where_several_processes_load_and_promises_nothing(tm
     sentences, output = tmp_path / "sentences.txt", tmp_path / "heads.json"
     sentences.write_text("A dog.\n", encoding="utf-8")
     process = start(
-        "transformer.command_line", "measure", "--processes", "2", "--sentences", sentences, "--output", output,
+        "attention_atlas.command_line", "measure", "--processes", "2", "--sentences", sentences, "--output", output,
         start_new_session=True,
     )
     app = psutil.Process(process.pid)
@@ -69,7 +69,7 @@ def test_ctrl_c_is_one_line_where_several_processes_load_and_promises_nothing(tm
 
 
 @pytest.mark.parametrize("arguments", [
-    ("transformer.command_line", "lessons", "claims"), ("transformer", "info"),
+    ("attention_atlas.command_line", "lessons", "claims"), ("transformer", "info"),
 ], ids=" ".join)
 def test_who_has_read_enough_is_told_nothing(model_folder, arguments):
     reads, writes = os.pipe()
@@ -85,7 +85,7 @@ def test_who_has_read_enough_is_told_nothing(model_folder, arguments):
 ])
 def test_a_letter_that_the_terminal_lacks_is_written_in_others(model_folder, encoding, shown):
     process = start(
-        "transformer.command_line", "translate", "A dog.", "--target", "Ein Hünd 日本.", "--model", model_folder,
+        "attention_atlas.command_line", "translate", "A dog.", "--target", "Ein Hünd 日本.", "--model", model_folder,
         stdout=subprocess.PIPE, env={**os.environ, "PYTHONIOENCODING": encoding}, encoding=encoding,
     )
     assert process.communicate() == (f"{shown}\n", "") and process.returncode == 0

@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from transformer.normalisation import normalise
-from transformer.tokenizer import END, PAD, START, UNKNOWN, Tokenizer, train_tokenizer, units
+from transformer.text.normalisation import normalise
+from transformer.text.tokenizer import END, PAD, START, UNKNOWN, Tokenizer, train_tokenizer, units
 
 HOSTILE = [
     "", " ", "\t\n", "a", "🙂", "👩‍👩‍👧🇩🇪", "שלום עולם", "مرحبا", "日本語の文", "e\u0301\u0323x", "a" * 5000, "?!..,;",

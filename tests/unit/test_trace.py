@@ -6,8 +6,8 @@ from io import BytesIO
 import numpy as np
 import pytest
 
-from transformer.interventions import Interventions
-from transformer.trace import Trace
+from transformer.values.interventions import Interventions
+from transformer.values.trace import Trace
 
 TEXTS = ["The dog.", "a\x00b \ud83d </s> ▁", "日本 🙂"]
 

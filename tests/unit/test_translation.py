@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from transformer.decoding.settings import METHODS, DecodingSettings
+from transformer.decoding.texts import MAX_PIECES
 from transformer.errors import TextError
-from transformer.interventions import Interventions
-from transformer.texts import MAX_PIECES
-from transformer.tokenizer import END
-from transformer.translation import Fate
+from transformer.text.tokenizer import END
+from transformer.values.decoding_settings import METHODS, DecodingSettings
+from transformer.values.interventions import Interventions
+from transformer.values.translation import Fate
 
 TEXT = "The old man reads a book."
 

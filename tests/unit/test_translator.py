@@ -8,19 +8,19 @@ import pytest
 import torch
 
 from pages.ui.charts.matrix import cells
-from transformer import devices
 from transformer.analysis.view import view_of
-from transformer.checkpoint import load_checkpoint
+from transformer.checkpoints.model_files import save_model
+from transformer.checkpoints.translator import load_checkpoint
 from transformer.decoding.greedy import greedy
 from transformer.decoding.step import entropy, top_candidates
-from transformer.devices import available_devices
+from transformer.decoding.texts import MAX_PIECES
 from transformer.errors import DeviceError, TextError
-from transformer.interventions import AS_TRAINED, Interventions
-from transformer.model_files import save_model
-from transformer.texts import MAX_PIECES
-from transformer.tokenizer import END, START
-from transformer.trace import DETAILS, KINDS, PARTS
-from transformer.translator import Translator
+from transformer.model import devices
+from transformer.model.devices import available_devices
+from transformer.running.translator import Translator
+from transformer.text.tokenizer import END, START
+from transformer.values.interventions import AS_TRAINED, Interventions
+from transformer.values.trace import DETAILS, KINDS, PARTS
 
 TEXT = "The old man reads a book."
 

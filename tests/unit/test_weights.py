@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from transformer.trace import KINDS
+from transformer.values.trace import KINDS
 
 
 def layer_of(translator, kind, layer):

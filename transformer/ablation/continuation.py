@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from transformer.interventions import Interventions
-from transformer.trace import Trace
-from transformer.translation import Translation
-from transformer.translator import Translator
+from transformer.running.translator import Translator
+from transformer.values.interventions import Interventions
+from transformer.values.trace import Trace
+from transformer.values.translation import Translation
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from transformer.ablation.scoring import Scores
-from transformer.head_replacements import drawn
-from transformer.interventions import DEFAULT_DRAWS, Interventions, draws_of
-from transformer.trace import Trace
-from transformer.translator import ReadTarget, Translator
-from transformer.vocabulary import Piece
+from transformer.running.head_replacements import drawn
+from transformer.running.scoring import Scores
+from transformer.running.translator import ReadTarget, Translator
+from transformer.text.vocabulary import Piece
+from transformer.values.interventions import DEFAULT_DRAWS, Interventions, draws_of
+from transformer.values.trace import Trace
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import t as student
 
-from transformer.records import MOST, Fields
+from transformer.files.records import MOST, Fields
 
 
 @dataclass(frozen=True)

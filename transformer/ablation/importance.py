@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import rankdata
 
-from transformer.interventions import DEFAULT_DRAWS, Head, Interventions, Mode, all_heads, draws_of
-from transformer.kinds import KINDS, Kind
-from transformer.translator import ReadTarget, Translator
+from transformer.running.translator import ReadTarget, Translator
+from transformer.values.interventions import DEFAULT_DRAWS, Head, Interventions, Mode, all_heads, draws_of
+from transformer.values.kinds import KINDS, Kind
 
 # One number a head: float64 [L, H], by kind.
 ByHead = Mapping[Kind, np.ndarray]

@@ -9,8 +9,8 @@ import numpy as np
 
 from transformer.ablation.importance import ByHead, flattened
 from transformer.config import TransformerConfig
-from transformer.interventions import Head, Interventions, Mode, all_heads
-from transformer.translator import ReadTarget, Translator
+from transformer.running.translator import ReadTarget, Translator
+from transformer.values.interventions import Head, Interventions, Mode, all_heads
 
 
 @dataclass(frozen=True, eq=False)

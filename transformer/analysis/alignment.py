@@ -10,7 +10,7 @@ from collections.abc import Collection
 
 import numpy as np
 
-from transformer.trace import Trace
+from transformer.values.trace import Trace
 
 # Target position, source position.
 Link = tuple[int, int]

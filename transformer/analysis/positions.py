@@ -1,6 +1,6 @@
 """What sinusoidal positional encodings are made of, and what they measure.
 
-"Attention Is All You Need", section 3.5; the encodings themselves are in `transformer.sinusoids`. All in float64.
+"Attention Is All You Need", section 3.5; the encodings themselves are in `transformer.model.sinusoids`. All in float64.
 P positions, D dimensions.
 """
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from transformer.sinusoids import frequencies, sine_and_cosine_dimensions
+from transformer.model.sinusoids import frequencies, sine_and_cosine_dimensions
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from transformer.analysis.words import Group, merge_mask, merge_words, word_groups
-from transformer.tokenizer import Piece
-from transformer.trace import Kind, Trace
+from transformer.text.tokenizer import Piece
+from transformer.values.trace import Kind, Trace
 
 
 @dataclass(frozen=True)

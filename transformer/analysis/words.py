@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from transformer.tokenizer import SPACE_MARK, Piece
+from transformer.text.tokenizer import SPACE_MARK, Piece
 
 Group = tuple[int, ...]
 # Thai, Lao, Burmese, Khmer, Japanese and Chinese letters.

@@ -15,8 +15,8 @@ from transformer.attribution.attribution import Attribution, Target, shares
 from transformer.attribution.mixing import Mixing
 from transformer.attribution.rollout import roll_out
 from transformer.attribution.transformed import Transformed, mixing_of
-from transformer.trace import Trace
-from transformer.weights import Weights
+from transformer.values.trace import Trace
+from transformer.values.weights import Weights
 
 
 def alti(trace: Trace, weights: Weights, targets: Sequence[Target]) -> Attribution:

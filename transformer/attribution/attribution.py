@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 
 from transformer.analysis.words import Group, word_groups
-from transformer.trace import Trace
+from transformer.values.trace import Trace
 
 Method = Literal[
     "weights", "norms", "rollout", "alti", "frozen_gradient", "integrated_gradients", "erasure"

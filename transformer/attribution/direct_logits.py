@@ -20,8 +20,8 @@ from transformer.analysis.replay.layer_norm import EPSILON
 from transformer.analysis.replay.residual import sublayer
 from transformer.attribution.attribution import Target
 from transformer.attribution.transformed import linear_layer_norm
-from transformer.trace import Kind, Trace
-from transformer.weights import Weights
+from transformer.values.trace import Kind, Trace
+from transformer.values.weights import Weights
 
 ComponentKind = Literal[
     "token embedding", "position", "self-attention head", "self-attention bias", "cross-attention head",

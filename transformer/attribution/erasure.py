@@ -16,10 +16,10 @@ from transformer.analysis.words import Group
 from transformer.attribution.attribution import Attribution, Target
 from transformer.attribution.forward import ForwardPass
 from transformer.attribution.objective import objective, pieces_of, read_for
-from transformer.interventions import AS_TRAINED, Interventions
 from transformer.model.edits import edits_of
 from transformer.model.transformer import Transformer
-from transformer.trace import Trace
+from transformer.values.interventions import AS_TRAINED, Interventions
+from transformer.values.trace import Trace
 
 # Pieces of both sides in one batch.
 BATCH_PIECES = 2048

@@ -16,7 +16,7 @@ from transformer.attribution.attribution import Attribution, Target, piece_group
 from transformer.attribution.forward import ForwardPass
 from transformer.attribution.objective import BATCH_PIECES, embed, objective, over_all_read
 from transformer.model.transformer import Transformer
-from transformer.trace import Trace
+from transformer.values.trace import Trace
 
 # Steps of the integral: doubled until the error is small enough.
 MIN_STEPS, MAX_STEPS = 32, 256

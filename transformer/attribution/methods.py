@@ -12,10 +12,10 @@ from transformer.attribution.integrated_gradients import integrated_gradients
 from transformer.attribution.norms import norms
 from transformer.attribution.rollout import rollout
 from transformer.attribution.weights import weights as attention_weights
-from transformer.interventions import AS_TRAINED
 from transformer.model.transformer import Transformer
-from transformer.trace import Trace
-from transformer.weights import Weights
+from transformer.values.interventions import AS_TRAINED
+from transformer.values.trace import Trace
+from transformer.values.weights import Weights
 
 
 def attribute(

@@ -16,8 +16,8 @@ from transformer.analysis.replay.contributions import contributions
 from transformer.attribution.attribution import Attribution, Target, shares
 from transformer.attribution.mixing import Mixing
 from transformer.attribution.transformed import Transformed, mixing_of
-from transformer.trace import Kind, Trace
-from transformer.weights import Weights
+from transformer.values.trace import Kind, Trace
+from transformer.values.weights import Weights
 
 
 def norms(trace: Trace, weights: Weights, targets: Sequence[Target]) -> Attribution:

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from transformer.attribution.attribution import Target
 from transformer.attribution.forward import Embedded, ForwardPass
-from transformer.trace import Trace
+from transformer.values.trace import Trace
 
 # Pieces of both sides in one batch: bounds the memory of a pass with gradients to a few hundred MB.
 BATCH_PIECES = 1024

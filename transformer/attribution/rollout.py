@@ -14,7 +14,7 @@ import numpy as np
 from transformer.attribution.attribution import Attribution, Target, shares
 from transformer.attribution.mixing import Mixing
 from transformer.attribution.weights import mixing_by_weights
-from transformer.trace import Trace
+from transformer.values.trace import Trace
 
 
 def rollout(trace: Trace, targets: Sequence[Target]) -> Attribution:

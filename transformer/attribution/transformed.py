@@ -15,8 +15,8 @@ import numpy as np
 from transformer.analysis.replay.contributions import contributions
 from transformer.analysis.replay.layer_norm import EPSILON
 from transformer.attribution.mixing import Mixing
-from transformer.trace import Kind, Part, Stack, Trace
-from transformer.weights import Weights
+from transformer.values.trace import Kind, Part, Stack, Trace
+from transformer.values.weights import Weights
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ import numpy as np
 
 from transformer.attribution.attribution import Attribution, Target, shares
 from transformer.attribution.mixing import Mixing
-from transformer.trace import Trace
+from transformer.values.trace import Trace
 
 
 def weights(trace: Trace, targets: Sequence[Target]) -> Attribution:

@@ -14,10 +14,10 @@ from transformer.analysis.replay.embedding import SIDES
 from transformer.backpropagation.gradients import Batch
 from transformer.config import TransformerConfig
 from transformer.model.recorder import Recorder
+from transformer.model.sinusoids import sinusoids
 from transformer.model.transformer import Transformer
 from transformer.model.undrawn import Undrawn
-from transformer.sinusoids import sinusoids
-from transformer.trace import DETAILS, PARTS
+from transformer.values.trace import DETAILS, PARTS
 
 
 @dataclass(frozen=True, eq=False)

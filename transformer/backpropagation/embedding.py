@@ -9,7 +9,7 @@ import numpy as np
 
 from transformer.backpropagation.notes import Notes
 from transformer.config import TransformerConfig
-from transformer.sinusoids import sinusoids
+from transformer.model.sinusoids import sinusoids
 
 
 class EmbeddingSaved(NamedTuple):

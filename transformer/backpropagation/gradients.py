@@ -11,7 +11,7 @@ from transformer.backpropagation.cross_entropy import cross_entropy, cross_entro
 from transformer.backpropagation.notes import Notes
 from transformer.backpropagation.transformer import TIED, sum_tied, transformer, transformer_backward
 from transformer.config import TransformerConfig
-from transformer.weights import Weights
+from transformer.values.weights import Weights
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ import torch
 from transformer.backpropagation.gradients import Batch, gradients
 from transformer.config import NormPlacement, TransformerConfig
 from transformer.model.transformer import build
-from transformer.trace import PARTS, STACKS, Stack
+from transformer.values.trace import PARTS, STACKS, Stack
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,8 +11,8 @@ from transformer.backpropagation.attention import join_heads
 from transformer.backpropagation.autograd import autograd
 from transformer.backpropagation.gradients import Batch, gradients, parameters_of
 from transformer.config import TransformerConfig
-from transformer.trace import Trace
-from transformer.weights import Weights
+from transformer.values.trace import Trace
+from transformer.values.weights import Weights
 
 
 @dataclass(frozen=True, eq=False)

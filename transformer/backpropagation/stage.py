@@ -10,7 +10,7 @@ import numpy as np
 from transformer.analysis.replay.stages import Stage
 from transformer.backpropagation.sentence import SentenceGradients
 from transformer.backpropagation.sums import Formula
-from transformer.trace import Stack
+from transformer.values.trace import Stack
 
 View = Callable[[np.ndarray], np.ndarray]
 

@@ -18,7 +18,7 @@ from transformer.backpropagation.stage import GradientStage, Maker
 from transformer.backpropagation.sublayer_stages import NORM, norm_parameters, norm_terms, rows_of, sublayer
 from transformer.backpropagation.sums import Pointwise, Product, Sum
 from transformer.backpropagation.transformer import TIED
-from transformer.trace import PARTS, Stack
+from transformer.values.trace import PARTS, Stack
 
 READ = {"source": "read in the sentence", "target": "read in the translation"}
 GENERATOR = "compared with by the generator"

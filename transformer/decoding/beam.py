@@ -10,10 +10,10 @@ import torch
 from torch import Tensor
 
 from transformer.decoding.constraints import UNCONSTRAINED, Constraints
-from transformer.decoding.settings import LENGTH_PENALTY, MAX_BEAM_SIZE, MAX_LENGTH_PENALTY
 from transformer.decoding.step import Decoder, Distribution, Step, predict, token_rank
 from transformer.model.kv_cache import DecoderCache
-from transformer.translation import Fate
+from transformer.values.decoding_settings import LENGTH_PENALTY, MAX_BEAM_SIZE, MAX_LENGTH_PENALTY
+from transformer.values.translation import Fate
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from transformer.vocabulary import OWN, Symbols
+from transformer.text.vocabulary import OWN, Symbols
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from transformer.decoding.beam import BeamStep
-from transformer.translation import Fate
+from transformer.values.translation import Fate
 
 
 @dataclass(frozen=True)

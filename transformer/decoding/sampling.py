@@ -9,9 +9,9 @@ from torch import Tensor
 
 from transformer.decoding.constraints import UNCONSTRAINED, Constraints
 from transformer.decoding.loop import decode_loop
-from transformer.decoding.settings import MAX_TEMPERATURE, MIN_TEMPERATURE
 from transformer.decoding.step import Decoder, Step
 from transformer.model.kv_cache import DecoderCache
+from transformer.values.decoding_settings import MAX_TEMPERATURE, MIN_TEMPERATURE
 
 
 def sample(

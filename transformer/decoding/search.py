@@ -14,11 +14,11 @@ from transformer.decoding.greedy import greedy
 from transformer.decoding.hypotheses import hypotheses
 from transformer.decoding.loop import watched
 from transformer.decoding.sampling import sample
-from transformer.decoding.settings import METHODS, DecodingSettings
 from transformer.decoding.step import Decoder, token_rank, top_candidates
 from transformer.decoding.tree import search_tree
 from transformer.model.kv_cache import DecoderCache
-from transformer.translation import LogitLens, SearchTree
+from transformer.values.decoding_settings import METHODS, DecodingSettings
+from transformer.values.translation import LogitLens, SearchTree
 
 LENS_CANDIDATES = 3
 

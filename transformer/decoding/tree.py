@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from transformer.decoding.beam import BeamStep
 from transformer.decoding.hypotheses import Hypothesis
-from transformer.translation import Fate, Node, SearchTree
+from transformer.values.translation import Fate, Node, SearchTree
 
 
 def search_tree(steps: Sequence[BeamStep], best: Hypothesis) -> SearchTree:

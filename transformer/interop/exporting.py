@@ -9,9 +9,12 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
-from transformer.checkpoint import Checkpoint, load_checkpoint
+from transformer.checkpoints.foreign_files import WEIGHTS
+from transformer.checkpoints.foreign_settings import CONFIG
+from transformer.checkpoints.model_texts import CARD
+from transformer.checkpoints.translator import Checkpoint, load_checkpoint
 from transformer.errors import CheckpointError
-from transformer.interop.files import WEIGHTS
+from transformer.files.replacing import new_folder, writing
 from transformer.interop.marian import (
     ATTENTION,
     DECODER_EMBEDDING,
@@ -26,12 +29,9 @@ from transformer.interop.marian import (
     SHARED,
     TOKENIZER,
 )
-from transformer.interop.settings import CONFIG
 from transformer.model.positions import PositionalEncoding
-from transformer.model_texts import CARD
-from transformer.pair_tokenizer import IDS, SOURCE, SYMBOLS, TARGET, TARGET_IDS
-from transformer.replacing import new_folder, writing
-from transformer.tokenizer import VOCABULARY
+from transformer.text.pair_tokenizer import IDS, SOURCE, SYMBOLS, TARGET, TARGET_IDS
+from transformer.text.tokenizer import VOCABULARY
 
 THEIR_ACTIVATIONS = {"silu": "swish", "relu": "relu", "gelu": "gelu"}
 
@@ -40,7 +40,7 @@ def export_huggingface(model: Path, output: Path) -> None:
     """Write a model folder as `MarianMTModel` and `MarianTokenizer` of Hugging Face's transformers read it.
 
     Logits and attention are the same there. Of a vocabulary made here, texts are cut into the same pieces only if they
-    are spelt as `transformer.normalisation` spells them, which Marian's tokenizer does not do.
+    are spelt as `transformer.text.normalisation` spells them, which Marian's tokenizer does not do.
 
     Args:
         model: our folder.

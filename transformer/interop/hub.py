@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from transformer.checkpoints.foreign_files import PICKLE
 from transformer.errors import CheckpointError
-from transformer.interop.files import PICKLE
 
 NAME = re.compile(r"[\w.-]+/[\w.-]+")
 WANTED = [

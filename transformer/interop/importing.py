@@ -8,15 +8,15 @@ from pathlib import Path
 
 import numpy as np
 
+from transformer.checkpoints.foreign_files import Folder
+from transformer.checkpoints.model_files import WEIGHTS, save_model
+from transformer.checkpoints.model_texts import CARD
 from transformer.errors import CheckpointError
+from transformer.files.replacing import new_folder, write_text
 from transformer.interop import hub
-from transformer.interop.files import Folder
 from transformer.interop.marian import Imported, read_marian
-from transformer.languages import Language, Languages, given_language, language, write_languages
-from transformer.model_files import WEIGHTS, save_model
-from transformer.model_texts import CARD
-from transformer.replacing import new_folder, write_text
-from transformer.translator import Translator
+from transformer.running.translator import Translator
+from transformer.text.languages import Language, Languages, given_language, language, write_languages
 
 # What stands for languages that nobody named.
 UNKNOWN = Languages(language("source"), language("target"))

@@ -12,16 +12,25 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from transformer.checkpoints.foreign_files import Folder
+from transformer.checkpoints.foreign_settings import CONFIG, check_fit, flag, whole
 from transformer.config import TransformerConfig
 from transformer.errors import CheckpointError
-from transformer.interop.files import Folder
 from transformer.interop.model_card import ModelCard, read_card
-from transformer.interop.settings import CONFIG, check_fit, flag, whole
 from transformer.model.positions import sinusoidal_positions
 from transformer.model.transformer import Transformer
 from transformer.model.undrawn import Undrawn
-from transformer.pair_tokenizer import IDS, SOURCE, SYMBOLS, TARGET, TARGET_IDS, PairTokenizer, read_ids, write_symbols
-from transformer.vocabulary import Symbols
+from transformer.text.pair_tokenizer import (
+    IDS,
+    SOURCE,
+    SYMBOLS,
+    TARGET,
+    TARGET_IDS,
+    PairTokenizer,
+    read_ids,
+    write_symbols,
+)
+from transformer.text.vocabulary import Symbols
 
 GENERATION, TOKENIZER = "generation_config.json", "tokenizer_config.json"
 ACTIVATIONS = {"swish": "silu", "silu": "silu", "relu": "relu", "gelu": "gelu"}

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from transformer.cards import without_media
-from transformer.interop.files import Folder
-from transformer.languages import Languages, is_code, language
+from transformer.checkpoints.cards import without_media
+from transformer.checkpoints.foreign_files import Folder
+from transformer.text.languages import Languages, is_code, language
 
 TOKENIZER, CARD = "tokenizer_config.json", "README.md"
 OPUS_NAME = re.compile(r"opus-mt-(?:tc-)?(?:big-|base-|tiny-)?([A-Za-z_]+)-([A-Za-z_]+)$")

@@ -9,14 +9,14 @@ import torch
 from torch import Tensor
 
 from transformer.config import LanguageModelConfig
-from transformer.devices import device_errors_explained
 from transformer.errors import TextError
 from transformer.language_modelling.cost import cells
 from transformer.model.blocks import Blocks
+from transformer.model.devices import device_errors_explained
 from transformer.model.language_model import LanguageModel
 from transformer.model.masks import causal_mask, compressed_mask, local_mask
 from transformer.model.recorder import Recorder
-from transformer.vocabulary import Piece, TextVocabulary
+from transformer.text.vocabulary import Piece, TextVocabulary
 
 
 @dataclass(frozen=True, eq=False)

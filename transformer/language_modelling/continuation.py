@@ -9,11 +9,11 @@ import torch
 
 from transformer.decoding.constraints import UNCONSTRAINED, Constraints
 from transformer.decoding.search import search
-from transformer.decoding.settings import DecodingSettings
 from transformer.errors import TextError
 from transformer.model.language_model import LanguageModel
-from transformer.translation import SearchTree
-from transformer.vocabulary import Piece, TextVocabulary
+from transformer.text.vocabulary import Piece, TextVocabulary
+from transformer.values.decoding_settings import DecodingSettings
+from transformer.values.translation import SearchTree
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from transformer.checkpoints.language_model import LoadedLanguageModel
 from transformer.errors import TextError
 from transformer.language_modelling.bigrams import Bigrams
-from transformer.language_modelling.checkpoint import LoadedLanguageModel
 
 BATCH = 64
 

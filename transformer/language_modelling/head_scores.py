@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from transformer.devices import device_errors_explained
 from transformer.language_modelling.attention_map import attention_weights
+from transformer.model.devices import device_errors_explained
 from transformer.model.language_model import LanguageModel
 
 PATTERNS, LENGTH, SEED = 8, 25, 0

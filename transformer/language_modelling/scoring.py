@@ -10,7 +10,7 @@ import torch
 
 from transformer.errors import TextError
 from transformer.model.language_model import LanguageModel
-from transformer.vocabulary import Piece, TextVocabulary
+from transformer.text.vocabulary import Piece, TextVocabulary
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,20 +8,20 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
+from transformer.checkpoints.language_model import LoadedLanguageModel
 from transformer.decoding.constraints import Constraints
 from transformer.decoding.search import logit_lens
-from transformer.decoding.settings import DecodingSettings
 from transformer.decoding.step import entropy, top_candidates
-from transformer.devices import device_errors_explained
+from transformer.decoding.texts import MAX_CHARACTERS, MAX_PIECES
 from transformer.errors import TextError
-from transformer.interventions import AS_TRAINED, Interventions
-from transformer.language_modelling.checkpoint import LoadedLanguageModel
 from transformer.language_modelling.continuation import Continuation, continue_text
 from transformer.language_modelling.scoring import TextScore, score_text
+from transformer.model.devices import device_errors_explained
 from transformer.model.recorder import Recorder
-from transformer.texts import MAX_CHARACTERS, MAX_PIECES
-from transformer.trace import DETAILS, Trace
-from transformer.translation import LogitLens
+from transformer.values.decoding_settings import DecodingSettings
+from transformer.values.interventions import AS_TRAINED, Interventions
+from transformer.values.trace import DETAILS, Trace
+from transformer.values.translation import LogitLens
 
 CANDIDATES = 10
 

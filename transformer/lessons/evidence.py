@@ -12,19 +12,19 @@ from typing import Protocol
 
 import numpy as np
 
-from transformer.ablation.scoring import Scores
 from transformer.analysis.heads.metrics import head_metrics
 from transformer.analysis.view import View, view_of
 from transformer.attribution.attribution import Attribution, Method, Target
 from transformer.config import TransformerConfig
-from transformer.decoding.settings import DecodingSettings
 from transformer.errors import LessonError
-from transformer.interventions import AS_TRAINED, Interventions, all_heads
 from transformer.lessons.document import quoted
-from transformer.trace import Kind, Trace
-from transformer.translation import Translation
-from transformer.vocabulary import Piece, Vocabulary
-from transformer.weights import Weights
+from transformer.running.scoring import Scores
+from transformer.text.vocabulary import Piece, Vocabulary
+from transformer.values.decoding_settings import DecodingSettings
+from transformer.values.interventions import AS_TRAINED, Interventions, all_heads
+from transformer.values.trace import Kind, Trace
+from transformer.values.translation import Translation
+from transformer.values.weights import Weights
 
 # The head with the highest value of a metric on the sentence.
 JOBS = {

@@ -11,7 +11,7 @@ from transformer.lessons.claims.attribution import named_words
 from transformer.lessons.claims.runs import PARTS
 from transformer.lessons.document import quoted
 from transformer.lessons.evidence import Evidence
-from transformer.trace import KINDS
+from transformer.values.trace import KINDS
 
 # What a step may show, and its parameters: which are needed, and which may be left out.
 FIGURES: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {

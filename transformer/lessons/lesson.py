@@ -9,15 +9,15 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, get_args
 
-from transformer.available_models import SHIPPED
+from transformer.checkpoints.available_models import SHIPPED
 from transformer.errors import LessonError
+from transformer.files.paths import APP
+from transformer.files.small_files import read_small
 from transformer.lessons.claims import check_call
 from transformer.lessons.document import quoted, read_document
 from transformer.lessons.figures import read_figure
 from transformer.lessons.shelf import ID, MOST_BYTES, MOST_STEPS, id_of
 from transformer.lessons.template import names
-from transformer.paths import APP
-from transformer.small_files import read_small
 
 NextWhen = Literal["read", "answered", "row pinned", "head opened"]
 NEXT_WHEN: tuple[NextWhen, ...] = get_args(NextWhen)
@@ -83,7 +83,7 @@ class Lesson:
         summary: one sentence.
         sentence: in the language that the model reads; what the steps are about unless they have one of their own.
         steps: in order.
-        model: name of the model that it is about (`transformer.available_models`).
+        model: name of the model that it is about (`transformer.checkpoints.available_models`).
     """
 
     id: str

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from transformer.ablation.scoring import Scores
 from transformer.attribution.attribution import Attribution, Method, Target
 from transformer.config import TransformerConfig
-from transformer.decoding.settings import DecodingSettings
-from transformer.interventions import AS_TRAINED, Interventions
 from transformer.lessons.evidence import Runs
-from transformer.trace import Trace
-from transformer.translation import Translation
-from transformer.vocabulary import Vocabulary
-from transformer.weights import Weights
+from transformer.running.scoring import Scores
+from transformer.text.vocabulary import Vocabulary
+from transformer.values.decoding_settings import DecodingSettings
+from transformer.values.interventions import AS_TRAINED, Interventions
+from transformer.values.trace import Trace
+from transformer.values.translation import Translation
+from transformer.values.weights import Weights
 
 
 @dataclass(frozen=True)

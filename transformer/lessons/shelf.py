@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from transformer.files.paths import ASSETS
+from transformer.files.small_files import read_small
 from transformer.lessons.document import read_document
-from transformer.paths import ASSETS
-from transformer.small_files import read_small
 
 SHIPPED = ASSETS / "lessons"
 OWN = Path("lessons")

@@ -10,9 +10,9 @@ from torch import Tensor
 
 from transformer.config import TransformerConfig
 from transformer.errors import InterventionError
-from transformer.interventions import AS_TRAINED, TOLERANCE, Cells, Interventions, Row, head_name
-from transformer.kinds import KINDS, Kind
 from transformer.model.masks import causal_mask
+from transformer.values.interventions import AS_TRAINED, TOLERANCE, Cells, Interventions, Row, head_name
+from transformer.values.kinds import KINDS, Kind
 
 # From a tensor by kind to that kind's: [B, L, H, ...].
 ByKind = Mapping[Kind, Tensor]

@@ -20,7 +20,7 @@ from transformer.model.module import LayerNorm, Module
 from transformer.model.positions import PositionalEncoding
 from transformer.model.recorder import Recorder
 from transformer.model.transformer import initialise
-from transformer.vocabulary import OWN, Symbols
+from transformer.text.vocabulary import OWN, Symbols
 
 
 class LanguageModel(Module):

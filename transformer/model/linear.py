@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from transformer.malloc import use_huge_pages
+from transformer.model.malloc import use_huge_pages
 from transformer.model.module import Module
 
 # Multiplications from which on a product is faster on all cores than on one.

@@ -8,11 +8,11 @@ from torch import Tensor, nn
 from transformer.config import LanguageModelConfig, TransformerConfig
 from transformer.errors import TextError
 from transformer.model.module import Module
-from transformer.sinusoids import sinusoids
+from transformer.model.sinusoids import sinusoids
 
 
 def sinusoidal_positions(length: int, d_model: int, *, halves: bool = False) -> Tensor:
-    """`transformer.sinusoids.sinusoids` as the model adds it, float32 [length, D]."""
+    """`transformer.model.sinusoids.sinusoids` as the model adds it, float32 [length, D]."""
     return torch.from_numpy(sinusoids(length, d_model, halves=halves)).float()
 
 

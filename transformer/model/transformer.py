@@ -18,7 +18,7 @@ from transformer.model.masks import intersect, padding_mask
 from transformer.model.module import Embedding, LayerNorm, Module
 from transformer.model.positions import PositionalEncoding
 from transformer.model.recorder import Recorder
-from transformer.vocabulary import OWN, Symbols
+from transformer.text.vocabulary import OWN, Symbols
 
 
 class Transformer(Module):

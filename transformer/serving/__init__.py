@@ -1,6 +1,6 @@
 """The model as a service: its runs are asked for over HTTP, and computed by replicas on one machine or many.
 
-A `client.RemoteTranslator` takes the place of a `transformer.translator.Translator`, which it is. Every run of the
+A `client.RemoteTranslator` takes the place of a `transformer.running.translator.Translator`, which it is. Every run of the
 model that a reader waits for goes to the service: translations, traces with and without details, every way of decoding,
 and one sentence read under many interventions. Two things stay with whoever asks, because what they need would be the
 largest thing that travels. The weights themselves (*Inside a layer*, *Backpropagation*, the parts of a logit), and the

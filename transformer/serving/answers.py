@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from transformer.ablation.scoring import Scores
 from transformer.errors import ServerError
-from transformer.kinds import KINDS, Kind
+from transformer.running.scoring import Scores
 from transformer.serving.protocol import ERRORS, PROTOCOL, RequestError, read_settings, read_words
-from transformer.trace import Trace
-from transformer.translation import Fate, LogitLens, Node, SearchTree, TracedTranslation, Translation
-from transformer.vocabulary import Piece
+from transformer.text.vocabulary import Piece
+from transformer.values.kinds import KINDS, Kind
+from transformer.values.trace import Trace
+from transformer.values.translation import Fate, LogitLens, Node, SearchTree, TracedTranslation, Translation
 
 JSON, ARCHIVE = "application/json", "application/octet-stream"
 OK, NOT_FOUND, CONFLICT, UNUSABLE, FAILED = 200, 404, 409, 422, 500

@@ -10,25 +10,25 @@ from typing import Any
 
 import numpy as np
 
-from transformer.ablation.scoring import Scores
-from transformer.checkpoint import load_checkpoint, load_description
-from transformer.decoding.settings import DecodingSettings
-from transformer.devices import chosen_device
+from transformer.checkpoints.model_files import folder_version
+from transformer.checkpoints.translator import load_checkpoint, load_description
 from transformer.errors import AtlasError, TextError
-from transformer.head_means import HeadMeans
-from transformer.interventions import AS_TRAINED, Interventions
-from transformer.kinds import Kind
+from transformer.files.paths import MODEL
+from transformer.model.devices import chosen_device
+from transformer.model.parameter_counts import parameter_table
 from transformer.model.transformer import Transformer
-from transformer.model_files import folder_version
-from transformer.parameter_counts import parameter_table
-from transformer.paths import MODEL
+from transformer.running.scoring import Scores
+from transformer.running.translator import GREEDY, ReadTarget, Translator
 from transformer.serving.answers import result_of, unreadable
 from transformer.serving.connection import INTRODUCING, Connection
 from transformer.serving.protocol import IDENTITY, RUN, Request
-from transformer.trace import Trace
-from transformer.translation import TracedTranslation, Translation
-from transformer.translator import GREEDY, ReadTarget, Translator
-from transformer.vocabulary import Piece
+from transformer.text.vocabulary import Piece
+from transformer.values.decoding_settings import DecodingSettings
+from transformer.values.head_means import HeadMeans
+from transformer.values.interventions import AS_TRAINED, Interventions
+from transformer.values.kinds import Kind
+from transformer.values.trace import Trace
+from transformer.values.translation import TracedTranslation, Translation
 
 # The environment variable that has the address of a model's server.
 SERVER = "ATTENTION_ATLAS_SERVER"

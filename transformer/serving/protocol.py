@@ -12,9 +12,9 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from transformer import errors
-from transformer.decoding.settings import DecodingSettings
 from transformer.errors import AtlasError
-from transformer.interventions import AS_TRAINED, Interventions
+from transformer.values.decoding_settings import DecodingSettings
+from transformer.values.interventions import AS_TRAINED, Interventions
 
 # Another number whenever what travels, or what it means, is another.
 PROTOCOL = 1

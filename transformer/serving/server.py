@@ -17,7 +17,7 @@ if not os.environ.get("RAY_ADDRESS"):
     os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
 
 # Which says how Ray is to begin, and so comes before all else of Ray.
-from transformer.ray_cluster import join, ray
+from transformer.serving.ray_cluster import join, ray
 
 # isort: split
 from pydantic import BaseModel
@@ -27,15 +27,15 @@ from ray.serve.schema import LoggingConfig
 from starlette.requests import Request as Asked
 from starlette.responses import Response
 
-from transformer.paths import MODEL
-from transformer.server_process import settle
+from transformer.files.paths import MODEL
+from transformer.running.translator import Translator
 from transformer.serving.answers import Reply
 from transformer.serving.body import read_body
 from transformer.serving.connection import ANSWERING
 from transformer.serving.protocol import LONG_RUNS, Request
+from transformer.serving.server_process import settle
 from transformer.serving.service import Service
 from transformer.serving.turn import Turn
-from transformer.translator import Translator
 
 # Translations that one replica makes together, and seconds that the first of them waits for the others.
 MOST_TOGETHER, PATIENCE = 16, 0.005

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Sequence
 
 from transformer.errors import AtlasError
+from transformer.running.translator import Translator
 from transformer.serving.answers import CONFLICT, FAILED, NOT_FOUND, UNUSABLE, Reply, archived, said
 from transformer.serving.protocol import (
     ERRORS,
@@ -19,8 +20,7 @@ from transformer.serving.protocol import (
     read_words,
 )
 from transformer.serving.turn import LeftError
-from transformer.trace import Trace
-from transformer.translator import Translator
+from transformer.values.trace import Trace
 
 LOG = logging.getLogger(__name__)
 

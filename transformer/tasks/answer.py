@@ -9,7 +9,6 @@ import numpy as np
 import torch
 
 from transformer.decoding.greedy import greedy
-from transformer.kinds import Kind
 from transformer.model.transformer import Transformer
 from transformer.tasks.config import TaskConfig
 from transformer.tasks.items import Items
@@ -18,7 +17,8 @@ from transformer.tasks.registry import task_named
 from transformer.tasks.run import Snapshot
 from transformer.tasks.task import Item, Pieces
 from transformer.tasks.trainer import seeded_model
-from transformer.vocabulary import OWN
+from transformer.text.vocabulary import OWN
+from transformer.values.kinds import Kind
 
 START, END = "<s>", "</s>"
 

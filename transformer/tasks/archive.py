@@ -15,12 +15,12 @@ from typing import IO
 import numpy as np
 
 from transformer.errors import TaskError
-from transformer.kinds import KINDS, Kind
-from transformer.replacing import replaced
+from transformer.files.replacing import replaced
 from transformer.tasks.config import SNAPSHOT_BYTES, TaskConfig
 from transformer.tasks.registry import task_named
 from transformer.tasks.run import Snapshot, TaskRun
 from transformer.tasks.scores import SCORES
+from transformer.values.kinds import KINDS, Kind
 
 # Of a file; a configuration does not allow weights of more than SNAPSHOT_BYTES, and the rest is small.
 FILE_BYTES = SNAPSHOT_BYTES + 64 * 1024**2

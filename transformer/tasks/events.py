@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from transformer.kinds import KINDS, Kind
 from transformer.tasks.run import Snapshot, TaskRun
+from transformer.values.kinds import KINDS, Kind
 
 # A head has formed when so much of its attention lies where its name says. Short rows of masked attention have half of
 # theirs on the diagonal from the start.

@@ -8,8 +8,8 @@ import numpy as np
 import torch
 
 from transformer.tasks.task import FIRST_ID, Item, Pieces, Task
+from transformer.text.vocabulary import OWN
 from transformer.training.batching import Batch
-from transformer.vocabulary import OWN
 
 
 class Items:

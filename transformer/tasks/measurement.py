@@ -10,14 +10,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from transformer.kinds import KINDS, Kind
 from transformer.model.recorder import Recorder
 from transformer.model.transformer import Transformer
 from transformer.tasks.items import Items
 from transformer.tasks.scores import head_scores
 from transformer.tasks.spectrum import fourier_spectrum
 from transformer.tasks.task import FIRST_ID, Item, Task
-from transformer.vocabulary import OWN
+from transformer.text.vocabulary import OWN
+from transformer.values.kinds import KINDS, Kind
 
 # The scores of a head hardly change with more items.
 SCORED = 32

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from transformer.kinds import Kind
 from transformer.tasks.config import TaskConfig
 from transformer.tasks.task import Item
+from transformer.values.kinds import Kind
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from transformer.analysis.heads.pattern import row_entropy
-from transformer.kinds import KINDS, Kind
+from transformer.values.kinds import KINDS, Kind
 
 # What each score is, in a few words.
 SCORES = {

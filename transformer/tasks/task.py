@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from transformer.errors import TaskError
-from transformer.vocabulary import OWN
+from transformer.text.vocabulary import OWN
 
 # The pieces of an item as they are written, without the end symbol.
 Pieces = tuple[str, ...]

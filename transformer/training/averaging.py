@@ -9,12 +9,12 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from transformer.available_models import is_language_model
-from transformer.checkpoint import load_checkpoint
+from transformer.checkpoints.available_models import is_language_model
+from transformer.checkpoints.model_files import CONFIG, save_model
+from transformer.checkpoints.translator import load_checkpoint
 from transformer.errors import CheckpointError
-from transformer.languages import LANGUAGES, write_languages
-from transformer.model_files import CONFIG, save_model
-from transformer.replacing import writing
+from transformer.files.replacing import writing
+from transformer.text.languages import LANGUAGES, write_languages
 
 
 def average(checkpoints: Sequence[dict[str, Tensor]]) -> dict[str, Tensor]:

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from transformer.tokenizer import PAD, START
+from transformer.text.tokenizer import PAD, START
 from transformer.training.data import PieceData
 
 # Matrix kernels are prepared anew for each shape, so sentences are padded to one of these lengths (in pieces).

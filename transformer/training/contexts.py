@@ -10,9 +10,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from transformer.tokenizer import PAD, START, Tokenizer
+from transformer.checkpoints.sealed_tensors import write_sealed
+from transformer.text.tokenizer import PAD, START, Tokenizer
 from transformer.training.data import Pair, check_size
-from transformer.training.sealed_tensors import write_sealed
 
 # Its name in a file, by which the file is known from one of sentence pairs.
 CONTEXTS = "contexts"

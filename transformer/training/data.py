@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from transformer.tokenizer import PAD, Tokenizer, normalise
-from transformer.training.sealed_tensors import write_sealed
+from transformer.checkpoints.sealed_tensors import write_sealed
+from transformer.text.tokenizer import PAD, Tokenizer, normalise
 
 Pair = tuple[str, str]
 

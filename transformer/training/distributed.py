@@ -14,7 +14,7 @@ from typing import TypeVar
 import torch
 from torch import distributed
 
-from transformer.devices import available_devices, chosen_device
+from transformer.model.devices import available_devices, chosen_device
 
 Result = TypeVar("Result")
 

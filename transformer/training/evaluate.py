@@ -11,16 +11,16 @@ import sacrebleu
 import torch
 from torch import Tensor
 
-from transformer.checkpoint import load_checkpoint
+from transformer.checkpoints.translator import load_checkpoint
 from transformer.decoding.beam import beam_search
 from transformer.decoding.greedy import greedy
 from transformer.decoding.hypotheses import hypotheses
-from transformer.devices import chosen_device
-from transformer.interventions import AS_TRAINED, Interventions
+from transformer.model.devices import chosen_device
 from transformer.model.edits import edits_of
 from transformer.model.transformer import Transformer
+from transformer.text.vocabulary import Vocabulary
 from transformer.training.data import Pair, read_pairs, typed_carelessly
-from transformer.vocabulary import Vocabulary
+from transformer.values.interventions import AS_TRAINED, Interventions
 
 # Sentences side by side: a GPU is idle with few, a CPU gains nothing by more.
 BATCH = {"cuda": 512, "mps": 64, "cpu": 64}

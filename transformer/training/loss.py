@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from transformer.model.language_model import LanguageModel
 from transformer.model.transformer import Transformer
-from transformer.tokenizer import PAD
+from transformer.text.tokenizer import PAD
 from transformer.training.batching import Batch
 from transformer.training.contexts import ContextBatch
 

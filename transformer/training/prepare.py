@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from transformer.tokenizer import VOCABULARY, Tokenizer, train_tokenizer
+from transformer.text.tokenizer import VOCABULARY, Tokenizer, train_tokenizer
 from transformer.training.batching import WIDTHS
 from transformer.training.contexts import Contexts, texts_of
 from transformer.training.data import MOST_PIECES, Pair, PieceData, augment, read_pairs, without

@@ -10,12 +10,12 @@ from typing import Any, Literal, get_args
 
 from torch import Tensor
 
-from transformer.model_texts import CURVE
-from transformer.replacing import replaced, writing
-from transformer.tokenizer import VOCABULARY, Tokenizer
+from transformer.checkpoints.model_texts import CURVE
+from transformer.checkpoints.sealed_tensors import read_sealed, seal_of, write_sealed
+from transformer.files.replacing import replaced, writing
+from transformer.text.tokenizer import VOCABULARY, Tokenizer
 from transformer.training.contexts import CONTEXTS, Contexts
 from transformer.training.data import PieceData
-from transformer.training.sealed_tensors import read_sealed, seal_of, write_sealed
 
 STATE = "state.safetensors"
 MODEL = "model"

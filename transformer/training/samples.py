@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from transformer.checkpoint import load_checkpoint
-from transformer.devices import chosen_device
-from transformer.normalisation import normalise
+from transformer.checkpoints.translator import load_checkpoint
+from transformer.model.devices import chosen_device
+from transformer.text.normalisation import normalise
 from transformer.training.data import read_lines
 from transformer.training.evaluate import translate_all
 

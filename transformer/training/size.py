@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from transformer.config import LanguageModelConfig, TransformerConfig
-from transformer.memory import gigabytes
+from transformer.files.memory import gigabytes
 
 # Bytes of a parameter: itself, its gradient, and the one number that Muon remembers of it; AdamW remembers two.
 BYTES = 12

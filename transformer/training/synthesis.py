@@ -7,9 +7,9 @@ import logging
 from collections.abc import Sequence
 from pathlib import Path
 
-from transformer.checkpoint import load_checkpoint
-from transformer.devices import chosen_device
-from transformer.replacing import check_output, writing
+from transformer.checkpoints.translator import load_checkpoint
+from transformer.files.replacing import check_output, writing
+from transformer.model.devices import chosen_device
 from transformer.training.data import Pair, read_sentences
 from transformer.training.evaluate import translate_all
 

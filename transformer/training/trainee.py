@@ -12,12 +12,12 @@ import numpy as np
 import torch
 from torch import nn
 
-from transformer.checkpoint import load_checkpoint
-from transformer.language_modelling.checkpoint import load_language_model
-from transformer.memory import memory_available
+from transformer.checkpoints.language_model import load_language_model
+from transformer.checkpoints.translator import load_checkpoint
+from transformer.files.memory import memory_available
 from transformer.model.language_model import LanguageModel, build_language_model
 from transformer.model.transformer import Transformer, build
-from transformer.tokenizer import Tokenizer
+from transformer.text.tokenizer import Tokenizer
 from transformer.training.batching import Batches
 from transformer.training.config import TrainConfig
 from transformer.training.contexts import ContextBatches, Contexts

@@ -16,12 +16,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
+from transformer.checkpoints.learning_curve import Curve, Validation
+from transformer.checkpoints.model_files import copy_weights, save_model
 from transformer.errors import AtlasError
-from transformer.model_files import copy_weights, save_model
 from transformer.training.averaging import average
 from transformer.training.config import TrainConfig
 from transformer.training.distributed import Process, has_bfloat16
-from transformer.training.learning_curve import Curve, Validation
 from transformer.training.optimizer import Optimizer
 from transformer.training.run_folder import STATE, RunFolder, State
 from transformer.training.schedule import trapezoid

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from transformer.normalisation import normalise
-from transformer.tokenizer import SPACE_MARK, Tokenizer
+from transformer.text.normalisation import normalise
+from transformer.text.tokenizer import SPACE_MARK, Tokenizer
 
 # Runs of letters.
 WORD = re.compile(r"[^\W\d_]+")

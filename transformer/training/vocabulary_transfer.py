@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from transformer.tokenizer import Tokenizer
+from transformer.text.tokenizer import Tokenizer
 
 # The parameters that have one row for each piece of the vocabulary.
 PIECE_ROWS = (

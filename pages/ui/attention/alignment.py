@@ -7,20 +7,20 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.ui import session
-from pages.ui.bind import preset, when_chosen
 from pages.ui.charts.compiled import FilledChart
 from pages.ui.charts.layers import layered
 from pages.ui.charts.matrix import AXIS, LEGEND, label_axis
 from pages.ui.charts.palette import ink_on, sequential
 from pages.ui.charts.tables import numbered
 from pages.ui.components.save_as import show_altair
+from pages.ui.state import session
+from pages.ui.state.bind import preset, when_chosen
 from pages.ui.text.glossary import explain
 from pages.ui.text.labels import told_apart
 from pages.ui.text.markup import markdown, piece_label
 from transformer.analysis.alignment import alignment_rows, coverage, hard_alignment, special_columns, special_share
-from transformer.languages import Languages
-from transformer.trace import Trace
+from transformer.text.languages import Languages
+from transformer.values.trace import Trace
 
 # Pixels that axis and legend take.
 ROUND = 160

@@ -6,25 +6,26 @@ from functools import partial
 
 import streamlit as st
 
-from pages.ui import inference, session
 from pages.ui.charts import matrix
 from pages.ui.charts.saving import save_every_head
 from pages.ui.charts.tables import draw_table
 from pages.ui.components.attention_browser import attention_browser
 from pages.ui.components.html_export import send_export_parts
+from pages.ui.heads.prose import prose
 from pages.ui.lecture.figure import main_figure
 from pages.ui.params.attention import AttentionParams
-from pages.ui.params.edits import EditParams
-from pages.ui.params.inside import CELL, InsideParams
-from pages.ui.prose import prose
-from pages.ui.sentence import Reading, read_sentence
+from pages.ui.params.change_attention import EditParams
+from pages.ui.params.inside_a_layer import CELL, InsideParams
+from pages.ui.reading.sentence import Reading, read_sentence
+from pages.ui.reading.translation import show_translation
+from pages.ui.runs import inference
+from pages.ui.state import session
 from pages.ui.text.captions import how_to_read, sharpest, telling, what_to_look_for
 from pages.ui.text.glossary import explain
 from pages.ui.text.labels import TITLES
 from pages.ui.text.python_lines import FROM_ZERO, head_lines
-from pages.ui.translation import show_translation
 from transformer.analysis.view import View, view_of
-from transformer.trace import Kind
+from transformer.values.trace import Kind
 
 
 def attention_page(kind: Kind, subtitle: str) -> Reading:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pages.ui import session
-from pages.ui.inference import LONG_RUNS, RUNS, between_steps, trace, weights
 from pages.ui.params.backpropagation import BackpropagationParams
-from pages.ui.sentence import Reading
+from pages.ui.reading.sentence import Reading
+from pages.ui.runs.inference import LONG_RUNS, RUNS, between_steps, trace, weights
+from pages.ui.state import session
 from transformer.backpropagation.finite_difference import finite_difference
 from transformer.backpropagation.gradients import Batch, parameters_of
 from transformer.backpropagation.norm_placement import GradientSizes, fresh_sizes, gradient_sizes
 from transformer.backpropagation.sentence import SentenceGradients, sentence_batch, sentence_gradients
 from transformer.backpropagation.stage import GradientStage
-from transformer.translator import Translator
+from transformer.running.translator import Translator
 
 TRAINED, PRE, POST = "this model, trained", "pre-norm, untrained", "post-norm, untrained"
 # What a loss is asked of: a text, its translation (empty for the model's own), the step (-1 for all), and smoothing.

@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from pages.ui import session
 from pages.ui.backpropagation.computed import difference_of
 from pages.ui.backpropagation.gradient_matrix import GradientMatrix, terms_table
-from pages.ui.bind import key_for, preset
 from pages.ui.charts.heatmap import heatmap
 from pages.ui.charts.matrix import PICK, matrix
 from pages.ui.charts.palette import diverging
@@ -16,7 +14,9 @@ from pages.ui.charts.tables import numbered, show_table
 from pages.ui.components.save_as import show_altair, show_plotly
 from pages.ui.lecture.figure import main_figure, presented
 from pages.ui.params.backpropagation import BackpropagationParams
-from pages.ui.sentence import Reading
+from pages.ui.reading.sentence import Reading
+from pages.ui.state import session
+from pages.ui.state.bind import key_for, preset
 from pages.ui.text.glossary import explain
 from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import typeset

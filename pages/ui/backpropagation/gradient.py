@@ -7,23 +7,23 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from pages.ui import session
 from pages.ui.backpropagation.computed import gradients_of
 from pages.ui.backpropagation.entry import show_entry
 from pages.ui.backpropagation.gradient_matrix import gradient_matrix
 from pages.ui.backpropagation.loss import pick_loss
 from pages.ui.backpropagation.sentences import sentence_of
-from pages.ui.bind import key_for, preset, when_chosen
 from pages.ui.charts.tables import frame, show_numbers
-from pages.ui.head_picker import pick_head
+from pages.ui.heads.head_picker import pick_head
 from pages.ui.params.backpropagation import BackpropagationParams
-from pages.ui.sentence import Reading
+from pages.ui.reading.sentence import Reading
+from pages.ui.state import session
+from pages.ui.state.bind import key_for, preset, when_chosen
 from pages.ui.text.glossary import explain, explain_words_of
 from pages.ui.text.number_format import typeset
 from pages.ui.text.shapes import shape_in_letters, sizes
 from transformer.backpropagation.stage import GradientStage
 from transformer.backpropagation.stages import stages
-from transformer.languages import Languages
+from transformer.text.languages import Languages
 
 # In the order of the way back; short, so that all of them stand in one row on a projector. Names of languages come in
 # where they stand in braces.

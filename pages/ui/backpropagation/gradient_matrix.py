@@ -14,9 +14,9 @@ from pages.ui.text.shapes import letter_titles, piece_labels
 from transformer.analysis.view import axes_of
 from transformer.backpropagation.stage import GradientStage
 from transformer.backpropagation.sums import Terms
-from transformer.languages import Languages
-from transformer.trace import Trace
-from transformer.vocabulary import Vocabulary
+from transformer.text.languages import Languages
+from transformer.text.vocabulary import Vocabulary
+from transformer.values.trace import Trace
 
 # Of a sum with more terms than this, the largest are listed and the others are added up.
 MOST_TERMS = 300

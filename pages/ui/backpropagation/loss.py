@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.ui import session
-from pages.ui.bind import bind_number, key_for, preset
 from pages.ui.params.backpropagation import BackpropagationParams
-from pages.ui.sentence import Reading
+from pages.ui.reading.sentence import Reading
+from pages.ui.state import session
+from pages.ui.state.bind import bind_number, key_for, preset
 from pages.ui.text.markup import piece_label
 
 

@@ -9,21 +9,21 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.ui import session
 from pages.ui.backpropagation.computed import POST, PRE, TRAINED, sizes_of
 from pages.ui.backpropagation.loss import pick_loss
-from pages.ui.bind import bind
 from pages.ui.charts.matrix import AXIS, LEGEND
 from pages.ui.charts.palette import SERIES
 from pages.ui.charts.tables import show_numbers
 from pages.ui.components.save_as import show_altair
 from pages.ui.lecture.figure import main_figure
 from pages.ui.params.backpropagation import NETWORK, QUANTITIES, STREAM, BackpropagationParams
-from pages.ui.sentence import Reading
+from pages.ui.reading.sentence import Reading
+from pages.ui.state import session
+from pages.ui.state.bind import bind
 from pages.ui.text.glossary import explain
 from pages.ui.text.markup import markdown
 from transformer.backpropagation.norm_placement import GradientSizes
-from transformer.trace import PARTS, STACKS, Stack
+from transformer.values.trace import PARTS, STACKS, Stack
 
 NAMES = {STREAM: "In the residual stream", NETWORK: "In the feed-forward network’s second matrix"}
 SHORT = {"self_attention": "self", "cross_attention": "cross", "feed_forward": "FFN"}

@@ -10,7 +10,7 @@ import json
 import altair as alt
 import numpy as np
 
-from transformer.paths import ASSETS
+from transformer.files.paths import ASSETS
 
 SOURCE = ASSETS / "shared" / "palette.js"
 PALETTE = json.loads(SOURCE.read_text(encoding="utf-8").partition("const PALETTE = ")[2].rstrip().removesuffix(";"))

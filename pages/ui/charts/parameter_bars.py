@@ -17,7 +17,7 @@ def parameter_bars(table: Sequence[tuple[str, int]]) -> go.Figure:
     """Bars, a part each.
 
     Args:
-        table: of `transformer.parameter_counts.parameter_table`.
+        table: of `transformer.model.parameter_counts.parameter_table`.
     """
     parts = ["<br>".join(wrap(part, LONGEST_LINE)) for part, _ in table]
     figure = px.bar(

@@ -13,7 +13,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.ui.text.python_lines import FROM_ZERO
-from transformer.trace import Trace
+from transformer.values.trace import Trace
 
 # What makes a spreadsheet compute a cell, and what looks like it and is a number.
 FORMULA = re.compile(r"[=+\-@＝＋－＠\t\r\n]")

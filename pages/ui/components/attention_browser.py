@@ -12,19 +12,19 @@ from typing import Any, Literal
 import numpy as np
 import streamlit as st
 
-from pages.ui import session
 from pages.ui.components.attention_payload import EVERY_ARRANGEMENT, payload
 from pages.ui.components.bundle import component
 from pages.ui.components.synced_state import Request, SyncedState
 from pages.ui.params.attention import AttentionParams
 from pages.ui.params.lecture import LectureParams
-from pages.ui.shared import SharedResults
+from pages.ui.runs.shared import SharedResults
+from pages.ui.state import session
 from pages.ui.text.labels import TITLES
 from pages.ui.text.markup import visible
 from transformer.analysis.heads.metrics import HeadMetrics, Metric, metrics_of
 from transformer.analysis.heads.names import head_names
 from transformer.analysis.heads.telling import telling_head
-from transformer.trace import Trace
+from transformer.values.trace import Trace
 
 # A click at a head sends what the browser has already: the same bytes, of which Streamlit then sends only the name.
 MESSAGES = SharedResults(limit=32 * 2**20, identity={Trace: id, HeadMetrics: id})

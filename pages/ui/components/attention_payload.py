@@ -10,7 +10,7 @@ import numpy as np
 from pages.ui.components.wire import codes, pack
 from pages.ui.text.labels import column_labels, row_labels, titles
 from transformer.analysis.view import Axes, axes_of
-from transformer.trace import Kind, Trace
+from transformer.values.trace import Kind, Trace
 
 # Where start and end symbols are hidden, what a row leaves for the other pieces is scaled up to 1, and may have been
 # very little. So its weights there are sent doubled, as often as they can be and at most this often.

@@ -11,9 +11,9 @@ from typing import Any
 
 from streamlit.components import v2
 
-from pages.ui.served import keep_script
+from pages.ui.shell.served import keep_script
 from pages.ui.text.glossary import explain
-from transformer.paths import ASSETS
+from transformer.files.paths import ASSETS
 
 BUNDLES = json.loads((ASSETS / "bundles.json").read_text(encoding="utf-8"))
 # What Streamlit sends within every message of a component: where its script is.

@@ -11,16 +11,16 @@ from typing import Literal
 
 import streamlit as st
 
-from pages.ui import session
 from pages.ui.components.attention_browser import Shown, browser_payload, drawn_with_choice
 from pages.ui.components.bundle import component
 from pages.ui.components.synced_state import Request
 from pages.ui.components.wire import frame
 from pages.ui.params.attention import AttentionParams
 from pages.ui.params.lecture import LectureParams
+from pages.ui.state import session
 from pages.ui.text.markup import visible
 from transformer.analysis.heads.metrics import HeadMetrics
-from transformer.trace import Trace
+from transformer.values.trace import Trace
 
 # What the editor sends to have the last change taken back begins with this; what follows differs each time.
 UNDO = "undo"

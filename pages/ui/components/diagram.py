@@ -10,8 +10,8 @@ import streamlit as st
 from pages.ui.components.bundle import component
 from pages.ui.components.save_as import saveable
 from pages.ui.text.markup import visible
-from transformer.languages import Languages
-from transformer.trace import Kind
+from transformer.text.languages import Languages
+from transformer.values.trace import Kind
 
 draw_diagram = component("diagram")
 # The page of the box that was clicked, until the run that the click caused comes to the drawing.

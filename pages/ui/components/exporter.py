@@ -13,7 +13,7 @@ import streamlit as st
 
 from pages.ui.components.bundle import component
 from pages.ui.components.wire import frame
-from transformer.paths import APP, ASSETS
+from transformer.files.paths import APP, ASSETS
 
 # Files in assets/fonts with the name and the weight that a PDF knows each by.
 FONTS = {

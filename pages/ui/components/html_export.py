@@ -15,8 +15,8 @@ from pages.ui.components.bundle import component, script, style
 from pages.ui.components.wire import frame
 from pages.ui.params.attention import AttentionParams
 from transformer.analysis.heads.metrics import HeadMetrics
-from transformer.paths import APP
-from transformer.trace import Kind, Trace
+from transformer.files.paths import APP
+from transformer.values.trace import Kind, Trace
 
 # Where the browser puts the data; assets/attention_browser/exports.js looks for the first one.
 PLACEHOLDER = "{{content}}"

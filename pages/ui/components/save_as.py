@@ -14,11 +14,11 @@ from typing import Any, cast
 import plotly.graph_objects as go
 import streamlit as st
 
-from pages.ui import session
 from pages.ui.charts.compiled import CompiledChart, FilledChart
 from pages.ui.charts.hall import AltairChart, for_hall, plot_for_hall
 from pages.ui.components.bundle import component
 from pages.ui.params.lecture import LectureParams
+from pages.ui.state import session
 from pages.ui.text.markup import visible
 
 draw_menu = component("save_as")

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pages.ui import session
 from pages.ui.components.bundle import component
 from pages.ui.components.save_as import saveable
 from pages.ui.params.attention import FIXED
 from pages.ui.params.lecture import LectureParams
+from pages.ui.state import session
 from pages.ui.text.labels import titles
 from pages.ui.text.number_format import rounded
 

@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 
 import streamlit as st
 
-from pages.ui import session
 from pages.ui.components.bundle import component
 from pages.ui.components.save_as import saveable
 from pages.ui.components.synced_state import SyncedState
@@ -23,9 +22,10 @@ from pages.ui.decoding.visited import (
 from pages.ui.params.attention import AttentionParams
 from pages.ui.params.decoding import DecodingParams
 from pages.ui.params.lecture import LectureParams
-from pages.ui.sentence import Reading
-from transformer.texts import MAX_CHARACTERS, MAX_PIECES
-from transformer.translation import TracedTranslation
+from pages.ui.reading.sentence import Reading
+from pages.ui.state import session
+from transformer.decoding.texts import MAX_CHARACTERS, MAX_PIECES
+from transformer.values.translation import TracedTranslation
 
 KEY = "decoding_steps"
 P = TypeVar("P", bound=DecodingParams)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from pages.ui import inference, session
 from pages.ui.charts.tables import draw_table, visible_cells
 from pages.ui.params.decoding import DecodingParams
-from pages.ui.sentence import Reading
+from pages.ui.reading.sentence import Reading
+from pages.ui.runs import inference
+from pages.ui.state import session
 from pages.ui.text.glossary import explain
 from pages.ui.text.number_format import typeset
-from transformer.decoding.settings import DecodingSettings
-from transformer.translation import Translation
+from transformer.values.decoding_settings import DecodingSettings
+from transformer.values.translation import Translation
 
 SAMPLES = 3
 # Pixels: a long translation wraps from twice the usual height.

@@ -13,10 +13,10 @@ from pages.ui.decoding.visited import Visited, decoded
 from pages.ui.params.decoding import DecodingParams
 from pages.ui.text.markup import entry_label, piece_label, visible
 from pages.ui.text.number_format import rounded
-from transformer.languages import Languages
-from transformer.normalisation import normalise
-from transformer.translation import Fate, SearchTree, TracedTranslation
-from transformer.vocabulary import TextVocabulary, Vocabulary
+from transformer.text.languages import Languages
+from transformer.text.normalisation import normalise
+from transformer.text.vocabulary import TextVocabulary, Vocabulary
+from transformer.values.translation import Fate, SearchTree, TracedTranslation
 
 # Of a translator, or of a language model.
 AnyVocabulary = Vocabulary | TextVocabulary

@@ -7,13 +7,14 @@ from dataclasses import asdict, dataclass, replace
 
 import streamlit as st
 
-from pages.ui import inference, session
 from pages.ui.params.decoding import DecodingParams
-from pages.ui.sentence import Reading
+from pages.ui.reading.sentence import Reading
+from pages.ui.runs import inference
+from pages.ui.state import session
 from pages.ui.text.markup import markdown
 from transformer.errors import AtlasError
-from transformer.translation import TracedTranslation
-from transformer.vocabulary import Piece, Vocabulary
+from transformer.text.vocabulary import Piece, Vocabulary
+from transformer.values.translation import TracedTranslation
 
 VISITED = "_visited"
 # More would not fit on a screen; the first one always stays.

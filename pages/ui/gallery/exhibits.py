@@ -9,19 +9,19 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from pages.ui import session
 from pages.ui.components.bundle import component
 from pages.ui.components.save_as import saveable
-from pages.ui.kinds import PAGES
+from pages.ui.heads.kinds import PAGES
 from pages.ui.lecture.figure import main_figure, presented
-from pages.ui.recorded import GALLERY
+from pages.ui.measured.recorded import GALLERY
+from pages.ui.state import session
 from pages.ui.text.head_link import HeadLink
 from pages.ui.text.markup import VISIBLE_SPACE, isolated, markdown, visible
 from transformer.analysis.heads.gallery import DOES, Example, Exhibit, Gallery
 from transformer.analysis.heads.tasks import TASK
-from transformer.languages import Languages
-from transformer.translator import Translator
-from transformer.vocabulary import SPACE_MARK
+from transformer.running.translator import Translator
+from transformer.text.languages import Languages
+from transformer.text.vocabulary import SPACE_MARK
 
 START, END = "(start)", "(end)"
 # The exhibit that was clicked and, if one was, the number of its sentence, until the run that the click caused comes

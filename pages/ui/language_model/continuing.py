@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from pages.ui import session
 from pages.ui.charts import matrix
 from pages.ui.charts.pieces import piece_strip, piece_table
 from pages.ui.charts.saving import save_every_head
@@ -13,21 +12,22 @@ from pages.ui.charts.tables import draw_table, show_numbers
 from pages.ui.components.attention_browser import attention_browser
 from pages.ui.components.html_export import send_export_parts
 from pages.ui.components.save_as import show_altair
+from pages.ui.heads.prose import prose
 from pages.ui.language_model.copying_heads import copying_names, says_copying
 from pages.ui.language_model.reading import PAGES, LanguageReading, read_beginning
 from pages.ui.lecture.figure import main_figure
 from pages.ui.params.attention import AttentionParams
 from pages.ui.params.language_model import TextHeadParams
-from pages.ui.prose import prose
+from pages.ui.state import session
 from pages.ui.text.captions import how_to_read, sharpest, telling, what_to_look_for
 from pages.ui.text.glossary import explain
 from pages.ui.text.markup import WORD_JOINER, markdown, piece_label
 from pages.ui.text.number_format import typeset
 from pages.ui.text.python_lines import FROM_ZERO, continuation_lines
 from transformer.analysis.view import View, view_of
-from transformer.language_modelling.checkpoint import LoadedLanguageModel
-from transformer.languages import LANGUAGES, Languages
-from transformer.paths import LANGUAGE_MODEL
+from transformer.checkpoints.language_model import LoadedLanguageModel
+from transformer.files.paths import LANGUAGE_MODEL
+from transformer.text.languages import LANGUAGES, Languages
 
 # The model reads and writes one language.
 ENGLISH = Languages(LANGUAGES.source, LANGUAGES.source)

@@ -7,18 +7,20 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from pages.ui import language_runs, session
 from pages.ui.components.attention_browser import AlsoNamed
 from pages.ui.components.side_by_side import Map, side_by_side
+from pages.ui.heads.prose import prose
 from pages.ui.language_model.reading import PAGES, REPEATING, go_on_from
 from pages.ui.lecture.figure import main_figure
 from pages.ui.params.language_model import CONTINUE, LanguageModelParams, TextHeadParams
-from pages.ui.prose import prose
+from pages.ui.runs import language_runs
+from pages.ui.state import session
 from pages.ui.text.glossary import explain
 from pages.ui.text.head_link import HeadLink
 from pages.ui.text.markup import markdown
+from transformer.checkpoints.language_model import LoadedLanguageModel
+from transformer.decoding.texts import MAX_CHARACTERS
 from transformer.errors import AtlasError, DeviceError
-from transformer.language_modelling.checkpoint import LoadedLanguageModel
 from transformer.language_modelling.head_scores import (
     LENGTH,
     NAMES,
@@ -29,8 +31,7 @@ from transformer.language_modelling.head_scores import (
     earlier_occurrences,
     scores_in_text,
 )
-from transformer.texts import MAX_CHARACTERS
-from transformer.trace import Trace
+from transformer.values.trace import Trace
 
 TITLES = {
     "previous": "1. On the previous piece", "induction": "2. On what came after it before (induction)",

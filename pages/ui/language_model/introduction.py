@@ -8,8 +8,8 @@ import streamlit as st
 
 from pages.ui.text.glossary import explain
 from pages.ui.text.markup import markdown
-from transformer.language_modelling.checkpoint import LoadedLanguageModel
-from transformer.paths import LANGUAGE_MODEL
+from transformer.checkpoints.language_model import LoadedLanguageModel
+from transformer.files.paths import LANGUAGE_MODEL
 
 # As its card says it.
 TEXTS = re.compile(r"(?<![0-9,])([0-9][0-9,]{1,15}) different texts")

@@ -9,7 +9,6 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
-from pages.ui import language_runs, session
 from pages.ui.charts.pieces import piece_strip, piece_table
 from pages.ui.charts.saving import csv_text, json_text, save_buttons
 from pages.ui.charts.tables import show_table
@@ -17,14 +16,16 @@ from pages.ui.components.save_as import show_altair
 from pages.ui.components.text_box import text_box
 from pages.ui.lecture.figure import main_figure
 from pages.ui.params.language_model import LanguageModelParams
+from pages.ui.runs import language_runs
+from pages.ui.state import session
 from pages.ui.text.glossary import explain
 from pages.ui.text.markup import markdown, piece_label
 from pages.ui.text.number_format import typeset
+from transformer.checkpoints.language_model import LoadedLanguageModel
 from transformer.errors import AtlasError
-from transformer.language_modelling.checkpoint import LoadedLanguageModel
 from transformer.language_modelling.scoring import TextScore
 from transformer.language_modelling.tracing import most_pieces
-from transformer.normalisation import valid
+from transformer.text.normalisation import valid
 
 # The number that a text has on the page, by the field of its box.
 NUMBERS = {"first": 1, "second": 2}

@@ -1,18 +1,19 @@
-"""Which language model runs, and where: one of `transformer.available_models.language_model_folders`."""
+"""Which language model runs, and where: one of `transformer.checkpoints.available_models.language_model_folders`."""
 
 from __future__ import annotations
 
 import streamlit as st
 
-from pages.ui import models, session
-from pages.ui.bind import bind
-from pages.ui.page_end import PageEnd
 from pages.ui.params.language_model import LanguageModelParams
+from pages.ui.runs import models
+from pages.ui.runs.page_end import PageEnd
+from pages.ui.state import session
+from pages.ui.state.bind import bind
 from pages.ui.text.markup import markdown
-from transformer.available_models import OWN, language_model_folders
-from transformer.devices import available_devices
+from transformer.checkpoints.available_models import OWN, language_model_folders
+from transformer.checkpoints.language_model import LoadedLanguageModel
 from transformer.errors import AtlasError, CheckpointError
-from transformer.language_modelling.checkpoint import LoadedLanguageModel
+from transformer.model.devices import available_devices
 
 NONE = (
     "There is no language model here: put the folder of one, trained with `python -m transformer.training` or a GPT-2 "

@@ -7,27 +7,28 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 
-from pages.ui import inference, language_runs, session
 from pages.ui.components.attention_browser import at_telling_head
 from pages.ui.components.text_box import text_box
-from pages.ui.kinds import HeadMaps, KindPage
+from pages.ui.heads.kinds import HeadMaps, KindPage
 from pages.ui.language_model.settings import continuation_settings
-from pages.ui.page_end import PageEnd
 from pages.ui.params.attention import AttentionParams
 from pages.ui.params.language_model import CONTINUE, ContinuationParams, LanguageModelParams, TextHeadParams
+from pages.ui.runs import inference, language_runs
+from pages.ui.runs.page_end import PageEnd
+from pages.ui.state import session
 from pages.ui.text.glossary import explain
 from pages.ui.text.markup import markdown
 from transformer.analysis.heads.metrics import HeadMetrics
+from transformer.checkpoints.language_model import LoadedLanguageModel
 from transformer.config import LanguageModelConfig
-from transformer.decoding.settings import DecodingSettings
 from transformer.errors import AtlasError
-from transformer.interventions import AS_TRAINED, Interventions
-from transformer.language_modelling.checkpoint import LoadedLanguageModel
 from transformer.language_modelling.tracing import TracedContinuation, most_pieces
-from transformer.normalisation import valid
-from transformer.trace import Kind, Trace
-from transformer.vocabulary import TextVocabulary
-from transformer.weights import Weights
+from transformer.text.normalisation import valid
+from transformer.text.vocabulary import TextVocabulary
+from transformer.values.decoding_settings import DecodingSettings
+from transformer.values.interventions import AS_TRAINED, Interventions
+from transformer.values.trace import Kind, Trace
+from transformer.values.weights import Weights
 
 PAGES: Mapping[Kind, KindPage] = {
     "decoder": KindPage("pages/language_model.py", "The language model", "every piece looks back"),

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.ui import session
-from pages.ui.bind import bind, bind_number
 from pages.ui.language_model.model import language_model_choice
-from pages.ui.model_picker import device_choice
 from pages.ui.params.language_model import ContinuationParams, LanguageModelParams
+from pages.ui.reading.model_picker import device_choice
+from pages.ui.state import session
+from pages.ui.state.bind import bind, bind_number
 from pages.ui.text.glossary import explain
-from transformer.decoding.settings import METHODS
+from transformer.values.decoding_settings import METHODS
 
 NAMES = {"greedy": "Greedy", "beam": "Beam", "sample": "Sampling"}
 # The numbers of each method: field, label, step of its box.

@@ -7,7 +7,6 @@ from typing import Any
 
 import streamlit as st
 
-from pages.ui import session
 from pages.ui.decoding.component import draw_decoding
 from pages.ui.decoding.payload import decoding_payload
 from pages.ui.decoding.visited import Visited
@@ -15,9 +14,10 @@ from pages.ui.language_model.continuing import ENGLISH, show_written
 from pages.ui.language_model.reading import LanguageReading, read_beginning
 from pages.ui.lecture.figure import main_figure
 from pages.ui.params.language_model import ContinuationParams
+from pages.ui.state import session
 from pages.ui.text.markup import markdown
-from transformer.language_modelling.checkpoint import LoadedLanguageModel
-from transformer.translation import TracedTranslation, Translation
+from transformer.checkpoints.language_model import LoadedLanguageModel
+from transformer.values.translation import TracedTranslation, Translation
 
 
 def show_steps(loaded: LoadedLanguageModel) -> None:

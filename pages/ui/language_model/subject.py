@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.ui import language_runs, session
-from pages.ui.bind import preset
-from pages.ui.compare.pairs import Pair
-from pages.ui.compare.two_heads import Compared, compared_translator
+from pages.ui.compare_heads.pairs import Pair
+from pages.ui.compare_heads.two_heads import Compared, compared_translator
 from pages.ui.components.attention_browser import AlsoNamed
-from pages.ui.head_reading import HeadReading
+from pages.ui.heads.head_reading import HeadReading
 from pages.ui.language_model.continuing import show_text
 from pages.ui.language_model.copying_heads import copying_names
 from pages.ui.language_model.model import language_model
 from pages.ui.language_model.reading import PAGES, read_beginning
-from pages.ui.model_picker import translator
 from pages.ui.params.language_model import FIRST, SECOND, LanguageModelParams
 from pages.ui.params.subject import LANGUAGE_MODEL, TRANSLATOR, SubjectParams
-from pages.ui.sentence import read_sentence
-from pages.ui.translation import show_translation
-from transformer.available_models import SHIPPED_LANGUAGE_MODEL, language_model_folders
-from transformer.trace import Trace
+from pages.ui.reading.model_picker import translator
+from pages.ui.reading.sentence import read_sentence
+from pages.ui.reading.translation import show_translation
+from pages.ui.runs import language_runs
+from pages.ui.state import session
+from pages.ui.state.bind import preset
+from transformer.checkpoints.available_models import SHIPPED_LANGUAGE_MODEL, language_model_folders
+from transformer.values.trace import Trace
 
 PAIRS = (
     Pair("cat / mat", FIRST, SECOND),

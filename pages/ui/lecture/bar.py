@@ -8,9 +8,8 @@ from typing import Any
 
 import streamlit as st
 
-from pages.ui import session
 from pages.ui.components.bundle import component
-from pages.ui.kinds import head_title
+from pages.ui.heads.kinds import head_title
 from pages.ui.lecture.qr_code import NO_CODE, full_address, local_only, qr_code
 from pages.ui.params.attention import AttentionParams
 from pages.ui.params.language_model import LanguageModelParams, TextHeadParams
@@ -18,7 +17,8 @@ from pages.ui.params.lecture import NO_SLIDE, LectureParams
 from pages.ui.params.lessons import LessonParams
 from pages.ui.params.slides import MOST_BYTES, Slide, Slides
 from pages.ui.params.subject import LANGUAGE_MODEL, SubjectParams
-from pages.ui.params.switches import OffParams
+from pages.ui.params.switch_heads_off import OffParams
+from pages.ui.state import session
 from pages.ui.text.markup import markdown, visible
 
 KEY = "lecture"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from pages.ui import session
 from pages.ui.params.lecture import LectureParams
-from transformer.paths import ASSETS
+from pages.ui.state import session
+from transformer.files.paths import ASSETS
 
 MAIN = "main_figure"
 LINES = "lecture_lines"

@@ -12,7 +12,7 @@ NO_CODE = "This page's address is too long for a QR code. Shorten its sentence."
 LOCAL = (
     "Phones cannot reach “{host}”: to a phone, that is the phone. Start the app with "
     "“attention-atlas --lecture{port}”, or without installation "
-    "“python -m transformer.command_line --lecture{port}”, and open the address that it prints."
+    "“python -m attention_atlas.command_line --lecture{port}”, and open the address that it prints."
 )
 # Of `streamlit run`, unless told otherwise.
 PORT = 8501

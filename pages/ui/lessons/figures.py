@@ -8,7 +8,7 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from pages.ui import inference
+from pages.ui.about.learning_curve import LOSS, QUALITY, learning_chart
 from pages.ui.charts.matrix import AXIS, LEGEND, labelled_axis
 from pages.ui.charts.palette import FIRST, SECOND
 from pages.ui.charts.tables import numbered, show_hall_table, show_numbers, show_table
@@ -19,10 +19,10 @@ from pages.ui.components.synced_state import SyncedState
 from pages.ui.lecture.figure import presented
 from pages.ui.lessons.measured import MeasuredStep
 from pages.ui.lessons.tables import figure_table, without_maps
-from pages.ui.model.learning_curve import LOSS, QUALITY, learning_chart
 from pages.ui.params.attention import AttentionParams
+from pages.ui.runs import inference
 from transformer.lessons.result import opened_head
-from transformer.translator import Translator
+from transformer.running.translator import Translator
 
 # Figures that hold the number that is asked for: they come with the answer.
 AFTER = ("scores", "example", "candidates", "probabilities", "translations", "norms", "learning", "worth", "removed",

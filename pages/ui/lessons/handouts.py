@@ -12,17 +12,17 @@ from math import isnan
 import numpy as np
 import pandas as pd
 
-from pages.ui import inference
 from pages.ui.components.attention_browser import browser_payload
 from pages.ui.components.bundle import script, style
 from pages.ui.components.html_export import POLICY, theme
 from pages.ui.lessons.figures import first_choice
 from pages.ui.lessons.measured import MeasuredStep, measured_step
 from pages.ui.lessons.tables import figure_table, without_maps
+from pages.ui.runs import inference
 from pages.ui.text.number_format import typeset
 from transformer.errors import AtlasError, LessonError
 from transformer.lessons.lesson import Lesson
-from transformer.translator import Translator
+from transformer.running.translator import Translator
 
 WRITE = "Made with Attention Atlas. Every number was measured on its model {}."
 

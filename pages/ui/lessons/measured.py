@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pages.ui import inference
-from pages.ui.inference import RUNS
+from pages.ui.runs import inference
+from pages.ui.runs.inference import RUNS
 from pages.ui.text.markup import markdown
-from transformer.ablation.scoring import Scores
 from transformer.attribution.attribution import Attribution, Method, Target
 from transformer.config import TransformerConfig
-from transformer.decoding.settings import DecodingSettings
-from transformer.interventions import AS_TRAINED, Interventions
 from transformer.lessons.claims import Finding, measured
 from transformer.lessons.evidence import Evidence
 from transformer.lessons.lesson import Step
 from transformer.lessons.result import Question, question_of
 from transformer.lessons.template import filled
-from transformer.trace import Trace
-from transformer.translation import Translation
-from transformer.translator import Translator
-from transformer.vocabulary import Vocabulary
-from transformer.weights import Weights
+from transformer.running.scoring import Scores
+from transformer.running.translator import Translator
+from transformer.text.vocabulary import Vocabulary
+from transformer.values.decoding_settings import DecodingSettings
+from transformer.values.interventions import AS_TRAINED, Interventions
+from transformer.values.trace import Trace
+from transformer.values.translation import Translation
+from transformer.values.weights import Weights
 
 # Private characters, which no lesson may hold, around a value until the text around it is safe.
 OPENS, CLOSES = "\ue000", "\ue001"

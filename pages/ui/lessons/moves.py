@@ -6,9 +6,9 @@ from contextlib import suppress
 
 import streamlit as st
 
-from pages.ui import session
 from pages.ui.params.lecture import LectureParams
 from pages.ui.params.lessons import SHOWN, LessonParams
+from pages.ui.state import session
 from pages.ui.text.markup import markdown
 from transformer.errors import LessonError
 from transformer.lessons.lesson import Lesson, Step, read_lesson

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import streamlit as st
 
-from pages.ui import session
 from pages.ui.params.lessons import LessonParams
+from pages.ui.state import session
 from pages.ui.text.markup import markdown
 from transformer.errors import LessonError
-from transformer.languages import LANGUAGES
 from transformer.lessons.lesson import read_lesson
 from transformer.lessons.shelf import SHIPPED, lesson_files
+from transformer.text.languages import LANGUAGES
 
 
 def show_overview() -> None:

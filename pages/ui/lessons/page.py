@@ -9,8 +9,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from pages.ui import session
-from pages.ui.kinds import PAGES
+from pages.ui.heads.kinds import PAGES
 from pages.ui.lecture.figure import main_figure, presented
 from pages.ui.lessons.clicks import done_by, remark_on
 from pages.ui.lessons.figures import (
@@ -25,16 +24,17 @@ from pages.ui.lessons.figures import (
 from pages.ui.lessons.handouts import lesson_file, printed, sheet
 from pages.ui.lessons.measured import MeasuredStep, measured_step
 from pages.ui.lessons.moves import answer_question, open_step, show_moves
-from pages.ui.model_picker import load, several_models
 from pages.ui.params.lessons import SHOWN, LessonParams
 from pages.ui.params.model import ModelParams
+from pages.ui.reading.model_picker import load, several_models
+from pages.ui.state import session
 from pages.ui.text.markup import markdown
-from transformer.available_models import model_folder
+from transformer.checkpoints.available_models import model_folder
 from transformer.errors import AtlasError
 from transformer.lessons.claims.ablation import KIND_NAMES
 from transformer.lessons.lesson import Lesson, read_lesson
-from transformer.trace import Kind
-from transformer.translator import Translator
+from transformer.running.translator import Translator
+from transformer.values.trace import Kind
 
 # In a lecture: the widths of the words and of the figure, and beside the figures that are wide tables.
 LARGE, WIDE = (5, 7), (4, 8)

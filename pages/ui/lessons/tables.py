@@ -7,20 +7,20 @@ from math import exp
 import numpy as np
 import pandas as pd
 
-from pages.ui.inside.worked_example import example_table
+from pages.ui.inside_a_layer.worked_example import example_table
 from pages.ui.lessons.measured import MeasuredStep
 from pages.ui.text.labels import column_labels, row_labels
 from pages.ui.text.markup import piece_label
 from transformer.analysis.replay.contributions import contributions
 from transformer.analysis.replay.softmax import softmax
 from transformer.analysis.view import axes_of
-from transformer.decoding.settings import DecodingSettings
-from transformer.interventions import all_heads
 from transformer.lessons.claims.ablation import KIND_NAMES, removed_translations
 from transformer.lessons.claims.attribution import named_words
 from transformer.lessons.claims.runs import PARTS
 from transformer.lessons.evidence import Evidence
-from transformer.trace import Kind
+from transformer.values.decoding_settings import DecodingSettings
+from transformer.values.interventions import all_heads
+from transformer.values.trace import Kind
 
 SAMPLES = 3
 # Heads at either end of the table of what heads are worth.

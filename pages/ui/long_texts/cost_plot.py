@@ -8,8 +8,6 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from pages.ui import session
-from pages.ui.bind import bind
 from pages.ui.charts.layers import layered
 from pages.ui.charts.matrix import AXIS
 from pages.ui.charts.tables import show_numbers
@@ -19,6 +17,8 @@ from pages.ui.long_texts.cost_words import concludes, says_saving, says_slopes, 
 from pages.ui.long_texts.measuring import costs, measure_button
 from pages.ui.long_texts.names import NAMES, colour, shape
 from pages.ui.params.long_texts import KEYS_AND_VALUES, QUANTITIES, SECONDS, WEIGHTS, LongTextsParams
+from pages.ui.state import session
+from pages.ui.state.bind import bind
 from pages.ui.text.glossary import explain
 from transformer.language_modelling.cost import FITTED_FROM, Cost
 

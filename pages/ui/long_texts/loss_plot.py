@@ -11,13 +11,13 @@ from pages.ui.charts.tables import show_table
 from pages.ui.components.save_as import show_altair
 from pages.ui.lecture.figure import main_figure
 from pages.ui.long_texts.names import NAMES, colour, shape
-from pages.ui.recorded import read_record
+from pages.ui.measured.recorded import read_record
 from pages.ui.text.glossary import explain
 from transformer.config import LanguageModelAttention, LanguageModelConfig
+from transformer.files.paths import ASSETS
 from transformer.language_modelling import cost
 from transformer.language_modelling.attention_losses import RecordedLosses, mean_and_spread
 from transformer.language_modelling.cost import ATTENTIONS
-from transformer.paths import ASSETS
 
 FILE = ASSETS / "attention_losses.json"
 

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 
 import streamlit as st
 
-from pages.ui.inference import LONG_RUNS
 from pages.ui.long_texts.names import NAMES
-from pages.ui.recorded import read_record
-from transformer.devices import use_one_thread
+from pages.ui.measured.recorded import read_record
+from pages.ui.runs.inference import LONG_RUNS
+from transformer.files.memory import memory_available
+from transformer.files.paths import ASSETS
 from transformer.language_modelling.cost import ATTENTIONS, LENGTHS, Cost, RecordedCosts
 from transformer.language_modelling.cost_measurement import MODEL, measurements
-from transformer.memory import memory_available
-from transformer.paths import ASSETS
+from transformer.model.devices import use_one_thread
 
 FILE = ASSETS / "attention_costs.json"
 # What was measured for this person.

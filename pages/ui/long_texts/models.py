@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from pages.ui.inference import MODEL_LOCK, RUNS
-from pages.ui.models import LOADING_LOCK
-from pages.ui.script_runs import SCRIPT_RUNS
-from pages.ui.shared import SharedResults
+from pages.ui.runs.inference import MODEL_LOCK, RUNS
+from pages.ui.runs.models import LOADING_LOCK
+from pages.ui.runs.script_runs import SCRIPT_RUNS
+from pages.ui.runs.shared import SharedResults
+from transformer.checkpoints.language_model import LoadedLanguageModel, load_language_model
 from transformer.config import LanguageModelAttention
+from transformer.files.paths import ASSETS
 from transformer.language_modelling.attention_map import AttentionMap, map_of_text
-from transformer.language_modelling.checkpoint import LoadedLanguageModel, load_language_model
-from transformer.paths import ASSETS
-from transformer.server_process import settle
+from transformer.serving.server_process import settle
 
 FOLDER = ASSETS / "long_texts"
 # Each takes about a megabyte.

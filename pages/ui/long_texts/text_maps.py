@@ -6,21 +6,21 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from pages.ui import session
-from pages.ui.bind import bind
 from pages.ui.components.side_by_side import Map, side_by_side
 from pages.ui.components.text_box import text_box
 from pages.ui.lecture.figure import main_figure
 from pages.ui.long_texts.models import MOST_PIECES, map_of
 from pages.ui.long_texts.names import NAMES
 from pages.ui.params.long_texts import ALL, HEADS, LAYERS, LongTextsParams
+from pages.ui.state import session
+from pages.ui.state.bind import bind
 from pages.ui.text.glossary import explain
 from pages.ui.text.markup import markdown, piece_label
 from transformer.config import LanguageModelAttention
 from transformer.errors import AtlasError, TextError
 from transformer.language_modelling.attention_map import AttentionMap
 from transformer.language_modelling.cost import ATTENTIONS
-from transformer.normalisation import valid
+from transformer.text.normalisation import valid
 
 # A text that the maps have room for is shorter; cutting a very long one into pieces would take seconds.
 MOST_CHARACTERS = 1_000

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from pages.ui.params.fields import Params, flag, index, integer, integers, matching, one_of
-from transformer.trace import Kind
+from transformer.values.trace import Kind
 
 SCALES = (FIXED, EACH_HEAD, SQUARE_ROOT) = ("0 to 1", "each head its own", "square root")
 LOOKS = ("map", "lines")

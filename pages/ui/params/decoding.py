@@ -7,8 +7,8 @@ from typing import Self
 
 from pages.ui.params.attention import MAX_INDEX
 from pages.ui.params.fields import Params, decimal, flag, index, integer, integers, one_of
-from transformer.decoding.settings import MAX_BEAM_SIZE, METHODS, MIN_TEMPERATURE, DecodingSettings, Method
-from transformer.vocabulary import OWN, Symbols
+from transformer.text.vocabulary import OWN, Symbols
+from transformer.values.decoding_settings import MAX_BEAM_SIZE, METHODS, MIN_TEMPERATURE, DecodingSettings, Method
 
 SHOWS = ("head", "mean", "all")
 # Limits of the page: beyond them every piece is equally likely, or length alone decides.

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from transformer.normalisation import valid
+from transformer.text.normalisation import valid
 
 INTEGER = re.compile(r"-?[0-9]{1,6}")
 DECIMAL = re.compile(r"-?[0-9]{1,6}(\.[0-9]{1,6})?")

@@ -8,7 +8,7 @@ from typing import Self
 from pages.ui.params.attention import AttentionParams
 from pages.ui.params.decoding import DecodingParams
 from pages.ui.params.fields import Params, integer, matching, one_of, typed_text
-from transformer.available_models import NAME, SHIPPED_LANGUAGE_MODEL
+from transformer.checkpoints.available_models import NAME, SHIPPED_LANGUAGE_MODEL
 
 PARTS = (CONTINUE, STEPS, LIKELY, HEADS) = ("continue", "steps", "likely", "heads")
 BEGINNING = "The old man went to the"
@@ -21,7 +21,7 @@ class LanguageModelParams(Params, prefix="lm_"):
     """What the page reads.
 
     Attributes:
-        model: name of its folder, which need not be one of `transformer.available_models.language_model_folders`.
+        model: name of its folder, which need not be one of `transformer.checkpoints.available_models.language_model_folders`.
         part: of the page, one of PARTS.
         text: the beginning that the model goes on from; it may be empty.
         length: pieces that it writes at most.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pages.ui.params.fields import Params, matching
-from transformer.available_models import NAME, SHIPPED
+from transformer.checkpoints.available_models import NAME, SHIPPED
 
 
 @dataclass(frozen=True)
@@ -13,7 +13,7 @@ class ModelParams(Params):
     """The model.
 
     Attributes:
-        model: its name, which need not be one of `transformer.available_models.model_folders`.
+        model: its name, which need not be one of `transformer.checkpoints.available_models.model_folders`.
     """
 
     model: str = matching(NAME.pattern, SHIPPED)

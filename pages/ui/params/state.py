@@ -10,7 +10,7 @@ from typing import TypeVar
 from pages.ui.params.cutting import cut, length
 from pages.ui.params.fields import Params
 from pages.ui.params.lecture import LectureParams
-from transformer.paths import ASSETS
+from transformer.files.paths import ASSETS
 
 # Names in the address.
 TEXT = "text"

@@ -11,7 +11,7 @@ from transformer.analysis.heads.metrics import HeadMetrics
 from transformer.analysis.heads.pattern import Pattern, pattern
 from transformer.analysis.heads.telling import telling_head
 from transformer.analysis.view import View
-from transformer.languages import Languages
+from transformer.text.languages import Languages
 
 HOW = {
     "encoder": "Each row is one {size} of the {source} sentence; its colours say how much it looks at every {size}.",

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
-import transformer.trace
-from transformer.paths import ASSETS
+import transformer.values.trace
+from transformer.files.paths import ASSETS
 
 FILE = ASSETS / "glossary.toml"
-# A row of the tables in the docstring of transformer/trace.py: name, shape, what it is.
+# A row of the tables in the docstring of transformer/values/trace.py: name, shape, what it is.
 ARRAY = re.compile(r"^([a-zA-Z_]+) +(\[[^]]*\]) *(.*)$", re.MULTILINE)
 INTRODUCTION = """\
 # Glossary
@@ -30,7 +30,7 @@ ARRAYS = """\
 What Hugging Face (outputs of an encoder-decoder model) and TransformerLens (hooks of `HookedEncoderDecoder`) call the
 arrays of `transformer.Trace`. Theirs have a batch dimension in front, and each layer has its own, numbered from 0
 (LAYER); a trace stacks them. KIND is `encoder`, `decoder` or `cross`; the letters of the shapes are those of
-`transformer/trace.py`.
+`transformer/values/trace.py`.
 
 | ours | shape | Hugging Face | TransformerLens |
 |---|---|---|---|
@@ -107,7 +107,7 @@ def document() -> str:
     for title, terms in glossary().groups.items():
         parts.append(f"## {title}\n")
         parts += [f"**{term.name}**{_also(term)}: {term.text}\n" for term in terms]
-    shapes = {name: shape for name, shape, _ in ARRAY.findall(transformer.trace.__doc__ or "")}
+    shapes = {name: shape for name, shape, _ in ARRAY.findall(transformer.values.trace.__doc__ or "")}
     rows = [
         f"| `{array.name}` | {shapes[array.name]} | {array.hugging_face} | {array.transformer_lens} |"
         for array in glossary().arrays

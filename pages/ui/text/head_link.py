@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from transformer.trace import Kind
+from transformer.values.trace import Kind
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Sequence
 
 from transformer.analysis.words import word_groups
-from transformer.vocabulary import Piece
+from transformer.text.vocabulary import Piece
 
 # Of the held-out sentences, 99 % have at most this many words (assets/models/en-de/README.md).
 USUAL_WORDS = 20

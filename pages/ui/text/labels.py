@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 
 from pages.ui.text.markup import bare, group_label, piece_label
 from transformer.analysis.view import Axes
-from transformer.trace import Kind
-from transformer.vocabulary import Piece
+from transformer.text.vocabulary import Piece
+from transformer.values.trace import Kind
 
 # Kinds of attention.
 TITLES: dict[Kind, str] = {

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from transformer.vocabulary import SPACE_MARK, Piece, TextVocabulary, Vocabulary
+from transformer.text.vocabulary import SPACE_MARK, Piece, TextVocabulary, Vocabulary
 
 VISIBLE_SPACE = "␣"
 BYTE = re.compile("<0x[0-9A-F]{2}>")

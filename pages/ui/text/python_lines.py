@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from transformer.interventions import Interventions, Mode
-from transformer.kinds import Kind
-from transformer.paths import MODEL
-from transformer.trace import Trace
+from transformer.files.paths import MODEL
+from transformer.values.interventions import Interventions, Mode
+from transformer.values.kinds import Kind
+from transformer.values.trace import Trace
 
 # Below such lines.
 FROM_ZERO = "Layers, heads and positions count from 0 here, as in arrays; on the page they count from 1."
@@ -47,7 +47,7 @@ def continuation_lines(trace: Trace, folder: Path | None, layer: int, head: int)
     return "\n".join((
         *(["from pathlib import Path"] if path else []),
         "import numpy",
-        "from transformer.language_modelling.checkpoint import load_language_model",
+        "from transformer.checkpoints.language_model import load_language_model",
         "from transformer.language_modelling.tracing import trace_text",
         f"model = load_language_model({path})",
         f"score, trace = trace_text(model, {trace.target_text!r})",

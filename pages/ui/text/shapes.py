@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from pages.ui.text.markup import piece_label
 from transformer.config import LanguageModelConfig, TransformerConfig
-from transformer.languages import Languages
-from transformer.trace import Trace
+from transformer.text.languages import Languages
+from transformer.values.trace import Trace
 
 
 def letter_titles(languages: Languages | None) -> dict[str, str]:

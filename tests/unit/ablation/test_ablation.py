@@ -14,15 +14,15 @@ from transformer.ablation.effect import effect_of
 from transformer.ablation.estimate import over_draws
 from transformer.ablation.importance import flattened, head_importance, normalised_by_layer
 from transformer.ablation.removal import least_important_first, random_order, removal_curve, without
-from transformer.ablation.scoring import gate_gradients, log_probs_of, open_gates, score
-from transformer.ablation.statistics import ImportanceStatistics, bootstrap, importance_statistics
-from transformer.head_means import HeadMeans
-from transformer.interventions import Interventions, all_heads, draws_of
-from transformer.kinds import KINDS
 from transformer.model.attention import MultiHeadAttention
 from transformer.model.edits import AttentionEdit, Edits, edits_of
 from transformer.model.kv_cache import KeysAndValues
 from transformer.model.transformer import build
+from transformer.running.scoring import gate_gradients, log_probs_of, open_gates, score
+from transformer.surveys.importance import ImportanceStatistics, bootstrap, importance_statistics
+from transformer.values.head_means import HeadMeans
+from transformer.values.interventions import Interventions, all_heads, draws_of
+from transformer.values.kinds import KINDS
 
 TEXT, TARGET = "The old man reads a book.", "Der alte Mann liest ein Buch."
 

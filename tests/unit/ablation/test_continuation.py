@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from transformer.ablation.continuation import candidates, continue_from, reread, telling_step
-from transformer.interventions import AS_TRAINED, Interventions
+from transformer.values.interventions import AS_TRAINED, Interventions
 
 TEXT = "The old man reads a book."
 TARGET = "Der alte Mann liest ein Buch."

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from transformer.interventions import AS_TRAINED
-from transformer.tokenizer import END, START, Piece
-from transformer.trace import KINDS, Trace
+from transformer.text.tokenizer import END, START, Piece
+from transformer.values.interventions import AS_TRAINED
+from transformer.values.trace import KINDS, Trace
 
 FIRST = 10
 

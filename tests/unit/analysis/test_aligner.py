@@ -8,7 +8,7 @@ import pytest
 from transformer.analysis.aligner import Aligner, find_aligner
 from transformer.analysis.heads.metrics import HeadMetrics
 from transformer.analysis.heads.statistics import Statistics
-from transformer.translator import MODEL
+from transformer.running.translator import MODEL
 
 
 def metrics(predicted, read):

@@ -8,16 +8,16 @@ import pytest
 
 from tests.pipes import no_pipes, piped
 from transformer.ablation.estimate import Estimate
-from transformer.ablation.quality import RemovalQuality, pairs_digest
-from transformer.ablation.statistics import ImportanceStatistics
-from transformer.analysis.__main__ import Clock, main
 from transformer.analysis.heads.statistics import Statistics, statistics_of
-from transformer.attribution.statistics import AgreementStatistics
-from transformer.corpus import NOTHING
-from transformer.head_means import sentences_digest
-from transformer.kinds import KINDS
+from transformer.commands.measure import Clock, main
+from transformer.running.translator import Translator
+from transformer.surveys.agreement import AgreementStatistics
+from transformer.surveys.corpus import NOTHING
+from transformer.surveys.importance import ImportanceStatistics
+from transformer.surveys.removal import RemovalQuality, pairs_digest
 from transformer.training.data import read_pairs
-from transformer.translator import Translator
+from transformer.values.head_means import sentences_digest
+from transformer.values.kinds import KINDS
 
 SENTENCES = Path(__file__).parents[3] / "assets" / "sentences.txt"
 

@@ -14,7 +14,7 @@ from transformer.analysis.positions import (
     wavelengths,
 )
 from transformer.model.positions import sinusoidal_positions
-from transformer.sinusoids import frequencies, sinusoids
+from transformer.model.sinusoids import frequencies, sinusoids
 
 WIDTHS = [2, 6, 20, 128, 512]
 

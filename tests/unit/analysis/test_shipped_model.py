@@ -11,7 +11,7 @@ from transformer.analysis.replay.cell import cell
 from transformer.analysis.replay.contributions import contributions
 from transformer.analysis.replay.identifiability import head_identifiability
 from transformer.analysis.replay.prediction import prediction
-from transformer.trace import KINDS
+from transformer.values.trace import KINDS
 
 # More pieces than the 32 numbers of a value.
 TEXT = "The old man who lives next to the river told us yesterday that he had never seen so much water, " * 2

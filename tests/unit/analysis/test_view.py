@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from transformer.analysis.view import scaled_rows, view_of
-from transformer.trace import KINDS
+from transformer.values.trace import KINDS
 
 
 @pytest.fixture(scope="module")

@@ -7,10 +7,10 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from transformer.checkpoint import Checkpoint
+from transformer.checkpoints.translator import Checkpoint
 from transformer.model.transformer import build
-from transformer.tokenizer import END
-from transformer.translator import Translator
+from transformer.running.translator import Translator
+from transformer.text.tokenizer import END
 
 Change = Callable[[dict[str, torch.Tensor], slice, slice], None]
 

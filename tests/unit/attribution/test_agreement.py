@@ -8,8 +8,8 @@ from transformer.attribution.agreement import agreement, chance_deviation, kenda
 from transformer.attribution.attribution import Attribution, Target
 from transformer.attribution.deletion import best_first, comprehensiveness, deletion_curves, sufficiency
 from transformer.attribution.erasure import erased_log_probs
-from transformer.interventions import AS_TRAINED, Interventions
-from transformer.kinds import Kind
+from transformer.values.interventions import AS_TRAINED, Interventions
+from transformer.values.kinds import Kind
 
 
 def scores_of(method, scores):

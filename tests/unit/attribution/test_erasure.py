@@ -7,7 +7,7 @@ import torch
 from transformer.attribution.attribution import Target, every_position
 from transformer.attribution.erasure import erased_log_probs
 from transformer.attribution.objective import pieces_of
-from transformer.interventions import AS_TRAINED, Interventions
+from transformer.values.interventions import AS_TRAINED, Interventions
 
 
 def test_erasing_nothing_is_the_run_itself(shaped_translator, shaped_trace):

@@ -7,8 +7,8 @@ import torch
 
 from transformer.attribution.forward import ForwardPass
 from transformer.attribution.objective import pieces_of
-from transformer.interventions import Interventions, all_heads
 from transformer.model.edits import edits_of
+from transformer.values.interventions import Interventions, all_heads
 
 CPU = torch.device("cpu")
 

@@ -15,7 +15,7 @@ from transformer.attribution.norms import mixing_by_norms, norm_shares, norms
 from transformer.attribution.rollout import encoder_rollout, roll_out, rollout
 from transformer.attribution.transformed import Transformed, linear_layer_norm, transformed
 from transformer.attribution.weights import mixing_by_weights, weights
-from transformer.trace import KINDS
+from transformer.values.trace import KINDS
 
 E = np.array([[[0.5, 0.5, 0], [0.2, 0.3, 0.5], [0, 0.4, 0.6]], [[1, 0, 0], [0.5, 0, 0.5], [0.1, 0.1, 0.8]]])
 D = np.array([[[1, 0], [0.4, 0.6]], [[1, 0], [0.3, 0.7]]])

@@ -9,7 +9,7 @@ from transformer.backpropagation.finite_difference import finite_difference
 from transformer.backpropagation.gradients import gradients, parameters_of
 from transformer.backpropagation.sentence import sentence_batch, sentence_gradients
 from transformer.backpropagation.stages import stages
-from transformer.trace import PARTS
+from transformer.values.trace import PARTS
 
 
 @pytest.fixture(params=[(0, 1, 0, None), (1, 0, 2, 1)])

@@ -14,7 +14,7 @@ from transformer.backpropagation.gradients import Batch, gradients, loss, parame
 from transformer.backpropagation.optimizers import momentum
 from transformer.config import TransformerConfig
 from transformer.model.transformer import Transformer
-from transformer.tokenizer import START
+from transformer.text.tokenizer import START
 
 
 def agree(ours, theirs):

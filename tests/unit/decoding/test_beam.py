@@ -11,8 +11,8 @@ from transformer.decoding.constraints import Constraints
 from transformer.decoding.greedy import greedy
 from transformer.decoding.hypotheses import hypotheses
 from transformer.model.transformer import build
-from transformer.tokenizer import END, START
-from transformer.translation import Fate
+from transformer.text.tokenizer import END, START
+from transformer.values.translation import Fate
 
 
 def test_the_length_penalty():

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from transformer.decoding.constraints import Constraints
-from transformer.tokenizer import PAD, START
+from transformer.text.tokenizer import PAD, START
 
 # Logits 2, 1, 0 for the pieces 4, 5 and 6.
 LOG_PROBS = torch.tensor([[*[float("-inf")] * 4, 2.0, 1.0, 0.0]]).log_softmax(-1)

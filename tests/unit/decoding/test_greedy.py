@@ -5,7 +5,7 @@ import torch
 from transformer.decoding.constraints import UNCONSTRAINED
 from transformer.decoding.greedy import greedy, greedy_batch, likeliest
 from transformer.decoding.step import token_rank, top_candidates
-from transformer.tokenizer import END, PAD, START
+from transformer.text.tokenizer import END, PAD, START
 
 
 def test_takes_the_likeliest_piece_and_reads_it_next(decode):

@@ -6,9 +6,9 @@ import torch
 from transformer.decoding.constraints import UNCONSTRAINED
 from transformer.decoding.greedy import greedy
 from transformer.decoding.sampling import drawn, sample, tempered, truncated_to_count, truncated_to_mass
-from transformer.decoding.settings import MAX_TEMPERATURE, MIN_TEMPERATURE
 from transformer.decoding.step import token_rank
-from transformer.tokenizer import END, PAD
+from transformer.text.tokenizer import END, PAD
+from transformer.values.decoding_settings import MAX_TEMPERATURE, MIN_TEMPERATURE
 
 LOGITS = torch.tensor([[2.0, 1.0, 0.0]])
 NEVER = float("-inf")

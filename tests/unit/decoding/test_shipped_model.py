@@ -15,8 +15,8 @@ from transformer.decoding.hypotheses import hypotheses
 from transformer.decoding.sampling import sample
 from transformer.decoding.step import top_candidates
 from transformer.decoding.tree import path, search_tree
-from transformer.tokenizer import END, PAD
-from transformer.translation import Fate
+from transformer.text.tokenizer import END, PAD
+from transformer.values.translation import Fate
 
 SUBJECTS = ["I", "We", "The old man", "My sister", "Nobody", "The children", "A good teacher", "Your friend", "They",
             "The dog that lives next door"]

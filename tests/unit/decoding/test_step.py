@@ -14,8 +14,8 @@ from transformer.decoding.hypotheses import hypotheses
 from transformer.decoding.sampling import sample
 from transformer.decoding.step import AttentionRows, Distribution, Step, entropy, token_rank, top_candidates
 from transformer.model.recorder import Recorder
-from transformer.tokenizer import END, PAD, START
-from transformer.translation import Fate
+from transformer.text.tokenizer import END, PAD, START
+from transformer.values.translation import Fate
 
 SEARCHES = {
     "greedy": greedy,

@@ -13,8 +13,8 @@ from transformer.decoding.hypotheses import hypotheses
 from transformer.decoding.step import token_rank
 from transformer.decoding.tree import path, search_tree
 from transformer.model.recorder import Recorder
-from transformer.tokenizer import END, START
-from transformer.translation import Fate
+from transformer.text.tokenizer import END, START
+from transformer.values.translation import Fate
 
 SOURCE = [8, 8, 20, 21, 22, END]
 

@@ -13,7 +13,7 @@ import torch
 
 from tests.conftest import SENTENCES
 from tests.foreign_models import numbered, pieces_of, sentencepiece_model
-from transformer.translator import Translator
+from transformer.running.translator import Translator
 
 
 @pytest.fixture(scope="session")

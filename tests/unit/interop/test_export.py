@@ -10,12 +10,12 @@ from safetensors.torch import load_file
 
 from tests.unit.interop.conftest import Peer
 from tests.unit.interop.test_marian import check_parity
-from transformer.__main__ import main
+from transformer.checkpoints.model_files import save_model
+from transformer.commands.translate import main
 from transformer.config import TransformerConfig
 from transformer.interop.importing import import_model
 from transformer.model.transformer import build
-from transformer.model_files import save_model
-from transformer.translator import Translator
+from transformer.running.translator import Translator
 
 STEPS = 12
 PARAMS = "const params = "

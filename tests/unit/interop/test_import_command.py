@@ -15,14 +15,14 @@ from safetensors.torch import load_file, save_file
 
 from tests.foreign_models import arabic_model
 from tests.full_disk import full_disk
-from transformer.__main__ import main
 from transformer.analysis.heads.metrics import head_metrics
 from transformer.analysis.replay.stages import stages
-from transformer.decoding.settings import DecodingSettings
+from transformer.commands.translate import main
 from transformer.interop import hub
-from transformer.kinds import KINDS
-from transformer.trace import Trace
-from transformer.translator import Translator
+from transformer.running.translator import Translator
+from transformer.values.decoding_settings import DecodingSettings
+from transformer.values.kinds import KINDS
+from transformer.values.trace import Trace
 
 TEXT = "The old man 🙂 reads a book."
 

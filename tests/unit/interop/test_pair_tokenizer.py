@@ -11,8 +11,8 @@ import pytest
 from tests.conftest import SENTENCES
 from tests.foreign_models import numbered, pieces_of, sentencepiece_model
 from tests.unit.interop.conftest import write_vocabulary
-from transformer.pair_tokenizer import PairTokenizer, write_symbols
-from transformer.vocabulary import Symbols
+from transformer.text.pair_tokenizer import PairTokenizer, write_symbols
+from transformer.text.vocabulary import Symbols
 
 NASTY = [
     "", " ", "\t\n", "a", "  two  spaces  ", "🙂", "👩‍👩‍👧🇩🇪", "שלום עולם", "مرحبا بالعالم", "日本語の文。",

@@ -10,9 +10,9 @@ import torch
 from tokenizers import ByteLevelBPETokenizer
 
 from tests.conftest import SENTENCES
-from transformer.interop.files import Folder
-from transformer.interop.gpt2 import read_gpt2
-from transformer.tokenizer import train_tokenizer
+from transformer.checkpoints.foreign_files import Folder
+from transformer.checkpoints.gpt2 import read_gpt2
+from transformer.text.tokenizer import train_tokenizer
 
 END_OF_TEXT = "<|endoftext|>"
 

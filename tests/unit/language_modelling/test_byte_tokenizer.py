@@ -8,7 +8,7 @@ import unicodedata
 
 import pytest
 
-from transformer.byte_tokenizer import ByteTokenizer, units
+from transformer.text.byte_tokenizer import ByteTokenizer, units
 
 # What pieces are cut at, and what is easy to cut wrongly: contractions, kinds of spaces, combining and joined
 # characters, numbers that are no digits, control characters, several bytes.

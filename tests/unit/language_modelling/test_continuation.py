@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 import torch
 
-from transformer.decoding.settings import DecodingSettings
 from transformer.errors import TextError
 from transformer.language_modelling.continuation import continue_text
 from transformer.language_modelling.scoring import score_text
+from transformer.values.decoding_settings import DecodingSettings
 
 TEXT = "The cat"
 METHODS = [

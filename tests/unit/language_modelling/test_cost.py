@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from transformer.config import LanguageModelConfig
+from transformer.files.paths import ASSETS
 from transformer.language_modelling.cost import (
     ATTENTIONS,
     LENGTHS,
@@ -21,7 +22,6 @@ from transformer.language_modelling.cost import (
 )
 from transformer.language_modelling.cost_measurement import MODEL, configuration, measure, measurements, peak_bytes
 from transformer.model.language_model import build_language_model
-from transformer.paths import ASSETS
 
 SIZES = {"vocabulary": 30, "d_model": 16, "heads": 2, "layers": 2, "d_ff": 8, "dropout": 0.0, "max_positions": 64}
 

@@ -9,14 +9,14 @@ import pytest
 import torch
 
 from tests.conftest import SENTENCES
+from transformer.checkpoints.language_model import load_language_model
+from transformer.checkpoints.model_files import save_model
 from transformer.config import LanguageModelConfig
 from transformer.errors import TextError
 from transformer.language_modelling.bigrams import DISCOUNT, Bigrams
-from transformer.language_modelling.checkpoint import load_language_model
 from transformer.language_modelling.evaluation import evaluate, evaluate_baselines, readable
 from transformer.language_modelling.scoring import score_text
 from transformer.model.language_model import build_language_model
-from transformer.model_files import save_model
 
 
 @pytest.fixture(scope="module")

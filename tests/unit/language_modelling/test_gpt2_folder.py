@@ -9,9 +9,9 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from transformer.checkpoints.foreign_files import Folder
+from transformer.checkpoints.gpt2 import read_gpt2
 from transformer.errors import CheckpointError
-from transformer.interop.files import Folder
-from transformer.interop.gpt2 import read_gpt2
 
 
 @pytest.fixture

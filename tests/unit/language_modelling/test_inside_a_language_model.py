@@ -14,10 +14,10 @@ from transformer.analysis.replay.contributions import contributions
 from transformer.analysis.replay.identifiability import head_identifiability
 from transformer.analysis.replay.residual import stream_sizes
 from transformer.analysis.replay.stages import stages
+from transformer.checkpoints.foreign_files import Folder
+from transformer.checkpoints.gpt2 import read_gpt2
+from transformer.checkpoints.language_model import LoadedLanguageModel
 from transformer.config import LanguageModelConfig
-from transformer.interop.files import Folder
-from transformer.interop.gpt2 import read_gpt2
-from transformer.language_modelling.checkpoint import LoadedLanguageModel
 from transformer.language_modelling.tracing import trace_text, trace_unmasked
 from transformer.model.language_model import build_language_model
 from transformer.model.recorder import Recorder

@@ -9,7 +9,7 @@ from tests.unit.language_modelling.conftest import random_weights
 from transformer.config import LanguageModelConfig
 from transformer.model.language_model import LanguageModel, build_language_model
 from transformer.model.recorder import Recorder
-from transformer.sinusoids import sinusoids
+from transformer.model.sinusoids import sinusoids
 
 
 def attention(record):

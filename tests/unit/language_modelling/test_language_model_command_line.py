@@ -7,11 +7,11 @@ import json
 import numpy as np
 import pytest
 
-from transformer.decoding.settings import DecodingSettings
-from transformer.language_modelling.__main__ import main
-from transformer.language_modelling.checkpoint import load_language_model
+from transformer.checkpoints.language_model import load_language_model
+from transformer.commands.language_model import main
 from transformer.language_modelling.continuation import continue_text
 from transformer.language_modelling.head_scores import head_scores
+from transformer.values.decoding_settings import DecodingSettings
 
 
 @pytest.fixture

@@ -10,15 +10,15 @@ import pytest
 import torch
 
 from tests.conftest import SENTENCES
+from transformer.checkpoints.language_model import load_language_model
+from transformer.checkpoints.model_files import save_model
 from transformer.config import LanguageModelConfig
-from transformer.decoding.settings import DecodingSettings
 from transformer.errors import CheckpointError
-from transformer.language_modelling.checkpoint import load_language_model
 from transformer.language_modelling.continuation import continue_text
 from transformer.language_modelling.head_scores import head_scores
 from transformer.language_modelling.scoring import score_text
 from transformer.model.language_model import build_language_model
-from transformer.model_files import save_model
+from transformer.values.decoding_settings import DecodingSettings
 
 SIZES = {"d_model": 16, "heads": 2, "layers": 2, "d_ff": 32, "max_positions": 64}
 

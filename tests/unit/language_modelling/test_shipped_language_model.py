@@ -6,12 +6,12 @@ import json
 
 import pytest
 
-from transformer.decoding.settings import DecodingSettings
-from transformer.language_modelling.checkpoint import load_language_model
+from transformer.checkpoints.language_model import load_language_model
+from transformer.files.paths import LANGUAGE_MODEL
 from transformer.language_modelling.continuation import continue_text
 from transformer.language_modelling.head_scores import THRESHOLD, copying_heads, head_scores
 from transformer.language_modelling.scoring import score_text
-from transformer.paths import LANGUAGE_MODEL
+from transformer.values.decoding_settings import DecodingSettings
 
 BEGINNINGS = (
     "The cat", "I have never", "When I was a child,", "She opened the door and", "Tom and Mary", "Do you know",

@@ -16,16 +16,16 @@ from pages.ui.components.wire import unframe, unpack
 from pages.ui.params.attention import AttentionParams
 from transformer.analysis.heads.metrics import head_metrics
 from transformer.analysis.view import view_of
+from transformer.checkpoints.language_model import load_language_model
+from transformer.checkpoints.model_files import save_model
 from transformer.config import LanguageModelConfig
-from transformer.decoding.settings import METHODS, DecodingSettings
 from transformer.errors import TextError
-from transformer.language_modelling.checkpoint import load_language_model
 from transformer.language_modelling.continuation import continue_text
 from transformer.language_modelling.tracing import check_length, trace_continuation, trace_text
 from transformer.model.language_model import build_language_model
 from transformer.model.recorder import Recorder
-from transformer.model_files import save_model
-from transformer.trace import KINDS, Trace
+from transformer.values.decoding_settings import METHODS, DecodingSettings
+from transformer.values.trace import KINDS, Trace
 
 POSITIONS = 40
 

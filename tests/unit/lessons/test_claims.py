@@ -12,10 +12,10 @@ from pages.ui.lessons.measured import CachedRuns
 from tests.unit.lessons.test_lesson import TEXT
 from transformer.ablation.importance import flattened, head_importance
 from transformer.ablation.removal import least_important_first, without
-from transformer.checkpoint import Checkpoint
+from transformer.checkpoints.learning_curve import FIELDS
+from transformer.checkpoints.translator import Checkpoint
+from transformer.commands.lessons import main
 from transformer.errors import LessonError
-from transformer.interventions import Interventions
-from transformer.lessons.__main__ import main
 from transformer.lessons.claims import measured
 from transformer.lessons.claims.attribution import named_words
 from transformer.lessons.claims.runs import NO_MASK
@@ -25,8 +25,8 @@ from transformer.lessons.remembered import RememberedRuns
 from transformer.lessons.result import broken_claims
 from transformer.lessons.shelf import SHIPPED
 from transformer.model.transformer import build
-from transformer.training.learning_curve import FIELDS
-from transformer.translator import Translator
+from transformer.running.translator import Translator
+from transformer.values.interventions import Interventions
 
 TEXT_READ = "I have a dream."
 

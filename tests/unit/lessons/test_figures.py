@@ -16,8 +16,8 @@ from transformer.errors import AtlasError, LessonError
 from transformer.lessons.figures import FIGURE_VALUES, FIGURES
 from transformer.lessons.lesson import lesson_of
 from transformer.lessons.result import broken_claims
-from transformer.trace import KINDS
-from transformer.translator import Translator
+from transformer.running.translator import Translator
+from transformer.values.trace import KINDS
 
 HEAD = 'title = "T"\nsummary = "S."\nsentence = "I have a dream."\n'
 STEP = """

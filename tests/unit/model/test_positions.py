@@ -7,7 +7,7 @@ import torch
 
 from transformer.config import TransformerConfig
 from transformer.model.positions import PositionalEncoding, sinusoidal_positions
-from transformer.sinusoids import frequencies
+from transformer.model.sinusoids import frequencies
 
 
 def config(positions, **changes):

@@ -4,10 +4,10 @@ import pytest
 import torch
 
 from transformer.config import TransformerConfig
-from transformer.interventions import Interventions
 from transformer.model.edits import edits_of
 from transformer.model.recorder import Recorder
 from transformer.model.transformer import build
+from transformer.values.interventions import Interventions
 
 SIZES = {
     "source_vocabulary": 20, "target_vocabulary": 20, "d_model": 16, "heads": 4, "encoder_layers": 2,

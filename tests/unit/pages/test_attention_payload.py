@@ -12,7 +12,7 @@ from pages.ui.params.attention import AttentionParams
 from pages.ui.text.number_format import rounded
 from transformer.analysis.heads.metrics import head_metrics
 from transformer.analysis.view import view_of
-from transformer.trace import KINDS
+from transformer.values.trace import KINDS
 
 
 @pytest.fixture(scope="module")

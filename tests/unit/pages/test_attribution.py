@@ -8,7 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pages.ui.attribution.agreement import (
+from pages.ui.params.what_mattered import WHOLE, MatteredParams
+from pages.ui.text.number_format import typeset
+from pages.ui.what_mattered.agreement import (
     area_table,
     curve_table,
     deletion_chart,
@@ -16,7 +18,7 @@ from pages.ui.attribution.agreement import (
     says_faithful,
     what_follows,
 )
-from pages.ui.attribution.components import (
+from pages.ui.what_mattered.components import (
     GROUPS,
     LARGEST,
     component_chart,
@@ -25,11 +27,11 @@ from pages.ui.attribution.components import (
     largest,
     says_who,
 )
-from pages.ui.attribution.export import csv_text, json_text, run_facts
-from pages.ui.attribution.guess import YOU, Typed, answer_table, fall_chart, says_winner, who_named, without
-from pages.ui.attribution.methods import DESCRIPTIONS, title, unit_and_sum
-from pages.ui.attribution.over_many import recorded_table, says_over_many
-from pages.ui.attribution.question import (
+from pages.ui.what_mattered.export import csv_text, json_text, run_facts
+from pages.ui.what_mattered.guess import YOU, Typed, answer_table, fall_chart, says_winner, who_named, without
+from pages.ui.what_mattered.methods import DESCRIPTIONS, title, unit_and_sum
+from pages.ui.what_mattered.over_many import recorded_table, says_over_many
+from pages.ui.what_mattered.question import (
     Question,
     ask,
     candidates,
@@ -39,9 +41,9 @@ from pages.ui.attribution.question import (
     spoken_labels,
     telling_group,
 )
-from pages.ui.attribution.sides import says_sides, share_chart, share_table
-from pages.ui.attribution.square import square_chart
-from pages.ui.attribution.strip import (
+from pages.ui.what_mattered.sides import says_sides, share_chart, share_table
+from pages.ui.what_mattered.square import square_chart
+from pages.ui.what_mattered.strip import (
     HIDDEN,
     UNDECIDED,
     first_words,
@@ -54,16 +56,14 @@ from pages.ui.attribution.strip import (
     strip_table,
     sum_table,
 )
-from pages.ui.params.mattered import WHOLE, MatteredParams
-from pages.ui.text.number_format import typeset
 from transformer.ablation.estimate import Estimate
 from transformer.attribution.agreement import agreement
 from transformer.attribution.attribution import METHODS, Attribution, Target
 from transformer.attribution.deletion import DeletionCurves
 from transformer.attribution.direct_logits import Component, direct_logits
-from transformer.attribution.statistics import AgreementStatistics
-from transformer.languages import LANGUAGES
-from transformer.tokenizer import PAD
+from transformer.surveys.agreement import AgreementStatistics
+from transformer.text.languages import LANGUAGES
+from transformer.text.tokenizer import PAD
 
 TIRED = "The animal didn't cross the street because it was too tired."
 SOURCE, PREFIX = side_names(LANGUAGES)

@@ -10,7 +10,7 @@ from pages.ui.backpropagation.sentences import sentence_of
 from transformer.backpropagation.sentence import sentence_batch, sentence_gradients
 from transformer.backpropagation.stages import stages
 from transformer.backpropagation.sums import Terms
-from transformer.languages import LANGUAGES
+from transformer.text.languages import LANGUAGES
 
 
 @pytest.fixture(scope="module")

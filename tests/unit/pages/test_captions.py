@@ -9,8 +9,8 @@ import pytest
 from pages.ui.text.captions import how_to_read, sharpest, what_to_look_for
 from transformer.analysis.heads.metrics import HeadMetrics, head_metrics
 from transformer.analysis.view import view_of
-from transformer.languages import LANGUAGES
-from transformer.trace import KINDS
+from transformer.text.languages import LANGUAGES
+from transformer.values.trace import KINDS
 
 
 def test_the_known_heads_are_described(copying_translator):

@@ -12,8 +12,8 @@ import pytest
 from pages.ui.attention.alignment import alignment_chart, coverage_chart
 from pages.ui.charts.heatmap import heatmap
 from pages.ui.charts.matrix import matrix
-from pages.ui.inside.cell import term_chart
-from pages.ui.positions.addition import norm_chart
+from pages.ui.inside_a_layer.cell import term_chart
+from pages.ui.positional_encoding.addition import norm_chart
 from tests.ui.driver import HOSTILE, RESERVED
 
 TEXTS = [

@@ -6,20 +6,20 @@ import numpy as np
 import pytest
 
 from pages.ui.attention.alignment import alignment_chart, coverage_chart, covered
-from pages.ui.compare.across_layers import says_where
-from pages.ui.compare.all_heads import WITHOUT, WORTH, head_table, says_worth
-from pages.ui.compare.head_scatter import NAME, PLACES, RADIUS, head_scatter, name_places
-from pages.ui.compare.similar_heads import branches, dendrogram
+from pages.ui.compare_heads.across_layers import says_where
+from pages.ui.compare_heads.all_heads import WITHOUT, WORTH, head_table, says_worth
+from pages.ui.compare_heads.head_scatter import NAME, PLACES, RADIUS, head_scatter, name_places
+from pages.ui.compare_heads.similar_heads import branches, dendrogram
+from pages.ui.measured.recorded import AGREEMENT, IMPORTANCE, REMOVAL, STATISTICS
 from pages.ui.params.attention import AttentionParams
-from pages.ui.params.compare import CompareParams, Pin
-from pages.ui.recorded import AGREEMENT, IMPORTANCE, REMOVAL, STATISTICS
-from transformer.ablation.statistics import ImportanceStatistics, importance_statistics
+from pages.ui.params.compare_heads import CompareParams, Pin
 from transformer.analysis.alignment import alignment_rows, special_columns
 from transformer.analysis.heads.clustering import average_linkage
 from transformer.analysis.heads.mds import classical_mds
 from transformer.analysis.heads.metrics import METRICS, HeadMetrics, head_metrics, metrics_of
 from transformer.analysis.heads.statistics import Statistics, statistics_of
-from transformer.trace import KINDS
+from transformer.surveys.importance import ImportanceStatistics, importance_statistics
+from transformer.values.trace import KINDS
 
 FIRST = CompareParams()
 
@@ -151,7 +151,7 @@ def test_recorded_numbers_of_another_model_or_of_none_are_not_shown(tmp_path):
 
 
 def test_what_is_recorded_is_of_the_shipped_model(shipped):
-    """Made again by the commands that `pages.ui.recorded` names whenever the model changes."""
+    """Made again by the commands that `pages.ui.measured.recorded` names whenever the model changes."""
     for recording in (IMPORTANCE, AGREEMENT, REMOVAL):
         assert recording.of_model(shipped.version) is not None, recording.command
     removal = REMOVAL.of_model(shipped.version)

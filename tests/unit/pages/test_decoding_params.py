@@ -5,8 +5,8 @@ from dataclasses import asdict
 import pytest
 
 from pages.ui.params.decoding import DecodingParams
-from transformer.decoding.settings import DecodingSettings
-from transformer.tokenizer import END, PAD, START
+from transformer.text.tokenizer import END, PAD, START
+from transformer.values.decoding_settings import DecodingSettings
 
 FIRST = DecodingParams()
 FIRST = DecodingParams()

@@ -11,11 +11,11 @@ from pages.ui.decoding.payload import decoding_payload, shown_nodes
 from pages.ui.decoding.visited import Visited, origin, written_by
 from pages.ui.params.decoding import DecodingParams
 from pages.ui.text.number_format import rounded
-from transformer.decoding.settings import DecodingSettings
-from transformer.languages import LANGUAGES
-from transformer.texts import MAX_PIECES
-from transformer.tokenizer import END, START
-from transformer.translation import Fate
+from transformer.decoding.texts import MAX_PIECES
+from transformer.text.languages import LANGUAGES
+from transformer.text.tokenizer import END, START
+from transformer.values.decoding_settings import DecodingSettings
+from transformer.values.translation import Fate
 
 TEXT = "The old man is reading a newspaper."
 

@@ -7,17 +7,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pages.ui.editing.change_lines import change_lines
-from pages.ui.editing.erasing import groups_of
-from pages.ui.editing.labels import edit_label, what_changed
-from pages.ui.editing.next_word import next_table, says_next, step_table
-from pages.ui.editing.resolved import EXAMPLE, OTHER_EXAMPLE, edits_of, resolve, without_words
-from pages.ui.params.edits import LEFT_OUT, MOST_EDITS, Edit, EditList, EditParams
-from pages.ui.session import EXAMPLES
+from pages.ui.change_attention.change_lines import change_lines
+from pages.ui.change_attention.erasing import groups_of
+from pages.ui.change_attention.labels import edit_label, what_changed
+from pages.ui.change_attention.next_word import next_table, says_next, step_table
+from pages.ui.change_attention.resolved import EXAMPLE, OTHER_EXAMPLE, edits_of, resolve, without_words
+from pages.ui.params.change_attention import LEFT_OUT, MOST_EDITS, Edit, EditList, EditParams
+from pages.ui.state.session import EXAMPLES
 from pages.ui.text.differences import merged_words
 from transformer.ablation.continuation import continue_from, reread
 from transformer.analysis.words import merge_words, word_groups
-from transformer.interventions import AS_TRAINED
+from transformer.values.interventions import AS_TRAINED
 
 TEXT, TARGET = "The old man reads a book.", "Der alte Mann liest ein Buch."
 EDITS = {
@@ -175,7 +175,7 @@ def test_the_lines_of_python_write_the_same(small_translator, trace, text, monke
     prefix = tuple(piece.id for piece in trace.predicted_pieces[: found.step])
     lines = change_lines(trace, resolved.edits.edits, resolved.interventions, prefix, folder=None)
     assert len(lines.splitlines()) == 5
-    monkeypatch.setattr("transformer.translator.Translator.load", lambda: small_translator)
+    monkeypatch.setattr("transformer.running.translator.Translator.load", lambda: small_translator)
     exec(compile(lines, "lines", "exec"), {})
     assert capsys.readouterr().out == f"{found.written.text}\n"
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-import transformer.trace
+import transformer.values.trace
 from pages.ui.components.bundle import BUNDLES, script, words
 from pages.ui.text.glossary import ARRAY, document, explain, explain_words_of, glossary
 
@@ -37,7 +37,7 @@ def test_explanations_are_short_and_plain(term):
 
 
 def test_every_array_of_the_trace_has_its_other_names():
-    described = [name for name, *_ in ARRAY.findall(transformer.trace.__doc__)]
+    described = [name for name, *_ in ARRAY.findall(transformer.values.trace.__doc__)]
     assert len(described) == 17
     assert [array.name for array in glossary().arrays] == described
 

@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from pages.ui.about.learning_curve import QUALITY, learning_chart
 from pages.ui.charts.hall import HALL_TYPE, TOP, VEGA_TYPE, for_hall, plot_for_hall
 from pages.ui.charts.matrix import matrix
 from pages.ui.charts.palette import sequential
-from pages.ui.model.learning_curve import QUALITY, learning_chart
 
 NAMES = ["one", "two", "three"]
 

@@ -8,9 +8,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pages.ui.ablation.effect import changed_heads, draw_table, marked_words, says_effect, step_chart, step_table
-from pages.ui.ablation.importance import how_well, importance_table, says_importance, what_is_written
-from pages.ui.ablation.removal import (
+from pages.ui.params.switch_heads_off import FIRST, NONE, HeadSet, OffParams
+from pages.ui.switch_heads_off.effect import (
+    changed_heads,
+    draw_table,
+    marked_words,
+    says_effect,
+    step_chart,
+    step_table,
+)
+from pages.ui.switch_heads_off.importance import how_well, importance_table, says_importance, what_is_written
+from pages.ui.switch_heads_off.removal import (
     GRADIENT,
     MEASURED,
     can_go,
@@ -21,16 +29,15 @@ from pages.ui.ablation.removal import (
     says_quality,
     says_removal,
 )
-from pages.ui.ablation.switches import picture
-from pages.ui.params.switches import FIRST, NONE, HeadSet, OffParams
+from pages.ui.switch_heads_off.switches import picture
 from pages.ui.text.number_format import typeset
 from transformer.ablation.effect import effect_of
 from transformer.ablation.estimate import over_draws
 from transformer.ablation.importance import head_importance
-from transformer.ablation.quality import Quality, RemovalQuality
 from transformer.ablation.removal import RemovalCurve
-from transformer.head_means import HeadMeans
-from transformer.interventions import DEFAULT_DRAWS, Interventions, all_heads
+from transformer.surveys.removal import Quality, RemovalQuality
+from transformer.values.head_means import HeadMeans
+from transformer.values.interventions import DEFAULT_DRAWS, Interventions, all_heads
 
 TEXT = "The old man reads a book."
 

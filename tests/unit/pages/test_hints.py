@@ -7,7 +7,7 @@ import json
 import pytest
 
 from pages.ui.text.hints import USUAL_WORDS, hints, rare_words
-from transformer.paths import ASSETS
+from transformer.files.paths import ASSETS
 
 EXAMPLES = json.loads((ASSETS / "examples.json").read_text(encoding="utf-8"))
 SENTENCES = (ASSETS / "sentences.txt").read_text(encoding="utf-8").splitlines()

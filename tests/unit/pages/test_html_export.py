@@ -11,7 +11,7 @@ from pages.ui.components.html_export import PLACEHOLDER, TEMPLATE, export_parts
 from pages.ui.components.wire import unframe
 from pages.ui.params.attention import AttentionParams
 from transformer.analysis.heads.metrics import head_metrics
-from transformer.trace import KINDS
+from transformer.values.trace import KINDS
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -15,18 +15,18 @@ import numpy as np
 import pytest
 import torch
 
-from pages.ui import inference, turns
 from pages.ui.long_texts.models import LOADED, small_model
-from pages.ui.models import LOADING_LOCK, MODELS, load_language, load_translator
-from pages.ui.script_runs import SCRIPT_RUNS
+from pages.ui.runs import inference, turns
+from pages.ui.runs.models import LOADING_LOCK, MODELS, load_language, load_translator
+from pages.ui.runs.script_runs import SCRIPT_RUNS
 from transformer.ablation.effect import Effect
-from transformer.checkpoint import load_checkpoint
-from transformer.decoding.settings import DecodingSettings
+from transformer.checkpoints.translator import load_checkpoint
 from transformer.errors import TextError
-from transformer.interventions import Interventions
-from transformer.trace import KINDS, Trace
-from transformer.translation import TracedTranslation
-from transformer.translator import Translator
+from transformer.running.translator import Translator
+from transformer.values.decoding_settings import DecodingSettings
+from transformer.values.interventions import Interventions
+from transformer.values.trace import KINDS, Trace
+from transformer.values.translation import TracedTranslation
 
 RUNS = ("translate", "trace", "trace_together", "trace_decoding")
 # More than any run here takes; a thread that waits for a lock nobody gives back would wait forever.

@@ -3,22 +3,22 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pages.ui.head_picker import picked_cell
-from pages.ui.inside.cell_tables import product_table, softmax_table, term_table, value_table
-from pages.ui.inside.mask import UNMASKED, future_share, leak_table
-from pages.ui.inside.norm_and_residual import size_chart, size_table, spread_table
-from pages.ui.inside.norm_diagram import diagram
-from pages.ui.inside.stage_matrix import pieces_table, shape, sizes, stage_matrix
-from pages.ui.inside.stage_sentences import SENTENCES, plain_sentence
-from pages.ui.inside.stages import SECTIONS, folded, section_of, square
-from pages.ui.inside.worked_example import example_table
+from pages.ui.heads.head_picker import picked_cell
+from pages.ui.inside_a_layer.cell_tables import product_table, softmax_table, term_table, value_table
+from pages.ui.inside_a_layer.mask import UNMASKED, future_share, leak_table
+from pages.ui.inside_a_layer.norm_and_residual import size_chart, size_table, spread_table
+from pages.ui.inside_a_layer.norm_diagram import diagram
+from pages.ui.inside_a_layer.stage_matrix import pieces_table, shape, sizes, stage_matrix
+from pages.ui.inside_a_layer.stage_sentences import SENTENCES, plain_sentence
+from pages.ui.inside_a_layer.stages import SECTIONS, folded, section_of, square
+from pages.ui.inside_a_layer.worked_example import example_table
 from pages.ui.params.attention import AttentionParams
 from transformer.analysis.replay.cell import cell
 from transformer.analysis.replay.contributions import contributions
 from transformer.analysis.replay.residual import stream_sizes, sublayer
 from transformer.analysis.replay.stages import stages
-from transformer.languages import LANGUAGES
-from transformer.trace import KINDS
+from transformer.text.languages import LANGUAGES
+from transformer.values.trace import KINDS
 
 
 def test_every_stage_belongs_to_a_section_in_the_order_of_the_way(shaped_translator, shaped_trace):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pages.ui.language_model.introduction import TEXTS
-from transformer.model_texts import read_card
-from transformer.paths import LANGUAGE_MODEL
+from transformer.checkpoints.model_texts import read_card
+from transformer.files.paths import LANGUAGE_MODEL
 
 
 def test_the_shipped_card_says_how_many_texts_were_read():

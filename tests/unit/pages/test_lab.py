@@ -10,17 +10,16 @@ import numpy as np
 import pytest
 
 from pages.ui.components.wire import MASKED_CODE, unpack
-from pages.ui.lab.film import shown_heads
-from pages.ui.lab.form import settings_of
-from pages.ui.lab.own_item import says
-from pages.ui.lab.payload import MOST_POINTS, film_payload, kind_labels, points
-from pages.ui.lab.recorded_runs import FOLDER, command_of, recorded_run
-from pages.ui.lab.shown import moments, newest, spectrum_words
-from pages.ui.lab.trainings import Person, Trainings
-from pages.ui.params.lab import MOST_STEPS, NEWEST, LabParams
+from pages.ui.params.training_lab import MOST_STEPS, NEWEST, LabParams
+from pages.ui.training_lab.film import shown_heads
+from pages.ui.training_lab.form import settings_of
+from pages.ui.training_lab.own_item import says
+from pages.ui.training_lab.payload import MOST_POINTS, film_payload, kind_labels, points
+from pages.ui.training_lab.recorded_runs import FOLDER, command_of, recorded_run
+from pages.ui.training_lab.shown import moments, newest, spectrum_words
+from pages.ui.training_lab.trainings import Person, Trainings
+from transformer.commands.tasks import parser
 from transformer.errors import TaskError
-from transformer.kinds import KINDS
-from transformer.tasks.__main__ import parser
 from transformer.tasks.answer import answer, model_at
 from transformer.tasks.archive import save_run
 from transformer.tasks.config import TaskConfig
@@ -29,6 +28,7 @@ from transformer.tasks.registry import TASKS
 from transformer.tasks.spectrum import fourier_spectrum, largest
 from transformer.tasks.task import FIRST_ID
 from transformer.tasks.trainer import TaskTrainer
+from transformer.values.kinds import KINDS
 
 SMALL = TaskConfig(task="copy", d_model=8, heads=2, items=4, steps=6, snapshots=3, warmup=2)
 RECORDED = sorted(path.stem for path in FOLDER.glob("*.npz"))

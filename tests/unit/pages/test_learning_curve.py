@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from pages.ui.model.learning_curve import LOSS, learning_chart
+from pages.ui.about.learning_curve import LOSS, learning_chart
 
 
 def test_what_was_not_measured_is_not_drawn():

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from pages.ui.inference import LONG_RUNS
 from pages.ui.long_texts import loss_plot, measuring
 from pages.ui.long_texts.cost_words import concludes, says_saving
 from pages.ui.long_texts.measuring import in_turns
-from pages.ui.recorded import read_record
+from pages.ui.measured.recorded import read_record
+from pages.ui.runs.inference import LONG_RUNS
 from transformer.language_modelling.attention_losses import RecordedLosses
 from transformer.language_modelling.cost import Cost, RecordedCosts
 

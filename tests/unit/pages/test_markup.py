@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pages.ui.text.markup import entry_label, group_label, isolated, markdown, piece_label, visible
-from transformer.tokenizer import END, PAD, START, UNKNOWN, Piece
+from transformer.text.tokenizer import END, PAD, START, UNKNOWN, Piece
 
 
 @pytest.mark.parametrize(

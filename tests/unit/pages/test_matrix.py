@@ -7,7 +7,7 @@ import pytest
 from pages.ui.charts.matrix import cells, matrix
 from pages.ui.text.number_format import rounded
 from transformer.analysis.view import view_of
-from transformer.trace import KINDS
+from transformer.values.trace import KINDS
 
 
 @pytest.fixture(scope="module")

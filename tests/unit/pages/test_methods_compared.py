@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pages.ui.decoding.methods_compared import comparison
-from transformer.decoding.settings import DecodingSettings
+from transformer.values.decoding_settings import DecodingSettings
 
 TEXT = "I have a dream."
 

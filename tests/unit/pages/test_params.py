@@ -8,18 +8,18 @@ import pytest
 
 from pages.ui.params.architecture import ArchitectureParams
 from pages.ui.params.backpropagation import BackpropagationParams
-from pages.ui.params.compare import CompareParams
+from pages.ui.params.change_attention import EditList, EditParams
+from pages.ui.params.compare_heads import CompareParams
 from pages.ui.params.decoding import DecodingParams
-from pages.ui.params.edits import EditList, EditParams
 from pages.ui.params.fields import FROM_ONE, Params
-from pages.ui.params.inside import InsideParams
-from pages.ui.params.lab import LabParams
+from pages.ui.params.inside_a_layer import InsideParams
 from pages.ui.params.language_model import ContinuationParams, LanguageModelParams, TextHeadParams
 from pages.ui.params.long_texts import LongTextsParams
-from pages.ui.params.positions import PositionsParams
+from pages.ui.params.positional_encoding import PositionsParams
 from pages.ui.params.state import EXAMPLES, MAX_ADDRESS, State
-from transformer.available_models import NAME
-from transformer.parameter_counts import parameter_table
+from pages.ui.params.training_lab import LabParams
+from transformer.checkpoints.available_models import NAME
+from transformer.model.parameter_counts import parameter_table
 
 OTHERS = [
     PositionsParams(part="shuffled", length=7, width=64, dimensions=(0, 63), drop=0, offset=-3, kind="encoder"),

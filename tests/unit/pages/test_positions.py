@@ -3,14 +3,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pages.ui.positions.addition import norm_chart, norm_table
-from pages.ui.positions.alternatives import learned_products
-from pages.ui.positions.curves import curves, wave_table
-from pages.ui.positions.shuffle import moved_pieces, shuffle
-from pages.ui.positions.shuffled import WITHOUT, times
+from pages.ui.positional_encoding.addition import norm_chart, norm_table
+from pages.ui.positional_encoding.alternatives import learned_products
+from pages.ui.positional_encoding.curves import curves, wave_table
+from pages.ui.positional_encoding.shuffle import moved_pieces, shuffle
+from pages.ui.positional_encoding.shuffled import WITHOUT, times
 from transformer.analysis.replay.embedding import embedded_text
 from transformer.analysis.words import word_groups
-from transformer.sinusoids import sinusoids
+from transformer.model.sinusoids import sinusoids
 
 
 def test_curves_are_the_encoding():

@@ -8,14 +8,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from pages.ui.editing.change_lines import change_lines
+from pages.ui.change_attention.change_lines import change_lines
 from pages.ui.text.python_lines import effect_lines, head_lines, importance_lines
 from transformer.ablation.effect import effect_of
 from transformer.ablation.importance import head_importance
 from transformer.analysis.view import view_of
-from transformer.interventions import Interventions
-from transformer.kinds import KINDS
-from transformer.paths import MODEL
+from transformer.files.paths import MODEL
+from transformer.values.interventions import Interventions
+from transformer.values.kinds import KINDS
 
 TEXT, TARGET = "It's an old “man”, target=1.", "Der alte Mann liest."
 
@@ -27,7 +27,7 @@ def target(request):
 
 @pytest.fixture
 def run(small_translator, monkeypatch, tmp_path):
-    monkeypatch.setattr("transformer.translator.Translator.load", lambda: small_translator)
+    monkeypatch.setattr("transformer.running.translator.Translator.load", lambda: small_translator)
     monkeypatch.chdir(tmp_path)
 
     def run(lines):

@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 import streamlit as st
 
-from pages.ui import inference
-from pages.ui.shared import SharedResults, size_in_bytes
-from pages.ui.turns import Turns
-from transformer.decoding.settings import DecodingSettings
-from transformer.kinds import KINDS
+from pages.ui.runs import inference
+from pages.ui.runs.shared import SharedResults, size_in_bytes
+from pages.ui.runs.turns import Turns
+from transformer.values.decoding_settings import DecodingSettings
+from transformer.values.kinds import KINDS
 
 PATIENCE = 30
 

@@ -12,7 +12,7 @@ import pytest
 from pages.ui.params.lecture import LectureParams
 from pages.ui.params.slides import LONGEST_CODE, MOST_BYTES, MOST_SLIDES, PAGES, Slide, Slides
 from pages.ui.params.state import State
-from pages.ui.router import SECTIONS
+from pages.ui.shell.router import SECTIONS
 from tests.ui.driver import HOSTILE
 
 DREAM = Slide.of("cross_attention", {"text": "I have a dream.", "layer": "5", "head": "3"})

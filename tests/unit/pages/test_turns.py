@@ -8,8 +8,8 @@ from contextlib import nullcontext
 
 import pytest
 
-from pages.ui import turns
-from pages.ui.turns import MOST_TOGETHER, Turns
+from pages.ui.runs import turns
+from pages.ui.runs.turns import MOST_TOGETHER, Turns
 
 # More than anything here takes; who waits for a turn that nobody gives would wait forever.
 PATIENCE = 60

@@ -21,13 +21,13 @@ from pages.ui.text.markup import markdown, piece_label
 from tests.properties import few, many
 from tests.ui.driver import HOSTILE, RESERVED, UNREADABLE
 from transformer.analysis.view import view_of
+from transformer.checkpoints.model_files import save_model
 from transformer.errors import TextError
 from transformer.model.transformer import build
-from transformer.model_files import save_model
-from transformer.normalisation import normalise, valid
-from transformer.tokenizer import Tokenizer
-from transformer.trace import KINDS, Trace
-from transformer.translator import Translator
+from transformer.running.translator import Translator
+from transformer.text.normalisation import normalise, valid
+from transformer.text.tokenizer import Tokenizer
+from transformer.values.trace import KINDS, Trace
 
 # Characters that become several, none, or join others; halves of pairs; what markup, scripts and tables read.
 STRANGE = (

@@ -18,15 +18,15 @@ from safetensors.numpy import save_file
 
 from tests.damages import change_header, damage_file, file_damages, set_field, short_lived_folder
 from tests.properties import few, many
+from transformer.checkpoints.learning_curve import FIELDS
+from transformer.checkpoints.model_files import read_tensors, save_model, write_tensors
 from transformer.config import TransformerConfig
 from transformer.errors import CheckpointError
-from transformer.head_means import FILE, HeadMeans, mean_outputs
-from transformer.kinds import KINDS
-from transformer.languages import LANGUAGES, write_languages
 from transformer.model.transformer import build
-from transformer.model_files import read_tensors, save_model, write_tensors
-from transformer.training.learning_curve import FIELDS
-from transformer.translator import Translator
+from transformer.running.translator import Translator
+from transformer.text.languages import LANGUAGES, write_languages
+from transformer.values.head_means import FILE, HeadMeans, mean_outputs
+from transformer.values.kinds import KINDS
 
 OPTIONAL = ("README.md", "learning_curve.csv")
 FILES = ("config.json", "model.safetensors", "tokenizer.model", "languages.json", *OPTIONAL, FILE)

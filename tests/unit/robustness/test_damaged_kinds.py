@@ -13,21 +13,21 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pages.ui.recorded import read_record
+from pages.ui.measured.recorded import read_record
 from tests.damages import change_header, damage_file, file_damages, set_field, short_lived_folder, waits_for_nothing
 from tests.foreign_models import arabic_model
 from tests.properties import few, many
 from transformer.analysis.heads.statistics import Statistics
-from transformer.available_models import VARIABLE, ModelFolder, language_model_folders, model_folders
+from transformer.checkpoints.available_models import VARIABLE, ModelFolder, language_model_folders, model_folders
+from transformer.checkpoints.language_model import LoadedLanguageModel, load_language_model
+from transformer.checkpoints.learning_curve import FIELDS
+from transformer.checkpoints.model_files import save_model
 from transformer.config import LanguageModelConfig
 from transformer.errors import CheckpointError
-from transformer.language_modelling.checkpoint import LoadedLanguageModel, load_language_model
 from transformer.model.language_model import build_language_model
-from transformer.model_files import save_model
-from transformer.pair_tokenizer import PairTokenizer
-from transformer.tokenizer import Tokenizer
-from transformer.training.learning_curve import FIELDS
-from transformer.translator import Translator
+from transformer.running.translator import Translator
+from transformer.text.pair_tokenizer import PairTokenizer
+from transformer.text.tokenizer import Tokenizer
 
 FILES = {
     "marian": (

@@ -11,24 +11,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pages.ui.ablation.removal import quality_table, removal_chart, says_quality
-from pages.ui.attribution.over_many import recorded_table, says_over_many
-from pages.ui.attribution.square import square_chart
-from pages.ui.compare.all_heads import _worth_map, head_table, says_worth
+from pages.ui.compare_heads.all_heads import _worth_map, head_table, says_worth
 from pages.ui.gallery.exhibits import sentence
+from pages.ui.measured.recorded import AGREEMENT, GALLERY, IMPORTANCE, REMOVAL, STATISTICS, Recording, read_record
 from pages.ui.params.attention import AttentionParams
-from pages.ui.recorded import AGREEMENT, GALLERY, IMPORTANCE, REMOVAL, STATISTICS, Recording, read_record
+from pages.ui.switch_heads_off.removal import quality_table, removal_chart, says_quality
 from pages.ui.text.head_link import HeadLink
+from pages.ui.what_mattered.over_many import recorded_table, says_over_many
+from pages.ui.what_mattered.square import square_chart
 from tests.properties import few, many
-from transformer.ablation.quality import RemovalQuality
-from transformer.ablation.statistics import ImportanceStatistics
 from transformer.analysis.heads.gallery import Gallery
 from transformer.analysis.heads.metrics import HeadMetrics
 from transformer.analysis.heads.statistics import Statistics
 from transformer.analysis.heads.tasks import TASK
-from transformer.attribution.statistics import AgreementStatistics
-from transformer.kinds import KINDS, Kind
-from transformer.languages import LANGUAGES
+from transformer.surveys.agreement import AgreementStatistics
+from transformer.surveys.importance import ImportanceStatistics
+from transformer.surveys.removal import RemovalQuality
+from transformer.text.languages import LANGUAGES
+from transformer.values.kinds import KINDS, Kind
 
 
 @cache

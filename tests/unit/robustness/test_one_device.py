@@ -10,21 +10,19 @@ import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from pages.ui.inference import RUNS
 from pages.ui.language_model.copying_heads import scores_of_model
+from pages.ui.runs.inference import RUNS
 from tests.conftest import EACH_SHAPE, SHAPES
 from tests.unit.robustness.one_device import META, OneDevice, ids
+from transformer.checkpoints.language_model import load_language_model
 from transformer.config import TransformerConfig
 from transformer.decoding.beam import beam_search
 from transformer.decoding.constraints import Constraints
 from transformer.decoding.greedy import greedy
 from transformer.decoding.sampling import sample
 from transformer.decoding.search import logit_lens
-from transformer.decoding.settings import DecodingSettings
 from transformer.errors import DeviceError
-from transformer.interventions import Interventions
 from transformer.language_modelling.attention_map import map_of_text
-from transformer.language_modelling.checkpoint import load_language_model
 from transformer.language_modelling.head_scores import head_scores
 from transformer.language_modelling.tracing import trace_continuation, trace_text
 from transformer.model.edits import UNEDITED, Edits, edits_of
@@ -32,6 +30,8 @@ from transformer.model.recorder import Recorder
 from transformer.model.transformer import Transformer
 from transformer.training.batching import Batch
 from transformer.training.loss import SummedLoss
+from transformer.values.decoding_settings import DecodingSettings
+from transformer.values.interventions import Interventions
 
 
 @pytest.fixture(params=EACH_SHAPE)

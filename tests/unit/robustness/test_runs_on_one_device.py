@@ -13,19 +13,19 @@ import torch
 
 from tests.unit.robustness.one_device import META, OneDevice, ids
 from transformer.attribution.attribution import Target
-from transformer.checkpoint import Checkpoint
+from transformer.checkpoints.language_model import LoadedLanguageModel
+from transformer.checkpoints.translator import Checkpoint
 from transformer.config import LanguageModelConfig, TransformerConfig
 from transformer.decoding.constraints import UNCONSTRAINED
 from transformer.decoding.greedy import greedy_batch, likeliest
 from transformer.decoding.loop import decode_loop
-from transformer.decoding.settings import DecodingSettings
-from transformer.head_means import HeadMeans
-from transformer.interventions import Interventions
-from transformer.language_modelling.checkpoint import LoadedLanguageModel
 from transformer.language_modelling.tracing import trace_continuation, trace_text, trace_unmasked
 from transformer.model.language_model import build_language_model
 from transformer.model.transformer import Transformer
-from transformer.translator import Translator
+from transformer.running.translator import Translator
+from transformer.values.decoding_settings import DecodingSettings
+from transformer.values.head_means import HeadMeans
+from transformer.values.interventions import Interventions
 
 TEXT, LONGER, TARGET = "A dog.", "The dog sleeps in the street.", "Ein Hund."
 VERSION = "simulated"

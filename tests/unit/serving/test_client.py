@@ -11,14 +11,14 @@ from tests.model_server import Broken, model_server
 from tests.unit.serving.test_protocol import HOSTILE, OFF, same
 from transformer.ablation.effect import effect_of
 from transformer.ablation.importance import head_importance
-from transformer.decoding.settings import DecodingSettings
 from transformer.errors import InterventionError, ServerError, TextError
-from transformer.interventions import Interventions
 from transformer.serving.answers import Reply, said
 from transformer.serving.client import RemoteTranslator
 from transformer.serving.protocol import Request
 from transformer.serving.service import Service
 from transformer.serving.turn import LeftError
+from transformer.values.decoding_settings import DecodingSettings
+from transformer.values.interventions import Interventions
 
 GONE = "^The model's server at .* does not answer .*$"
 BEAM = DecodingSettings("beam", beam_size=3)

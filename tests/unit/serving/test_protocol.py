@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 
 from tests.properties import few, many
 from tests.unit.robustness.test_any_text import TEXTS
-from transformer.ablation.scoring import Scores
-from transformer.decoding.settings import METHODS, DecodingSettings
 from transformer.errors import InterventionError, ServerError, TextError
-from transformer.interventions import MODES, Interventions
+from transformer.running.scoring import Scores
 from transformer.serving.answers import ARCHIVE, JSON, Reply, archived, result_of, said
 from transformer.serving.protocol import PROTOCOL, RUNS, Request, RequestError, read_words
-from transformer.trace import Trace
-from transformer.translation import LogitLens, Node, SearchTree, TracedTranslation, Translation
-from transformer.vocabulary import Piece
+from transformer.text.vocabulary import Piece
+from transformer.values.decoding_settings import METHODS, DecodingSettings
+from transformer.values.interventions import MODES, Interventions
+from transformer.values.trace import Trace
+from transformer.values.translation import LogitLens, Node, SearchTree, TracedTranslation, Translation
 
 ADDRESS = "http://127.0.0.1:1"
 IDS = st.lists(st.integers(0, 10**6), max_size=8).map(tuple)

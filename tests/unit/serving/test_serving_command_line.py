@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-from transformer.serving.__main__ import main
+from transformer.commands.serve import main
 
 
 @pytest.mark.parametrize("option", ["--replicas", "--most"])

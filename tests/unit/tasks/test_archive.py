@@ -12,9 +12,9 @@ import zipfile
 import numpy as np
 import pytest
 
+from transformer.commands.tasks import main
 from transformer.errors import TaskError
 from transformer.tasks import archive
-from transformer.tasks.__main__ import main
 from transformer.tasks.answer import answer
 from transformer.tasks.archive import load_run, save_run
 from transformer.tasks.config import TaskConfig

@@ -8,7 +8,7 @@ import pytest
 from transformer.errors import TaskError
 from transformer.tasks.items import Items
 from transformer.tasks.registry import TASKS, task_named
-from transformer.vocabulary import OWN
+from transformer.text.vocabulary import OWN
 
 
 @pytest.mark.parametrize(("name", "text", "expected"), [

@@ -16,7 +16,7 @@ from transformer.tasks.items import Items
 from transformer.tasks.measurement import attention, teacher_forced
 from transformer.tasks.registry import task_named
 from transformer.tasks.trainer import TaskTrainer, seeded_model
-from transformer.vocabulary import OWN
+from transformer.text.vocabulary import OWN
 
 
 def same(one, other):

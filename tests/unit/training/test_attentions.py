@@ -9,15 +9,15 @@ import pytest
 import torch
 
 from tests.conftest import SENTENCES
+from transformer.checkpoints.language_model import load_language_model
 from transformer.config import LanguageModelConfig
 from transformer.errors import AtlasError
 from transformer.language_modelling.attention_losses import AttentionLoss, RecordedLosses, mean_and_spread
-from transformer.language_modelling.checkpoint import load_language_model
 from transformer.language_modelling.cost import ATTENTIONS
 from transformer.language_modelling.scoring import score_text
 from transformer.model.language_model import build_language_model
-from transformer.tokenizer import START
-from transformer.training.attentions import compare_attentions, mean_loss
+from transformer.surveys.attentions import compare_attentions, mean_loss
+from transformer.text.tokenizer import START
 from transformer.training.contexts import ContextBatches, Contexts
 from transformer.training.run_folder import RunFolder
 

@@ -3,13 +3,13 @@ from __future__ import annotations
 import pytest
 import torch
 
-from transformer.checkpoint import load_checkpoint
+from transformer.checkpoints.model_files import save_model
+from transformer.checkpoints.translator import load_checkpoint
+from transformer.commands.train import main
 from transformer.errors import CheckpointError
-from transformer.languages import Languages, given_language, write_languages
+from transformer.files.paths import MODEL
 from transformer.model.transformer import build
-from transformer.model_files import save_model
-from transformer.paths import MODEL
-from transformer.training.__main__ import main
+from transformer.text.languages import Languages, given_language, write_languages
 from transformer.training.averaging import average_models
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from transformer.tokenizer import PAD, START
+from transformer.text.tokenizer import PAD, START
 from transformer.training.batching import WIDTHS, Batches
 from transformer.training.data import PieceData, Side
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from transformer.tokenizer import END, PAD, START
+from transformer.text.tokenizer import END, PAD, START
 from transformer.training.contexts import ContextBatches, Contexts, texts_of
 from transformer.training.run_folder import read_data
 

@@ -5,7 +5,7 @@ import gzip
 import numpy as np
 import pytest
 
-from transformer.tokenizer import END
+from transformer.text.tokenizer import END
 from transformer.training.data import PieceData, augment, overlap, read_pairs, typed_carelessly, without
 from transformer.training.run_folder import read_data
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import torch
 
-from transformer.checkpoint import load_checkpoint
+from transformer.checkpoints.translator import load_checkpoint
 from transformer.decoding.beam import beam_search
 from transformer.decoding.greedy import greedy
 from transformer.decoding.hypotheses import hypotheses

@@ -10,14 +10,14 @@ import pytest
 import torch
 
 from tests.unit.training.resuming import assert_continues_exactly
-from transformer.decoding.settings import DecodingSettings
-from transformer.language_modelling.checkpoint import load_language_model
+from transformer.checkpoints.language_model import load_language_model
 from transformer.language_modelling.continuation import continue_text
 from transformer.language_modelling.scoring import score_text
 from transformer.training.config import TrainConfig
 from transformer.training.distributed import Process
 from transformer.training.prepare import prepare, prepare_language_model
 from transformer.training.trainer import Trainer
+from transformer.values.decoding_settings import DecodingSettings
 
 TINY = {
     "d_model": 32, "heads": 4, "layers": 2, "d_ff": 64, "batch_pieces": 256, "micro_batches": 2, "steps": 6,

@@ -5,7 +5,7 @@ import csv
 import pytest
 
 from tests.full_disk import full_disk
-from transformer.training.learning_curve import FIELDS, Curve, Validation, check_curve
+from transformer.checkpoints.learning_curve import FIELDS, Curve, Validation, check_curve
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import torch.nn.functional as F
 
 from transformer.config import TransformerConfig
 from transformer.model.transformer import build
-from transformer.tokenizer import PAD
+from transformer.text.tokenizer import PAD
 from transformer.training.batching import Batch
 from transformer.training.loss import PORTION, SummedLoss, positions_to_predict
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from transformer.parameter_counts import parameter_table
+from transformer.model.parameter_counts import parameter_table
 from transformer.training.config import TrainConfig
 from transformer.training.size import check_size, parameters
 

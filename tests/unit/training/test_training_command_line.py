@@ -8,13 +8,13 @@ import sys
 import pytest
 
 from tests.pipes import no_pipes, piped
-from transformer.analysis.__main__ import main as analysis
-from transformer.language_modelling.__main__ import main as language_model
-from transformer.training.__main__ import main, parser
+from transformer.commands.language_model import main as language_model
+from transformer.commands.measure import main as analysis
+from transformer.commands.train import main, parser
+from transformer.running.translator import MODEL
 from transformer.training.data import read_pairs
 from transformer.training.run_folder import read_data
 from transformer.training.synthesis import plausible
-from transformer.translator import MODEL
 
 
 def command(*arguments):

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from transformer.tokenizer import train_tokenizer
+from transformer.text.tokenizer import train_tokenizer
 from transformer.training.vocabulary import coverage
 
 TEXT = "because the dog did not"

@@ -14,10 +14,10 @@ import numpy as np
 
 from transformer.analysis.heads.tasks import TASK, TASKS, Link, Task, covered_text
 from transformer.analysis.view import axes_of, view_of
-from transformer.languages import LANGUAGES, Languages
-from transformer.records import Fields, read_fields
-from transformer.trace import Kind, Trace
-from transformer.vocabulary import SPACE_MARK, Piece
+from transformer.files.records import Fields, read_fields
+from transformer.text.languages import LANGUAGES, Languages
+from transformer.text.vocabulary import SPACE_MARK, Piece
+from transformer.values.trace import Kind, Trace
 
 EXAMPLES = 3
 # A head does a task if it has at least this share of its attention there (a threshold of this atlas).

@@ -15,8 +15,8 @@ import numpy as np
 
 from transformer.analysis.alignment import alignment_rows, consensus
 from transformer.analysis.heads.pattern import row_entropy
-from transformer.trace import KINDS, Kind, Trace
-from transformer.vocabulary import Piece
+from transformer.text.vocabulary import Piece
+from transformer.values.trace import KINDS, Kind, Trace
 
 SELF: tuple[Kind, ...] = ("encoder", "decoder")
 SOURCE: tuple[Kind, ...] = ("encoder", "cross")

@@ -13,7 +13,7 @@ from functools import lru_cache
 import numpy as np
 
 from transformer.analysis.heads.metrics import HeadMetrics
-from transformer.trace import Kind
+from transformer.values.trace import Kind
 
 # Means over many sentences have rounding errors; 9 queries of 10 must count as 90 %.
 ROUNDING = 1e-9

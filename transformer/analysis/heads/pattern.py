@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import entr
 
-from transformer.tokenizer import Piece
+from transformer.text.tokenizer import Piece
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ import numpy as np
 from transformer.analysis.aligner import Aligner, find_aligner
 from transformer.analysis.heads.metrics import HeadMetrics, average, head_metrics
 from transformer.analysis.heads.names import head_rules
-from transformer.records import Fields, check_shapes, read_fields
-from transformer.trace import KINDS, Kind, Trace
-from transformer.vocabulary import Vocabulary
+from transformer.files.records import Fields, check_shapes, read_fields
+from transformer.text.vocabulary import Vocabulary
+from transformer.values.trace import KINDS, Kind, Trace
 
 # Digits after the point in a file.
 DIGITS = 6

@@ -14,9 +14,9 @@ import numpy as np
 
 from transformer.analysis.alignment import alignment_rows, consensus
 from transformer.analysis.words import word_groups
-from transformer.languages import LANGUAGES, Languages
-from transformer.trace import Kind, Trace
-from transformer.vocabulary import Piece
+from transformer.text.languages import LANGUAGES, Languages
+from transformer.text.vocabulary import Piece
+from transformer.values.trace import Kind, Trace
 
 ENGLISH, GERMAN = (each.name for each in LANGUAGES)
 # A row, and the columns that it should look at: the pieces of a word.

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from transformer.analysis.replay.softmax import exponentials
-from transformer.trace import Detail, Kind, Trace
-from transformer.weights import Weights
+from transformer.values.trace import Detail, Kind, Trace
+from transformer.values.weights import Weights
 
 
 @dataclass(frozen=True, eq=False)

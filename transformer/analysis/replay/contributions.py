@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from transformer.trace import Kind, Trace
-from transformer.weights import Weights
+from transformer.values.trace import Kind, Trace
+from transformer.values.weights import Weights
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from transformer.sinusoids import sinusoids
-from transformer.trace import Stack, Trace
-from transformer.weights import Weights
+from transformer.model.sinusoids import sinusoids
+from transformer.values.trace import Stack, Trace
+from transformer.values.weights import Weights
 
 SIDES: Mapping[Stack, str] = {"encoder": "source", "decoder": "target"}
 

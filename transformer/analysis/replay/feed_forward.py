@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import erf, expit
 
 from transformer.config import LanguageModelActivation
-from transformer.weights import Weights
+from transformer.values.weights import Weights
 
 ACTIVATIONS: dict[LanguageModelActivation, Callable[[np.ndarray], np.ndarray]] = {
     "relu": lambda x: np.maximum(x, 0.0),

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from transformer.trace import Kind, Trace
-from transformer.weights import Weights
+from transformer.values.trace import Kind, Trace
+from transformer.values.weights import Weights
 
 # Vectors that differ by less than this, relative to their length, count as equal.
 SAME = 1e-6

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from transformer.weights import Weights
+from transformer.values.weights import Weights
 
 # What torch adds to the variance against division by 0.
 EPSILON = 1e-5

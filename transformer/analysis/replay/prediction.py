@@ -8,8 +8,8 @@ import numpy as np
 
 from transformer.analysis.replay.residual import stack_output
 from transformer.analysis.replay.softmax import softmax
-from transformer.trace import Trace
-from transformer.weights import Weights
+from transformer.values.trace import Trace
+from transformer.values.weights import Weights
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,8 +9,8 @@ import numpy as np
 from transformer.analysis.replay.contributions import contributions
 from transformer.analysis.replay.feed_forward import FeedForwardPass, feed_forward
 from transformer.analysis.replay.layer_norm import NormPass, layer_norm
-from transformer.trace import Kind, Part, Stack, Trace
-from transformer.weights import Weights
+from transformer.values.trace import Kind, Part, Stack, Trace
+from transformer.values.weights import Weights
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,8 +16,8 @@ from transformer.analysis.replay.feed_forward import FeedForwardPass
 from transformer.analysis.replay.prediction import prediction
 from transformer.analysis.replay.residual import SubLayer, stack_output, sublayer
 from transformer.config import LanguageModelActivation
-from transformer.trace import Detail, Kind, Stack, Trace
-from transformer.weights import Weights
+from transformer.values.trace import Detail, Kind, Stack, Trace
+from transformer.values.weights import Weights
 
 ATTENTION: dict[Kind, str] = {
     "encoder": "multi-head self-attention",

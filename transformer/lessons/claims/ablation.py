@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from transformer.errors import LessonError
-from transformer.interventions import Interventions, all_heads
-from transformer.kinds import Kind
 from transformer.lessons.claims.registry import Finding, claim
 from transformer.lessons.document import quoted
 from transformer.lessons.evidence import JOBS, Evidence
+from transformer.values.interventions import Interventions, all_heads
+from transformer.values.kinds import Kind
 
 KIND_NAMES: dict[Kind, str] = {
     "encoder": "encoder self-attention", "decoder": "masked self-attention", "cross": "cross-attention",

@@ -13,7 +13,7 @@ from transformer.lessons.claims.heads import ROUNDING
 from transformer.lessons.claims.registry import Finding, claim
 from transformer.lessons.document import quoted
 from transformer.lessons.evidence import Evidence
-from transformer.trace import Kind
+from transformer.values.trace import Kind
 
 
 @claim("first", "second", "scaled_first", "scaled_second", "root", "unscaled", "naive")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from transformer.decoding.settings import MAX_BEAM_SIZE, MAX_TEMPERATURE, MIN_TEMPERATURE, DecodingSettings
 from transformer.errors import LessonError
 from transformer.lessons.claims.registry import Finding, claim
 from transformer.lessons.evidence import END_NAME, Evidence
-from transformer.vocabulary import SPACE_MARK, Piece
+from transformer.text.vocabulary import SPACE_MARK, Piece
+from transformer.values.decoding_settings import MAX_BEAM_SIZE, MAX_TEMPERATURE, MIN_TEMPERATURE, DecodingSettings
 
 MOST_SAMPLES = 20
 

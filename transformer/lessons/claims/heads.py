@@ -7,7 +7,7 @@ import numpy as np
 from transformer.errors import LessonError
 from transformer.lessons.claims.registry import Finding, claim
 from transformer.lessons.evidence import JOBS, Evidence, column_names, row_names
-from transformer.trace import KINDS, Kind
+from transformer.values.trace import KINDS, Kind
 
 # Sums of float32 numbers are 1 up to this.
 ROUNDING = 1e-4

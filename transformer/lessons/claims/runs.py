@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from transformer.interventions import AS_TRAINED, Interventions
 from transformer.lessons.claims.heads import ROUNDING
 from transformer.lessons.claims.registry import Finding, claim
 from transformer.lessons.evidence import JOBS, Evidence
-from transformer.trace import Kind
+from transformer.values.interventions import AS_TRAINED, Interventions
+from transformer.values.trace import Kind
 
 NO_POSITIONS = Interventions(positions=False)
 NO_MASK = Interventions(decoder_mask=False)

@@ -10,8 +10,8 @@ import pytest
 from transformer.analysis.heads.gallery import Gallery, gallery_of
 from transformer.analysis.heads.tasks import TASK, TASKS
 from transformer.analysis.view import view_of
-from transformer.languages import Languages, language
-from transformer.vocabulary import Piece
+from transformer.text.languages import Languages, language
+from transformer.text.vocabulary import Piece
 
 
 def links(made_up_trace, task, source, target, **maps):

@@ -12,8 +12,8 @@ from transformer.analysis.heads.metrics import (
     is_punctuation,
     metrics_of,
 )
-from transformer.tokenizer import Piece
-from transformer.trace import KINDS
+from transformer.text.tokenizer import Piece
+from transformer.values.trace import KINDS
 
 SOURCE = ["The", "animal", "was", "very", "tired", "."]
 TARGET = ["Das", "Tier", "war", "müde", "."]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from transformer.analysis.heads.pattern import Entry, offset_share, pattern, row_entropy
-from transformer.tokenizer import END, Piece
+from transformer.text.tokenizer import END, Piece
 
 
 def groups(count, *, end=True):

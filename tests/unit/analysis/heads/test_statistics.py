@@ -6,7 +6,7 @@ import pytest
 from transformer.analysis.heads.metrics import HeadMetrics, average, head_metrics
 from transformer.analysis.heads.pattern import row_entropy
 from transformer.analysis.heads.statistics import Statistics, statistics_of
-from transformer.trace import KINDS
+from transformer.values.trace import KINDS
 
 SENTENCES = ["I have a dream.", "The old man reads a book in the garden.", "A dog"]
 

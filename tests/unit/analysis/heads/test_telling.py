@@ -8,7 +8,7 @@ import pytest
 from transformer.analysis.heads.metrics import head_metrics, metrics_of
 from transformer.analysis.heads.names import head_names
 from transformer.analysis.heads.telling import TELLING, telling_head
-from transformer.trace import KINDS
+from transformer.values.trace import KINDS
 
 WORDS = [f"w{number}" for number in range(9)]
 SCORES = [0.0] * 10 + [-5.0] * 10

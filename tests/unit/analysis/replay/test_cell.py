@@ -7,8 +7,8 @@ import pytest
 
 from transformer.analysis.replay.cell import cell
 from transformer.analysis.replay.contributions import contributions
-from transformer.interventions import Interventions
-from transformer.trace import KINDS
+from transformer.values.interventions import Interventions
+from transformer.values.trace import KINDS
 
 
 @pytest.mark.parametrize("kind", KINDS)

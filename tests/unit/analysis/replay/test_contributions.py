@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from transformer.analysis.replay.contributions import Contributions, contributions
-from transformer.trace import KINDS
+from transformer.values.trace import KINDS
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from transformer.analysis.replay.embedding import embedded_text
-from transformer.interventions import Interventions
+from transformer.values.interventions import Interventions
 
 
 @pytest.mark.parametrize("stack", ["encoder", "decoder"])

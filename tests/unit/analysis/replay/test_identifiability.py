@@ -5,7 +5,7 @@ import pytest
 
 from transformer.analysis.replay.contributions import contributions
 from transformer.analysis.replay.identifiability import head_identifiability, identifiability
-from transformer.trace import KINDS
+from transformer.values.trace import KINDS
 
 ALL = np.ones((1, 3), dtype=bool)
 

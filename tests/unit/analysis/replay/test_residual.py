@@ -6,7 +6,7 @@ import torch
 
 from transformer.analysis.replay.residual import stack_output, stream_sizes, sublayer
 from transformer.model.masks import causal_mask
-from transformer.trace import PARTS
+from transformer.values.trace import PARTS
 
 
 def of_the_model(model, layer, part, x, memory):

@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from transformer.analysis.replay.stages import stages
-from transformer.interventions import Interventions
 from transformer.model.recorder import Recorder
+from transformer.values.interventions import Interventions
 
 LAYER, HEAD = 1, 2
 

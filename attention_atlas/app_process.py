@@ -1,0 +1,38 @@
+"""One process of the app: Streamlit with app.py.
+
+`python -m attention_atlas.app_process OPTIONS` ends with the process that started it, whichever way that ends.
+"""
+
+from __future__ import annotations
+
+import os
+import runpy
+import sys
+import threading
+from collections.abc import Sequence
+
+from transformer.files.paths import APP
+
+# Variable of the environment: where it is set, a process answers nobody before its first pages were computed.
+ANSWERS_WHEN_WARM = "ATTENTION_ATLAS_ANSWERS_WHEN_WARM"
+
+
+def run(options: Sequence[str]) -> None:
+    """Serve the app as `streamlit run app.py` does, from whatever folder the command was called in.
+
+    Streamlit finds .streamlit/config.toml beside app.py. It runs as a module of this process, because no file of this
+    package imports it.
+    """
+    sys.argv = ["streamlit", "run", str(APP / "app.py"), *options]
+    runpy.run_module("streamlit", run_name="__main__")
+
+
+def end_with_starter() -> None:
+    """End this process when its standard input ends, which is a pipe from the process that started it."""
+    os.read(sys.stdin.fileno(), 1)
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    threading.Thread(target=end_with_starter, daemon=True).start()
+    run(sys.argv[1:])

@@ -1,0 +1,138 @@
+"""The command `attention-atlas`: the app, and the library's command lines under one name.
+
+`python -m attention_atlas.command_line` is the same without installation.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from difflib import get_close_matches
+from importlib import import_module
+from importlib.util import find_spec
+
+from attention_atlas import app_process, app_processes
+from attention_atlas.lecture import announce, open_to_hall, port_of
+from transformer import __version__
+from transformer.files.terminal import at_terminal
+
+PROG = "attention-atlas"
+# The module that has each command, and what the list of commands says; importing the modules would take seconds.
+COMMANDS = {
+    "translate": ("transformer", "translate a sentence and keep the trace of the run"),
+    "info": ("transformer", "print the architecture and its parameters"),
+    "import": ("transformer", "make a model folder of a Hugging Face Marian model"),
+    "export": ("transformer", "write a model folder for another program"),
+    "prepare": ("transformer.training", "make a vocabulary and split sentence pairs into its pieces"),
+    "prepare-language-model": ("transformer.training", "the same for a language model"),
+    "train": ("transformer.training", "train in a prepared folder, or continue there"),
+    "compare-attention": ("transformer.training", "train small language models of each kind of attention alike"),
+    "average": ("transformer.training", "make a model of the mean weights of several"),
+    "synthesise": ("transformer.training", "let a model translate sentences into pairs to train another on"),
+    "evaluate": ("transformer.training", "BLEU and chrF of a model on held-out pairs"),
+    "samples": ("transformer.training", "translate chosen sentences, as a model card lists them"),
+    "vocabulary": ("transformer.training", "how well a model's vocabulary keeps the words of a text whole"),
+    "overlap": ("transformer.training", "count the held-out sentences that are in the training data"),
+    "measure": ("transformer.analysis", "measure what every head looks at, over many sentences"),
+    "gallery": ("transformer.analysis", "find heads that do something telling, over many sentences"),
+    "means": ("transformer.analysis", "write every head's mean output beside the model"),
+    "importance": ("transformer.analysis", "switch every head off by itself, over many sentences"),
+    "removal": ("transformer.analysis", "BLEU and chrF while heads are removed"),
+    "agreement": ("transformer.analysis", "whether methods of attribution agree, over many sentences"),
+    "lessons": ("transformer.lessons", "check a lesson, or list what a lesson can claim"),
+    "serve": ("transformer.serving", "serve the model to many apps, on one machine or on several"),
+    "language-model": ("transformer.language_modelling", "write on in English, score texts, find heads that copy"),
+    "tasks": ("transformer.tasks", "let a small Transformer learn to copy, reverse, sort or add"),
+}
+# What the app imports of requirements.txt.
+PACKAGES = (
+    "torch", "numpy", "scipy", "sentencepiece", "safetensors", "streamlit", "plotly", "altair", "pandas", "PIL",
+    "segno", "starlette",
+)
+OPTIONS = ("--lecture", "--processes")
+
+
+def parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=PROG, description="See everything that a Transformer's attention does.",
+        epilog=f"{PROG} COMMAND --help lists the options of a command.",
+    )
+    parser.add_argument("--version", action="version", version=f"{PROG} {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    commands.add_parser("app", add_help=False, help="start the app (default); takes --lecture [ADDRESS], "
+                        "which opens it to the network, --processes N, and the options of `streamlit run`")
+    for name, (_, purpose) in COMMANDS.items():
+        commands.add_parser(name, add_help=False, help=purpose)
+    return parser
+
+
+def start_app(options: Sequence[str]) -> None:
+    """Serve the app: from one process, or for a hall from several behind one address."""
+    check_packages()
+    parser = argparse.ArgumentParser(
+        prog=PROG, usage="%(prog)s [--lecture [ADDRESS]] [--processes N] [options of `streamlit run`]", add_help=False,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--processes", type=int, metavar="N")
+    known, others = parser.parse_known_args(options)
+    if known.processes is not None and not 1 <= known.processes <= app_processes.MOST_PROCESSES:
+        raise SystemExit(f"error: --processes takes a number from 1 to {app_processes.MOST_PROCESSES}")
+    # Streamlit says it in a traceback.
+    port_of(others)
+    others, hall = open_to_hall(others)
+    check_spelling(others)
+    count = known.processes or (app_processes.processes_for_many() if hall else 1)
+    if count > 1 or hall:
+        app_processes.run(
+            count, others, lambda here: announce(hall) if hall else print(f"\n  Open {here}\n", flush=True),
+        )
+    else:
+        app_process.run(others)
+
+
+def check_packages() -> None:
+    """See that the app's packages are there, without importing them.
+
+    Raises:
+        SystemExit: one is missing.
+    """
+    missing = [name for name in PACKAGES if find_spec(name) is None]
+    if missing:
+        raise SystemExit(
+            f"error: {sys.executable} has no {', '.join(missing)}: in the environment of the app, and in the folder of "
+            "app.py, say `pip install -r requirements.txt`"
+        )
+
+
+def check_spelling(options: Sequence[str]) -> None:
+    """See that no option for Streamlit is meant for this command: of a wrong one, Streamlit says how to call Streamlit.
+
+    Raises:
+        SystemExit: one is nearly an option of this command.
+    """
+    for option in options:
+        name = option.partition("=")[0]
+        # Streamlit's own have a dot.
+        meant = get_close_matches(name, OPTIONS, n=1) if name.startswith("-") and "." not in name else []
+        if meant:
+            raise SystemExit(f"error: there is no option {name}; did you mean {meant[0]}?")
+
+
+@at_terminal()
+def main() -> None:
+    arguments = sys.argv[1:]
+    if not arguments or (arguments[0].startswith("-") and arguments[0] not in ("-h", "--help", "--version")):
+        arguments = ["app", *arguments]
+    command = parser().parse_args(arguments[:1]).command
+    if command == "app":
+        start_app(arguments[1:])
+        return
+    package, _ = COMMANDS[command]
+    # These have commands of their own; the others share a parser with the rest of their package.
+    own = package.rpartition(".")[2] in ("lessons", "tasks", "language_modelling", "serving")
+    import_module(f"{package}.__main__").main(arguments[own:], f"{PROG} {command}" if own else PROG)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,276 @@
+"""One address in front of several processes of the app.
+
+A connection is one request, or one websocket, of one browser: its head is read, the process chosen, and all that
+follows passes through as it is, in both directions and no faster than the slower side takes it. What the process checks
+(`Host`, `Origin`, cookies, tokens) it therefore checks as if there were nothing in between. No second request
+on a connection reaches it, whose head would have been read by nobody here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import socket
+from dataclasses import dataclass
+from ipaddress import ip_address
+
+from attention_atlas.static_copies import StaticCopies, compressed, length_if_worth
+
+# Bytes: of a head, which an address full of slides makes long, and of what is passed on at once.
+MOST_HEAD = 1 << 16
+CHUNK = 1 << 16
+# Seconds: browsers open connections before they know what to ask, and a process on this machine accepts at once.
+HEAD_TIMEOUT = 60.0
+CONNECT_TIMEOUT = 2.0
+# Seconds from a first page to the websocket that it opens.
+ARRIVAL = 10.0
+# In the paths of Streamlit's own files, wherever the app is put.
+FILES = b"/static/"
+# The end of a line, to the process and to others, where this proxy sees none.
+BARE = re.compile(rb"(?<!\r)\n|\r(?!\n)")
+
+STARTING = b"Attention Atlas is starting. This page opens in a few seconds."
+UNAVAILABLE = (
+    b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: %d\r\n"
+    b"Retry-After: 2\r\nRefresh: 2\r\nConnection: close\r\n\r\n%b" % (len(STARTING), STARTING)
+)
+# What follows the first line of an answer that says no more, and after which nothing is read.
+NO_MORE = b"\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+BAD = b"HTTP/1.1 400 Bad Request" + NO_MORE
+TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large" + NO_MORE
+
+
+@dataclass
+class Backend:
+    """A process of the app.
+
+    Attributes:
+        port: at which it listens on this machine; None while it does not.
+        websockets: open ones, so pages that somebody has open.
+        expected: people who were sent there, and whose page has not opened its websocket yet.
+        turn: when somebody new was last sent there; counts from 0.
+    """
+
+    port: int | None = None
+    websockets: int = 0
+    expected: int = 0
+    turn: int = 0
+
+
+@dataclass(frozen=True)
+class Request:
+    """The head of a request.
+
+    Attributes:
+        head: as the process is to read it.
+        backend: number of the process that the browser's cookie names; None without a cookie.
+        websocket: whether it is to open one.
+        repeatable: whether another process may be asked where one ends before it answers: nothing follows the head.
+        file: path of one of Streamlit's files, where a compressed copy of the whole would do; None for all else.
+    """
+
+    head: bytes
+    backend: int | None
+    websocket: bool
+    repeatable: bool
+    file: bytes | None
+
+
+def read_request(head: bytes, cookie: str, peer: str) -> Request:
+    """What has to be known of a request.
+
+    Args:
+        head: with the empty line that ends it.
+        cookie: name of the cookie that names a process.
+        peer: address that it comes from.
+
+    Raises:
+        ValueError: the process would read other lines in it.
+    """
+    if BARE.search(head):
+        raise ValueError("a line of the head ends with half of its end")
+    line, *fields = head.removesuffix(b"\r\n\r\n").split(b"\r\n")
+    named = [(field.partition(b":")[0].lower(), field) for field in fields]
+    method, _, target = line.rpartition(b" ")[0].partition(b" ")
+    # Where half of it is missing, the process answers as usual, and would then read whatever the browser sends next.
+    websocket = method == b"GET" and all(
+        any(name == header and token in field.lower() for name, field in named)
+        for header, token in ((b"connection", b"upgrade"), (b"upgrade", b"websocket"))
+    )
+    left_out: set[bytes] = set()
+    if not websocket:
+        # The process ends the connection with its answer: the next request may be another browser's, where some
+        # network's own proxy gathers them.
+        left_out |= {b"connection", b"keep-alive", b"upgrade"}
+    if not ip_address(peer.partition("%")[0]).is_loopback:
+        # The process believes what this machine says of where a request comes from.
+        left_out |= {name for name, _ in named if name.startswith(b"x-forwarded-")}
+    kept = [field for name, field in named if name not in left_out]
+    if not websocket:
+        kept.append(b"Connection: close")
+    kept.append(b"X-Forwarded-For: " + peer.encode("ascii"))
+    wanted = re.compile(rb"[:;]\s*" + re.escape(cookie.encode("ascii")) + rb"=(\d{1,3})\s*(?:;|$)")
+    found = next((match for name, field in named if name == b"cookie" and (match := wanted.search(field))), None)
+    names = {name for name, _ in named}
+    packed = any(name == b"accept-encoding" and b"gzip" in field for name, field in named)
+    file = b"?" not in target and FILES in target[:-1]
+    whole = not names & {b"range", b"if-none-match", b"if-modified-since"}
+    return Request(
+        b"\r\n".join([line, *kept, b"", b""]), int(found[1]) if found else None, websocket,
+        repeatable=method in (b"GET", b"HEAD"),
+        file=target if method == b"GET" and file and packed and whole else None,
+    )
+
+
+class ReverseProxy:
+    """Sends every browser to one process, and keeps it there by a cookie, because the browser's session and the files
+    of its pages lie there. Never by the address it comes from: a whole lecture hall has one.
+    """
+
+    def __init__(self, backends: list[Backend], public_port: int) -> None:
+        """
+        Args:
+            backends: whose ports may change at any time.
+            public_port: names the cookie: browsers have one jar for all ports of a machine.
+        """
+        self._backends = backends
+        self._cookie = f"attention_atlas_{public_port}"
+        self._turns = 0
+        self._copies = StaticCopies()
+
+    async def start(self, listening: socket.socket) -> asyncio.Server:
+        """Begin to answer at a socket."""
+        return await asyncio.start_server(self._answer, sock=listening, limit=MOST_HEAD)
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """One connection of a browser, from its first byte to its last."""
+        peer = writer.get_extra_info("peername")
+        try:
+            async with asyncio.timeout(HEAD_TIMEOUT):
+                head = await reader.readuntil(b"\r\n\r\n")
+            # Who was gone at once has no address.
+            if peer is None:
+                return
+            try:
+                request = read_request(head, self._cookie, peer[0])
+            except ValueError:
+                writer.write(BAD)
+                return
+            await self._pass_on(request, reader, writer)
+        except asyncio.LimitOverrunError:
+            writer.write(TOO_LARGE)
+        except (OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            # The browser or the process is gone, or the proxy ends: there is nobody to tell.
+            pass
+        finally:
+            writer.close()
+
+    async def _pass_on(
+        self, request: Request, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        if request.file is not None and (copy := self._copies.get(request.file)) is not None:
+            writer.write(copy)
+            return
+        tried: set[int] = set()
+        while (opened := await self._connect(request, tried)) is not None:
+            number, app_reader, app_writer = opened
+            backend = self._backends[number]
+            backend.websockets += request.websocket
+            sending: asyncio.Task[None] | None = None
+            try:
+                app_writer.write(request.head)
+                if not request.repeatable:
+                    sending = asyncio.create_task(_send(reader, app_writer))
+                try:
+                    head = await app_reader.readuntil(b"\r\n\r\n")
+                    if (packed := await self._packed(request, head, app_reader)) is not None:
+                        writer.write(packed)
+                        return
+                except (OSError, asyncio.IncompleteReadError):
+                    # It has just ended.
+                    if request.repeatable:
+                        continue
+                    break
+                if request.websocket and not head.startswith(b"HTTP/1.1 101 "):
+                    # A browser tells its page no more of it, and whatever it sends next belongs to no websocket.
+                    writer.write(head.partition(b"\r\n")[0] + NO_MORE)
+                    return
+                sending = sending or asyncio.create_task(_send(reader, app_writer))
+                # A file that browsers and networks keep for good is the same for all, and goes without.
+                if request.backend != number and b"immutable" not in head:
+                    cookie = f"Set-Cookie: {self._cookie}={number}; Path=/; HttpOnly; SameSite=Lax\r\n\r\n"
+                    head = head.removesuffix(b"\r\n") + cookie.encode("ascii")
+                writer.write(head)
+                await _pump(app_reader, writer)
+                return
+            finally:
+                backend.websockets -= request.websocket
+                if sending is not None:
+                    sending.cancel()
+                app_writer.close()
+        writer.write(UNAVAILABLE)
+
+    async def _packed(self, request: Request, head: bytes, app_reader: asyncio.StreamReader) -> bytes | None:
+        """A whole answer compressed, which is then kept; None where it is to be passed on as it is."""
+        if request.file is None or (length := length_if_worth(head)) is None:
+            return None
+        packed = await asyncio.to_thread(compressed, head, await app_reader.readexactly(length))
+        self._copies.keep(request.file, packed)
+        return packed
+
+    async def _connect(
+        self, request: Request, tried: set[int]
+    ) -> tuple[int, asyncio.StreamReader, asyncio.StreamWriter] | None:
+        """Number of a process that was not tried yet and now is, and a connection to it; None where none listens."""
+        while (number := self._choose(request.backend, tried)) is not None:
+            tried.add(number)
+            backend = self._backends[number]
+            try:
+                async with asyncio.timeout(CONNECT_TIMEOUT):
+                    reader, writer = await asyncio.open_connection("127.0.0.1", backend.port, limit=MOST_HEAD)
+            except OSError:
+                # It has just ended.
+                continue
+            if request.backend != number:
+                self._turns += 1
+                backend.turn = self._turns
+                if not request.websocket:
+                    backend.expected += 1
+                    asyncio.get_running_loop().call_later(ARRIVAL, self._arrived, backend)
+            return number, reader, writer
+        return None
+
+    def _choose(self, wanted: int | None, tried: set[int]) -> int | None:
+        """The process where this browser was before, or else the one that has the fewest pages open."""
+        there = [
+            number for number, backend in enumerate(self._backends) if backend.port is not None and number not in tried
+        ]
+        if wanted in there:
+            return wanted
+
+        def pages(number: int) -> tuple[int, int]:
+            backend = self._backends[number]
+            return backend.websockets + backend.expected, backend.turn
+
+        return min(there, key=pages, default=None)
+
+    @staticmethod
+    def _arrived(backend: Backend) -> None:
+        backend.expected -= 1
+
+
+async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Pass bytes on until there are no more, as fast as they are taken."""
+    while data := await reader.read(CHUNK):
+        writer.write(data)
+        await writer.drain()
+
+
+async def _send(reader: asyncio.StreamReader, app_writer: asyncio.StreamWriter) -> None:
+    """What a browser sends after its head; a process that will not read it all may still answer."""
+    try:
+        await _pump(reader, app_writer)
+        # The browser is gone.
+        app_writer.close()
+    except OSError:
+        pass

@@ -1,0 +1,69 @@
+"""How the model learned: its loss and its translations, over the steps of its training."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from io import StringIO
+
+import altair as alt
+import pandas as pd
+import streamlit as st
+
+from pages.ui.charts.matrix import AXIS, LEGEND
+from pages.ui.charts.palette import FIRST, SECOND
+from pages.ui.charts.tables import show_numbers
+from pages.ui.components.save_as import show_altair
+from pages.ui.lecture.figure import main_figure
+from pages.ui.text.glossary import explain
+
+LOSS = {"training_loss": "training", "validation_loss": "held out"}
+QUALITY = {"validation_chrf": "held out"}
+COLOURS = {"training": SECOND, "held out": FIRST}
+
+
+def show_learning(curve: str) -> None:
+    """Both charts, what they are of, and the numbers where all were measured.
+
+    Args:
+        curve: of `transformer.checkpoints.translator.Checkpoint`.
+    """
+    table = pd.read_csv(StringIO(curve))
+    st.markdown("**How it learned**", help=explain("loss", "label smoothing", "dropout", "epoch", "chrF"))
+    with main_figure("**How the model of this app learned:** its loss over the steps of training"):
+        show_altair(
+            learning_chart(table, LOSS, "loss, nats a piece"), key="about_loss",
+            alt="Loss over the steps of training; the table has its numbers.", sentence="",
+        )
+    show_altair(
+        learning_chart(table, QUALITY, "chrF, 0 to 100"), key="about_chrf",
+        alt="chrF of translations of held-out sentences over the steps of training; the table has its numbers.",
+        sentence="",
+    )
+    st.caption(
+        "The loss is cross-entropy with label smoothing; during training it includes dropout and is the mean over a "
+        "few batches. chrF is measured on greedy translations of some held-out sentences. Both use the weights at that "
+        "step, before any averaging."
+    )
+    names = {"step": "step", "epoch": "epoch", **{column: f"loss, {name}" for column, name in LOSS.items()},
+             "validation_chrf": "chrF"}
+    show_numbers(table.dropna().filter(list(names)).rename(columns=names), "about_curve", digits=2)
+
+
+def learning_chart(table: pd.DataFrame, lines: Mapping[str, str], unit: str) -> alt.Chart:
+    """Lines over the steps.
+
+    Args:
+        table: a learning curve (`transformer.checkpoints.learning_curve.FIELDS`).
+        lines: the columns that are drawn, and what each is of: keys of COLOURS.
+        unit: of their numbers.
+    """
+    long = table.rename(columns=lines).melt("step", list(lines.values()), "of", "value").dropna()
+    scale = alt.Scale(domain=list(lines.values()), range=[COLOURS[name] for name in lines.values()])
+    # Where no line comes: they all begin high on the left.
+    legend = alt.Legend(title=None, **{**LEGEND, "orient": "top-right"}) if len(lines) > 1 else None
+    return alt.Chart(long).mark_line().encode(
+        x=alt.X("step:Q", axis=alt.Axis(tickCount=5, **AXIS)),
+        y=alt.Y("value:Q", title=unit, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=5, **AXIS)),
+        color=alt.Color("of:N", scale=scale, legend=legend),
+        tooltip=["of:N", "step:Q", alt.Tooltip("value:Q", title=unit, format=".2f")],
+    ).properties(height=320 if legend else 230)

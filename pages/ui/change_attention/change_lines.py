@@ -1,0 +1,58 @@
+"""The same changes from Python, as lines that run. Pure."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pages.ui.change_attention.resolved import given_rows
+from pages.ui.params.change_attention import Edit
+from pages.ui.text.python_lines import loading
+from transformer.values.interventions import Interventions
+from transformer.values.trace import Trace
+
+
+def change_lines(
+    trace: Trace, edits: tuple[Edit, ...], changed: Interventions, prefix: tuple[int, ...], *, folder: Path | None
+) -> str:
+    """Five lines that print what the changed model writes.
+
+    Args:
+        trace: of the sentence.
+        edits: as they were made.
+        changed: what they are for a run.
+        prefix: ids of the pieces that the translation begins with; none where the changed model writes all of it.
+        folder: of the model.
+    """
+    arguments = []
+    if edits:
+        erased = Interventions(hidden_source=changed.hidden_source, hidden_target=changed.hidden_target)
+        arguments.append(f"attention={' | '.join(_rows(edit, trace, erased) for edit in edits)}")
+    for name in ("hidden_source", "hidden_target"):
+        positions = getattr(changed, name)
+        arguments += [f"{name}={list(positions)}"] if positions else []
+    beginning = f"prefix={list(prefix)}, " if prefix else ""
+    return "\n".join((
+        "from transformer import Interventions, Translator",
+        f"changed = Interventions({', '.join(arguments)})",
+        f"translator = {loading(folder)}",
+        f"written = translator.translate({trace.source_text!r}, {beginning}interventions=changed)",
+        "print(written.text)",
+    ))
+
+
+def _rows(edit: Edit, trace: Trace, erased: Interventions) -> str:
+    """The rows that an edit gives, as a dictionary or, where they are of many heads, as one that is computed."""
+    layers, heads, _, _ = trace.attention(edit.kind).shape
+    loops, place = "", []
+    for name, number, count in (("layer", edit.layer, layers), ("head", edit.head, heads)):
+        place.append(name if number is None else str(number))
+        loops += f" for {name} in range({count})" if number is None else ""
+    cells = {row: shares for (_, _, _, row), shares in given_rows(edit, trace, erased).items()}
+    parts = [
+        f"{{({edit.kind!r}, {', '.join(place)}, {row}): {_shares(shares)}{loops}}}" for row, shares in cells.items()
+    ]
+    return " | ".join(parts)
+
+
+def _shares(shares: dict[int, float]) -> str:
+    return f"{{{', '.join(f'{column}: {share:.6g}' for column, share in shares.items())}}}"

@@ -1,0 +1,95 @@
+"""Words of the sentence and of the translation that are erased, by clicking them."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.ui.change_attention.changing import change
+from pages.ui.change_attention.resolved import without_words
+from pages.ui.params.change_attention import ERASURES, INVISIBLE, LEFT_OUT, EditParams
+from pages.ui.reading.sentence import Reading
+from pages.ui.reading.translation import NOTHING
+from pages.ui.runs import inference
+from pages.ui.state import session
+from pages.ui.state.bind import preset, when_chosen
+from pages.ui.text.differences import merged_words
+from pages.ui.text.labels import told_apart
+from pages.ui.text.markup import group_label, markdown
+from transformer.analysis.words import Group, word_groups
+from transformer.errors import AtlasError
+from transformer.text.vocabulary import Piece
+
+NAMES = {INVISIBLE: "Made invisible", LEFT_OUT: "Typed without them"}
+EXPLAINED = {
+    INVISIBLE: "No other word can look at an erased word, in any layer; all words keep their places.",
+    LEFT_OUT: "The model reads a shorter sentence, in which the words after the gap move up; your other changes stay "
+    "with this sentence.",
+}
+
+
+def show_erasing(reading: Reading, *, words: bool) -> None:
+    """Draw the words of both sides, and what becomes of the erased ones.
+
+    Args:
+        words: pieces are merged into words.
+    """
+    trace, params = reading.trace, session.params(EditParams)
+    st.markdown("**Erase words** by clicking them; another click brings them back.")
+    _pills(
+        f"In the {reading.languages.source.name} sentence", "hidden_source", trace.source_pieces, trace.source_text,
+        words=words,
+    )
+    st.segmented_control(
+        "What happens to them", ERASURES, format_func=NAMES.__getitem__, required=True,
+        key=preset("edit_erasure", params.erasure),
+        on_change=when_chosen("edit_erasure", lambda erasure: change(erasure=erasure)),
+        help=" ".join(f"*{NAMES[erasure]}*: {EXPLAINED[erasure]}" for erasure in ERASURES),
+    )
+    st.caption(EXPLAINED[params.erasure])
+    if params.left_out:
+        _show_shorter(reading, params)
+    _pills(
+        f"Among the {reading.languages.target.name} words already written", "hidden_target", trace.target_pieces,
+        trace.target_text, words=words,
+    )
+    st.caption("Later steps cannot look at these words; they are still written.")
+
+
+def _pills(label: str, name: str, pieces: tuple[Piece, ...], text: str, *, words: bool) -> None:
+    groups = groups_of(pieces, words=words)
+    labels = list(map(markdown, told_apart(
+        group_label([pieces[position] for position in group], text, words=words) for group in groups
+    )))
+    erased = set(getattr(session.params(EditParams), name))
+    key = f"edit_{name}"
+
+    def store() -> None:
+        chosen = [position for number in st.session_state[key] or () for position in groups[number]]
+        change(**{name: tuple(sorted(chosen)), "step": ""})
+
+    st.pills(
+        label, range(len(groups)), selection_mode="multi", format_func=labels.__getitem__, on_change=store, wrap=True,
+        key=preset(key, [number for number, group in enumerate(groups) if erased & set(group)]),
+    )
+
+
+def groups_of(pieces: tuple[Piece, ...], *, words: bool) -> tuple[Group, ...]:
+    """Positions of what can be clicked: every piece, or every word."""
+    return word_groups(pieces) if words else tuple((position,) for position in range(len(pieces)))
+
+
+def _show_shorter(reading: Reading, params: EditParams) -> None:
+    """The sentence typed without the words, and its translation."""
+    shorter = without_words(reading.trace, params.hidden_source)
+    try:
+        trace = inference.trace(reading.translator, shorter)
+    except AtlasError as error:
+        st.warning(markdown(str(error)), icon=":material/edit:")
+        return
+    st.markdown(
+        f"{markdown(shorter)}  \n→ {merged_words(reading.own.target_text, trace.target_text) or NOTHING}"
+    )
+    st.button(
+        "Read this sentence instead", key="edit_read_shorter", icon=":material/edit:", on_click=session.try_sentence,
+        args=(shorter,),
+    )

@@ -1,0 +1,49 @@
+"""Every number that was seen, as CSV and JSON, with what somebody needs to compute it again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pages.ui.change_attention.change_lines import change_lines
+from pages.ui.change_attention.next_word import chosen_step, next_table, step_table
+from pages.ui.change_attention.resolved import Resolved
+from pages.ui.charts.saving import csv_text, json_text, save_buttons, save_every_head, show_lines
+from pages.ui.reading.sentence import Reading
+from pages.ui.runs import inference
+from transformer.ablation.continuation import Continuation
+
+MODE = "given attention: rows with given weights, and erased pieces that no other piece sees"
+BASELINE = "the model as trained, which reads the same translation"
+
+
+def show_repeat(reading: Reading, resolved: Resolved, found: Continuation) -> None:
+    """Draw the lines of Python and the buttons that save the numbers."""
+    show_lines(repeatable(reading, resolved, found), "edit")
+    facts = run_facts(reading, resolved, found)
+    table, steps = next_table(found, reading.translator.tokenizer), step_table(found)
+    save_buttons("changed_attention", csv_text(table, facts), json_text(facts, {"next": table, "steps": steps}), "edit")
+    run, changed, step = reading.request, resolved.interventions, chosen_step(reading)
+    save_every_head(lambda: inference.continuation(*run, changed, step).after, "edit")
+
+
+def repeatable(reading: Reading, resolved: Resolved, found: Continuation) -> str:
+    """The lines of Python that write the same."""
+    # Where the page chose the step, the changed model writes the same words before it by itself.
+    own = not reading.given and chosen_step(reading) is None
+    prefix = () if own else tuple(piece.id for piece in reading.trace.predicted_pieces[: found.step])
+    return change_lines(
+        reading.trace, resolved.edits.edits, resolved.interventions, prefix, folder=reading.translator.folder
+    )
+
+
+def run_facts(reading: Reading, resolved: Resolved, found: Continuation) -> dict[str, Any]:
+    """Model, sentence, translations, and what was changed; edits as in the address, counted from 1."""
+    changed = resolved.interventions
+    return {
+        "model": reading.translator.version, "sentence": reading.trace.source_text,
+        "translation": reading.trace.target_text, "mode": MODE, "baseline": BASELINE, "edits": str(resolved.edits),
+        "erased_source": [position + 1 for position in changed.hidden_source],
+        "erased_target": [position + 1 for position in changed.hidden_target],
+        "step": found.step + 1, "written": found.written.text,
+        "python": repeatable(reading, resolved, found),
+    }

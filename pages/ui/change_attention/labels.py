@@ -1,0 +1,61 @@
+"""Edits in words. Pure."""
+
+from __future__ import annotations
+
+from pages.ui.params.change_attention import Edit, EditParams, Span
+from pages.ui.text.labels import TITLES, told_apart
+from pages.ui.text.markup import bare, isolated, piece_label
+from transformer.text.vocabulary import Piece
+from transformer.values.trace import Trace
+
+
+def edit_label(edit: Edit, trace: Trace) -> str:
+    """An edit as a line of a list: Encoder self-attention, every head: “it” → “street” 100%."""
+    return f"{_where(edit)}: {edit_links(edit, trace)}"
+
+
+def edit_links(edit: Edit, trace: Trace) -> str:
+    """What looks at what: “it” → “street” 100%."""
+    source, target = trace.source_text, trace.target_text
+    row_text, column_text = source if edit.kind == "encoder" else target, target if edit.kind == "decoder" else source
+    row = spoken(trace.query_pieces(edit.kind), edit.rows, row_text)
+    if edit.kind != "encoder":
+        row = f"{row} (which writes {spoken(trace.predicted_pieces, edit.rows, target)})"
+    keys = trace.key_pieces(edit.kind)
+    shares = [f"{spoken(keys, columns, column_text)} {percent}%" for columns, percent in edit.shares]
+    return f"{row} → {', '.join(shares) or 'everything equally'}"
+
+
+def what_changed(edits: tuple[Edit, ...], params: EditParams, trace: Trace) -> str:
+    """All changes, for whoever finds a figure saved."""
+    parts = [edit_label(edit, trace) for edit in edits]
+    for positions, pieces, text in (
+        (() if params.left_out else params.hidden_source, trace.source_pieces, trace.source_text),
+        (params.hidden_target, trace.target_pieces, trace.target_text),
+    ):
+        gone = [spoken(pieces, (position, position), text) for position in positions]
+        parts += [f"erased: {', '.join(gone)}"] if gone else []
+    return "; ".join(parts) or "nothing changed"
+
+
+def spoken(pieces: tuple[Piece, ...], span: Span, text: str) -> str:
+    """Neighbouring pieces between quotation marks: the characters that they cover, numbered like those that can be
+    erased."""
+    first, last = span
+    if first >= len(pieces):
+        return f"position {first + 1}"
+    before = (_covered(pieces[at : at + last - first + 1], text) for at in range(first + 1))
+    return f"“{isolated(told_apart(before)[-1])}”"
+
+
+def _covered(pieces: tuple[Piece, ...], text: str) -> str:
+    spans = [piece.span for piece in pieces if piece.span is not None]
+    return bare(piece_label(pieces[0], text)) if len(pieces) == 1 or not spans else text[spans[0][0] : spans[-1][1]]
+
+
+def _where(edit: Edit) -> str:
+    title = TITLES[edit.kind]
+    if edit.layer is None:
+        return f"{title}, every head" if edit.head is None else f"{title}, head {edit.head + 1} of every layer"
+    head = "every head" if edit.head is None else f"head {edit.head + 1}"
+    return f"{title}, layer {edit.layer + 1}, {head}"

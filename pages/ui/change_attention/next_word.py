@@ -1,0 +1,120 @@
+"""What the next word becomes: its probabilities before and after, and the sentence that says so."""
+
+from __future__ import annotations
+
+import altair as alt
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from pages.ui.change_attention.changing import change
+from pages.ui.charts.matrix import AXIS, LEGEND, labelled_axis
+from pages.ui.charts.palette import FIRST, SECOND
+from pages.ui.components.save_as import show_altair
+from pages.ui.params.change_attention import EditParams
+from pages.ui.reading.sentence import Reading
+from pages.ui.state import session
+from pages.ui.state.bind import key_for, preset
+from pages.ui.text.glossary import explain
+from pages.ui.text.markup import bare, entry_label, markdown, piece_label
+from transformer.ablation.continuation import Continuation, candidates
+from transformer.text.vocabulary import Vocabulary
+
+SHOWN = 5
+BEFORE, AFTER = "as trained", "changed"
+
+
+def chosen_step(reading: Reading) -> int | None:
+    """The step that the reader chose, from 0; None lets the page choose."""
+    step = session.params(EditParams).step
+    return min(int(step), len(reading.trace.predicted_pieces)) - 1 if step else None
+
+
+def show_next_word(reading: Reading, found: Continuation) -> None:
+    """Draw the step that is looked at, a sentence, and the probabilities."""
+    trace = reading.trace
+    labels = {"": "chosen by the page"} | {
+        str(step): f"{step}: {piece_label(piece, trace.target_text)}"
+        for step, piece in enumerate(trace.predicted_pieces, start=1)
+    }
+    key, step = key_for("edit_step", labels.values()), session.params(EditParams).step
+    st.selectbox(
+        "The next word, at the step that writes", list(labels), format_func=labels.__getitem__,
+        key=preset(key, step if step in labels else ""), on_change=lambda: change(step=st.session_state[key]),
+        help="The words before this step stay as they are; from there on, the changed model writes. Unless you choose, "
+        "the page takes the row that you changed, or the first step at which the likeliest word changes.",
+    )
+    tokenizer = reading.translator.tokenizer
+    st.markdown(says_next(found, tokenizer))
+    table = next_table(found, tokenizer)
+    show_altair(
+        next_chart(table), "edit_next", "Probability of the likeliest next pieces as trained and changed; the sentence "
+        "above and the saved table have the numbers.",
+    )
+    st.caption(
+        "Both models have read the same words before it. A run keeps only the ten likeliest pieces of a step, so a "
+        "missing bar would be shorter than all that are shown.", help=explain("piece", "teacher forcing"),
+    )
+
+
+def says_next(found: Continuation, tokenizer: Vocabulary) -> str:
+    """Markdown: the likeliest next piece before and after, from the numbers."""
+    old, new = found.next_pieces
+    known = {piece: (before, after) for piece, before, after in candidates(found.before, found.after, found.step, 1)}
+    names = {piece: f"**{markdown(bare(entry_label(tokenizer, piece)))}**" for piece in known}
+    was, now = (
+        {piece: _percent(log_probs[number], trace.candidate_log_probs[found.step, -1])
+         for piece, log_probs in known.items()}
+        for number, trace in enumerate((found.before, found.after))
+    )
+    if old == new:
+        return f"At step {found.step + 1} the next word stays {names[old]}: {was[old]} as trained, {now[old]} now."
+    return (
+        f"At step {found.step + 1} the next word was {names[old]} ({was[old]}, now {now[old]}) and becomes "
+        f"{names[new]} ({now[new]}, as trained {was[new]})."
+    )
+
+
+def _percent(log_prob: float, least: float) -> str:
+    """A probability; of a piece that is not among the candidates, what it is less than."""
+    shown = f"{np.exp(least if np.isnan(log_prob) else log_prob):.1%}"
+    return f"less than {shown}" if np.isnan(log_prob) else shown
+
+
+def next_table(found: Continuation, tokenizer: Vocabulary) -> pd.DataFrame:
+    """A row a candidate: id, piece, and its probability before and after; empty where it is not known."""
+    rows = candidates(found.before, found.after, found.step, SHOWN)
+    return pd.DataFrame({
+        "id": [piece for piece, _, _ in rows], "piece": [entry_label(tokenizer, piece) for piece, _, _ in rows],
+        "before": np.exp([before for _, before, _ in rows]), "after": np.exp([after for _, _, after in rows]),
+    })
+
+
+def next_chart(table: pd.DataFrame) -> alt.Chart:
+    """Two bars a candidate of a `next_table`."""
+    rows = [
+        {"place": place, "piece": piece, "model": model, "probability": float(probability)}
+        for place, (piece, *both) in enumerate(zip(table.piece, table.before, table.after, strict=True), start=1)
+        for model, probability in zip((BEFORE, AFTER), both, strict=True) if np.isfinite(probability)
+    ]
+    order = [BEFORE, AFTER]
+    axis, names = labelled_axis("pieces", table.piece.tolist())
+    return alt.Chart(pd.DataFrame(rows)).mark_bar().encode(
+        y=alt.Y("place:O", title=None, axis=axis),
+        x=alt.X("probability:Q", axis=alt.Axis(**{**AXIS, "grid": True}, format="%"), title="probability"),
+        yOffset=alt.YOffset("model:N", sort=order),
+        color=alt.Color("model:N", sort=order, scale=alt.Scale(domain=order, range=[FIRST, SECOND]),
+                        legend=alt.Legend(title=None, **{**LEGEND, "orient": "top"})),
+        tooltip=["piece:N", "model:N", alt.Tooltip("probability:Q", format=".4f")],
+    ).add_params(names).properties(height=34 * len(table) + 60, usermeta={"embedOptions": {"renderer": "svg"}})
+
+
+def step_table(found: Continuation) -> pd.DataFrame:
+    """A row a step of the translation that both read: its piece, and its log-probability before and after, nats."""
+    before, after = found.before, found.after
+    return pd.DataFrame({
+        "step": range(1, len(before.predicted_pieces) + 1),
+        "piece": [piece_label(piece, before.target_text) for piece in before.predicted_pieces],
+        "before": before.log_probs.astype(float), "after": after.log_probs.astype(float),
+        "change": found.step_change.astype(float),
+    })

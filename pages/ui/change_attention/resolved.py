@@ -1,0 +1,143 @@
+"""What the reader changed, on pieces and words, as interventions of a run on pieces."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from pages.ui.params.change_attention import MOST_PERCENT, Edit, EditList, EditParams, Span
+from pages.ui.params.state import EXAMPLES
+from transformer.errors import InterventionError
+from transformer.values.interventions import Interventions, Row
+from transformer.values.trace import Trace
+
+# Of the first example. The page opens with every head of the encoder made to look from "animal" to "street", which the
+# translation shows; the same of "it" leaves it as it was. The other one is the step that writes "es", made to look
+# there.
+EXAMPLE = EditList.parse("encoder.all.all.2~7x100")
+OTHER_EXAMPLE = EditList.parse("cross.all.all.9~7x100")
+UNREADABLE = "the address asks for one that cannot be read; changes look like encoder.5.2.8~7x75, counted from 1."
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """The edits of the page, and what a run makes of them.
+
+    Attributes:
+        edits: those that the sentence and the model have room for.
+        interventions: of the run.
+        problems: a sentence for each change that is left out.
+    """
+
+    edits: EditList
+    interventions: Interventions
+    problems: tuple[str, ...]
+
+
+def edits_of(params: EditParams, text: str) -> EditList:
+    """The reader's edits of a sentence; the example where nobody has made one."""
+    if params.edits is not None:
+        return params.edits
+    return EXAMPLE if text == EXAMPLES[0] else EditList()
+
+
+def resolve(params: EditParams, trace: Trace) -> Resolved:
+    """What a run of the trace's sentence and translation changes.
+
+    Edits on words become edits on pieces: every piece of the word that looks gets the shares, and the share of a word
+    that is looked at is divided evenly among those of its pieces that may be seen.
+    """
+    listed = edits_of(params, trace.source_text)
+    problems = [UNREADABLE] if listed.unreadable else []
+    source, target = (
+        _existing(asked, len(pieces), language, problems) for asked, pieces, language in (
+            (params.hidden_source, trace.source_pieces, "sentence"),
+            (params.hidden_target, trace.target_pieces, "translation"),
+        )
+    )
+    # What is typed without some words is another sentence, which is run as it is.
+    erased = Interventions(hidden_source=() if params.left_out else source, hidden_target=target)
+    attention: dict[Row, dict[int, float]] = {}
+    done = []
+    for edit in listed.edits:
+        try:
+            rows = given_rows(edit, trace, erased)
+        except InterventionError as error:
+            problems.append(str(error))
+            continue
+        attention |= rows
+        done.append(edit)
+    return Resolved(EditList(tuple(done)), replace(erased, attention=attention), tuple(problems))
+
+
+def _existing(asked: tuple[int, ...], count: int, language: str, problems: list[str]) -> tuple[int, ...]:
+    """The positions that there are; a problem for each of the others is added."""
+    problems += [
+        f"the {language} has {count} pieces: there is no piece {position + 1} to be erased."
+        for position in asked if position >= count
+    ]
+    return tuple(position for position in asked if position < count)
+
+
+def given_rows(edit: Edit, trace: Trace, erased: Interventions) -> dict[Row, dict[int, float]]:
+    """The rows of pieces that an edit gives, with the shares of their columns.
+
+    Args:
+        erased: says which pieces are erased.
+
+    Raises:
+        InterventionError: the model or the sentence has no such place, or the shares cannot be had.
+    """
+    layers, heads, queries, keys = trace.attention(edit.kind).shape
+    for name, number, count in (("layer", edit.layer, layers), ("head", edit.head, heads)):
+        if number is not None and number >= count:
+            raise InterventionError(f"{edit}: there is no {name} {number + 1}, only {count} of them.")
+    for name, span, count in (("row", edit.rows, queries), *(("column", columns, keys) for columns, _ in edit.shares)):
+        if span[1] >= count:
+            raise InterventionError(f"{edit}: there is no {name} {span[1] + 1}, only {count} of them.")
+    total = sum(percent for _, percent in edit.shares)
+    if total > MOST_PERCENT:
+        raise InterventionError(f"{edit}: the shares add up to {total}%, and a row adds up to 100%.")
+    visible = erased.visible(edit.kind, queries, keys)
+    found: dict[Row, dict[int, float]] = {}
+    for row in range(edit.rows[0], edit.rows[1] + 1):
+        cells = _cells(edit, row, visible[row])
+        for layer in range(layers) if edit.layer is None else (edit.layer,):
+            for head in range(heads) if edit.head is None else (edit.head,):
+                found[edit.kind, layer, head, row] = cells
+    return found
+
+
+def _cells(edit: Edit, row: int, visible: np.ndarray) -> dict[int, float]:
+    """Shares by column of one row of pieces, of which some [S] are visible."""
+    seen = np.flatnonzero(visible).tolist()
+    if not edit.shares:
+        return dict.fromkeys(seen, 1 / max(len(seen), 1))
+    cells: dict[int, float] = {}
+    for columns, percent in edit.shares:
+        pieces = [column for column in seen if columns[0] <= column <= columns[1]]
+        if not pieces:
+            raise InterventionError(
+                f"{edit}: row {row + 1} may not look at {_spelled(columns)}, which is masked, so it cannot get a share."
+            )
+        for column in pieces:
+            cells[column] = cells.get(column, 0.0) + percent / MOST_PERCENT / len(pieces)
+    if sum(percent for _, percent in edit.shares) < MOST_PERCENT and len(cells) == len(seen):
+        raise InterventionError(f"{edit}: the shares add up to less than 100%, and no other column can take the rest.")
+    return cells
+
+
+def _spelled(span: Span) -> str:
+    return f"column {span[0] + 1}" if span[0] == span[1] else f"columns {span[0] + 1} to {span[1] + 1}"
+
+
+def without_words(trace: Trace, positions: tuple[int, ...]) -> str:
+    """The sentence typed without the characters of some pieces."""
+    text = trace.source_text
+    gone = [trace.source_pieces[position].span for position in positions if position < len(trace.source_pieces)]
+    left = "".join(
+        character for at, character in enumerate(text)
+        if not any(span is not None and span[0] <= at < span[1] for span in gone)
+    )
+    return " ".join(left.split())

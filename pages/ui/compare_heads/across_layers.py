@@ -1,0 +1,147 @@
+"""One word followed through the layers: where it looks in each."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from pages.ui.charts.matrix import matrix
+from pages.ui.charts.palette import sequential
+from pages.ui.charts.tables import numbered, show_numbers
+from pages.ui.components.save_as import show_altair
+from pages.ui.heads.head_reading import HeadReading
+from pages.ui.heads.kinds import chart_of_heads
+from pages.ui.heads.prose import prose
+from pages.ui.lecture.figure import main_figure, presented
+from pages.ui.params.attention import UNCHOSEN
+from pages.ui.params.compare_heads import CompareParams
+from pages.ui.state import session
+from pages.ui.state.bind import bind, preset
+from pages.ui.text.head_link import HeadLink
+from pages.ui.text.labels import TITLES, column_labels, place_of, row_labels
+from pages.ui.text.markup import isolated, markdown
+from transformer.analysis.heads.pattern import pattern
+from transformer.analysis.view import View, view_of
+from transformer.values.trace import Kind
+
+
+def show_across_layers(reading: HeadReading, kind: Kind) -> None:
+    """Three maps of one row: for the chosen head, the mean of all heads, and the largest of them.
+
+    Nobody's choice is the row with the strongest link of the head.
+    """
+    comparison = session.params(CompareParams)
+    choice = reading.choice(kind)
+    view = view_of(reading.trace, kind, words=choice.words, special=not choice.hide)
+    labels = row_labels(view.axes)
+    row = min(comparison.row, len(labels) - 1)
+    if row != comparison.row:
+        session.update(CompareParams, row=row)
+        session.rewrite_address()
+    if row == UNCHOSEN:
+        row = telling_row(view, choice.layer, choice.head)
+    names = numbered(labels)
+    place, pick_head, pick_words = st.columns([4, 2, 2], vertical_alignment="bottom")
+    place.selectbox(
+        "Word to follow through the layers", range(len(labels)), format_func=names.__getitem__,
+        **bind(CompareParams, "row", value=row, labels=names),
+    )
+    pick_head.selectbox(
+        "Head", range(view.heads), key=preset("compare_head", choice.head),
+        format_func=lambda head: str(head + 1),
+        on_change=lambda: session.update_attention(
+            of=type(choice), layer=choice.layer, head=st.session_state.compare_head
+        ),
+    )
+    pick_words.toggle(
+        "Words", key=preset("compare_words", choice.words),
+        on_change=lambda: session.update_attention(of=type(choice), words=st.session_state.compare_words),
+    )
+    rows = view.weights[:, :, row]
+    mask = np.broadcast_to(view.mask[row], rows[:, 0].shape)
+    largest = (rows.argmax(axis=1) + 1).astype(str)
+    maps = {
+        f"Head {choice.head + 1} of every layer": (rows[:, choice.head], None),
+        "Mean of all heads of a layer": (rows.mean(axis=1), None),
+        "Largest of all heads of a layer": (rows.max(axis=1), ("of head", largest)),
+    }
+    layers = [f"layer {layer}" for layer in range(1, view.layers + 1)]
+    columns = column_labels(view.axes)
+    with main_figure(
+        f"**Where “{markdown(labels[row])}”{place_of(labels, row)} looks, layer by layer:** "
+        f"{markdown(reading.trace.text)}",
+        f"{TITLES[kind]}, {next(iter(maps)).lower()}",
+    ):
+        # A hall reads one map at a time.
+        shown = dict(list(maps.items())[:1]) if presented() else maps
+        places = st.columns(len(shown), gap="medium")
+    for place, (title, (values, marks)) in zip(places, shown.items(), strict=True):
+        with place:
+            st.markdown(f"**{title}**")
+            key = f"compare_layers_{title.split()[0]}"
+            description = f"{title}: a row for each layer, a column for each word looked at; the table has the numbers."
+            drawn = matrix(
+                values, layers, columns, name="weight", scale=sequential(), mask=mask, marks=marks,
+                clickable=marks is not None,
+            )
+            if marks is None:
+                show_altair(drawn, key=key, alt=description)
+            else:
+                chart_of_heads(drawn, kind, key, description, maps=reading.maps, head_at=lambda mark: (
+                    int(mark["row"]) - 1, int(rows[int(mark["row"]) - 1, :, int(mark["column"]) - 1].argmax())
+                ))
+    prose(
+        "compare_layers_heads", says_where(kind, rows, mask[0], labels, row, columns), pages=reading.maps.pages,
+        of=reading.maps.params, opened=reading.maps.prepare,
+    )
+    st.caption(
+        "In the first two maps, each row sums to 1. In the third it does not: each cell shows the head of that layer "
+        "that looks there most, and the number in it is the number of that head. Click a cell to open it."
+    )
+    show_numbers(_table(maps, largest, mask, columns), "compare_layers_numbers", digits=4)
+
+
+def telling_row(view: View, layer: int, head: int) -> int:
+    """The row with the strongest link of a head, start and end symbols left out; the first where there is none."""
+    found = pattern(
+        view.weights[layer, head], view.mask, view.axes.rows, view.axes.columns, same_text=view.axes.kind != "cross"
+    )
+    return found.strongest.row if found.strongest else 0
+
+
+def says_where(
+    kind: Kind, rows: np.ndarray, seen: np.ndarray, labels: list[str], row: int, columns: list[str]
+) -> list[str | HeadLink]:
+    """Which head of each layer looks most at one place, and where.
+
+    Args:
+        rows: the weights of one row in every head, [L, H, C].
+        seen: which columns are not masked, [C].
+        labels: of all rows.
+        row: which of them it is.
+        columns: their labels.
+    """
+    parts: list[str | HeadLink] = [
+        f"Where the attention of “{isolated(labels[row])}”{place_of(labels, row)} is strongest in each layer: "
+    ]
+    for layer, weights in enumerate(np.where(seen, rows, -1.0)):
+        head, column = np.unravel_index(weights.argmax(), weights.shape)
+        end = "." if layer + 1 == len(rows) else "; "
+        parts += [
+            HeadLink(kind, layer, int(head)),
+            f" at “{isolated(columns[column])}”{place_of(columns, int(column))}, {weights[head, column]:.2f}{end}",
+        ]
+    return parts
+
+
+def _table(
+    maps: dict[str, tuple[np.ndarray, object]], largest: np.ndarray, mask: np.ndarray, columns: list[str]
+) -> pd.DataFrame:
+    """All that the maps show, a row a cell that is not masked."""
+    layers, places = np.nonzero(mask)
+    return pd.DataFrame({
+        "layer": layers + 1, "to": np.array(numbered(columns), dtype=object)[places],
+        **{title: values[mask].astype(float) for title, (values, _) in maps.items()},
+        "largest is head": largest[mask],
+    })

@@ -1,0 +1,258 @@
+"""All heads as maps and as a table: every metric, on this sentence and over many."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import altair as alt
+import numpy as np
+import pandas as pd
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from pages.ui.charts.matrix import matrix
+from pages.ui.charts.palette import diverging, sequential
+from pages.ui.charts.saving import csv_text
+from pages.ui.compare_heads.head_table import show_head_table
+from pages.ui.components.attention_browser import AlsoNamed
+from pages.ui.heads.head_reading import HeadReading
+from pages.ui.heads.kinds import chart_of_heads
+from pages.ui.lecture.figure import main_figure, presented
+from pages.ui.measured.measuring import measured, offer_measuring
+from pages.ui.measured.recorded import IMPORTANCE, STATISTICS
+from pages.ui.params.compare_heads import CompareParams
+from pages.ui.runs.inference import LONG_RUNS
+from pages.ui.state import session
+from pages.ui.state.bind import bind
+from pages.ui.text.glossary import explain
+from pages.ui.text.labels import TITLES
+from pages.ui.text.markup import markdown
+from transformer.analysis.heads.metrics import METRICS, HeadMetrics, metrics_of
+from transformer.analysis.heads.names import RULES, head_names
+from transformer.analysis.heads.statistics import Statistics, statistics_of
+from transformer.language_modelling.head_scores import NAMES, THRESHOLD
+from transformer.running.translator import Translator
+from transformer.surveys.importance import ImportanceStatistics, importance_statistics
+from transformer.values.trace import Kind
+
+MANY = "over {} sentences"
+# The map of what heads are worth, beside those of METRICS.
+WORTH = "worth"
+WITHOUT = "change without it, nats"
+
+
+def show_all_heads(reading: HeadReading, controls: DeltaGenerator, also: AlsoNamed) -> None:
+    """Maps of one metric, and the table of all.
+
+    Args:
+        controls: holds what chooses the metric.
+        also: names that heads have for what they do with random patterns.
+    """
+    translator, had = reading.translator, reading.trace.kinds
+    many = measured(STATISTICS, translator) if translator else None
+    worth = measured(IMPORTANCE, translator) if translator else None
+    here: dict[Kind, HeadMetrics] = {kind: reading.metrics(kind) for kind in had}
+    comparison = session.params(CompareParams)
+    titles = {metric.name: metric.title for metric in METRICS if set(metric.kinds) & set(had)}
+    if worth:
+        titles[WORTH] = f"{WITHOUT}, {MANY.format(worth.sentences)}"
+    metric = comparison.metric if comparison.metric in titles else "confidence"
+    controls.markdown("The maps show", width="content")
+    controls.selectbox(
+        "What the maps show", titles, format_func=titles.__getitem__, label_visibility="collapsed",
+        **bind(CompareParams, "metric", value=metric),
+    )
+    meanings = {each.name: each.meaning for each in METRICS} | ({WORTH: says_worth(worth)} if worth else {})
+    highest = _highest(here, metric)
+    # A hall reads one map at a time.
+    kinds = (highest.kind,) if highest and presented() else had
+    said = f"**{titles[metric].capitalize()} of every head:** {markdown(reading.trace.text)}"
+    with main_figure(said, str(highest or "")):
+        # A single map would be stretched over all of the page.
+        columns = st.columns(len(kinds) if presented() else max(len(kinds), 2), gap="medium")
+    for column, kind in zip(columns, kinds, strict=False):
+        with column, st.container(gap="xxsmall"):
+            st.markdown(f"**{TITLES[kind]}**")
+            chart = _worth_map(worth, kind) if worth and metric == WORTH else _map(here[kind], metric)
+            if chart is not None:
+                chart_of_heads(
+                    chart, kind, f"compare_map_{kind}",
+                    f"{titles[metric]} of every head; the table below has the same numbers and opens heads too.",
+                    fields=("row", "column"), maps=reading.maps,
+                )
+            else:
+                st.caption("This number does not exist for this kind of attention, or not for this sentence.")
+    st.caption(
+        f"{meanings[metric]} Click a cell of a map to open that head; by keyboard, use the table below.",
+        help=explain("attention sink", "entropy", "log-probability", "nats"),
+    )
+    _table(here, many, worth, reading, also)
+
+
+@dataclass(frozen=True)
+class Highest:
+    """The head with the highest value of a metric; `str` says so in one line."""
+
+    value: float
+    kind: Kind
+    layer: int
+    head: int
+
+    def __str__(self) -> str:
+        where = f"{TITLES[self.kind].lower()}, layer {self.layer + 1}, head {self.head + 1}"
+        return f"Highest: {where}, with {self.value:.2f}"
+
+
+def _highest(here: dict[Kind, HeadMetrics], name: str) -> Highest | None:
+    """Of all kinds to which a metric applies; None if there is none."""
+    found = []
+    for kind, metrics in here.items():
+        values = metrics.values.get(name)
+        if values is not None and not np.isnan(values).any():
+            layer, head = np.unravel_index(values.argmax(), values.shape)
+            found.append(Highest(float(values.max()), kind, int(layer), int(head)))
+    return max(found, key=lambda one: one.value, default=None)
+
+
+def says_worth(worth: ImportanceStatistics) -> str:
+    """What the numbers of what heads are worth are, from their file."""
+    return (
+        "How the log-probability of the model's own translation changes when that head alone is off, averaged over "
+        f"{worth.sentences} other sentences. Below 0, the translation is less likely without the head."
+    )
+
+
+def _map(metrics: HeadMetrics, name: str) -> alt.Chart | alt.LayerChart | None:
+    """None for a number that the kind does not have: it applies to all of its heads or to none."""
+    values = metrics.values.get(name)
+    if values is None or np.isnan(values).any():
+        return None
+    metric = next(each for each in METRICS if each.name == name)
+    most = metric.high or max(float(values.max()), 1e-9)
+    return _heads(values, f"{metric.title} ({metric.unit})", sequential(most))
+
+
+def _worth_map(worth: ImportanceStatistics, kind: Kind) -> alt.Chart | alt.LayerChart:
+    most = max(float(np.abs(each.mean).max()) for each in worth.measured.values()) or 1.0
+    return _heads(worth.measured[kind].mean, WITHOUT, diverging(most))
+
+
+def _heads(values: np.ndarray, name: str, scale: alt.Scale) -> alt.Chart | alt.LayerChart:
+    layers, heads = values.shape
+    return matrix(
+        values, [f"layer {layer}" for layer in range(1, layers + 1)],
+        [f"head {head}" for head in range(1, heads + 1)], name=name, scale=scale, clickable=True,
+    )
+
+
+def _table(
+    here: dict[Kind, HeadMetrics], many: Statistics | None, worth: ImportanceStatistics | None, reading: HeadReading,
+    also: AlsoNamed,
+) -> None:
+    st.markdown(
+        "**Every number of every head.** Click a row to open its head, or the name of a column to sort by it. With the "
+        "keyboard, Tab to the name of a head and press Enter."
+    )
+    table = head_table(here, many, worth, also)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        named_only = st.toggle("Only heads with a name", **bind(CompareParams, "named"))
+        if named_only:
+            table = table.loc[(table.filter(regex="^name ") != "").any(axis=1)]
+        st.download_button(
+            "Save as CSV", csv_text(table), "heads.csv", "text/csv", icon=":material/download:",
+            on_click="ignore",
+        )
+    kinds: dict[str, Kind] = {title: kind for kind, title in TITLES.items()}
+    show_head_table(table, [kinds[title] for title in table["kind"]], "compare_table", reading.maps)
+    if reading.translator:
+        _over_many(many, worth, reading.translator)
+    else:
+        st.caption("These numbers are of this text alone: a language model’s heads are not measured over many texts.")
+    with st.expander("When a head gets a name"):
+        _say_rules(tuple(here), also)
+        if many and reading.translator:
+            over = MANY.format(many.sentences)
+            command = STATISTICS.beside(reading.translator).command
+            st.caption(f"The numbers {over} were computed once, by `{command}`.")
+
+
+def _over_many(many: Statistics | None, worth: ImportanceStatistics | None, translator: Translator) -> None:
+    """What is known of the heads over many sentences, or the buttons that measure it."""
+    if not many:
+        offer_measuring(
+            STATISTICS, translator, _statistics, label="Measure over many sentences",
+            missing="The numbers over many sentences were not computed for this model.",
+        )
+    if worth:
+        st.caption(
+            f"“{WITHOUT}”: {says_worth(worth)[0].lower()}{says_worth(worth)[1:]} “from” and “to” are the ends of its "
+            "95% interval over sentences: a head whose interval includes 0 may do nothing at all. Computed by "
+            f"`{IMPORTANCE.beside(translator).command}`.", help=explain("log-probability", "nats"),
+        )
+    else:
+        offer_measuring(
+            IMPORTANCE, translator, importance_statistics, label="Measure what heads are worth", turns=LONG_RUNS,
+            missing="What heads are worth over many sentences was not measured for this model: every head is switched "
+            "off by itself, in each of them.",
+        )
+
+
+def _say_rules(kinds: Sequence[Kind], also: AlsoNamed) -> None:
+    """When a head of a kind that the model has gets a name."""
+    if len(kinds) > 1:
+        sinks = "on the first piece and on the end symbol, so links there count for no name except “end symbol”."
+        rules = [f"- **{rule.name}** ({', '.join(rule.kinds)}): {rule.threshold}" for rule in RULES]
+    else:
+        sinks = "on the first piece, so links there count for no name."
+        rules = [f"- **{rule.name}**: {rule.threshold}" for rule in RULES if kinds[0] in rule.kinds]
+    if also:
+        rules.append(
+            f"- **{', '.join(NAMES.values())}**, by random patterns: more than {THRESHOLD:.0%} of its attention, on "
+            "average, is on that place when the model reads random patterns twice (Olsson et al. 2022)."
+        )
+    st.markdown(f"Heads with nothing to do rest {sinks}\n\n" + "\n".join(rules))
+
+
+def _statistics(translator: Translator, sentences: Iterable[str]) -> Statistics:
+    return statistics_of(map(translator.trace, sentences), translator.tokenizer, translator.version)
+
+
+def head_table(
+    here: dict[Kind, HeadMetrics], many: Statistics | None, worth: ImportanceStatistics | None = None,
+    also: AlsoNamed = MappingProxyType({}),
+) -> pd.DataFrame:
+    """A row a head: kind, layer, head, its names, every metric, on this sentence and, if there are any, over many, and
+    what it is worth over many with the ends of the interval.
+    """
+    rows = []
+    for kind, metrics in here.items():
+        measured = {"here": metrics} | ({MANY.format(many.sentences): many.heads[kind]} if many else {})
+        names = {where: head_names(each) for where, each in measured.items()}
+        layers, heads = next(iter(metrics.values.values())).shape
+        for layer in range(layers):
+            for head in range(heads):
+                row = {"kind": TITLES[kind], "layer": layer + 1, "head": head + 1}
+                if worth:
+                    row |= _worth_of(worth, kind, layer, head)
+                row |= {f"name {where}": ", ".join(each[layer][head]) for where, each in names.items()}
+                if also:
+                    row["name by random patterns"] = ", ".join(also.get((layer, head), ()))
+                for metric in metrics_of(kind):
+                    for where, each in measured.items():
+                        # A metric may be newer than assets/head_statistics.json.
+                        if metric.name not in each.values:
+                            continue
+                        title = metric.title if where == "here" else f"{metric.title} {where}"
+                        row[title] = each.values[metric.name][layer, head]
+                rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def _worth_of(worth: ImportanceStatistics, kind: Kind, layer: int, head: int) -> dict[str, float]:
+    change, over = worth.measured[kind], MANY.format(worth.sentences)
+    return {
+        f"{WITHOUT}, {over}": float(change.mean[layer, head]),
+        f"from, {over}": float(change.low[layer, head]), f"to, {over}": float(change.high[layer, head]),
+    }

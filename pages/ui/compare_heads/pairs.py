@@ -1,0 +1,136 @@
+"""Pairs of sentences that differ in one word, and what that changes, in numbers and in words. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+import numpy as np
+
+from pages.ui.text.markup import markdown
+from transformer.analysis.alignment import alignment_rows, consensus
+from transformer.analysis.heads.similarity import jensen_shannon
+from transformer.analysis.heads.tasks import covered_text
+from transformer.analysis.view import View, view_of
+from transformer.analysis.words import word_groups
+from transformer.text.tokenizer import Piece
+from transformer.values.trace import Kind, Trace
+
+MOST_LISTED = 5
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two sentences.
+
+    Attributes:
+        name: of the pair, the words that differ.
+        a, b: the sentences.
+        word: one that both have, whose meaning the difference decides; empty if it is not about one.
+    """
+
+    name: str
+    a: str
+    b: str
+    word: str = ""
+
+
+PAIRS = (
+    Pair("tired / wide", "The animal didn't cross the street because it was too tired.",
+         "The animal didn't cross the street because it was too wide.", "it"),
+    Pair("he / she", "The doctor said that he was late.", "The doctor said that she was late.", "doctor"),
+    Pair("bank / river bank", "We had lunch at the big bank.", "We had lunch at the river bank.", "bank"),
+)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How differently a head looks at two sentences: the mean over its rows, nats."""
+
+    kind: Kind
+    layer: int
+    head: int
+    nats: float
+
+
+def largest_differences(a: Trace, b: Trace) -> list[Difference]:
+    """The heads of all kinds that differ most, the most different first, in words.
+
+    Of a kind whose maps have other sizes in both sentences there is none.
+    """
+    found = []
+    for kind in a.kinds:
+        views = [view_of(trace, kind, words=True) for trace in (a, b)]
+        if views[0].mask.shape != views[1].mask.shape:
+            continue
+        apart = jensen_shannon(*(view.weights.astype(float) for view in views)).mean(axis=-1)
+        found += [Difference(kind, layer, head, float(apart[layer, head])) for layer, head in np.ndindex(apart.shape)]
+    return sorted((each for each in found if each.nats > 0), key=lambda each: -each.nats)[:MOST_LISTED]
+
+
+def translated(trace: Trace, word: str) -> str | None:
+    """The target word that translates a source one: that which all heads together look at it from most.
+
+    Returns:
+        None if the sentence has no such word, or no target word is aligned with it.
+    """
+    words = {_plain(trace.source_pieces, group, trace.source_text).lower(): group
+             for group in word_groups(trace.source_pieces)}
+    if word not in words:
+        return None
+    mean = alignment_rows(trace, shift=False).mean(axis=(0, 1))
+    attention, agreed = mean[:, list(words[word])].sum(axis=-1), consensus(trace)
+    aligned = [target for target, source in enumerate(agreed) if source in words[word]]
+    if not aligned:
+        return None
+    # The step that predicts a piece is the row before it.
+    best = max(aligned, key=lambda target: attention[target]) + 1
+    group = next(group for group in word_groups(trace.target_pieces) if best in group)
+    return _plain(trace.target_pieces, group, trace.target_text)
+
+
+def _plain(pieces: Sequence[Piece], group: Sequence[int], text: str) -> str:
+    """The letters of a word."""
+    return covered_text([pieces[at] for at in group], text).strip(".,;:!?")
+
+
+def resolved(pair: Pair, a: Trace, b: Trace) -> str:
+    """Markdown: whether the translation shows that the model tells the two meanings of the pair's word apart."""
+    first, second = translated(a, pair.word), translated(b, pair.word)
+    if not first or not second:
+        return f"No word of the translation can be read off for *{pair.word}* in both sentences."
+    if first == second:
+        return (
+            f"*{pair.word}* becomes **{markdown(first)}** both times: the translation does not show that the model "
+            f"tells the two meanings of *{pair.word}* apart here."
+        )
+    return f"*{pair.word}* becomes **{markdown(first)}** in A and **{markdown(second)}** in B."
+
+
+def translations_differ(a: str, b: str) -> str:
+    """Markdown: the words in which two translations differ."""
+    first, second = a.split(), b.split()
+    parts = [
+        tuple(" ".join(words) for words in (first[i:j], second[k:end]))
+        for operation, i, j, k, end in SequenceMatcher(a=first, b=second, autojunk=False).get_opcodes()
+        if operation != "equal"
+    ]
+    if not parts:
+        return "Both have the same translation."
+    said = ", ".join(f"**{markdown(one) or '—'}** / **{markdown(other) or '—'}**" for one, other in parts)
+    return f"The translations differ here (A / B): {said}."
+
+
+def looks_from(word: str, views: Mapping[str, View], layer: int, head: int) -> str:
+    """Markdown: where a head looks from a word, in both sentences; empty if it has no row for it in one of them."""
+    found = []
+    for name, view in views.items():
+        rows = [covered_text(pieces, view.axes.row_text).strip(".,;:!?").lower() for pieces in view.axes.rows]
+        if view.axes.kind != "encoder" or word not in rows:
+            return ""
+        row = view.weights[layer, head, rows.index(word)]
+        column = int(row.argmax())
+        label = covered_text(view.axes.columns[column], view.axes.column_text) or "the end symbol"
+        found.append(f"**{markdown(label)}** ({row[column]:.2f}) in {name.upper()}")
+    return f"In this head, *{word}* looks most at {' and at '.join(found)}."

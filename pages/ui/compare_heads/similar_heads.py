@@ -1,0 +1,99 @@
+"""Which heads of a kind look at the same things: a plane and a tree."""
+
+from __future__ import annotations
+
+import altair as alt
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from pages.ui.charts.matrix import INK, labelled_axis
+from pages.ui.compare_heads.head_scatter import head_scatter
+from pages.ui.components.save_as import show_altair
+from pages.ui.heads.head_picker import pick_head
+from pages.ui.heads.head_reading import HeadReading
+from pages.ui.heads.kinds import chart_of_heads, open_button
+from pages.ui.lecture.figure import main_figure
+from pages.ui.params.compare_heads import CompareParams
+from pages.ui.text.glossary import explain
+from pages.ui.text.labels import TITLES
+from pages.ui.text.markup import markdown
+from transformer.analysis.heads.clustering import average_linkage, leaf_order
+from transformer.analysis.heads.mds import classical_mds
+from transformer.analysis.heads.similarity import head_distances
+from transformer.values.trace import Kind
+
+
+def show_similar_heads(reading: HeadReading, kind: Kind) -> None:
+    """The plane and the dendrogram of one kind; a click leads to the head."""
+    weights = reading.trace.attention(kind)
+    layers, heads = weights.shape[:2]
+    distances = head_distances(weights)
+    plane = classical_mds(distances)
+    st.markdown(
+        "Two heads are close if their rows are alike: their distance is the mean Jensen-Shannon divergence of their "
+        f"rows, from 0 to ln 2 = {np.log(2):.3f} nats. A flat picture can show only {plane.shown:.0%} of these "
+        "distances, so heads that look close may still be apart; the tree below shows the distances themselves.",
+        help=explain("Jensen-Shannon divergence", "nats"),
+    )
+    st.caption(
+        "Click a point to open its head, or choose the head here. Where points crowd together, names are left out: "
+        "point at one to read it."
+    )
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        choice = pick_head(reading, kind, CompareParams.PREFIX)
+        open_button(kind, choice.layer, choice.head, maps=reading.maps)
+    with main_figure(
+        f"**Heads that look alike are close:** {markdown(reading.trace.text)}",
+        f"{TITLES[kind]}: each point is a head, named layer.head",
+    ):
+        chart_of_heads(
+            head_scatter(plane, layers, heads), kind, f"compare_plane_{kind}",
+            "Every head as a point; heads that look alike are close together. The boxes and the button above open a "
+            "head as well.", maps=reading.maps,
+        )
+    show_altair(
+        dendrogram(average_linkage(distances), heads), key=f"compare_tree_{kind}",
+        alt="Heads merged into a tree, the most alike first.",
+    )
+    closest = np.unravel_index(np.argmin(distances + np.eye(len(distances))), distances.shape)
+    st.markdown(f"The two heads most alike here are {distances[closest]:.3f} nats apart:", help=explain("nats"))
+    with st.container(horizontal=True):
+        for number, index in enumerate(sorted(map(int, closest)), start=1):
+            open_button(kind, *divmod(index, heads), name=f"alike_{number}", maps=reading.maps)
+
+
+def branches(linkage: np.ndarray) -> pd.DataFrame:
+    """The lines of a dendrogram: each merge a bracket from its two branches up to its height.
+
+    Args:
+        linkage: [N - 1, 4], as `average_linkage` returns it.
+
+    Returns:
+        Columns x, y, x2, y2; leaves stand at 1 to N in the order of `leaf_order`.
+    """
+    count = len(linkage) + 1
+    at = {leaf: (float(place), 0.0) for place, leaf in enumerate(leaf_order(linkage), start=1)}
+    lines = []
+    for number, (first, second, height, _) in enumerate(linkage):
+        (x1, y1), (x2, y2) = at[int(first)], at[int(second)]
+        lines += [(x1, y1, x1, height), (x1, height, x2, height), (x2, y2, x2, height)]
+        at[count + number] = ((x1 + x2) / 2, float(height))
+    return pd.DataFrame(lines, columns=["x", "y", "x2", "y2"])
+
+
+def dendrogram(linkage: np.ndarray, heads: int) -> alt.Chart:
+    """The tree, its leaves named layer.head."""
+    order = leaf_order(linkage)
+    axis, names = labelled_axis(
+        "leaf_labels", [f"{leaf // heads + 1}.{leaf % heads + 1}" for leaf in order], labelAngle=-90, grid=False,
+    )
+    return alt.Chart(branches(linkage)).mark_rule(color="currentColor").encode(
+        x=alt.X(
+            "x:Q", title="head (layer.head)", scale=alt.Scale(domain=[0.5, len(order) + 0.5]),
+            axis=axis,
+        ),
+        x2="x2",
+        y=alt.Y("y:Q", title="distance when joined, nats", axis=alt.Axis(grid=False, **INK)),
+        y2="y2",
+    ).add_params(names).properties(height=260)

@@ -1,0 +1,256 @@
+"""Two heads, on one text or on two, side by side, and their difference where the axes agree."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from pages.ui.compare_heads.pairs import PAIRS, Pair, largest_differences, looks_from, resolved, translations_differ
+from pages.ui.components.side_by_side import DIFFERENCE, Map, side_by_side
+from pages.ui.heads.kinds import layer_count
+from pages.ui.lecture.figure import main_figure
+from pages.ui.params.compare_heads import CompareParams, Pin
+from pages.ui.runs import inference
+from pages.ui.runs.page_end import PageEnd
+from pages.ui.state import session
+from pages.ui.state.bind import preset
+from pages.ui.text.glossary import explain
+from pages.ui.text.labels import SHORT_TITLES, TITLES, column_labels, place_of, row_labels
+from pages.ui.text.markup import markdown
+from pages.ui.text.number_format import rounded
+from transformer.analysis.view import View, view_of
+from transformer.config import LanguageModelConfig, TransformerConfig
+from transformer.errors import AtlasError
+from transformer.running.translator import Translator
+from transformer.text.languages import LANGUAGES
+from transformer.text.vocabulary import split_code
+from transformer.values.trace import KINDS, Kind, Trace
+
+# The label of a decoder's row.
+STEP = re.compile(r"in: (.+) → out: (.+)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """The model whose heads are compared, and what it reads.
+
+    Attributes:
+        config: its shape.
+        kinds: of attention that it has.
+        fields: of `CompareParams` that hold A and B.
+        read: the trace of a text; an AtlasError says why it cannot be read.
+        noun: what a text is called.
+        own: the reader's.
+        pairs: that are offered beside it.
+        written: markdown of what the model made of a text; None if it writes nothing else.
+    """
+
+    config: TransformerConfig | LanguageModelConfig
+    kinds: tuple[Kind, ...]
+    fields: tuple[str, str]
+    read: Callable[[str], Trace]
+    noun: str
+    own: str
+    pairs: Sequence[Pair]
+    written: Callable[[Trace], str] | None = None
+
+    def pins(self) -> dict[str, Pin]:
+        """A and B, by their fields, limited to what the model has."""
+        found = {}
+        for field in self.fields:
+            pin: Pin = getattr(session.params(CompareParams), field)
+            pin = pin if pin.kind in self.kinds else replace(pin, kind=self.kinds[0])
+            found[field] = pin.within(layer_count(self.config, pin.kind), self.config.heads)
+        return found
+
+
+def compared_translator(model: Translator) -> Compared:
+    """A translator, which reads the sentence of all pages."""
+
+    def written(trace: Trace) -> str:
+        language = model.languages.asked_for(split_code(trace.source_text, model.tokenizer.codes)[0]).target
+        return f"**{markdown(language.name)}:** {markdown(trace.target_text)}"
+
+    # The pairs show something where the model reads English.
+    english = model.languages.source.name == LANGUAGES.source.name
+    return Compared(
+        model.config, KINDS, ("a", "b"), lambda text: inference.trace(model, text), "sentence", session.text(),
+        PAIRS if english else (), written,
+    )
+
+
+def show_two_heads(model: Compared, controls: DeltaGenerator) -> None:
+    """Pairs to choose, the two pins with their controls, the maps, and what differs most.
+
+    Args:
+        controls: holds what chooses the pair and the heads.
+    """
+    with controls.popover("Try a pair"):
+        _offer_pairs(model)
+    pins, traces = model.pins(), {}
+    names = dict(zip(pins, "AB", strict=True))
+    for column, (field, pin) in zip(st.columns(2, gap="large"), pins.items(), strict=True):
+        with controls.popover(f"Head of {names[field]}"):
+            _pick_head(field, pin, model)
+        with column:
+            st.text_input(f"{model.noun.capitalize()} {names[field]}", **_bound(field, pin, "text"))
+            traces[field] = _trace(model, pin)
+    views = {field: view_of(traces[field], pin.kind, words=pin.words) for field, pin in pins.items()}
+    sides = [_side(f"{names[field]}: {_title(pin)}", views[field], pin) for field, pin in pins.items()]
+    (a, b), (first, second) = pins.values(), views.values()
+    agree = a.kind == b.kind and first.mask.shape == second.mask.shape
+    if agree:
+        sides.append(_difference(sides))
+    texts = " · ".join(f"{names[field]}: {pin.text}" for field, pin in pins.items())
+    with main_figure(f"{_differs_most(sides[2]) if agree else '**Two heads compared.**'} {markdown(texts)}"):
+        side_by_side(sides, "two_heads", sentence=texts)
+    if model.written:
+        for column, trace in zip(st.columns(2, gap="large"), traces.values(), strict=True):
+            column.markdown(model.written(trace))
+        _say_what_changes(pins, traces, views)
+    if agree:
+        st.markdown(_differs_most(sides[2]))
+    else:
+        st.caption(
+            "No difference can be drawn: A and B need the same kind of attention and equally many rows and columns. "
+            "Try words instead of pieces: their number often agrees where that of the pieces does not."
+        )
+    _list_heads(pins, traces)
+
+
+def _offer_pairs(model: Compared) -> None:
+    """Pairs that show something, and the reader's own text."""
+    for number, pair in enumerate(model.pairs):
+        st.button(
+            pair.name, key=f"compare_pair_{number}", width="stretch", on_click=_compare, args=(model, pair.a, pair.b)
+        )
+    st.button(
+        f"My {model.noun}", key="compare_mine", width="stretch", on_click=_compare, args=(model, model.own, model.own),
+        disabled=not model.own.strip(),
+        help=f"Your {model.noun} becomes both A and B. Then change one word of B and press Enter.",
+    )
+
+
+def _compare(model: Compared, *texts: str) -> None:
+    """Callback: the head of A on two texts, in words."""
+    pin = next(iter(model.pins().values()))
+    pins = {field: replace(pin, text=text, words=True) for field, text in zip(model.fields, texts, strict=True)}
+    session.update(CompareParams, **pins)
+
+
+def _say_what_changes(pins: dict[str, Pin], traces: dict[str, Trace], views: dict[str, View]) -> None:
+    """What one word changes: in the translation, and in this head."""
+    (a, b), (first, second) = traces.values(), pins.values()
+    if a.source_text == b.source_text:
+        return
+    said = [translations_differ(a.target_text, b.target_text)]
+    pair = next((each for each in PAIRS if (each.a, each.b) == (a.source_text, b.source_text)), None)
+    if pair is not None:
+        said = [resolved(pair, a, b), *said]
+        if replace(first, text="") == replace(second, text=""):
+            said.append(looks_from(pair.word, views, first.layer, first.head))
+    st.markdown(" ".join(filter(None, said)), help=explain("alignment"))
+
+
+def _list_heads(pins: dict[str, Pin], traces: dict[str, Trace]) -> None:
+    """The heads that differ most between the two texts, each a button that shows it above."""
+    listed = largest_differences(*traces.values())
+    if not listed:
+        return
+    st.markdown(
+        f"**The heads that differ most between A and B**, in nats a row (at most {np.log(2):.3f}). Click one to see it "
+        "above.", help=explain("Jensen-Shannon divergence", "nats"),
+    )
+    with st.container(horizontal=True):
+        for each in listed:
+            head = {"kind": each.kind, "layer": each.layer, "head": each.head, "words": True}
+            shown = all((pin.kind, pin.layer, pin.head) == (each.kind, each.layer, each.head) for pin in pins.values())
+            st.button(
+                f"{SHORT_TITLES[each.kind]}, layer {each.layer + 1}, head {each.head + 1}: {each.nats:.3f}",
+                key=f"compare_open_{each.kind}_{each.layer}_{each.head}", disabled=shown, on_click=session.update,
+                args=(CompareParams,),
+                kwargs={name: replace(pin, **head) for name, pin in pins.items()},
+            )
+
+
+def _bound(name: str, pin: Pin, field: str) -> dict[str, Any]:
+    """Arguments of a widget that shows and changes a field of a pin."""
+    key = f"compare_{name}_{field}"
+
+    def store() -> None:
+        shown = getattr(session.params(CompareParams), name)
+        session.update(CompareParams, **{name: replace(shown, **{field: st.session_state[key]})})
+
+    return {"key": preset(key, getattr(pin, field)), "on_change": store}
+
+
+def _pick_head(name: str, pin: Pin, model: Compared) -> None:
+    layers, heads = range(layer_count(model.config, pin.kind)), range(model.config.heads)
+    kind, layer, head = st.columns([3, 2, 2])
+    if len(model.kinds) > 1:
+        kind.selectbox(
+            "Attention", model.kinds, format_func=SHORT_TITLES.__getitem__, **_bound(name, pin, "kind")
+        )
+    layer.selectbox("Layer", layers, format_func=_from_one, **_bound(name, pin, "layer"))
+    head.selectbox("Head", heads, format_func=_from_one, **_bound(name, pin, "head"))
+    st.toggle("Words", **_bound(name, pin, "words"))
+
+
+def _from_one(number: int) -> str:
+    return str(number + 1)
+
+
+def _trace(model: Compared, pin: Pin) -> Trace:
+    try:
+        return model.read(pin.text)
+    except AtlasError as error:
+        st.warning(markdown(str(error)), icon=":material/edit:")
+        raise PageEnd from None
+
+
+def _title(pin: Pin) -> str:
+    return f"{TITLES[pin.kind]}, layer {pin.layer + 1}, head {pin.head + 1}"
+
+
+def _side(title: str, view: View, pin: Pin) -> Map:
+    weights = rounded(view.weights[pin.layer, pin.head])
+    return Map(title, row_labels(view.axes), column_labels(view.axes), weights, view.mask, words=view.axes.words)
+
+
+def _difference(sides: list[Map]) -> Map:
+    """B minus A; where their pieces differ, both are named."""
+    first, second = sides
+    values = (second.values - first.values).round(4)
+    return Map(
+        "B minus A", list(map(_both, first.rows, second.rows)), list(map(_both, first.columns, second.columns)), values,
+        first.mask | second.mask, words=first.words, scale=DIFFERENCE, measure="difference",
+    )
+
+
+def _both(one: str, other: str) -> str:
+    """A label of both, in which what they share is written once: "in: cat / mat → out: sits"."""
+    steps = STEP.fullmatch(one), STEP.fullmatch(other)
+    if steps[0] and steps[1]:
+        read, predicted = map(_both, steps[0].groups(), steps[1].groups())
+        return f"in: {read} → out: {predicted}"
+    return one if one == other else f"{one} / {other}"
+
+
+def _differs_most(difference: Map) -> str:
+    """Markdown: the cell with the largest difference."""
+    row, column = map(int, np.unravel_index(np.abs(difference.values).argmax(), difference.values.shape))
+    value = difference.values[row, column]
+    if value == 0:
+        return "The two maps are equal."
+    source, target = (
+        f"**{markdown(labels[at])}**{place_of(labels, at)}"
+        for labels, at in ((difference.rows, row), (difference.columns, column))
+    )
+    more = "more" if value > 0 else "less"
+    return f"They differ most here: in B, {source} looks at {target} {more} than in A, by {abs(value):.2f}."

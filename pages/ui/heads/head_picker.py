@@ -1,0 +1,85 @@
+"""Boxes that choose kind, layer and head, on pages without the attention browser."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+
+from pages.ui.heads.head_reading import HeadReading
+from pages.ui.params.attention import AttentionParams
+from pages.ui.params.compare_heads import CompareParams
+from pages.ui.params.inside_a_layer import InsideParams
+from pages.ui.state import session
+from pages.ui.state.bind import bind, preset
+from transformer.values.trace import Kind, Trace
+
+
+def pick_kind(
+    kinds: Sequence[Kind], of: type[CompareParams | InsideParams], titles: Mapping[Kind, str], **options: Any
+) -> Kind:
+    """Draw the choice where there are several; returns the kind that is chosen.
+
+    Args:
+        kinds: that the model has.
+        of: the parameters of the page.
+        titles: of the kinds.
+        options: of `st.segmented_control`.
+    """
+    chosen = shown_kind(kinds, of)
+    if len(kinds) > 1:
+        st.segmented_control(
+            "Kind of attention", kinds, format_func=titles.__getitem__, required=True,
+            **bind(of, "kind", value=chosen), **options,
+        )
+    return chosen
+
+
+def shown_kind(kinds: Sequence[Kind], of: type[CompareParams | InsideParams]) -> Kind:
+    """The kind that is chosen, or the first where the model does not have it."""
+    chosen = session.params(of).kind
+    return chosen if chosen in kinds else kinds[0]
+
+
+def pick_head(reading: HeadReading, kind: Kind, page: str, *, head: bool = True) -> AttentionParams:
+    """Draw the boxes; returns the choice, limited to the layers and heads of the model.
+
+    Args:
+        reading, kind: whose layers and heads.
+        page: prefix of the boxes' keys.
+        head: whether there is a head to be chosen.
+    """
+    counts = reading.trace.attention(kind).shape[:2]
+    choice = reading.choice(kind)
+    for name, count in zip(("layer", "head") if head else ("layer",), counts, strict=False):
+        key = f"{page}{name}"
+        st.selectbox(
+            name.capitalize(), range(count), key=preset(key, getattr(choice, name)), width=110,
+            format_func=lambda number: str(number + 1),
+            on_change=lambda key=key, name=name: session.update_attention(
+                of=type(choice), **{"layer": choice.layer, "head": choice.head, name: st.session_state[key]}
+            ),
+        )
+    return choice
+
+
+def picked_cell(trace: Trace, kind: Kind, choice: AttentionParams) -> tuple[int, int]:
+    """Row and column of the cell that is pinned; where none is, the strongest of the chosen head.
+
+    Links to special pieces count only if there are no others: heads rest there when they have nothing to do.
+    """
+    weights, mask = trace.attention(kind)[choice.layer, choice.head], trace.mask(kind)
+    rows, columns = weights.shape
+    if choice.rows or choice.columns:
+        row = min(choice.rows[0], rows - 1) if choice.rows else None
+        column = min(choice.columns[0], columns - 1) if choice.columns else None
+        if row is None:
+            row = int(weights[:, column].argmax())
+        if column is None:
+            column = int(weights[row].argmax())
+        return row, column
+    words = [not piece.special for piece in trace.key_pieces(kind)]
+    ranked = weights + mask + (mask & words)
+    row, column = divmod(int(ranked.argmax()), columns)
+    return row, column

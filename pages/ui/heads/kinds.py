@@ -1,0 +1,147 @@
+"""The pages that show the maps of heads, and what opens a head there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+from typing import Any
+from urllib.parse import urlencode
+
+import altair as alt
+import streamlit as st
+
+from pages.ui.charts.matrix import PICK
+from pages.ui.components.save_as import show_altair
+from pages.ui.params.attention import AttentionParams
+from pages.ui.params.fields import Params
+from pages.ui.state import session
+from pages.ui.text.labels import TITLES
+from transformer.config import LanguageModelConfig, TransformerConfig
+from transformer.text.languages import Languages
+from transformer.values.trace import Kind
+
+
+@dataclass(frozen=True)
+class KindPage:
+    """The page of one kind of attention: its file, its title, and what looks at what there, in a model's languages."""
+
+    path: str
+    title: str
+    looks: str
+
+    @property
+    def address(self) -> str:
+        """Its place in an address."""
+        return PurePosixPath(self.path).stem
+
+    def subtitle(self, languages: Languages) -> str:
+        """What looks at what there."""
+        return self.looks.format(source=languages.source.name, target=languages.target.name)
+
+
+PAGES: dict[Kind, KindPage] = {
+    "encoder": KindPage("pages/encoder_attention.py", "Encoder attention", "{source} looks at {source}"),
+    "decoder": KindPage("pages/masked_attention.py", "Masked attention", "{target} looks back at {target}"),
+    "cross": KindPage("pages/cross_attention.py", "Cross attention", "{target} looks at {source}"),
+}
+
+
+@dataclass(frozen=True)
+class HeadMaps:
+    """Where the heads of a model are shown.
+
+    Attributes:
+        pages: of each kind of attention that it has.
+        params: those that choose the head there.
+        also: other parameters with which these pages show a map.
+    """
+
+    pages: Mapping[Kind, KindPage]
+    params: type[AttentionParams] = AttentionParams
+    also: Callable[[], tuple[Params, ...]] = tuple
+
+    def at(self, layer: int, head: int) -> AttentionParams:
+        """What chooses a head, counted from 0."""
+        return replace(session.attention(of=self.params), layer=layer, head=head)
+
+    def prepare(self) -> None:
+        """Have the page show a map; for callbacks, and before a change of page."""
+        for value in self.also():
+            session.store(value)
+
+
+# Those of a translator.
+MAPS = HeadMaps(PAGES)
+
+
+def layer_count(config: TransformerConfig | LanguageModelConfig, kind: Kind) -> int:
+    """The number of layers that have a kind of attention."""
+    if kind == "encoder" and isinstance(config, TransformerConfig):
+        return config.encoder_layers
+    return config.decoder_layers
+
+
+# The head that was clicked in a chart, until the run that the click caused comes to the chart.
+CLICKED = "_clicked_head"
+
+
+def open_head(kind: Kind, layer: int, head: int, maps: HeadMaps = MAPS) -> None:
+    """Go to the page of a kind with a head chosen, counted from 0."""
+    session.store_attention(maps.at(layer, head))
+    maps.prepare()
+    st.switch_page(maps.pages[kind].path)
+
+
+def head_title(kind: Kind, layer: int, head: int) -> str:
+    """A head as a sentence names it; layer and head count from 0."""
+    return f"{TITLES[kind].lower()}, layer {layer + 1}, head {head + 1}"
+
+
+def linked_head(kind: Kind, layer: int, head: int, maps: HeadMaps = MAPS) -> str:
+    """Markdown: the same as a link that opens the head beside this page, which keeps what it has computed."""
+    address = session.page_address(maps.at(layer, head), *maps.also())
+    if not address:
+        return head_title(kind, layer, head)
+    return f"[{head_title(kind, layer, head)}]({maps.pages[kind].address}?{urlencode(address, errors='replace')})"
+
+
+def open_button(kind: Kind, layer: int, head: int, *, name: str = "open", maps: HeadMaps = MAPS) -> None:
+    """Draw a button that opens a head, counted from 0; `name` tells it from others of its page."""
+    if st.button(
+        f"Open layer {layer + 1}, head {head + 1} of {maps.pages[kind].title.lower()}",
+        key=f"{name}_{kind}", icon=":material/open_in_full:",
+    ):
+        open_head(kind, layer, head, maps)
+
+
+def chart_of_heads(
+    chart: alt.Chart | alt.LayerChart, kind: Kind | None, key: str, description: str, *,
+    fields: tuple[str, str] = ("layer", "head"), head_at: Callable[[Mapping[str, Any]], tuple[int, int]] | None = None,
+    maps: HeadMaps = MAPS,
+) -> None:
+    """Draw a chart whose marks are heads; a click on one opens it.
+
+    Args:
+        chart: with a selection `PICK` of both fields.
+        kind: of the heads; None where each mark says its own in a field `kind`, which no mark but a head has.
+        key: of the chart.
+        description: what it shows, for those who do not see it.
+        fields: layer and head of a mark, counted from 1.
+        head_at: the layer and head of a mark, from 0, where its fields do not say them.
+        maps: where they are opened.
+    """
+
+    def clicked() -> None:
+        points = st.session_state[key].selection[PICK]
+        clicked_kind = kind or (points and points[0].get("kind"))
+        if points and clicked_kind in maps.pages:
+            layer, head = head_at(points[0]) if head_at else (int(points[0][field]) - 1 for field in fields)
+            st.session_state[CLICKED] = key, clicked_kind, layer, head
+
+    show_altair(
+        chart, key=key, on_select=clicked, selection_mode=PICK, alt=description,
+    )
+    if st.session_state.get(CLICKED, ("",))[0] == key:
+        _, clicked_kind, layer, head = st.session_state.pop(CLICKED)
+        open_head(clicked_kind, layer, head, maps)

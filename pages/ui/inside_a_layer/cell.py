@@ -1,0 +1,228 @@
+"""One cell of one head, computed step by step."""
+
+from __future__ import annotations
+
+import altair as alt
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from pages.ui.charts.heatmap import heatmap
+from pages.ui.charts.matrix import AXIS
+from pages.ui.charts.palette import FIRST, SECOND
+from pages.ui.charts.tables import numbered, show_numbers, show_table
+from pages.ui.components.save_as import show_altair, show_plotly
+from pages.ui.heads.head_picker import pick_head, pick_kind, picked_cell
+from pages.ui.heads.head_reading import HeadReading
+from pages.ui.inside_a_layer.cell_picker import cell_boxes, cell_map, open_positions, summary, weight_elsewhere
+from pages.ui.inside_a_layer.cell_tables import product_table, softmax_table, term_table, value_table
+from pages.ui.lecture.figure import main_figure
+from pages.ui.params.inside_a_layer import InsideParams
+from pages.ui.text.labels import TITLES, column_labels, place_of, row_labels
+from pages.ui.text.markup import markdown
+from pages.ui.text.number_format import DECIMALS, typeset
+from transformer.analysis.replay.cell import Cell, cell
+from transformer.analysis.replay.contributions import Contributions, contributions
+from transformer.analysis.replay.identifiability import head_identifiability
+from transformer.analysis.view import axes_of
+from transformer.values.trace import Kind, Trace
+
+
+def show_cell(reading: HeadReading) -> None:
+    """The map to click in, the results of its cell, and every step of its computation."""
+    trace = reading.detailed()
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        kind = pick_kind(trace.kinds, InsideParams, TITLES)
+        choice = pick_head(reading, kind, InsideParams.PREFIX)
+    layer, head = choice.layer, choice.head
+    axes = axes_of(trace, kind)
+    rows, columns = row_labels(axes), column_labels(axes)
+    row, column = picked_cell(trace, kind, choice)
+    looks, looked_at = (
+        f"**{markdown(labels[at])}**{place_of(labels, at)}" for labels, at in ((rows, row), (columns, column))
+    )
+    found = cell(trace, reading.weights(), kind, layer, head, row, column)
+    whole = contributions(trace, reading.weights(), kind, layer)
+    picture, numbers = st.columns([5, 6], gap="large")
+    with picture, main_figure(
+        f"**{TITLES[kind]}, layer {layer + 1}, head {head + 1}:** {markdown(trace.text)}",
+        f"{looks} looks at {looked_at}: {typeset(found.weight, 2)}",
+    ):
+        cell_map(trace, kind, choice, rows, columns, (row, column))
+    with numbers:
+        cell_boxes(kind, choice, rows, columns, (row, column))
+        summary(found, looks, looked_at, float(np.linalg.norm(found.weighted_values[column])))
+        elsewhere = weight_elsewhere(trace, kind, choice, row, column)
+        if elsewhere is not None:
+            st.caption(elsewhere)
+        if kind != "cross":
+            open_positions(reading.config, row, column)
+    _score(found)
+    _softmax(found, columns, column)
+    _values(found, columns, column)
+    grown = _stream_change(trace, kind, layer, row) if reading.config.norm == "pre" else None
+    _output(found, whole, columns, row, head, grown)
+    _unique(trace, reading, kind, layer, head, row, columns)
+
+
+def _score(found: Cell) -> None:
+    """Steps 1 and 2."""
+    st.subheader("1. Query times key, 2. divided by the root of K", anchor=False)
+    width = len(found.query)
+    picture, sums = st.columns([5, 6], gap="large")
+    with picture:
+        show_plotly(
+            heatmap(
+                np.stack([found.query, found.key, found.products]), titles=("vector", "dimension of the head"),
+                name="value", rows=["q", "k", "q × k"], height=230,
+            ),
+            key="inside_vectors", alt="The query, the key, and their product element by element; the table has both.",
+        )
+        st.markdown(
+            f"The {width} products add up to **{typeset(found.raw_score, '.6f')}** (the last number of the table). "
+            f"Divided by √{width} = {found.divisor:.6f} that is {typeset(found.raw_score / found.divisor, '.6f')}; "
+            f"the trace says **{typeset(found.score, '.6f')}**, {_apart(found.raw_score / found.divisor, found.score)}."
+        )
+    with sums:
+        show_table(product_table(found), "inside_products", height=330)
+
+
+def _softmax(found: Cell, columns: list[str], column: int) -> None:
+    """Steps 3 and 4."""
+    st.subheader("3. The mask, 4. the softmax of the whole row", anchor=False)
+    total = found.exponentials.sum()
+    words, sums = st.columns([5, 6], gap="large")
+    with words:
+        st.latex(r"a_{ij} = \frac{e^{s_{ij} - \max_j s_{ij}}}{\sum_{j'} e^{s_{ij'} - \max_j s_{ij}}}")
+        st.markdown(
+            f"{int(found.row_allowed.sum())} of {len(columns)} columns may be looked at; the others count as −∞. "
+            f"The exponentials add up to {total:.6f}, and {typeset(found.exponentials[column], 6)} ÷ {total:.6f} = "
+            f"{typeset(found.exponentials[column] / total, 6)}; the trace says **{typeset(found.weight, 6)}**, "
+            f"{_apart(found.exponentials[column] / total, found.weight)}. The row's weights add up to "
+            f"{found.weights.sum():.6f}."
+        )
+        st.caption(
+            "The largest score is subtracted before exp, so that no number gets too large; the shares stay the same."
+        )
+    with sums:
+        show_table(softmax_table(found, columns), "inside_softmax")
+
+
+def _values(found: Cell, columns: list[str], column: int) -> None:
+    """Step 5."""
+    st.subheader("5. Values, weighted and added", anchor=False)
+    picture, sums = st.columns([5, 6], gap="large")
+    with picture:
+        show_plotly(
+            heatmap(
+                np.vstack([found.weighted_values, found.output]), rows=[*numbered(columns), "sum: the head’s output"],
+                titles=("weight × value of", "dimension of the head"), name="value",
+            ),
+            key="inside_values", alt="The weighted value of every column, and their sum; the table has the numbers.",
+        )
+    with sums:
+        show_table(value_table(found, columns), "inside_value_sums")
+        off = np.abs(found.weighted_values.sum(axis=0) - found.output).max()
+        st.markdown(
+            "Each row is weight × value of one column; added up they are the head’s output for this row, which the "
+            f"trace has as well: the largest difference is {typeset(off, '.1e')}."
+        )
+
+
+def _stream_change(trace: Trace, kind: Kind, layer: int, row: int) -> np.ndarray:
+    """What the trace says that an attention layer added to the stream of a row, [D]; true for pre-norm only."""
+    stack = "encoder" if kind == "encoder" else "decoder"
+    part = "cross_attention" if kind == "cross" else "self_attention"
+    before, after = (stream[row].astype(np.float64) for stream in trace.residual(stack, layer, part))
+    return after - before
+
+
+def _output(
+    found: Cell, whole: Contributions, columns: list[str], row: int, head: int, grown: np.ndarray | None
+) -> None:
+    """Step 6.
+
+    Args:
+        grown: what the trace says that the sub-layer wrote to this row; None where the trace does not say.
+    """
+    st.subheader("6. Where it goes: through the output projection into the stream", anchor=False)
+    heads = whole.heads()[:, row]
+    output = whole.output()[row]
+    agrees = "" if grown is None else (
+        f"; the stream in the trace grows by the same, to {typeset(np.abs(grown - output).max(), '.1e')}"
+    )
+    picture, words = st.columns([5, 6], gap="large")
+    with picture:
+        table = term_table(found, whole, columns, row, head)
+        show_altair(
+            term_chart(table), key="inside_terms",
+            alt="For every column of the row its weight and the size of what it writes; the table has the numbers.",
+        )
+    with words:
+        show_table(table, "inside_term_numbers", digits=4)
+        share = float(found.term @ found.head_term / (found.head_term @ found.head_term or 1.0))
+        term = float(np.linalg.norm(found.term))
+        st.markdown(
+            f"This cell adds the vector weight × v W^O, of norm **{typeset(term, DECIMALS)}**, to the head’s term of "
+            f"norm {np.linalg.norm(found.head_term):.4f}; along it, that is {share:.1%} of it. The terms of all "
+            f"{len(heads)} heads and b^O add up to what the sub-layer writes, of norm {np.linalg.norm(output):.4f}"
+            f"{agrees}. A large weight on a short vector moves little (Kobayashi et al. 2020): compare the two panels."
+        )
+        by_head = pd.DataFrame({
+            "head": [*(f"head {number}" for number in range(1, len(heads) + 1)), "b^O", "sum: the sub-layer"],
+            "norm of its term": np.linalg.norm([*heads, whole.bias, output], axis=-1),
+        })
+        show_numbers(by_head, "inside_heads", label="All heads joined")
+        terms = pd.DataFrame({
+            "dimension": range(len(output)), "this cell": found.term, "this head": found.head_term,
+            "the sub-layer": output,
+        })
+        show_numbers(terms, "inside_term_vector", label="The vectors, dimension by dimension")
+
+
+def term_chart(table: pd.DataFrame) -> alt.VConcatChart:
+    """Weights and norms, side by side, a bar a column."""
+    at = table.assign(at=range(1, len(table) + 1))
+    axis = alt.Axis(labelAngle=0, **{**AXIS, "labelOverlap": True})
+    charts = [
+        alt.Chart(at).mark_bar(color=colour).encode(
+            x=alt.X("at:O", title="column (the piece looked at)", axis=axis),
+            y=alt.Y(f"{name}:Q", title=name, axis=alt.Axis(**AXIS)),
+            tooltip=["column:N", alt.Tooltip(f"{name}:Q", format=".4f")],
+        ).properties(height=130, width="container")
+        for name, colour in (("weight", FIRST), ("norm written", SECOND))
+    ]
+    return alt.vconcat(*charts)
+
+
+def _unique(
+    trace: Trace, reading: HeadReading, kind: Kind, layer: int, head: int, row: int, columns: list[str]
+) -> None:
+    """Whether other weights would have done the same."""
+    st.subheader("Could other weights have given the same output?", anchor=False)
+    found = head_identifiability(trace, reading.weights(), kind, layer, head)
+    visible, rank = int(found.visible[row]), int(found.rank[row])
+    if visible > found.width:
+        st.warning(
+            f"Yes: this row sees n = {visible} columns, and a value has only K = {found.width} numbers. Because n > K, "
+            f"the weights are not unique: they can change in {int(found.null_dimensions[row])} directions without any "
+            f"effect, and in {int(found.sum_keeping[row]) or 'none'} of them their sum stays 1. Read them as one of "
+            "many explanations of this output (Brunner et al. 2020).", icon=":material/warning:",
+        )
+    else:
+        st.markdown(
+            f"This row sees {visible} columns, and a value has K = {found.width} numbers, so n ≤ K. The rank of what "
+            f"it sees is {rank}"
+            + (", so these weights are the only ones that give this output." if rank == visible else
+               f", so they can still change in {visible - rank} directions: values repeat.")
+            + " Where n > K, other weights always give the same output, and this page warns."
+        )
+    table = pd.DataFrame({
+        "column": numbered(columns), "weight": trace.attention(kind)[layer, head, row].astype(float),
+        "effective weight": found.effective[row], "without any effect": found.null[row],
+    })
+    show_numbers(table, "inside_effective", label="Effective attention of this row")
+
+
+def _apart(computed: float, traced: float) -> str:
+    return f"{typeset(abs(computed - traced), '.1e')} apart, as far as float32 goes"

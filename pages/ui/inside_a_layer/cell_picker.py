@@ -1,0 +1,152 @@
+"""The cell that is taken apart: the map to choose it in, its results, and links to other pages."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+
+from pages.ui.charts.matrix import PICK, matrix
+from pages.ui.charts.palette import sequential
+from pages.ui.charts.tables import frame, numbered, show_numbers
+from pages.ui.components.save_as import show_altair
+from pages.ui.params.attention import AttentionParams
+from pages.ui.params.positional_encoding import CURVES, PositionsParams
+from pages.ui.state import session
+from pages.ui.state.bind import key_for, preset
+from pages.ui.text.labels import TITLES, titles
+from pages.ui.text.number_format import DECIMALS, formatted, typeset
+from transformer.analysis.replay.cell import Cell
+from transformer.analysis.view import view_of
+from transformer.config import LanguageModelConfig, TransformerConfig
+from transformer.values.trace import Kind, Trace
+
+MAP = "inside_map"
+# Number of the chart that is drawn, and the cell last clicked in it.
+CLICKED = "_inside_clicked"
+
+
+def cell_map(
+    trace: Trace, kind: Kind, choice: AttentionParams, rows: list[str], columns: list[str], picked: tuple[int, int]
+) -> None:
+    """The head's map, to click in, and its numbers.
+
+    Args:
+        rows, columns: labels.
+        picked: row and column of the cell that is chosen.
+    """
+    weights = trace.attention(kind)[choice.layer, choice.head]
+    # A chart remembers the cell last clicked in it, and does not report another click on it. So a cell that was
+    # chosen elsewhere, in the boxes or by a link, gets a new chart.
+    number, last = st.session_state.get(CLICKED, (0, None))
+    if last not in (None, picked):
+        number, last = number + 1, None
+    st.session_state[CLICKED] = number, last
+    key = f"{MAP}_{kind}_{number}"
+
+    def clicked() -> None:
+        points = st.session_state[key].selection[PICK]
+        if points:
+            cell = int(points[0]["row"]) - 1, int(points[0]["column"]) - 1
+            st.session_state[CLICKED] = number, cell
+            session.update_attention(kind, type(choice), rows=cell[:1], columns=cell[1:])
+
+    # A line between the controls and the map: the tools that a chart shows above itself must not cover them.
+    st.markdown(f"**Layer {choice.layer + 1}, head {choice.head + 1}**")
+    show_altair(
+        matrix(
+            weights, rows, columns, name="weight", scale=sequential(),
+            titles=titles(False), mask=trace.mask(kind), picked=picked, square=True,
+        ),
+        key=key, width="content", on_select=clicked, selection_mode=PICK,
+        alt=f"{TITLES[kind]}, layer {choice.layer + 1}, head {choice.head + 1}; the two boxes choose a cell as well.",
+    )
+    show_numbers(
+        frame(np.where(trace.mask(kind), weights, -np.inf), rows, columns, corner="from"), "inside_map_numbers",
+    )
+    st.caption("Click a cell, or choose its row and its column in the boxes.")
+
+
+def cell_boxes(
+    kind: Kind, choice: AttentionParams, rows: list[str], columns: list[str], picked: tuple[int, int]
+) -> None:
+    """Boxes that choose the cell, for those who do not use a pointer; arguments as those of `cell_map`."""
+    row, column = picked
+    for place, name, labels, at, other in zip(
+        st.columns(2), ("rows", "columns"), (rows, columns), (row, column), (("columns", column), ("rows", row)),
+        strict=True,
+    ):
+        names = numbered(labels)
+        key = key_for(f"inside_{name}", names)
+
+        def store(key: str = key, name: str = name, other: tuple[str, int] = other) -> None:
+            session.update_attention(kind, type(choice), **{name: (st.session_state[key],), other[0]: (other[1],)})
+
+        place.selectbox(
+            dict(zip(("rows", "columns"), titles(False), strict=True))[name].capitalize(), range(len(labels)),
+            key=preset(key, at), format_func=names.__getitem__, on_change=store,
+        )
+
+
+def summary(found: Cell, row: str, column: str, moved: float) -> None:
+    """Every step of the cell's computation in one number each.
+
+    Args:
+        row, column: Markdown of what looks, and of what it looks at.
+        moved: norm of weight times value.
+    """
+    seen = "open" if found.allowed else "masked"
+    steps = {
+        "1. q · k": typeset(found.raw_score, DECIMALS),
+        f"2. ÷ √{len(found.query)}": typeset(found.score, DECIMALS), "3. mask": seen,
+        "4. weight": typeset(found.weight, DECIMALS), "5. ‖weight × v‖": typeset(moved, DECIMALS),
+        "6. ‖written‖": typeset(float(np.linalg.norm(found.term)), DECIMALS),
+    }
+    for place, (label, value) in zip([*st.columns(3), *st.columns(3)], steps.items(), strict=True):
+        place.metric(label, value)
+    if found.allowed:
+        verb = f"looks at {column} with **{typeset(found.weight, DECIMALS)}** of its attention"
+    else:
+        verb = f"may not look at {column}: the mask hides it, whatever its score"
+    st.markdown(f"{row} {verb}.")
+
+
+def weight_elsewhere(trace: Trace, kind: Kind, choice: AttentionParams, row: int, column: int) -> str | None:
+    """Markdown: which weight the attention browser shows for the cell, if it is another one than the model's own.
+
+    Args:
+        choice: whether pieces are merged into words there, and special ones hidden.
+        row, column: of the cell.
+    """
+    view = view_of(trace, kind, words=choice.words, special=not choice.hide)
+    at = [
+        next((number for number, group in enumerate(groups) if position in group), None)
+        for groups, position in ((view.axes.row_positions, row), (view.axes.column_positions, column))
+    ]
+    if None in at:
+        return None
+    shown = float(view.weights[choice.layer, choice.head, at[0], at[1]])
+    if formatted(shown) == formatted(float(trace.attention(kind)[choice.layer, choice.head, row, column])):
+        return None
+    changes = [
+        *(["pieces are merged into words"] if choice.words else []),
+        *(["start and end symbols are hidden, and what is left of a row is scaled up to 1"] if choice.hide else []),
+    ]
+    return f"The attention page shows **{typeset(shown, DECIMALS)}** here, because there {', and '.join(changes)}."
+
+
+def open_positions(config: TransformerConfig | LanguageModelConfig, row: int, column: int) -> None:
+    """A button to the curves that tell the positions of a row and a column apart, as this model adds them.
+
+    Where both are the same, the next position takes the place of the second.
+    """
+    column = row + 1 if row == column else column
+    if config.positions == "sinusoidal" and st.button(
+        f"What tells position {row + 1} from position {column + 1}?", key="inside_positions",
+        icon=":material/show_chart:", help="Opens the curves of the positional encoding of this model.",
+        on_click=session.update, args=(PositionsParams,),
+        kwargs={
+            "part": CURVES, "width": config.d_model, "first": row + 1, "second": column + 1,
+            "length": max(session.params(PositionsParams).length, row + 1, column + 1),
+        },
+    ):
+        st.switch_page("pages/positional_encoding.py")

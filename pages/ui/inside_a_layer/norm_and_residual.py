@@ -1,0 +1,168 @@
+"""Residual connections and layer normalisation: before and after, pre- and post-norm, and the size of the stream."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import altair as alt
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from pages.ui.charts.compiled import FilledChart
+from pages.ui.charts.layers import layered
+from pages.ui.charts.matrix import AXIS, LEGEND
+from pages.ui.charts.palette import FIRST, SECOND
+from pages.ui.charts.tables import numbered, show_numbers, show_table
+from pages.ui.components.save_as import show_altair
+from pages.ui.heads.head_picker import pick_head
+from pages.ui.heads.head_reading import HeadReading
+from pages.ui.inside_a_layer.norm_diagram import diagram
+from pages.ui.lecture.figure import main_figure
+from pages.ui.params.inside_a_layer import InsideParams
+from pages.ui.state import session
+from pages.ui.state.bind import bind
+from pages.ui.text.glossary import explain
+from pages.ui.text.markup import markdown
+from pages.ui.text.number_format import typeset
+from pages.ui.text.shapes import piece_labels
+from transformer.analysis.replay.layer_norm import spread
+from transformer.analysis.replay.residual import StreamSizes, SubLayer, stream_sizes, sublayer
+from transformer.values.trace import Part
+
+NAMES = {
+    "self_attention": "self-attention", "cross_attention": "cross-attention", "feed_forward": "feed-forward network",
+}
+SHORT = {"self_attention": "self", "cross_attention": "cross", "feed_forward": "FFN"}
+PLACES = {"pre": "Pre-norm: x + f(norm(x))", "post": "Post-norm, the paper's: norm(x + f(x))"}
+
+
+def show_norm(reading: HeadReading) -> None:
+    """Both drawings, one sub-layer's numbers, and the stream through the stack."""
+    trace, weights = reading.detailed(), reading.weights()
+    ours = reading.config.norm
+    for column, (place, title) in zip(st.columns(2, gap="medium"), PLACES.items(), strict=True):
+        with column:
+            st.markdown(
+                f"**{title}**" + (" ← this model" if place == ours else ""),
+                help=explain(f"{place}-norm", "layer norm", "residual connection"),
+            )
+            show_altair(
+                FilledChart(diagram, (place,)), key=f"inside_diagram_{place}",
+                alt=f"{title}. The residual connection bypasses the sub-layer and is added to what it writes.",
+                sentence="",
+            )
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        if len(trace.stacks) > 1:
+            st.segmented_control(
+                "Stack", trace.stacks, format_func=str.capitalize, required=True, **bind(InsideParams, "stack"),
+            )
+        stack, part = session.params(InsideParams).stack, session.params(InsideParams).sublayer
+        stack = stack if stack in trace.stacks else "decoder"
+        parts = trace.parts(stack)
+        part = part if part in parts else parts[0]
+        st.segmented_control(
+            "Sub-layer", parts, format_func=NAMES.__getitem__, required=True,
+            **bind(InsideParams, "sublayer", value=part),
+        )
+        choice = pick_head(reading, stack, InsideParams.PREFIX, head=False)
+    found = sublayer(trace, weights, stack, choice.layer, part)
+    labels = piece_labels(trace, "S" if stack == "encoder" else "T")
+    st.markdown(_what_norm_does(found, ours))
+    show_table(spread_table(found, labels), "inside_spread", digits=4)
+    st.subheader(
+        "The size of the residual stream, and what is written to it", anchor=False,
+        help=explain("residual stream", "norm of a vector"),
+    )
+    sizes = stream_sizes(trace, weights, stack)
+    table = size_table(sizes, parts)
+    whose = f"{stack.capitalize()}, what" if len(trace.stacks) > 1 else "What"
+    with main_figure(
+        f"**{whose} every sub-layer writes to the stream:** {markdown(trace.text)}",
+        f"Most is written by {table.iloc[table['written'].argmax()]['after']}: {table['written'].max():.1f}; "
+        f"the stream grows to {table['residual stream'].iloc[-1]:.1f}",
+    ):
+        show_altair(
+            size_chart(table), key="inside_sizes",
+            alt="Mean norm of the stream after every sub-layer, and of what that sub-layer wrote; the table has both.",
+        )
+    st.markdown(_what_grows(table))
+    show_numbers(table, "inside_size_numbers")
+
+
+def spread_table(found: SubLayer, labels: list[str]) -> pd.DataFrame:
+    """Mean and deviation of every position, before the norm, after it, and after gain γ and bias β.
+
+    Args:
+        labels: of the positions, N.
+    """
+    columns: dict[str, list[str] | np.ndarray] = {"piece": numbered(labels)}
+    for name, values in (
+        ("before", found.norm.before), ("normalised", found.norm.normalised), ("after γ, β", found.norm.after),
+    ):
+        each = spread(values)
+        # Rounding leaves the means of what is normalised on either side of 0; none should be shown as minus 0.
+        columns[f"mean {name}"], columns[f"dev. {name}"] = each.mean.round(9) + 0.0, each.deviation
+    return pd.DataFrame(columns)
+
+
+def _what_norm_does(found: SubLayer, place: str) -> str:
+    """Markdown, from the numbers of the table."""
+    before, after = spread(found.norm.before), spread(found.norm.after)
+    off = float(np.abs(found.summed - found.after).max()) if place == "pre" else float(
+        np.abs(found.norm.after - found.after).max()
+    )
+    return (
+        f"The norm of this sub-layer takes the stream {'as it comes in' if place == 'pre' else 'after the addition'}, "
+        f"with deviations from {before.deviation.min():.4f} to {before.deviation.max():.4f}, to mean 0 and deviation 1 "
+        f"at every position; gain γ and bias β then give it deviations from {after.deviation.min():.4f} to "
+        f"{after.deviation.max():.4f}. What comes out agrees with the trace's stream to {typeset(off, '.1e')}."
+    )
+
+
+def size_table(sizes: StreamSizes, parts: Sequence[Part]) -> pd.DataFrame:
+    """A row before the first sub-layer and one after each: mean norms over the positions.
+
+    Args:
+        parts: the sub-layers of each layer.
+    """
+    names = ["embeddings"] + [
+        f"{number // len(parts) + 1} {SHORT[parts[number % len(parts)]]}" for number in range(len(sizes.written))
+    ]
+    written = np.concatenate([[np.nan], sizes.written.mean(axis=1)])
+    stream = sizes.stream.mean(axis=1)
+    return pd.DataFrame({
+        "after": names, "residual stream": stream, "written": written,
+        "written ÷ stream before": written / np.concatenate([[np.nan], stream[:-1]]),
+    })
+
+
+def size_chart(table: pd.DataFrame) -> alt.LayerChart:
+    """A line of the stream over bars of what is written."""
+    names = list(table["after"])
+    base = alt.Chart(table).encode(
+        x=alt.X("after:N", sort=names, title="after layer and sub-layer", axis=alt.Axis(labelAngle=-60, **AXIS)),
+        tooltip=["after:N", alt.Tooltip("residual stream:Q", format=".4f"), alt.Tooltip("written:Q", format=".4f")],
+    )
+    colours = alt.Scale(domain=["residual stream", "written"], range=[FIRST, SECOND])
+    legend = alt.Legend(title=None, **LEGEND)
+    axis = alt.Axis(**AXIS)
+    bars = base.transform_calculate(what="'written'").mark_bar().encode(
+        y=alt.Y("written:Q", title="mean Euclidean norm", axis=axis),
+        color=alt.Color("what:N", scale=colours, legend=legend),
+    )
+    line = base.transform_calculate(what="'residual stream'").mark_line(point=True).encode(
+        y=alt.Y("residual stream:Q", title="mean Euclidean norm", axis=axis),
+        color=alt.Color("what:N", scale=colours, legend=legend),
+    )
+    return layered(bars, line, height=320)
+
+
+def _what_grows(table: pd.DataFrame) -> str:
+    """Markdown, from the numbers shown."""
+    stream, most = table["residual stream"], table.iloc[table["written"].argmax()]
+    return (
+        f"The stream begins with a mean norm of **{stream.iloc[0]:.4f}** and ends with **{stream.iloc[-1]:.4f}**. The "
+        f"sub-layer that writes most is **{most['after']}**: {most['written']:.4f}, "
+        f"{most['written ÷ stream before']:.2f} times as long as the stream that it adds to."
+    )

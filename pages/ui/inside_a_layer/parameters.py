@@ -1,0 +1,68 @@
+"""Where the parameters are: of the app's model, and of any configuration."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from pages.ui.charts.parameter_bars import parameter_bars
+from pages.ui.charts.tables import draw_table
+from pages.ui.components.save_as import show_plotly
+from pages.ui.lecture.figure import main_figure
+from pages.ui.state.architecture_form import architecture_form
+from transformer.config import LanguageModelConfig
+from transformer.model.parameter_counts import parameter_table
+from transformer.running.translator import Translator
+
+
+def show_parameters_of_language_model(config: LanguageModelConfig) -> None:
+    """The chart of the model."""
+    table = parameter_table(config)
+    said = f"The language model has {sum(count for _, count in table):,} parameters"
+    st.markdown(f"**{said}.**")
+    with main_figure(f"**{said}**"):
+        _counts(table, "ours")
+    st.caption("The table of the pieces is used twice, to read and to write, and counts once.")
+
+
+def show_parameters(model: Translator) -> None:
+    """The chart of the model, then the form and what comes of it."""
+    st.markdown(f"**The model of this app has {model.parameters:,} parameters.**")
+    with main_figure(f"**The model of this app has {model.parameters:,} parameters**"):
+        _counts(parameter_table(model.config), "ours")
+    st.subheader("Any other configuration", anchor=False)
+    config = architecture_form(model.config)
+    table = parameter_table(config)
+    total = sum(count for _, count in table)
+    with st.container(horizontal=True):
+        st.metric("Parameters", f"{total:,}")
+        st.metric("Head width K", config.d_head)
+        st.metric("Times the model of this app", f"{total / model.parameters:.2f}")
+    _counts(table, "typed")
+    st.caption(
+        "`python -m transformer info` prints the same numbers for a model. With pre-norm, each stack ends in a norm of "
+        "its own, which makes 2 × 2D parameters more than post-norm. Sinusoids are computed, so they cost no "
+        "parameters; what is shared counts once."
+    )
+
+
+def _counts(table: list[tuple[str, int]], key: str) -> None:
+    total = sum(count for _, count in table)
+    # Side by side where there is room for both, else one below the other.
+    with st.container(horizontal=True, gap="large"):
+        show_plotly(
+            parameter_bars(table), key=f"inside_parameters_{key}", config={"displayModeBar": False}, width=680,
+            alt="Parameters of each part; the table has the same numbers.", sentence="",
+        )
+        draw_table(
+            pd.DataFrame({
+                "part": [part for part, _ in table] + ["total"],
+                "parameters": [count for _, count in table] + [total],
+                "share": [f"{count / total:.2%}" for _, count in [*table, ("total", total)]],
+            }),
+            f"inside_counts_{key}", width="content",
+            column_config={
+                "parameters": st.column_config.NumberColumn(format="localized"),
+                "share": st.column_config.TextColumn(alignment="right"),
+            },
+        )

@@ -1,0 +1,81 @@
+"""A stage of the model as a matrix with labels, whatever the shape of its array. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from pages.ui.charts.heatmap import SHARE, SIGNED
+from pages.ui.charts.tables import numbered
+from pages.ui.text.labels import row_labels
+from pages.ui.text.markup import piece_label
+from pages.ui.text.shapes import letter_titles, piece_labels, shape_in_letters, sizes
+from transformer.analysis.replay.stages import Stage
+from transformer.analysis.view import axes_of
+from transformer.config import LanguageModelConfig, TransformerConfig
+from transformer.text.languages import Languages
+from transformer.text.vocabulary import TextVocabulary, Vocabulary
+from transformer.values.trace import Trace
+
+
+@dataclass(frozen=True, eq=False)
+class StageMatrix:
+    """A matrix to be drawn.
+
+    Attributes:
+        values: [R, C].
+        rows, columns: labels; None numbers them from 0.
+        titles: of the rows and of the columns.
+        colours: SIGNED, or SHARE for what is between 0 and 1.
+        note: what was left out; empty if nothing was.
+    """
+
+    values: np.ndarray
+    rows: list[str] | None
+    columns: list[str] | None
+    titles: tuple[str, str]
+    colours: str
+    note: str
+
+
+def shape(stage: Stage, config: TransformerConfig | LanguageModelConfig, trace: Trace) -> str:
+    """The shape in letters and in numbers."""
+    return shape_in_letters(stage.letters, sizes(config, trace))
+
+
+def stage_matrix(
+    stage: Stage, trace: Trace, tokenizer: Vocabulary | TextVocabulary, languages: Languages | None
+) -> StageMatrix:
+    """The matrix of a stage with numbers for its pieces or its vocabulary."""
+    letters = stage.letters.removeprefix("B, ").split(", ")
+    values = stage.array[0] if stage.letters.startswith("B") else stage.array
+    titles = letter_titles(languages)[letters[0]], letter_titles(languages)[letters[1]]
+    # Of two letters for pieces the first are those that look: rows of the decoder are named as everywhere.
+    rows = row_labels(axes_of(trace, "decoder")) if letters[0] == "T" else piece_labels(trace, letters[0])
+    if letters[1] == "V":
+        shown = list(dict.fromkeys(int(number) for number in values.argmax(axis=-1)))
+        labels = [piece_label(piece, "") for piece in tokenizer.pieces(shown)]
+        note = f"Of {values.shape[1]:,} columns, the {len(shown)} that are the likeliest somewhere."
+        colours = SHARE if stage.key.endswith("probabilities") else SIGNED
+        return StageMatrix(values[:, shown], rows, labels, titles, colours, note)
+    columns = piece_labels(trace, letters[1]) if letters[1] in "ST" else None
+    if stage.key.endswith(".weights"):
+        # A weight that the mask makes 0 is drawn as masked, another look than 0.
+        seen = trace.mask("cross" if "cross_attention" in stage.key else stage.stack)
+        return StageMatrix(np.where(seen, values, -np.inf), rows, columns, titles, SHARE, "")
+    return StageMatrix(values, rows, columns, titles, SIGNED, "")
+
+
+def pieces_table(stage: Stage, trace: Trace, tokenizer: Vocabulary | TextVocabulary) -> pd.DataFrame:
+    """The table of a stage that has only ids, [B, N]: each position's piece, and its number in the vocabulary."""
+    letter = stage.letters.removeprefix("B, ")
+    ids = [int(number) for number in stage.array[0]]
+    table = {"position": numbered(piece_labels(trace, letter)), "id in the vocabulary": ids}
+    if stage.key == "generator.words":
+        table = {
+            "position": numbered(row_labels(axes_of(trace, "decoder"))), "id in the vocabulary": ids,
+            "likeliest next piece": [piece_label(piece, "") for piece in tokenizer.pieces(ids)],
+        }
+    return pd.DataFrame(table)

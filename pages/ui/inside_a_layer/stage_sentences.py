@@ -1,0 +1,88 @@
+"""What happens at each stage of the model, in one plain sentence. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from transformer.text.languages import Languages
+
+# By the key of a stage, or by its end where several stages are told alike; letters stand for the sizes of a shape,
+# source and target for the names of the languages.
+SENTENCES = {
+    "encoder.pieces": "The {source} sentence is cut into {S} pieces, and each becomes its number in the vocabulary.",
+    "decoder.pieces": "The {target} sentence so far: the decoder begins with a start symbol and reads what it wrote.",
+    "tokens": "Each piece is looked up in a table learned in training: {D} numbers that stand for it.",
+    "scaled": "All these numbers are multiplied by √{D}, so that the positions added next do not drown them out.",
+    "positions": "Each place in the sentence has {D} numbers of its own, so that “dog bites man” differs from “man "
+                 "bites dog”.",
+    "input": "What a piece means and where it stands are added, number by number: this goes into the first layer.",
+    "self_attention.stream": "What arrives from below: {D} numbers for each piece, to which every step will add.",
+    "norm": "The numbers of each piece are brought to a common size, so that no step gets values that are too large or "
+    "too small.",
+    "encoder.self_attention.queries": "Each piece asks a question: {K} numbers that say what this head wants to find.",
+    "encoder.self_attention.keys": "Each piece puts up a sign: {K} numbers that say what it can be found by.",
+    "encoder.self_attention.values": "Each piece prepares {K} numbers to hand over to those that will look at it.",
+    "encoder.self_attention.raw_scores": "Each question is compared with each sign: the better they match, the larger "
+                                         "the number.",
+    "encoder.self_attention.masked_scores": "All {source} pieces may be looked at, so the mask hides nothing here.",
+    "decoder.self_attention.queries": "Each {target} piece asks: {K} numbers that say what this head wants to find.",
+    "decoder.self_attention.keys": "Each {target} piece puts up a sign: {K} numbers that say what it can be found by.",
+    "decoder.self_attention.values": "Each {target} piece prepares {K} numbers to hand over to those that look at it.",
+    "decoder.self_attention.raw_scores": "Each question is compared with each sign, also with those that come later.",
+    "decoder.self_attention.masked_scores": "What comes later is crossed out: the model must not see the word that it "
+    "is about to write.",
+    "cross_attention.queries": "Each {target} piece asks the {source} sentence: {K} numbers that say what it needs "
+    "next.",
+    "cross_attention.keys": "Each {source} piece puts up a sign, made of what the encoder found out: {K} numbers.",
+    "cross_attention.values": "Each {source} piece prepares {K} numbers to hand over to the {target} side.",
+    "cross_attention.raw_scores": "Each {target} question is compared with each {source} sign.",
+    "cross_attention.masked_scores": "All of the {source} sentence is known, so the mask hides nothing here.",
+    "scores": "All of them are divided by √{K}, because with large numbers the next step would leave only one winner.",
+    "weights": "Each row becomes shares that add up to 1: where this head looks. It is the map of the attention pages.",
+    "head": "Each piece collects what the others handed over, each in proportion to its share.",
+    "heads": "What the {H} heads of the layer collected is put side by side: {D} numbers again.",
+    "self_attention.written": "A learned matrix mixes what the heads collected into {D} new numbers for each piece.",
+    "cross_attention.written": "A learned matrix mixes what the heads found in the {source} sentence.",
+    "residual": "That is added to what came in. Nothing is overwritten, so later steps still have all of it.",
+    "hidden": "Now each piece is worked on by itself: {F} detectors look at it, and those that find nothing stay "
+    "silent.",
+    "feed_forward.written": "What the detectors found is turned back into {D} numbers for each piece.",
+    "encoder.output": "The encoder's result: {D} numbers for each {source} piece, which by now reflect the whole "
+    "sentence.",
+    "decoder.output": "The decoder's result: {D} numbers at each step, from which the next piece can be read.",
+    "generator.logits": "Each of the {V} pieces of the vocabulary gets a number: how well it would fit next.",
+    "generator.probabilities": "The numbers become probabilities: at each step they add up to 1 over all {V} pieces.",
+    "generator.words": "The likeliest piece at each step: what the model would write next.",
+}
+# What is told otherwise of a language model, which has one stack and one text.
+SENTENCES_OF_ONE_TEXT = SENTENCES | {
+    "decoder.pieces": "The text is cut into pieces, and each becomes its number in the vocabulary: {T} with the start "
+    "symbol, which comes first.",
+    **{
+        f"decoder.self_attention.{name}": SENTENCES[f"encoder.self_attention.{name}"]
+        for name in ("queries", "keys", "values")
+    },
+    "weights": "Each row becomes shares that add up to 1: where this head looks. It is the map on the page Language "
+    "model.",
+    "decoder.output": "What the last layer leaves: {D} numbers for each piece, from which the next piece can be read.",
+    "generator.logits": "The table of the pieces once more: each of its {V} rows gets a number, how well that piece "
+    "would fit next.",
+}
+
+
+def plain_sentence(key: str, sizes: Mapping[str, int], heads: int, languages: Languages | None) -> str:
+    """The sentence of a stage.
+
+    Args:
+        key: of the stage.
+        sizes: what the letters of shapes mean.
+        heads: of a layer.
+        languages: that the model translates; None for a language model.
+    """
+    parts = key.split(".")
+    sentences = SENTENCES if languages else SENTENCES_OF_ONE_TEXT
+    found = next(sentences[name] for name in (".".join(parts[at:]) for at in range(len(parts))) if name in sentences)
+    names = {"source": languages.source.name, "target": languages.target.name} if languages else {}
+    return found.format(
+        **names, **{letter: f"{size:,}" for letter, size in {**sizes, "H": heads}.items()},
+    )

@@ -1,0 +1,172 @@
+"""One sentence through every stage of the model: one stage large, those around it small."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from pages.ui.charts.heatmap import SHARE, heatmap
+from pages.ui.charts.tables import frame, show_numbers, show_table
+from pages.ui.charts.thumbnail import HEIGHT, thumbnail
+from pages.ui.components.diagram import which_part
+from pages.ui.components.save_as import show_plotly
+from pages.ui.heads.head_picker import pick_head
+from pages.ui.heads.head_reading import HeadReading
+from pages.ui.inside_a_layer.stage_matrix import pieces_table, shape, sizes, stage_matrix
+from pages.ui.inside_a_layer.stage_sentences import plain_sentence
+from pages.ui.lecture.figure import main_figure, presented, text_for_hall
+from pages.ui.params.inside_a_layer import InsideParams
+from pages.ui.state import session
+from pages.ui.text.glossary import explain_words_of
+from pages.ui.text.markup import markdown
+from transformer.analysis.replay.stages import Stage, stages
+from transformer.values.trace import Trace
+
+# Beginnings of keys, in the order of computation.
+SECTIONS = {
+    "encoder.": "Into the encoder", "encoder.self_attention.": "Encoder: self-attention",
+    "encoder.feed_forward.": "Encoder: feed-forward", "decoder.": "Into the decoder",
+    "decoder.self_attention.": "Decoder: masked attention", "decoder.cross_attention.": "Decoder: cross-attention",
+    "decoder.feed_forward.": "Decoder: feed-forward", "generator.": "To the word",
+}
+# Of a language model, which has one stack.
+SECTIONS_OF_ONE_STACK = {
+    "decoder.": "Into the model", "decoder.self_attention.": "Masked attention",
+    "decoder.feed_forward.": "Feed-forward", "generator.": "To the next piece",
+}
+OUTPUT = ".output"
+COLUMNS = 3
+
+
+def section_of(key: str) -> str:
+    """The beginning in `SECTIONS` that a stage belongs to; a stack's output comes after its last sub-layer."""
+    stack, _, rest = key.partition(".")
+    if stack != "generator" and key.endswith(OUTPUT):
+        return f"{stack}.feed_forward."
+    return f"{stack}.{rest.partition('.')[0]}." if "." in rest else f"{stack}."
+
+
+def show_stages(reading: HeadReading) -> None:
+    """The chosen stage, buttons to its neighbours, and all stages of its section."""
+    trace = reading.detailed()
+    sections = SECTIONS if len(trace.stacks) > 1 else SECTIONS_OF_ONE_STACK
+    words, drawing = st.columns([7, 4], gap="medium")
+    with drawing:
+        places = st.container()
+        with st.container(horizontal=True):
+            choice = pick_head(reading, trace.kinds[0], InsideParams.PREFIX)
+    listed = stages(
+        trace, reading.weights(), encoder_layer=choice.layer,
+        decoder_layer=min(choice.layer, len(trace.decoder) - 1), head=choice.head,
+    )
+    keys = [stage.key for stage in listed]
+    chosen = session.params(InsideParams).stage
+    at = keys.index(chosen) if chosen in keys else 0
+    section = section_of(keys[at])
+    with places:
+        which_part(
+            section, {name: next(key for key in keys if section_of(key) == name) for name in sections},
+            lambda key: session.update(InsideParams, stage=key),
+        )
+    with drawing, st.container(horizontal=True):
+        for label, number in (("Back", at - 1), ("Next", at + 1)):
+            there = 0 <= number < len(keys)
+            st.button(
+                label, key=f"inside_{label}", disabled=not there, width=110, on_click=session.update,
+                args=(InsideParams,), kwargs={"stage": keys[number] if there else keys[at]},
+            )
+    with words:
+        _words(listed, at, reading, trace)
+    _figure(listed[at], reading, trace, choice.head)
+    st.divider()
+    st.markdown(f"**All stages of this part: {sections[section]}**")
+    numbers = [number for number, key in enumerate(keys) if section_of(key) == section]
+    for start in range(0, len(numbers), COLUMNS):
+        columns = st.columns(COLUMNS, gap="medium")
+        for column, number in zip(columns, numbers[start : start + COLUMNS], strict=False):
+            with column.container(border=True, height="stretch"):
+                _small(listed[number], number, reading, trace, open_now=number == at)
+
+
+def _words(listed: Sequence[Stage], at: int, reading: HeadReading, trace: Trace) -> None:
+    """The name of a stage, what it does, its formula and its shape."""
+    stage, config = listed[at], reading.config
+    says = plain_sentence(stage.key, sizes(config, trace), config.heads, reading.languages)
+    st.subheader(
+        f"{at + 1} of {len(listed)}: {stage.name}", anchor=False, help=explain_words_of(f"{stage.name} {says}")
+    )
+    st.markdown(f"**{says}**")
+    st.latex(folded(stage.formula))
+    stack = f"{stage.stack} " if len(trace.stacks) > 1 else ""
+    where = f"{stack}layer {stage.layer + 1} · " if stage.layer is not None else ""
+    st.markdown(f"{where}`{shape(stage, config, trace)}`")
+
+
+def _figure(stage: Stage, reading: HeadReading, trace: Trace, head: int) -> None:
+    """The tensor of a stage as a map, and its numbers."""
+    config = reading.config
+    where = "" if stage.layer is None else f", layer {stage.layer + 1}"
+    if square(stage) and stage.layer is not None:
+        where += f", head {head + 1}"
+    figure = main_figure(
+        f"**{stage.name[0].upper()}{stage.name[1:]}{where}:** {markdown(trace.text)}",
+        plain_sentence(stage.key, sizes(config, trace), config.heads, reading.languages).partition(". ")[0],
+    )
+    if stage.array.dtype.kind == "i":
+        table = pieces_table(stage, trace, reading.tokenizer)
+        with figure:
+            if presented():
+                text_for_hall().markdown(" · ".join(
+                    f"{markdown(str(piece))} **{number}**" for piece, number in table.itertuples(index=False)
+                ))
+            else:
+                show_table(table, "inside_pieces")
+        return
+    shown = stage_matrix(stage, trace, reading.tokenizer, reading.languages)
+    with figure:
+        show_plotly(
+            heatmap(
+                shown.values, titles=shown.titles, name="value", colours=shown.colours, rows=shown.rows,
+                columns=shown.columns, square=square(stage),
+            ),
+            key="inside_stage", width="content" if square(stage) else "stretch",
+            alt=f"{stage.name}, {shape(stage, config, trace)}; the table below has its numbers.",
+        )
+    if shown.note:
+        st.caption(shown.note)
+    show_numbers(
+        frame(shown.values, shown.rows, shown.columns, corner=shown.titles[0]), "inside_stage_numbers",
+    )
+
+
+def square(stage: Stage) -> bool:
+    """Whether rows and columns are pieces, so that its cells are drawn as high as they are wide."""
+    return set(stage.letters.split(", ")) <= {"B", "S", "T"}
+
+
+def folded(formula: str) -> str:
+    """A formula of several parts, each on a line of its own."""
+    lines = formula.replace(r", \quad ", r" \\ ")
+    return rf"\begin{{gathered}} {lines} \end{{gathered}}"
+
+
+def _small(stage: Stage, number: int, reading: HeadReading, trace: Trace, *, open_now: bool) -> None:
+    """A card of a stage: its name, what it does, its formula and picture, and a button that opens it."""
+    config, tokenizer = reading.config, reading.tokenizer
+    says = plain_sentence(stage.key, sizes(config, trace), config.heads, reading.languages)
+    st.markdown(f"**{number + 1}. {stage.name}**  \n{says}")
+    st.latex(rf"\small {folded(stage.formula)}")
+    if stage.array.dtype.kind == "i":
+        st.caption(" ".join(str(int(piece)) for piece in stage.array[0][:40]))
+    else:
+        shown = stage_matrix(stage, trace, tokenizer, reading.languages)
+        st.image(
+            thumbnail(shown.values, share=shown.colours == SHARE, square=square(stage)), output_format="PNG",
+            width=HEIGHT * shown.values.shape[1] // shown.values.shape[0] if square(stage) else "stretch",
+            alt=f"{stage.name}: {shown.values.shape[0]} rows, {shown.values.shape[1]} columns.",
+        )
+    st.button(
+        "Shown above" if open_now else "Open large", key=f"inside_open_{stage.key}", disabled=open_now,
+        icon=":material/open_in_full:", on_click=session.update, args=(InsideParams,), kwargs={"stage": stage.key},
+    )

@@ -1,0 +1,77 @@
+"""The worked example that everybody knows: two scores, divided by the root of K, then softmax."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from pages.ui.charts.tables import show_table
+from pages.ui.lecture.figure import main_figure, text_for_hall
+from pages.ui.params.inside_a_layer import InsideParams
+from pages.ui.state import session
+from pages.ui.state.bind import bind_number
+from pages.ui.text.number_format import formatted, typeset
+from transformer.analysis.replay.softmax import exponentials, softmax
+
+
+def show_example() -> None:
+    """The numbers to change, and what comes of them."""
+    st.markdown(
+        "Two keys and one query: in the best-known drawing of attention (Alammar 2018, “The Illustrated Transformer”), "
+        "the dot products are 112 and 96, and the head is K = 64 wide. Change any of these numbers."
+    )
+    with st.container(horizontal=True, width=700):
+        st.number_input("q · k₁", step=1.0, **bind_number(InsideParams, "score"))
+        st.number_input("q · k₂", step=1.0, **bind_number(InsideParams, "other"))
+        st.number_input("Head width K", **bind_number(InsideParams, "width"))
+    inspection = session.params(InsideParams)
+    scores = np.array([inspection.score, inspection.other])
+    root = float(np.sqrt(inspection.width))
+    scaled = scores / root
+    weights, unscaled = softmax(scaled), softmax(scores)
+    with main_figure(
+        f"**Two keys, one query:** {scores[0]:g} and {scores[1]:g}, divided by √{inspection.width}, then softmax",
+        f"Without dividing, the weights would be {typeset(unscaled[0], 7)} and {typeset(unscaled[1], 7)}",
+    ), text_for_hall():
+        with st.container(horizontal=True):
+            st.metric("Weight of the first", typeset(weights[0], 2), border=True)
+            st.metric("Weight of the second", typeset(weights[1], 2), border=True)
+            st.metric("Sum", f"{weights.sum():.2f}", border=True)
+        st.latex(
+            rf"\begin{{gathered}} \mathrm{{softmax}}\!\left("
+            rf"\frac{{({scores[0]:g},\ {scores[1]:g})}}{{\sqrt{{{inspection.width}}}}}\right) \\"
+            rf" = \mathrm{{softmax}}({scaled[0]:.4g},\ {scaled[1]:.4g}) \\"
+            rf" = ({_formula(weights[0])},\ {_formula(weights[1])}) \end{{gathered}}"
+        )
+    show_table(example_table(scores, root), "inside_example")
+    st.markdown(
+        f"**Why divide?** Without dividing by √K = {root:.4f} the weights would be {typeset(unscaled[0], 7)} and "
+        f"{typeset(unscaled[1], 7)}. A sum of K products of numbers with variance 1 has variance K, so without the "
+        "root, the softmax of a wide head is nearly all or nothing, and training can hardly change it (Vaswani et al. "
+        "2017, section 3.2.1)."
+    )
+
+
+def _formula(weight: float) -> str:
+    """A weight in a formula."""
+    mantissa, _, exponent = formatted(weight).partition("e")
+    return rf"{mantissa} \cdot 10^{{{int(exponent)}}}" if exponent else mantissa
+
+
+def example_table(scores: np.ndarray, root: float) -> pd.DataFrame:
+    """Every step in a column; the last row has the sums.
+
+    Args:
+        scores: [2].
+        root: what they are divided by.
+    """
+    scaled = scores / root
+    powers = exponentials(scaled)
+    return pd.DataFrame({
+        "key": ["first", "second", "sum"],
+        "q · k": [*scores, np.nan],
+        "÷ √K": [*scaled, np.nan],
+        "exp(s − max)": [*powers, powers.sum()],
+        "weight = exp ÷ sum": [*softmax(scaled), softmax(scaled).sum()],
+    })

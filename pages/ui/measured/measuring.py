@@ -1,0 +1,149 @@
+"""Numbers of a model over many sentences: those that a command has recorded, or computed when somebody asks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import closing
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import streamlit as st
+
+from pages.ui.measured.recorded import Record, Recording
+from pages.ui.reading.model_picker import examples_file
+from pages.ui.reading.target_language import kept_code
+from pages.ui.runs.inference import MODEL_LOCK
+from pages.ui.runs.page_end import PageEnd
+from pages.ui.runs.turns import Turns
+from pages.ui.text.markup import markdown
+from transformer.checkpoints.available_models import SENTENCES
+from transformer.decoding.texts import text_pieces
+from transformer.errors import TextError
+from transformer.files.replacing import replaced
+from transformer.files.small_files import MEGABYTE, MOST, read_small_text
+from transformer.running.translator import Translator
+
+# The file and the version of the model that are to be measured, until the run that the click caused comes to it.
+ASKED = "_measure"
+# Of models whose folders cannot be written, by the same two.
+MEASURED: dict[tuple[str, str], Any] = {}
+
+
+def measured(recording: Recording[Record], translator: Translator) -> Record | None:
+    """The numbers of a model; None if nobody has measured it."""
+    found = recording.beside(translator).of_model(translator.version)
+    return found if found is not None else MEASURED.get(_name(recording, translator))
+
+
+def offer_measuring(
+    recording: Recording[Record],
+    translator: Translator,
+    compute: Callable[[Translator, Iterable[str]], Record],
+    *,
+    label: str,
+    missing: str,
+    turns: Turns = MODEL_LOCK,
+) -> None:
+    """Draw the button that measures the model, or say what is missing for it.
+
+    Args:
+        recording: what is measured.
+        compute: makes the record of sentences, each of which it is done with before it asks for the next. A ValueError
+            says that it can use none of them.
+        label: of the button.
+        missing: says that there are no numbers of this model.
+        turns: at the model, of which every sentence takes one.
+    """
+    own = recording.beside(translator)
+    file, source = examples_file(translator), markdown(translator.languages.source.name)
+    if file is None:
+        path = markdown(str(own.path.with_name(SENTENCES)))
+        st.caption(f"{missing} It takes sentences in {source}: put them into {path}, one a line.")
+        return
+    try:
+        sentences = [line for line in read_small_text(file).splitlines() if line.strip()]
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        st.caption(
+            f"{missing} {markdown(str(file))} cannot be read ({markdown(str(reason))}): write it as UTF-8 text of at "
+            f"most {MOST // MEGABYTE} MB, one sentence a line."
+        )
+        return
+    asked = _name(recording, translator)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button(
+            label, key=f"measure_{own.path.stem}", icon=":material/bar_chart:", on_click=_ask, args=asked,
+            help=f"Runs this model on {len(sentences)} sentences, with a bar that says how long that takes; it can be "
+            f"stopped. The same in a terminal: `{own.command}`",
+        )
+        st.caption(missing)
+    # A page may offer several measurements.
+    if st.session_state.get(ASKED) == asked:
+        del st.session_state[ASKED]
+        _measure(translator, compute, sentences, own.path, asked, turns)
+        st.rerun()
+
+
+def _name(recording: Recording[Any], translator: Translator) -> tuple[str, str]:
+    return recording.path.name, translator.version
+
+
+def _ask(*asked: str) -> None:
+    """Callback."""
+    st.session_state[ASKED] = asked
+
+
+def _measure(
+    translator: Translator,
+    compute: Callable[[Translator, Iterable[str]], Any],
+    sentences: Sequence[str],
+    path: Path,
+    asked: tuple[str, str],
+    turns: Turns,
+) -> None:
+    """Measure with a bar that says how far it is, and keep the numbers beside the model.
+
+    Whatever is clicked meanwhile ends this run of the page, and with it the measuring: Streamlit raises at the bar.
+    """
+    codes = translator.tokenizer.codes
+    readable = [text for text in (kept_code(line, codes) for line in sentences) if _can_read(translator, text)]
+    with st.container(horizontal=True, vertical_alignment="center"):
+        with st.container(width="stretch"):
+            bar = st.progress(0.0)
+        st.button("Stop", key=f"stop_{path.stem}", icon=":material/stop:", help="Nothing is kept of what was measured.")
+
+    def each() -> Generator[str, None, None]:
+        began = monotonic()
+        for done, sentence in enumerate(readable):
+            left = f", {time_left((monotonic() - began) / done * (len(readable) - done))}" if done else ""
+            bar.progress(done / len(readable), f"Sentence {done + 1} of {len(readable)}{left}")
+            with turns:
+                yield sentence
+
+    try:
+        # Whatever happens to it, the turn at the model ends.
+        with closing(each()) as running:
+            found = compute(translator, running)
+    except ValueError:
+        st.warning("None of the sentences can be used for this model.", icon=":material/edit:")
+        raise PageEnd from None
+    try:
+        with replaced(path) as file:
+            file.write_text(found.to_json() + "\n", encoding="utf-8")
+    except OSError:
+        MEASURED[asked] = found
+
+
+def _can_read(translator: Translator, text: str) -> bool:
+    """Whether it is a sentence that this model can read; another says nothing about its heads."""
+    try:
+        return bool(text_pieces(translator.tokenizer, text, "source"))
+    except TextError:
+        return False
+
+
+def time_left(seconds: float) -> str:
+    """For how long something will go on, in words."""
+    return f"about {math.ceil(seconds / 60)} minutes left" if seconds > 60 else "less than a minute left"

@@ -1,0 +1,114 @@
+"""Numbers that a command has recorded; those over many sentences are shown only if they are of the loaded model."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Generic, Protocol, TypeVar
+
+from transformer.analysis.heads.gallery import Gallery
+from transformer.analysis.heads.statistics import Statistics
+from transformer.checkpoints.available_models import SENTENCES
+from transformer.files.paths import ASSETS, MODEL
+from transformer.files.small_files import read_small_text
+from transformer.running.translator import Translator
+from transformer.surveys.agreement import AgreementStatistics
+from transformer.surveys.importance import ImportanceStatistics
+from transformer.surveys.removal import RemovalQuality
+
+
+class Recorded(Protocol):
+    """What a command writes names the model that it is of (`Translator.version`)."""
+
+    @property
+    def model(self) -> str: ...
+
+    def to_json(self) -> str: ...
+
+
+Record = TypeVar("Record", bound=Recorded)
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True)
+class Recording(Generic[Record]):
+    """A file that a command writes.
+
+    Attributes:
+        path: of the file.
+        read: makes a record of its text.
+        command: writes it.
+    """
+
+    path: Path
+    read: Callable[[str], Record]
+    command: str
+
+    def beside(self, translator: Translator) -> Recording[Record]:
+        """The same file of a model: of the one that ships in assets/, of another one in its own folder."""
+        folder = translator.folder
+        if folder is None or folder == MODEL:
+            return self
+        command = self.command.replace("assets/", f"{shlex.quote(str(folder))}/")
+        options = f" --model {shlex.quote(str(folder))}"
+        if (folder / SENTENCES).is_file() and "--data" not in command:
+            options += f" --sentences {shlex.quote(str(folder / SENTENCES))}"
+        return replace(self, path=folder / self.path.name, command=command + options)
+
+    def of_model(self, version: str) -> Record | None:
+        """The record; None if there is none, or it is of another model.
+
+        Args:
+            version: of the translator.
+        """
+        found = read_record(self.path, self.read)
+        return found if found is not None and found.model == version else None
+
+    def missing(self, what: str) -> str:
+        """Markdown: the line that stands where numbers of the loaded model are missing."""
+        return f"{what} not measured for this model. To measure it, run `{self.command}`."
+
+
+def read_record(path: Path, read: Callable[[str], Value]) -> Value | None:
+    """What a command has written into a file; None if there is none, or something else stands there.
+
+    Args:
+        read: makes it of the file's text.
+    """
+    try:
+        return _read(path, read, path.stat().st_mtime_ns)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+
+
+# Not `st.cache_resource`, which any browser can empty.
+@lru_cache(maxsize=32)
+def _read(path: Path, read: Callable[[str], Any], changed: int) -> Any:
+    """The same of a file that was last changed at a time."""
+    return read(read_small_text(path))
+
+
+STATISTICS = Recording(
+    ASSETS / "head_statistics.json", Statistics.from_json,
+    "python -m transformer.analysis measure --output assets/head_statistics.json",
+)
+GALLERY = Recording(
+    ASSETS / "head_gallery.json", Gallery.from_json,
+    "python -m transformer.analysis gallery --output assets/head_gallery.json",
+)
+IMPORTANCE = Recording(
+    ASSETS / "head_importance.json", ImportanceStatistics.from_json,
+    "attention-atlas importance --output assets/head_importance.json",
+)
+REMOVAL = Recording(
+    ASSETS / "head_removal.json", RemovalQuality.from_json,
+    "attention-atlas removal --data dev.tsv.gz --importance assets/head_importance.json --every 16 "
+    "--output assets/head_removal.json",
+)
+AGREEMENT = Recording(
+    ASSETS / "method_agreement.json", AgreementStatistics.from_json,
+    "attention-atlas agreement --output assets/method_agreement.json",
+)

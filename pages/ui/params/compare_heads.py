@@ -1,0 +1,80 @@
+"""What the page Compare heads shows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from pages.ui.params import language_model
+from pages.ui.params.attention import MAX_INDEX, UNCHOSEN
+from pages.ui.params.fields import Params, flag, index, matching, one_of, parsed
+from transformer.values.trace import KINDS, Kind
+
+PARTS = (HEADS, SIMILARITY, TWO_HEADS, LAYERS) = ("heads", "similarity", "two_heads", "layers")
+SEPARATOR = "."
+
+
+@dataclass(frozen=True)
+class Pin:
+    """One head on one sentence; layer and head count from 0.
+
+    Attributes:
+        words: pieces merged into words.
+    """
+
+    kind: Kind
+    layer: int
+    head: int
+    words: bool
+    text: str
+
+    def __str__(self) -> str:
+        """As it reads in an address, where layer and head count from 1."""
+        size = "words" if self.words else "pieces"
+        return SEPARATOR.join([self.kind, str(self.layer + 1), str(self.head + 1), size, self.text])
+
+    @classmethod
+    def parse(cls, text: str) -> Pin | None:
+        """The pin of a parameter; None if it is not valid."""
+        kind, *numbers, size, sentence = (*text.split(SEPARATOR, 4), "", "", "", "")[:5]
+        if kind not in KINDS or not all(number.isascii() and number.isdigit() for number in numbers):
+            return None
+        if not all(len(number) <= 2 and int(number) > 0 for number in numbers) or not sentence.strip():
+            return None
+        layer, head = map(int, numbers)
+        return cls(kind, layer - 1, head - 1, size == "words", sentence)
+
+    def within(self, layers: int, heads: int) -> Pin:
+        """The same, limited to the layers and heads of a model."""
+        return replace(self, layer=min(self.layer, layers - 1), head=min(self.head, heads - 1))
+
+
+TIRED = Pin("encoder", 5, 0, True, "The animal didn't cross the street because it was too tired.")
+WIDE = replace(TIRED, text="The animal didn't cross the street because it was too wide.")
+# For a language model.
+CAT = Pin("decoder", 5, 4, True, language_model.FIRST)
+MAT = replace(CAT, text=language_model.SECOND)
+
+
+@dataclass(frozen=True)
+class CompareParams(Params, prefix="compare_"):
+    """What the page shows.
+
+    Attributes:
+        part: of the page, one of PARTS.
+        kind: of attention.
+        metric: name of the number that the maps of all heads show.
+        named: the table leaves out heads without a name.
+        row: position of the piece that is followed through the layers, from 0; UNCHOSEN for the telling one.
+        a, b: the two heads of a translator that are compared.
+        text_a, text_b: those of a language model.
+    """
+
+    part: str = one_of(PARTS, former={"versus": TWO_HEADS})
+    kind: Kind = one_of(KINDS)
+    metric: str = matching("[a-z][a-z0-9_]{0,29}", "confidence")
+    named: bool = flag()
+    row: int = index(MAX_INDEX, UNCHOSEN)
+    a: Pin = parsed(TIRED, Pin.parse)
+    b: Pin = parsed(WIDE, Pin.parse)
+    text_a: Pin = parsed(CAT, Pin.parse)
+    text_b: Pin = parsed(MAT, Pin.parse)

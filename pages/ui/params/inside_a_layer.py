@@ -1,0 +1,35 @@
+"""What the page Inside a layer shows; layer, head and cell are `AttentionParams`, the same on every page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pages.ui.params.fields import Params, decimal, integer, matching, one_of
+from transformer.values.trace import KINDS, Kind, Part, Stack
+from transformer.values.trace import PARTS as SUBLAYERS
+
+PARTS = (STAGES, CELL, EXAMPLE, MASK, NORM, PARAMETERS) = ("stages", "cell", "example", "mask", "norm", "parameters")
+
+
+@dataclass(frozen=True)
+class InsideParams(Params, prefix="inside_"):
+    """What the page shows.
+
+    Attributes:
+        part: of the page, one of PARTS.
+        stage: key of the stage shown large; empty for the first.
+        kind: of attention whose cell is taken apart.
+        score, other, width: the two scores and the K of the worked example.
+        length: of the triangle of the mask.
+        stack, sublayer: whose norm and residual connection are shown.
+    """
+
+    part: str = one_of(PARTS, former={"way": STAGES})
+    stage: str = matching("[a-z_.]{0,60}")
+    kind: Kind = one_of(KINDS)
+    score: float = decimal(112.0, -1000.0, 1000.0)
+    other: float = decimal(96.0, -1000.0, 1000.0)
+    width: int = integer(64, 1, 4096)
+    length: int = integer(6, 1, 32)
+    stack: Stack = one_of(tuple(SUBLAYERS))
+    sublayer: Part = one_of(SUBLAYERS["decoder"])

@@ -1,0 +1,62 @@
+"""What the page Positional encoding shows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pages.ui.params.fields import Params, integer, integers, one_of
+from transformer.values.trace import KINDS, Kind
+
+PARTS = (SHUFFLED, CURVES, MATRIX, DISTANCES, SUM, ALTERNATIVES) = (
+    "shuffled", "curves", "matrix", "distances", "sum", "alternatives"
+)
+FORMER_PARTS = {"measures": DISTANCES, "others": ALTERNATIVES, "matters": SHUFFLED}
+MAX_DIMENSIONS = 12
+
+
+@dataclass(frozen=True)
+class PositionsParams(Params, prefix="positions_"):
+    """What the page shows; positions count from 1, as pieces do, and dimensions from 0, as in the paper's formula.
+
+    Attributes:
+        part: of the page, one of PARTS.
+        length, width, dimensions: of the curves; `drop` percent of their values are dropped, by `seed`.
+        first, second: two positions whose values are compared.
+        rows, columns: size of the matrix.
+        reach, across: number of positions and width of the distances.
+        offset, start: of the rotation, and the position that it is shown at.
+        bits: of the binary counter.
+        span: number of positions of the alternatives.
+        shuffle: seed of the order of the words.
+        kind: of attention shown with and without positions.
+    """
+
+    part: str = one_of(PARTS, former=FORMER_PARTS)
+    length: int = integer(100, 2, 512)
+    width: int = integer(20, 2, 1024)
+    dimensions: tuple[int, ...] = integers((4, 5, 6, 7), 0, 1023, count=MAX_DIMENSIONS)
+    drop: int = integer(10, 0, 90)
+    seed: int = integer(1, 0, 9999)
+    first: int = integer(3, 1, 512)
+    second: int = integer(4, 1, 512)
+    rows: int = integer(50, 2, 256)
+    columns: int = integer(128, 2, 512)
+    reach: int = integer(64, 2, 128)
+    across: int = integer(512, 2, 512)
+    offset: int = integer(5, -100, 100)
+    start: int = integer(4, 1, 128)
+    bits: int = integer(4, 1, 7)
+    span: int = integer(32, 2, 128)
+    shuffle: int = integer(1, 0, 9999)
+    kind: Kind = one_of(KINDS, "cross")
+
+    @property
+    def even_width(self) -> int:
+        """The width of the curves; sines and cosines come in pairs."""
+        return self.width // 2 * 2
+
+    @property
+    def shown(self) -> tuple[int, ...]:
+        """The chosen dimensions that exist; the first ones if none does."""
+        existing = tuple(each for each in self.dimensions if each < self.even_width)
+        return existing or tuple(range(min(4, self.even_width)))

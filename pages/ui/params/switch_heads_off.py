@@ -1,0 +1,99 @@
+"""Which heads the page Switch heads off has off, and how."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+from pages.ui.params.fields import Params, decimal, flag, integer, one_of, parsed
+from transformer.config import TransformerConfig
+from transformer.values.interventions import (
+    DEFAULT_DRAWS,
+    MAX_GATE,
+    MODES,
+    Head,
+    Interventions,
+    Mode,
+    all_heads,
+    head_name,
+    parse_head,
+)
+from transformer.values.kinds import KINDS, Kind
+
+NONE = "none"
+SEPARATOR = "-"
+NAME = re.compile(rf"({'|'.join(KINDS)})\.[1-9][0-9]?\.[1-9][0-9]?")
+
+
+@dataclass(frozen=True)
+class HeadSet:
+    """Heads, each once and sorted; layers and numbers count from 0."""
+
+    heads: tuple[Head, ...]
+
+    def __str__(self) -> str:
+        """As they read in an address, counted from 1: cross.1.8-encoder.3.1."""
+        return SEPARATOR.join(map(head_name, self.heads)) or NONE
+
+    @classmethod
+    def parse(cls, text: str) -> HeadSet | None:
+        """The heads of a parameter; None if it is not valid."""
+        names = [] if text == NONE else text.split(SEPARATOR)
+        if not all(map(NAME.fullmatch, names)):
+            return None
+        return cls(tuple(sorted({parse_head(name) for name in names})))
+
+
+# The page opens with a head off that changes the first example.
+FIRST = HeadSet((("cross", 5, 4),))
+
+
+@dataclass(frozen=True)
+class OffParams(Params, prefix="off_"):
+    """What the page switches off.
+
+    Attributes:
+        heads: those that are off.
+        gate: how much of them is left.
+        mode: what is put in their place.
+        draws, seed: how many other sentences the mode "resample" tries, and which.
+        importance: every head of this sentence is measured.
+        removal: the heads are removed one after the other.
+        kind: of the attention that is shown under the switches.
+    """
+
+    heads: HeadSet = parsed(FIRST, HeadSet.parse)
+    gate: float = decimal(0.0, 0.0, MAX_GATE)
+    mode: Mode = one_of(MODES)
+    draws: int = integer(DEFAULT_DRAWS, DEFAULT_DRAWS, 8 * DEFAULT_DRAWS)
+    seed: int = integer(0, 0, 999_999)
+    importance: bool = flag()
+    removal: bool = flag()
+    kind: Kind = one_of(KINDS, "cross")
+
+    def within(self, config: TransformerConfig) -> tuple[Head, ...]:
+        """The heads that a model has."""
+        there = set(all_heads(config))
+        return tuple(head for head in self.heads.heads if head in there)
+
+    @property
+    def most(self) -> float:
+        """The largest gate: weights cannot be more than even."""
+        return 1.0 if self.mode == "uniform" else MAX_GATE
+
+    def interventions(self, config: TransformerConfig) -> Interventions:
+        """What a run of a model changes."""
+        gates = dict.fromkeys(self.within(config), min(self.gate, self.most))
+        return Interventions(gates=gates, mode=self.mode, seed=self.seed)
+
+    @property
+    def drawn(self) -> dict[str, Any]:
+        """Seed and draws in the mode that has them, by name."""
+        return {"seed": self.seed, "draws": self.draws} if self.mode == "resample" else {}
+
+    def for_another_sentence(self) -> Self:
+        return replace(self, importance=False, removal=False)
+
+    def for_another_translation(self) -> Self:
+        return self.for_another_sentence()

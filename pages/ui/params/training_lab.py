@@ -1,0 +1,70 @@
+"""What the page Training lab trains, and which moment of it is looked at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+from pages.ui.params.fields import Params, decimal, integer, matching, one_of
+from transformer.tasks.config import OPTIMIZERS, TaskConfig
+from transformer.tasks.registry import TASKS
+from transformer.tasks.scores import SCORES
+from transformer.values.kinds import KINDS, Kind
+
+# The newest moment; and no head, so that the page chooses one.
+NEWEST, NO_HEAD = -1, 0
+WIDTHS = ("32", "64")
+MOST_LAYERS, MOST_HEADS = 2, 4
+# Steps that two cores take in about two minutes, and those of the longest recorded training.
+MOST_STEPS, MOST_RECORDED = 3_000, 50_000
+
+
+@dataclass(frozen=True)
+class LabParams(Params, prefix="lab_"):
+    """Settings of a training, and what is looked at.
+
+    Attributes:
+        task, optimizer, layers, heads, items, steps, warmup, decay, seed: as in `TaskConfig`.
+        width: of the residual stream; every number of heads divides each of WIDTHS.
+        rate: the learning rate at its peak.
+        moment: the step that is looked at; NEWEST follows the training.
+        score: of the heads, one of SCORES; "auto" for that of the first event.
+        encoder, decoder, cross: the head of each kind, over all layers, from 1; NO_HEAD for that of its first event.
+        item: that somebody typed.
+    """
+
+    task: str = one_of(tuple(TASKS), "reverse")
+    optimizer: str = one_of(OPTIMIZERS, "adam")
+    layers: int = integer(1, 1, MOST_LAYERS)
+    heads: int = integer(2, 1, MOST_HEADS)
+    width: str = one_of(WIDTHS, "64")
+    items: int = integer(64, 8, 256)
+    steps: int = integer(400, 20, MOST_STEPS)
+    warmup: int = integer(20, 0, 1_000)
+    rate: float = decimal(0.005, 0.0001, 0.1)
+    decay: float = decimal(0.0, 0.0, 1.0)
+    seed: int = integer(1, 0, 999_999)
+    moment: int = integer(NEWEST, NEWEST, MOST_RECORDED)
+    score: str = one_of(("auto", *SCORES))
+    encoder: int = integer(NO_HEAD, NO_HEAD, MOST_LAYERS * MOST_HEADS)
+    decoder: int = integer(NO_HEAD, NO_HEAD, MOST_LAYERS * MOST_HEADS)
+    cross: int = integer(NO_HEAD, NO_HEAD, MOST_LAYERS * MOST_HEADS)
+    item: str = matching("[a-p]{1,40}|[0-9]{1,20}[+][0-9]{1,20}")
+
+    @property
+    def config(self) -> TaskConfig:
+        """The training that they ask for. The optimiser written out by hand has no weight decay."""
+        return TaskConfig(
+            task=self.task, optimizer=next(name for name in OPTIMIZERS if name == self.optimizer),
+            d_model=int(self.width), heads=self.heads, layers=self.layers, items=self.items, steps=self.steps,
+            warmup=self.warmup, learning_rate=self.rate, seed=self.seed,
+            weight_decay=0.0 if self.optimizer == "adam-by-hand" else self.decay,
+        )
+
+    def head(self, kind: Kind) -> int:
+        """The chosen head of a kind, from 1; NO_HEAD for none."""
+        return {"encoder": self.encoder, "decoder": self.decoder, "cross": self.cross}[kind]
+
+    def from_the_beginning(self) -> Self:
+        """The same settings, where nothing is chosen of what is looked at."""
+        return replace(self, moment=NEWEST, score="auto", item="", **dict.fromkeys(KINDS, NO_HEAD))

@@ -1,0 +1,122 @@
+"""Added or concatenated: how long embeddings and positions are, and what putting them side by side would cost."""
+
+from __future__ import annotations
+
+import altair as alt
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from pages.ui.charts.matrix import AXIS, LEGEND
+from pages.ui.charts.palette import SERIES
+from pages.ui.charts.tables import draw_table, numbered, show_table
+from pages.ui.components.save_as import show_altair
+from pages.ui.lecture.figure import main_figure
+from pages.ui.reading.sentence import Reading
+from pages.ui.state.architecture_form import architecture_form
+from pages.ui.text.markup import markdown, piece_label
+from transformer.analysis.replay.embedding import EmbeddedText, embedded_text
+from transformer.model.parameter_counts import concatenation_table
+
+
+def show_addition(reading: Reading) -> None:
+    """Norms of the typed sentence, and the costs of adding and of concatenating."""
+    trace = reading.detailed()
+    text = embedded_text(trace, reading.weights(), "encoder")
+    labels = [piece_label(piece, trace.source_text) for piece in trace.source_pieces]
+    st.subheader("How long are the vectors that are added?", anchor=False)
+    norms = norm_table(text, labels)
+    picture, words = st.columns([5, 4], gap="large")
+    with picture, main_figure(
+        f"**How long are the vectors that are added?** {markdown(reading.own.source_text)}"
+    ):
+        show_altair(
+            norm_chart(norms), key="positions_norms",
+            alt="Norms of the embedding, the scaled embedding, the position and their sum for every piece.",
+        )
+    with words:
+        st.markdown(_why_scaled(text))
+    show_table(norms, "positions_norm_numbers", digits=4)
+    st.subheader("What would putting them side by side cost?", anchor=False)
+    st.markdown(
+        "This is how the cost is counted: the position's vector, as wide as the embedding, is placed *beside* it. So "
+        "the residual stream becomes 2D wide, and so does every matrix that reads from it or writes to it; the number "
+        "of heads and F stay the same. The embeddings themselves stay D wide, but an output layer that shared the "
+        "target embedding needs a matrix of its own, because it reads 2D numbers."
+    )
+    config = architecture_form(reading.translator.config)
+    if config.positions == "none":
+        st.info("This configuration has no positions, so there is nothing to put beside the embeddings.")
+        return
+    rows = concatenation_table(config)
+    table = pd.DataFrame({
+        "part": [row.part for row in rows], "added": [row.added for row in rows],
+        "concatenated": [row.concatenated for row in rows],
+    })
+    total = table[["added", "concatenated"]].sum()
+    table.loc[len(table)] = ["all parts", *total]
+    table["times"] = [f"{both / one:.2f}" if one else "new" for one, both in
+                      zip(table["added"], table["concatenated"], strict=True)]
+    left, right = st.columns([2, 5], gap="large")
+    with left:
+        st.metric("Added", f"{total['added']:,}")
+        st.metric("Concatenated", f"{total['concatenated']:,}", f"{total['concatenated'] - total['added']:+,}",
+                  delta_color="off")
+    with right:
+        draw_table(
+            table, "positions_cost",
+            column_config=dict.fromkeys(["added", "concatenated"], st.column_config.NumberColumn(format="localized")),
+        )
+
+
+def norm_table(text: EmbeddedText, labels: list[str]) -> pd.DataFrame:
+    """A row a piece: the norms of what is added, and the angle between."""
+
+    def norms(array: np.ndarray) -> np.ndarray:
+        return np.linalg.norm(array, axis=-1)
+
+    table = {"piece": numbered(labels), "embedding": norms(text.tokens)}
+    if text.scale != 1:
+        table["scaled embedding"] = norms(text.scaled)
+    if text.positions is not None:
+        table["position"] = norms(text.positions)
+        table["cosine between the two"] = (
+            (text.scaled * text.positions).sum(axis=-1) / (norms(text.scaled) * norms(text.positions))
+        )
+    return pd.DataFrame({**table, "sum": norms(text.total)})
+
+
+def norm_chart(norms: pd.DataFrame) -> alt.Chart:
+    """Norms by piece, a colour a vector."""
+    names = [name for name in ("embedding", "scaled embedding", "position", "sum") if name in norms]
+    table = norms.assign(at=range(1, len(norms) + 1)).melt(["at", "piece"], names, "vector", "norm")
+    return alt.Chart(table).mark_line(point={"size": 60}).encode(
+        x=alt.X("at:O", title="position of the piece, from 1",
+                axis=alt.Axis(labelAngle=0, **{**AXIS, "labelOverlap": True})),
+        y=alt.Y("norm:Q", title="Euclidean norm", axis=alt.Axis(**AXIS)),
+        color=alt.Color("vector:N", sort=names, scale=alt.Scale(range=SERIES),
+                        legend=alt.Legend(title=None, columns=2, **LEGEND)),
+        tooltip=["piece:N", "vector:N", alt.Tooltip("norm:Q", format=".4f")],
+    ).properties(height=320)
+
+
+def _why_scaled(text: EmbeddedText) -> str:
+    """Markdown, from the numbers shown."""
+    width = text.tokens.shape[1]
+    plain, scaled = (np.linalg.norm(each, axis=-1).mean() for each in (text.tokens, text.scaled))
+    sentences = [f"On average over this sentence an embedding has the norm **{plain:.4f}**."]
+    if text.positions is not None:
+        position = np.linalg.norm(text.positions, axis=-1).mean()
+        sentences.append(
+            f"A position has **{position:.4f}**: added as they are, the position would be {position / plain:.2f} times "
+            "as long as the word."
+        )
+    if text.scale != 1:
+        sentences.append(
+            f"So the model multiplies the embedding by √D = √{width} = {text.scale:.4f}, which makes it "
+            f"**{scaled:.4f}** long: the word is heard above its place. The embedding matrix itself stays small, as "
+            "the output layer needs it that shares it (the paper, section 3.4)."
+        )
+    else:
+        sentences.append("This model does not scale its embeddings.")
+    return "\n\n".join(sentences)

@@ -1,0 +1,144 @@
+"""Alternatives to sinusoids, on the same axes: learned positions, linear biases, none."""
+
+from __future__ import annotations
+
+import altair as alt
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from pages.ui.charts.heatmap import colours_of, heatmap
+from pages.ui.charts.matrix import AXIS, LEGEND
+from pages.ui.charts.tables import frame, show_numbers
+from pages.ui.components.save_as import show_altair, show_plotly
+from pages.ui.lecture.figure import main_figure
+from pages.ui.params.positional_encoding import PositionsParams
+from pages.ui.state import session
+from pages.ui.state.bind import bind_number
+from transformer.analysis.linear_biases import biases, slopes
+from transformer.analysis.positions import by_offset, dot_products
+from transformer.config import TransformerConfig
+from transformer.model.sinusoids import sinusoids
+from transformer.values.weights import Weights
+
+# Of the linear biases' heads, the one with the steepest slope.
+SHOWN_HEAD = 0
+LEARNED = "source_positions.table"
+
+
+def show_alternatives(config: TransformerConfig, weights: Weights) -> None:
+    """A map each, with the same rows and columns, then all by offset."""
+    encoding = session.params(PositionsParams)
+    st.number_input("Positions", width=200, **bind_number(PositionsParams, "span"))
+    span = encoding.span
+    st.markdown(
+        "What each alternative says about a pair of positions before anything is known about the words. Rows and "
+        "columns are the same in all maps; units differ, so each map has its own colours."
+    )
+    learned = learned_products(config, weights, span)
+    alternatives = {
+        "Sinusoids": (dot_products(sinusoids(span, config.d_model // 2 * 2)), "dot product"),
+        "Learned": None if learned is None else (learned, "dot product"),
+        f"Linear biases (ALiBi), head {SHOWN_HEAD + 1} of {config.heads}": (
+            biases(config.heads, span)[SHOWN_HEAD], "added to the score"
+        ),
+        "None": (np.zeros((span, span)), "added to the score"),
+    }
+    places = [*st.columns(2, gap="medium"), *st.columns(2, gap="medium")]
+    for number, (place, (title, measured)) in enumerate(zip(places, alternatives.items(), strict=True)):
+        with place:
+            st.markdown(f"**{title}**")
+            if measured is None:
+                st.info(
+                    f"This model has none to show: its positions are “{config.positions}”. Learned positions are a "
+                    "table of parameters with one vector for every position up to a limit (Gehring et al. 2017); "
+                    "Vaswani et al. 2017 tried them too and got nearly the same scores (table 3, row E)."
+                )
+                continue
+            values, name = measured
+            show_plotly(
+                heatmap(values, titles=("position", "other position"), name=name, colours=colours_of(values),
+                        first=(1, 1), height=340),
+                key=f"positions_other_{number}", alt=f"{title}: {span} by {span} positions.", sentence="",
+            )
+            show_numbers(
+                frame(values, None, None, corner="position", first=(1, 1)), f"positions_other_numbers_{number}",
+            )
+    _by_offset(config, span, learned)
+
+
+def learned_products(config: TransformerConfig, weights: Weights, span: int) -> np.ndarray | None:
+    """Dot products of the encoder's learned positions, [P, P]; None if the model has none.
+
+    Args:
+        config, weights: of the model.
+        span: number of positions P, or as many as the model has.
+    """
+    if config.positions != "learned":
+        return None
+    return dot_products(weights.arrays[LEARNED][:span].astype(np.float64))
+
+
+def _by_offset(config: TransformerConfig, span: int, learned: np.ndarray | None) -> None:
+    """Linear biases of every head and the dot products over the offset.
+
+    Args:
+        learned: of `learned_products`.
+    """
+    st.subheader("By the offset between two positions", anchor=False)
+    sines, lines = st.columns(2, gap="medium")
+    products = {"sinusoids": by_offset(dot_products(sinusoids(span, config.d_model // 2 * 2))).mean}
+    if learned is not None:
+        products["learned, mean"] = by_offset(learned).mean
+    products["none"] = np.zeros(span)
+    added = biases(config.heads, span)[:, 0]
+    for place, title, table, value in (
+        (sines, "Vectors, or none", pd.concat([
+            pd.DataFrame({"offset": range(len(values)), "value": values, "positions": name})
+            for name, values in products.items()
+        ]), "dot product"),
+        (lines, f"Linear biases of {config.heads} heads", pd.DataFrame({
+            "offset": np.tile(np.arange(span), config.heads), "value": added.ravel(),
+            "positions": np.repeat([f"head {head}" for head in range(1, config.heads + 1)], span),
+        }), "added to the score"),
+    ):
+        # A hall looks at the alternative that is not a vector.
+        with place, main_figure(
+            f"**{title}:** what is added to a score, and nothing to the embeddings",
+            "The further apart two pieces are, the less; each head has a slope of its own",
+            when=place is lines,
+        ):
+            st.markdown(f"**{title}**")
+            show_altair(
+                alternatives_chart(table, value), key=f"positions_alternatives_{value}",
+                alt=f"{title} over the offset, a line each; the table has the numbers.", sentence="",
+            )
+            show_numbers(table.pivot(index="offset", columns="positions", values="value").reset_index(),
+                         f"positions_alternatives_numbers_{value}")
+    show_numbers(
+        pd.DataFrame({"head": range(1, config.heads + 1), "slope": slopes(config.heads)}), "positions_slopes",
+        label="The slope of every head", digits=8,
+    )
+    st.caption(
+        "Linear biases (Press et al. 2022) subtract slope times distance from every score, with a different slope for "
+        "each head, and add nothing to the embeddings. They are shown in their symmetric form; masked self-attention "
+        "uses only the half that looks back. Without any positions a self-attention layer cannot tell “dog bites man” "
+        "from “man bites dog”: the first part of this page shows it."
+    )
+
+
+def alternatives_chart(table: pd.DataFrame, value: str) -> alt.Chart:
+    """Lines over the offset.
+
+    Args:
+        table: columns offset, value, positions.
+        value: what the values are.
+    """
+    names = list(dict.fromkeys(table["positions"]))
+    return alt.Chart(table).mark_line().encode(
+        x=alt.X("offset:Q", title="offset between the two positions", scale=alt.Scale(nice=False),
+                axis=alt.Axis(grid=False, **AXIS)),
+        y=alt.Y("value:Q", title=value, axis=alt.Axis(**AXIS)),
+        color=alt.Color("positions:N", sort=names, legend=alt.Legend(title=None, columns=4, **LEGEND)),
+        tooltip=["positions:N", "offset:Q", alt.Tooltip("value:Q", format=".4f", title=value)],
+    ).properties(height=300)

@@ -1,0 +1,163 @@
+"""Curves: the value of chosen dimensions over positions, plain and with dropout."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+import streamlit as st
+
+from pages.ui.charts.heatmap import TOOLS
+from pages.ui.charts.palette import MASKED
+from pages.ui.charts.tables import show_numbers, show_table
+from pages.ui.components.save_as import show_plotly
+from pages.ui.lecture.figure import main_figure
+from pages.ui.params.positional_encoding import MAX_DIMENSIONS, PositionsParams
+from pages.ui.reading.model_picker import translator
+from pages.ui.state import session
+from pages.ui.state.bind import bind, bind_number
+from transformer.analysis.positions import dropout, wavelengths
+from transformer.config import TransformerConfig
+from transformer.model.sinusoids import sinusoids
+
+
+def show_curves() -> None:
+    """The controls, both plots, the two positions compared, and the wavelengths."""
+    encoding = session.params(PositionsParams)
+    width = encoding.even_width
+    length, size, dimensions, rate, seed = st.columns([2, 2, 5, 2, 2], vertical_alignment="bottom")
+    length.number_input("Positions", **bind_number(PositionsParams, "length"))
+    size.number_input("Width D (even)", step=2, **bind_number(PositionsParams, "width", value=width))
+    dimensions.multiselect(
+        f"Dimensions, up to {MAX_DIMENSIONS}", range(width), max_selections=MAX_DIMENSIONS,
+        **bind(PositionsParams, "dimensions", value=encoding.shown),
+    )
+    rate.number_input("Dropout, %", step=5, **bind_number(PositionsParams, "drop"))
+    seed.number_input("Seed", **bind_number(PositionsParams, "seed"))
+    table = sinusoids(encoding.length, width)
+    chosen = list(encoding.shown)
+    pair = [min(each, encoding.length) for each in (encoding.first, encoding.second)]
+    gain = 1 / (1 - encoding.drop / 100)
+    plain, dropped = st.columns(2, gap="medium")
+    with plain, main_figure(
+        "**Positional encoding:** each dimension is a sine or a cosine of the position",
+        "Fast dimensions tell neighbours apart, slow ones tell the beginning from the end",
+    ):
+        st.markdown("**What is added to every embedding**")
+        show_plotly(
+            curves(table[:, chosen], chosen, pair, gain), key="positions_curves",
+            alt=f"Value over position of the dimensions {chosen} of {width}; the tables below have the numbers.",
+            sentence="",
+        )
+    with dropped:
+        st.markdown(f"**The same in training, {encoding.drop}% dropped**")
+        thinned = dropout(table, rate=encoding.drop / 100, seed=encoding.seed)
+        show_plotly(
+            curves(thinned[:, chosen], chosen, pair, gain), key="positions_dropped",
+            alt=f"The same curves after dropout: {(thinned == 0).mean():.1%} of all values are 0.", sentence="",
+        )
+    hit = (thinned == 0)[table != 0].mean()
+    st.caption(
+        "Each dimension is a sine or a cosine. Drag over a plot to zoom; double-click to go back. Dropout sets "
+        f"{encoding.drop}% of the values to 0 at random ({hit:.1%} here) and multiplies the others by 1 / (1 − "
+        f"{encoding.drop / 100:g}) = {gain:.4f}, so that the mean stays. In training, dropout is applied to the sum of "
+        "embedding and position; when the model translates, it is off."
+    )
+    both = np.hstack([table[:, chosen], thinned[:, chosen]])
+    numbers = pd.DataFrame(both, columns=[f"{each}{what}" for what in ("", ", with dropout") for each in chosen])
+    numbers.insert(0, "position", range(1, len(table) + 1))
+    show_numbers(numbers, "positions_curve_numbers", label="The numbers of the curves, dimension by dimension")
+    whose = st.container()
+    _two_positions(table, chosen, pair)
+    _wavelengths(width, chosen)
+    # Last, because all the rest needs no model.
+    with whose:
+        _whose(translator().config, width)
+
+
+def _whose(ours: TransformerConfig, width: int) -> None:
+    """Whether the curves are those of the app's model, and a button that shows those."""
+    if ours.positions != "sinusoidal":
+        return
+    if width == ours.d_model:
+        st.markdown(f"These are the curves of the model of this app: **D = {width}**.")
+        return
+    words, place = st.columns([7, 3], vertical_alignment="center")
+    words.markdown(f"These are the curves of a model with D = {width}. The model of this app has D = {ours.d_model}.")
+    place.button(
+        f"The model's own, D = {ours.d_model}", key="positions_ours", on_click=session.update, args=(PositionsParams,),
+        kwargs={"width": ours.d_model}, width="stretch",
+    )
+
+
+def curves(values: np.ndarray, dimensions: list[int], marked: list[int], most: float) -> go.Figure:
+    """A line a dimension.
+
+    Args:
+        values: [P, N].
+        dimensions: numbers of the N.
+        marked: positions, from 1, with a vertical line.
+        most: the largest value that the axis has room for, so that two plots can be compared.
+    """
+    figure = go.Figure([
+        go.Scatter(x0=1, y=column, name=f"dimension {dimension}", hovertemplate="%{y:.4f}")
+        for column, dimension in zip(values.T, dimensions, strict=True)
+    ])
+    for position in marked:
+        figure.add_vline(x=position, line={"dash": "dot", "width": 1, "color": MASKED})
+    figure.update_layout(
+        height=400, hovermode="x unified", margin={"l": 0, "r": 0, "t": TOOLS, "b": 0},
+        legend={"orientation": "h", "yanchor": "top", "y": -0.22, "x": 0},
+    )
+    figure.update_xaxes(title="position", unifiedhovertitle={"text": "position %{x}"})
+    figure.update_yaxes(title="value of the encoding", zeroline=True, range=[-1.08 * most, 1.08 * most])
+    return figure
+
+
+def _two_positions(table: np.ndarray, chosen: list[int], pair: list[int]) -> None:
+    """What tells one position from another."""
+    st.subheader("What tells two positions apart?", anchor=False)
+    pick, numbers = st.columns([3, 7], gap="large")
+    with pick, st.container(horizontal=True):
+        st.number_input("Position", **bind_number(PositionsParams, "first", maximum=len(table)))
+        st.number_input("and position", **bind_number(PositionsParams, "second", maximum=len(table)))
+    one, other = table[np.array(pair) - 1]
+    apart = float(np.linalg.norm(one - other))
+    pick.markdown(
+        f"Over all {table.shape[1]} dimensions, positions {pair[0]} and {pair[1]} are **{apart:.4f}** apart "
+        "(the root of the sum of all squared differences). The plots mark both with dotted lines. Positions count from "
+        "1, as the pieces of a sentence do."
+    )
+    with numbers:
+        show_table(pd.DataFrame({
+            "dimension": chosen, f"position {pair[0]}": one[chosen], f"and position {pair[1]}": other[chosen],
+            "difference": (one - other)[chosen],
+        }), "positions_pair")
+
+
+def _wavelengths(width: int, chosen: list[int]) -> None:
+    """How long each dimension takes to come round."""
+    st.subheader("Wavelengths", anchor=False)
+    lengths = wavelengths(width)
+    words, numbers = st.columns([3, 7], gap="large")
+    words.markdown(
+        f"The first pair comes round every 2π = **{lengths[0]:.4f}** positions, the last of D = {width} every "
+        f"2π · 10000^({width - 2}/{width}) = **{lengths[-1]:,.2f}**. The exponent never reaches 1, so 2π · 10000 = "
+        f"{2e4 * np.pi:,.2f} is a limit that no dimension has. In the formula *pos* starts at 0, so *pos* is the "
+        "position less 1; dimensions are numbered from 0, as there."
+    )
+    with numbers:
+        show_table(wave_table(width, chosen), "positions_waves", digits=4)
+        show_numbers(wave_table(width, list(range(width))), "positions_all_waves", label="Of every dimension", digits=4)
+
+
+def wave_table(width: int, dimensions: list[int]) -> pd.DataFrame:
+    """A row a dimension: its function and its wavelength."""
+    lengths = wavelengths(width)
+    return pd.DataFrame({
+        "dimension": dimensions,
+        "function": [
+            f"{'cos' if each % 2 else 'sin'}(pos · 10000^(−{each // 2 * 2}/{width}))" for each in dimensions
+        ],
+        "wavelength, positions": [lengths[each // 2] for each in dimensions],
+    })

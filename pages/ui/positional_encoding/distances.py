@@ -1,0 +1,172 @@
+"""What positions measure: only the offset between two of them counts, and a rotation leads from one to the other."""
+
+from __future__ import annotations
+
+import altair as alt
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from pages.ui.charts.heatmap import colours_of, heatmap
+from pages.ui.charts.matrix import AXIS, matrix
+from pages.ui.charts.palette import BITS, diverging
+from pages.ui.charts.tables import frame, show_numbers, show_table
+from pages.ui.components.save_as import show_altair, show_plotly
+from pages.ui.lecture.figure import main_figure
+from pages.ui.params.positional_encoding import PositionsParams
+from pages.ui.state import session
+from pages.ui.state.bind import bind_number
+from pages.ui.text.number_format import typeset
+from transformer.analysis.positions import Offsets, binary_counter, by_offset, distances, dot_products, rotation
+from transformer.model.sinusoids import frequencies, sinusoids
+
+# A rotation of more dimensions than this has cells too small to be seen.
+MOST_DRAWN = 64
+PAIRS_SHOWN = 4
+
+
+def show_distances() -> None:
+    """Dot products and distances, the rotation, and the binary counter."""
+    encoding = session.params(PositionsParams)
+    width = encoding.across // 2 * 2
+    with st.container(horizontal=True, width=420):
+        st.number_input("Positions", **bind_number(PositionsParams, "reach"))
+        st.number_input("Width D (even)", step=2, **bind_number(PositionsParams, "across", value=width))
+    table = sinusoids(encoding.reach, width)
+    _offsets(table)
+    _rotation(table, encoding)
+    _counter(encoding)
+
+
+def _offsets(table: np.ndarray) -> None:
+    """Both matrices, and the same by offset."""
+    length, width = table.shape
+    measured = {"Dot product": dot_products(table), "Distance": distances(table)}
+    for place, (title, values) in zip(st.columns(2, gap="medium"), measured.items(), strict=True):
+        name = title.lower()
+        read = by_offset(values)
+        # A hall looks at the first.
+        with place, st.container() if name != "dot product" else main_figure(
+            "**Positional encoding:** only the offset of two positions counts",
+            "Equal along the diagonals, and largest where a position meets itself",
+        ):
+            st.markdown(f"**{title} of every position with every other**")
+            show_plotly(
+                heatmap(
+                    values, titles=("position", "other position"), name=name, colours=colours_of(values),
+                    first=(1, 1), height=380,
+                ),
+                key=f"positions_{name}", alt=f"{title} of {length} by {length} positions: equal along the diagonals.",
+                sentence="",
+            )
+        with place:
+            show_altair(
+                offset_chart(read, name), key=f"positions_{name}_offset",
+                alt=f"{title} by the offset between two positions, from {read.mean[0]:.4f} at 0.", sentence="",
+            )
+            st.markdown(
+                f"**Only the offset counts:** of all pairs equally far apart, no two differ by more than "
+                f"**{typeset(read.spread.max(), '.1e')}**, which is what rounding leaves."
+            )
+            show_numbers(pd.DataFrame({
+                "offset": read.offsets, f"mean {name}": read.mean, "largest minus smallest": read.spread,
+            }), f"positions_{name}_numbers", label=f"{title} by offset", digits=10)
+            show_numbers(frame(values, None, None, corner="position", first=(1, 1)), f"positions_{name}_matrix",
+                         label=f"{title} of every pair")
+    st.caption(
+        "sin a · sin b + cos a · cos b = cos(a − b): each pair of dimensions adds the cosine of offset times "
+        f"frequency, wherever the two positions are. With itself that is D / 2 = {width / 2:g}, so every position "
+        f"has the norm √(D/2) = {np.sqrt(width / 2):.4f}."
+    )
+
+
+def offset_chart(read: Offsets, name: str) -> alt.Chart:
+    """A line over the offset."""
+    table = pd.DataFrame({"offset": read.offsets, "value": read.mean})
+    return alt.Chart(table).mark_line(point=len(read.offsets) <= 64).encode(
+        x=alt.X("offset:Q", title="offset between the two positions", scale=alt.Scale(nice=False),
+                axis=alt.Axis(grid=False, **AXIS)),
+        y=alt.Y("value:Q", title=name, scale=alt.Scale(zero=False), axis=alt.Axis(**AXIS)),
+        tooltip=["offset:Q", alt.Tooltip("value:Q", format=".4f", title=name)],
+    ).properties(height=220)
+
+
+def _rotation(table: np.ndarray, encoding: PositionsParams) -> None:
+    """The linear map that goes k positions further, built and checked."""
+    st.subheader("The same linear map leads k positions further, from anywhere", anchor=False)
+    length, width = table.shape
+    control, picture = st.columns([5, 4], gap="large")
+    with control.container(horizontal=True):
+        st.number_input("k, positions further", **bind_number(PositionsParams, "offset"))
+        st.number_input("Shown at position", **bind_number(PositionsParams, "start", maximum=length))
+    offset, start = encoding.offset, min(encoding.start, length)
+    # Positions before the first have an encoding as well, and the map leads there too.
+    further = _encodings(np.arange(length) + offset, width)
+    turned = table @ rotation(offset, width).T
+    with control:
+        st.latex(
+            r"\begin{gathered} M_k = \mathrm{diag}(R_0, R_1, \dots), \quad \omega_i = 10000^{-2i/D} \\ "
+            r"R_i = \begin{pmatrix} \cos k\omega_i & \sin k\omega_i \\ -\sin k\omega_i & \cos k\omega_i \end{pmatrix} "
+            r"\end{gathered}"
+        )
+        st.markdown(
+            f"Built for k = {offset} and checked on all {length} positions: the largest difference between M·PE(p) and "
+            f"PE(p {'+' if offset >= 0 else '−'} {abs(offset)}) is "
+            f"**{typeset(np.abs(turned - further).max(), '.1e')}**. Each pair of dimensions is turned like the "
+            "hand of a clock, fast ones first; nothing in M knows the position p."
+        )
+        pairs = min(PAIRS_SHOWN, width // 2)
+        show_table(pd.DataFrame({
+            "dimension": range(2 * pairs),
+            "turned by, radians": np.repeat(offset * frequencies(width)[:pairs], 2),
+            f"PE({start})": table[start - 1, : 2 * pairs],
+            f"M · PE({start})": turned[start - 1, : 2 * pairs],
+            f"PE({start + offset})": further[start - 1, : 2 * pairs],
+        }), "positions_turned")
+    drawn = min(width, MOST_DRAWN)
+    with picture:
+        st.markdown(f"**M, its first {drawn} dimensions**" if drawn < width else "**M**")
+        show_plotly(
+            heatmap(rotation(offset, width)[:drawn, :drawn], titles=("dimension out", "dimension in"), name="entry",
+                    height=400),
+            key="positions_rotation", alt="The map: 0 but for blocks of two by two along the diagonal.",
+            sentence="",
+        )
+        show_numbers(frame(rotation(offset, width)[:drawn, :drawn], None, None, corner="dimension out"),
+                     "positions_rotation_numbers")
+
+
+def _encodings(positions: np.ndarray, width: int) -> np.ndarray:
+    """The encoding of any positions, [P] to [P, D], from its definition."""
+    angles = positions[:, None] * frequencies(width)
+    return np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(len(positions), width)
+
+
+def _counter(encoding: PositionsParams) -> None:
+    """Bits beside sines."""
+    st.subheader("A binary counter, made smooth", anchor=False)
+    st.number_input("Bits", width=200, **bind_number(PositionsParams, "bits"))
+    bits, length = encoding.bits, 2 ** min(encoding.bits, 5)
+    positions = [str(position) for position in range(1, length + 1)]
+    counter, waves = binary_counter(length, bits), sinusoids(length, 2 * bits)
+    for place, (title, values, names, scale, columns) in zip(st.columns(2, gap="medium"), (
+        ("Counting in base two", counter, "bit", alt.Scale(domain=[0, 1], range=BITS), bits),
+        (f"The encoding, D = {2 * bits}", waves, "value", diverging(1.0), 2 * bits),
+    ), strict=True):
+        labels = [str(column) for column in range(columns)]
+        with place:
+            st.markdown(f"**{title}**")
+            show_altair(
+                matrix(values, positions, labels, name=names, scale=scale, legend=names == "value",
+                       titles=("position", "bit, the fastest first" if names == "bit" else "dimension")),
+                key=f"positions_counter_{names}", alt=f"{title}: {length} positions.", sentence="",
+            )
+            show_numbers(
+                frame(values, None, None, corner="position", first=(1, 0)), f"positions_counter_{names}_numbers",
+            )
+    st.caption(
+        "On the left, dark is 1 and light is 0; position 1 is the number 0. Bit b changes every 2^b positions, so its "
+        "wavelength is 2^(b+1): each bit is slower than the one before by a fixed factor, and so is each pair of "
+        "dimensions. Sines and cosines are the smooth relatives of such a counter; unlike bits, they let a linear map "
+        "count on."
+    )

@@ -1,0 +1,65 @@
+"""The matrix: position by dimension, interleaved and in halves, one a permutation of the other."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from pages.ui.charts.heatmap import heatmap
+from pages.ui.charts.tables import frame, show_numbers
+from pages.ui.components.save_as import show_plotly
+from pages.ui.lecture.figure import main_figure
+from pages.ui.params.positional_encoding import PositionsParams
+from pages.ui.state import session
+from pages.ui.state.bind import bind_number
+from transformer.analysis.positions import halves_order, wavelengths
+from transformer.model.sinusoids import sinusoids
+
+LAYOUTS = {False: "Interleaved: sin, cos, sin, cos, … (the paper)", True: "In halves: all sines, then all cosines"}
+
+
+def show_matrix() -> None:
+    """Both layouts, and the proof that they have the same numbers."""
+    encoding = session.params(PositionsParams)
+    columns = encoding.columns // 2 * 2
+    with st.container(horizontal=True, width=420):
+        st.number_input("Positions", **bind_number(PositionsParams, "rows"))
+        st.number_input("Width D (even)", step=2, **bind_number(PositionsParams, "columns", value=columns))
+    tables = {halves: sinusoids(encoding.rows, columns, halves=halves) for halves in LAYOUTS}
+    for place, (halves, title) in zip(st.columns(2, gap="medium"), LAYOUTS.items(), strict=True):
+        # A hall looks at the first.
+        with place, st.container() if halves else main_figure(
+            "**Positional encoding:** a row a position",
+            "On the left it changes from row to row, on the right hardly at all",
+        ):
+            st.markdown(f"**{title}**")
+            show_plotly(
+                heatmap(
+                    tables[halves], titles=("position", "dimension"), name="value", first=(1, 0), height=440,
+                ),
+                key=f"positions_matrix_{halves}", alt=f"{title}: {encoding.rows} positions by {columns} dimensions.",
+                sentence="",
+            )
+            show_numbers(
+                frame(tables[halves], None, None, corner="position", first=(1, 0)),
+                f"positions_matrix_numbers_{halves}",
+            )
+    order = halves_order(columns)
+    same = np.array_equal(tables[False][:, order], tables[True])
+    back = np.array_equal(tables[True][:, order.argsort()], tables[False])
+    st.markdown(
+        f"**One is a permutation of the other.** Column *c* of the right picture is column *order[c]* of the left one: "
+        f"{_holds(same)} for all {encoding.rows} × {columns} numbers, bit for bit; and back again: {_holds(back)}. A "
+        "model that starts from random weights cannot tell the two apart: renumbering its dimensions turns one into "
+        "the other. Weights trained with one must not be run with the other."
+    )
+    show_numbers(pd.DataFrame({
+        "dimension in halves": range(columns), "is interleaved dimension": order,
+        "function": ["sin" if each % 2 == 0 else "cos" for each in order],
+        "wavelength, positions": wavelengths(columns)[order // 2],
+    }), "positions_order", label="The permutation", digits=4)
+
+
+def _holds(right: bool) -> str:
+    return "**true**" if right else "**false**"

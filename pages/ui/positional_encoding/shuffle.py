@@ -1,0 +1,58 @@
+"""Another order of the same words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from transformer.text.tokenizer import Piece
+
+
+@dataclass(frozen=True)
+class Shuffle:
+    """A text with its words in another order.
+
+    Attributes:
+        text: the words, a space between them.
+        order: for each word of the new text, the old one's number.
+    """
+
+    text: str
+    order: tuple[int, ...]
+
+
+def shuffle(text: str, seed: int) -> Shuffle | None:
+    """Shuffle the words of a text; None if every order of them reads the same.
+
+    Args:
+        text: any.
+        seed: of the random order, which is never the one that the text has.
+    """
+    words = text.split()
+    if len(set(words)) < 2:
+        return None
+    random = np.random.default_rng(seed)
+    order = np.arange(len(words))
+    while [words[number] for number in order] == words:
+        order = random.permutation(len(words))
+    return Shuffle(" ".join(words[number] for number in order), tuple(map(int, order)))
+
+
+def moved_pieces(before: tuple[Piece, ...], after: tuple[Piece, ...], groups: tuple[tuple[int, ...], ...],
+                 order: tuple[int, ...]) -> list[int] | None:
+    """For each piece of the shuffled text, where it was; None if the words were cut differently there.
+
+    Args:
+        before, after: pieces of both texts.
+        groups: positions of the pieces of each word of `before`; special ones come last, each by itself.
+        order: of a `Shuffle`.
+    """
+    if len(order) > len(groups):
+        return None
+    moved = [*order, *range(len(order), len(groups))]
+    places = [position for number in moved for position in groups[number]]
+    same = len(after) == len(places) and all(
+        before[place].id == piece.id for place, piece in zip(places, after, strict=True)
+    )
+    return places if same else None

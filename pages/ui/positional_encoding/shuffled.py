@@ -1,0 +1,201 @@
+"""Does the order matter? The typed sentence shuffled, and read with the positions switched off."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from pages.ui.charts.matrix import cells, matrix
+from pages.ui.charts.palette import sequential
+from pages.ui.charts.tables import show_numbers, show_table
+from pages.ui.components.save_as import show_altair
+from pages.ui.heads.head_picker import pick_head
+from pages.ui.lecture.figure import main_figure, presented, text_for_hall
+from pages.ui.params.positional_encoding import PositionsParams
+from pages.ui.positional_encoding.shuffle import Shuffle, moved_pieces, shuffle
+from pages.ui.reading.sentence import Reading
+from pages.ui.runs import inference
+from pages.ui.state import session
+from pages.ui.state.bind import bind, bind_number
+from pages.ui.text.labels import TITLES, column_labels, row_labels, titles
+from pages.ui.text.markup import markdown
+from pages.ui.text.number_format import typeset
+from transformer.analysis.view import view_of
+from transformer.analysis.words import word_groups
+from transformer.errors import AtlasError, TextError
+from transformer.running.translator import Translator
+from transformer.values.interventions import AS_TRAINED, Interventions
+from transformer.values.trace import Trace
+
+# Nats, beyond which a factor is written as a power of ten.
+MOST_TIMES = math.log(10_000)
+SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+WITHOUT = Interventions(positions=False)
+# Pixels, so that a projector shows both texts in full, and all columns.
+WIDTHS = {"what was read": 120, "sentence": 200, "translation": 200}
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One run on the sentence.
+
+    Attributes:
+        name: what is different.
+        own: the translation that this run writes.
+        first: this run reading the translation of the undisturbed model; None if that one cannot be read.
+    """
+
+    name: str
+    own: Trace
+    first: Trace | None
+
+
+def show_shuffled(reading: Reading) -> None:
+    """The table of runs, the attention of one head in each, and the proof that without positions order is lost."""
+    st.markdown(
+        "**What if the order were lost?** Attention itself knows no order, so each piece is told its place: its "
+        "positional encoding is added to it. Below, the model reads your sentence, the same words shuffled, and both "
+        "again without being told where each word stands."
+    )
+    model, text = reading.translator, reading.own.source_text
+    encoding = session.params(PositionsParams)
+    st.number_input("Which shuffle", width=200, **bind_number(PositionsParams, "shuffle"))
+    mixed = shuffle(text, encoding.shuffle)
+    settings = [("as typed, with positions", text, AS_TRAINED), ("as typed, positions switched off", text, WITHOUT)]
+    if mixed is None:
+        st.info("There is only one order of these words: type a sentence with two different ones to shuffle it.")
+    else:
+        settings[1:1] = [("shuffled, with positions", mixed.text, AS_TRAINED)]
+        settings.append(("shuffled, positions switched off", mixed.text, WITHOUT))
+    try:
+        runs = [_run(model, *setting, reading.own.target_text) for setting in settings]
+    except AtlasError as error:
+        st.warning(markdown(str(error)), icon=":material/edit:")
+        return
+    with main_figure("**What if the order were lost?** Each sentence as the model reads it, and what it writes"):
+        if presented():
+            text_for_hall().markdown(_for_hall(runs))
+        else:
+            show_table(run_table(runs), "positions_runs", digits=2, wrapped=WIDTHS)
+    st.markdown(_what_changed(runs))
+    if mixed is not None:
+        st.markdown(_bag_of_words(runs, mixed))
+    _attention(reading, runs)
+
+
+def _run(model: Translator, name: str, text: str, interventions: Interventions, target: str) -> Run:
+    def traced(target: str) -> Trace:
+        return inference.trace(model, text, target, interventions)
+
+    own = traced("")
+    try:
+        # Nothing at all, and a translation at the limit on length, cannot be read again.
+        return Run(name, own, traced(target) if target.strip() else None)
+    except TextError:
+        return Run(name, own, None)
+
+
+def _firsts(runs: list[Run]) -> list[float]:
+    """The log-probability that each run gives the first translation; empty if one cannot read it."""
+    firsts = [float(run.first.log_probs.sum()) for run in runs if run.first is not None]
+    return firsts if len(firsts) == len(runs) else []
+
+
+def run_table(runs: list[Run]) -> pd.DataFrame:
+    """A row a run: what was written and read, and how likely the model finds that and the first translation."""
+    table = pd.DataFrame({
+        "what was read": [run.name for run in runs],
+        "sentence": [run.own.source_text for run in runs],
+        "translation": [run.own.target_text for run in runs],
+        "log-probability": [float(run.own.log_probs.sum()) for run in runs],
+        "per piece": [float(run.own.log_probs.mean()) for run in runs],
+    })
+    firsts = _firsts(runs)
+    if firsts:
+        table["of the first one"] = firsts
+    return table
+
+
+def _for_hall(runs: list[Run]) -> str:
+    """Markdown: every run, its sentence and its translation."""
+    return "\n\n".join(
+        f"**{run.name.capitalize()}:** {markdown(run.own.source_text)}  \n→ **{markdown(run.own.target_text)}**"
+        for run in runs
+    )
+
+
+def _what_changed(runs: list[Run]) -> str:
+    """Markdown, from the numbers shown."""
+    changed = [run.name for run in runs[1:] if run.own.target_text != runs[0].own.target_text]
+    sentences = [
+        f"**{len(changed)} of {len(runs) - 1}** changes lead to another translation." if changed
+        else "None of the changes gives another translation: here, the words say enough without their order."
+    ]
+    firsts = _firsts(runs)
+    if firsts:
+        before, *after = firsts
+        worst = int(np.argmin(after))
+        sentences.append(
+            f"The first translation has a log-probability of {typeset(before)} nats; **{runs[worst + 1].name}**, it "
+            f"has **{typeset(after[worst])}**, so the model finds it {times(before - after[worst])} less likely."
+            if after[worst] < before else "None of the changes makes the first translation less likely."
+        )
+    sentences.append(
+        "The model itself is as it was, and never learned to do without positions: one that was trained without them "
+        "would write something else."
+    )
+    return " ".join(sentences)
+
+
+def times(nats: float) -> str:
+    """How many times likelier so many nats are; as a power of ten where nobody reads the digits."""
+    if nats < MOST_TIMES:
+        return f"{math.exp(nats):.1f} times"
+    return f"about 10{str(round(nats / math.log(10))).translate(SUPERSCRIPT)} times"
+
+
+def _bag_of_words(runs: list[Run], mixed: Shuffle) -> str:
+    """Markdown: with and without positions, whether the encoder noticed the shuffle."""
+    typed, shuffled, typed_without, shuffled_without = (run.own for run in runs)
+    moved = moved_pieces(typed.source_pieces, shuffled.source_pieces, word_groups(typed.source_pieces), mixed.order)
+    if moved is None:
+        return "The shuffled words are cut into other pieces, so their attention cannot be compared piece by piece."
+    with_positions, without = (
+        float(np.abs(one.encoder[:, :, moved][..., moved] - other.encoder).max())
+        for one, other in ((typed, shuffled), (typed_without, shuffled_without))
+    )
+    return (
+        "**Without positions a sentence is a bag of words:** put back into order, the encoder's attention to the "
+        f"shuffled sentence differs by at most **{typeset(without, '.1e')}** in any of its cells, which is rounding. "
+        f"With positions it differs by up to **{with_positions:.2f}**."
+    )
+
+
+def _attention(reading: Reading, runs: list[Run]) -> None:
+    """The map of one head in every run."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.segmented_control(
+            "Attention before and after", TITLES, format_func=TITLES.__getitem__, required=True,
+            **bind(PositionsParams, "kind"),
+        )
+        choice = pick_head(reading, session.params(PositionsParams).kind, PositionsParams.PREFIX)
+    shown = session.params(PositionsParams).kind
+    places = [*st.columns(2, gap="medium"), *st.columns(2, gap="medium")]
+    for number, (place, run) in enumerate(zip(places, runs, strict=False)):
+        view = view_of(run.own, shown)
+        with place:
+            st.markdown(f"**{run.name.capitalize()}**")
+            show_altair(
+                matrix(
+                    view.weights[choice.layer, choice.head], row_labels(view.axes), column_labels(view.axes),
+                    name="weight", scale=sequential(), titles=titles(False),
+                    mask=view.mask,
+                ),
+                key=f"positions_attention_{number}",
+                alt=f"{TITLES[shown]}, layer {choice.layer + 1}, head {choice.head + 1}, {run.name}.",
+            )
+            show_numbers(cells(view, choice.layer, choice.head), f"positions_attention_numbers_{number}")

@@ -1,0 +1,81 @@
+"""What stands around every page: its title, what all of them look like, who waits, and the menus."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from datetime import timedelta
+
+import streamlit as st
+
+from pages.ui.components.exporter import exporter
+from pages.ui.runs.script_runs import SCRIPT_RUNS
+from pages.ui.shell.opening import ICON, TITLE
+from pages.ui.shell.router import navigate
+from transformer.files.paths import ASSETS
+
+# On a projector: less empty space above the first line, because every pixel of a map counts; the words of Plotly's
+# figures, of what is chosen in a row of buttons and over a slider in the colour of all text, because the theme's own
+# are too faint.
+STYLE = """<style>
+.stMainBlockContainer { padding-top: 3.75rem; }
+/* The small drawing stands beside the menus, where it takes no room from a map. */
+.st-key-where_you_are { position: fixed; top: 1px; right: 48px; z-index: 999990; width: min(300px, 100vw - 110px); }
+.st-key-lecture_bar { position: fixed; top: 2px; right: 452px; z-index: 999991; width: auto; }
+/* Who waits sees it below, over whatever the page showed before. */
+.st-key-waiting { position: fixed; bottom: 0; left: 1rem; z-index: 999990; width: auto; backdrop-filter: blur(10px); }
+@media (max-width: 900px) { .st-key-lecture_bar { right: 356px; } }
+/* On a projector five menus, one of which names the open page, end where the buttons begin. */
+@media (max-width: 1150px) { [data-testid=stTopNavSection] { padding-inline: 1px; gap: 2px; } }
+/* Streamlit's sign of a run and its button Stop stand to the right of it. */
+@media (min-width: 900px) { .st-key-where_you_are { right: 144px; } }
+[data-testid=stLayoutWrapper]:has(> :is(.st-key-where_you_are, .st-key-lecture_bar, .st-key-waiting)) {
+    display: contents;
+}
+/* What is said of a sentence, in as few pixels. */
+.st-key-translation button { min-height: 1.75rem; padding: 0 0.6rem; }
+@media (max-width: 1100px) {
+    .st-key-translation button [data-has-shortcut] > :has(> [data-testid=stIconMaterial]) { display: none; }
+    :is(.st-key-translation, .st-key-outcome, .st-key-written, .st-key-what_it_is) p { line-height: 1.3; }
+    .st-key-translation { margin-block: -0.25rem -0.4rem; }
+    .st-key-written { margin-bottom: -0.4rem; }
+}
+/* What stands beside them goes below where words would stand in a column of single ones. */
+:is(.st-key-translation, .st-key-introduction, .st-key-outcome) > :first-child,
+.st-key-what_it_is > :last-child { min-width: min(16rem, 100%); }
+.stPlotlyChart :is(.xtick, .ytick, .infolayer, .bars) text { fill: currentColor !important; }
+.stPlotlyChart :is(.gridlayer, .zerolinelayer) path { stroke: currentColor !important; stroke-opacity: 0.15 !important }
+[data-testid=stSliderThumbValue], [data-variant=segmented_control][data-selected=true],
+[data-variant=pills][data-selected=true] { color: inherit !important; }
+.stElementContainer:has(.stHtml > script), [data-testid=stLayoutWrapper]:has(.st-key-exporter) { display: none; }
+</style>"""
+EARLY = (ASSETS / "lecture" / "early.js").read_text(encoding="utf-8")
+# In a narrow window the menu lies over the page; Streamlit closes it after a choice on telephones alone.
+CLOSES_MENU = """<script>
+window.closesItsMenu ??= document.addEventListener("click", event => {
+    if (!event.target.closest("[data-testid=stSidebarNavLink]")) return;
+    document.querySelector("[data-testid=stSidebarCollapseButton] button")?.click();
+}) ?? true;
+</script>"""
+
+
+def draw() -> None:
+    """Draw the page that the address names; called by app.py alone, in every run."""
+    st.set_page_config(page_title=TITLE, page_icon=ICON, layout="wide")
+    st.html(STYLE)
+    st.html(f"<script>{EARLY}</script>", unsafe_allow_javascript=True)
+    st.html(CLOSES_MENU, unsafe_allow_javascript=True)
+    with ExitStack() as run:
+        # Whoever waits is told so in a place of its own: elements that come and go would move all that follow.
+        with st.container(key="waiting"):
+            run.enter_context(SCRIPT_RUNS)
+        ask_again()
+        exporter()
+        navigate()
+
+
+@st.fragment(run_every=timedelta(days=1))
+def ask_again() -> None:
+    """Draws nothing. Where a fragment runs by the clock, Streamlit asks for the page when it is connected again.
+
+    Otherwise a server that started again runs it at the first click, whose widget it does not know yet: lost.
+    """

@@ -1,0 +1,266 @@
+"""What a reader has typed and chosen: the same on every page, and mirrored in the address.
+
+Address and session are compared once, at the start of a run. Streamlit's own binding of widgets to the address loses
+values that came from a link when the page changes, and the script cannot set it.
+
+No key of this module is a widget's: Streamlit forgets the value of a widget that a run does not draw. A widget only
+shows a value of the session, and its callback changes it (`pages.ui.state.bind`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TypeVar
+
+import streamlit as st
+
+from pages.ui.params.attention import AttentionParams, PinParams
+from pages.ui.params.decoding import DecodingParams
+from pages.ui.params.fields import Params
+from pages.ui.params.inside_a_layer import InsideParams
+from pages.ui.params.lecture import LectureParams
+from pages.ui.params.model import ModelParams
+from pages.ui.params.state import EXAMPLES as EXAMPLES
+from pages.ui.params.state import TEXT, State
+from transformer.text.normalisation import valid
+from transformer.values.trace import Kind
+
+# Key of the widget that chooses the device.
+DEVICE = "device"
+# Keys of the session.
+STATE = "_state"
+MIRRORED = "_mirrored"
+ADDRESS = "_address"
+BOX_REQUEST = "_box_request"
+ORIGIN = "_origin"
+# Whether the translation that is read from now on is the one that the page of decoding shows.
+JUST_DECODED = "_just_decoded"
+# What figures of a page quote that does not read the sentence.
+QUOTED = "_quoted"
+DRAWN = "_drawn"
+PREVIOUSLY_DRAWN = "_previously_drawn"
+
+# Pages that show one kind of attention.
+KINDS_OF_PAGES: dict[str, Kind] = {
+    "encoder_attention": "encoder", "masked_attention": "decoder", "cross_attention": "cross",
+}
+P = TypeVar("P", bound=Params)
+A = TypeVar("A", bound=AttentionParams)
+
+
+def follow_address(page: str, *, write: bool = True) -> None:
+    """Bring session and address together; runs before any widget of `page`.
+
+    With `write` off, the address stays as it was: for a run that goes to another page.
+
+    An address that differs from the one written last was opened: by a link, a reload, or the back button; without a
+    text it is about the one that is read, by the same model. One without anything comes from the menu and changes
+    nothing; nor does one that comes with a widget that was used, even if to no effect: before the browser had received
+    the address written last. Its callback stores another state, or the same one once more.
+    """
+    before = st.session_state.get(MIRRORED, State())
+    state = st.session_state.get(STATE, before)
+    opened = st.query_params.to_dict()
+    just_decoded = st.session_state.pop(JUST_DECODED, False)
+    if state is before and opened and opened != st.session_state.get(ADDRESS):
+        here = {} if TEXT in opened else {TEXT: state.text, **state.of(ModelParams).to_address()}
+        state = State.from_address({**here, **opened})
+    elif state.text != before.text or state.of(ModelParams) != before.of(ModelParams):
+        if state.target == before.target:
+            # A translation belongs to its sentence, and to the model whose language it is in.
+            state = replace(state, target="")
+        state = state.each(lambda value: value.for_another_sentence())
+    elif state.target != before.target:
+        decoding = state.of(DecodingParams)
+        state = state.each(lambda value: value.for_another_translation())
+        if just_decoded:
+            state = state.with_params(decoding)
+    st.session_state[STATE] = state = _pinned_in_kind(state, page)
+    st.session_state[PREVIOUSLY_DRAWN] = st.session_state.pop(DRAWN, None)
+    st.session_state.pop(QUOTED, None)
+    if write:
+        _write_address(state, opened)
+
+
+def _pinned_in_kind(state: State, page: str) -> State:
+    """The same, where pins of an address that does not name their kind belong to the kind that the page shows."""
+    chosen = state.of(AttentionParams)
+    kind = state.of(InsideParams).kind if page == "inside_a_layer" else KINDS_OF_PAGES.get(page)
+    if kind is None or chosen == chosen.unpinned():
+        return state
+    return state.with_params(chosen.unpinned(), state.of(PinParams).pinned(kind, chosen.rows, chosen.columns))
+
+
+def open_address(address: Mapping[str, str], lecture: LectureParams) -> None:
+    """Show what an address stands for, in a lecture, as if it were opened; for callbacks, before a change of page."""
+    st.session_state[STATE] = st.session_state[MIRRORED] = State.from_address(address).with_params(lecture)
+
+
+def address() -> dict[str, str]:
+    """Parameters of the address of what is shown."""
+    return _state().to_address()
+
+
+def page_address(*changed: Params) -> dict[str, str]:
+    """Parameters of an address of what is shown, without the lecture; empty where a text is too long for one.
+
+    Args:
+        changed: URL parameters of pages that are others there.
+    """
+    return _state().with_params(*changed).page_address()
+
+
+def rewrite_address() -> None:
+    """Write what the session has now into the address; for pages that correct a choice after reading the sentence."""
+    _write_address(_state(), st.session_state[ADDRESS])
+
+
+def _write_address(state: State, opened: Mapping[str, str]) -> None:
+    st.session_state[MIRRORED] = state
+    address = state.to_address()
+    if address != opened:
+        st.query_params.from_dict(address)
+    st.session_state[ADDRESS] = address
+
+
+def _state() -> State:
+    return st.session_state[STATE]
+
+
+def _update(**changes: object) -> None:
+    st.session_state[STATE] = replace(_state(), **changes)
+
+
+def text() -> str:
+    """The sentence that is read."""
+    return _state().text
+
+
+def target() -> str:
+    """The translation that is read instead of the model's own; empty for none."""
+    return _state().target
+
+
+def quote(words: str) -> None:
+    """Have the figures of this run quote something else than the sentence."""
+    st.session_state[QUOTED] = words
+
+
+def quoted() -> str:
+    """What the captions of figures quote."""
+    return st.session_state.get(QUOTED, f"Sentence: {text()}")
+
+
+def read_text(typed: str) -> None:
+    """Callback of the box of the sentence."""
+    _update(text=valid(typed))
+
+
+def read_target(typed: str) -> None:
+    """Callback of the box of another translation."""
+    _update(target=valid(typed))
+
+
+def address_of(text: str, kind: Kind, chosen: AttentionParams) -> dict[str, str]:
+    """The address of a head on a sentence; everything else stays as it is.
+
+    Args:
+        text: the sentence, with the model's own translation.
+        kind, chosen: the head, and what is pinned in it.
+    """
+    state = replace(_state(), text=text, target="").each(lambda value: value.for_another_sentence())
+    pins = PinParams().pinned(kind, chosen.rows, chosen.columns)
+    return state.with_params(chosen.unpinned(), pins).to_address()
+
+
+def try_sentence(sentence: str) -> None:
+    """Callback: read a sentence that was offered."""
+    read_text(sentence)
+    refill_boxes()
+
+
+def read_instead(target: str, origin: str = "") -> None:
+    """Callback: read a translation that was decoded on all pages; the page of decoding still shows how.
+
+    Args:
+        target: empty for the model's own.
+        origin: how it was decoded, in words.
+    """
+    read_target(target)
+    refill_boxes()
+    st.session_state[ORIGIN] = (target, origin)
+    st.session_state[JUST_DECODED] = True
+
+
+def origin(target: str) -> str:
+    """How the translation that is read was decoded, in words; empty if it was not decoded here."""
+    decoded, words = st.session_state.get(ORIGIN, ("", ""))
+    return words if decoded == target else ""
+
+
+def read_own_translation() -> None:
+    """Callback: read the model's own translation again."""
+    read_target("")
+    refill_boxes()
+
+
+def box_request() -> int:
+    """A number that grows whenever the boxes must show what is read, whatever is being typed."""
+    return st.session_state.get(BOX_REQUEST, 0)
+
+
+def refill_boxes() -> None:
+    """Make the boxes show what is read."""
+    st.session_state[BOX_REQUEST] = box_request() + 1
+
+
+def params(cls: type[P]) -> P:
+    """The URL parameters of a page."""
+    return _state().of(cls)
+
+
+def store(value: Params) -> None:
+    """Replace all URL parameters of a page; for callbacks, which run before the page, and before a change of page."""
+    st.session_state[STATE] = _state().with_params(value)
+
+
+def update(cls: type[Params], **changes: object) -> None:
+    """Replace some URL parameters of a page; otherwise as `store`."""
+    store(replace(params(cls), **changes))
+
+
+def attention(kind: Kind | None = None, of: type[A] = AttentionParams) -> A:
+    """The head that is shown; with the pieces that are pinned, if a kind is given, because they belong to it.
+
+    Args:
+        of: whose head: of a model with one kind, the parameters hold the pins as well.
+    """
+    chosen = params(of)
+    if kind is None or of is not AttentionParams:
+        return chosen
+    rows, columns = params(PinParams).of(kind)
+    return replace(chosen, rows=rows, columns=columns)
+
+
+def store_attention(chosen: AttentionParams, kind: Kind | None = None) -> None:
+    """Replace the head that is shown and, if a kind is given, what is pinned in it; otherwise as `store`."""
+    if type(chosen) is not AttentionParams:
+        store(chosen)
+        return
+    store(chosen.unpinned())
+    if kind is not None:
+        store(params(PinParams).pinned(kind, chosen.rows, chosen.columns))
+
+
+def update_attention(
+    kind: Kind | None = None, of: type[AttentionParams] = AttentionParams, **changes: object
+) -> None:
+    """Replace some of what `attention` returns; otherwise as `store`."""
+    store_attention(replace(attention(kind, of), **changes), kind)
+
+
+def was_drawn(key: str) -> bool:
+    """Whether the previous run drew the same element, so that the browser still has it; notes that this run does."""
+    st.session_state[DRAWN] = key
+    return st.session_state.get(PREVIOUSLY_DRAWN) == key

@@ -1,0 +1,238 @@
+"""What the switched heads do to this sentence: both translations, and the old one step by step."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import altair as alt
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from pages.ui.charts.layers import layered
+from pages.ui.charts.matrix import AXIS, label_angle, labelled_axis, thinned
+from pages.ui.charts.palette import FIRST, PICKED, diverging
+from pages.ui.charts.tables import show_numbers
+from pages.ui.components.save_as import show_altair
+from pages.ui.heads.kinds import head_title, linked_head
+from pages.ui.lecture.figure import main_figure
+from pages.ui.reading.sentence import Reading
+from pages.ui.reading.translation import NOTHING
+from pages.ui.switch_heads_off.export import save_tables
+from pages.ui.switch_heads_off.later_layers import show_later_layers
+from pages.ui.text.differences import marked_words
+from pages.ui.text.glossary import explain
+from pages.ui.text.markup import bare, markdown, piece_label
+from pages.ui.text.number_format import typeset
+from pages.ui.text.python_lines import effect_lines
+from transformer.ablation.effect import Effect
+from transformer.ablation.estimate import over_draws
+from transformer.values.interventions import Interventions
+from transformer.values.trace import Kind, Trace
+
+# Nats below which nobody should speak of a change.
+NOTICEABLE = 0.05
+HEIGHT = 230
+
+
+def show_effect(reading: Reading, interventions: Interventions, draws: int, *, main: bool = True) -> None:
+    """Both translations with their differences marked, one sentence, and the change at every step.
+
+    Args:
+        draws: of the mode "resample".
+        main: whether this is what a lecture shows of the page.
+    """
+    if not list(interventions.head_gates()):
+        st.info(
+            "Every head is as trained. Click a head to switch it off, or a number to switch off its row or column."
+        )
+        return
+    effect = reading.effect(interventions, draws)
+    drawn: dict[str, Any] = {"seed": interventions.seed, "draws": effect.draws} if effect.draws > 1 else {}
+    before, free = reading.own.target_text, effect.free.target_text
+    old, new = marked_words(before, free)
+    left, right = st.columns(2, gap="medium")
+    left.markdown(f"Every head on\n\n#### {old or NOTHING}")
+    what = changed_heads(interventions)
+    which = f" (draw 1 of {effect.draws})" if drawn else ""
+    right.markdown(f"{what[0].upper()}{what[1:]}{which}\n\n#### {new or NOTHING}")
+    st.markdown(
+        says_effect(effect, interventions, given=reading.given, named=linked_head),
+        help=explain("head", "log-probability", "nats"),
+    )
+    if effect.others:
+        show_numbers(
+            draw_table(effect), "off_draws", digits=4, label="The other sentences, and what is written with each"
+        )
+    table = step_table(effect)
+    changes, divergences = st.columns(2, gap="medium")
+    first = None if reading.given else effect.first_difference
+    for place, column, name, title, signed in (
+        (changes, "change", "change in log-probability, nats", "Change in each piece's log-probability, in nats", True),
+        (divergences, "kl", "KL divergence, nats", "How far the prediction moved: KL divergence, in nats", False),
+    ):
+        with place, main_figure(
+            f"**Every head on:** {old or NOTHING}", f"**{what[0].upper()}{what[1:]}:** {new or NOTHING}", title,
+            when=main and signed,
+        ):
+            st.markdown(f"**{title}**")
+            show_altair(
+                step_chart(table, column, name, signed=signed, first=first), key=f"off_steps_{column}",
+                alt=f"{title}, step by step; the table below has the numbers.",
+            )
+    st.caption(
+        "Both runs read the same translation: the one written with every head on. Below 0, a piece became less likely. "
+        "The KL divergence also counts what happened to the pieces that were not written."
+        + ("" if first is None else " The line marks the first step at which the new translation differs.")
+        + (f" Bars are means over {effect.draws} draws, the thin lines 95 % intervals." if drawn else ""),
+        help=explain("nats", "KL divergence", "log-probability"),
+    )
+    show_later_layers(reading, interventions, draws, effect, f"{what}{which}")
+    numbers = table.drop(columns="step")
+    show_numbers(table, "off_step_numbers", digits=4)
+    save_tables(
+        reading, interventions, numbers, "heads_off", new_translation=free,
+        lines=effect_lines(
+            reading.trace, interventions, folder=reading.translator.folder, given=reading.given,
+            draws=drawn.get("draws"),
+        ),
+        **drawn,
+        **({"translations": effect.translations, "changes": effect.scores.change.tolist()} if drawn else {}),
+    )
+
+
+def changed_heads(interventions: Interventions, *, named: Callable[[Kind, int, int], str] = head_title) -> str:
+    """What is changed, in words: one head by its name, several by their number."""
+    heads = list(interventions.head_gates())
+    (head, gate), count = heads[0], len(heads)
+    heads_named = named(*head) if count == 1 else f"{count} heads"
+    return f"without {heads_named}" if gate == 0 and interventions.mode == "zero" else (
+        f"with {heads_named} {'replaced by its mean output' if count == 1 else 'replaced by their mean outputs'}"
+        if gate == 0 and interventions.mode == "mean"
+        else f"with {heads_named} looking at everything equally" if gate == 0 and interventions.mode == "uniform"
+        else f"with {heads_named} replaced by {'its output' if count == 1 else 'their outputs'} for another sentence"
+        if gate == 0
+        else f"with {heads_named} at a gate of {gate:g}"
+    )
+
+
+def says_effect(
+    effect: Effect, interventions: Interventions, *, given: bool,
+    named: Callable[[Kind, int, int], str] = head_title,
+) -> str:
+    """Markdown: what happened, from the numbers.
+
+    Args:
+        given: whether the reader gave the translation that is read.
+        named: what a head is called.
+    """
+    what = changed_heads(interventions, named=named)
+    if given:
+        says = f"{what[0].upper()}{what[1:]}, the model would write the translation above. The one that you gave"
+    elif effect.draws > 1:
+        says = (
+            f"{what[0].upper()}{what[1:]}, the model writes the same translation in **{effect.unchanged} of "
+            f"{effect.draws} draws**. On average it"
+        )
+    elif effect.first_difference is None:
+        says = f"{what[0].upper()}{what[1:]}, the model writes **the same translation**. It"
+    else:
+        says = f"{what[0].upper()}{what[1:]}, the translation differs **from piece {effect.first_difference + 1} on**"
+        old, new = (
+            _spoken(trace, effect.first_difference)
+            if effect.first_difference < len(trace.predicted_pieces) else "nothing"
+            for trace in (effect.before, effect.free)
+        )
+        says += f" ({new} instead of {old}). The old one"
+    change, interval = effect.change, ""
+    if effect.draws > 1:
+        found = over_draws(effect.scores.change)
+        low, high = (typeset(float(bound), "+.2f") for bound in (found.low, found.high))
+        interval = f"; 95 % interval {low} to {high}, seed {interventions.seed}"
+    if abs(change) < NOTICEABLE:
+        return (
+            f"{says} is as likely as before (its log-probability changes by {typeset(change, '+.2f')} nats{interval})."
+        )
+    factor = math.exp(min(abs(change), 700))
+    times = f"{factor:.2g}" if factor < 1000 else f"10^{abs(change) / math.log(10):.0f}"
+    worst = int(np.abs(effect.step_change).argmax())
+    return (
+        f"{says} becomes **{times.replace('^', chr(92) + '^')} times {'less' if change < 0 else 'more'} likely** "
+        f"(its log-probability changes by {typeset(change, '+.2f')} nats{interval}); piece {worst + 1}, "
+        f"{_spoken(effect.before, worst)}, changes most ({typeset(effect.step_change[worst], '+.2f')} nats)."
+    )
+
+
+def _spoken(trace: Trace, step: int) -> str:
+    """Markdown of a piece within a sentence, where the space before a word needs no mark."""
+    return f"“{markdown(bare(piece_label(trace.predicted_pieces[step], trace.target_text)))}”"
+
+
+def step_table(effect: Effect) -> pd.DataFrame:
+    """A row a step of the old translation.
+
+    Returns:
+        Columns step (from 1), piece, before and after (log-probabilities, nats), change, kl, tvd, and rank (of the
+        piece after). Of several draws these are means, the rank is the median, and low and high are the ends of the
+        95 % interval of the change.
+    """
+    trace, scores = effect.before, effect.scores
+    interval = over_draws(effect.step_changes) if effect.draws > 1 else None
+    rank = np.median(scores.ranks, axis=0)
+    return pd.DataFrame({
+        "step": range(1, len(trace.predicted_pieces) + 1),
+        "piece": [piece_label(piece, trace.target_text) for piece in trace.predicted_pieces],
+        "before": scores.baseline.astype(float), "after": scores.log_probs.astype(float).mean(axis=0),
+        "change": effect.step_change.astype(float),
+        **({} if interval is None else {"low": interval.low, "high": interval.high}),
+        "kl": scores.kl.astype(float).mean(axis=0), "tvd": scores.tvd.astype(float).mean(axis=0),
+        "rank": rank.astype(int) if interval is None else rank,
+    })
+
+
+def draw_table(effect: Effect) -> pd.DataFrame:
+    """A row a draw, from 1: the other sentence, what is written, and the change of the old translation's
+    log-probability, nats.
+    """
+    return pd.DataFrame({
+        "draw": range(1, effect.draws + 1), "other sentence": list(effect.others),
+        "translation": list(effect.translations),
+        "change": effect.scores.change.astype(float),
+    })
+
+
+def step_chart(
+    table: pd.DataFrame, column: str, name: str, *, signed: bool, first: int | None
+) -> alt.LayerChart | alt.FacetChart:
+    """Bars over the steps of a `step_table`.
+
+    Args:
+        column: of the table.
+        name: of its values, with their unit.
+        signed: the colours are those of signed numbers.
+        first: the step, from 0, that is marked; None for none.
+    """
+    labels = table.piece.tolist()
+    axis, names = labelled_axis("step_labels", labels, values=thinned(labels), **label_angle(labels), orient="top")
+    most = max(float(np.abs(table[column].to_numpy(dtype=float)).max()), 1e-9)
+    base = alt.Chart(table).encode(x=alt.X("step:O", title=None, axis=axis))
+    colour = alt.Color("value:Q", scale=diverging(most), legend=None) if signed else alt.value(FIRST)
+    bars = base.transform_calculate(value=f"datum.{column}").mark_bar().encode(
+        y=alt.Y(f"{column}:Q", title=name, axis=alt.Axis(**{**AXIS, "grid": True})),
+        color=colour,
+        tooltip=["piece:N", alt.Tooltip(f"{column}:Q", format="+.4f" if signed else ".4f", title=name),
+                 alt.Tooltip("rank:Q", title="rank of the piece now")],
+    )
+    intervals = [
+        base.mark_rule(strokeWidth=1.5, color="currentColor", aria=False).encode(y="low:Q", y2="high:Q")
+    ] if signed and "low" in table else []
+    zero = alt.Chart().mark_rule(color="currentColor", aria=False).encode(y=alt.datum(0))
+    layers: list[alt.Chart] = [bars, *intervals, zero]
+    if first is not None and first < len(table):
+        step = base.transform_filter(f"datum.step == {first + 1}")
+        layers.insert(0, step.mark_rule(color=PICKED, strokeWidth=3, aria=False))
+    return layered(
+        *layers, data=table, height=HEIGHT, usermeta={"embedOptions": {"renderer": "svg"}}
+    ).add_params(names)

@@ -1,0 +1,48 @@
+"""Every number that was seen, as CSV and JSON, with what somebody needs to compute it again, and as lines of Python."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from pages.ui.charts.saving import csv_text, json_text, save_buttons, show_lines
+from pages.ui.reading.sentence import Reading
+from pages.ui.switch_heads_off.switches import BASELINES
+from transformer import __version__
+from transformer.values.interventions import Interventions, head_name
+
+
+def save_tables(
+    reading: Reading, interventions: Interventions, table: pd.DataFrame, name: str, *, lines: str = "", **further: Any
+) -> None:
+    """Draw the lines, if there are any, and the buttons.
+
+    Args:
+        interventions: what the run changed; for every head measured by itself, the mode alone.
+        table: the numbers.
+        name: of the files.
+        lines: of Python that compute the numbers.
+        further: facts that only these numbers have, seed and draws among them.
+    """
+    facts = {**run_facts(reading, interventions), **further}
+    if lines:
+        show_lines(lines, f"off_{name}")
+    written = {**facts, "python": lines} if lines else facts
+    save_buttons(name, csv_text(table, facts), json_text(written, {"numbers": table}), "off")
+
+
+def run_facts(reading: Reading, interventions: Interventions) -> dict[str, Any]:
+    """Program, model, sentence, translation, and what was changed; heads as on the command line, counted from 1."""
+    return {
+        "program": f"Attention Atlas {__version__}", "model": reading.translator.version,
+        "sentence": reading.trace.source_text, "translation": reading.trace.target_text, "mode": interventions.mode,
+        "baseline": BASELINES[interventions.mode], **_reference(reading, interventions),
+        "gates": {head_name(head): gate for head, gate in interventions.head_gates()},
+    }
+
+
+def _reference(reading: Reading, interventions: Interventions) -> dict[str, str]:
+    """Which sentences a head's place is taken from, where it is taken from any."""
+    means = reading.translator.means
+    return {"reference": means.sentences} if means and interventions.mode in ("mean", "resample") else {}

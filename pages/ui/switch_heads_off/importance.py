@@ -1,0 +1,209 @@
+"""What every head is worth to this sentence: measured by switching it off alone, and estimated by a gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import altair as alt
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from pages.ui.charts.matrix import PICK, matrix
+from pages.ui.charts.palette import diverging
+from pages.ui.charts.tables import show_numbers
+from pages.ui.components.save_as import show_altair
+from pages.ui.heads.kinds import head_title, linked_head
+from pages.ui.lecture.figure import main_figure
+from pages.ui.params.switch_heads_off import HeadSet, OffParams
+from pages.ui.reading.sentence import Reading
+from pages.ui.reading.translation import NOTHING
+from pages.ui.state import session
+from pages.ui.state.bind import bind
+from pages.ui.switch_heads_off.export import save_tables
+from pages.ui.switch_heads_off.switches import MODES
+from pages.ui.text.differences import marked_words
+from pages.ui.text.glossary import explain
+from pages.ui.text.labels import TITLES
+from pages.ui.text.markup import markdown
+from pages.ui.text.number_format import typeset
+from pages.ui.text.python_lines import importance_lines
+from transformer.ablation.effect import Effect
+from transformer.ablation.estimate import over_draws
+from transformer.ablation.importance import ByHead, MeasuredImportance, flattened
+from transformer.config import TransformerConfig
+from transformer.values.interventions import Interventions, all_heads
+from transformer.values.kinds import KINDS, Kind
+
+# That the button at the top was clicked, until the page has been scrolled.
+LED = "_led_to_importance"
+# Below the bar of menus, with the heading above the switch in sight.
+INTO_SIGHT = """<script>
+const found = document.querySelector(".st-key-off_importance");
+found.style.scrollMarginTop = "130px";
+found.scrollIntoView();
+</script>"""
+CHANGE = "change in the log-probability without the head, in nats"
+
+
+def lead_to_importance() -> None:
+    """A button at the top of the page, which measures what every head is worth and shows it, far below."""
+
+    def measure() -> None:
+        session.update(OffParams, importance=True)
+        st.session_state[LED] = True
+
+    st.button("What is every head worth?", icon=":material/south:", type="tertiary", on_click=measure)
+
+
+def show_importance(reading: Reading, *, main: bool = False) -> None:
+    """The boards, on demand: they take a run of the model for every head.
+
+    Args:
+        main: whether they are what a lecture shows of the page.
+    """
+    params = session.params(OffParams)
+    st.subheader("What is every head worth to this sentence?", anchor=False)
+    st.toggle(
+        f"Switch each of the {len(all_heads(reading.translator.config))} heads off by itself, and measure",
+        help="Runs the model once for every head: a second or two for a short sentence, ten or more for a long one; "
+        "with another sentence's output in its place, once for every draw.",
+        **bind(OffParams, "importance"),
+    )
+    if st.session_state.pop(LED, False):
+        st.html(INTO_SIGHT, unsafe_allow_javascript=True)
+    if not params.importance:
+        return
+    found = reading.importance(params.mode, **params.drawn)
+    worst = all_heads(reading.translator.config)[int(flattened(found.measured).argmin())]
+    without = reading.effect(Interventions({worst: 0.0}, params.mode, seed=params.seed), params.draws)
+    st.markdown(
+        says_importance(
+            found, reading.translator.config, named=linked_head, then="" if reading.given else what_is_written(without)
+        ),
+        help=explain("head", "log-probability", "nats", "Spearman's ρ"),
+    )
+    most = max(float(np.nanmax(np.abs(flattened(each)))) for each in (found.measured, found.estimated)) or 1.0
+    for name, title, values in (
+        ("measured", f"**Measured**: {CHANGE}; in its place: {MODES[params.mode]}"
+         + (f" (mean of {params.draws} draws)" if params.drawn else ""), found.measured),
+        ("estimated", "**Estimated** from one gradient: a first-order approximation of the same; in its place: nothing",
+         found.estimated),
+    ):
+        st.markdown(title)
+        for column, kind in zip(st.columns(3, gap="medium"), KINDS, strict=True):
+            # A hall reads one map at a time.
+            with column, main_figure(
+                f"**{TITLES[kind]}, what every head is worth:** {markdown(reading.trace.source_text)}",
+                f"Needed most: layer {worst[1] + 1}, head {worst[2] + 1}; blue: less likely without it",
+                when=main and name == "measured" and kind == worst[0],
+            ):
+                st.markdown(TITLES[kind])
+                _board(values, kind, name, most)
+    st.caption(
+        "All six maps share one scale. In the middle nothing changes; towards one end the translation becomes less "
+        "likely without the head, towards the other end more likely. Click a cell to switch off that head alone; with "
+        "the keyboard, use the switches above.", help=explain("head", "log-probability", "nats"),
+    )
+    table = importance_table(found)
+    show_numbers(table, "off_importance_numbers", digits=4, label="The numbers of every head")
+    save_tables(
+        reading, Interventions(mode=params.mode), table, "head_importance", spearman=round(found.agreement, 6),
+        lines=importance_lines(
+            reading.trace, params.mode, folder=reading.translator.folder, given=reading.given, **params.drawn
+        ),
+        **params.drawn,
+    )
+
+
+def says_importance(
+    found: MeasuredImportance, config: TransformerConfig, *, named: Callable[[Kind, int, int], str] = head_title,
+    then: str = "",
+) -> str:
+    """Markdown: which heads matter, and how good the estimate is, from the numbers.
+
+    Args:
+        named: what a head is called.
+        then: what else is known of the translation without the head that it needs most; goes on in the sentence.
+    """
+    heads, measured = all_heads(config), flattened(found.measured)
+    worst, best = int(measured.argmin()), int(measured.argmax())
+    likelier, least = int((measured > 0).sum()), int(np.abs(measured).argmin())
+    agreement = found.agreement
+    says = (
+        f"The translation needs {named(*heads[worst])} most: without it, its log-probability changes by "
+        f"**{typeset(measured[worst], '+.2f')}** nats{then}. Without {named(*heads[least])} hardly anything changes "
+        f"({typeset(measured[least], '+.4f')}). Without **{likelier} of {len(heads)}** heads the translation becomes "
+        f"more likely, most of all without {named(*heads[best])} ({typeset(measured[best], '+.2f')}). "
+    )
+    if not np.isfinite(agreement):
+        return says
+    return says + (
+        f"Ranked by the gradient's estimate, the heads come {how_well(agreement)}: Spearman's ρ = {typeset(agreement)} "
+        f"({len(heads)} heads, this sentence)."
+    )
+
+
+def what_is_written(effect: Effect) -> str:
+    """Markdown: what becomes of the translation, to go on in a sentence with the change of its log-probability."""
+    if effect.draws > 1:
+        return f", and it stays the same in **{effect.unchanged} of {effect.draws} draws**"
+    if effect.first_difference is None:
+        return ", yet the model still writes the same one"
+    return f", and the model writes {marked_words(effect.before.target_text, effect.free.target_text)[1] or NOTHING}"
+
+
+def how_well(agreement: float) -> str:
+    """A rank correlation in words."""
+    for least, how in ((0.9, "almost"), (0.7, "much"), (0.4, "roughly")):
+        if agreement >= least:
+            return f"in {how} the same order"
+    return "in another order"
+
+
+def importance_table(found: MeasuredImportance) -> pd.DataFrame:
+    """A row a head: kind, layer and head (from 1), and the measured and the estimated change, nats.
+
+    Where several sentences were drawn, low and high are the ends of the 95 % interval of what was measured.
+    """
+    drawn = len(found.drawn[KINDS[0]]) > 1
+    rows = []
+    for kind in KINDS:
+        interval = over_draws(found.drawn[kind]) if drawn else None
+        for (layer, head), value in np.ndenumerate(found.measured[kind]):
+            rows.append({
+                "kind": TITLES[kind], "layer": layer + 1, "head": head + 1, "measured": float(value),
+                **({} if interval is None else {
+                    "low": float(interval.low[layer, head]), "high": float(interval.high[layer, head]),
+                }),
+                "estimated": float(found.estimated[kind][layer, head]),
+            })
+    return pd.DataFrame(rows)
+
+
+def board(values: np.ndarray, most: float) -> alt.Chart | alt.LayerChart:
+    """One number a head, [L, H]; a click selects `PICK` with fields row and column.
+
+    Args:
+        most: the largest size of all boards, for the colours.
+    """
+    layers, heads = values.shape
+    return matrix(
+        values, [f"layer {layer}" for layer in range(1, layers + 1)], [f"head {head}" for head in range(1, heads + 1)],
+        name="less likely … likelier without it", scale=diverging(most), clickable=True,
+    )
+
+
+def _board(values: ByHead, kind: Kind, name: str, most: float) -> None:
+    key = f"off_{name}_{kind}"
+
+    def clicked() -> None:
+        points = st.session_state[key].selection[PICK]
+        if points:
+            head = (kind, int(points[0]["row"]) - 1, int(points[0]["column"]) - 1)
+            session.update(OffParams, heads=HeadSet((head,)))
+
+    show_altair(
+        board(values[kind], most), key=key, on_select=clicked, selection_mode=PICK,
+        alt=f"{name.capitalize()} {CHANGE}, of {TITLES[kind].lower()}; the table below has the numbers.",
+    )

@@ -1,0 +1,47 @@
+"""What the other heads look at when some are switched: the layers after them read another stream."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.ui.charts.saving import save_every_head
+from pages.ui.components.changed_attention import Version, changed_attention
+from pages.ui.params.switch_heads_off import OffParams
+from pages.ui.reading.sentence import Reading
+from pages.ui.runs import inference
+from pages.ui.state import session
+from pages.ui.state.bind import bind
+from pages.ui.text.labels import TITLES
+from transformer.ablation.effect import Effect
+from transformer.analysis.heads.metrics import head_metrics
+from transformer.values.interventions import Interventions
+from transformer.values.kinds import KINDS
+
+
+def show_later_layers(
+    reading: Reading, interventions: Interventions, draws: int, effect: Effect, what: str
+) -> None:
+    """Draw the attention of every head while it reads the old translation: changed, as trained, and the difference.
+
+    Args:
+        interventions, draws: of the effect.
+        what: was changed, in words.
+    """
+    st.markdown("**What the other heads look at now**")
+    st.segmented_control(
+        "Attention", KINDS, format_func=TITLES.__getitem__, required=True, label_visibility="collapsed",
+        **bind(OffParams, "kind"),
+    )
+    kind = session.params(OffParams).kind
+    scores = reading.translator.tokenizer.key_scores(kind)
+    changed_attention(
+        Version(effect.after, head_metrics(effect.after, kind, scores)), Version(effect.before, reading.metrics(kind)),
+        f"off_{kind}_browser", what,
+    )
+    st.caption(
+        "Both runs read the same translation. Layers before the first switched head stay as they were; *the "
+        "difference* shows what happens in the layers after it. A head that is off still looks somewhere, but what it "
+        "finds goes nowhere."
+    )
+    run = reading.request
+    save_every_head(lambda: inference.effect(*run, interventions, draws).after, "off")

@@ -1,0 +1,197 @@
+"""How many heads does it need? Heads removed one after the other: on this sentence, and recorded over many."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import altair as alt
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from pages.ui.charts.layers import layered
+from pages.ui.charts.matrix import AXIS, LEGEND
+from pages.ui.charts.palette import FIRST, MASKED, SECOND
+from pages.ui.charts.tables import show_numbers
+from pages.ui.components.save_as import show_altair
+from pages.ui.lecture.figure import main_figure
+from pages.ui.measured.recorded import REMOVAL
+from pages.ui.params.switch_heads_off import OffParams
+from pages.ui.reading.sentence import Reading
+from pages.ui.state import session
+from pages.ui.state.bind import bind
+from pages.ui.switch_heads_off.export import save_tables
+from pages.ui.switch_heads_off.switches import MODES
+from pages.ui.text.glossary import explain
+from pages.ui.text.markup import markdown
+from pages.ui.text.number_format import typeset
+from transformer.ablation.removal import RemovalCurve
+from transformer.surveys.removal import RemovalQuality
+from transformer.values.interventions import Interventions, head_name
+
+MEASURED, GRADIENT, RANDOM = "least important first, measured", "least important first, by gradient", "random order"
+# `Quality.order` of what the command records.
+RECORDED = {"measured": MEASURED, "gradient": GRADIENT}
+# What counts as kept: a probability of at least half, a score of at least nine tenths.
+HALF, NINE_TENTHS = math.log(2), 0.9
+# Random orders on one sentence.
+SEEDS = 3
+
+
+def show_removal(reading: Reading) -> None:
+    """One line of what was recorded; on demand, the curves of both."""
+    params = session.params(OffParams)
+    st.subheader("How many heads does it need?", anchor=False)
+    recording = REMOVAL.beside(reading.translator)
+    recorded = recording.of_model(reading.translator.version)
+    if recorded:
+        st.markdown(says_quality(recorded), help=explain("BLEU"))
+    st.toggle(
+        "Remove the heads of this sentence one after the other, and measure",
+        help="First every head is measured by itself; then one more is removed with each run, in five orders. This "
+        "takes several seconds for a short sentence, half a minute or more for a long one.",
+        **bind(OffParams, "removal"),
+    )
+    if params.removal:
+        _show_sentence(reading, params)
+    if not recorded:
+        st.caption(recording.missing("How scores over many sentences fall while heads are removed was"))
+    elif params.removal:
+        _show_recorded(recorded)
+
+
+def _show_sentence(reading: Reading, params: OffParams) -> None:
+    names = (MEASURED, GRADIENT, *(f"{RANDOM}, {seed + 1}" for seed in range(SEEDS)))
+    curves = dict(zip(names, reading.removal_curves(params.mode, SEEDS, **params.drawn), strict=True))
+    table = curve_table({name: curve.log_probs for name, curve in curves.items()}, range(_heads(curves) + 1))
+    st.markdown(says_removal(curves), help=explain("head", "gradient", "log-probability", "nats"))
+    with main_figure(
+        f"**How many heads does it need?** {markdown(reading.trace.source_text)}",
+        f"{can_go(curves[MEASURED].log_probs, curves[MEASURED].log_probs[0] - HALF)} of {_heads(curves)} can go, "
+        "measured, before it is less than half as likely",
+    ):
+        show_altair(
+            removal_chart(table, "log-probability, nats"), key="off_removal",
+            alt="Log-probability of the translation against the number of heads removed; the table has the numbers.",
+        )
+    st.caption(
+        f"The same translation is scored each time; in the place of a removed head: {MODES[params.mode]}"
+        f"{', the first draw' if params.drawn else ''}. The least "
+        "important head is the one without which, taken alone, the translation is most likely. That order does not see "
+        "teamwork: two heads together can be worth more than each by itself.",
+        help=explain("log-probability", "nats"),
+    )
+    numbers = removal_table(curves)
+    show_numbers(numbers, "off_removal_numbers", digits=3, label="The numbers of every order")
+    save_tables(reading, Interventions(mode=params.mode), numbers, "heads_removed", **params.drawn)
+
+
+def _show_recorded(recorded: RemovalQuality) -> None:
+    for column, score in zip(st.columns(2, gap="large"), ("BLEU", "chrF"), strict=True):
+        with column:
+            show_altair(
+                removal_chart(quality_table(recorded, score), score), key=f"off_quality_{score.lower()}", sentence="",
+                alt=f"{score} against the number of heads removed; the table has the numbers.",
+            )
+    st.caption(says_origin(recorded), help=explain("BLEU", "chrF"))
+    points = pd.DataFrame([vars(point) for point in recorded.points])
+    show_numbers(points, "off_quality_numbers", digits=2, label="The recorded scores")
+
+
+def curve_table(values: Mapping[str, Sequence[float] | np.ndarray], removed: Sequence[int]) -> pd.DataFrame:
+    """Order, heads removed and value, a row a point; orders that are neither MEASURED nor GRADIENT are random ones."""
+    return pd.DataFrame([
+        {"order": order, "removed": gone, "value": float(value)}
+        for order, curve in values.items() for gone, value in zip(removed, curve, strict=True)
+    ])
+
+
+def quality_table(recorded: RemovalQuality, score: str) -> pd.DataFrame:
+    """`curve_table` of BLEU or chrF."""
+    return pd.DataFrame([
+        {"order": RECORDED.get(point.order, point.order), "removed": point.removed,
+         "value": getattr(point, score.lower())}
+        for point in recorded.points
+    ])
+
+
+def removal_table(curves: Mapping[str, RemovalCurve]) -> pd.DataFrame:
+    """A row a point: how many are removed, which went last (as on the command line), and the log-probability."""
+    return pd.DataFrame([
+        {"order": name, "removed": gone, "last removed": head_name(curve.order[gone - 1]) if gone else "",
+         "log-probability": float(value)}
+        for name, curve in curves.items() for gone, value in enumerate(curve.log_probs)
+    ])
+
+
+def removal_chart(table: pd.DataFrame, unit: str) -> alt.LayerChart:
+    """Two lines, and the range of the random orders behind them; `table` is a `curve_table`."""
+    named = table["order"].isin([MEASURED, GRADIENT])
+    band = table.loc[~named].groupby("removed")["value"].agg(["min", "mean", "max"]).reset_index()
+    x = alt.X("removed:Q", title="heads removed", axis=alt.Axis(**{**AXIS, "tickMinStep": 1}))
+    scale = alt.Scale(zero=False)
+    shade = alt.Chart(band).mark_area(opacity=0.35, color=MASKED).encode(
+        x=x, y=alt.Y("min:Q", title=unit, scale=scale, axis=alt.Axis(tickCount=5, **AXIS)), y2="max:Q"
+    )
+    middle = alt.Chart(band).mark_line(strokeDash=[4, 4], color=MASKED).encode(x=x, y=alt.Y("mean:Q", title=unit))
+    lines = alt.Chart(table.loc[named]).mark_line(strokeWidth=2.5).encode(
+        x=x, y=alt.Y("value:Q", title=unit, scale=scale),
+        color=alt.Color("order:N", scale=alt.Scale(domain=[MEASURED, GRADIENT], range=[SECOND, FIRST]),
+                        legend=alt.Legend(title="grey: random orders", labelLimit=300, columns=1, **LEGEND)),
+        tooltip=["order:N", "removed:Q", alt.Tooltip("value:Q", title=unit, format=".2f")],
+    )
+    return layered(shade, middle, lines, height=320)
+
+
+def can_go(values: Sequence[float] | np.ndarray, least: float) -> int:
+    """How many of the steps of a curve come before its first value below `least`."""
+    below = np.flatnonzero(np.asarray(values) < least)
+    return int(below[0]) - 1 if len(below) else len(values) - 1
+
+
+def says_removal(curves: Mapping[str, RemovalCurve]) -> str:
+    """Markdown: how many heads can go before the translation is half as likely, from the curves."""
+    gone = {name: can_go(curve.log_probs, curve.log_probs[0] - HALF) for name, curve in curves.items()}
+    others = [count for name, count in gone.items() if name not in (MEASURED, GRADIENT)]
+    likeliest = curves[MEASURED].log_probs
+    best = int(likeliest.argmax())
+    says = (
+        f"In the measured order, **{gone[MEASURED]} of {_heads(curves)}** heads can go before the translation is less "
+        f"than half as likely as with all of them; in the gradient's order {gone[GRADIENT]}, in {len(others)} random "
+        f"orders {min(others)} to {max(others)}."
+    )
+    if not best:
+        return says
+    gain = typeset(likeliest[best] - likeliest[0], "+.2f")
+    return f"{says} It is most likely without {best} of them (log-probability {gain} nats)."
+
+
+def says_origin(recorded: RemovalQuality) -> str:
+    """Markdown: what the recorded scores were measured on, in the words of whoever measured them."""
+    return (
+        f"Greedy translations of {recorded.pairs} sentences that the model was not trained on "
+        f"({markdown(recorded.data)}), against a person's; nothing in the place of a removed head. The orders are "
+        f"those of the mean over other sentences, so that none is fitted to these. Computed by `{REMOVAL.command}`."
+    )
+
+
+def says_quality(recorded: RemovalQuality) -> str:
+    """Markdown: how many heads can go before BLEU falls below nine tenths, from the recorded points."""
+    gone, whole, heads = {}, 0.0, 0
+    for order in dict.fromkeys(point.order for point in recorded.points):
+        points = [point for point in recorded.points if point.order == order]
+        whole, heads = points[0].bleu, points[-1].removed
+        gone[order] = points[can_go([point.bleu for point in points], NINE_TENTHS * whole)].removed
+    others = [count for order, count in gone.items() if order not in RECORDED]
+    step = min(point.removed for point in recorded.points if point.removed)
+    return (
+        f"Over {recorded.pairs} sentences: with all heads the model has BLEU {whole:.1f}. It keeps nine tenths of that "
+        f"without **{gone['measured']} of {heads}** heads if the least important go first, as measured over many "
+        f"sentences; without {gone['gradient']} in the gradient's order, and without {min(others)} to {max(others)} in "
+        f"random ones (counted in steps of {step})."
+    )
+
+
+def _heads(curves: Mapping[str, RemovalCurve]) -> int:
+    return len(curves[MEASURED].order)

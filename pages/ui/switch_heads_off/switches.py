@@ -1,0 +1,111 @@
+"""The switchboard: all heads, drawn by a component of JavaScript, and how they are switched off."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+
+from pages.ui.charts.thumbnail import data_uri
+from pages.ui.components.bundle import component
+from pages.ui.components.save_as import saveable
+from pages.ui.params.switch_heads_off import HeadSet, OffParams
+from pages.ui.reading.sentence import Reading
+from pages.ui.state import session
+from pages.ui.state.bind import bind, bind_number
+from pages.ui.text.glossary import explain
+from pages.ui.text.labels import TITLES
+from transformer.values.interventions import Interventions, Mode
+from transformer.values.trace import KINDS, Trace
+
+KEY = "head_switches"
+MODES: dict[Mode, str] = {
+    "zero": "nothing (zero)", "mean": "its mean output", "uniform": "equal attention",
+    "resample": "its output for another sentence",
+}
+# What stands in the place of a head that is off.
+BASELINES: dict[Mode, str] = {
+    "zero": "a head's output is multiplied by the gate, so 0 leaves nothing of it",
+    "mean": "what sets a head's output apart from its mean over 200 sentences is multiplied by the gate, so 0 leaves "
+    "the mean",
+    "uniform": "a head's weights are drawn towards an even share for every visible piece, so 0 makes them even",
+    "resample": "what sets a head's output apart from its output at a random position of another of 200 sentences is "
+    "multiplied by the gate, so 0 leaves the other sentence's; every draw takes another sentence",
+}
+
+draw_switches = component(KEY)
+
+
+def pick_heads(reading: Reading) -> Interventions:
+    """Draw the boards and the controls; returns what the run changes."""
+    config = reading.translator.config
+    params = session.params(OffParams)
+    switchboard(reading.trace, HeadSet(params.within(config)), _how(params))
+    # The narrower a screen, the more of it the names of the modes take.
+    mode, gate = st.columns([3, 1], gap="medium", vertical_alignment="bottom")
+    mode.segmented_control(
+        "What takes a head's place", list(MODES), format_func=lambda mode: MODES[mode], required=True,
+        help="The field calls these zero ablation, mean ablation, uniform attention and resample ablation. Zeros are "
+        "something a later layer never met in training; a mean is what it is used to, on average; the output for "
+        "another sentence is what it has met, and a matter of chance, so several are tried.", **bind(OffParams, "mode"),
+    )
+    gate.slider(
+        "Gate: how much is left", step=0.1, help=explain("head"),
+        **bind_number(OffParams, "gate", maximum=params.most),
+    )
+    if params.mode == "resample":
+        draws, seed, _ = st.columns([1, 1, 2], gap="medium")
+        draws.number_input(
+            "Draws", help="How many other sentences are tried; all numbers below are means over them.",
+            **bind_number(OffParams, "draws"),
+        )
+        seed.number_input(
+            "Seed", help="Which sentences are drawn; the same number draws the same ones again.",
+            **bind_number(OffParams, "seed"),
+        )
+    return params.interventions(config)
+
+
+def switchboard(trace: Trace, off: HeadSet, changed: str) -> None:
+    """Draw the component, and store what is switched.
+
+    Args:
+        trace: whose attention the switches show.
+        off: the heads that are off.
+        changed: what is done to them, in words.
+    """
+
+    def store() -> None:
+        switched = st.session_state[KEY].get("switched")
+        heads = OffParams.checked("heads", switched) if isinstance(switched, str) else None
+        if heads is not None:
+            session.update(OffParams, heads=heads)
+
+    boards = [
+        {"kind": kind, "title": TITLES[kind], "layers": weights.shape[0], "heads": weights.shape[1],
+         "picture": data_uri(picture(weights, trace.mask(kind)))}
+        for kind in KINDS for weights in [trace.attention(kind)]
+    ]
+    with saveable(KEY, f"Maps of all heads, crossed out where {changed}"):
+        draw_switches(
+            key=KEY, data={"boards": boards, "off": str(off), "changed": changed}, on_switched_change=store,
+            width="stretch",
+        )
+
+
+def picture(weights: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """The maps of all heads of a kind as one array, a row of maps a layer.
+
+    Args:
+        weights: [L, H, R, C].
+        mask: bool [R, C], True = may look.
+
+    Returns:
+        [L * R, H * C]; NaN where the mask is False.
+    """
+    layers, heads, rows, columns = weights.shape
+    return np.where(mask, weights, np.nan).transpose(0, 2, 1, 3).reshape(layers * rows, heads * columns)
+
+
+def _how(params: OffParams) -> str:
+    gate = min(params.gate, params.most)
+    return "off" if gate == 0 else f"at a gate of {gate:g}"

@@ -1,0 +1,77 @@
+"""A training as a film: a component of JavaScript that gets all moments at once and goes through them by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import streamlit as st
+
+from pages.ui.components.bundle import component
+from pages.ui.components.save_as import saveable
+from pages.ui.components.synced_state import SyncedState
+from pages.ui.params.lecture import LectureParams
+from pages.ui.params.training_lab import NO_HEAD, LabParams
+from pages.ui.state import session
+from pages.ui.training_lab.payload import film_payload
+from transformer.tasks.events import Event
+from transformer.tasks.registry import task_named
+from transformer.tasks.run import TaskRun
+from transformer.values.kinds import KINDS, Kind
+
+KEY = "training_film"
+# What is looked at in the film: of the parameters.
+VIEW = ("moment", "score", *KINDS)
+# Name of a training and what is looked at in it.
+SYNCED: SyncedState[tuple[str, dict[str, Any]]] = SyncedState("_training_film")
+
+draw_film = component("training_film")
+
+
+def training_film(run: TaskRun, events: Sequence[Event], name: str, *, running: bool) -> None:
+    """Draw it.
+
+    Args:
+        run: the training so far.
+        events: of it.
+        name: tells it from other trainings of this person.
+        running: it goes on.
+    """
+    now = name, _view(session.params(LabParams))
+    asked = SYNCED.request(now, new=SYNCED.shown != now)
+
+    def store() -> None:
+        sent = st.session_state[KEY].get("view")
+        seen = LabParams.from_browser(sent)
+        session.update(LabParams, **_view(seen))
+        SYNCED.received(sent, (name, _view(seen)))
+
+    task = task_named(run.config.task)
+    with saveable("training", f"{task.title}: attention and losses of a training", sentence=f"Item: {written(run)}"):
+        draw_film(key=KEY, on_view_change=store, width="stretch", data=film_payload(run, events, {
+            "id": name, "asked": {"number": asked.number, "view": asked.state[1]}, "running": running,
+            "lecture": session.params(LectureParams).lecture,
+        }))
+
+
+def written(run: TaskRun) -> str:
+    """The item whose attention is shown."""
+    task = task_named(run.config.task)
+    return f"{task.write(run.item.source)} → {task.write(run.item.target)}"
+
+
+def shown_heads(run: TaskRun, events: Sequence[Event], params: LabParams) -> dict[Kind, tuple[int, int]]:
+    """Layer and head of each kind that the film shows, as `Film.headOf` in assets/training_lab/film.js has it."""
+    first = {event.kind: event for event in reversed(events) if event.kind is not None}
+    found: dict[Kind, tuple[int, int]] = {}
+    for kind in KINDS:
+        chosen, event = params.head(kind), first.get(kind)
+        if chosen != NO_HEAD:
+            found[kind] = divmod(min(chosen, run.config.layers * run.config.heads) - 1, run.config.heads)
+        else:
+            found[kind] = (event.layer or 0, event.head or 0) if event else (0, 0)
+    return found
+
+
+def _view(params: LabParams) -> dict[str, object]:
+    return {name: getattr(params, name) for name in VIEW}

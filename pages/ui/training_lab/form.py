@@ -1,0 +1,100 @@
+"""What is trained and how: the settings, each within its limits."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import streamlit as st
+
+from pages.ui.params.training_lab import WIDTHS, LabParams
+from pages.ui.state import session
+from pages.ui.state.bind import bind, bind_number
+from pages.ui.text.glossary import explain
+from transformer.tasks.config import OPTIMIZERS, TaskConfig
+from transformer.tasks.registry import TASKS, task_named
+from transformer.tasks.run import TaskRun
+
+OPTIMIZER_NAMES = {
+    "muon": "Muon, as the translation model", "adam": "Adam, PyTorch’s", "adam-by-hand": "Adam, written out by hand",
+}
+# Numbers that the page can set, and what they are called in the configuration of a training.
+NUMBERS = {
+    "rate": "learning_rate", "decay": "weight_decay",
+    **{name: name for name in ("layers", "heads", "items", "steps", "warmup", "seed")},
+}
+
+
+def pick_task() -> None:
+    """Draw the choice of the task; another one begins with nothing chosen."""
+    before = session.params(LabParams).task
+
+    def changed() -> None:
+        binding["on_change"]()
+        params = session.params(LabParams)
+        if params.task != before:
+            session.store(params.from_the_beginning())
+
+    binding = bind(LabParams, "task")
+    st.selectbox(
+        "Task", tuple(TASKS), format_func=lambda name: f"Task: {TASKS[name].title}", label_visibility="collapsed",
+        width=220,
+        **{**binding, "on_change": changed},
+    )
+
+
+def settings_of(config: TaskConfig, params: LabParams) -> LabParams | None:
+    """The settings of the page that train as a configuration says; None where a page would not wait for that."""
+    numbers = {name: getattr(config, field) for name, field in NUMBERS.items()}
+    found = replace(params, optimizer=config.optimizer, width=str(config.d_model), **numbers)
+    limits = [(value, *LabParams.limits(name)) for name, value in numbers.items()]
+    if found.width not in WIDTHS or not all(least <= value <= most for value, least, most in limits):
+        return None
+    return found if found.config == config else None
+
+
+def show_recorded_settings(config: TaskConfig) -> None:
+    """Say what the recorded training of the task had, and offer to train with that; nothing where it is the same."""
+    params = session.params(LabParams)
+    if config == params.config:
+        return
+    settings = settings_of(config, params)
+    said = (f"The recorded training has {config.heads} heads, {config.items:,} items a step, {config.steps:,} steps, "
+            f"and a learning rate of {config.learning_rate:g} after {config.warmup} steps of warm-up")
+    if settings is None:
+        st.caption(f"{said}: more than one would wait for here.")
+    else:
+        st.caption(f"{said}.")
+        st.button("Use these settings", key="lab_as_recorded", on_click=session.store, args=(settings,))
+
+
+def settings_form(recorded: TaskRun | None) -> None:
+    """Draw everything else.
+
+    Args:
+        recorded: the recorded training of the task, if there is one.
+    """
+    params = session.params(LabParams)
+    task = task_named(params.task)
+    example = f"{task.example} → {task.write(task.parse(task.example).target)}"
+    st.markdown(f"**{task.title}.** {task.says} For example {example}.")
+    if recorded:
+        show_recorded_settings(recorded.config)
+    first, second = st.columns(2)
+    with first:
+        st.markdown("**The Transformer**", help=explain("layer", "head", "residual stream"))
+        st.number_input("Layers of encoder and decoder", step=1, **bind_number(LabParams, "layers"))
+        st.number_input("Heads of every layer", step=1, **bind_number(LabParams, "heads"))
+        st.segmented_control("Width", WIDTHS, required=True, **bind(LabParams, "width"))
+        st.number_input("Seed", step=1, **bind_number(LabParams, "seed"))
+    with second:
+        st.markdown("**Its training**", help=explain("optimizer", "learning rate", "batch", "weight decay"))
+        st.selectbox("Optimiser", OPTIMIZERS, format_func=OPTIMIZER_NAMES.__getitem__, **bind(LabParams, "optimizer"))
+        st.number_input("Learning rate at its peak", step=0.001, format="%.4f", **bind_number(LabParams, "rate"))
+        st.number_input("Steps of warm-up", step=10, help=explain("warm-up"), **bind_number(LabParams, "warmup"))
+        st.number_input("Items a step (batch)", step=8, **bind_number(LabParams, "items"))
+        st.number_input("Steps", step=100, **bind_number(LabParams, "steps"))
+        st.number_input(
+            "Weight decay", step=0.01, format="%g", disabled=params.optimizer == "adam-by-hand",
+            help="The optimiser written out by hand has none." if params.optimizer == "adam-by-hand" else None,
+            **bind_number(LabParams, "decay"),
+        )

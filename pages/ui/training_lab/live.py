@@ -1,0 +1,193 @@
+"""A training that goes on while it is looked at: each run of a fragment is a slice of it."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import streamlit as st
+
+from pages.ui.params.training_lab import NEWEST, LabParams
+from pages.ui.runs.inference import MODEL_LOCK
+from pages.ui.state import session
+from pages.ui.text.markup import markdown
+from pages.ui.training_lab.recorded_runs import recorded_run
+from pages.ui.training_lab.shown import show_run
+from pages.ui.training_lab.trainings import MAX_TRAININGS, SEATS, Person, Training, Trainings
+from transformer.errors import TaskError
+from transformer.serving.server_process import settle
+from transformer.tasks.run import TaskRun
+
+# Seconds of a slice, in which nobody else's sentence is read, and from the start of one to the next.
+SLICE = 0.15
+EVERY = 0.2
+PERSON = "_person"
+# Number of the trainings that a person has begun, which names the last one; and whether there should be one.
+NUMBER = "_training_number"
+BEGUN = "_training_begun"
+# Why a training stopped, if something went wrong.
+STOPPED = "_training_stopped"
+
+TRAININGS = Trainings()
+# Once in a process, which may not have loaded the translation model.
+prepare = cache(settle)
+
+
+def own_training() -> Training | None:
+    """The training of whoever looks at the page, if it is one of the chosen task."""
+    training = TRAININGS.of(_person())
+    return training if training and training.trainer.config.task == session.params(LabParams).task else None
+
+
+def recorded() -> TaskRun | None:
+    """The recorded training of the chosen task; where its file is damaged, a line says so."""
+    try:
+        return recorded_run(session.params(LabParams).task)
+    except TaskError as error:
+        st.warning(f"There is no recorded training to show: {markdown(str(error))}. Train it here instead.")
+        return None
+
+
+def _person() -> Person:
+    return st.session_state.setdefault(PERSON, Person())
+
+
+def begin() -> Training:
+    """A new training with the settings, which stands still."""
+    prepare()
+    st.session_state[NUMBER] = st.session_state.get(NUMBER, 0) + 1
+    st.session_state[BEGUN] = True
+    st.session_state.pop(STOPPED, None)
+    session.update(LabParams, moment=NEWEST)
+    return TRAININGS.begin(_person(), session.params(LabParams).config)
+
+
+def reset() -> None:
+    """Callback: back to the first weights."""
+    begin()
+
+
+def leave() -> None:
+    """Callback: forget the training, and show the recorded one."""
+    for key in (BEGUN, STOPPED):
+        st.session_state.pop(key, None)
+    session.store(session.params(LabParams).from_the_beginning())
+    TRAININGS.leave(_person())
+
+
+def start() -> None:
+    """Callback: begin, or go on."""
+    TRAININGS.start(_of_the_settings())
+
+
+def pause() -> None:
+    """Callback: stand still."""
+    training = own_training()
+    if training:
+        training.running = False
+
+
+def one_step() -> None:
+    """Callback: a single step."""
+    training = _of_the_settings()
+    training.running = False
+    _advance(training, steps=1)
+
+
+def _of_the_settings() -> Training:
+    """The training of the settings: the one that is there and can go on, or a new one."""
+    training = own_training()
+    config = session.params(LabParams).config
+    goes_on = training and training.trainer.config == config and not training.trainer.finished
+    return training if training and goes_on and STOPPED not in st.session_state else begin()
+
+
+def _advance(training: Training, *, steps: int | None = None) -> None:
+    """Learn for a slice, while nobody's sentence is read."""
+    try:
+        with MODEL_LOCK:
+            training.trainer.advance(steps=steps, seconds=SLICE)
+    except TaskError as error:
+        training.running = False
+        st.session_state[STOPPED] = str(error).partition(":")[0]
+    if training.trainer.finished:
+        training.running = False
+
+
+def controls(training: Training | None, *, with_recorded: bool) -> None:
+    """Draw start, pause, one step and reset; beside a recorded training, which has no steps to take, only start.
+
+    Args:
+        training: that is shown; None for a recorded one.
+        with_recorded: there is a recorded training to go back to.
+    """
+    if training is None:
+        st.button(
+            "Train live", key="lab_start", icon=":material/play_arrow:", type="primary", on_click=start,
+            help="Trains a new Transformer with the settings. The recording stays, one click away.",
+        )
+        return
+    same = training.trainer.config == session.params(LabParams).config
+    step = training.trainer.step
+    if training.running:
+        st.button("Pause", key="lab_pause", icon=":material/pause:", type="primary", on_click=pause)
+    else:
+        goes_on = same and step and not training.trainer.finished
+        st.button(
+            "Go on" if goes_on else "Train", key="lab_start", icon=":material/play_arrow:", type="primary",
+            help="Trains a Transformer here and now.", on_click=start,
+        )
+    st.button("One step", key="lab_step", icon=":material/skip_next:", on_click=one_step)
+    st.button(
+        "Reset", key="lab_reset", icon=":material/restart_alt:", disabled=same and not step, on_click=reset,
+        help="Back to the first weights, before the first step.",
+    )
+    if with_recorded:
+        st.button("Recorded", key="lab_recorded", icon=":material/movie:", on_click=leave,
+                  help="Back to the recorded training of this task.")
+
+
+def show_training(training: Training) -> None:
+    """Draw a training, and let it go on in slices while it runs."""
+    if training.trainer.config != session.params(LabParams).config:
+        st.caption("The settings have changed: the next training has them.")
+    # By the clock only as long as there is something to do.
+    st.fragment(_slice, run_every=EVERY if training.running else None)()
+
+
+def _slice() -> None:
+    training = own_training()
+    if training is None:
+        st.rerun()
+    was_running = training.running
+    waiting = was_running and not TRAININGS.has_seat(training)
+    if was_running and not waiting:
+        _advance(training)
+    run = training.trainer.run()
+    show_run(run, f"own {st.session_state.get(NUMBER, 0)}", running=training.running, speed=speed_of(run))
+    if waiting:
+        st.info(
+            f"{SEATS} trainings are running on this server. Yours goes on as soon as one of them has ended or paused."
+        )
+    if STOPPED in st.session_state:
+        st.warning(
+            f"{st.session_state[STOPPED].capitalize()}: choose a lower learning rate in the settings, and train again. "
+            "What was learned before is still here."
+        )
+    if was_running and not training.running:
+        # The fragment's clock stops with a run of the page.
+        st.rerun()
+
+
+def speed_of(run: TaskRun) -> str:
+    """A sentence, once there is something to say."""
+    return f"{run.step / run.seconds:.0f} steps a second here, snapshots included." if run.step else ""
+
+
+def show_made_room() -> None:
+    """Say so where a training had to make room."""
+    if st.session_state.get(BEGUN) and TRAININGS.of(_person()) is None:
+        st.session_state.pop(BEGUN)
+        st.info(
+            f"This server keeps {MAX_TRAININGS} trainings, and yours had to make room for others. Train again: with "
+            "the same settings it becomes the same."
+        )

@@ -1,0 +1,98 @@
+"""An item that somebody types: what the model of the moment that is looked at answers, right or wrong."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.ui.components.side_by_side import Map, side_by_side
+from pages.ui.components.text_box import text_box
+from pages.ui.params.training_lab import NEWEST, LabParams
+from pages.ui.runs.inference import MODEL_LOCK
+from pages.ui.state import session
+from pages.ui.text.glossary import explain
+from pages.ui.text.labels import TITLES
+from pages.ui.text.markup import markdown
+from pages.ui.training_lab.payload import END, kind_labels, mask_of
+from transformer.errors import TaskError
+from transformer.tasks.answer import Answer, answer
+from transformer.tasks.registry import task_named
+from transformer.tasks.run import Snapshot, TaskRun
+from transformer.values.kinds import Kind
+
+# What was typed and is no item, after the task that it was typed for, so that the box still has it.
+TYPED = "_typed_item"
+# The last answer, after what it is the answer to.
+ANSWERED = "_answered"
+
+
+def show_own_item(run: TaskRun, name: str, heads: dict[Kind, tuple[int, int]]) -> None:
+    """Draw the box, the answer, and what the model looks at while it writes that.
+
+    Args:
+        run: whose model is asked.
+        name: of the run.
+        heads: layer and head of each kind that is shown.
+    """
+    task = task_named(run.config.task)
+    params = session.params(LabParams)
+    asked, typed = st.session_state.get(TYPED) or (None, "")
+    text = params.item or (typed if asked == task.name else "")
+
+    def submitted(typed: str) -> None:
+        read = LabParams.checked("item", "".join(typed.split()))
+        session.update(LabParams, item=read or "")
+        st.session_state[TYPED] = None if read else (task.name, typed)
+
+    st.markdown("**Ask the model of this moment**", help=explain("exact match", "attention weight"))
+    text_box(
+        "lab_item", text, submitted, label="Your own item", placeholder=task.example, button="Ask", belongs=task.name,
+        help=f"{task.says} For example {task.example}.",
+    )
+    if not text and asked != task.name:
+        return
+    snapshot = run.with_weights(len(run.snapshots) - 1 if params.moment == NEWEST else run.index_at(params.moment))
+    try:
+        found = _answered(run, name, snapshot, text)
+    except TaskError as error:
+        st.warning(markdown(str(error)[:1].upper() + str(error)[1:]) + ".")
+        return
+    st.markdown(says(found, run, snapshot))
+    labels = kind_labels(found.item.source, found.reads[1:], (*found.written, *([END] if found.ended else [])))
+    side_by_side([
+        Map(f"{TITLES[kind]}, head {head + 1}" if run.config.layers == 1 else
+            f"{TITLES[kind]}, layer {layer + 1}, head {head + 1}",
+            *labels[kind], found.attention[kind][layer, head],
+            mask_of(kind, found.attention[kind]))
+        for kind, (layer, head) in heads.items()
+    ], "lab_answer", sentence=f"Item: {task.write(found.item.source)}")
+
+
+def _answered(run: TaskRun, name: str, snapshot: Snapshot, text: str) -> Answer:
+    key = (name, run.config, snapshot.step, text)
+    known, found = st.session_state.get(ANSWERED, (None, None))
+    if known != key:
+        with MODEL_LOCK:
+            found = answer(run.config, snapshot, text)
+        st.session_state[ANSWERED] = key, found
+    return found
+
+
+def says(found: Answer, run: TaskRun, snapshot: Snapshot) -> str:
+    """Markdown: the answer, whether it is right, and how sure the model was of each piece."""
+    task = task_named(run.config.task)
+    right = task.write(found.item.target)
+    written = task.write(found.written) or "nothing"
+    if found.right:
+        verdict = ":green-background[right]"
+    elif not found.ended:
+        verdict = f":red-background[wrong]: it goes on and on; the right answer is **{markdown(right)}**"
+    else:
+        verdict = f":red-background[wrong]: the right answer is **{markdown(right)}**"
+    pieces = (*found.written, *([END] if found.ended else []))
+    sure = ", ".join(
+        f"{markdown(piece)} {share:.2f}" for piece, share in zip(pieces, found.probabilities, strict=True)
+    )
+    return (
+        f"After step {snapshot.step:,} the model answers {markdown(task.write(found.item.source))} with "
+        f"**{markdown(written)}**: {verdict}.  \nProbability of each piece: {sure}."
+    )

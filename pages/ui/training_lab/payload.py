@@ -1,0 +1,106 @@
+"""A training as bytes for the browser: its losses, what every head did, and all attention of every snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from pages.ui.components.wire import codes, pack
+from pages.ui.text.labels import TITLES, titles
+from transformer.tasks.events import Event
+from transformer.tasks.registry import task_named
+from transformer.tasks.run import TaskRun
+from transformer.tasks.scores import SCORES
+from transformer.tasks.task import Pieces
+from transformer.values.kinds import KINDS, Kind
+
+# Shorter than on other pages: beside single letters there is no mistaking them.
+START, END = "start", "end"
+# A line of more points than this looks the same.
+MOST_POINTS = 300
+
+
+def film_payload(run: TaskRun, events: Sequence[Event], header: Mapping[str, Any]) -> bytes:
+    """A message of `pages.ui.components.wire`, whose codes are those of each snapshot's kinds one after another.
+
+    Args:
+        run: the training so far.
+        events: of it.
+        header: what else the browser needs.
+    """
+    snapshots = run.snapshots
+    item = run.item
+    labels = kind_labels(item.source, item.target, (*item.target, END))
+    attention = [
+        codes(weights, mask_of(kind, weights)).reshape(len(snapshots), -1)
+        for kind in KINDS for weights in [np.stack([snapshot.attention[kind] for snapshot in snapshots])]
+    ]
+    task = task_named(run.config.task)
+    spectra = [
+        snapshot.spectrum.astype(np.float64).round(3).tolist() for snapshot in snapshots
+        if snapshot.spectrum is not None
+    ]
+    learned = [round(snapshot.training_match, 4) for snapshot in snapshots]
+    complete = {
+        **header,
+        "steps": run.config.steps, "layers": run.config.layers, "heads": run.config.heads,
+        "losses": points(run.losses), "at": [snapshot.step for snapshot in snapshots],
+        "heldOut": [round(snapshot.held_out_loss, 5) for snapshot in snapshots],
+        "exact": [round(snapshot.exact_match, 4) for snapshot in snapshots],
+        "learned": None if task.sources() is None else learned,
+        "spectra": spectra or None,
+        "scores": {
+            name: {kind: numbers([snapshot.scores[name][kind] for snapshot in snapshots]) for kind in KINDS}
+            for name in SCORES
+        },
+        "events": [
+            {"step": event.step, "text": event.text, "score": event.score, "kind": event.kind or "",
+             "head": -1 if event.layer is None or event.head is None else event.layer * run.config.heads + event.head}
+            for event in events
+        ],
+        "maps": [
+            {"kind": kind, "title": TITLES[kind], "rows": rows, "columns": columns}
+            for kind, (rows, columns) in labels.items()
+        ],
+        "axes": dict(zip(("from", "to"), titles(words=False), strict=True)),
+    }
+    return pack(complete, np.concatenate(attention, axis=1))
+
+
+def kind_labels(source: Pieces, read: Pieces, predicted: Pieces) -> dict[Kind, tuple[list[str], list[str]]]:
+    """Labels of rows and columns.
+
+    Args:
+        source: without the end symbol.
+        read: by the decoder, without the start symbol.
+        predicted: one more.
+    """
+    columns, reads = [*source, END], [START, *read]
+    steps = [f"in: {piece} → out: {out}" for piece, out in zip(reads, predicted, strict=True)]
+    return {"encoder": (columns, columns), "decoder": (steps, reads), "cross": (steps, columns)}
+
+
+def mask_of(kind: Kind, weights: np.ndarray) -> np.ndarray:
+    """Where rows of a kind may look, bool [R, C].
+
+    Args:
+        weights: [..., R, C].
+    """
+    everywhere = np.ones(weights.shape[-2:], dtype=bool)
+    return np.tril(everywhere) if kind == "decoder" else everywhere
+
+
+def points(losses: np.ndarray) -> list[list[float]]:
+    """The losses as steps and means over as many steps, at most MOST_POINTS of them."""
+    parts = np.array_split(losses.astype(np.float64), min(len(losses), MOST_POINTS)) if len(losses) else []
+    ends = np.cumsum([len(part) for part in parts])
+    return [[round(end - (len(part) - 1) / 2, 1), round(float(part.mean()), 5)]
+            for end, part in zip(ends.tolist(), parts, strict=True)]
+
+
+def numbers(scores: Sequence[np.ndarray]) -> list[list[float | None]]:
+    """Scores [L, H] of every snapshot as lists of all heads; None where one applies to nothing."""
+    found = np.stack(scores).reshape(len(scores), -1).round(4)
+    return [[None if np.isnan(value) else value for value in row] for row in found.tolist()]

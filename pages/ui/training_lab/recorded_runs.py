@@ -1,0 +1,50 @@
+"""Trainings that a command has recorded: they play with nothing computed."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from functools import cache
+from pathlib import Path
+
+from transformer.errors import TaskError
+from transformer.files.paths import ASSETS
+from transformer.tasks.archive import load_run
+from transformer.tasks.config import TaskConfig
+from transformer.tasks.run import TaskRun
+
+FOLDER = ASSETS / "recorded_runs"
+
+
+def recorded_run(task: str, folder: Path = FOLDER) -> TaskRun | None:
+    """The recorded training of a task; None if there is none.
+
+    Raises:
+        TaskError: its file is damaged, or of another task; the message is one line.
+    """
+    path = folder / f"{task}.npz"
+    if not path.is_file():
+        return None
+    run = _read(path)
+    if run.config.task != task:
+        raise TaskError(f"{path.name} is a training of another task, {run.config.task}")
+    return run
+
+
+# Not `st.cache_resource`, which any browser can empty.
+@cache
+def _read(path: Path) -> TaskRun:
+    return load_run(path)
+
+
+def command_of(run: TaskRun) -> str:
+    """The command that trains the same again."""
+    config = run.config
+    defaults = TaskConfig(task=config.task)
+    options = [
+        f"--{field.name.replace('_', '-')} {getattr(config, field.name)}" for field in fields(config)
+        if getattr(config, field.name) != getattr(defaults, field.name)
+    ]
+    models = sum(snapshot.weights is not None for snapshot in run.snapshots)
+    if models < len(run.snapshots):
+        options.append(f"--models {models}")
+    return " ".join(["attention-atlas tasks train", config.task, *options, "--output run.npz"])

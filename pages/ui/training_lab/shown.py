@@ -1,0 +1,99 @@
+"""A training on the page, live or recorded: the film, what its numbers are, and the box for an item of one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from pages.ui.charts.tables import show_numbers
+from pages.ui.lecture.figure import main_figure
+from pages.ui.params.training_lab import NEWEST, LabParams
+from pages.ui.state import session
+from pages.ui.text.glossary import explain
+from pages.ui.training_lab.film import shown_heads, training_film, written
+from pages.ui.training_lab.own_item import show_own_item
+from transformer.tasks.events import KIND_NAMES, Event, events
+from transformer.tasks.registry import task_named
+from transformer.tasks.run import TaskRun
+from transformer.tasks.scores import SCORES
+from transformer.tasks.spectrum import largest
+from transformer.values.kinds import KINDS
+
+
+def show_run(run: TaskRun, name: str, *, running: bool = False, speed: str = "") -> None:
+    """Draw all of it.
+
+    Args:
+        run: the training so far.
+        name: tells it from other trainings of this person.
+        running: it goes on.
+        speed: a sentence about it; empty for a training that nobody waits for.
+    """
+    # What was chosen in the fragment; outside of it, the address has it already.
+    session.rewrite_address()
+    found = events(run)
+    task = task_named(run.config.task)
+    with main_figure(f"**{task.title}**: {written(run)}", newest(run, found, session.params(LabParams).moment)):
+        training_film(run, found, name, running=running)
+    st.caption(
+        f"{task.says} The maps show what the model looks at on the held-out item {written(run)} while the decoder "
+        f"reads the right answer. The Transformer has {run.config.parameters:,} parameters. {speed} Drag in the "
+        "curves, or click what happened, to go to a moment.",
+        help=explain("loss", "held-out items", "exact match", "attention weight", "teacher forcing"),
+    )
+    if task.modulus:
+        st.caption(spectrum_words(run), help=explain("grokking", "Fourier spectrum", "embedding", "weight decay"))
+    show_own_item(run, name, shown_heads(run, found, session.params(LabParams)))
+    if not running:
+        show_numbers(moments(run), "lab_numbers", label="The numbers of every moment", digits=4)
+        with st.expander("What the scores mean"):
+            st.markdown("\n".join(f"- **{score.replace('_', ' ')}**: {says}." for score, says in SCORES.items()))
+
+
+def spectrum_words(run: TaskRun) -> str:
+    """What the bars of a modular task are, and what came of them."""
+    first, last = run.snapshots[0], run.snapshots[-1]
+    assert first.spectrum is not None and last.spectrum is not None
+    (_, before), (frequencies, after) = largest(first.spectrum), largest(last.spectrum)
+    return (
+        f"The bars are the Fourier spectrum of the numbers’ embeddings, each of whose {run.config.d_model} columns "
+        "is a sum of waves over the numbers. Random embeddings have all frequencies alike: the five largest have "
+        f"{before:.0%} of the squared norm at step 0. At step {last.step:,} they are "
+        f"{', '.join(map(str, frequencies[:-1]))} and {frequencies[-1]}, and have {after:.0%}."
+    )
+
+
+def newest(run: TaskRun, found: Sequence[Event], moment: int) -> str:
+    """What happened last until a moment, in one line.
+
+    Args:
+        moment: a step; NEWEST for the last one.
+    """
+    step = run.snapshots[-1 if moment == NEWEST else run.index_at(moment)].step
+    happened = [event.text for event in found if event.step <= step]
+    return " · ".join([f"Step {step:,} of {run.config.steps:,}", *happened[-1:]])
+
+
+def moments(run: TaskRun) -> pd.DataFrame:
+    """A row a snapshot: the losses and the scores that the curves show."""
+    columns: dict[str, list[float]] = {
+        "step": [snapshot.step for snapshot in run.snapshots],
+        "loss, held out": [snapshot.held_out_loss for snapshot in run.snapshots],
+        "exact match": [snapshot.exact_match for snapshot in run.snapshots],
+        "exact match, training items": [snapshot.training_match for snapshot in run.snapshots],
+    }
+    for score in SCORES:
+        for kind in KINDS:
+            for place in range(run.config.layers * run.config.heads):
+                columns[f"{score.replace('_', ' ')}, {KIND_NAMES[kind]} {place + 1}"] = [
+                    float(snapshot.scores[score][kind].flat[place]) for snapshot in run.snapshots
+                ]
+    spectra = [snapshot.spectrum for snapshot in run.snapshots if snapshot.spectrum is not None]
+    if spectra:
+        columns |= {
+            f"norm of frequency {number}": norms.tolist() for number, norms in enumerate(np.stack(spectra).T, start=1)
+        }
+    return pd.DataFrame(columns).dropna(axis="columns", how="all")

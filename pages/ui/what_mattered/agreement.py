@@ -1,0 +1,231 @@
+"""Do the methods agree, and does the prediction fall when what they name is deleted?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import altair as alt
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from pages.ui.charts.layers import layered
+from pages.ui.charts.matrix import AXIS, LEGEND
+from pages.ui.charts.palette import FIRST, MASKED, SECOND
+from pages.ui.charts.tables import show_table
+from pages.ui.components.save_as import show_altair
+from pages.ui.lecture.figure import main_figure
+from pages.ui.params.what_mattered import MatteredParams
+from pages.ui.reading.sentence import Reading
+from pages.ui.state import session
+from pages.ui.state.bind import bind
+from pages.ui.text.glossary import explain
+from pages.ui.text.markup import markdown
+from pages.ui.text.number_format import typeset
+from pages.ui.what_mattered.export import save_buttons
+from pages.ui.what_mattered.methods import has_scores, title
+from pages.ui.what_mattered.over_many import show_over_many
+from pages.ui.what_mattered.picker import pick_question
+from pages.ui.what_mattered.question import Question, is_long, shown
+from pages.ui.what_mattered.square import square_chart
+from pages.ui.what_mattered.strip import first_words
+from pages.ui.what_mattered.words import attributions, slow_choice
+from transformer.attribution.agreement import Agreement, agreement
+from transformer.attribution.attribution import Attribution, Method
+from transformer.attribution.deletion import DeletionCurves, area
+
+BEST, WORST, RANDOM = "most important first", "least important first", "random orders"
+
+
+def show_agreement(reading: Reading) -> None:
+    """The square of all pairs, and the deletion curves on demand."""
+    question = pick_question(reading)
+    slow_choice(reading)
+    found = [each for each in attributions(reading, question) if has_scores(each)]
+    if len(question.ranked) < 2 or len(found) < 2:
+        st.info(f"Rankings can only be compared with at least two {question.size}s and two methods.")
+        return
+    agreed = agreement(found, question.ranked)
+    table = pair_table(agreed)
+    square, words = st.columns([6, 5], gap="large")
+    with square, main_figure(
+        f"Do the methods agree on {question.explained}? {markdown(reading.trace.source_text)}",
+        "1: the same order of the words, −1: the reverse; grey cannot be told from chance",
+    ):
+        show_altair(
+            square_chart(
+                agreed.methods, table,
+                [alt.Tooltip("n:Q"), alt.Tooltip("chance:Q", format=".2f", title="chance, ±"),
+                 alt.Tooltip("same first:N")],
+            ), key="mattered_square",
+            alt="Kendall's tau of every pair of methods; the file has the numbers.",
+        )
+    with words:
+        st.markdown(first_words(question, found), help=explain("log-probability", "nats"))
+        st.markdown(what_follows(question, agreed, found))
+        st.caption(
+            f"Each cell is Kendall's tau of two rankings of the {len(agreed.columns)} {question.source_size}s: 1 is "
+            f"the same order, −1 the reverse, 0 unrelated. With so few {question.size}s, 95% of unrelated rankings "
+            f"have a tau within ±{agreed.chance:.2f}; cells within that range are grey, because they could be chance. "
+            "The end symbol is not ranked. One sentence is one case: what holds here need not hold for others.",
+            help=explain("Kendall's tau"),
+        )
+    save_buttons(reading, question, table, "agreement")
+    _deletion(reading, question, found)
+    show_over_many(reading.translator)
+
+
+def pair_table(agreed: Agreement) -> pd.DataFrame:
+    """A row a pair of methods: tau, how many words were ranked, the chance band, whether both put the same first."""
+    rows, columns = np.indices(agreed.tau.shape).reshape(2, -1)
+    names = np.array([title(method) for method in agreed.methods], dtype=object)
+    return pd.DataFrame({
+        "method": names[rows], "other method": names[columns], "row": rows + 1, "column": columns + 1,
+        "tau": agreed.tau.ravel(), "n": len(agreed.columns), "chance": agreed.chance,
+        "beyond chance": agreed.above_chance.ravel(), "same first": agreed.same_first.ravel(),
+    })
+
+
+def what_follows(question: Question, agreed: Agreement, found: Sequence[Attribution]) -> str:
+    """Markdown: what may be concluded and what not, from the numbers."""
+    upper = np.triu_indices(len(agreed.methods), k=1)
+    beyond, taus = agreed.above_chance[upper], agreed.tau[upper]
+    alike, opposed = int((beyond & (taus > 0)).sum()), int((beyond & (taus < 0)).sum())
+    size, number = question.size, len(agreed.columns)
+    parts = [
+        f"Of {len(taus)} pairs of methods, **{alike}** rank the {number} {size}s more alike than chance would"
+        + (f", {opposed} in more or less the reverse order" if opposed else "")
+        + f"; for {len(taus) - alike - opposed} it could be chance."
+    ]
+    measured = next((each for each in found if each.method == "erasure"), None)
+    if measured is not None:
+        scores = measured.source[0]
+        best = max(agreed.columns, key=lambda column: scores[column])
+        if scores[best] > 0:
+            same = sum(max(agreed.columns, key=lambda column, each=each: each.source[0][column]) == best
+                       for each in found if each is not measured)
+            measure = "the difference of the log-probabilities" if question.other else "the log-probability"
+            parts.append(
+                f"**What you may conclude:** without **{shown(question.source_labels[best])}**, {measure} of "
+                f"{question.explained} would be {scores[best]:.2f} nats lower, more than without any other {size}. "
+                f"That was measured, and {same} of the {len(found) - 1} other methods rank it first too."
+            )
+        else:
+            parts.append(f"**What you may conclude:** {question.explained} does not depend on any {size} alone.")
+    parts.append(
+        "**What you may not conclude:** that a bright cell of attention was the cause, or that a method is right "
+        "because another agrees with it. They ask different questions, and erasure asks one of them; it is not the "
+        "truth."
+    )
+    return "\n\n".join(parts)
+
+
+def _deletion(reading: Reading, question: Question, found: Sequence[Attribution]) -> None:
+    st.subheader("Delete the words in a method's order", anchor=False)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        methods: list[Method] = [each.method for each in found]
+        params = session.params(MatteredParams)
+        chosen: Method = params.method if params.method in methods else methods[-1]
+        st.selectbox(
+            "In the order of", methods, format_func=title, width=260, **bind(MatteredParams, "method", value=chosen)
+        )
+        st.toggle(
+            "Delete them", help=f"Hides one {question.source_size} after another and runs the model each time: "
+            f"{(len(question.ranked) + 1) * 10} runs per method.", **bind(MatteredParams, "deletion"),
+        )
+    if not params.deletion:
+        st.caption(
+            f"A method is faithful if the prediction collapses quickly without the {question.size}s that it names. "
+            "Turn this on to measure it."
+        )
+        return
+    listed: list[Method] = [chosen] if is_long(reading.trace) else methods
+    curves: dict[Method, DeletionCurves] = {
+        method: reading.deletion_curves(method, question.target, question.ranked, words=question.words)
+        for method in listed
+    }
+    picture, numbers = st.columns([6, 5], gap="large")
+    with picture:
+        show_altair(
+            deletion_chart(curves[chosen], question), key="mattered_curves",
+            alt=f"The score after each deletion, in the order of {title(chosen)}; the table beside has the areas.",
+        )
+    with numbers:
+        table = area_table(curves)
+        st.markdown(says_faithful(chosen, curves[chosen]))
+        show_table(table, "mattered_areas", digits=2)
+        st.caption(
+            "An area is the mean height of a curve, in nats. “Below random” says how far the method's order lies below "
+            "8 random ones, with the smallest and the largest difference."
+            + ("" if len(curves) > 1 else " Because the sentence is long, only the chosen method is measured."),
+            help=explain("log-probability", "nats"),
+        )
+    save_buttons(reading, question, curve_table(curves), "deletion", areas=table)
+
+
+def curve_table(curves: dict[Method, DeletionCurves]) -> pd.DataFrame:
+    """All curves, a row a point."""
+    rows = []
+    for method, each in curves.items():
+        listed = [(BEST, each.best_first), (WORST, each.worst_first)]
+        for order, curve in [*listed, *((f"{RANDOM} {draw + 1}", curve) for draw, curve in enumerate(each.random))]:
+            rows += [
+                {"method": title(method), "unit": "nats", "order": order, "deleted": gone, "score": float(score)}
+                for gone, score in enumerate(curve)
+            ]
+    return pd.DataFrame(rows)
+
+
+def area_table(curves: dict[Method, DeletionCurves]) -> pd.DataFrame:
+    """A row a method: mean heights, nats."""
+    return pd.DataFrame([
+        {
+            "method": title(method), BEST: area(each.best_first), WORST: area(each.worst_first),
+            "below random": float(each.below_random.mean()), "least": float(each.below_random.min()),
+            "most": float(each.below_random.max()),
+        }
+        for method, each in curves.items()
+    ])
+
+
+def deletion_chart(curves: DeletionCurves, question: Question) -> alt.LayerChart:
+    """Two curves, and the range of the random ones."""
+    steps = np.arange(len(curves.best_first))
+    lines = pd.concat([
+        pd.DataFrame({"deleted": steps, "score": curve, "order": name})
+        for name, curve in ((BEST, curves.best_first), (WORST, curves.worst_first))
+    ])
+    band = pd.DataFrame({
+        "deleted": steps, "low": curves.random.min(axis=0), "high": curves.random.max(axis=0),
+        "mean": curves.random.mean(axis=0),
+    })
+    x = alt.X("deleted:Q", title=f"{question.source_size}s deleted", axis=alt.Axis(**{**AXIS, "tickMinStep": 1}))
+    y_title = "difference of log-probabilities, nats" if question.other else "log-probability, nats"
+    y = alt.Y("score:Q", title=y_title, axis=alt.Axis(**AXIS), scale=alt.Scale(zero=False))
+    shade = alt.Chart(band).mark_area(opacity=0.35, color=MASKED).encode(
+        x=x, y=alt.Y("low:Q", title=y_title), y2="high:Q"
+    )
+    middle = alt.Chart(band).mark_line(strokeDash=[4, 4], color=MASKED).encode(x=x, y=alt.Y("mean:Q", title=y_title))
+    curve = alt.Chart(lines).mark_line(point=True, strokeWidth=2.5).encode(
+        x=x, y=y,
+        color=alt.Color("order:N", scale=alt.Scale(domain=[BEST, WORST], range=[SECOND, FIRST]),
+                        legend=alt.Legend(title="grey: random orders", **LEGEND)),
+        tooltip=["order:N", "deleted:Q", alt.Tooltip("score:Q", format=".3f")],
+    )
+    return layered(shade, middle, curve, height=340)
+
+
+def says_faithful(method: Method, curves: DeletionCurves) -> str:
+    """Markdown: whether the order of a method can be told from random ones, from its numbers."""
+    below = curves.below_random
+    if below.min() > 0:
+        verdict = f"is on average lower than in each of {len(below)} random orders, by {below.mean():.2f} nats"
+    elif below.max() < 0:
+        verdict = f"is on average higher than in each of {len(below)} random orders: here it names the wrong words"
+    else:
+        verdict = f"does no better than {len(below)} random orders could"
+    return (
+        f"In the order of **{title(method)}** the curve {verdict}. From "
+        f"{typeset(curves.best_first[0])} it goes to {typeset(curves.best_first[1])} with the first deletion and to "
+        f"{typeset(curves.best_first[-1])} with the last."
+    )

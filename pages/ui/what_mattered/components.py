@@ -1,0 +1,175 @@
+"""Who wrote the word: every component of its logit, sorted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import altair as alt
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from pages.ui.charts.matrix import AXIS, LEGEND, PICK, labelled_axis
+from pages.ui.charts.palette import PALETTE
+from pages.ui.charts.tables import show_numbers
+from pages.ui.heads.kinds import chart_of_heads, linked_head, open_button
+from pages.ui.lecture.figure import main_figure, presented
+from pages.ui.params.what_mattered import MatteredParams
+from pages.ui.reading.sentence import Reading
+from pages.ui.state import session
+from pages.ui.state.bind import bind
+from pages.ui.text.glossary import explain
+from pages.ui.text.markup import markdown
+from pages.ui.text.number_format import typeset
+from pages.ui.what_mattered.export import save_buttons
+from pages.ui.what_mattered.picker import pick_question
+from pages.ui.what_mattered.question import Question
+from pages.ui.what_mattered.strip import columns_of
+from transformer.attribution.direct_logits import Component, DirectLogits
+from transformer.values.trace import Kind
+
+# Bars shown before the reader asks for all, and those that a hall can read.
+LARGEST, HALL = 20, 10
+GROUPS = ("embedding and position", "self-attention", "cross-attention", "feed-forward", "bias", "all others")
+KINDS_OF_HEADS: dict[str, Kind] = {"self-attention head": "decoder", "cross-attention head": "cross"}
+
+
+def show_components(reading: Reading) -> None:
+    """The sorted bars, which add up to the logit."""
+    if reading.translator.config.norm != "pre":
+        st.info("Only in a pre-norm model does each part add to the logits directly; this model is post-norm.")
+        return
+    question = pick_question(reading)
+    found = reading.direct_logits(question.target)
+    table = component_table(found)
+    st.markdown(says_who(question, found, table, named=linked_component), help=explain("logit", "head"))
+    shown = session.params(MatteredParams).components
+    st.toggle(f"All {len(table)} components", **bind(MatteredParams, "components"))
+    first = table.iloc[0]
+    with main_figure(
+        f"Who wrote {question.explained}? {markdown(reading.trace.source_text)}",
+        f"Most for it: {first.component}, {typeset(first.score, '+.2f')}; all bars add up to the logit",
+    ):
+        chart_of_heads(
+            component_chart(table if shown else largest(table, HALL if presented() else LARGEST)), None,
+            "mattered_bars", "Bars of what every component adds to the logit, sorted; the table below has the numbers.",
+        )
+    st.caption(
+        "The decoder's residual stream is the sum of what the embedding, every head and every feed-forward network "
+        "wrote to it, so the logit is a sum of the same parts: all bars add up to it. Click the bar of a head to open "
+        "it. The encoder has no bar: what it found comes in through the heads of cross-attention. Only direct "
+        "contributions count, not what a component makes later ones do.",
+        help=explain("logit", "residual stream", "head", "feed-forward"),
+    )
+    heads = table[table.kind != ""]
+    if len(heads):
+        top = heads.iloc[int(heads.score.abs().to_numpy().argmax())]
+        open_button(top.kind, int(top.layer) - 1, int(top["head"]) - 1)
+    numbers = columns_of(table, "component", "score")
+    show_numbers(numbers, "mattered_component_numbers", digits=4)
+    save_buttons(
+        reading, question, numbers.assign(method="direct logit attribution", unit="logit"), "components"
+    )
+
+
+def component_table(found: DirectLogits, target: int = 0) -> pd.DataFrame:
+    """A row a component, the largest score first.
+
+    Returns:
+        Columns component, group (one of GROUPS), score, and kind, layer and head of a head, the latter two from 1;
+        other components have the kind "" and zeros.
+    """
+    rows = []
+    for component, score in zip(found.components, found.scores[target].tolist(), strict=True):
+        kind = KINDS_OF_HEADS.get(component.kind, "")
+        rows.append({
+            "component": component_title(component), "group": _group(component), "score": score, "kind": kind,
+            "layer": component.layer + 1 if kind and component.layer is not None else 0,
+            "head": component.head + 1 if component.head is not None else 0,
+        })
+    return pd.DataFrame(rows).sort_values("score", ascending=False, kind="stable", ignore_index=True)
+
+
+def largest(table: pd.DataFrame, count: int = LARGEST) -> pd.DataFrame:
+    """The largest scores in either direction, and one row for all others together, so that the sum is the same."""
+    order = np.argsort(-table.score.abs().to_numpy(), kind="stable")
+    top, rest = table.iloc[sorted(order[:count])], table.iloc[order[count:]]
+    if rest.empty:
+        return table
+    others = {
+        "component": f"{len(rest)} others together", "group": "all others", "score": float(rest.score.sum()),
+        "kind": "", "layer": 0, "head": 0,
+    }
+    return pd.concat([top, pd.DataFrame([others])], ignore_index=True)
+
+
+def component_chart(table: pd.DataFrame) -> alt.Chart:
+    """Bars of a `component_table`; a click selects `PICK` with fields kind, layer and head."""
+    drawn = table.assign(at=range(1, len(table) + 1))
+    axis, names = labelled_axis("component_labels", table.component.tolist(), labelLimit=200, labelFontSize=11)
+    return alt.Chart(drawn).mark_bar(cursor="pointer").encode(
+        y=alt.Y("at:O", title=None, axis=axis),
+        x=alt.X("score:Q", title="what it adds to the logit", axis=alt.Axis(**{**AXIS, "grid": True})),
+        color=alt.Color(
+            "group:N", scale=alt.Scale(domain=list(GROUPS), range=_colours()),
+            legend=alt.Legend(title=None, columns=3, symbolLimit=0, **LEGEND),
+        ),
+        tooltip=["component:N", alt.Tooltip("score:Q", format=".4f")],
+    ).add_params(
+        alt.selection_point(name=PICK, fields=["kind", "layer", "head"], toggle=False), names
+    ).properties(height=120 + 18 * len(table), usermeta={"embedOptions": {"renderer": "svg"}})
+
+
+def linked_component(row: Any) -> str:
+    """Markdown of a row of `component_table`: a head is a link to it."""
+    if not row.kind:
+        return f"**{row.component}**"
+    return linked_head(row.kind, int(row.layer) - 1, int(row["head"]) - 1)
+
+
+def says_who(
+    question: Question, found: DirectLogits, table: pd.DataFrame, *,
+    named: Callable[[Any], str] = lambda row: f"**{row.component}**",
+) -> str:
+    """Markdown: what the bars add up to and which parts wrote most, from their numbers.
+
+    Args:
+        named: what the component of a row is called.
+    """
+    what = "difference of the logits" if question.other else (
+        "logit" if len(question.target.positions) == 1 else "sum of the logits"
+    )
+    total, summed = float(found.logits[0]), float(table.score.sum())
+    groups = table.groupby("group").score.sum().sort_values(ascending=False)
+    first, last = table.iloc[0], table.iloc[-1]
+    return (
+        f"{question.explained[0].upper()}{question.explained[1:]}: the {len(table)} components add up to "
+        f"**{typeset(summed)}**, which is the {what} (to within {typeset(abs(summed - total), '.0e')}). The most for "
+        f"it comes from {named(first)} ({typeset(first.score, '+.2f')})"
+        + (f", the most against it from {named(last)} ({typeset(last.score, '+.2f')})" if last.score < 0 else "")
+        + ". By kind: " + ", ".join(f"{name} {typeset(score, '+.2f')}" for name, score in groups.items()) + "."
+    )
+
+
+def component_title(component: Component) -> str:
+    """Its name, layers and heads counted from 1."""
+    if component.layer is None:
+        return component.kind
+    layer = component.layer + 1
+    if component.head is None:
+        return f"{component.kind}, layer {layer}"
+    return f"{component.kind.removesuffix(' head')}, layer {layer}, head {component.head + 1}"
+
+
+def _group(component: Component) -> str:
+    if component.kind in ("token embedding", "position"):
+        return GROUPS[0]
+    if component.kind.endswith("bias"):
+        return "bias"
+    return component.kind.removesuffix(" head")
+
+
+def _colours() -> list[str]:
+    blue, orange, green, pink, *_, grey, _ = PALETTE["heads"]
+    return [pink, blue, orange, green, PALETTE["heads"][4], grey]

@@ -1,0 +1,211 @@
+"""A game for a hall: which one word must go for the translation to change most?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import altair as alt
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from pages.ui.charts.matrix import AXIS, labelled_axis
+from pages.ui.charts.palette import FIRST, MASKED, SECOND
+from pages.ui.charts.tables import show_table
+from pages.ui.components.save_as import show_altair
+from pages.ui.lecture.figure import main_figure
+from pages.ui.params.what_mattered import MatteredParams
+from pages.ui.reading.sentence import Reading
+from pages.ui.runs import inference
+from pages.ui.state import session
+from pages.ui.state.bind import bind, preset
+from pages.ui.text.glossary import explain
+from pages.ui.text.markup import markdown
+from pages.ui.what_mattered.export import save_buttons
+from pages.ui.what_mattered.methods import has_scores, title
+from pages.ui.what_mattered.question import is_long, shown, source_columns
+from pages.ui.what_mattered.words import slow_choice
+from transformer.analysis.words import Group
+from transformer.attribution.attribution import METHODS, Attribution, Method, whole_sentence
+from transformer.errors import TextError
+from transformer.values.trace import Trace
+
+GUESS, YOU = "mattered_guessed", "you"
+# Pixels, so that a projector shows all columns.
+WIDTHS = {"named by": 180, "typed without it, the model writes": 210}
+
+
+@dataclass(frozen=True)
+class Typed:
+    """The sentence typed without a word, and what the model makes of it.
+
+    Attributes:
+        text: without the word.
+        translation: the model's own of that.
+        fall: by how much less likely the model finds the translation of the whole sentence, nats; None where nothing
+            is left to be read.
+    """
+
+    text: str
+    translation: str
+    fall: float | None
+
+
+def show_guess(reading: Reading) -> None:
+    """The words as buttons; once one is guessed, every method's answer carried out."""
+    trace = reading.trace
+    groups, labels, ranked = source_columns(trace, words=True)
+    question = "**Without which one word would the translation change most?**"
+    st.markdown(
+        f"{question} Guess first. Then every method names its word, and you see what the model does without it."
+    )
+    firsts = {groups[column][0] + 1: column for column in ranked}
+    if len(firsts) < 2:
+        st.info("To guess, you need a sentence of at least two words.")
+        return
+    names = {first: shown(labels[column]) for first, column in firsts.items()}
+    params = session.params(MatteredParams)
+
+    def store_guess() -> None:
+        session.update(MatteredParams, guess=st.session_state[GUESS] or 0)
+
+    place = main_figure(
+        question, markdown(trace.source_text), when=not params.revealed,
+    )
+    place.pills(
+        "Your guess", list(firsts), format_func=names.__getitem__,
+        key=preset(GUESS, params.guess if params.guess in firsts else None), on_change=store_guess,
+    )
+    slow_choice(reading)
+    place.toggle("See what happens", **bind(MatteredParams, "revealed"))
+    if not params.revealed:
+        return
+    later = is_long(trace) and not params.slow
+    listed: list[Method] = [method for method in METHODS if not (later and method == "integrated_gradients")]
+    found = [reading.attribution(method, whole_sentence(trace), words=True) for method in listed]
+    guessed = firsts.get(params.guess)
+    answers = who_named(found, ranked, guessed)
+    measured = next(each for each in found if each.method == "erasure").source[0]
+    typed = {column: _typed_without(reading, groups[column]) for column in answers}
+    table = answer_table(answers, labels, measured, ranked, typed)
+    st.markdown(
+        says_winner(answers, labels, measured, ranked, typed), help=explain("log-probability", "nats"),
+    )
+    show_table(table, "mattered_answers", digits=2, wrapped=WIDTHS)
+    with main_figure(
+        "**Without which one word would the translation change most?**",
+        says_winner(answers, labels, measured, ranked, typed).partition(":")[0],
+    ):
+        show_altair(
+            fall_chart(measured, ranked, labels, guessed), key="mattered_falls",
+            alt=f"For every {reading.languages.source.name} word: by how much the translation's log-probability falls "
+            "when the word is hidden.",
+        )
+    st.caption(
+        "Two experiments. In one, the word is *hidden* from all others in every layer, while its place stays. That is "
+        "what erasure measures, so erasure names this winner by definition. In the other, the sentence is *typed* "
+        "again without the word; this is done only for words that you or a method named. Both say how much less likely "
+        "the translation of the whole sentence becomes.",
+        help=explain("log-probability", "nats"),
+    )
+    save_buttons(reading, None, table, "which_word", hidden=pd.DataFrame({
+        "number": [column + 1 for column in ranked], "word": [labels[column] for column in ranked],
+        "falls by": [float(measured[column]) for column in ranked], "unit": "nats",
+    }))
+
+
+def who_named(found: Sequence[Attribution], ranked: Sequence[int], guessed: int | None) -> dict[int, list[str]]:
+    """The columns that somebody named, and who."""
+    answers: dict[int, list[str]] = {} if guessed is None else {guessed: [YOU]}
+    for each in found:
+        if has_scores(each):
+            best = max(ranked, key=lambda column: each.source[0][column])
+            answers.setdefault(best, []).append(title(each.method))
+    return answers
+
+
+def answer_table(
+    answers: Mapping[int, Sequence[str]], labels: Sequence[str], measured: np.ndarray, ranked: Sequence[int],
+    typed: Mapping[int, Typed],
+) -> pd.DataFrame:
+    """A row a word that somebody named, the one whose hiding changes most first."""
+    places = _places(measured, ranked)
+    return pd.DataFrame([
+        {
+            "word": labels[column], "named by": ", ".join(answers[column]),
+            "hidden: falls by, nats": float(measured[column]), "place": f"{places[column]} of {len(ranked)}",
+            "typed without it, the model writes": typed[column].translation,
+            "typed: falls by, nats": np.nan if typed[column].fall is None else typed[column].fall,
+        }
+        for column in sorted(answers, key=lambda column: places[column])
+    ])
+
+
+def says_winner(
+    answers: Mapping[int, Sequence[str]], labels: Sequence[str], measured: np.ndarray, ranked: Sequence[int],
+    typed: Mapping[int, Typed],
+) -> str:
+    """Markdown: who was right, from the numbers."""
+    places = _places(measured, ranked)
+    best = min(places, key=lambda column: places[column])
+    right = [name for name in answers.get(best, ()) if name != YOU]
+    parts = [
+        f"When **{shown(labels[best])}** is hidden, the translation changes most: its log-probability falls by "
+        f"{measured[best]:.2f} nats. {', '.join(right) or 'No method'} named it."
+    ]
+    guessed = next((column for column, names in answers.items() if YOU in names), None)
+    if guessed is not None:
+        parts.append(
+            "**You were right.**" if guessed == best else
+            f"Your **{shown(labels[guessed])}** is number {places[guessed]} of {len(ranked)}, with "
+            f"{measured[guessed]:.2f} nats."
+        )
+    falls = {column: each.fall for column, each in typed.items() if each.fall is not None}
+    if falls:
+        worst = max(falls, key=lambda column: falls[column])
+        parts.append(
+            f"Of the words that were named, typing the sentence without **{shown(labels[worst])}** costs most: "
+            f"{falls[worst]:.2f} nats."
+        )
+    return " ".join(parts)
+
+
+def fall_chart(measured: np.ndarray, ranked: Sequence[int], labels: Sequence[str], guessed: int | None) -> alt.Chart:
+    """A bar a word, the largest fall first."""
+    order = sorted(ranked, key=lambda column: -measured[column])
+    table = pd.DataFrame({
+        "at": range(1, len(order) + 1), "word": [labels[column] for column in order],
+        "fall": [float(measured[column]) for column in order],
+        "ink": [SECOND if column == guessed else FIRST if measured[column] > 0 else MASKED for column in order],
+    })
+    axis, names = labelled_axis("word_labels", table.word.tolist(), labelLimit=140)
+    return alt.Chart(table).mark_bar().encode(
+        y=alt.Y("at:O", title=None, axis=axis),
+        x=alt.X("fall:Q", title="when hidden, the log-probability falls by (nats)",
+                axis=alt.Axis(tickCount=7, **{**AXIS, "grid": True})),
+        color=alt.Color("ink:N", scale=None), tooltip=["word:N", alt.Tooltip("fall:Q", format=".3f")],
+    ).add_params(names).properties(
+        height=70 + 24 * len(order), usermeta={"embedOptions": {"renderer": "svg"}}
+    )
+
+
+def without(trace: Trace, group: Group) -> str:
+    """The sentence without the characters of some pieces."""
+    spans = [piece.span for piece in (trace.source_pieces[position] for position in group) if piece.span is not None]
+    return " ".join((trace.source_text[: spans[0][0]] + " " + trace.source_text[spans[-1][1] :]).split())
+
+
+def _typed_without(reading: Reading, group: Group) -> Typed:
+    text, before = without(reading.trace, group), reading.trace
+    try:
+        own = inference.trace(reading.translator, text)
+        again = inference.trace(reading.translator, text, before.target_text)
+    except TextError:
+        return Typed(text, "", None)
+    return Typed(text, own.target_text, float(before.log_probs.sum() - again.log_probs.sum()))
+
+
+def _places(measured: np.ndarray, ranked: Sequence[int]) -> dict[int, int]:
+    order = sorted(ranked, key=lambda column: -measured[column])
+    return {column: place for place, column in enumerate(order, start=1)}

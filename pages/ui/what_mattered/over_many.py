@@ -1,0 +1,90 @@
+"""Whether the methods agree over many sentences, as a command has recorded it."""
+
+from __future__ import annotations
+
+import altair as alt
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from pages.ui.charts.tables import show_numbers
+from pages.ui.components.save_as import show_altair
+from pages.ui.measured.measuring import measured, offer_measuring
+from pages.ui.measured.recorded import AGREEMENT
+from pages.ui.runs.inference import LONG_RUNS
+from pages.ui.text.number_format import typeset
+from pages.ui.what_mattered.methods import title
+from pages.ui.what_mattered.square import square_chart
+from transformer.running.translator import Translator
+from transformer.surveys.agreement import AgreementStatistics, agreement_statistics
+
+
+def show_over_many(translator: Translator) -> None:
+    """The square of means, or a line that says how to compute it."""
+    st.subheader("Do they agree over many sentences?", anchor=False)
+    recording = AGREEMENT.beside(translator)
+    recorded = measured(AGREEMENT, translator)
+    if recorded is None:
+        offer_measuring(
+            AGREEMENT, translator, agreement_statistics, label="Measure over many sentences", turns=LONG_RUNS,
+            missing="Whether the methods agree over many sentences was not measured for this model: all of them "
+            "explain one word of each.",
+        )
+        return
+    table = recorded_table(recorded)
+    square, words = st.columns([6, 5], gap="large")
+    with square:
+        show_altair(
+            square_chart(
+                recorded.methods, table,
+                [alt.Tooltip("from:Q", format=".2f"), alt.Tooltip("to:Q", format=".2f"),
+                 alt.Tooltip("same first:Q", format=".0%")],
+            ), key="mattered_many", sentence="",
+            alt="Mean of Kendall's tau over many sentences, of every pair of methods; the table has the numbers.",
+        )
+    with words:
+        st.markdown(says_over_many(recorded))
+        st.caption(
+            f"From the model's own translation of each of {recorded.sentences} sentences, one word is drawn at random, "
+            f"and every method ranks the {translator.languages.source.name} words for it, {recorded.words:.1f} on "
+            "average. Each cell is the mean of Kendall's tau; it is grey where its 95% interval (bootstrap over "
+            f"sentences) includes 0. Computed by `{recording.command}`."
+        )
+        show_numbers(table.drop(columns=["row", "column"]), "mattered_many_numbers", digits=2)
+
+
+def recorded_table(recorded: AgreementStatistics) -> pd.DataFrame:
+    """A row a pair of methods: mean tau with the ends of its interval, and how often both put the same word first."""
+    rows, columns = np.indices(recorded.tau.mean.shape).reshape(2, -1)
+    names = np.array([title(method) for method in recorded.methods], dtype=object)
+    low, high = recorded.tau.low.ravel(), recorded.tau.high.ravel()
+    return pd.DataFrame({
+        "method": names[rows], "other method": names[columns], "row": rows + 1, "column": columns + 1,
+        "tau": recorded.tau.mean.ravel(), "from": low, "to": high, "beyond chance": (low > 0) | (high < 0),
+        "same first": recorded.same_first.mean.ravel(),
+    })
+
+
+def says_over_many(recorded: AgreementStatistics) -> str:
+    """Markdown: which methods come closest to erasure and to each other, and what may not be concluded."""
+    tau, first, methods = recorded.tau, recorded.same_first, recorded.methods
+    measured = methods.index("erasure")
+    others = [row for row in range(len(methods)) if row != measured]
+    near, far = (pick(others, key=lambda row: tau.mean[row, measured]) for pick in (max, min))
+    apart = tau.low[near, measured] > tau.high[far, measured]
+    weights = methods.index("weights")
+    return (
+        f"Erasure measures, and **{title(methods[near])}** comes closest to its ranking: tau "
+        f"{_with_interval(recorded, near, measured)}. Farthest from it is **{title(methods[far])}**: "
+        f"{_with_interval(recorded, far, measured)}. The two intervals "
+        + ("do not overlap" if apart else "overlap, so which of the two is closer is not certain") + ".\n\nAttention "
+        f"weights put the same word first as erasure in **{first.mean[weights, measured]:.0%}** of the sentences "
+        f"({first.low[weights, measured]:.0%} to {first.high[weights, measured]:.0%}).\n\n**What you may not "
+        "conclude:** that a method which agrees more is right. The methods built from attention share their "
+        "ingredients, and erasure asks only one of several questions."
+    )
+
+
+def _with_interval(recorded: AgreementStatistics, row: int, column: int) -> str:
+    tau = recorded.tau
+    return f"{typeset(tau.mean[row, column])} ({typeset(tau.low[row, column])} to {typeset(tau.high[row, column])})"

@@ -1,0 +1,81 @@
+"""What is explained: a word of the translation, all of it, or why one word and not another."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.ui.params.what_mattered import NOTHING, WHOLE, MatteredParams
+from pages.ui.reading.sentence import Reading
+from pages.ui.state import session
+from pages.ui.state.bind import bind, key_for, preset, when_chosen
+from pages.ui.text.glossary import explain
+from pages.ui.text.markup import entry_label
+from pages.ui.what_mattered.question import (
+    Question,
+    ask,
+    candidates,
+    explained_group,
+    shown,
+    spoken,
+    spoken_labels,
+    telling_group,
+)
+from transformer.analysis.words import Group
+
+EXPLAINED = "mattered_word"
+
+
+def pick_question(reading: Reading, *, contrast: bool = True) -> Question:
+    """Draw the words of the translation as buttons, and the other candidates; returns what is asked.
+
+    Args:
+        contrast: whether another candidate can be chosen.
+    """
+    trace, params = reading.trace, session.params(MatteredParams)
+    words = not params.pieces
+    chosen = explained_group(trace, params) or _telling(reading, words=words)
+    groups = {group[0] + 1: group for group in spoken(trace, words=words)}
+    asked = WHOLE if params.explained == WHOLE else str(chosen[0] + 1)
+
+    names = map(shown, spoken_labels(trace, tuple(groups.values()), words=words))
+    labels = dict(zip(map(str, groups), names, strict=True)) | {WHOLE: "the whole translation"}
+    st.pills(
+        "What mattered for", list(labels), format_func=labels.__getitem__, required=True,
+        key=preset(EXPLAINED, asked),
+        on_change=when_chosen(EXPLAINED, lambda key: session.update(MatteredParams, explained=key, against=NOTHING)),
+        help="Each button stands for a step of the model: the word that it wrote there is explained.",
+    )
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        if contrast and asked != WHOLE:
+            _pick_other(reading, groups[int(asked)])
+        st.toggle("Pieces instead of words", help=explain("piece"), **bind(MatteredParams, "pieces"))
+    question = ask(trace, reading.translator.tokenizer, params, chosen, reading.languages)
+    if question.other and len(groups[int(asked)]) > 1:
+        st.caption("Candidates are single pieces, so what is compared is the first piece of the word.")
+    return question
+
+
+def _pick_other(reading: Reading, group: Group) -> None:
+    probabilities = candidates(reading.trace, reading.translator.tokenizer.symbols, group)
+    against = session.params(MatteredParams).against
+    labels = {NOTHING: "compare with nothing"} | {
+        piece: f"{entry_label(reading.translator.tokenizer, piece)} ({probability:.1%})"
+        for piece, probability in probabilities.items()
+    }
+    key = key_for("mattered_other", labels.values())
+
+    def store_other() -> None:
+        session.update(MatteredParams, against=st.session_state[key])
+
+    st.selectbox(
+        "Why this word and not …", list(labels), width=320, format_func=labels.__getitem__,
+        key=preset(key, against if against in labels else NOTHING), on_change=store_other,
+        help="The other pieces that the model found likely at this step, with their probabilities.",
+    )
+
+
+def _telling(reading: Reading, *, words: bool) -> Group:
+    """The word that the page opens with: one for which plain weights and ALTI+ disagree."""
+    tops = [reading.attribution(method, words=words).source for method in ("weights", "alti")]
+    first = (scores.argmax(axis=1) for scores in tops)
+    return telling_group(reading.trace, *first, words=words)

@@ -1,0 +1,170 @@
+"""What is to be explained, and the words that may explain it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pages.ui.params.what_mattered import NOTHING, WHOLE, MatteredParams
+from pages.ui.text.labels import told_apart
+from pages.ui.text.markup import bare, entry_label, group_label, markdown
+from transformer.analysis.words import Group, has_word, word_groups
+from transformer.attribution.attribution import Target, piece_groups, whole_sentence
+from transformer.text.languages import Languages
+from transformer.text.vocabulary import Symbols, Vocabulary
+from transformer.values.trace import Trace
+
+# With more pieces on both sides together than this, what takes long is computed on demand.
+LONG = 60
+
+
+@dataclass(frozen=True)
+class Question:
+    """What mattered for what?
+
+    Attributes:
+        target: what is explained.
+        name: of the word explained, told apart from equal ones; empty for the whole translation.
+        other: the candidate that was not taken; empty for none.
+        words: whether columns are words.
+        source, prefix: the positions of each column; the prefix ends with what was read last.
+        source_labels, prefix_labels: of the columns, equal ones of a side told apart.
+        ranked: the columns of the source that are words, not special pieces.
+        languages: of the model.
+    """
+
+    target: Target
+    name: str
+    other: str
+    words: bool
+    source: tuple[Group, ...]
+    prefix: tuple[Group, ...]
+    source_labels: tuple[str, ...]
+    prefix_labels: tuple[str, ...]
+    ranked: tuple[int, ...]
+    languages: Languages
+
+    @property
+    def size(self) -> str:
+        """What a column is."""
+        return "word" if self.words else "piece"
+
+    @property
+    def source_size(self) -> str:
+        """What a column of the source is: "English word"."""
+        return f"{self.languages.source.name} {self.size}"
+
+    @property
+    def explained(self) -> str:
+        """Markdown: what is explained."""
+        if not self.name:
+            return "the whole translation"
+        return f"**{shown(self.name)}**" + (f" and not **{shown(self.other)}**" if self.other else "")
+
+
+def shown(label: str) -> str:
+    """Markdown of a label within a sentence, where the space before a word needs no mark."""
+    return markdown(bare(label))
+
+
+def spoken(trace: Trace, *, words: bool) -> tuple[Group, ...]:
+    """The positions of each predicted word, or of each piece."""
+    pieces = trace.predicted_pieces
+    return word_groups(pieces) if words else tuple((position,) for position in range(len(pieces)))
+
+
+def spoken_labels(trace: Trace, groups: Sequence[Group], *, words: bool) -> list[str]:
+    """The labels of predicted words, or pieces, told apart."""
+    pieces = ([trace.predicted_pieces[position] for position in group] for group in groups)
+    return told_apart(group_label(each, trace.target_text, words=words) for each in pieces)
+
+
+def source_columns(trace: Trace, *, words: bool) -> tuple[tuple[Group, ...], tuple[str, ...], tuple[int, ...]]:
+    """The positions and the labels of the source's columns, told apart, and which of them are no special pieces."""
+    groups, _ = piece_groups(trace, words=words)
+    pieces = [[trace.source_pieces[position] for position in group] for group in groups]
+    labels = tuple(told_apart(group_label(group, trace.source_text, words=words) for group in pieces))
+    return groups, labels, tuple(column for column, group in enumerate(pieces) if not group[0].special)
+
+
+def ask(
+    trace: Trace, tokenizer: Vocabulary, params: MatteredParams, chosen: Group, languages: Languages
+) -> Question:
+    """The question of a reader.
+
+    Args:
+        chosen: the positions of the word that the page chose; taken where the reader chose none that exists.
+        languages: of the model.
+    """
+    words = not params.pieces
+    source, source_labels, ranked = source_columns(trace, words=words)
+    group = explained_group(trace, params) or chosen
+    whole = params.explained == WHOLE
+    other = candidate_asked(trace, tokenizer.symbols, params, group) if not whole else NOTHING
+    target = whole_sentence(trace) if whole else Target(group)
+    groups = named = spoken(trace, words=words)
+    if other != NOTHING:
+        # A candidate is one for a piece: the first of a word, where it was decided.
+        target, named = Target(group[:1], (other,)), tuple(each[:1] for each in groups)
+    last = max(target.positions)
+    _, prefix = piece_groups(trace, words=words)
+    prefix = tuple(read for each in prefix if (read := tuple(position for position in each if position <= last)))
+    return Question(
+        target=target,
+        name="" if whole else spoken_labels(trace, named, words=words)[groups.index(group)],
+        other="" if other == NOTHING else entry_label(tokenizer, other),
+        words=words,
+        source=source,
+        prefix=prefix,
+        source_labels=source_labels,
+        prefix_labels=tuple(told_apart(
+            group_label([trace.target_pieces[position] for position in each], trace.target_text, words=words)
+            for each in prefix
+        )),
+        ranked=ranked,
+        languages=languages,
+    )
+
+
+def explained_group(trace: Trace, params: MatteredParams) -> Group | None:
+    """The positions of the word that the reader chose; None where there is no such word, or all are chosen."""
+    if params.explained in ("", WHOLE):
+        return None
+    position = int(params.explained) - 1
+    return next((group for group in spoken(trace, words=not params.pieces) if position in group), None)
+
+
+def candidate_asked(trace: Trace, symbols: Symbols, params: MatteredParams, group: Group) -> int:
+    """The id of the candidate to compare with; NOTHING where there is none."""
+    taken = trace.predicted_pieces[group[0]].id
+    listed = candidates(trace, symbols, group)
+    return NOTHING if params.against == taken or params.against not in listed else params.against
+
+
+def candidates(trace: Trace, symbols: Symbols, group: Group) -> dict[int, float]:
+    """Probabilities of the other candidates for the first piece of a word, by id, best first."""
+    taken, position = trace.predicted_pieces[group[0]].id, group[0]
+    listed = zip(trace.candidate_ids[position].tolist(), trace.candidate_log_probs[position].tolist(), strict=True)
+    left_out = symbols.never_predicted | {taken}
+    return {piece: float(np.exp(log_prob)) for piece, log_prob in listed if piece not in left_out}
+
+
+def telling_group(trace: Trace, tops: np.ndarray, others: np.ndarray, *, words: bool) -> Group:
+    """The first word for which two methods disagree, or else the least certain one.
+
+    Args:
+        tops, others: the column that each method puts first for every predicted piece, [T].
+        words: whether a group is a word.
+    """
+    groups = [group for group in spoken(trace, words=words) if has_word(group, trace.predicted_pieces)]
+    differing = [group for group in groups if tops[group[0]] != others[group[0]]]
+    if differing:
+        return differing[0]
+    return max(groups or spoken(trace, words=words), key=lambda group: trace.entropy[group[0]])
+
+
+def is_long(trace: Trace) -> bool:
+    """Whether what takes long is computed on demand."""
+    return len(trace.source_pieces) + len(trace.predicted_pieces) > LONG

@@ -1,0 +1,177 @@
+"""The share of the source against that of what was already written, step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import altair as alt
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from pages.ui.charts.layers import layered
+from pages.ui.charts.matrix import AXIS, LEGEND, labelled_axis, thinned
+from pages.ui.charts.palette import PALETTE
+from pages.ui.charts.tables import show_numbers
+from pages.ui.components.save_as import show_altair
+from pages.ui.lecture.figure import main_figure
+from pages.ui.params.decoding import DecodingParams
+from pages.ui.params.what_mattered import MatteredParams
+from pages.ui.reading.sentence import Reading
+from pages.ui.runs import inference
+from pages.ui.state import session
+from pages.ui.text.markup import markdown, piece_label
+from pages.ui.what_mattered.export import save_buttons
+from pages.ui.what_mattered.methods import title
+from pages.ui.what_mattered.question import is_long
+from pages.ui.what_mattered.words import slow_choice
+from transformer.attribution.attribution import Attribution, Method
+from transformer.errors import AtlasError
+from transformer.running.translator import Translator
+from transformer.text.languages import LANGUAGES, Languages
+from transformer.values.decoding_settings import DecodingSettings
+from transformer.values.trace import Trace
+
+# Those whose two sides can be compared, and that say more than the number of layers: rollout counts half of every
+# layer for the residual connection, so its share is the same at every step.
+METHODS_SHOWN: tuple[Method, ...] = ("frozen_gradient", "alti", "erasure")
+# Beginnings in German that translate no sentence about animals, books or rain.
+BEGINNINGS = ("Ich habe", "Die Musik", "Am Montag", "Das Parlament")
+BEGINNING, PROBLEM = "mattered_beginning", "_mattered_beginning_problem"
+# A step whose share is lower than this leans on what was written.
+HALF = 0.5
+
+
+def show_sides(reading: Reading) -> None:
+    """The lines of the translation that is read, and a wrong beginning to be forced."""
+    slow_choice(reading)
+    later = is_long(reading.trace) and not session.params(MatteredParams).slow
+    found = [
+        reading.attribution(method, words=False) for method in METHODS_SHOWN if not (later and method == "erasure")
+    ]
+    source, target = (each.name for each in reading.languages)
+    table = share_table(reading.trace, found)
+    st.markdown(says_sides(reading.trace, found, reading.languages))
+    shares = found[0].source_share()
+    lowest = int(np.nanargmin(shares))
+    with main_figure(
+        f"**{source} or {target}?** {markdown(reading.trace.source_text)}",
+        f"Least {source} at step {lowest + 1}, where it writes “{markdown(_piece(reading.trace, lowest))}”: "
+        f"{shares[lowest]:.0%}",
+    ):
+        show_altair(
+            share_chart(reading.trace, table, source), key="mattered_sides",
+            alt=f"A line for every method: the share of the {source} sentence at every step; the table has the "
+            "numbers.",
+        )
+    st.caption(
+        f"How much of what went into each step came from the {source} sentence; the rest came from the {target} "
+        "already written. Of scores with a sign, only the size counts. The methods measure differently, so compare "
+        "each line with itself, not with the others: where it falls, the model leans on its own words, as it does when "
+        "it makes something up (Ferrando et al. 2022; Voita et al. 2021). Rollout has no line: by definition it "
+        "counts half of every layer, so its share is the same at every step."
+    )
+    if reading.languages.target.name == LANGUAGES.target.name:
+        _wrong_beginning(reading)
+    show_numbers(table, "mattered_side_numbers", digits=4)
+    save_buttons(reading, None, table, "source_share")
+
+
+def share_table(trace: Trace, found: Sequence[Attribution]) -> pd.DataFrame:
+    """A row a step and method: the share of the source, from 0 to 1."""
+    pieces = [piece_label(piece, trace.target_text) for piece in trace.predicted_pieces]
+    return pd.concat([
+        pd.DataFrame({
+            "step": range(1, len(pieces) + 1), "piece": pieces, "method": title(each.method),
+            "share": each.source_share(),
+        })
+        for each in found
+    ], ignore_index=True)
+
+
+def share_chart(trace: Trace, table: pd.DataFrame, source: str) -> alt.LayerChart:
+    """The lines of a `share_table`; `source` is the language of the sentence."""
+    pieces = [piece_label(piece, trace.target_text) for piece in trace.predicted_pieces]
+    axis, names = labelled_axis(
+        "step_labels", pieces, values=thinned(pieces),
+        labelAngle=-60, labelAlign="right",
+    )
+    lines = alt.Chart(table).mark_line(point=alt.OverlayMarkDef(size=60), strokeWidth=2.5).encode(
+        x=alt.X("step:O", title="the piece that is written", axis=axis),
+        y=alt.Y("share:Q", title=f"share of the {source} sentence", scale=alt.Scale(domain=[0, 1]),
+                axis=alt.Axis(**{**AXIS, "format": "%"})),
+        color=alt.Color("method:N", scale=alt.Scale(
+            domain=[title(method) for method in METHODS_SHOWN], range=PALETTE["heads"][:3]
+        ),
+                        legend=alt.Legend(title=None, **LEGEND)),
+        tooltip=["step:O", "piece:N", "method:N", alt.Tooltip("share:Q", format=".1%")],
+    )
+    half = alt.Chart(pd.DataFrame({"share": [HALF]})).mark_rule(strokeDash=[4, 4], color="currentColor")
+    return layered(lines.add_params(names), half.encode(y="share:Q"), height=360)
+
+
+def says_sides(trace: Trace, found: Sequence[Attribution], languages: Languages) -> str:
+    """Markdown: where the share is lowest, from the numbers of the first method."""
+    source, target = (each.name for each in languages)
+    shares = found[0].source_share()
+    lowest = int(np.nanargmin(shares))
+    read, written = (
+        markdown(piece_label(pieces[lowest], trace.target_text))
+        for pieces in (trace.target_pieces, trace.predicted_pieces)
+    )
+    leaning = int((shares < HALF).sum())
+    return (
+        f"According to {title(found[0].method).lower()}, {np.nanmean(shares):.0%} of a step comes from the {source} "
+        f"sentence on average. The share is lowest, **{shares[lowest]:.0%}**, at step {lowest + 1}, where the model "
+        f"writes “**{written}**” after “**{read}**”; "
+        + (f"{leaning} of {len(shares)} steps lean on the {target} more than on the {source}." if leaning else
+           f"no step leans on the {target} more than on the {source}.")
+    )
+
+
+def _wrong_beginning(reading: Reading) -> None:
+    st.subheader("Force a wrong beginning and watch the share fall", anchor=False)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.selectbox("Begin with", BEGINNINGS, key=BEGINNING, width=220)
+        st.button(
+            "Let the model continue from there", icon=":material/edit:", on_click=_force,
+            args=(reading.translator, reading.trace.source_text),
+            key="mattered_force",
+        )
+    problem = st.session_state.pop(PROBLEM, None)
+    if problem is not None:
+        st.warning(markdown(problem), icon=":material/edit:")
+    if reading.given:
+        own = inference.attribution(
+            reading.translator, reading.trace.source_text, "", "frozen_gradient", (), False
+        ).source_share()
+        now = reading.attribution("frozen_gradient", words=False).source_share()
+        lowest, before = int(np.nanargmin(now)), float(np.nanmin(own))
+        st.markdown(
+            f"The model now reads: **{markdown(reading.trace.target_text)}** According to frozen gradient, its lowest "
+            f"share is **{now[lowest]:.0%}**, at step {lowest + 1}, where it writes "
+            f"“**{markdown(_piece(reading.trace, lowest))}**”; in the model's own translation the lowest is "
+            f"{before:.0%}."
+        )
+    else:
+        st.caption(
+            "The model has to begin with these words, which have nothing to do with the sentence, and then continues "
+            "by itself. All pages then show that translation; a button above takes you back to the model's own."
+        )
+
+
+def _piece(trace: Trace, step: int) -> str:
+    return piece_label(trace.predicted_pieces[step], trace.target_text)
+
+
+def _force(translator: Translator, text: str) -> None:
+    """Callback: decode with the chosen beginning, and read the result on all pages."""
+    beginning = st.session_state[BEGINNING]
+    forced = tuple(translator.tokenizer.encode_ids(beginning)[:-1])
+    try:
+        traced = inference.trace_decoding(translator, text, DecodingSettings(), forced, frozenset())
+    except AtlasError as error:
+        st.session_state[PROBLEM] = str(error)
+        return
+    session.store(DecodingParams(forced=forced, search=True))
+    session.read_instead(traced.translation.text, f"greedy decoding, begun with “{beginning}”")

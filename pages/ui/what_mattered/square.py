@@ -1,0 +1,50 @@
+"""The square of Kendall's tau of every pair of methods. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from pages.ui.charts.layers import layered
+from pages.ui.charts.matrix import LEGEND, labelled_axis
+from pages.ui.charts.palette import DARK, LIGHT, MASKED, diverging
+from pages.ui.text.number_format import typeset
+from pages.ui.what_mattered.methods import title
+from transformer.attribution.attribution import Method
+
+
+def square_chart(methods: Sequence[Method], table: pd.DataFrame, facts: Sequence[alt.Tooltip]) -> alt.LayerChart:
+    """The square; pairs that cannot be told from chance are grey.
+
+    Args:
+        table: a row a pair: method, other method, row, column, tau, beyond chance, and what `facts` show.
+        facts: that a pointer at a cell is told besides.
+    """
+    names = [title(method) for method in methods]
+    row_axis, row_names = labelled_axis("row_labels", names, labelLimit=150)
+    column_axis, column_names = labelled_axis(
+        "column_labels", names, orient="top", labelAngle=-60, labelAlign="left", labelLimit=150
+    )
+    # The chart is a square: what is said twice is drawn twice.
+    drawn = table.assign(
+        inside=~table["beyond chance"], text=[typeset(tau) if np.isfinite(tau) else "–" for tau in table.tau],
+        ink=[LIGHT if abs(tau) > 0.75 and beyond else DARK
+             for tau, beyond in zip(table.tau, table["beyond chance"], strict=True)],
+    )
+    base = alt.Chart(drawn).encode(
+        x=alt.X("column:O", title=None, axis=column_axis), y=alt.Y("row:O", title=None, axis=row_axis),
+        tooltip=["method:N", "other method:N", alt.Tooltip("text:N", title="tau"), *facts],
+    )
+    cells = base.transform_filter("!datum.inside").mark_rect().encode(
+        color=alt.Color("tau:Q", scale=diverging(1.0), legend=alt.Legend(title="Kendall's tau", **LEGEND))
+    )
+    chance = base.transform_filter("datum.inside").mark_rect(color=MASKED)
+    text = base.mark_text(fontSize=12).encode(text="text:N", color=alt.Color("ink:N", scale=None))
+    # A layer without a mark is a picture without a name to a screen reader.
+    layers = [cells, chance, text] if drawn.inside.any() else [cells, text]
+    return layered(*layers).resolve_scale(color="independent").add_params(
+        row_names, column_names
+    ).properties(height=150 + 40 * len(names), usermeta={"embedOptions": {"renderer": "svg"}})

@@ -1,0 +1,263 @@
+"""One strip: a row a method, a column a word, the source on the left and what was already written on the right."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from pages.ui.charts.layers import layered
+from pages.ui.charts.matrix import LEGEND, label_angle, labelled_axis, thinned
+from pages.ui.charts.palette import DARK, DIVERGING, LIGHT, MASKED, PICKED, diverging, either, sequential
+from pages.ui.text.number_format import DECIMALS, typeset
+from pages.ui.what_mattered.methods import has_scores, title, unit_and_sum
+from pages.ui.what_mattered.question import Question, shown
+from transformer.attribution.attribution import METHODS, Attribution
+from transformer.text.languages import Languages
+
+HIDDEN, UNDECIDED = "cannot be hidden", "nothing comes close"
+ROW, AROUND = 42, 190
+# More columns than this have no room for numbers.
+MOST_NUMBERS = 22
+# Pixels that a number takes, and a large one.
+NUMBER, LARGE_NUMBER = 30, 52
+# Pixels of a legend's colours where the strip is narrow.
+SHORT_LEGEND = 62
+# Pixels of room for the number past the end of a bar.
+BAR_NUMBER = 40
+# Nats, or logits, below which nobody should speak of an effect.
+NOTICEABLE = 0.05
+
+
+def side_names(languages: Languages) -> tuple[str, str]:
+    """What the two sides of the strip are called."""
+    return languages.source.name, f"{languages.target.name} so far"
+
+
+def strip_table(question: Question, found: Sequence[Attribution], target: int = 0) -> pd.DataFrame:
+    """All scores, a row a cell.
+
+    Returns:
+        Columns method, unit, row and column (places in the chart, from 1), side, number (of the word on its side, from
+        1), word, score (NaN where a method has no answer), scaled (to the row's largest; for methods that score the
+        two sides apart, to the side's), signed, first (whether the method puts this source word first) and shown.
+    """
+    source, prefix = side_names(question.languages)
+    cells = []
+    for row, each in enumerate(found, start=1):
+        properties = METHODS[each.method]
+        sides = {source: each.source[target], prefix: each.prefix[target, : len(question.prefix)]}
+        most = {side: _largest(scores) for side, scores in sides.items()}
+        if properties.adds_up != "separately":
+            most = dict.fromkeys(most, max(most.values()))
+        answers = has_scores(each, target) and each.source[target].any()
+        first = int(each.source[target].argmax()) if answers else -1
+        labels = {source: question.source_labels, prefix: question.prefix_labels}
+        for side, scores in sides.items():
+            offset = 1 if side == source else len(question.source) + 2
+            for number, (score, label) in enumerate(zip(scores.tolist(), labels[side], strict=True)):
+                missing = HIDDEN if each.method == "erasure" else UNDECIDED
+                cells.append({
+                    "method": title(each.method), "unit": properties.unit, "row": row, "column": offset + number,
+                    "side": side, "number": number + 1, "word": label, "score": score,
+                    "scaled": score / most[side] if most[side] else 0.0 * score, "signed": properties.signed,
+                    "first": side == source and number == first,
+                    "shown": typeset(score, DECIMALS) if np.isfinite(score) else missing,
+                })
+    return pd.DataFrame(cells)
+
+
+def strip_chart(
+    question: Question, found: Sequence[Attribution], table: pd.DataFrame, *, large: bool = False
+) -> alt.LayerChart:
+    """The strip.
+
+    Args:
+        table: of `strip_table`.
+        large: its type is large, so there is room for fewer words.
+    """
+    rows = [[title(each.method), *([] if large else [unit_and_sum(each)])] for each in found]
+    number = LARGE_NUMBER if large else NUMBER
+    columns = [*question.source_labels, "", *question.prefix_labels]
+    row_axis, row_names = labelled_axis("row_labels", rows, labelLimit=210, labelLineHeight=14)
+    column_axis, column_names = labelled_axis(
+        "column_labels", columns, values=thinned(columns), orient="top", **label_angle(columns)
+    )
+    numbers = table.assign(
+        text=[typeset(round(score, 2) + 0.0) if np.isfinite(score) else "–" for score in table.score],
+        ink=[_ink(signed, scaled) for signed, scaled in zip(table.signed, table.scaled, strict=True)],
+    )
+    base = alt.Chart(numbers).encode(
+        x=alt.X("column:O", title=None, axis=column_axis, scale=alt.Scale(domain=list(range(1, len(columns) + 1)))),
+        y=alt.Y("row:O", title=None, axis=row_axis),
+        tooltip=[
+            alt.Tooltip("method:N"), alt.Tooltip("side:N"), alt.Tooltip("word:N"),
+            alt.Tooltip("shown:N", title="score"), alt.Tooltip("unit:N"),
+        ],
+    )
+    finite = base.transform_filter("isValid(datum.score)")
+    # On a telephone both legends stand side by side, too.
+    length = alt.expr(f"width < {4 * SHORT_LEGEND} ? {SHORT_LEGEND} : 140")
+    layers = [
+        finite.transform_filter("datum.signed" if signed else "!datum.signed").mark_rect().encode(
+            color=alt.Color(
+                "scaled:Q", scale=scale, legend=alt.Legend(title=legend, **{**LEGEND, "gradientLength": length})
+            )
+        )
+        for signed, scale, legend in (
+            # Every row has a scale of its own.
+            (False, sequential(), ["share, of the", "row’s largest"]),
+            (True, diverging(1.0), ["against … for, of", "the row’s largest"]),
+        )
+        if (table.signed == signed).any()
+    ]
+    layers.append(base.transform_filter("!isValid(datum.score)").mark_rect(color=MASKED))
+    if len(columns) <= MOST_NUMBERS:
+        # Only the browser knows whether there is room.
+        seen = alt.expr(f"width >= {number * len(columns)} ? 1 : 0")
+        layers.append(
+            base.mark_text(fontSize=11, opacity=seen).encode(text="text:N", color=alt.Color("ink:N", scale=None))
+        )
+    layers.append(
+        base.transform_filter("datum.first").mark_rect(fillOpacity=0, stroke=PICKED, strokeWidth=3)
+    )
+    line = pd.DataFrame({"column": [len(question.source) + 1]})
+    layers.append(alt.Chart(line).mark_rule(color="currentColor", strokeWidth=2).encode(x="column:O"))
+    # Altair copies a chart of layers whole each time that something is added to it.
+    layers[0] = layers[0].add_params(row_names, column_names)
+    height, meta = AROUND + ROW * len(rows), {"embedOptions": {"renderer": "svg"}}
+    return layered(*layers, height=height, usermeta=meta).resolve_scale(color="independent")
+
+
+def sum_table(found: Sequence[Attribution], languages: Languages, target: int = 0) -> pd.DataFrame:
+    """What every row adds up to, a row a method; empty where a method promises nothing."""
+    source, prefix = side_names(languages)
+    rows = []
+    for each in found:
+        promised = METHODS[each.method].adds_up != "no"
+        rows.append({
+            "method": title(each.method), "unit": METHODS[each.method].unit,
+            source: float(np.nansum(each.source[target])), prefix: float(np.nansum(each.prefix[target])),
+            **{name: float(part[target]) for name, part in each.remainders.items()},
+            "should add up to": float(each.total[target]) if promised else np.nan,
+            "off by": float(each.error()[target]) if promised else np.nan,
+        })
+    table = pd.DataFrame(rows)
+    ends = ["should add up to", "off by"]
+    return columns_of(table, *(name for name in table.columns if name not in ends), *ends)
+
+
+def columns_of(table: pd.DataFrame, *names: str) -> pd.DataFrame:
+    """Some columns of a table, in this order."""
+    return pd.DataFrame({name: table[name] for name in names})
+
+
+def shown_sums(table: pd.DataFrame, languages: Languages) -> pd.DataFrame:
+    """A `sum_table` that fits beside a chart: both sides' positions in one column, units left to the strip, and as
+    many decimals of the error as of the numbers, because it would need eight."""
+    source, prefix = side_names(languages)
+    positions = [name for name in table.columns if name.endswith("positions")]
+    return pd.DataFrame({
+        "method": table.method, source: table[source], languages.target.name: table[prefix],
+        "positions": table[positions].sum(axis=1, min_count=1), "biases": table.biases,
+        "total": table["should add up to"],
+        "off by": ["" if np.isnan(error) else f"{error:.2f}" for error in table["off by"]],
+    })
+
+
+def part_table(found: Attribution, languages: Languages, target: int = 0) -> pd.DataFrame:
+    """The parts of an exact method's total: the words of both sides, and every remainder, the biases among them."""
+    parts = {
+        f"{languages.source.name} words": float(found.source[target].sum()),
+        f"{languages.target.name} words so far": float(found.prefix[target].sum()),
+        **{_remainder_title(name, languages): float(part[target]) for name, part in found.remainders.items()},
+    }
+    return pd.DataFrame({"part": list(parts), "score": list(parts.values())})
+
+
+def part_chart(table: pd.DataFrame, whole: str, total: float) -> alt.LayerChart:
+    """Bars of `part_table`, the parts of a `whole`, and the total, to which they add up."""
+    shown_table = pd.concat([table, pd.DataFrame({"part": ["their sum"], "score": [total]})], ignore_index=True)
+    shown_table["at"] = range(1, len(shown_table) + 1)
+    shown_table["text"] = [typeset(score, '+.2f') for score in shown_table.score]
+    axis, names = labelled_axis("part_labels", shown_table.part.tolist(), labelLimit=170)
+    most = float(abs(shown_table.score).max() or 1.0)
+    base = alt.Chart(shown_table).encode(
+        y=alt.Y("at:O", title=None, axis=axis),
+        x=alt.X("score:Q", title=f"what it adds to the {whole}",
+                axis=alt.Axis(grid=False, tickCount=3, labelColor="currentColor", titleColor="currentColor"),
+                scale=alt.Scale(domain=[-most, most], padding=BAR_NUMBER)),
+        tooltip=["part:N", alt.Tooltip("score:Q", format=".4f")],
+    )
+    bars = base.mark_bar().encode(
+        color=either("datum.score > 0", DIVERGING[-1], DIVERGING[0])
+    )
+    style = {"fontSize": 12, "color": "currentColor"}
+    numbers = [
+        base.transform_filter("datum.score >= 0").mark_text(align="left", dx=4, **style).encode(text="text:N"),
+        base.transform_filter("datum.score < 0").mark_text(align="right", dx=-4, **style).encode(text="text:N"),
+    ]
+    return layered(bars.add_params(names), *numbers, height=60 + 30 * len(shown_table))
+
+
+def first_words(question: Question, found: Sequence[Attribution], target: int = 0) -> str:
+    """Markdown: which methods put which source word first, from their numbers."""
+    firsts: dict[int, list[str]] = {}
+    for each in found:
+        # Where nothing mattered, nothing is first.
+        if has_scores(each, target) and each.source[target].any():
+            firsts.setdefault(int(each.source[target].argmax()), []).append(title(each.method))
+    if not firsts:
+        return "No method has an answer here."
+    ranked = sorted(firsts, key=lambda column: -len(firsts[column]))
+    count = sum(map(len, firsts.values()))
+    best = ranked[0]
+    if len(ranked) == 1:
+        return f"**All {count}** methods put {_named(question, best)} first."
+    rest = [f"{_listed(firsts[column])} put{'s' * (len(firsts[column]) == 1)} {_named(question, column)} first"
+            for column in ranked[1:]]
+    return f"**{len(firsts[best])} of {count}** methods put {_named(question, best)} first; {'; '.join(rest)}."
+
+
+def likelier_without(question: Question, found: Sequence[Attribution], target: int = 0) -> str:
+    """Markdown: what hiding words was measured to do, in both directions; empty without erasure."""
+    measured = next((each for each in found if each.method == "erasure"), None)
+    if measured is None:
+        return ""
+    scores = measured.source[target]
+    most, least = int(scores.argmax()), int(scores.argmin())
+    what = "the difference of the log-probabilities" if question.other else "the log-probability"
+    sentence = f"Measured: without {_named(question, most)}, {what} falls by {scores[most]:.2f} nats"
+    if scores[most] < NOTICEABLE:
+        sentence = f"Measured: no {question.source_size} alone lowers {what} by more than {NOTICEABLE} nats"
+    if scores[least] < -NOTICEABLE:
+        sentence += f"; without {_named(question, least)}, it even rises by {-scores[least]:.2f}"
+    return sentence + "."
+
+
+def _named(question: Question, column: int) -> str:
+    return f"**{shown(question.source_labels[column])}**"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _remainder_title(name: str, languages: Languages) -> str:
+    sides = {"source positions": languages.source, "target positions": languages.target}
+    return f"{sides[name].name} positions" if name in sides else name
+
+
+def _largest(scores: np.ndarray) -> float:
+    return float(np.nanmax(abs(scores))) if np.isfinite(scores).any() else 0.0
+
+
+def _ink(signed: bool, scaled: float) -> str:
+    """Dark or light, whichever can be read on the colour of a cell."""
+    if not np.isfinite(scaled):
+        return DARK
+    if signed:
+        return LIGHT if abs(scaled) > 0.75 else DARK
+    return DARK if scaled > 0.6 else LIGHT

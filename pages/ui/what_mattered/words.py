@@ -1,0 +1,127 @@
+"""The first part of the page: what every method says of one word."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from pages.ui.charts.tables import show_numbers, show_table
+from pages.ui.components.save_as import show_altair
+from pages.ui.lecture.figure import main_figure, presented
+from pages.ui.params.what_mattered import MatteredParams
+from pages.ui.reading.sentence import Reading
+from pages.ui.state import session
+from pages.ui.state.bind import bind
+from pages.ui.text.glossary import explain
+from pages.ui.text.markup import markdown
+from pages.ui.what_mattered.export import save_buttons
+from pages.ui.what_mattered.methods import DESCRIPTIONS, SLOW, title
+from pages.ui.what_mattered.picker import pick_question
+from pages.ui.what_mattered.question import Question, is_long
+from pages.ui.what_mattered.strip import (
+    columns_of,
+    first_words,
+    likelier_without,
+    part_chart,
+    part_table,
+    shown_sums,
+    strip_chart,
+    strip_table,
+    sum_table,
+)
+from transformer.attribution.attribution import METHODS, Attribution, Method
+
+
+def attributions(reading: Reading, question: Question) -> list[Attribution]:
+    """What every method that can says of a question; those that take long only when the reader wants them."""
+    methods = asked_methods(reading, question)
+    return [reading.attribution(method, question.target, words=question.words) for method in methods]
+
+
+def asked_methods(reading: Reading, question: Question) -> list[Method]:
+    """The methods that can answer a question, without those that take long and are not wanted."""
+    later = is_long(reading.trace) and not session.params(MatteredParams).slow
+    return [
+        method for method, properties in METHODS.items()
+        if (properties.contrastive or not question.other) and not (later and method in SLOW)
+    ]
+
+
+def slow_choice(reading: Reading) -> None:
+    """Draw a switch for the methods that take long, where the sentence is long."""
+    if is_long(reading.trace):
+        st.toggle(
+            "Include integrated gradients and erasure", help="They run the model many times, which takes some seconds "
+            "for a sentence this long.", **bind(MatteredParams, "slow"),
+        )
+
+
+def show_words(reading: Reading) -> None:
+    """The strip, its sentence, its sums, and the terms of the exact method."""
+    question = pick_question(reading)
+    slow_choice(reading)
+    found = attributions(reading, question)
+    languages = question.languages
+    source, target = (each.name for each in languages)
+    st.markdown(
+        f"{question.explained[0].upper()}{question.explained[1:]}: {first_words(question, found)} "
+        f"{likelier_without(question, found)}", help=explain("log-probability", "nats"),
+    )
+    table = strip_table(question, found)
+    with main_figure(
+        f"What mattered for {question.explained}? {markdown(reading.trace.source_text)}",
+        first_words(question, found).partition(";")[0],
+    ):
+        show_altair(
+            strip_chart(question, found, table, large=presented()), key="mattered_strip",
+            alt=f"A row for every method, a column for every {source} word and, right of the line, for every {target} "
+            "word already written; the table below has the numbers.",
+        )
+    st.caption(_how_to_read(question, found))
+    sums, parts = st.columns([8, 5], gap="large")
+    with sums:
+        st.markdown("**What each row adds up to**")
+        show_table(shown_sums(sum_table(found, languages), languages), "mattered_sums", digits=2)
+        st.caption(
+            "Weights and norms give shares of each side separately. Frozen gradients add up to the logit only together "
+            "with what no word can be credited with: positions and biases. Integrated gradients add up to the growth "
+            "of the log-probability, apart from a small error, because they are computed in a limited number of steps. "
+            "Erasure need not add up to anything: of two words that say the same, either can go without harm.",
+            help=explain("logit", "log-probability", "nats"),
+        )
+    with parts:
+        exact = next(each for each in found if each.method == "frozen_gradient")
+        what = "difference of the logits" if question.other else (
+            "logit" if len(question.target.positions) == 1 else "sum of the logits"
+        )
+        st.markdown(f"**Every term of the {what}**, by frozen gradients")
+        show_altair(
+            part_chart(part_table(exact, languages), what, float(exact.total[0])), key="mattered_parts",
+            alt=f"Bars of all terms of the {what}, biases among them; the table beside has the numbers.",
+        )
+    numbers = columns_of(table, "method", "unit", "side", "number", "word", "score")
+    show_numbers(numbers, "mattered_numbers", digits=4)
+    save_buttons(reading, question, numbers, "what_mattered", sums=sum_table(found, languages))
+    with st.expander("What each method does"):
+        st.markdown("\n".join(
+            f"- **{each.title}**: {each.text} Compared with: {each.baseline}." for each in DESCRIPTIONS.values()
+        ))
+
+
+def _how_to_read(question: Question, found: Sequence[Attribution]) -> str:
+    source, target = (each.name for each in question.languages)
+    sentences = [
+        f"Left of the line is the {source} sentence; right of it, the {target} {question.size}s that the model had "
+        "already written. Each row has its own unit, and its colours are relative to its own largest number: compare "
+        f"{question.size}s within a row, never between rows. A frame marks the {question.source_size} that the "
+        f"method puts first. Red speaks for {'the word' if question.name else 'the translation'}, blue against it. "
+        "Grey, in the row of erasure: the piece just read cannot be hidden from its own step.",
+    ]
+    missing = [title(method) for method in METHODS if method not in {each.method for each in found}]
+    if question.other:
+        sentences.append(
+            f"{', '.join(missing)}: these give every candidate the same scores, so they cannot say why this one was "
+            "chosen."
+        )
+    return " ".join(sentences)

@@ -1,0 +1,197 @@
+"""The models to choose from, translators and language models: those that ship, and the folders of `models` beside which
+the app is started."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from transformer.config import LanguageModelConfig, TransformerConfig
+from transformer.errors import CheckpointError
+from transformer.files.paths import LANGUAGE_MODEL, MODEL
+from transformer.files.small_files import MEGABYTE, read_beginning, read_small, read_small_text
+from transformer.text.languages import FILE, LANGUAGES, Languages, read_languages
+from transformer.text.normalisation import valid
+from transformer.text.vocabulary import target_codes
+
+SHIPPED, SHIPPED_LANGUAGE_MODEL = MODEL.name, LANGUAGE_MODEL.name
+OWN = Path("models")
+# The environment variable that names another folder of model folders.
+VARIABLE = "ATTENTION_ATLAS_MODELS"
+NAME = re.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+CONFIG, WEIGHTS, SENTENCES, IDS = "config.json", "model.safetensors", "sentences.txt", "vocab.json"
+# A larger one is no configuration.
+MOST_BYTES = MEGABYTE
+# Of sentences.txt, which may be a corpus: every run of every page asks for the few that are offered as examples.
+EXAMPLES_BYTES = 1 << 14
+
+
+@dataclass(frozen=True)
+class ModelFolder:
+    """A folder that may hold a model.
+
+    Attributes:
+        name: of the folder, and of the model in an address.
+        path: of the folder.
+        languages: that the model translates.
+        codes: as `Vocabulary.codes`.
+        problem: one sentence that says why it cannot be used; empty if nothing is known against it. Whether its
+            weights are whole is seen when they are loaded.
+    """
+
+    name: str
+    path: Path
+    languages: Languages = LANGUAGES
+    codes: tuple[str, ...] = ()
+    problem: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.name}: {'cannot be used' if self.problem else self.languages}"
+
+    @property
+    def shipped(self) -> bool:
+        """Whether it is the model that ships."""
+        return self.path == MODEL
+
+    def sentences(self) -> tuple[str, ...]:
+        """Sentences in its source language, one a line of sentences.txt, as far as a page needs them; none if it has no
+        such file of UTF-8 text."""
+        try:
+            text, whole = read_beginning(self.path / SENTENCES, EXAMPLES_BYTES)
+        except (OSError, ValueError):
+            return ()
+        # The last line may be half there.
+        lines = text.splitlines() if whole else text.splitlines()[:-1]
+        return tuple(line.strip() for line in lines if line.strip())
+
+
+def model_folders() -> dict[str, ModelFolder]:
+    """All of them by name: the one that ships, then those of `models`, then those of $ATTENTION_ATLAS_MODELS, sorted.
+
+    Of two with one name the first counts.
+    """
+    found = {SHIPPED: ModelFolder(SHIPPED, MODEL)}
+    for path in _folders():
+        if not is_language_model(path):
+            folder = _checked(path, _changes(path), _translator)
+            found.setdefault(folder.name, folder)
+    return found
+
+
+def language_model_folders() -> dict[str, ModelFolder]:
+    """Those of language models by name, in the same order; the one that ships may be missing."""
+    found: dict[str, ModelFolder] = {}
+    shipped = (LANGUAGE_MODEL,) if LANGUAGE_MODEL.is_dir() else ()
+    for path in (*shipped, *filter(is_language_model, _folders())):
+        folder = _checked(path, _changes(path), _language_model)
+        found.setdefault(folder.name, folder)
+    return found
+
+
+def is_language_model(path: Path) -> bool:
+    """Whether the config.json of a folder is that of a language model, ours or a GPT-2."""
+    return _is_language_model(path, _changed(path / CONFIG))
+
+
+def model_folder(name: str) -> ModelFolder:
+    """The one of a name.
+
+    Raises:
+        CheckpointError: there is none, or it cannot be used.
+    """
+    found = model_folders().get(name)
+    if found is None:
+        raise CheckpointError(f"There is no model “{name}”: put its folder into `{OWN}` and try again.")
+    if found.problem:
+        raise CheckpointError(found.problem)
+    return found
+
+
+def _folders() -> Iterator[Path]:
+    for place in (OWN, *([Path(os.environ[VARIABLE])] if os.environ.get(VARIABLE) else [])):
+        try:
+            inside = sorted(place.iterdir()) if place.is_dir() else []
+        except OSError:
+            # Nobody may look into it.
+            continue
+        # Path.is_dir raises where a folder may be read and not entered.
+        yield from (path for path in inside if os.path.isdir(path) and not path.name.startswith("."))
+
+
+def _changes(path: Path) -> tuple[int, ...]:
+    """When the files of a folder were last changed that `model_folders` looks at."""
+    return tuple(_changed(path / name) for name in (CONFIG, WEIGHTS, FILE, IDS))
+
+
+def _changed(path: Path) -> int:
+    """When a file was last changed; 0 if there is none."""
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+# Every run of a page asks for all folders, several times.
+@lru_cache(maxsize=256)
+def _checked(path: Path, changed: tuple[int, ...], read: Callable[[Path, str], ModelFolder]) -> ModelFolder:
+    """A folder, with what can be seen against it without reading weights.
+
+    Args:
+        changed: when its files were.
+        read: looks at one of its kind, whose config.json has a text.
+    """
+
+    def useless(problem: str) -> ModelFolder:
+        # A name need not be UTF-8, nor what its files hold.
+        return ModelFolder(valid(path.name), path, problem=valid(f"The folder {path} cannot be used: {problem}."))
+
+    if not NAME.fullmatch(path.name):
+        return useless("its name may have up to 64 Latin letters, digits, dots, hyphens and underscores; rename it")
+    try:
+        found = read(path, read_small_text(path / CONFIG, MOST_BYTES))
+        return found if (path / WEIGHTS).is_file() else useless(f"its {WEIGHTS} is missing")
+    except FileNotFoundError:
+        return useless(f"its {CONFIG} is missing")
+    except OSError as error:
+        return useless(f"it cannot be read ({error.strerror})")
+    except (ValueError, TypeError, RecursionError) as error:
+        return useless(str(error).rstrip("."))
+
+
+def _translator(path: Path, text: str) -> ModelFolder:
+    if "model_type" in json.loads(text):
+        raise ValueError(
+            f"it is one of Hugging Face's; `attention-atlas import {path} --output {path.with_name('NAME')}` makes "
+            "a model folder of it"
+        )
+    TransformerConfig.from_json(text)
+    return ModelFolder(path.name, path, read_languages(path), _codes(path / IDS))
+
+
+def _language_model(path: Path, text: str) -> ModelFolder:
+    if "model_type" not in json.loads(text) and LanguageModelConfig.from_json(text).attention != "full":
+        raise ValueError("its attention is not full attention, and the page shows nothing else")
+    return ModelFolder(path.name, path)
+
+
+@lru_cache(maxsize=256)
+def _is_language_model(path: Path, changed: int) -> bool:
+    try:
+        values = json.loads(read_small_text(path / CONFIG, MOST_BYTES))
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(values, dict) and ("vocabulary" in values or values.get("model_type") == "gpt2")
+
+
+def _codes(path: Path) -> tuple[str, ...]:
+    """Of a file of piece numbers; none of another file, which whoever loads the model will say."""
+    try:
+        ids = json.loads(read_small(path))
+    except (OSError, ValueError, RecursionError):
+        return ()
+    return target_codes(ids) if isinstance(ids, dict) else ()

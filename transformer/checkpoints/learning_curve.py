@@ -1,0 +1,129 @@
+"""The learning curve of a run: what is noted every few steps, in a file that lies beside the model it led to."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from io import StringIO
+from pathlib import Path
+
+from transformer.files.replacing import replaced, writing
+
+FIELDS: tuple[str, ...] = (
+    "step", "epoch", "seconds", "training_loss", "validation_loss", "validation_chrf", "gradient_norm", "learning_rate",
+    "pieces_per_second",
+)
+# Only some rows have them.
+VALIDATED = ("validation_loss", "validation_chrf")
+
+
+@dataclass(frozen=True)
+class Validation:
+    """How good the weights of one step are.
+
+    Attributes:
+        loss: mean over the validation data, in nats a piece, label smoothing included.
+        chrf: 0 to 100, of greedy translations of the first of it; None of a model that translates none.
+    """
+
+    loss: float
+    chrf: float | None
+
+    def __str__(self) -> str:
+        return f"{self.loss:.3f}" if self.chrf is None else f"{self.loss:.3f}, chrF {self.chrf:.1f}"
+
+
+def check_curve(text: str) -> None:
+    """Refuse what is no learning curve.
+
+    Args:
+        text: of the file; empty if there is none.
+
+    Raises:
+        ValueError: the columns are not FIELDS, or a row has something else than a finite number in each; the message
+            names the line.
+    """
+    if not text:
+        return
+    lines = csv.reader(StringIO(text), strict=True)
+    try:
+        if tuple(next(lines)) != FIELDS:
+            raise ValueError(f"its columns should be {', '.join(FIELDS)}")
+        for row in lines:
+            if len(row) != len(FIELDS) or not all(map(_valid, FIELDS, row)):
+                raise ValueError(f"line {lines.line_num} is not a finite number for each of its columns")
+    except csv.Error as error:
+        raise ValueError(f"line {lines.line_num} is no CSV ({error})") from error
+
+
+def _valid(name: str, value: str) -> bool:
+    try:
+        return (name in VALIDATED and not value) or math.isfinite(float(value))
+    except ValueError:
+        return False
+
+
+class Curve:
+    """A CSV file with the columns FIELDS; a row is added at its end."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def truncate(self, step: int) -> None:
+        """Forget what was noted after that step: an interrupted run takes those steps again.
+
+        Raises:
+            ValueError: the file is no learning curve. What would be added to it now, no page would show.
+            OSError: it cannot be written; the old one stays.
+        """
+        text = self._whole_lines()
+        try:
+            check_curve(text)
+        except ValueError as error:
+            raise self._unusable(str(error)) from error
+        kept = [row for row in csv.DictReader(StringIO(text)) if float(row["step"]) <= step]
+        if not kept:
+            self.path.unlink(missing_ok=True)
+            return
+        with replaced(self.path) as unfinished:
+            _append(unfinished, kept)
+
+    def add(self, row: Mapping[str, str], validation: Validation | None) -> None:
+        """Append a row of formatted values; the columns of what was not validated stay empty."""
+        values = dict(row)
+        if validation:
+            values["validation_loss"] = f"{validation.loss:.4f}"
+            if validation.chrf is not None:
+                values["validation_chrf"] = f"{validation.chrf:.2f}"
+        with writing(self.path):
+            self.path.parent.mkdir(exist_ok=True)
+            _append(self.path, [values])
+
+    def _whole_lines(self) -> str:
+        """The file as far as it was written: a row without an end is of a moment without power, or room on the disk."""
+        try:
+            text = self.path.read_bytes().decode("utf-8")
+        except FileNotFoundError:
+            return ""
+        except UnicodeDecodeError as error:
+            raise self._unusable(f"it is no text in UTF-8 ({error})") from error
+        except OSError as error:
+            raise self._unusable(f"it cannot be read ({error.strerror})") from error
+        return text[: text.rfind("\n") + 1]
+
+    def _unusable(self, why: str) -> ValueError:
+        return ValueError(
+            f"the learning curve {self.path} cannot be continued: {why}. Put a copy back, or delete it, and the run "
+            "begins another"
+        )
+
+
+def _append(path: Path, rows: Sequence[Mapping[str, str]]) -> None:
+    """Add rows to a file, with the columns' names before them if it is empty or not there."""
+    with path.open("a", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, FIELDS)
+        if not file.tell():
+            writer.writeheader()
+        writer.writerows(rows)

@@ -1,0 +1,233 @@
+"""The files of a model folder, whichever kind of model it holds: written, sealed, and checked before they are used."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor, nn
+
+from transformer.checkpoints.model_texts import RESTORE, check_is_file, read_bytes
+from transformer.errors import CheckpointError
+from transformer.files.memory import check_memory, memory_available, memory_needed
+from transformer.files.replacing import replaced, writing
+
+CONFIG = "config.json"
+WEIGHTS = "model.safetensors"
+# What safetensors calls the types that weights may have.
+FLOATING = frozenset({"F16", "BF16", "F32"})
+
+
+class Config(Protocol):
+    """The shape of a model, as it is written to config.json."""
+
+    def to_json(self) -> str: ...
+
+
+class VocabularyFiles(Protocol):
+    """What is stored of a vocabulary: see `transformer.text.vocabulary.TextVocabulary`."""
+
+    files: Mapping[str, bytes]
+
+    @property
+    def fingerprint(self) -> str: ...
+
+
+@dataclass(frozen=True, eq=False)
+class SealedWeights:
+    """The weights of a model folder, which are those that were saved for its configuration.
+
+    Attributes:
+        tensors: by name.
+        tokenizer: fingerprint of the vocabulary that they were trained with.
+    """
+
+    tensors: Mapping[str, Tensor]
+    tokenizer: str | None
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        return {name: tuple(tensor.shape) for name, tensor in self.tensors.items()}
+
+
+def save_model(
+    folder: Path, config: Config, weights: Mapping[str, Tensor], tokenizer: VocabularyFiles, *, exact: bool = False
+) -> None:
+    """Write a model folder, each file as a whole or not at all. An existing card stays.
+
+    Args:
+        folder: created if missing.
+        config: of the model.
+        weights: its parameters by name, as `named_parameters` lists them, shared ones once.
+        tokenizer: its vocabulary; the weights remember which one it was.
+        exact: round no weight to float16 that this would change.
+
+    Raises:
+        OSError: a file cannot be written.
+    """
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    for name, content in tokenizer.files.items():
+        with replaced(folder / name) as file:
+            file.write_bytes(content)
+    stored = {name: _stored(weight.detach().cpu(), exact).contiguous() for name, weight in weights.items()}
+    seals = {"tokenizer": tokenizer.fingerprint, "contents": _fingerprint(config, stored)}
+    write_tensors(folder / WEIGHTS, stored, seals)
+    # Last: a folder that has it counts as one that holds a model.
+    with replaced(folder / CONFIG) as file:
+        file.write_text(config.to_json(), encoding="utf-8")
+
+
+def read_weights(
+    folder: Path, config: Config, sizes: Mapping[str, tuple[int, ...]], *, vocabulary: str = ""
+) -> SealedWeights:
+    """The weights of a model folder, of which nothing is used before the seals in their file have been looked at.
+
+    Args:
+        folder: of the model.
+        config: that its config.json holds.
+        sizes: shapes of some parameters, which together name every size of the configuration.
+        vocabulary: name of its file, if the vocabulary has only one: it is to be the one of the seal, before it is
+            parsed by somebody else's library.
+
+    Raises:
+        CheckpointError: a file is missing, damaged or does not belong to the others, the weights are no finite
+            numbers, or there is too little memory.
+    """
+    # Before the file is mapped: of a large one, even that may fail.
+    check_memory(folder, memory_needed(folder / WEIGHTS), memory_available())
+    with _opened(folder / WEIGHTS) as file:
+        metadata = file.metadata() or {}
+        slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
+        found = {name: tuple(part.get_shape()) for name, part in slices.items()}
+        floating = all(part.get_dtype() in FLOATING for part in slices.values())
+    if vocabulary:
+        _check_vocabulary(folder / vocabulary, metadata)
+    _check_shapes(sizes, found, folder)
+    weights, _ = read_tensors(folder / WEIGHTS)
+    if metadata.get("contents") != _fingerprint(config, weights):
+        raise CheckpointError(f"The weights or {CONFIG} in {folder} were altered after they were saved. {RESTORE}")
+    if not floating or not all(bool(weight.isfinite().all()) for weight in weights.values()):
+        raise CheckpointError(
+            f"The weights in {folder} are not all finite numbers: their training diverged. Train again with a lower "
+            "learning rate, or take a checkpoint from before."
+        )
+    return SealedWeights(weights, metadata.get("tokenizer"))
+
+
+def check_vocabulary(path: Path) -> None:
+    """See that a vocabulary is the one of the weights beside it, before it is parsed by somebody else's library.
+
+    Raises:
+        CheckpointError: it is another one, or a file is missing or damaged.
+    """
+    with _opened(path.parent / WEIGHTS) as file:
+        _check_vocabulary(path, file.metadata() or {})
+
+
+def folder_version(folder: Path, tokenizer: VocabularyFiles) -> str:
+    """What changes whenever the configuration, a file of the vocabulary or a weight in a model folder does."""
+    digest = hashlib.sha256()
+    for name in (CONFIG, *tokenizer.files, WEIGHTS):
+        digest.update((folder / name).read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _stored(weight: Tensor, exact: bool) -> Tensor:
+    """A weight in float16, or, if that would change what must stay, in float32."""
+    half = weight.half()
+    return weight.float() if exact and not torch.equal(half.float(), weight.float()) else half
+
+
+def write_tensors(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str]) -> None:
+    """Write a safetensors file so that an interruption leaves either the old file or the new one."""
+    with replaced(path) as file:
+        save_file(tensors, file, metadata)
+
+
+def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """The tensors and the metadata of a safetensors file.
+
+    Raises:
+        CheckpointError: there is no such file, or it is no whole safetensors file.
+    """
+    with _opened(path) as file:
+        return {name: file.get_tensor(name) for name in file.keys()}, file.metadata() or {}  # noqa: SIM118
+
+
+def fill(model: nn.Module, weights: SealedWeights, folder: Path) -> None:
+    """Give a model the weights of its folder, and prepare it for inference.
+
+    Raises:
+        CheckpointError: a weight is missing, has another shape, or is one too many.
+    """
+    expected = {name: tuple(parameter.shape) for name, parameter in model.named_parameters()}
+    _check_shapes(expected, weights.shapes, folder, complete=True)
+    copy_weights(weights.tensors, model)
+    model.eval().requires_grad_(False)
+
+
+def copy_weights(weights: Mapping[str, Tensor], model: nn.Module) -> None:
+    """Give the model the parameters `weights`, which has one of each name and shape."""
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            parameter.copy_(weights[name])
+
+
+def _check_shapes(
+    expected: Mapping[str, tuple[int, ...]], found: Mapping[str, tuple[int, ...]], folder: Path, *,
+    complete: bool = False,
+) -> None:
+    """Refuse weights of other shapes than the configuration's.
+
+    Args:
+        expected: shapes by name.
+        found: those of the file.
+        folder: for the message.
+        complete: whether the file may have no others.
+
+    Raises:
+        CheckpointError: a weight is missing, has another shape, or is one too many.
+    """
+    names = {*expected, *found} if complete else {*expected}
+    wrong = sorted(name for name in names if expected.get(name) != found.get(name))
+    if wrong:
+        raise CheckpointError(
+            f"The weights in {folder} do not fit {CONFIG}: {wrong[0]} should be {expected.get(wrong[0], 'absent')} "
+            f"and is {found.get(wrong[0], 'absent')}. {RESTORE}"
+        )
+
+
+def _check_vocabulary(path: Path, metadata: Mapping[str, str]) -> None:
+    """Refuse a vocabulary that is not the one of the seal in the metadata of the weights."""
+    if hashlib.sha256(read_bytes(path)).hexdigest() != metadata.get("tokenizer"):
+        raise CheckpointError(
+            f"The vocabulary {path} is not the one that the weights beside it were trained with. {RESTORE}"
+        )
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    """A safetensors file, open."""
+    check_is_file(path)
+    try:
+        with safe_open(path, framework="pt") as file:
+            yield file
+    except (SafetensorError, OSError) as error:
+        raise CheckpointError(f"The file {path} is damaged ({error}). {RESTORE}") from error
+
+
+def _fingerprint(config: Config, weights: Mapping[str, Tensor]) -> str:
+    """SHA-256 of a configuration and the weights made for it, hexadecimal."""
+    digest = hashlib.sha256(config.to_json().encode())
+    for name, weight in sorted(weights.items()):
+        digest.update(name.encode())
+        digest.update(weight.contiguous().view(-1).view(torch.uint8).numpy().data)
+    return digest.hexdigest()

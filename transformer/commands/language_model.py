@@ -1,0 +1,156 @@
+"""attention-atlas language-model continue | score | evaluate | heads"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from transformer.checkpoints.language_model import LoadedLanguageModel, load_language_model
+from transformer.errors import AtlasError
+from transformer.files.paths import LANGUAGE_MODEL
+from transformer.files.replacing import check_output, write_text
+from transformer.files.terminal import at_terminal
+from transformer.language_modelling.continuation import continue_text
+from transformer.language_modelling.evaluation import evaluate, evaluate_baselines, readable
+from transformer.language_modelling.head_scores import NAMES, THRESHOLD, head_scores
+from transformer.language_modelling.scoring import score_text
+from transformer.training.config import MOST
+from transformer.training.contexts import texts_of
+from transformer.training.data import read_lines, read_pairs, without
+from transformer.values.decoding_settings import METHODS, DecodingSettings
+
+DEFAULTS = DecodingSettings()
+# So many of the best heads are printed.
+SHOWN = 3
+# Pieces to write, which takes minutes: a model without learned positions would never end.
+MOST_LIMIT = 65_536
+
+
+def parser(prog: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog=prog, description="What a decoder-only Transformer writes, and how likely it "
+                                     "finds what others write.")
+    commands = parser.add_subparsers(dest="command", required=True)
+
+    command = commands.add_parser("continue", help="write on from beginnings")
+    command.add_argument("beginnings", nargs="*", metavar="TEXT", help="a beginning; it may be empty")
+    command.add_argument("--file", type=Path, metavar="FILE", help="a file with a beginning on each line instead")
+    command.add_argument("--method", choices=METHODS, default=DEFAULTS.method, help="(%(default)s)")
+    command.add_argument("--beam", type=int, default=DEFAULTS.beam_size, metavar="N", help="its size (%(default)s)")
+    for name, kind, what in (
+        ("temperature", float, "below 1 sharpens, above 1 flattens"), ("top-k", int, "likeliest pieces; 0 for all"),
+        ("top-p", float, "the likeliest pieces that have this probability together"), ("seed", int, "of the draws"),
+    ):
+        default = getattr(DEFAULTS, name.replace("-", "_"))
+        command.add_argument(f"--{name}", type=kind, default=default, help=f"of sampling: {what} (%(default)s)")
+    command.add_argument("--limit", type=int, default=40, metavar="N", help="most pieces to write (%(default)s)")
+
+    command = commands.add_parser("score", help="the probability of texts, piece by piece")
+    command.add_argument("texts", nargs="+", metavar="TEXT", help="a text of at least one character")
+
+    command = commands.add_parser("evaluate", help="perplexity and bits per byte on held-out texts")
+    command.add_argument(
+        "--data", type=Path, nargs="+", required=True, help="files: source, tab, target (.gz or not); sources count"
+    )
+    command.add_argument(
+        "--baseline", type=Path, nargs="+", default=[], metavar="FILE",
+        help="such files, to count single pieces and pairs in, which then predict the same texts; what is to be "
+        "predicted is left out of them",
+    )
+
+    command = commands.add_parser("heads", help="the heads that look at the previous piece or continue a pattern")
+    command.add_argument("--output", type=Path, metavar="FILE", help="write all scores as JSON, too")
+
+    for command in commands.choices.values():
+        command.add_argument("--model", type=Path, default=LANGUAGE_MODEL, help="model folder; the one that ships")
+        command.add_argument("--device", choices=("cpu", "cuda", "mps"), help="the best there is")
+    return parser
+
+
+def write_on(loaded: LoadedLanguageModel, options: argparse.Namespace) -> None:
+    beginnings = options.beginnings
+    if options.file:
+        beginnings = [line for _, line in read_lines(options.file)]
+    if options.limit > MOST_LIMIT:
+        raise ValueError(f"--limit must be at most {MOST_LIMIT:,}, not {options.limit:,}")
+    if not 0 <= options.seed <= MOST:
+        raise ValueError(f"--seed must be at least 0 and at most {MOST:,}, not {options.seed:,}")
+    settings = DecodingSettings(
+        method=options.method, beam_size=options.beam, temperature=options.temperature, top_k=options.top_k,
+        top_p=options.top_p, seed=options.seed,
+    )
+    for beginning in beginnings or [""]:
+        found = continue_text(loaded.model, loaded.tokenizer, beginning, settings, limit=options.limit)
+        print(found.text + ("" if found.complete else " …"))
+
+
+def score(loaded: LoadedLanguageModel, texts: Sequence[str]) -> None:
+    for text in texts:
+        found = score_text(loaded.model, loaded.tokenizer, text)
+        print(f"{text}\nlog-probability {found.log_prob:.2f}, perplexity {found.perplexity:.2f} per piece, "
+              f"{found.bits_per_byte:.3f} bits per byte")
+        for piece, log_prob in zip(found.pieces, found.log_probs, strict=True):
+            print(f"{log_prob:8.2f}  {piece.text}")
+
+
+def predict(loaded: LoadedLanguageModel, data: Sequence[Path], baseline: Sequence[Path]) -> None:
+    pairs = [pair for path in data for pair in read_pairs(path)]
+    texts, too_long = readable(loaded, texts_of(pairs))
+    if too_long:
+        print(f"left out, because they are longer than the model's positions: {len(too_long)} texts")
+    print(f"this model: {evaluate(loaded, texts)}")
+    if baseline:
+        training = texts_of(without([pair for path in baseline for pair in read_pairs(path)], pairs))
+        for name, found in zip(("single pieces", "pairs"), evaluate_baselines(loaded, texts, training), strict=True):
+            print(f"{name}: {found}")
+
+
+def name_heads(loaded: LoadedLanguageModel, output: Path | None) -> None:
+    scores = head_scores(loaded.model)
+    found = {}
+    for kind, name in NAMES.items():
+        each = getattr(scores, kind)
+        best_first = sorted(((float(score), index) for index, score in enumerate(each.flat)), reverse=True)
+        places = [(*divmod(index, each.shape[1]), score) for score, index in best_first]
+        print(f"{name}: " + ", ".join(
+            f"layer {layer + 1} head {head + 1} {score:.2f}{'' if score > THRESHOLD else ' (too little for the name)'}"
+            for layer, head, score in places[:SHOWN]
+        ))
+        found[kind] = {
+            "named": [[layer + 1, head + 1, round(score, 4)] for layer, head, score in places if score > THRESHOLD],
+            "scores": each.round(4).tolist(),
+        }
+    if output:
+        text = json.dumps({"model": loaded.version, "threshold": THRESHOLD, **found}, indent=1)
+        write_text(output, text + "\n")
+
+
+def execute(options: argparse.Namespace) -> None:
+    if options.command == "heads" and options.output:
+        check_output(options.output)
+    loaded = load_language_model(options.model, options.device)
+    if options.command == "continue":
+        write_on(loaded, options)
+    elif options.command == "score":
+        score(loaded, options.texts)
+    elif options.command == "evaluate":
+        predict(loaded, options.data, options.baseline)
+    else:
+        name_heads(loaded, options.output)
+
+
+def main(arguments: Sequence[str] | None = None, prog: str = "python -m transformer.language_modelling") -> None:
+    options = parser(prog).parse_args(arguments)
+    try:
+        with at_terminal():
+            execute(options)
+    except FileNotFoundError as error:
+        sys.exit(f"error: there is no file {error.filename}")
+    except (AtlasError, ValueError, OSError) as error:
+        sys.exit(f"error: {error}")
+
+
+if __name__ == "__main__":
+    main()

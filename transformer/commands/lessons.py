@@ -1,0 +1,80 @@
+"""attention-atlas lessons check FILE: whether a lesson is written as it should be, and true of the model."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+from transformer.checkpoints.available_models import model_folder
+from transformer.errors import AtlasError, CheckpointError, LessonError
+from transformer.files.terminal import at_terminal
+from transformer.lessons.claims import CLAIMS
+from transformer.lessons.lesson import read_lesson
+from transformer.lessons.result import broken_claims
+from transformer.running.translator import Translator
+
+
+def parser(prog: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog=prog, description="Lessons: files of steps that the app shows.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    check = commands.add_parser("check", help="say what is wrong with lessons")
+    check.add_argument("files", type=Path, nargs="+", metavar="FILE", help="a lesson, *.toml")
+    check.add_argument("--model", type=Path, metavar="DIR", help="model folder (default: the lesson's own)")
+    check.add_argument("--device", choices=("cpu", "cuda", "mps"), help="the fastest there is")
+    commands.add_parser("claims", help="list what a lesson can claim, with parameters and values")
+    return parser
+
+
+def list_claims() -> None:
+    for name, claim in sorted(CLAIMS.items()):
+        parameters = [one if one in claim.required else f"{one} (optional)" for one in claim.parameters]
+        print(f"{name}\n  {claim.says}\n  parameters: {', '.join(parameters) or 'none'}\n"
+              f"  values: {', '.join(claim.values)}")
+
+
+def check(options: argparse.Namespace) -> None:
+    """Print a line a lesson that is right. The files are read first, because the model takes seconds to load.
+
+    Raises:
+        AtlasError: something is wrong; a line for each.
+    """
+    lessons, wrong = {}, []
+    for path in options.files:
+        try:
+            lessons[path] = read_lesson(path)
+        except LessonError as error:
+            wrong.append(str(error))
+        except OSError as error:
+            wrong.append(f"{path.name}: the file cannot be read: {error.strerror}")
+    load = cache(lambda folder: Translator.load(folder, options.device))
+    for path, lesson in lessons.items():
+        try:
+            translator = load(options.model or model_folder(lesson.model).path)
+        except CheckpointError as error:
+            wrong.append(f"{path.name}: {error}")
+            continue
+        broken = broken_claims(lesson, translator)
+        wrong += [f"{path.name}: {one}" for one in broken]
+        if not broken:
+            print(f"{path.name}: {len(lesson.steps)} steps, every claim holds")
+    if wrong:
+        raise AtlasError("\n".join(wrong))
+
+
+def main(arguments: Sequence[str] | None = None, prog: str = "python -m transformer.lessons") -> None:
+    options = parser(prog).parse_args(arguments)
+    try:
+        with at_terminal():
+            if options.command == "claims":
+                list_claims()
+            else:
+                check(options)
+    except AtlasError as error:
+        sys.exit(f"error: {error}")
+
+
+if __name__ == "__main__":
+    main()

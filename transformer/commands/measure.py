@@ -1,0 +1,287 @@
+"""python -m transformer.analysis measure | gallery | means | importance | removal | agreement"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections import deque
+from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
+
+from transformer.ablation.removal import least_important_first, random_order
+from transformer.analysis.heads.gallery import Gallery, gallery_of
+from transformer.analysis.heads.names import head_names
+from transformer.analysis.heads.statistics import Statistics
+from transformer.analysis.heads.tasks import TASK
+from transformer.errors import AtlasError
+from transformer.files.paths import ASSETS
+from transformer.files.replacing import check_output, write_text
+from transformer.files.terminal import at_terminal
+from transformer.running.translator import MODEL, Translator
+from transformer.surveys.agreement import AgreementStatistics, agreement_statistics
+from transformer.surveys.corpus import PART, Part, check_corpus, measure_corpus, sentences_of
+from transformer.surveys.importance import ImportanceStatistics, importance_statistics
+from transformer.surveys.removal import RemovalQuality, pairs_digest, quality_curves
+from transformer.text.languages import Languages
+from transformer.training.data import read_pairs
+from transformer.values.head_means import FILE, HeadMeans, sentences_digest
+from transformer.values.interventions import DEFAULT_DRAWS, MODES
+
+SENTENCES = ASSETS / "sentences.txt"
+# That measure, each with a model of its own: a slip of a finger would fill the memory.
+MOST_PROCESSES = 256
+# Random orders of removal.
+SEEDS = 3
+
+
+def parser(prog: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog=prog, description="Measure every head of a model over many sentences.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    measure = commands.add_parser("measure", help="measure what every head looks at")
+    gallery = commands.add_parser("gallery", help="find heads that do something telling, and sentences that show it")
+    means = commands.add_parser("means", help=f"write every head's mean output into the model folder, as {FILE}")
+    where = measure.add_mutually_exclusive_group()
+    where.add_argument(
+        "--processes", type=int, default=1, metavar="N",
+        help="measure in so many, each with a model of its own (%(default)s)",
+    )
+    where.add_argument("--cluster", metavar="ADDRESS", help='measure on a Ray cluster; "auto": that of this machine')
+    importance = commands.add_parser("importance", help="switch every head off by itself")
+    importance.add_argument("--mode", choices=MODES, default="zero", help="what a head that is off does (%(default)s)")
+    importance.add_argument(
+        "--draws", type=int, default=DEFAULT_DRAWS, metavar="N",
+        help="other sentences that a head's output is taken from in the mode resample (%(default)s)",
+    )
+    importance.add_argument("--seed", type=int, default=0, metavar="N", help="which ones (%(default)s)")
+    removal = commands.add_parser("removal", help="BLEU and chrF while heads are removed, least important first")
+    removal.add_argument("--data", type=Path, required=True, help="file: source, tab, target (.gz or not)")
+    removal.add_argument("--importance", type=Path, required=True, metavar="FILE.json", help="what `importance` wrote")
+    removal.add_argument("--pairs", type=int, default=500, metavar="N", help="take the first N (%(default)s)")
+    removal.add_argument("--every", type=int, default=8, metavar="N", help="heads between two scores (%(default)s)")
+    agreement = commands.add_parser("agreement", help="compare what methods say mattered for a translated word")
+    for command in (measure, gallery, means, importance, agreement):
+        command.add_argument(
+            "--sentences", type=Path, default=SENTENCES, metavar="FILE", help="text, one sentence a line (%(default)s)"
+        )
+    for command in (measure, gallery, importance, removal, agreement):
+        command.add_argument("--output", type=Path, required=True, metavar="FILE.json", help="write the figures there")
+    for command in (measure, gallery, means, importance, removal, agreement):
+        command.add_argument("--model", type=Path, default=MODEL, metavar="DIR", help="model folder (%(default)s)")
+        command.add_argument("--device", choices=("cpu", "cuda", "mps"), help="the fastest there is")
+    return parser
+
+
+def read_sentences(path: Path) -> list[str]:
+    """The lines of a file that are not blank.
+
+    Raises:
+        ValueError: there is none, or a line is no UTF-8 text.
+    """
+    sentences = list(sentences_of(path))
+    if not sentences:
+        raise ValueError(f"{path} has no sentence: write one a line")
+    return sentences
+
+
+def model_of(options: argparse.Namespace) -> Translator:
+    """The model to measure: after all else was read, because it takes a while to load."""
+    return Translator.load(options.model, options.device)
+
+
+class Clock:
+    """Says on the terminal how far a long measurement is, when it has taken a while."""
+
+    EVERY = 10.0
+
+    def __init__(self, sentences: Path, processes: int) -> None:
+        self._sentences = sentences
+        self._said = 0.0
+        # When each process has given its first part, and what had been read by then. What an earlier call had read took
+        # no time of this one; nor do the first sentences say how fast it is.
+        self._firsts: deque[tuple[float, int]] = deque()
+        self._processes = processes
+        self._total = 0
+
+    def report(self, read: int, part: Part) -> None:
+        now = time.monotonic()
+        if not self._firsts:
+            self._said, self._total = now, sum(1 for _ in sentences_of(self._sentences))
+        if len(self._firsts) < self._processes:
+            self._firsts.append((now, read))
+            return
+        # Processes that began together give their parts together: between this part and the one that is counted from,
+        # each has given as many as the others.
+        began, first = self._firsts[0]
+        self._firsts.rotate(-1)
+        if now - self._said > self.EVERY:
+            rate = (read - first) / (now - began)
+            left = timedelta(seconds=round((self._total - read) / rate))
+            print(f"{read:,} of {self._total:,} sentences, {rate:.0f} a second, {left} left", file=sys.stderr)
+            self._said = now
+
+
+def describe(statistics: Statistics) -> str:
+    """Which heads have a name, and which align words, for a terminal."""
+    lines = [f"{statistics.sentences} sentences"]
+    for kind, metrics in statistics.heads.items():
+        for layer, heads in enumerate(head_names(metrics), start=1):
+            for head, names in enumerate(heads, start=1):
+                lines += [f"{kind} layer {layer} head {head}: {', '.join(names)}"] if names else []
+    if aligner := statistics.aligner:
+        heads = " and ".join(str(head + 1) for head in aligner.heads)
+        lines.append(
+            f"words are aligned by cross layer {aligner.layer + 1} head {heads}, at the step where the target piece is "
+            f"{aligner.step}: {100 * aligner.agreement:.0f} % of {aligner.pieces} pieces as by all heads together"
+        )
+    return "\n".join(lines)
+
+
+def describe_gallery(found: Gallery, languages: Languages) -> str:
+    """Every exhibit in a line, for a terminal."""
+    return "\n".join([
+        f"{found.sentences} sentences",
+        *(
+            f"{TASK[each.task].described(languages)[0]}: {each.kind} layer {each.layer + 1} head {each.head + 1}, "
+            f"{each.share:.0%} (all heads: {each.everyone:.0%}; {each.rows} rows of {each.sentences} sentences)"
+            for each in found.exhibits
+        ),
+    ])
+
+
+def describe_importance(statistics: ImportanceStatistics) -> str:
+    """The five heads without which translations are least likely, for a terminal."""
+    changes = [
+        (float(change), f"{kind} layer {layer} head {head}") for kind, estimate in statistics.measured.items()
+        for layer, heads in enumerate(estimate.mean, start=1) for head, change in enumerate(heads, start=1)
+    ]
+    agreement = statistics.agreement
+    return "\n".join([
+        f"{statistics.sentences} sentences, mode {statistics.mode}",
+        *(f"{name}: {change:+.3f} nats a sentence" for change, name in sorted(changes)[:5]),
+        f"rank correlation with the gradient: {agreement.mean:.3f} ({agreement.low:.3f} to {agreement.high:.3f})",
+    ])
+
+
+def measure(options: argparse.Namespace) -> None:
+    if not 1 <= options.processes <= MOST_PROCESSES:
+        raise ValueError(f"--processes must be at least 1 and at most {MOST_PROCESSES}, not {options.processes}")
+    state = options.output.with_name(f"{options.output.name}.partial")
+    check_output(state, replacing=True)
+    check_corpus(options.sentences)
+    translator = model_of(options)
+    clock = Clock(options.sentences, options.processes)
+    try:
+        found = measure_corpus(
+            translator, options.sentences, state, processes=options.processes, cluster=options.cluster,
+            report=clock.report,
+        )
+    except KeyboardInterrupt:
+        if not state.exists():
+            sys.exit(f"stopped; nothing is kept of fewer than {PART} sentences, and the same command begins again")
+        sys.exit(f"stopped; {state} has what was measured, and the same command goes on there")
+    if found.skipped:
+        print(f"{found.skipped} sentences were left out, because they are too long for the model", file=sys.stderr)
+    statistics = Statistics(translator.version, found.sentences, found.heads)
+    write_text(options.output, statistics.to_json() + "\n")
+    # Not before: a disk may be full after half a day.
+    state.unlink(missing_ok=True)
+    print(describe(statistics))
+
+
+def gallery(options: argparse.Namespace) -> None:
+    sentences, translator = read_sentences(options.sentences), model_of(options)
+    traces = (translator.trace(sentence) for sentence in sentences)
+    found = gallery_of(traces, translator.version, translator.languages)
+    write_text(options.output, found.to_json() + "\n")
+    print(describe_gallery(found, translator.languages))
+
+
+def means(options: argparse.Namespace) -> None:
+    sentences, translator = read_sentences(options.sentences), model_of(options)
+    traces = (translator.trace(sentence, details=True) for sentence in sentences)
+    HeadMeans.over(traces, translator.version, sentences_digest(sentences)).save(options.model)
+    print(f"mean outputs over {len(sentences)} sentences: {options.model / FILE}")
+
+
+def importance(options: argparse.Namespace) -> None:
+    sentences = read_sentences(options.sentences)
+    statistics = importance_statistics(
+        model_of(options), sentences, mode=options.mode, seed=options.seed, draws=options.draws
+    )
+    write_text(options.output, statistics.to_json() + "\n")
+    print(describe_importance(statistics))
+
+
+def describe_agreement(statistics: AgreementStatistics) -> str:
+    """Kendall's tau of every method with erasure, for a terminal."""
+    tau, measured = statistics.tau, statistics.methods.index("erasure")
+    return "\n".join([
+        f"{statistics.sentences} sentences, {statistics.words:.1f} words ranked in each; Kendall's tau with erasure:",
+        *(
+            f"{method}: {tau.mean[row, measured]:.3f} ({tau.low[row, measured]:.3f} to {tau.high[row, measured]:.3f})"
+            for row, method in enumerate(statistics.methods) if row != measured
+        ),
+    ])
+
+
+def agreement(options: argparse.Namespace) -> None:
+    sentences = read_sentences(options.sentences)
+    statistics = agreement_statistics(model_of(options), sentences)
+    write_text(options.output, statistics.to_json() + "\n")
+    print(describe_agreement(statistics))
+
+
+def removal(options: argparse.Namespace) -> None:
+    if options.pairs < 1 or options.every < 1:
+        raise ValueError("--pairs and --every are at least 1")
+    pairs = read_pairs(options.data)[: options.pairs]
+    try:
+        statistics = ImportanceStatistics.from_json(options.importance.read_text(encoding="utf-8"))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        reason = (isinstance(error, OSError) and error.strerror) or error
+        raise ValueError(
+            f"{options.importance} does not say what heads are worth ({reason}): have `importance` write it"
+        ) from error
+    translator = model_of(options)
+    if statistics.model != translator.version:
+        raise ValueError(f"{options.importance} was measured on another model: run `importance` on this one")
+    orders = {
+        name: least_important_first(translator.config, {kind: each.mean for kind, each in estimates.items()})
+        for name, estimates in (("measured", statistics.measured), ("gradient", statistics.estimated))
+    }
+    orders |= {f"random {seed}": random_order(translator.config, seed) for seed in range(SEEDS)}
+    points = []
+    for point in quality_curves(options.model, translator.device, pairs, orders, every=options.every):
+        print(f"{point.order}, {point.removed} removed: BLEU {point.bleu:.2f}, chrF {point.chrf:.2f}", flush=True)
+        points.append(point)
+    found = RemovalQuality(
+        translator.version, "zero", options.data.name, len(pairs), pairs_digest(pairs), tuple(points)
+    )
+    write_text(options.output, found.to_json() + "\n")
+
+
+COMMANDS = {
+    "measure": measure, "gallery": gallery, "means": means, "importance": importance, "removal": removal,
+    "agreement": agreement,
+}
+
+
+def execute(options: argparse.Namespace) -> None:
+    means = options.command == "means"
+    check_output(options.model / FILE if means else options.output, replacing=means)
+    COMMANDS[options.command](options)
+
+
+def main(arguments: Sequence[str] | None = None, prog: str = "python -m transformer.analysis") -> None:
+    options = parser(prog).parse_args(arguments)
+    try:
+        with at_terminal():
+            execute(options)
+    except (AtlasError, ValueError, OSError) as error:
+        sys.exit(f"error: {error}")
+
+
+if __name__ == "__main__":
+    main()

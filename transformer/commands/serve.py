@@ -1,0 +1,81 @@
+"""attention-atlas serve"""
+
+from __future__ import annotations
+
+import argparse
+import socket
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+from attention_atlas.lecture import MOST_PORT
+from transformer.checkpoints.translator import load_description
+from transformer.errors import AtlasError
+from transformer.files.paths import MODEL
+from transformer.files.terminal import at_terminal
+from transformer.serving.client import SERVER
+
+MISSING = "the model's server needs Ray: install it with `pip install 'ray[serve]>=2.60,<3'`"
+# On all machines of a cluster: a slip of a finger would start processes without end.
+MOST_REPLICAS = 1_000
+
+
+def parser(prog: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=prog, description="Serve the model to apps on this machine and on others, by Ray Serve.",
+        epilog=f"An app uses it if the environment variable {SERVER} has its address. On a cluster, set RAY_ADDRESS.",
+    )
+    parser.add_argument("--model", type=Path, default=MODEL, metavar="DIR", help="model folder (%(default)s)")
+    parser.add_argument("--replicas", type=int, default=1, metavar="N", help="copies of the model (%(default)s)")
+    parser.add_argument(
+        "--most", type=int, default=0, metavar="N", help="copies of the model while many requests wait (no more)"
+    )
+    parser.add_argument("--host", default="127.0.0.1", help="where to listen; 0.0.0.0 for everywhere (%(default)s)")
+    parser.add_argument("--port", type=int, default=8600, help="(%(default)s)")
+    return parser
+
+
+@at_terminal()
+def main(arguments: Sequence[str] | None = None, prog: str = "python -m transformer.serving") -> None:
+    options = parser(prog).parse_args(arguments)
+    if options.replicas < 1:
+        sys.exit(f"error: there are to be {options.replicas} copies of the model: take at least one")
+    if (copies := max(options.replicas, options.most)) > MOST_REPLICAS:
+        sys.exit(f"error: there are to be {copies:,} copies of the model: take at most {MOST_REPLICAS:,}")
+    if not 1 <= options.port <= MOST_PORT:
+        sys.exit(f"error: --port must be at least 1 and at most {MOST_PORT}, not {options.port}")
+    # Ray, too, looks for a name among addresses of IPv4 alone.
+    ipv6 = ":" in options.host
+    place = f"{f'[{options.host}]' if ipv6 else options.host}:{options.port}"
+    with socket.socket(socket.AF_INET6 if ipv6 else socket.AF_INET) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((options.host, options.port))
+        except OSError as error:
+            sys.exit(f"error: nobody can listen at {place} ({error.strerror}): give another --host or --port")
+    try:
+        # Here, where a person reads what is wrong with it, and not in a replica's log.
+        load_description(options.model)
+        from transformer.serving.server import Scale, start, stop
+    except ModuleNotFoundError as error:
+        sys.exit(f"error: {MISSING} ({error})")
+    except (AtlasError, OSError) as error:
+        sys.exit(f"error: {error}")
+    try:
+        start(
+            Scale(model=str(options.model.resolve()), replicas=options.replicas, most=options.most), options.host,
+            options.port,
+        )
+        print(f"The model's server listens at http://{place}; Ctrl+C ends it.", flush=True)
+        threading.Event().wait()
+    except KeyboardInterrupt:
+        pass
+    except AtlasError as error:
+        sys.exit(f"error: {error}")
+    finally:
+        stop()
+
+
+if __name__ == "__main__":
+    main()

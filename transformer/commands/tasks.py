@@ -1,0 +1,101 @@
+"""attention-atlas tasks train TASK: let a small Transformer learn a task, and keep the run."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import fields
+from pathlib import Path
+
+from transformer.errors import AtlasError
+from transformer.files.replacing import check_output
+from transformer.files.terminal import at_terminal
+from transformer.tasks.answer import answer
+from transformer.tasks.archive import load_run, save_run
+from transformer.tasks.config import OPTIMIZERS, TaskConfig
+from transformer.tasks.events import events
+from transformer.tasks.registry import TASKS, task_named
+from transformer.tasks.run import TaskRun
+from transformer.tasks.trainer import TaskTrainer
+
+LINES = 10
+
+
+def parser(prog: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog=prog, description="Small tasks that a Transformer learns within seconds.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    train = commands.add_parser("train", help="learn a task, and keep the run as a file")
+    train.add_argument("task", metavar="TASK", help=", ".join(TASKS))
+    train.add_argument("--output", type=Path, metavar="FILE", help="where to write the run, *.npz")
+    train.add_argument("--models", type=int, metavar="N", help="snapshots that the file keeps the weights of; all")
+    train.add_argument("--watch", metavar="ITEM", help="the item whose attention is kept; a long held-out one")
+    train.add_argument("--optimizer", choices=OPTIMIZERS, default="adam", help="(%(default)s)")
+    for field in fields(TaskConfig):
+        if field.metadata:
+            train.add_argument(
+                f"--{field.name.replace('_', '-')}", type=type(field.default), default=field.default,
+                help=f"{field.metadata['help']} (%(default)s)",
+            )
+    show = commands.add_parser("show", help="say what happened in a recorded run")
+    show.add_argument("file", type=Path, metavar="FILE", help="what `train --output` wrote")
+    show.add_argument("--ask", metavar="ITEM", help="let the model at the end of the run answer this item")
+    return parser
+
+
+def train(options: argparse.Namespace) -> None:
+    given = vars(options)
+    # Before the steps, which may take minutes.
+    if options.output:
+        check_output(options.output, replacing=True)
+    if options.models is not None and options.models < 2:
+        raise AtlasError(f"--models must be at least 2, the first and the last, not {options.models}")
+    config = TaskConfig(**{field.name: given[field.name] for field in fields(TaskConfig)})
+    try:
+        run = learn(config, options.watch)
+    except KeyboardInterrupt:
+        sys.exit("interrupted: nothing was written")
+    if options.output:
+        save_run(run, options.output, options.models)
+    report(run)
+
+
+def learn(config: TaskConfig, watch: str | None) -> TaskRun:
+    """Take all steps, and say now and then how far they are."""
+    trainer = TaskTrainer(config, watch)
+    while not trainer.finished:
+        trainer.advance(steps=-(-config.steps // LINES))
+        last = trainer.snapshots[-1]
+        print(f"step {trainer.step:,} of {config.steps:,}, {trainer.seconds:.1f} s: loss {trainer.losses[-1]:.4f}, "
+              f"held out {last.held_out_loss:.4f}, exact match {last.exact_match:.1%} (step {last.step:,})", flush=True)
+    return trainer.run()
+
+
+def report(run: TaskRun) -> None:
+    task, last = task_named(run.config.task), run.snapshots[-1]
+    print(f"{task.title}: {run.step:,} steps in {run.seconds:.1f} s, "
+          f"{last.exact_match:.1%} of {task.held_out:,} held-out items are right")
+    print(*(event.text for event in events(run)), sep="\n")
+
+
+def show(options: argparse.Namespace) -> None:
+    run = load_run(options.file)
+    report(run)
+    if options.ask is not None:
+        last = run.with_weights(len(run.snapshots) - 1)
+        task, found = task_named(run.config.task), answer(run.config, last, options.ask)
+        verdict = "right" if found.right else f"wrong, it is {task.write(found.item.target)}"
+        print(f"{task.write(found.item.source)} -> {task.write(found.written)} ({verdict})")
+
+
+def main(arguments: Sequence[str] | None = None, prog: str = "python -m transformer.tasks") -> None:
+    options = parser(prog).parse_args(arguments)
+    try:
+        with at_terminal():
+            (train if options.command == "train" else show)(options)
+    except (AtlasError, OSError) as error:
+        sys.exit(f"error: {error}")
+
+
+if __name__ == "__main__":
+    main()

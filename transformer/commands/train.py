@@ -1,0 +1,201 @@
+"""python -m transformer.training prepare | prepare-language-model | train | average | synthesise | evaluate | ..."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import sys
+from collections.abc import Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from transformer.files.terminal import at_terminal
+from transformer.model.malloc import keep_freed_memory
+from transformer.surveys.attentions import compare_attentions
+from transformer.text.tokenizer import VOCABULARY, Tokenizer
+from transformer.training.averaging import average_models
+from transformer.training.config import TrainConfig
+from transformer.training.data import overlap, read_pairs
+from transformer.training.distributed import process_group
+from transformer.training.evaluate import evaluate
+from transformer.training.prepare import prepare, prepare_language_model
+from transformer.training.samples import translate_samples
+from transformer.training.synthesis import synthesise
+from transformer.training.trainer import Trainer
+from transformer.training.vocabulary import coverage
+
+
+def parser(prog: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog=prog, description="Train a translation model or a language model.")
+    commands = parser.add_subparsers(dest="command", required=True)
+
+    command = commands.add_parser("prepare", help="make a vocabulary and split sentence pairs into its pieces")
+    _add_data(command)
+    command.add_argument("--vocabulary", type=int, default=24_000, help="pieces of the joint vocabulary (%(default)s)")
+    command.add_argument(
+        "--sampled", type=int, default=0, metavar="N",
+        help="let every pair come N times more, split into pieces at random (%(default)s)",
+    )
+    command.add_argument("--from", dest="start", type=Path, metavar="MODEL", help="take this model's vocabulary")
+    command.add_argument(
+        "--reversed", dest="turned", action="store_true",
+        help="for the other direction: the second side of every pair is its source",
+    )
+
+    command = commands.add_parser(
+        "prepare-language-model", help="the same for a language model, which learns from the source texts alone"
+    )
+    _add_data(command)
+    command.add_argument("--vocabulary", type=int, default=8_000, help="pieces of the vocabulary (%(default)s)")
+    command.add_argument(
+        "--context", type=int, default=128, metavar="N",
+        help="pieces that the model reads at once: whole texts, as many as find room (%(default)s)",
+    )
+    command.add_argument(
+        "--repeated", type=float, default=0.2, metavar="P",
+        help="let a text of a context come again in it with this probability, after each text (%(default)s)",
+    )
+    command.add_argument(
+        "--patterns", type=float, default=0.2, metavar="P",
+        help="add so many contexts, relative to all, in which random pieces come over and over (%(default)s)",
+    )
+    command.add_argument("--from", dest="start", type=Path, metavar="MODEL", help="take this model's vocabulary")
+
+    command = commands.add_parser("train", help="train in a prepared folder, or continue there")
+    command.add_argument("--run", type=Path, required=True, help="folder that `prepare` or its sibling made")
+    command.add_argument("--device", choices=("cpu", "cuda", "mps"), help="CUDA if it is there, else the CPU")
+    command.add_argument(
+        "--from", dest="start", type=Path, metavar="MODEL",
+        help="start with the weights of this model folder, carried over if its vocabulary is another",
+    )
+    for field in fields(TrainConfig):
+        command.add_argument(
+            f"--{field.name.replace('_', '-')}", type=type(field.default), default=field.default,
+            help=f"{field.metadata['help']} (%(default)s)",
+        )
+
+    command = commands.add_parser(
+        "compare-attention",
+        help="train small language models that differ in their attention alone, in a folder that "
+             "`prepare-language-model` made, and write what each loses",
+    )
+    command.add_argument("--run", type=Path, required=True, help="folder that `prepare-language-model` made")
+    command.add_argument("--steps", type=int, default=500, help="of each training (%(default)s)")
+    command.add_argument("--seeds", type=int, default=3, help="models of each attention (%(default)s)")
+    command.add_argument("--output", type=Path, required=True, help="file for the losses")
+    command.add_argument("--models", type=Path, metavar="DIR", help="keep the models of the first seed here")
+
+    command = commands.add_parser("average", help="make a model of the mean weights of several")
+    command.add_argument(
+        "--models", type=Path, nargs="+", required=True, metavar="DIR",
+        help="folders of translation models that learned on from each other",
+    )
+    command.add_argument("--output", type=Path, required=True, metavar="DIR", help="model folder to write")
+
+    command = commands.add_parser("synthesise", help="let a model translate sentences into pairs to train another on")
+    command.add_argument("--model", type=Path, required=True, help="model folder")
+    command.add_argument("--data", type=Path, nargs="+", required=True, help="tab-separated files (.gz or not)")
+    command.add_argument("--column", type=int, default=1, help="of the files with the sentences (%(default)s)")
+    command.add_argument(
+        "--back", action="store_true", help="write the translations as sources, for a model of the other direction"
+    )
+    command.add_argument("--output", type=Path, required=True, help="file of pairs, gzip-compressed")
+    command.add_argument("--device", choices=("cpu", "cuda", "mps"), help="the best there is")
+    command.add_argument("--beam", type=int, default=1, metavar="N", help="size of the beam; 1 is greedy (%(default)s)")
+
+    command = commands.add_parser("evaluate", help="BLEU and chrF of a model on held-out pairs")
+    command.add_argument("--model", type=Path, required=True, help="model folder")
+    command.add_argument("--data", type=Path, required=True, help="file: source, tab, target (.gz or not)")
+    command.add_argument("--device", choices=("cpu", "cuda", "mps"), help="the best there is")
+    command.add_argument("--beam", type=int, default=1, metavar="N", help="size of the beam; 1 is greedy (%(default)s)")
+    command.add_argument("--careless", action="store_true", help="sources in lower case, without final punctuation")
+    command.add_argument("--json", action="store_true", help="print one JSON object")
+
+    command = commands.add_parser("samples", help="translate chosen sentences, as a model card lists them")
+    command.add_argument("--model", type=Path, required=True, help="model folder")
+    command.add_argument(
+        "--sentences", type=Path, required=True, metavar="FILE",
+        help="one sentence a line; behind a tab what must be in its translation",
+    )
+    command.add_argument("--device", choices=("cpu", "cuda", "mps"), help="the best there is")
+    command.add_argument("--beam", type=int, default=1, metavar="N", help="size of the beam; 1 is greedy (%(default)s)")
+
+    command = commands.add_parser("vocabulary", help="how well a model's vocabulary keeps the words of a text whole")
+    command.add_argument("--model", type=Path, required=True, help="model folder")
+    command.add_argument("--data", type=Path, nargs="+", required=True, help="files: source, tab, target (.gz or not)")
+
+    command = commands.add_parser("overlap", help="count the held-out sentences that are in the training data")
+    command.add_argument("--data", type=Path, nargs="+", required=True, help="files: source, tab, target (.gz or not)")
+    command.add_argument("--held-out", type=Path, required=True, help="such a file")
+    return parser
+
+
+def _add_data(command: argparse.ArgumentParser) -> None:
+    """The options of both commands that prepare a run."""
+    command.add_argument("--run", type=Path, required=True, help="folder of the run, made if it is not there")
+    command.add_argument("--data", type=Path, nargs="+", required=True, help="files: source, tab, target (.gz or not)")
+    command.add_argument("--validation", type=Path, required=True, help="such a file, to watch the loss on")
+    command.add_argument(
+        "--held-out", type=Path, nargs="+", default=[], metavar="FILE",
+        help="such files, whose sentences are left out of the training data, as those of --validation are",
+    )
+
+
+def execute(options: dict[str, Any]) -> None:
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
+    command = options.pop("command")
+    if command == "prepare":
+        prepare(options.pop("run"), **options)
+    elif command == "prepare-language-model":
+        prepare_language_model(options.pop("run"), **options)
+    elif command == "train":
+        keep_freed_memory()
+        run, device, start = options.pop("run"), options.pop("device"), options.pop("start")
+        with process_group(device) as process:
+            training = Trainer(run, TrainConfig(**options), process, start)
+            try:
+                training.train()
+            except KeyboardInterrupt:
+                sys.exit("interrupted: called again with the same options, it continues from its last checkpoint")
+    elif command == "compare-attention":
+        keep_freed_memory()
+        compare_attentions(options.pop("run"), options.pop("output"), **options)
+    elif command == "average":
+        average_models(options["models"], options["output"])
+        print(f"{options['output']}: the mean of {len(options['models'])} models")
+    elif command == "synthesise":
+        synthesise(options.pop("model"), **options)
+    elif command == "evaluate":
+        as_json = options.pop("json")
+        scores = evaluate(options.pop("model"), options.pop("data"), **options)
+        print(json.dumps(scores.as_dict()) if as_json else scores)
+    elif command == "samples":
+        samples = translate_samples(options.pop("model"), options.pop("sentences"), **options)
+        print(*samples, sep="\n")
+        if asked := [sample for sample in samples if sample.expected]:
+            print(f"{sum(sample.survives for sample in asked)} of {len(asked)} survive")
+    elif command == "vocabulary":
+        tokenizer = Tokenizer.load(options["model"] / VOCABULARY)
+        sources, targets = zip(*(pair for path in options["data"] for pair in read_pairs(path)), strict=True)
+        print(f"source: {coverage(tokenizer, sources)}", f"target: {coverage(tokenizer, targets)}", sep="\n")
+    else:
+        held_out = read_pairs(options["held_out"])
+        shared = overlap([pair for path in options["data"] for pair in read_pairs(path)], held_out)
+        print(f"{len(shared)} of {2 * len(held_out)} held-out sentences are in the training data", *shared, sep="\n")
+
+
+def main(arguments: Sequence[str] | None = None, prog: str = "python -m transformer.training") -> None:
+    options = vars(parser(prog).parse_args(arguments))
+    try:
+        with at_terminal():
+            execute(options)
+    except FileNotFoundError as error:
+        sys.exit(f"error: there is no file {error.filename}")
+    except (ValueError, OSError) as error:
+        sys.exit(f"error: {error}")
+
+
+if __name__ == "__main__":
+    main()

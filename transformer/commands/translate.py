@@ -1,0 +1,182 @@
+"""python -m transformer translate | info | import | export"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from transformer.ablation.effect import effect_of
+from transformer.ablation.estimate import over_draws
+from transformer.errors import AtlasError, InterventionError, TextError
+from transformer.files.replacing import check_output, writing
+from transformer.files.terminal import at_terminal
+from transformer.interop.exporting import export_huggingface
+from transformer.interop.importing import import_model
+from transformer.model.parameter_counts import parameter_table
+from transformer.running.translator import MODEL, Translator
+from transformer.text.vocabulary import split_code, with_code
+from transformer.values.interventions import DEFAULT_DRAWS, MODES, Interventions, parse_head
+from transformer.values.trace import Trace
+
+
+def parser(prog: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog=prog, description="Translate, and see how.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    translate = commands.add_parser("translate", help="translate a sentence, and write the trace of the run")
+    translate.add_argument("text")
+    translate.add_argument("--language", metavar="CODE", help="what to write, if the model writes several: fra")
+    translate.add_argument("--target", help="read this translation instead of the model's own")
+    translate.add_argument(
+        "--off", action="append", default=[], metavar="KIND.LAYER.HEAD",
+        help="switch a head off, counted from 1, as in cross.1.8; once for each head",
+    )
+    translate.add_argument(
+        "--mode", choices=MODES, default="zero",
+        help="what a head that is off does: nothing, its mean output, look at everything equally, or what it does for "
+        "another sentence (%(default)s)",
+    )
+    translate.add_argument(
+        "--draws", type=int, metavar="N", help=f"other sentences to try with --mode resample ({DEFAULT_DRAWS})"
+    )
+    translate.add_argument("--seed", type=int, metavar="N", help="which ones; the same number draws the same (0)")
+    translate.add_argument("--trace", type=Path, metavar="FILE.npz", help="write all attention weights there")
+    translate.add_argument("--details", action="store_true", help="scores, queries, keys, values ... in the trace too")
+    translate.add_argument("--json", action="store_true", help="print the whole trace as one JSON object")
+    info = commands.add_parser("info", help="print the architecture and its parameters")
+    importing = commands.add_parser("import", help="make a model folder of a Hugging Face Marian model")
+    importing.add_argument("source", metavar="FOLDER-OR-NAME", help="as Helsinki-NLP/opus-mt-en-fr, or a folder of it")
+    for side, text in (("source", "reads"), ("target", "writes")):
+        importing.add_argument(
+            f"--{side}", dest=f"{side}_language", metavar="CODE", help=f"the language that the model {text}, as en, if "
+            "the folder does not say it"
+        )
+    importing.add_argument("--revision", help="branch, tag or commit of a name (the newest)")
+    importing.add_argument(
+        "--allow-pickle-weights", action="store_true", help="read pytorch_model.bin if there is no safetensors file"
+    )
+    importing.add_argument(
+        "--tie", action="store_true", help="believe config.json where it ties two embeddings that differ in the file"
+    )
+    export = commands.add_parser("export", help="write a model folder for another program")
+    export.add_argument("--format", choices=("huggingface",), required=True, help="whose")
+    for command in (importing, export):
+        command.add_argument("--output", type=Path, required=True, metavar="DIR", help="folder to write")
+    export.add_argument("--model", type=Path, default=MODEL, metavar="DIR", help="model folder (%(default)s)")
+    for command in (translate, info):
+        command.add_argument("--model", type=Path, default=MODEL, metavar="DIR", help="model folder (%(default)s)")
+        command.add_argument("--device", choices=("cpu", "cuda", "mps"), help="the fastest there is")
+    return parser
+
+
+def describe(translator: Translator) -> str:
+    """The architecture and its parameter table, for a terminal."""
+    settings = json.loads(translator.config.to_json())
+    rows = [(part, f"{count:,}") for part, count in parameter_table(translator.config)]
+    rows.append(("total", f"{translator.parameters:,}"))
+    width = max(len(part) for part, _ in rows)
+    return "\n".join(
+        [f"{name:<{width}} {value}" for name, value in settings.items()]
+        + ["", "parameters"]
+        + [f"{part:<{width}} {count:>12}" for part, count in rows]
+    )
+
+
+def in_language(translator: Translator, text: str, language: str) -> str:
+    """A text that asks for a language to be written.
+
+    Args:
+        language: its code, "fra" or ">>fra<<".
+
+    Raises:
+        TextError: the model does not write it, or the text asks for another one.
+    """
+    codes = translator.tokenizer.codes
+    code, (own, _) = f">>{language.removeprefix('>>').removesuffix('<<')}<<", split_code(text, codes)
+    if code not in codes:
+        writes = ", ".join(each[2:-2] for each in codes) or f"{translator.languages.target.name} only"
+        raise TextError(f"The model does not write {language}: it writes {writes}.")
+    if own not in ("", code):
+        raise TextError(f"The text begins with {own}, and --language says {language}: leave out one of them.")
+    return with_code(text, code, codes)
+
+
+def execute(options: argparse.Namespace) -> None:
+    if options.command == "import":
+        print(import_model(
+            options.source, options.output, revision=options.revision, allow_pickle=options.allow_pickle_weights,
+            tie=options.tie, languages=(options.source_language, options.target_language),
+        ))
+        return
+    if options.command == "export":
+        export_huggingface(options.model, options.output)
+        print(f"written to {options.output}")
+        return
+    if options.command == "translate" and options.trace is not None:
+        check_output(options.trace)
+    translator = Translator.load(options.model, options.device)
+    if options.command == "info":
+        print(describe(translator))
+        return
+    text = options.text if options.language is None else in_language(translator, options.text, options.language)
+    if options.mode != "resample" and (options.draws is not None or options.seed is not None):
+        raise InterventionError("Nothing is drawn in this mode: --draws and --seed belong to --mode resample.")
+    interventions = Interventions({parse_head(name): 0.0 for name in options.off}, options.mode, seed=options.seed or 0)
+    if options.mode == "resample":
+        trace = resample(translator, text, interventions, options)
+    else:
+        trace = translator.trace(text, options.target, details=options.details, interventions=interventions)
+        print(trace.to_json() if options.json else trace.target_text)
+    if options.trace is not None:
+        with writing(options.trace):
+            trace.to_npz(options.trace)
+
+
+def resample(translator: Translator, text: str, interventions: Interventions, options: argparse.Namespace) -> Trace:
+    """Print what the draws write and how likely the translation with every head on is to them; returns the trace of the
+    first draw, reading the translation that was given or writing its own.
+
+    Raises:
+        InterventionError: there is nothing to draw.
+    """
+    draws = DEFAULT_DRAWS if options.draws is None else options.draws
+    if not options.off or draws < 2:
+        raise InterventionError("--mode resample needs a head to replace, with --off, and at least 2 draws.")
+    effect = effect_of(
+        translator, text, interventions, options.target, details=options.details, draws=draws
+    )
+    trace = effect.free if options.target is None else effect.after
+    change = over_draws(effect.scores.change)
+    if options.json:
+        drawn = {
+            "seed": interventions.seed, "draws": draws, "reference": translator.means and translator.means.sentences,
+            "translations": effect.translations, "unchanged": effect.unchanged,
+            "changes": effect.scores.change.tolist(),
+            **{name: float(value) for name, value in vars(change).items()},
+        }
+        print(json.dumps({**json.loads(trace.to_json()), "resampled": drawn}))
+        return trace
+    for written, count in Counter(effect.translations).most_common():
+        print(f"{count} of {draws} draws: {written}")
+    read = "the translation with every head on" if options.target is None else "the translation that was given"
+    print(
+        f"The log-probability of {read} changes by {change.mean:+.4f} nats on average (95 % interval {change.low:+.4f} "
+        f"to {change.high:+.4f}; seed {interventions.seed})."
+    )
+    return trace
+
+
+def main(arguments: Sequence[str] | None = None, prog: str = "python -m transformer") -> None:
+    options = parser(prog).parse_args(arguments)
+    try:
+        with at_terminal():
+            execute(options)
+    except (AtlasError, OSError) as error:
+        sys.exit(f"error: {error}")
+
+
+if __name__ == "__main__":
+    main()

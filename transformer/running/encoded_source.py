@@ -1,0 +1,256 @@
+"""A source that the encoder has read, and what the decoder makes of it: a translation, or a trace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence, Set
+from dataclasses import dataclass
+from time import perf_counter
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+
+from transformer.decoding.constraints import UNCONSTRAINED, Constraints
+from transformer.decoding.greedy import greedy_batch
+from transformer.decoding.search import logit_lens, search
+from transformer.decoding.step import entropy, top_candidates
+from transformer.decoding.texts import MAX_PIECES, shifted_right, text_pieces
+from transformer.errors import TextError
+from transformer.model.edits import Edits, edits_of
+from transformer.model.kv_cache import DecoderCache
+from transformer.model.recorder import Recorder
+from transformer.model.transformer import Transformer
+from transformer.running.head_replacements import HeadReplacements
+from transformer.text.normalisation import valid
+from transformer.text.vocabulary import Piece, Vocabulary
+from transformer.values.decoding_settings import DecodingSettings
+from transformer.values.head_means import HeadMeans
+from transformer.values.interventions import Interventions
+from transformer.values.trace import DETAILS, KINDS, STACKS, Trace
+from transformer.values.translation import LogitLens, Translation
+
+CANDIDATES = 10
+
+
+@dataclass(frozen=True, eq=False)
+class EncodedSource:
+    """The encoder's half of a run; the decoder's are its methods. Made by `encode`.
+
+    Attributes:
+        model: of the run, in evaluation mode; call under `torch.inference_mode()`.
+        vocabulary: of the model.
+        text: of the source.
+        pieces: of the source, S.
+        memory: the encoder's output, [1, S, D].
+        interventions: of the run.
+        edits: the same as tensors.
+        record: receives what the run computes; None if nobody asks for it.
+        version: of the model, which its traces name.
+    """
+
+    model: Transformer
+    vocabulary: Vocabulary
+    text: str
+    pieces: tuple[Piece, ...]
+    memory: Tensor
+    interventions: Interventions
+    edits: Edits
+    record: Recorder | None
+    version: str
+
+    def decode(
+        self,
+        settings: DecodingSettings,
+        prefix: Sequence[int] = (),
+        suppressed: Set[int] = frozenset(),
+        *,
+        capture: bool = False,
+        on_step: Callable[[], object] | None = None,
+    ) -> Translation:
+        """The decoder writes a translation, piece by piece.
+
+        Args:
+            settings: how pieces are chosen.
+            prefix: ids that the translation begins with.
+            suppressed: ids not to take after the prefix.
+            capture: return the tree of a beam search.
+            on_step: called after every step; what it raises ends the search.
+
+        Raises:
+            TextError: the prefix is too long.
+            ValueError: a setting is out of range, or the vocabulary has no such piece.
+        """
+        prefix, suppressed = tuple(prefix), frozenset(suppressed)
+        free = MAX_PIECES + 1 - len(prefix)
+        if free < (not prefix or prefix[-1] != self.vocabulary.symbols.end):
+            raise TextError(
+                f"The translation should begin with {len(prefix)} pieces, and at most {MAX_PIECES} can be written: "
+                "take fewer."
+            )
+        limit = most_pieces(len(self.pieces), len(prefix))
+        constraints = Constraints(prefix, suppressed) if prefix or suppressed else UNCONSTRAINED
+        began = perf_counter()
+        result = search(
+            self.model, self._start_cache(), settings, constraints, limit=limit, capture=capture, on_step=on_step
+        )
+        return Translation(
+            settings=settings,
+            prefix=prefix,
+            suppressed=suppressed,
+            pieces=self.vocabulary.pieces(result.pieces),
+            text=self.vocabulary.decode(result.pieces),
+            log_prob=result.log_prob,
+            complete=result.complete,
+            seconds=perf_counter() - began,
+            tree=result.tree,
+        )
+
+    def read(self, target_text: str, predicted: tuple[Piece, ...]) -> Trace:
+        """The decoder reads a whole target at once (teacher forcing); everything the run computed becomes a trace.
+
+        Args:
+            target_text: what the pieces spell.
+            predicted: T pieces, the end symbol included if there is one.
+        """
+        record = self._recorded()
+        target = shifted_right(self.vocabulary, predicted)
+        hidden, _ = self.model.decode_step(self._ids(target), self._start_cache(), record=record)
+        log_probs = self.model.generator(hidden[0]).float().log_softmax(dim=-1)
+        taken = log_probs.gather(-1, self._ids(predicted).T).squeeze(-1)
+        candidates = top_candidates(log_probs, CANDIDATES)
+        rows, columns = len(target), len(self.pieces)
+        details = {}
+        if record.details:
+            details = {f"{kind}_{name}": record.stacked(f"{kind}.{name}") for kind in KINDS for name in DETAILS}
+            details |= {f"{stack}_residual": record.stacked(f"{stack}.residual") for stack in STACKS}
+        return Trace(
+            source_text=self.text,
+            target_text=target_text,
+            source_pieces=self.pieces,
+            target_pieces=target,
+            predicted_pieces=predicted,
+            complete=predicted[-1].role == "end",
+            encoder=record.stacked("encoder.weights"),
+            decoder=record.stacked("decoder.weights"),
+            cross=record.stacked("cross.weights"),
+            encoder_mask=self.interventions.visible("encoder", columns, columns),
+            decoder_mask=self.interventions.visible("decoder", rows, rows),
+            cross_mask=self.interventions.visible("cross", rows, columns),
+            log_probs=taken.cpu().numpy(),
+            entropy=entropy(log_probs).cpu().numpy(),
+            candidate_ids=candidates.ids.cpu().numpy(),
+            candidate_log_probs=candidates.log_probs.cpu().numpy(),
+            details=details,
+            interventions=self.interventions,
+            model=self.version,
+        )
+
+    def logit_lens(self, predicted: tuple[Piece, ...]) -> tuple[LogitLens, np.ndarray]:
+        """The prediction of every decoder layer, and the rank of each piece taken, [T]; after `read` with details."""
+        # [1 + 3L] streams -> the L after the last sub-layer of each layer.
+        outputs = self._recorded().tensors["decoder.residual"][3::3]
+        model, ids = self.model, self._ids(predicted)[0]
+        lens, ranks = logit_lens(model.decoder_norm, model.generator, outputs, ids)
+        return lens, ranks.cpu().numpy()
+
+    def _start_cache(self) -> DecoderCache:
+        return self.model.start_cache(self.memory, None, edits=self.edits)
+
+    def _recorded(self) -> Recorder:
+        assert self.record is not None, "a trace is made of a recorded run"
+        return self.record
+
+    def _ids(self, pieces: Sequence[Piece]) -> Tensor:
+        return piece_ids(pieces, self.memory.device)
+
+
+def encode(
+    model: Transformer,
+    vocabulary: Vocabulary,
+    text: str,
+    interventions: Interventions,
+    *,
+    means: HeadMeans | None,
+    device: str,
+    version: str,
+    record: Recorder | None = None,
+) -> EncodedSource:
+    """The encoder reads a source.
+
+    Args:
+        model: in evaluation mode; call under `torch.inference_mode()`.
+        vocabulary: of the model.
+        text: a sentence in the source language.
+        interventions: what to change, in this run only.
+        means: the heads' mean outputs, for interventions of the modes "mean" and "resample".
+        device, version: of the model.
+        record: receives what the run computes.
+
+    Raises:
+        TextError: the text is empty or too long.
+        InterventionError: the model or the sentence has no part that the interventions change.
+    """
+    text = valid(text)
+    pieces = text_pieces(vocabulary, text, "source")
+    interventions.check(model.config, len(pieces))
+    replacements = HeadReplacements(model, means, [piece.id for piece in pieces])
+    edits = edits_of([interventions], model.config, replacements, device)
+    memory = model.encode(piece_ids(pieces, device), None, edits=edits, record=record)
+    return EncodedSource(model, vocabulary, text, pieces, memory, interventions, edits, record, version)
+
+
+def decode_together(sources: Sequence[EncodedSource]) -> Iterator[tuple[int, str, tuple[Piece, ...]]]:
+    """The decoder writes the greedy translations of several sources side by side.
+
+    Args:
+        sources: of one model, as trained.
+
+    Yields:
+        The number of a source, from 0, and the text and the pieces of its translation, as soon as that is complete.
+    """
+    model, vocabulary = sources[0].model, sources[0].vocabulary
+    # B x [1, S, D] -> [B, S, D] for the longest S.
+    memory = pad_sequence([source.memory[0] for source in sources], batch_first=True)
+    lengths = torch.tensor([len(source.pieces) for source in sources], device=memory.device)
+    mask = torch.arange(memory.shape[1], device=memory.device) < lengths[:, None]
+    cache = model.start_cache(memory, None if mask.all() else mask)
+    for number, ids in greedy_batch(model, cache, [most_pieces(len(source.pieces)) for source in sources]):
+        yield number, vocabulary.decode(ids), vocabulary.pieces(ids)
+
+
+def decode_variants(
+    model: Transformer, vocabulary: Vocabulary, source: Tensor, variants: Sequence[Interventions],
+    means: HeadMeans | None, on_step: Callable[[], object] | None = None,
+) -> list[tuple[Piece, ...]]:
+    """The pieces of the greedy translations of one source by the model changed in N ways, as one batch.
+
+    Args:
+        model, means: of `encode`.
+        vocabulary: of the target.
+        source: piece ids [1, S].
+        variants: N interventions, which fit the model and the source.
+        on_step: called after every step; what it raises ends the run.
+    """
+    replacements = HeadReplacements(model, means, source[0].tolist())
+    edits = edits_of(variants, model.config, replacements, source.device)
+    memory = model.encode(source.expand(len(variants), -1), None, edits=edits)
+    cache = model.start_cache(memory, None, edits=edits)
+    written = dict(greedy_batch(model, cache, [most_pieces(source.shape[1])] * len(variants), on_step))
+    return [vocabulary.pieces(written[number]) for number in range(len(variants))]
+
+
+def most_pieces(source: int, prefix: int = 0) -> int:
+    """Maximum number of pieces of a translation.
+
+    Args:
+        source: number of pieces of the source.
+        prefix: number of pieces that the translation begins with.
+    """
+    # A translation is rarely half as long again as its source; short ones need more.
+    return min(MAX_PIECES + 1, max(2 * source + 10, prefix + source))
+
+
+def piece_ids(pieces: Sequence[Piece], device: str | torch.device) -> Tensor:
+    """Ids of the pieces of one sentence as a batch, [1, N]."""
+    return torch.tensor([[piece.id for piece in pieces]], device=device)

@@ -1,0 +1,108 @@
+"""What takes the place of a head that is switched off: its mean output, or its output at another sentence.
+
+Mean ablation asks what the variation of a head carries, but a mean is an output that the head may never have. Resample
+ablation (Chan et al. 2022, "Causal Scrubbing"; the default of ACDC, Conmy et al. 2023) puts an output in its place that
+it does have, for another input. There all prompts have one length, and position i takes position i of the other
+prompt. Sentences have no common length, and no common part at a position: here every position takes a random one of the
+other sentence, the same for all heads of a stack. So any length is served, and the mean over many draws is that of mean
+ablation, but for long sentences counting no more than short ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from transformer.decoding.texts import MAX_PIECES
+from transformer.errors import InterventionError
+from transformer.model.edits import ByKind
+from transformer.model.recorder import Recorder
+from transformer.model.transformer import Transformer
+from transformer.values.head_means import HeadMeans, Pair
+from transformer.values.interventions import Interventions
+from transformer.values.kinds import KINDS, Kind
+
+# The longest run, with the start or the end symbol.
+POSITIONS = MAX_PIECES + 1
+
+
+class HeadReplacements:
+    """What takes the place of the heads in one run; `edits_of` calls it.
+
+    Made for the run and passed on as an argument, as the recorder is.
+
+    Args:
+        model: in evaluation mode; call under `torch.inference_mode()`.
+        means: of the model, with the sentences that they are over.
+        source: ids of the source [S]; no draw takes the same sentence.
+        positions: how many positions the run has at most.
+    """
+
+    def __init__(
+        self, model: Transformer, means: HeadMeans | None, source: Sequence[int], positions: int = POSITIONS
+    ) -> None:
+        self._model, self._means = model, means
+        self._source, self._positions = tuple(source), positions
+        self._drawn: dict[tuple[int, int], ByKind] = {}
+
+    def __call__(self, interventions: Interventions) -> ByKind:
+        """What takes the place of every head, [L, H, 1 or P, K] by kind, on the CPU; P is `positions`.
+
+        Raises:
+            InterventionError: the means or their sentences are not known.
+        """
+        if self._means is None:
+            raise InterventionError(
+                "The heads' mean outputs are not known for this model: make them with "
+                "`python -m transformer.analysis means`, or choose the mode zero or uniform."
+            )
+        if interventions.mode == "mean":
+            return {kind: torch.from_numpy(self._means.outputs[kind][:, :, None].copy()) for kind in KINDS}
+        draw = interventions.seed, interventions.draw
+        if draw not in self._drawn:
+            pair, places = drawn(self._means.pairs, self._source, *draw)
+            outputs = head_outputs(self._model, pair)
+            # Edits are put together on the CPU, head by head; each would be fetched from the device by itself.
+            self._drawn[draw] = {kind: outputs[kind][:, :, places[kind][: self._positions]].cpu() for kind in KINDS}
+        return self._drawn[draw]
+
+
+def drawn(
+    pairs: Sequence[Pair], source: Sequence[int], seed: int, draw: int
+) -> tuple[Pair, dict[Kind, np.ndarray]]:
+    """One draw: another sentence with its translation, and which of its positions each position takes, by kind.
+
+    The draws of a seed go through the sentences in one random order, and begin again after the last.
+
+    Args:
+        pairs: to draw from.
+        source: ids of the source that is read, which is not drawn.
+        seed, draw: of `Interventions`.
+
+    Raises:
+        InterventionError: there is no other sentence.
+    """
+    shuffled = np.random.default_rng(seed).permutation(len(pairs))
+    others = [pairs[number] for number in shuffled if pairs[number][0] != tuple(source)]
+    if not others:
+        raise InterventionError(
+            "There are no other sentences to take the heads' outputs from: make them with "
+            "`python -m transformer.analysis means`, or choose the mode zero, mean or uniform."
+        )
+    pair = others[draw % len(others)]
+    random = np.random.default_rng([seed, draw])
+    encoder, decoder = (random.integers(len(side), size=POSITIONS) for side in pair)
+    return pair, {"encoder": encoder, "decoder": decoder, "cross": decoder}
+
+
+def head_outputs(model: Transformer, pair: Pair) -> dict[Kind, Tensor]:
+    """The outputs of all heads while a model reads a sentence and its translation, [L, H, N, K] by kind."""
+    device = next(model.parameters()).device
+    source, target = (torch.tensor([ids], device=device) for ids in pair)
+    record = Recorder(details=True)
+    memory = model.encode(source, None, record=record)
+    model.decode(target, memory, None, record=record)
+    return {kind: torch.cat(record.tensors[f"{kind}.outputs"]) for kind in KINDS}

@@ -1,0 +1,163 @@
+"""One translation, read under many interventions at once; and the gradient that estimates the same.
+
+Letters: N variants, S source pieces, T target pieces, L layers, H heads, V vocabulary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from transformer.config import TransformerConfig
+from transformer.decoding.step import token_rank
+from transformer.model.edits import Edits, Replacement, edits_of
+from transformer.model.malloc import return_holes
+from transformer.model.transformer import Transformer
+from transformer.running.head_replacements import HeadReplacements
+from transformer.values.head_means import HeadMeans
+from transformer.values.interventions import AS_TRAINED, Interventions
+from transformer.values.kinds import KINDS, Kind
+
+# Positions that the decoder reads in one batch: enough to keep the cores busy, few enough for their distributions over
+# the vocabulary to stay small.
+BATCH_POSITIONS = 512
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """How a model changed in N ways reads one translation (teacher forcing), beside the model as trained.
+
+    Attributes:
+        baseline: log-probability of each piece, as trained, nats [T].
+        log_probs: of each piece in each variant, nats [N, T].
+        kl: KL(p || q) of the distribution as trained, p, and the variant's, q, nats [N, T].
+        tvd: total variation distance of the same, 1/2 sum |p - q|, 0 to 1 [N, T].
+        ranks: of each piece in the variant's distribution; 1 is the likeliest [N, T].
+    """
+
+    baseline: np.ndarray
+    log_probs: np.ndarray
+    kl: np.ndarray
+    tvd: np.ndarray
+    ranks: np.ndarray
+
+    def __post_init__(self) -> None:
+        for part in fields(self):
+            getattr(self, part.name).setflags(write=False)
+
+    @property
+    def change(self) -> np.ndarray:
+        """Change of the log-probability of the whole translation, float64 nats [N]; below 0 it became less likely."""
+        return (self.log_probs.astype(np.float64) - self.baseline).sum(axis=1)
+
+
+def score(
+    model: Transformer,
+    source: Tensor,
+    target: Tensor,
+    predicted: Tensor,
+    variants: Sequence[Interventions],
+    means: HeadMeans | None = None,
+    on_step: Callable[[], object] | None = None,
+) -> Scores:
+    """Read a translation under every variant.
+
+    Args:
+        model: in evaluation mode; call under `torch.inference_mode()`.
+        source: piece ids [1, S].
+        target: ids of the pieces that the decoder reads, [1, T].
+        predicted: ids of the pieces that follow them, [T].
+        variants: N interventions, which fit the model and the source.
+        means: the heads' mean outputs, for the modes "mean" and "resample".
+        on_step: called after every batch of variants; what it raises ends the run.
+    """
+    longest = max(source.shape[1], target.shape[1])
+    replacements = HeadReplacements(model, means, source[0].tolist(), longest)
+    baseline = log_probs_of(model, source, target, Edits(), torch.zeros(1, dtype=torch.long), Edits())[0]
+    probs = baseline.exp()
+    # Zero times minus infinity is 0 here: a piece that is impossible as trained adds nothing.
+    own = (probs * baseline.clamp_min(torch.finfo(baseline.dtype).min)).sum(dim=-1)
+    chunks: list[tuple[Tensor, ...]] = []
+    rows = max(1, BATCH_POSITIONS // longest)
+    for start in range(0, len(variants), rows):
+        if start:
+            return_holes()
+        chunk = variants[start : start + rows]
+        found = log_probs_of(model, source, target, *_shared_encoder(chunk, model.config, replacements, source.device))
+        taken = found.gather(-1, predicted[None, :, None].expand(len(found), -1, 1)).squeeze(-1)
+        cross = torch.einsum("tv,ntv->nt", probs, found.clamp_min(torch.finfo(found.dtype).min))
+        ranks = token_rank(found, taken)
+        # In place, because these are the largest tensors of the run.
+        tvd = found.exp_().sub_(probs).abs_().sum(dim=-1) / 2
+        chunks.append((taken, (own - cross).clamp_min(0), tvd, ranks))
+        if on_step is not None:
+            on_step()
+    columns = zip(*chunks, strict=True) if chunks else ([probs.new_empty(0, len(predicted))] for _ in range(4))
+    parts = [torch.cat(list(column)).cpu().numpy() for column in columns]
+    return Scores(baseline.gather(-1, predicted[:, None]).squeeze(-1).cpu().numpy(), *parts)
+
+
+def log_probs_of(
+    model: Transformer, source: Tensor, target: Tensor, encoder_edits: Edits, encoder_rows: Tensor, edits: Edits
+) -> Tensor:
+    """Log-probabilities [N, T, V] of one translation under N edits.
+
+    Args:
+        model, source, target: those of `score`.
+        encoder_edits: of the encoder's runs, of which there may be fewer: a change in the decoder leaves it alone.
+        encoder_rows: which of the encoder's runs each row continues, [N].
+        edits: of the rows.
+    """
+    runs = max(1, len(encoder_edits.interventions))
+    memory = model.encode(source.expand(runs, -1), None, edits=encoder_edits)
+    cache = model.start_cache(memory, None)
+    if len(encoder_rows) != runs or edits.interventions:
+        cache = replace(cache.select(encoder_rows.to(source.device)), edits=edits)
+    hidden, _ = model.decode_step(target.expand(len(encoder_rows), -1), cache)
+    return model.generator(hidden).float().log_softmax(dim=-1)
+
+
+def gate_gradients(model: Transformer, source: Tensor, target: Tensor, predicted: Tensor) -> dict[Kind, Tensor]:
+    """Gradient of the translation's log-probability by every head's gate at 1, by kind, nats [L, H].
+
+    Michel et al. 2019, "Are Sixteen Heads Really Better than One?", equation 2, for one sentence and with its sign: the
+    first-order estimate of what removing a head does to the log-probability is minus this.
+
+    Args: those of `score`.
+    """
+    edits = open_gates(model.config, next(model.parameters()).dtype, source.device)
+    with torch.inference_mode(False), torch.enable_grad():
+        # Tensors that inference mode made cannot take part in a gradient.
+        source, target, predicted = source.clone(), target.clone(), predicted.clone()
+        memory = model.encode(source, None, edits=edits)
+        log_probs = model.generator(model.decode(target, memory, None, edits=edits)[0]).log_softmax(dim=-1)
+        total = log_probs.gather(-1, predicted[:, None]).sum()
+        gradients = torch.autograd.grad(total, [edits.gates[kind] for kind in KINDS])
+    return {kind: gradient[0] for kind, gradient in zip(KINDS, gradients, strict=True)}
+
+
+def open_gates(config: TransformerConfig, dtype: torch.dtype, device: torch.device) -> Edits:
+    """Edits of one row that change nothing, whose gates gradients can be taken by."""
+    layers = {"encoder": config.encoder_layers, "decoder": config.decoder_layers, "cross": config.decoder_layers}
+    with torch.inference_mode(False):
+        gates: dict[Kind, Tensor] = {
+            kind: torch.ones(1, layers[kind], config.heads, dtype=dtype, device=device, requires_grad=True)
+            for kind in KINDS
+        }
+    return Edits((AS_TRAINED,), gates=gates)
+
+
+def _shared_encoder(
+    variants: Sequence[Interventions], config: TransformerConfig, replacement: Replacement, device: torch.device
+) -> tuple[Edits, Tensor, Edits]:
+    """The last three arguments of `log_probs_of`: variants that change the encoder alike share its run."""
+    parts = [variant.encoder_part() for variant in variants]
+    runs = list(dict.fromkeys(parts))
+    number = {part: index for index, part in enumerate(runs)}
+    rows = torch.tensor([number[part] for part in parts])
+    # One run as trained has no edits, and still one row.
+    return edits_of(runs, config, replacement, device), rows, edits_of(variants, config, replacement, device)

@@ -1,0 +1,334 @@
+"""A model with its vocabulary on a device: text in; translation and trace out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence, Set
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from transformer.attribution.attribution import Attribution, Method, Target, every_position
+from transformer.attribution.deletion import DeletionCurves, deletion_curves
+from transformer.attribution.erasure import erased_log_probs
+from transformer.attribution.methods import attribute
+from transformer.checkpoints.model_files import folder_version
+from transformer.checkpoints.translator import Checkpoint, load_checkpoint
+from transformer.config import TransformerConfig
+from transformer.decoding.texts import given_target, shifted_right, text_pieces
+from transformer.errors import AtlasError, TextError
+from transformer.files.paths import MODEL
+from transformer.model.devices import chosen_device, device_errors_explained
+from transformer.model.recorder import Recorder
+from transformer.running.encoded_source import EncodedSource, decode_together, decode_variants, encode, piece_ids
+from transformer.running.scoring import Scores, gate_gradients, score
+from transformer.text.normalisation import valid
+from transformer.text.vocabulary import Piece, Vocabulary
+from transformer.values.decoding_settings import DecodingSettings
+from transformer.values.head_means import HeadMeans
+from transformer.values.interventions import AS_TRAINED, Interventions
+from transformer.values.kinds import Kind
+from transformer.values.trace import Trace
+from transformer.values.translation import TracedTranslation, Translation
+from transformer.values.weights import Weights
+
+GREEDY = DecodingSettings()
+# A translation to read: its text, the ids of its pieces, or the model's own.
+ReadTarget = str | Sequence[int] | None
+
+
+class Translator:
+    """Translates, and shows how. Threads may share one: nothing of a run is stored on it.
+
+    >>> from transformer import DecodingSettings, Translator
+    >>> translator = Translator.load()
+    >>> translator.translate("I have a dream.").text
+    'Ich habe einen Traum.'
+    >>> translator.translate("I have a dream.", DecodingSettings("beam", beam_size=4)).complete
+    True
+    >>> translator.trace("I have a dream.", target="Ich habe einen Hund.").log_probs.shape
+    (6,)
+
+    Attributes:
+        config: shape of the model.
+        tokenizer: its vocabulary.
+        device: "cuda", "mps" or "cpu".
+        card: the model card, Markdown.
+        languages: of the source and of the target.
+        curve: its learning curve, as in `transformer.checkpoints.translator.Checkpoint`.
+        version: changes whenever configuration, weights or vocabulary do.
+        folder: that it was loaded from; None if it was made in memory.
+        means: the heads' mean outputs, for interventions of the modes "mean" and "resample"; None if they were not made
+            for it.
+    """
+
+    def __init__(
+        self, checkpoint: Checkpoint, *, device: str, version: str, means: HeadMeans | None = None,
+        folder: Path | None = None,
+    ) -> None:
+        self.config: TransformerConfig = checkpoint.model.config
+        self.tokenizer: Vocabulary = checkpoint.tokenizer
+        self.card = checkpoint.card
+        self.languages = checkpoint.languages
+        self.curve = checkpoint.curve
+        self.device = device
+        self.version = version
+        self.folder = folder
+        # Those of another model say nothing about this one.
+        self.means = means if means is not None and means.model == version else None
+        self._model = checkpoint.model_on(device)
+
+    @classmethod
+    def load(cls, folder: Path | str = MODEL, device: str | None = None) -> Translator:
+        """Load a model folder.
+
+        Args:
+            folder: as `transformer.checkpoints.translator.load_checkpoint` reads it; head_means.safetensors may be missing.
+            device: "cuda", "mps" or "cpu"; None takes the fastest available.
+
+        Raises:
+            CheckpointError: the folder is missing, damaged, or its files do not belong together.
+            DeviceError: the device is missing, or has too little memory for the model.
+        """
+        folder, device = Path(folder), chosen_device(device)
+        checkpoint = load_checkpoint(folder)
+        version = folder_version(folder, checkpoint.tokenizer)
+        with device_errors_explained(device):
+            return cls(checkpoint, device=device, version=version, means=HeadMeans.load(folder), folder=folder)
+
+    @cached_property
+    def parameters(self) -> int:
+        """Number of parameters, shared ones counted once."""
+        return sum(parameter.numel() for parameter in self._model.parameters())
+
+    def weights(self) -> Weights:
+        """The model's parameters as arrays; on the CPU they are the model's own memory, read-only."""
+        named = self._model.named_parameters(remove_duplicate=False)
+        with device_errors_explained(self.device):
+            return Weights(self.config, {name: value.detach().float().cpu().numpy() for name, value in named})
+
+    def translate(
+        self,
+        text: str,
+        settings: DecodingSettings = GREEDY,
+        *,
+        prefix: Sequence[int] = (),
+        suppressed: Set[int] = frozenset(),
+        interventions: Interventions = AS_TRAINED,
+        on_step: Callable[[], object] | None = None,
+    ) -> Translation:
+        """Translate, without storing anything that was computed for it.
+
+        Args:
+            text: a sentence in the source language.
+            settings: how pieces are chosen.
+            prefix: ids that the translation begins with; the whole translation, if the end symbol is the last of them.
+            suppressed: ids not to take after the prefix.
+            interventions: what to change, in this run only.
+            on_step: called after every step of decoding; what it raises ends the run.
+
+        Raises:
+            TextError: there is nothing to translate, or too much, or the prefix is too long.
+            DeviceError: the device ran out of memory.
+            InterventionError: the model or the sentence has no part that the interventions change.
+            ValueError: a setting is out of range, or the vocabulary has no such piece.
+        """
+        with self._computing():
+            return self._encode(text, interventions).decode(settings, prefix, suppressed, on_step=on_step)
+
+    def translate_variants(
+        self, text: str, variants: Sequence[Interventions], *, on_step: Callable[[], object] | None = None
+    ) -> list[tuple[Piece, ...]]:
+        """What the model, changed in many ways, writes greedily: the pieces of each translation; one batch.
+
+        Args and Raises: those of `score`.
+        """
+        with self._computing():
+            source = piece_ids(text_pieces(self.tokenizer, valid(text), "source"), self.device)
+            self._check(variants, source)
+            return decode_variants(self._model, self.tokenizer, source, variants, self.means, on_step)
+
+    def trace(
+        self, text: str, target: ReadTarget = None, *, details: bool = False, interventions: Interventions = AS_TRAINED
+    ) -> Trace:
+        """Everything computed while the model translates greedily, or reads a given translation (teacher forcing).
+
+        Args:
+            text: a sentence in the source language.
+            target: its translation, or the ids of its pieces; None takes the model's own.
+            details: include scores, queries, keys, values, head outputs and the residual stream.
+            interventions: what to change, in this run only.
+
+        Raises:
+            TextError: one of the texts is empty or too long.
+            DeviceError: the device ran out of memory.
+            InterventionError: the model or the sentence has no part that the interventions change.
+        """
+        given = None if target is None else given_target(self.tokenizer, target)
+        with self._computing():
+            source = self._encode(text, interventions, Recorder(details=details))
+            if given is None:
+                translation = source.decode(GREEDY)
+                given = translation.text, translation.pieces
+            return source.read(*given)
+
+    def trace_together(self, texts: Sequence[str], done: Callable[[int, Trace | AtlasError], object]) -> None:
+        """`trace` several texts, whose translations are written side by side: in a fraction of the time.
+
+        The numbers are those of one at a time, bit for bit, because encoder and decoder read each text alone.
+
+        Args:
+            texts: sentences in the source language.
+            done: receives the number of a text, from 0, and its trace, or what is wrong with it, as soon as that is
+                known; shorter ones do not wait for longer ones.
+
+        Raises:
+            AtlasError: the device ran out of memory, or a translation does not fit into the model; a text without a
+                result can be traced alone.
+        """
+        with self._computing():
+            sources: dict[int, EncodedSource] = {}
+            for number, text in enumerate(texts):
+                try:
+                    sources[number] = self._encode(text, AS_TRAINED, Recorder(details=False))
+                except TextError as error:
+                    done(number, error)
+            numbers = list(sources)
+            for place, written, pieces in decode_together(list(sources.values())) if sources else ():
+                done(numbers[place], sources[numbers[place]].read(written, pieces))
+
+    def trace_decoding(
+        self,
+        text: str,
+        settings: DecodingSettings = GREEDY,
+        *,
+        prefix: Sequence[int] = (),
+        suppressed: Set[int] = frozenset(),
+        interventions: Interventions = AS_TRAINED,
+        on_step: Callable[[], object] | None = None,
+    ) -> TracedTranslation:
+        """Translate as `translate` does, and return everything computed for the translation.
+
+        Args and Raises: those of `translate`; `on_step` is called between the parts of the run, too.
+        """
+        with self._computing():
+            # The logit lens needs the residual stream.
+            source = self._encode(text, interventions, Recorder(details=True))
+            translation = source.decode(settings, prefix, suppressed, capture=True, on_step=on_step)
+            trace = source.read(translation.text, translation.pieces)
+            if on_step is not None:
+                on_step()
+            lens, ranks = source.logit_lens(translation.pieces)
+            return TracedTranslation(translation, replace(trace, details={}), ranks, lens)
+
+    def attribute(
+        self, trace: Trace, method: Method, targets: Sequence[Target] | None = None, *, words: bool = False,
+        on_step: Callable[[], object] = lambda: None,
+    ) -> Attribution:
+        """What mattered for pieces that the model predicted, by one method.
+
+        Args:
+            trace: of this model, with details.
+            method: one of `transformer.attribution.attribution.METHODS`.
+            targets: what to explain; None explains every predicted piece.
+            words: score words instead of pieces.
+            on_step: called between the runs of the model, of methods that have several; what it raises ends them.
+
+        Raises:
+            DeviceError: the device ran out of memory.
+            ValueError: the trace has no details or no such position, or the method cannot explain it.
+        """
+        with device_errors_explained(self.device):
+            chosen = every_position(trace) if targets is None else targets
+            return attribute(self._model, self.weights(), trace, method, chosen, words=words, on_step=on_step)
+
+    def deletion_curves(
+        self, trace: Trace, attribution: Attribution, columns: Sequence[int], *, target: int = 0,
+        on_step: Callable[[], object] = lambda: None,
+    ) -> DeletionCurves:
+        """How fast a target's log-probability falls when the source goes in the order of a method.
+
+        Args:
+            trace: of this model.
+            attribution: of the method.
+            columns: of its source to make invisible one after the other; the others stay.
+            target: which of its targets.
+            on_step: of `attribute`.
+
+        Raises:
+            DeviceError: the device ran out of memory.
+        """
+        chosen = attribution.targets[target]
+
+        def log_probs(left: np.ndarray) -> np.ndarray:
+            groups = attribution.source_groups
+            variants = [
+                Interventions(hidden_source=[
+                    position for column, group in enumerate(groups) if not row[column] for position in group
+                ])
+                for row in left
+            ]
+            return erased_log_probs(self._model, trace, [chosen], variants, on_step)[:, 0]
+
+        with device_errors_explained(self.device):
+            return deletion_curves(log_probs, attribution.source[target], columns)
+
+    def score(
+        self, text: str, target: ReadTarget, variants: Sequence[Interventions], *,
+        on_step: Callable[[], object] | None = None,
+    ) -> Scores:
+        """How the model, changed in many ways, reads one translation; computed as one batch.
+
+        >>> from transformer import Interventions, Translator
+        >>> off = [Interventions(gates={("cross", 0, head): 0.0}) for head in range(8)]
+        >>> Translator.load().score("I have a dream.", "Ich habe einen Traum.", off).change.shape
+        (8,)
+
+        Args:
+            text: a sentence in the source language.
+            target: its translation, or the ids of its pieces; None takes the model's own, as trained.
+            variants: N interventions, which all add positions or all leave them out.
+            on_step: called after every batch of them; what it raises ends the run.
+
+        Raises: those of `trace`.
+        """
+        with self._computing():
+            source, read, predicted = self._given(text, target)
+            self._check(variants, source)
+            return score(self._model, source, read, predicted, variants, self.means, on_step)
+
+    def gate_gradients(self, text: str, target: ReadTarget) -> dict[Kind, np.ndarray]:
+        """`transformer.running.scoring.gate_gradients` of a text and its translation, float32 [L, H] by kind.
+
+        Args and Raises: those of `score`.
+        """
+        with self._computing():
+            return {kind: part.cpu().numpy() for kind, part in gate_gradients(
+                self._model, *self._given(text, target)
+            ).items()}
+
+    def _given(self, text: str, target: ReadTarget) -> tuple[Tensor, Tensor, Tensor]:
+        """Ids of the source [1, S], of what the decoder reads [1, T], and of what it is to predict [T]."""
+        predicted = self.translate(text).pieces if target is None else given_target(self.tokenizer, target)[1]
+        source, read = text_pieces(self.tokenizer, text, "source"), shifted_right(self.tokenizer, predicted)
+        return piece_ids(source, self.device), piece_ids(read, self.device), piece_ids(predicted, self.device)[0]
+
+    def _check(self, variants: Sequence[Interventions], source: Tensor) -> None:
+        """See that variants fit the model and a source [1, S]."""
+        for variant in variants:
+            variant.check(self.config, source.shape[1])
+
+    def _encode(self, text: str, interventions: Interventions, record: Recorder | None = None) -> EncodedSource:
+        return encode(
+            self._model, self.tokenizer, text, interventions, means=self.means, device=self.device,
+            version=self.version, record=record,
+        )
+
+    @contextmanager
+    def _computing(self) -> Iterator[None]:
+        with torch.inference_mode(), device_errors_explained(self.device):
+            yield

@@ -1,0 +1,128 @@
+"""Whether methods agree over many sentences, with intervals."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from transformer.ablation.estimate import Estimate, read_estimate
+from transformer.analysis.words import Group, word_groups
+from transformer.attribution.agreement import Agreement, agreement
+from transformer.attribution.attribution import METHODS, Method, Target, piece_groups
+from transformer.files.records import read_fields
+from transformer.running.translator import Translator
+from transformer.surveys.importance import DIGITS, DRAWS, SEED, bootstrap
+from transformer.values.head_means import sentences_digest
+from transformer.values.trace import Trace
+
+# A ranking of fewer words says nothing.
+FEWEST_WORDS = 3
+# What is said of the others is how near they come to the first, and how often the second puts the same word first.
+ALWAYS: tuple[Method, ...] = ("erasure", "weights")
+
+
+@dataclass(frozen=True, eq=False)
+class AgreementStatistics:
+    """`Agreement` of all methods, averaged over one translated word of each sentence.
+
+    Attributes:
+        model: `Translator.version` of the model.
+        sentences: how many count.
+        left_out: how many do not: fewer than `FEWEST_WORDS` words to rank, or a method that scores all of them alike.
+        digest: `sentences_digest` of all of them.
+        words: English words that were ranked, mean of the sentences.
+        methods: M of them.
+        tau: Kendall's tau-b of each pair, [M, M].
+        same_first: share of the sentences in which a pair puts the same word first, [M, M].
+    """
+
+    model: str
+    sentences: int
+    left_out: int
+    digest: str
+    words: float
+    methods: tuple[Method, ...]
+    tau: Estimate
+    same_first: Estimate
+
+    def to_json(self) -> str:
+        """One JSON object, with six digits after the point."""
+        interval = f"95 % percentile bootstrap over sentences, {DRAWS} draws, seed {SEED}"
+        numbers = {
+            name: {end: np.round(values, DIGITS).tolist() for end, values in asdict(estimate).items()}
+            for name, estimate in (("tau", self.tau), ("same_first", self.same_first))
+        }
+        return json.dumps({**vars(self), **numbers, "interval": interval}, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> AgreementStatistics:
+        """Read what `to_json` wrote.
+
+        Raises:
+            ValueError: it is something else; the message says where.
+        """
+        fields = read_fields(text)
+        methods = fields.choices("methods", METHODS)
+        if missing := set(ALWAYS) - set(methods):
+            raise ValueError(f"methods has no {', '.join(sorted(missing))}, which the others are compared with")
+        pairs = len(methods), len(methods)
+        return cls(
+            fields.text("model"), fields.whole("sentences", 1), fields.whole("left_out"), fields.text("digest"),
+            fields.number("words", 0), methods, read_estimate(fields.inner("tau"), pairs, -1, 1),
+            read_estimate(fields.inner("same_first"), pairs, 0, 1),
+        )
+
+
+def agreement_statistics(translator: Translator, sentences: Iterable[str]) -> AgreementStatistics:
+    """Explain one word of the model's own translation of each sentence by every method, and average.
+
+    The word is drawn at random (seed `SEED`), so that no place in the sentence is preferred.
+
+    Args:
+        translator: whose model runs.
+        sentences: in the source language; each is explained before the next is asked for.
+
+    Raises:
+        ValueError: no sentence counts.
+    """
+    random = np.random.default_rng(SEED)
+    read: list[str] = []
+    found: list[Agreement] = []
+    for text in sentences:
+        one = _agreement(translator, text, random)
+        read.append(text)
+        if one is not None:
+            found.append(one)
+    if not found:
+        raise ValueError(f"none of the sentences can be ranked: give some with {FEWEST_WORDS} words and more")
+    return AgreementStatistics(
+        translator.version, len(found), len(read) - len(found), sentences_digest(read),
+        float(np.mean([len(one.columns) for one in found])), found[0].methods,
+        bootstrap(np.stack([one.tau for one in found])),
+        bootstrap(np.stack([one.same_first.astype(np.float64) for one in found])),
+    )
+
+
+def _agreement(translator: Translator, text: str, random: np.random.Generator) -> Agreement | None:
+    """On one word of one sentence; None if it cannot be ranked."""
+    trace = translator.trace(text, details=True)
+    words = [group for group in word_groups(trace.predicted_pieces) if _is_word(trace, group)]
+    chosen = int(random.integers(max(1, len(words))))
+    groups, _ = piece_groups(trace, words=True)
+    columns = [column for column, group in enumerate(groups) if not trace.source_pieces[group[0]].special]
+    if not words or len(columns) < FEWEST_WORDS:
+        return None
+    target = [Target(words[chosen])]
+    agreed = agreement([translator.attribute(trace, method, target, words=True) for method in METHODS], columns)
+    return agreed if np.isfinite(agreed.tau).all() else None
+
+
+def _is_word(trace: Trace, group: Group) -> bool:
+    pieces = [trace.predicted_pieces[position] for position in group]
+    spans = [piece.span for piece in pieces if piece.span is not None]
+    return not pieces[0].special and any(
+        character.isalnum() for start, end in spans for character in trace.target_text[start:end]
+    )

@@ -1,0 +1,137 @@
+"""Trains language models that differ in their attention and in nothing else, and measures what each loses by it."""
+
+from __future__ import annotations
+
+import logging
+import math
+import os
+import time
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+
+import torch
+
+from transformer.checkpoints.model_files import CONFIG, save_model
+from transformer.config import LanguageModelAttention
+from transformer.files.replacing import check_output, write_text, writing
+from transformer.language_modelling.attention_losses import AttentionLoss, RecordedLosses
+from transformer.language_modelling.cost import ATTENTIONS
+from transformer.model.language_model import LanguageModel, build_language_model
+from transformer.training.config import TrainConfig
+from transformer.training.contexts import ContextBatch, ContextBatches, Contexts
+from transformer.training.loss import ContextLoss
+from transformer.training.optimizer import Optimizer
+from transformer.training.run_folder import RunFolder
+from transformer.training.schedule import trapezoid
+
+log = logging.getLogger(__name__)
+
+# As a block of 256 is of the 4,096 pieces of the longest text that `transformer.language_modelling.cost` measures, so
+# is this of a context of 256.
+BLOCK, STRIDE = 16, 3
+WARMUP_SHARE = 10
+LOG_STEPS = 100
+# A slip of a finger would train for weeks.
+MOST_SEEDS = 100
+
+
+def compare_attentions(
+    run: Path, output: Path, *, steps: int = 500, seeds: int = 3, models: Path | None = None
+) -> RecordedLosses:
+    """Train a small model of each attention with each seed, on the same contexts in the same order.
+
+    Args:
+        run: folder that `prepare_language_model` made.
+        output: file for what is found.
+        steps: of each training.
+        seeds: number of models of each attention.
+        models: folder for a model of each attention, those of the first seed; None keeps none.
+
+    Raises:
+        ValueError: the folder has no such data, a number is out of range, or `output` or a file in `models` cannot be
+            written.
+        OSError: `models` cannot be made.
+    """
+    if not 1 <= seeds <= MOST_SEEDS:
+        raise ValueError(f"--seeds must be at least 1 and at most {MOST_SEEDS}, not {seeds}")
+    check_output(output)
+    folder = RunFolder(run)
+    tokenizer = folder.tokenizer()
+    train, validation = (folder.data(name, tokenizer) for name in ("train", "validation"))
+    if not isinstance(train, Contexts) or not isinstance(validation, Contexts):
+        raise ValueError(f"{run} was prepared for a translation model: call `prepare-language-model --run {run}`")
+    config = TrainConfig(
+        d_model=64, heads=2, layers=2, d_ff=256, dropout=0.0, label_smoothing=0.0, batch_pieces=2048, steps=steps,
+        warmup=max(1, steps // WARMUP_SHARE),
+    )
+    recorded = RecordedLosses(
+        (), context=train.width, block=BLOCK, stride=STRIDE, pieces=int(validation.lengths.sum()),
+        model=f"{config.layers} layers, {config.heads} heads, width {config.d_model}, {tokenizer.size:,} pieces",
+        training=f"{steps:,} steps of {config.batch_pieces:,} pieces",
+        machine=f"{os.cpu_count()} cores of a CPU, of which {torch.get_num_threads()} computed",
+        command=f"python -m transformer.training compare-attention --run {run} --steps {steps} --seeds {seeds} "
+                f"--output {output}" + (f" --models {models}" if models else ""),
+    )
+    if models is not None:
+        for attention in ATTENTIONS:
+            with writing(models):
+                (models / attention).mkdir(parents=True, exist_ok=True)
+            check_output(models / attention / CONFIG, replacing=True)
+    for seed in range(1, seeds + 1):
+        for attention in ATTENTIONS:
+            found, model = _trained(replace(config, seed=seed), attention, train, validation, tokenizer.size)
+            log.info("%s, seed %d: %.3f, %.0f s", attention, seed, found.held_out, found.seconds)
+            recorded = replace(recorded, losses=(*recorded.losses, found))
+            if models is not None and seed == 1:
+                weights = {name: each.detach() for name, each in model.named_parameters()}
+                save_model(models / attention, model.config, weights, tokenizer)
+        # What was found before a run is ended stays.
+        write_text(output, recorded.to_json())
+    return recorded
+
+
+def _trained(
+    config: TrainConfig, attention: LanguageModelAttention, train: Contexts, validation: Contexts, vocabulary: int
+) -> tuple[AttentionLoss, LanguageModel]:
+    """A model of an attention, and how good it became."""
+    torch.manual_seed(config.seed)
+    shape = replace(config.language_model(vocabulary, train.width), attention=attention, block=BLOCK, stride=STRIDE)
+    model = build_language_model(shape)
+    batches = ContextBatches(train, pieces=config.batch_pieces, seed=config.seed)
+    began = time.monotonic()
+    _learn(model, batches, config)
+    seconds = time.monotonic() - began
+    model.eval()
+    held_out = ContextBatches(validation, pieces=config.batch_pieces, seed=0)
+    parameters = sum(parameter.numel() for parameter in model.parameters())
+    return AttentionLoss(attention, config.seed, parameters, mean_loss(model, held_out), seconds), model
+
+
+def _learn(model: LanguageModel, batches: ContextBatches, config: TrainConfig) -> None:
+    """All steps of a training."""
+    order = lru_cache(maxsize=1)(batches.epoch)
+    count = len(order(0))
+    loss, optimizer = ContextLoss(model, label_smoothing=config.label_smoothing).train(), Optimizer(model, config)
+    for step in range(config.steps):
+        epoch, index = divmod(step, count)
+        batch = batches.load(order(epoch)[index])
+        each = loss(batch) / batch.pieces
+        each.backward()
+        norm = optimizer.step(trapezoid(step, steps=config.steps, warmup=config.warmup, cooldown=config.cooldown))
+        if not math.isfinite(norm):
+            raise ValueError(f"the training has diverged at step {step + 1}: begin again with other --steps")
+        if (step + 1) % LOG_STEPS == 0:
+            log.info("step %d: %.3f", step + 1, float(each.detach()))
+
+
+@torch.inference_mode()
+def mean_loss(model: LanguageModel, batches: Iterable[ContextBatch]) -> float:
+    """Mean loss, nats a piece."""
+    loss = ContextLoss(model, label_smoothing=0.0)
+    total, pieces = 0.0, 0
+    for batch in batches:
+        total += float(loss(batch))
+        pieces += batch.pieces
+    return total / pieces

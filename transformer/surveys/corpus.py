@@ -1,0 +1,246 @@
+"""Every head measured over a file of any length: streamed, many sentences side by side, and resumable."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from io import BytesIO
+from itertools import islice
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from transformer.analysis.heads.metrics import HeadMetrics, average, head_metrics
+from transformer.errors import AtlasError
+from transformer.files.replacing import replaced
+from transformer.model.devices import use_one_thread
+from transformer.running.translator import Translator
+from transformer.surveys.corpus_workers import cluster_at, processes_here
+from transformer.training.data import read_lines
+from transformer.values.trace import KINDS, Kind, Trace
+
+# Sentences of which a process gives the averages at once, and after which the state is saved: some seconds of work.
+PART = 256
+# So many are translated side by side; more would hardly be faster, and hold more traces in memory.
+TOGETHER = 16
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What the heads do in a stretch of the file.
+
+    Attributes:
+        sentences: that were measured.
+        skipped: sentences that the model cannot read, because they are too long.
+        heads: averages by kind; empty where no sentence was measured.
+    """
+
+    sentences: int
+    skipped: int
+    heads: dict[Kind, HeadMetrics]
+
+    def __add__(self, other: Part) -> Part:
+        measured = [part for part in (self, other) if part.sentences]
+        heads: dict[Kind, HeadMetrics] = {
+            kind: average(part.heads[kind] for part in measured) for kind in KINDS if measured
+        }
+        return Part(self.sentences + other.sentences, self.skipped + other.skipped, heads)
+
+
+NOTHING = Part(0, 0, {})
+# Of the SHA-256 that the file of what was measured so far begins with.
+SEAL_BYTES = 32
+
+
+def sentences_of(path: Path) -> Iterator[str]:
+    """The lines of a file that are not blank, one in memory at a time.
+
+    Raises:
+        FileNotFoundError, ValueError: as `read_lines` does.
+    """
+    return (sentence for _, line in read_lines(path) if (sentence := line.strip()))
+
+
+def check_corpus(path: Path) -> None:
+    """Refuse a file that cannot be measured, before a model is loaded.
+
+    Raises:
+        FileNotFoundError, ValueError: as `read_lines` does; the latter also for what is no file, such as a pipe: what
+            it gives is gone once it was read, and `measure_corpus` could neither count it nor go on with it.
+    """
+    if path.exists() and not path.is_file():
+        raise ValueError(f"{path} is no file, and is read more than once: save what it gives in one, .gz or not")
+    next(sentences_of(path), None)
+
+
+def measure_corpus(
+    translator: Translator, path: Path, state: Path, *, processes: int = 1, cluster: str | None = None,
+    report: Callable[[int, Part], object] = lambda read, so_far: None,
+) -> Part:
+    """Measure every head on every sentence of a file, and average; go on where an earlier call was stopped.
+
+    Args:
+        translator: loaded from a folder, if there are several processes.
+        path: a file of text, one sentence a line.
+        state: file that holds what was measured so far; whoever has kept the result removes it.
+        processes: that measure, each with a model of its own and one thread.
+        cluster: address of a Ray cluster that measures instead, with all of its processors, or of its GPUs if the
+            translator is on one; "auto" is the one that this machine belongs to, "local" this machine alone. The
+            model's folder must be at the same place on each of its machines.
+        report: receives how many sentences have been read, and what they gave, whenever the state is saved.
+
+    Raises:
+        ValueError: the file cannot be read or is none, has no sentence that the model can read, `state` is of another
+            model, of another file or damaged, or other processes are to measure with a model that lies in no folder.
+        AtlasError: a process that measures was ended, Ray is not installed, or there is no such cluster.
+    """
+    check_corpus(path)
+    digest = hashlib.sha256()
+    sentences = sentences_of(path)
+    read, so_far = _resume(state, translator.version, sentences, digest)
+    stretches: deque[list[str]] = deque()
+
+    def ahead() -> Iterator[list[str]]:
+        while stretch := list(islice(sentences, PART)):
+            stretches.append(stretch)
+            yield stretch
+
+    for part in _parts(translator, ahead(), processes, cluster):
+        stretch = stretches.popleft()
+        _note(digest, stretch)
+        read, so_far = read + len(stretch), so_far + part
+        _save(state, translator.version, digest.hexdigest(), read, so_far)
+        report(read, so_far)
+    if not so_far.sentences:
+        state.unlink(missing_ok=True)
+        raise ValueError(f"{path} has no sentence that the model can read: write one a line")
+    return so_far
+
+
+def measure_part(translator: Translator, sentences: Sequence[str]) -> Part:
+    """Measure every head on each of some sentences, and average."""
+    measured: dict[Kind, list[HeadMetrics]] = {kind: [] for kind in KINDS}
+    skipped = 0
+
+    def note(number: int, trace: Trace | AtlasError) -> None:
+        if isinstance(trace, AtlasError):
+            nonlocal skipped
+            skipped += 1
+            return
+        for kind in KINDS:
+            measured[kind].append(head_metrics(trace, kind, translator.tokenizer.key_scores(kind)))
+
+    # Sentences of one length end together.
+    ordered = iter(sorted(sentences, key=len))
+    while batch := list(islice(ordered, TOGETHER)):
+        translator.trace_together(batch, note)
+    heads: dict[Kind, HeadMetrics] = {kind: average(each) for kind, each in measured.items() if each}
+    return Part(len(measured["encoder"]), skipped, heads)
+
+
+def _parts(
+    translator: Translator, stretches: Iterator[list[str]], processes: int, cluster: str | None
+) -> Iterator[Part]:
+    """What each stretch gives, in their order."""
+    if processes == 1 and cluster is None:
+        for stretch in stretches:
+            yield measure_part(translator, stretch)
+        return
+    if translator.folder is None:
+        raise ValueError("other processes can only load a model that lies in a folder")
+    work = partial(_measure_in_process, translator.folder, translator.device)
+    workers = processes_here(work, processes) if cluster is None else cluster_at(cluster, work, translator.device)
+    with workers as (submit, count):
+        # One more than there are workers, so that none waits for the file, whose rest stays on the disk.
+        waiting = deque(map(submit, islice(stretches, count + 1)))
+        while waiting:
+            part, _ = _unpack(waiting.popleft()())
+            waiting.extend(map(submit, islice(stretches, 1)))
+            yield part
+
+
+def _measure_in_process(folder: Path, device: str, sentences: list[str]) -> bytes:
+    return _pack(measure_part(_own_translator(folder, device), sentences))
+
+
+@cache
+def _own_translator(folder: Path, device: str) -> Translator:
+    """That of a process which measures for another one."""
+    use_one_thread()
+    return Translator.load(folder, device)
+
+
+def _note(digest: hashlib._Hash, sentences: Iterable[str]) -> None:
+    for sentence in sentences:
+        digest.update(sentence.encode() + b"\n")
+
+
+def _resume(
+    state: Path, model: str, sentences: Iterator[str], digest: hashlib._Hash
+) -> tuple[int, Part]:
+    """How many sentences an earlier call has read and what they gave, after reading over them."""
+    advice = f"delete {state} to begin again"
+    try:
+        content = state.read_bytes()
+    except FileNotFoundError:
+        # A link that leads nowhere is no missing file, and what somebody keeps elsewhere is not begun again.
+        if not state.is_symlink():
+            return 0, NOTHING
+        raise ValueError(f"{state} is a link that leads nowhere: {advice}") from None
+    except OSError as error:
+        raise ValueError(f"{state} cannot be read ({error.strerror}): {advice}") from error
+    seal, packed = content[:SEAL_BYTES], content[SEAL_BYTES:]
+    if hashlib.sha256(packed).digest() != seal:
+        raise ValueError(f"{state} is damaged, or of an older version of the Atlas: {advice}")
+    part, notes = _unpack(packed)
+    written, read, found = notes["model"], notes["read"], notes["digest"]
+    if written != model:
+        raise ValueError(f"{state} was measured on another model: {advice}")
+    _note(digest, islice(sentences, read))
+    if digest.hexdigest() != found:
+        raise ValueError(f"{state} was measured on other sentences: {advice}")
+    return read, part
+
+
+def _save(state: Path, model: str, digest: str, read: int, so_far: Part) -> None:
+    """Write the state so that a call that is stopped meanwhile leaves the old one."""
+    with replaced(state) as new:
+        packed = _pack(so_far, model=model, digest=digest, read=read)
+        new.write_bytes(hashlib.sha256(packed).digest() + packed)
+
+
+def _pack(part: Part, **notes: str | int) -> bytes:
+    """A part, exactly, and notes on it, as npz."""
+    notes |= {"sentences": part.sentences, "skipped": part.skipped}
+    arrays: dict[str, np.ndarray] = {"notes": np.array(json.dumps(notes))}
+    for kind, metrics in part.heads.items():
+        for name, values in metrics.values.items():
+            arrays[f"{kind}/{name}"] = values
+            arrays[f"{kind}/{name}/queries"] = np.array(metrics.queries[name])
+    file = BytesIO()
+    np.savez(file, allow_pickle=False, **arrays)
+    return file.getvalue()
+
+
+def _unpack(packed: bytes) -> tuple[Part, dict[str, Any]]:
+    """What `_pack` wrote: a part, and the notes."""
+    with np.load(BytesIO(packed), allow_pickle=False) as arrays:
+        notes = json.loads(str(arrays["notes"]))
+        values: dict[Kind, dict[str, np.ndarray]] = {}
+        queries: dict[Kind, dict[str, int]] = {}
+        for key in arrays.files:
+            kind, _, rest = key.partition("/")
+            name, _, counted = rest.partition("/")
+            if counted:
+                queries.setdefault(cast(Kind, kind), {})[name] = int(arrays[key])
+            elif name:
+                values.setdefault(cast(Kind, kind), {})[name] = arrays[key]
+        heads: dict[Kind, HeadMetrics] = {
+            kind: HeadMetrics(kind, each, queries[kind]) for kind, each in values.items()
+        }
+        return Part(notes["sentences"], notes["skipped"], heads), notes

@@ -1,0 +1,142 @@
+"""What switching heads off does over many sentences, with intervals."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from transformer.ablation.estimate import Estimate, read_estimate
+from transformer.ablation.importance import MeasuredImportance, head_importance, normalised_by_layer
+from transformer.files.records import Fields, check_shapes, read_fields
+from transformer.running.translator import Translator
+from transformer.values.head_means import sentences_digest
+from transformer.values.interventions import DEFAULT_DRAWS, MODES, Mode
+from transformer.values.kinds import KINDS, Kind
+
+DRAWS = 2000
+SEED = 0
+# Ends of the interval, percent.
+INTERVAL = (2.5, 97.5)
+# Digits after the point in a file.
+DIGITS = 6
+
+
+@dataclass(frozen=True, eq=False)
+class ImportanceStatistics:
+    """`MeasuredImportance` over many sentences.
+
+    Attributes:
+        model: `Translator.version` of the model.
+        mode: what was put in the place of a head.
+        sentences: how many.
+        digest: `sentences_digest` of them.
+        measured, estimated: change of a sentence's log-probability without the head, nats [L, H] by kind.
+        magnitude: mean |gradient| by the gate, over the norm of its layer, [L, H] by kind (Michel et al. 2019).
+        agreement: Spearman's rank correlation of measured and estimated within a sentence.
+        seed, draws: of the mode "resample": each sentence counts with its mean over the draws.
+        reference: `sentences_digest` of those that heads were replaced by; empty in the modes without.
+    """
+
+    model: str
+    mode: Mode
+    sentences: int
+    digest: str
+    measured: Mapping[Kind, Estimate]
+    estimated: Mapping[Kind, Estimate]
+    magnitude: Mapping[Kind, np.ndarray]
+    agreement: Estimate
+    seed: int = 0
+    draws: int = 1
+    reference: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("measured", "estimated", "magnitude"):
+            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
+
+    def to_json(self) -> str:
+        """One JSON object, with six digits after the point."""
+        interval = f"95 % percentile bootstrap over sentences, {DRAWS} draws, seed {SEED}"
+        return json.dumps({
+            "model": self.model, "mode": self.mode, "sentences": self.sentences, "digest": self.digest,
+            "seed": self.seed, "draws": self.draws, "reference": self.reference,
+            "interval": interval, "agreement": _as_lists(self.agreement),
+            "kinds": {kind: {
+                "measured": _as_lists(self.measured[kind]), "estimated": _as_lists(self.estimated[kind]),
+                "magnitude": self.magnitude[kind].round(DIGITS).tolist(),
+            } for kind in KINDS},
+        }, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> ImportanceStatistics:
+        """Read what `to_json` wrote.
+
+        Raises:
+            ValueError: it is something else; the message says where.
+        """
+        fields = read_fields(text)
+        kinds: dict[Kind, Fields] = {kind: fields.inner("kinds").inner(kind) for kind in KINDS}
+        measured: dict[Kind, Estimate] = {
+            kind: read_estimate(each.inner("measured"), (None, None)) for kind, each in kinds.items()
+        }
+        shapes = {kind: each.mean.shape for kind, each in measured.items()}
+        check_shapes(shapes)
+        return cls(
+            fields.text("model"), fields.choice("mode", MODES), fields.whole("sentences", 1), fields.text("digest"),
+            measured,
+            {kind: read_estimate(each.inner("estimated"), shapes[kind]) for kind, each in kinds.items()},
+            {kind: each.array("magnitude", shapes[kind], 0) for kind, each in kinds.items()},
+            read_estimate(fields.inner("agreement"), (), -1, 1),
+            # Files of older versions have none of these.
+            seed=fields.whole("seed") if "seed" in fields else 0,
+            draws=fields.whole("draws", 1) if "draws" in fields else 1,
+            reference=fields.text("reference") if "reference" in fields else "",
+        )
+
+
+def importance_statistics(
+    translator: Translator, sentences: Iterable[str], *, mode: Mode = "zero", seed: int = 0, draws: int = DEFAULT_DRAWS
+) -> ImportanceStatistics:
+    """Measure the importance of every head on every sentence, and average.
+
+    Args:
+        translator: whose model runs; each sentence is scored on the model's own translation.
+        sentences: at least one; each is measured before the next is asked for.
+        mode, seed, draws: of `head_importance`.
+
+    Raises:
+        ValueError: there is no sentence.
+    """
+    read: list[str] = []
+    each: list[MeasuredImportance] = []
+    for text in sentences:
+        each.append(head_importance(translator, text, mode=mode, seed=seed, draws=draws))
+        read.append(text)
+    if not read:
+        raise ValueError("the mean is over at least one sentence")
+    estimated: dict[Kind, np.ndarray] = {kind: np.stack([one.estimated[kind] for one in each]) for kind in KINDS}
+    return ImportanceStatistics(
+        translator.version, mode, len(read), sentences_digest(read),
+        {kind: bootstrap(np.stack([one.measured[kind] for one in each])) for kind in KINDS},
+        {kind: bootstrap(estimated[kind]) for kind in KINDS},
+        {kind: normalised_by_layer(np.abs(estimated[kind]).mean(axis=0)) for kind in KINDS},
+        bootstrap(np.array([one.agreement for one in each])), *((seed, draws) if mode == "resample" else (0, 1)),
+        translator.means.sentences if translator.means is not None and mode in ("mean", "resample") else "",
+    )
+
+
+def bootstrap(values: np.ndarray) -> Estimate:
+    """Mean of values [N, ...] over sentences, with its 95 % interval (percentile bootstrap, Efron 1979)."""
+    drawn = np.random.default_rng(SEED).integers(len(values), size=(DRAWS, len(values)))
+    # How often each value is drawn: [DRAWS, N] x [N, ...] needs no copy of the values for every draw.
+    times = np.stack([np.bincount(draw, minlength=len(values)) for draw in drawn]) / len(values)
+    low, high = np.percentile(np.tensordot(times, values, axes=1), INTERVAL, axis=0)
+    return Estimate(values.mean(axis=0), low, high)
+
+
+def _as_lists(estimate: Estimate) -> dict[str, Any]:
+    return {name: np.round(value, DIGITS).tolist() for name, value in vars(estimate).items()}

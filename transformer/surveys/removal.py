@@ -1,0 +1,130 @@
+"""BLEU and chrF of a model while its heads are removed, recorded for a figure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from transformer.ablation.removal import without
+from transformer.checkpoints.translator import load_checkpoint
+from transformer.files.records import read_fields
+from transformer.training.data import Pair
+from transformer.training.evaluate import score, translate_all
+from transformer.values.head_means import sentences_digest
+from transformer.values.interventions import MODES, Head, Mode
+
+# Orders that every record has, beside random ones.
+ALWAYS = ("measured", "gradient")
+
+
+@dataclass(frozen=True)
+class Quality:
+    """The scores of a model without some heads.
+
+    Attributes:
+        order: name of the order in which heads are removed.
+        removed: how many are.
+        bleu, chrf: corpus scores, 0 to 100.
+    """
+
+    order: str
+    removed: int
+    bleu: float
+    chrf: float
+
+
+@dataclass(frozen=True)
+class RemovalQuality:
+    """What `quality_curves` found, as it is recorded in a file.
+
+    Attributes:
+        model: `Translator.version` of the model.
+        mode: what was put in the place of a head.
+        data: name of the file of pairs.
+        pairs: how many were translated.
+        digest: `pairs_digest` of them.
+        points: the scores, order by order.
+    """
+
+    model: str
+    mode: Mode
+    data: str
+    pairs: int
+    digest: str
+    points: tuple[Quality, ...]
+
+    def to_json(self) -> str:
+        """One JSON object."""
+        return json.dumps(asdict(self), allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> RemovalQuality:
+        """Read what `to_json` wrote.
+
+        Raises:
+            ValueError: it is something else; the message says where.
+        """
+        fields = read_fields(text)
+        points = tuple(
+            Quality(each.text("order"), each.whole("removed"), each.number("bleu", 0), each.number("chrf", 0))
+            for each in fields.all_inner("points")
+        )
+        _check_orders(points)
+        return cls(
+            fields.text("model"), fields.choice("mode", MODES), fields.text("data"), fields.whole("pairs", 1),
+            fields.text("digest"), points,
+        )
+
+
+def _check_orders(points: Sequence[Quality]) -> None:
+    """Refuse points that are no curves of the same model.
+
+    Raises:
+        ValueError: an order that is always measured, or the random ones beside them, are missing, or an order does not
+            begin with every head and go on by the same steps as the others.
+    """
+    removed: dict[str, list[int]] = {}
+    for point in points:
+        removed.setdefault(point.order, []).append(point.removed)
+    if not removed.keys() > set(ALWAYS):
+        raise ValueError(f"its points have the orders {', '.join(removed)}; they are {', '.join(ALWAYS)} and others")
+    steps = removed[ALWAYS[0]]
+    if len(steps) < 2 or steps[0] or steps != sorted(set(steps)):
+        raise ValueError(f"the heads removed in the order {ALWAYS[0]} are {steps}; they must rise from 0")
+    for order, others in removed.items():
+        if others != steps:
+            raise ValueError(f"the heads removed in the order {order} are {others}; in {ALWAYS[0]} they are {steps}")
+
+
+def pairs_digest(pairs: Sequence[Pair]) -> str:
+    """16 hexadecimal digits that change with any pair or their order."""
+    return sentences_digest(["\t".join(pair) for pair in pairs])
+
+
+def quality_curves(
+    folder: Path, device: str, pairs: Sequence[Pair], orders: Mapping[str, Sequence[Head]], *, every: int
+) -> Iterator[Quality]:
+    """Remove heads (zero ablation) and translate all sources greedily each time.
+
+    Args:
+        folder: of the model.
+        device: "cpu", "cuda" or "mps".
+        pairs: source and reference.
+        orders: by name, the heads, first removed first.
+        every: heads between two measurements; the first is with every head, the last with none.
+
+    Yields:
+        The scores, order by order.
+    """
+    checkpoint = load_checkpoint(folder)
+    model = checkpoint.model_on(device)
+    sources = [source for source, _ in pairs]
+    for name, order in orders.items():
+        for removed in sorted({*range(0, len(order), every), len(order)}):
+            translations = translate_all(
+                model, checkpoint.tokenizer, sources, device, interventions=without(order[:removed])
+            )
+            scores = score(translations, pairs)
+            yield Quality(name, removed, scores.bleu, scores.chrf)

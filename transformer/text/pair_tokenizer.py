@@ -1,0 +1,270 @@
+"""The vocabulary of a Marian model: a sentencepiece model for each side, and ids that both share or not."""
+
+from __future__ import annotations
+
+import codecs
+import hashlib
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from functools import cached_property
+from pathlib import Path
+
+import sentencepiece
+
+from transformer.files.small_files import read_small
+from transformer.text.vocabulary import SPACE_MARK, Piece, Role, Symbols, split_code, target_codes
+from transformer.values.kinds import Kind
+
+SOURCE, TARGET, IDS, TARGET_IDS = "source.spm", "target.spm", "vocab.json", "target_vocab.json"
+SYMBOLS = "symbols.json"
+BYTE = re.compile("<0x([0-9A-F]{2})>")
+# sentencepiece writes an unknown piece so.
+UNKNOWN_TEXT = " ⁇ "
+
+
+class PairTokenizer:
+    """A `Vocabulary` of two sentencepiece models. Threads may share one.
+
+    A piece gets its id by its text: sentencepiece's own ids mean nothing here. So a character that the sentencepiece
+    model of one side does not know still has an id if the other side has a piece that is spelt like it.
+
+    Args:
+        files: source.spm, target.spm, vocab.json, symbols.json, and target_vocab.json if the target has ids of its own.
+
+    Attributes:
+        symbols, size, source_size, texts, codes, files: as in `Vocabulary`.
+
+    Raises:
+        ValueError: a file is missing or is not what its name says; the message names it.
+    """
+
+    def __init__(self, files: Mapping[str, bytes]) -> None:
+        self.files: Mapping[str, bytes] = dict(files)
+        for name in (SOURCE, TARGET, IDS, SYMBOLS):
+            if name not in files:
+                raise ValueError(f"{name} is missing")
+        self.symbols = read_symbols(files[SYMBOLS])
+        source_ids = read_ids(files[IDS], IDS)
+        target_ids = read_ids(files[TARGET_IDS], TARGET_IDS) if TARGET_IDS in files else source_ids
+        for name, ids in ((IDS, source_ids), (TARGET_IDS if TARGET_IDS in files else IDS, target_ids)):
+            if wrong := [piece for piece in asdict(self.symbols).values() if piece >= len(ids)]:
+                raise ValueError(f"{SYMBOLS} names piece {wrong[0]}, and {name} has 0 to {len(ids) - 1}")
+        self._source = _Side(files[SOURCE], SOURCE, source_ids, self.symbols)
+        self._target = _Side(files[TARGET], TARGET, target_ids, self.symbols)
+        self.source_size, self.size = len(source_ids), len(target_ids)
+        self.texts = self._target.texts
+        self.codes = self._source.codes
+
+    @classmethod
+    def load(cls, folder: Path) -> PairTokenizer:
+        """Read the vocabulary of a model folder.
+
+        Raises:
+            ValueError: a file is missing or is not what its name says.
+        """
+        names = (SOURCE, TARGET, IDS, TARGET_IDS, SYMBOLS)
+        return cls({name: read_small(folder / name) for name in names if (folder / name).exists()})
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of all files, hexadecimal."""
+        digest = hashlib.sha256()
+        for name, content in sorted(self.files.items()):
+            digest.update(f"{name} {len(content)}\n".encode())
+            digest.update(content)
+        return digest.hexdigest()
+
+    def encode_source(self, text: str) -> tuple[Piece, ...]:
+        """The pieces of a source text, the end symbol last.
+
+        If the text begins with one of `codes`, that is a piece of its own.
+        """
+        return (*self._source.encode(text), self._end)
+
+    def encode_target(self, text: str) -> tuple[Piece, ...]:
+        return (*self._target.encode(text), self._end)
+
+    def encode_ids(self, text: str, *, end: bool = True) -> list[int]:
+        return [piece.id for piece in self._target.encode(text)] + [self.symbols.end] * end
+
+    def pieces(self, ids: Sequence[int]) -> tuple[Piece, ...]:
+        surfaces, spans = self._spelled(ids)
+        whole = "".join(surfaces)
+        before, length = len(whole) - len(whole.lstrip(" ")), len(whole.strip(" "))
+        located = []
+        for piece, span in zip(ids, spans, strict=True):
+            if span is not None:
+                span = (min(max(span[0] - before, 0), length), min(max(span[1] - before, 0), length))
+            located.append(Piece(piece, self.texts[piece], span, self._target.role(piece)))
+        return tuple(located)
+
+    def decode(self, ids: Sequence[int]) -> str:
+        return "".join(self._spelled(ids)[0]).strip(" ")
+
+    def key_scores(self, kind: Kind) -> tuple[float, ...]:
+        return self._target.scores if kind == "decoder" else self._source.scores
+
+    @property
+    def _end(self) -> Piece:
+        return Piece(self.symbols.end, self.texts[self.symbols.end], None, "end")
+
+    def _spelled(self, ids: Sequence[int]) -> tuple[list[str], list[tuple[int, int] | None]]:
+        """What each target piece adds to the text, and the characters of it that it covers; None for special ones."""
+        surfaces: list[str] = []
+        spans: list[tuple[int, int] | None] = []
+        at = 0
+        bytes_left = codecs.getincrementaldecoder("utf-8")(errors="replace")
+        for number, piece in enumerate(ids):
+            role, text = self._target.role(piece), self.texts[piece]
+            if byte := BYTE.fullmatch(text):
+                last = number + 1 == len(ids) or not BYTE.fullmatch(self.texts[ids[number + 1]])
+                surface = bytes_left.decode(bytes([int(byte[1], 16)]), final=last)
+                if last:
+                    bytes_left.reset()
+                # The bytes before the last of a character share the span that it will have.
+                begin = at + max(len(surface) - 1, 0)
+                span = (begin, begin + 1)
+            elif role and role != "unknown":
+                surface, span = "", None
+            else:
+                surface = UNKNOWN_TEXT if role else text.replace(SPACE_MARK, " ")
+                begin = at + len(surface) - len(surface.lstrip(" "))
+                span = (begin, max(begin, at + len(surface.rstrip(" "))))
+            at += len(surface)
+            surfaces.append(surface)
+            spans.append(span)
+        return surfaces, spans
+
+
+class _Side:
+    """One language's sentencepiece model, and the ids of its pieces.
+
+    Attributes:
+        texts: by id.
+        codes: language codes among them.
+    """
+
+    def __init__(self, model: bytes, name: str, ids: Mapping[str, int], symbols: Symbols) -> None:
+        try:
+            self._processor = sentencepiece.SentencePieceProcessor(model_proto=model or b"\0")
+        except (RuntimeError, ValueError, TypeError) as error:
+            raise ValueError(f"{name} is no sentencepiece model, or a damaged one") from error
+        self._ids, self._symbols = ids, symbols
+        texts = [""] * len(ids)
+        for text, number in ids.items():
+            texts[number] = text
+        self.texts = tuple(texts)
+        self.codes = target_codes(ids)
+        self._codes = {code: ids[code] for code in self.codes}
+        self._code_ids = frozenset(self._codes.values())
+
+    @cached_property
+    def scores(self) -> tuple[float, ...]:
+        """How common each piece is, by id: what is not spelt by this side's model is rarest."""
+        scores = []
+        for number, text in enumerate(self.texts):
+            found = self._processor.piece_to_id(text)
+            if self.role(number):
+                scores.append(0.0)
+            elif found == self._processor.unk_id() or self._processor.is_byte(found):
+                scores.append(-math.inf)
+            else:
+                scores.append(self._processor.get_score(found))
+        return tuple(scores)
+
+    def role(self, piece: int) -> Role:
+        return "language" if piece in self._code_ids else self._symbols.role(piece)
+
+    def encode(self, text: str) -> list[Piece]:
+        """The pieces of a text, without the end symbol; spans refer to `text`."""
+        code, rest = split_code(text, self._codes)
+        pieces = [Piece(self._ids[code], code, None, "language")] if code else []
+        # sentencepiece cannot read half of a surrogate pair.
+        rest = re.sub("[\ud800-\udfff]", "\ufffd", rest)
+        plain, starts = self._processor.normalize(rest, with_offsets=True)
+        spans = _spans([len(code) + start for start in starts])
+        at = 0
+        waiting = 0
+        for spelt in self._processor.encode(rest, out_type=str):
+            number = self._id(spelt)
+            if (byte := BYTE.fullmatch(spelt)) and plain[at : at + len(spelt)] != spelt:
+                # Bytes of one character: the first says how many follow.
+                waiting = waiting or _length(int(byte[1], 16))
+                waiting -= 1
+                first, after = at, at + 1
+                at += waiting == 0
+            else:
+                first, after = at + len(spelt) - len(spelt.lstrip(SPACE_MARK)), at + len(spelt)
+                at = after
+            covered = spans[first:after]
+            here = spans[first][0] if first < len(spans) else len(text)
+            span = (covered[0][0], covered[-1][1]) if covered else (here, here)
+            pieces.append(Piece(number, self.texts[number], span, self.role(number)))
+        return pieces
+
+    def _id(self, spelt: str) -> int:
+        """The id of a piece; what is typed never becomes a symbol."""
+        number = self._ids.get(spelt, self._symbols.unknown)
+        return self._symbols.unknown if self.role(number) else number
+
+
+def _spans(starts: Sequence[int]) -> list[tuple[int, int]]:
+    """The characters of the text that each normalised character stands for, from where each begins and the text ends.
+
+    Several characters that one is replaced by begin at the same place, and share its span.
+    """
+    spans: list[tuple[int, int]] = []
+    end = starts[-1] if starts else 0
+    for number in range(len(starts) - 2, -1, -1):
+        if starts[number + 1] > starts[number]:
+            end = starts[number + 1]
+        spans.append((starts[number], end))
+    return spans[::-1]
+
+
+def _length(byte: int) -> int:
+    """Of the UTF-8 sequence that a byte begins."""
+    return 1 if byte < 0xC0 else 2 if byte < 0xE0 else 3 if byte < 0xF0 else 4
+
+
+def read_ids(content: bytes, name: str) -> dict[str, int]:
+    """A vocabulary file: the id of every piece by its text, 0 to V - 1.
+
+    Raises:
+        ValueError: it is something else.
+    """
+    ids = _json(content, name)
+    if not isinstance(ids, dict) or not ids or any(type(number) is not int for number in ids.values()):
+        raise ValueError(f"{name} is no JSON object that gives every piece a number")
+    if sorted(ids.values()) != list(range(len(ids))):
+        raise ValueError(f"{name} does not number its {len(ids):,} pieces from 0 to {len(ids) - 1:,}, each once")
+    return ids
+
+
+def read_symbols(content: bytes) -> Symbols:
+    """What `write_symbols` wrote.
+
+    Raises:
+        ValueError: it is something else.
+    """
+    values = _json(content, SYMBOLS)
+    if not isinstance(values, dict) or any(type(number) is not int or number < 0 for number in values.values()):
+        raise ValueError(f"{SYMBOLS} is no JSON object of piece numbers")
+    try:
+        return Symbols(**values)
+    except TypeError:
+        raise ValueError(f"{SYMBOLS} should have pad, unknown, start and end, and has {', '.join(values)}") from None
+
+
+def write_symbols(symbols: Symbols) -> bytes:
+    return (json.dumps(asdict(symbols)) + "\n").encode("ascii")
+
+
+def _json(content: bytes, name: str) -> object:
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{name} is no JSON file, or a damaged one") from error

@@ -1,0 +1,242 @@
+"""Text to pieces and back, with the part of the text that each piece covers."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import sentencepiece
+
+from transformer.files.small_files import read_small
+from transformer.text.normalisation import normalise, normalise_with_spans
+from transformer.text.vocabulary import OWN, SPACE_MARK, Piece
+from transformer.values.kinds import Kind
+
+# In the vocabularies made here; of any vocabulary, `Vocabulary.symbols` has them.
+PAD, UNKNOWN, START, END = OWN.pad, OWN.unknown, OWN.start, OWN.end
+# Pieces that stand for no text.
+CONTROLS = frozenset({PAD, START, END})
+# Its file in a model folder.
+VOCABULARY = "tokenizer.model"
+# Share of the merges that are left out when a split is drawn.
+MERGE_DROPOUT = 0.1
+# Letters of both languages that must be pieces even if a small corpus lacks them.
+REQUIRED = "".join(map(chr, range(0x21, 0x7F))) + "äöüÄÖÜßéèàçñ€–§°"
+# A character that no vocabulary has: for private use.
+FENCE = "\ue000"
+# An opening quote is a piece of its own, or the "'s" of "it's" would be taken out of "'some".
+OPENING_QUOTE = SPACE_MARK + "'"
+# Stands between two units in the text that the vocabulary is learned from; normalised text has no control characters.
+UNIT_BORDER = "\x1f"
+UNIT = re.compile(r" ?(?:[^\W\d_]+(?:'[^\W\d_]+)*|\d|([^\w\s]|_)\1*|\w)| ")
+CONTRACTION = re.compile(r"(?<=\w)(?='(?:s|t|m|d|re|ve|ll)\b)", re.IGNORECASE)
+
+
+class Tokenizer:
+    """A sentencepiece model for both languages, as `train_tokenizer` makes it: a `Vocabulary`. Threads may share one.
+
+    Args:
+        model: the serialised model.
+
+    Attributes:
+        symbols, size, source_size, texts, codes, files: as in `Vocabulary`.
+        scores: how common each piece is in the texts that the vocabulary was made from, V: minus the number of its
+            merge, or its log-probability in a unigram vocabulary; -inf for a byte, 0 for special pieces.
+
+    Raises:
+        ValueError: it is none, or its special pieces have other ids than PAD, UNKNOWN, START and END.
+    """
+
+    symbols = OWN
+    codes: tuple[str, ...] = ()
+
+    def __init__(self, model: bytes) -> None:
+        self.serialized = model
+        self.files: Mapping[str, bytes] = {VOCABULARY: model}
+        try:
+            self._processor = sentencepiece.SentencePieceProcessor(model_proto=model)
+            self.size: int = self._processor.get_piece_size()
+            self.source_size = self.size
+        except (RuntimeError, ValueError, TypeError) as error:
+            raise ValueError("the vocabulary is no sentencepiece model, or a damaged one") from error
+        processor = self._processor
+        ids = (processor.pad_id(), processor.unk_id(), processor.bos_id(), processor.eos_id())
+        if ids != (PAD, UNKNOWN, START, END):
+            raise ValueError(
+                f"the vocabulary numbers <pad>, <unk>, <s>, </s> as {ids} instead of {(PAD, UNKNOWN, START, END)}: "
+                "train it with `python -m transformer.training prepare`"
+            )
+        everything = list(range(self.size))
+        self.texts = tuple(processor.id_to_piece(everything))
+        # Bytes have the score 0 of a certain event, and spell what no other piece can: nothing is rarer.
+        self.scores = tuple(
+            -math.inf if byte else score
+            for score, byte in zip(processor.get_score(everything), processor.is_byte(everything), strict=True)
+        )
+
+    @classmethod
+    def load(cls, path: Path) -> Tokenizer:
+        """Read a model file.
+
+        Raises:
+            FileNotFoundError: there is none.
+            ValueError: it cannot be read, or holds no sentencepiece model.
+        """
+        try:
+            return cls(read_small(Path(path)))
+        except FileNotFoundError:
+            raise
+        except OSError as error:
+            raise ValueError(f"the vocabulary {path} cannot be read ({error.strerror}): give a file") from error
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from error
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of the model, hexadecimal."""
+        return hashlib.sha256(self.serialized).hexdigest()
+
+    def encode_ids(self, text: str, *, end: bool = True) -> list[int]:
+        """Ids of the pieces of a text, with the end symbol unless `end` is False."""
+        return self._processor.encode(normalise(text)) + [END] * end
+
+    def encode_all(self, texts: Iterable[str], *, sampled: bool = False) -> list[list[int]]:
+        """As `encode_ids`, of many texts side by side on all cores.
+
+        With `sampled`, some merges are left out at random, so that a word comes in other pieces: BPE-dropout (Provilkov
+        et al. 2020, "BPE-Dropout: Simple and Effective Subword Regularization", section 3).
+        """
+        plain = [normalise(text) for text in texts]
+        draw = {"enable_sampling": True, "nbest_size": -1, "alpha": MERGE_DROPOUT} if sampled else {}
+        return [ids + [END] for ids in self._processor.encode(plain, **draw)]
+
+    def spell(self, piece: str) -> list[int]:
+        """Ids of the pieces that spell a piece of another vocabulary, which is written as in `texts`."""
+        # Its bytes separate the piece from the space that sentencepiece puts before a text.
+        fence = self._processor.encode(FENCE)
+        return self._processor.encode(FENCE + piece.replace(SPACE_MARK, " "))[len(fence) :]
+
+    def encode_source(self, text: str) -> tuple[Piece, ...]:
+        return self.encode(text)
+
+    def encode_target(self, text: str) -> tuple[Piece, ...]:
+        return self.encode(text)
+
+    def key_scores(self, kind: Kind) -> tuple[float, ...]:
+        return self.scores
+
+    def encode(self, text: str, *, end: bool = True) -> tuple[Piece, ...]:
+        """The pieces of a text; their spans refer to `text` as typed."""
+        plain, spans = normalise_with_spans(text)
+        ids = self._processor.encode(plain) + [END] * end
+        return self._located(ids, spans, len(text))
+
+    def pieces(self, ids: Sequence[int]) -> tuple[Piece, ...]:
+        """The pieces with these ids; their spans refer to `decode(ids)`."""
+        length = len(self.decode(ids))
+        return self._located(ids, [(at, at + 1) for at in range(length)], length)
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of the pieces: special ones left out, bytes joined, broken bytes as U+FFFD."""
+        return "".join(self._surfaces(ids))
+
+    def _surfaces(self, ids: Sequence[int]) -> list[str]:
+        """What each piece that is not special spells; of the bytes of a character the last one spells it."""
+        spelled = [piece for piece in ids if piece not in CONTROLS]
+        return [piece.surface for piece in self._processor.decode(spelled, return_type="proto").pieces]
+
+    def _located(self, ids: Sequence[int], spans: Sequence[tuple[int, int]], length: int) -> tuple[Piece, ...]:
+        """Pieces with the spans that they cover.
+
+        Args:
+            ids: of the pieces.
+            spans: in the text, of each character of the pieces' surfaces.
+            length: of the text.
+        """
+        pieces = []
+        at = 0
+        surfaces = iter(self._surfaces(ids))
+        for piece in ids:
+            if piece in CONTROLS:
+                pieces.append(Piece(piece, self.texts[piece], None, OWN.role(piece)))
+                continue
+            surface = next(surfaces)
+            if self._processor.is_byte(piece):
+                first, last = at, at + 1
+            else:
+                first = at + len(surface) - len(surface.lstrip(" "))
+                last = max(first, at + len(surface.rstrip(" ")))
+            covered = spans[first:last]
+            if not covered and surface and 0 < at < len(spans) and spans[at] == spans[at - 1]:
+                # A space in the middle of what one typed character became, as ﷺ does: it belongs to that character.
+                covered = spans[at : at + 1]
+            at += len(surface)
+            here = spans[first][0] if first < len(spans) else length
+            span = (covered[0][0], covered[-1][1]) if covered else (here, here)
+            pieces.append(Piece(piece, self.texts[piece], span, OWN.role(piece)))
+        return tuple(pieces)
+
+
+def units(text: str) -> list[str]:
+    """The parts of a normalised text that pieces may not cross: words, digits and punctuation.
+
+    "it's" and its like are two units, as in GPT-2's tokenizer (Radford et al. 2019): "it" and "'s". A space belongs to
+    the unit after it.
+    """
+    return [part for unit in UNIT.finditer(text) for part in CONTRACTION.split(unit[0])]
+
+
+def train_tokenizer(sentences: Iterable[str], *, size: int = 24_000) -> Tokenizer:
+    """One vocabulary of byte-pair merges for both languages (Sennrich et al. 2016, "Neural Machine Translation of Rare
+    Words with Subword Units", section 3.2): frequent words stay whole.
+
+    Characters outside it are spelt in UTF-8 bytes, so none is ever lost. Digits are pieces of their own.
+
+    Args:
+        sentences: of both languages, as they come.
+        size: number of pieces, special ones and 256 bytes included.
+
+    Raises:
+        ValueError: there is too little text for so many pieces.
+    """
+    model = io.BytesIO()
+    try:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=(UNIT_BORDER.join(units(normalise(sentence))) for sentence in sentences),
+            model_writer=model,
+            model_type="bpe",
+            vocab_size=size,
+            character_coverage=0.9999,
+            required_chars=REQUIRED,
+            user_defined_symbols=[OPENING_QUOTE],
+            byte_fallback=True,
+            split_digits=True,
+            # `units` draws the borders; the apostrophe of a contraction is of another script than its letters.
+            split_by_unicode_script=False,
+            pretokenization_delimiter=UNIT_BORDER,
+            # The text is normalised already, by rules that know where each character came from.
+            normalization_rule_name="identity",
+            remove_extra_whitespaces=False,
+            pad_id=PAD,
+            unk_id=UNKNOWN,
+            bos_id=START,
+            eos_id=END,
+            pad_piece="<pad>",
+            minloglevel=2,
+        )
+    except RuntimeError as error:
+        raise ValueError(f"no vocabulary of {size} pieces can be made of this text{_possible(str(error))}") from error
+    return Tokenizer(model.getvalue())
+
+
+def _possible(error: str) -> str:
+    """What sentencepiece's message says about the sizes that are possible, if anything."""
+    if most := re.search(r"value <= (\d+)", error):
+        return f", at most {most[1]}: give another --vocabulary, or more text"
+    if least := re.search(r"\d+ vs (\d+)", error):
+        return f", only one of at least {least[1]}, bytes and letters included: give another --vocabulary"
+    return ""

@@ -1,0 +1,154 @@
+"""The mean output of every head over a set of sentences, and the sentences: what ablation puts in a head's place."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
+
+from transformer.errors import CheckpointError
+from transformer.files.replacing import replaced
+from transformer.values.kinds import KINDS, Kind
+from transformer.values.trace import Trace
+
+FILE = "head_means.safetensors"
+# Ids of the pieces of a source, and of those that the decoder reads for it, the start symbol first.
+Pair = tuple[tuple[int, ...], tuple[int, ...]]
+SIDES = ("source", "target")
+
+
+@dataclass(frozen=True, eq=False)
+class HeadMeans:
+    """Mean outputs of the heads of a model, before the output projection.
+
+    The mean is over every position of every sentence, the end symbol's and the start symbol's rows included, without
+    padding; the target is the model's own greedy translation.
+
+    Attributes:
+        model: `Translator.version` of the model.
+        sentences: `sentences_digest` of the set.
+        outputs: by kind, float32 [L, H, K], read-only.
+        pairs: the sentences, for resample ablation, which lets the model read them again: every output of every head
+            would be two thousand times the size of the means. Empty in files of older versions.
+    """
+
+    model: str
+    sentences: str
+    outputs: Mapping[Kind, np.ndarray]
+    pairs: tuple[Pair, ...] = ()
+
+    def __post_init__(self) -> None:
+        for array in self.outputs.values():
+            array.setflags(write=False)
+
+    def save(self, folder: Path) -> None:
+        """Write them into a model folder, so that an interruption leaves either the old file or the new one."""
+        metadata = {"model": self.model, "sentences": self.sentences, "contents": _seal(self.outputs, self.pairs)}
+        arrays = {str(kind): np.ascontiguousarray(array) for kind, array in self.outputs.items()}
+        for number, side in enumerate(SIDES):
+            texts = [pair[number] for pair in self.pairs]
+            arrays[f"{side}_lengths"] = np.array([len(text) for text in texts], dtype=np.int32)
+            arrays[f"{side}_ids"] = np.array([piece for text in texts for piece in text], dtype=np.int32)
+        with replaced(folder / FILE) as file:
+            save_file(arrays, file, metadata)
+
+    @classmethod
+    def load(cls, folder: Path) -> HeadMeans | None:
+        """Those of a model folder; None if it has none.
+
+        Raises:
+            CheckpointError: the file is damaged.
+        """
+        if not (folder / FILE).exists():
+            return None
+        try:
+            if not (folder / FILE).is_file():
+                raise OSError("it is no file")
+            with safe_open(folder / FILE, framework="np") as file:
+                metadata = file.metadata()
+                outputs: dict[Kind, np.ndarray] = {kind: file.get_tensor(kind) for kind in KINDS}
+                # Files of older versions have means alone.
+                sides = [
+                    _texts(file.get_tensor(f"{side}_ids"), file.get_tensor(f"{side}_lengths"))
+                    for side in SIDES if f"{side}_ids" in file.keys()  # noqa: SIM118 - no mapping
+                ]
+            pairs = tuple(zip(*sides, strict=True))
+            if not all(array.ndim == 3 and np.isfinite(array).all() for array in outputs.values()):
+                raise ValueError("not three means for every head, or not all of them numbers")
+            # Files from before this seal have none.
+            if metadata.get("contents", _seal(outputs, pairs)) != _seal(outputs, pairs):
+                raise ValueError("its numbers were altered after they were saved")
+            return cls(metadata["model"], metadata["sentences"], outputs, pairs)
+        except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
+            raise CheckpointError(
+                f"The file {folder / FILE} is damaged ({error}). Make it again with "
+                "`python -m transformer.analysis means`."
+            ) from error
+
+    @classmethod
+    def over(cls, traces: Iterable[Trace], model: str, sentences: str) -> HeadMeans:
+        """Those over the sentences of some traces; arguments are those of `mean_outputs` and the attributes."""
+        pairs: list[Pair] = []
+
+        def noted() -> Iterator[Trace]:
+            for trace in traces:
+                source, target = trace.source_pieces, trace.target_pieces
+                pairs.append((tuple(piece.id for piece in source), tuple(piece.id for piece in target)))
+                yield trace
+
+        outputs = mean_outputs(noted())
+        return cls(model, sentences, outputs, tuple(pairs))
+
+
+def _seal(outputs: Mapping[Kind, np.ndarray], pairs: Sequence[Pair]) -> str:
+    """SHA-256 of means and sentences, hexadecimal."""
+    digest = hashlib.sha256()
+    for kind in KINDS:
+        digest.update(np.ascontiguousarray(outputs[kind]).tobytes())
+    if pairs:
+        digest.update(repr(pairs).encode())
+    return digest.hexdigest()
+
+
+def _texts(ids: np.ndarray, lengths: np.ndarray) -> list[tuple[int, ...]]:
+    """The pieces of one sentence after the other, sentence by sentence.
+
+    Raises:
+        ValueError: they do not fit together.
+    """
+    if not (ids.dtype == lengths.dtype == np.int32 and ids.ndim == lengths.ndim == 1 and lengths.sum() == len(ids)):
+        raise ValueError("the pieces of its sentences do not add up")
+    if not ((lengths > 0).all() and (ids >= 0).all()):
+        raise ValueError("a sentence has no pieces, or none that a vocabulary can have")
+    return [tuple(part.tolist()) for part in np.split(ids, np.cumsum(lengths)[:-1])] if len(lengths) else []
+
+
+def mean_outputs(traces: Iterable[Trace]) -> dict[Kind, np.ndarray]:
+    """Mean of each head's outputs over all positions of all traces, by kind, float32 [L, H, K].
+
+    Args:
+        traces: with details, at least one, without interventions; only one is in memory at a time.
+
+    Raises:
+        ValueError: there is no trace, or one without details.
+    """
+    totals: dict[Kind, np.ndarray] = {}
+    counts = dict.fromkeys(KINDS, 0)
+    for trace in traces:
+        for kind in KINDS:
+            outputs = trace.detail(kind, "outputs").astype(np.float64)
+            totals[kind] = totals.get(kind, 0.0) + outputs.sum(axis=2)
+            counts[kind] += outputs.shape[2]
+    if not totals:
+        raise ValueError("the mean is over at least one sentence")
+    return {kind: (total / counts[kind]).astype(np.float32) for kind, total in totals.items()}
+
+
+def sentences_digest(sentences: Sequence[str]) -> str:
+    """16 hexadecimal digits that change with any sentence or their order."""
+    return hashlib.sha256("\n".join(sentences).encode()).hexdigest()[:16]

@@ -1,0 +1,257 @@
+"""Interventions: what one run of the model does differently, to see what its parts are for.
+
+Kinds, layers, heads and positions count from 0, as in the arrays of a trace. Positions of the target are those of
+`Trace.target_pieces`: 0 is the start symbol.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+
+from transformer.errors import InterventionError
+from transformer.values.kinds import KINDS, Kind
+
+if TYPE_CHECKING:
+    from transformer.config import TransformerConfig
+
+Mode = Literal["zero", "mean", "uniform", "resample"]
+MODES: tuple[Mode, ...] = get_args(Mode)
+MAX_GATE = 2.0
+# What a row of given weights may miss of 1: the rounding of float32.
+TOLERANCE = 1e-5
+
+Head = tuple[Kind, int, int]
+# A kind, a layer, a head, and the position that looks.
+Row = tuple[Kind, int, int, int]
+# Columns and their shares.
+Cells = tuple[tuple[int, float], ...]
+
+
+@dataclass(frozen=True)
+class Interventions:
+    """What a run changes. The model itself never does: this is an argument of the run.
+
+    >>> off = Interventions(gates={("cross", 0, 7): 0.0})
+    >>> off == Interventions(gates={("cross", 0, 7): 0.0, ("encoder", 2, 0): 1.0})
+    True
+    >>> look = Interventions(attention={("cross", 5, 2, 3): {4: 0.75}})  # the other cells share a quarter
+
+    Values are brought into one form, so equal runs are equal values: mappings become sorted tuples of pairs, and gates
+    of 1, which change nothing, are left out.
+
+    Attributes:
+        gates: 0 to 2 by (kind, layer, head): how much of the head is left. The mode says what is put in its place.
+        mode: "zero": the head's output is the gate times it. "mean": its deviation from its mean output over a set of
+            sentences is multiplied by the gate (`transformer.values.head_means`). "uniform": its weights move towards an even
+            share for every visible piece, all the way at 0; gates above 1 have no meaning there. "resample": the
+            output's deviation from that at another sentence is multiplied by the gate
+            (`transformer.running.head_replacements`).
+        attention: given weights by (kind, layer, head, row): the whole row, or shares by column. Where the shares add
+            up to less than 1, the row's other cells share the rest as they did before. A target row that a translation
+            does not reach is not used.
+        hidden_source: positions of source pieces that nobody sees but they themselves, in every layer.
+        hidden_target: the same among the target pieces.
+        decoder_mask: hide later pieces from the decoder's self-attention. While a translation is decoded there are
+            no later pieces, so this only changes the pass over a whole translation that a trace is made of.
+        positions: add the positional encoding to the embeddings, on both sides.
+        seed, draw: which other sentence the mode "resample" takes, and which of its positions; see `draws_of`.
+
+    Raises:
+        InterventionError: a value is out of range, a row does not add up to 1, or a masked cell gets weight.
+    """
+
+    gates: Mapping[Head, float] | tuple[tuple[Head, float], ...] = ()
+    mode: Mode = "zero"
+    attention: Mapping[Row, Mapping[int, float] | Sequence[float]] | tuple[tuple[Row, Cells], ...] = ()
+    hidden_source: Sequence[int] = ()
+    hidden_target: Sequence[int] = ()
+    decoder_mask: bool = True
+    positions: bool = True
+    seed: int = 0
+    draw: int = 0
+
+    def __post_init__(self) -> None:
+        if self.mode not in MODES:
+            raise InterventionError(f"There is no mode {self.mode!r}: choose one of {', '.join(MODES)}.")
+        gates = sorted((_place(head, 3), float(gate)) for head, gate in _pairs(self.gates))
+        attention = sorted((_place(row, 4), _cells(cells)) for row, cells in _pairs(self.attention))
+        hidden = {name: tuple(sorted(set(getattr(self, name)))) for name in ("hidden_source", "hidden_target")}
+        if any(position < 0 for positions in hidden.values() for position in positions):
+            raise InterventionError("Positions of hidden pieces count from 0 and cannot be negative.")
+        most = 1.0 if self.mode == "uniform" else MAX_GATE
+        for head, gate in gates:
+            if not 0 <= gate <= most:
+                raise InterventionError(
+                    f"The gate of {head_name(head)} is {gate:g}: in the mode {self.mode} it goes from 0 to {most:g}."
+                )
+        if not all(isinstance(number, int) and number >= 0 for number in (self.seed, self.draw)):
+            raise InterventionError(
+                f"Seed and draw are {self.seed!r} and {self.draw!r}: give whole numbers that are not negative."
+            )
+        gates = [(head, gate) for head, gate in gates if gate != 1]
+        if not (gates and self.mode == "resample"):
+            self._set(seed=0, draw=0)
+        self._set(gates=tuple(gates), attention=tuple(attention), **hidden)
+        for row, cells in self.given_rows():
+            self._check_row(row, cells)
+
+    def gate(self, head: Head) -> float:
+        """The gate of a head; 1 where none is set."""
+        return dict(self.gates).get(head, 1.0)
+
+    def head_gates(self) -> Iterator[tuple[Head, float]]:
+        """The heads whose gate is not 1, and their gates."""
+        yield from _pairs(self.gates)
+
+    def given_rows(self) -> Iterator[tuple[Row, Cells]]:
+        """The rows with given weights: (kind, layer, head, row), and the columns with their shares."""
+        yield from _pairs(self.attention)
+
+    def visible(self, kind: Kind, rows: int, columns: int, *, start: int = 0) -> np.ndarray:
+        """Who may look at whom, bool [rows, columns]; True = may look.
+
+        Args:
+            kind: of attention.
+            rows: how many positions look, from position `start` on.
+            columns: how many are looked at, from the first one on.
+        """
+        query, key = np.arange(start, start + rows)[:, None], np.arange(columns)[None, :]
+        visible = np.ones((rows, columns), dtype=bool)
+        if kind == "decoder" and self.decoder_mask:
+            visible = key <= query
+        seen = ~np.isin(key, self.hidden_target if kind == "decoder" else self.hidden_source)
+        return visible & (seen if kind == "cross" else seen | (key == query))
+
+    def check(self, config: TransformerConfig, source: int) -> None:
+        """See that a model has what the run changes.
+
+        Args:
+            config: of the model.
+            source: number of source pieces S, the end symbol included.
+
+        Raises:
+            InterventionError: there is no such layer, head or source piece.
+        """
+        for head in [*(head for head, _ in self.head_gates()), *(row[:3] for row, _ in self.given_rows())]:
+            layers = config.encoder_layers if head[0] == "encoder" else config.decoder_layers
+            if head[1] >= layers or head[2] >= config.heads:
+                raise InterventionError(
+                    f"There is no head {head_name(head)}: {head[0]} attention has {layers} layers of {config.heads} "
+                    "heads."
+                )
+        positions = list(self.hidden_source)
+        for (kind, _, _, row), cells in self.given_rows():
+            positions += [row] if kind == "encoder" else []
+            positions += [column for column, _ in cells] if kind != "decoder" else []
+        if max(positions, default=0) >= source:
+            raise InterventionError(
+                f"There is no source piece {max(positions) + 1}: the source has {source}, the end symbol included."
+            )
+
+    def encoder_part(self) -> Interventions:
+        """What of it changes the encoder's output; runs with equal parts share it."""
+        return Interventions(
+            gates=tuple((head, gate) for head, gate in self.head_gates() if head[0] == "encoder"), mode=self.mode,
+            seed=self.seed, draw=self.draw,
+            attention=tuple((row, cells) for row, cells in self.given_rows() if row[0] == "encoder"),
+            hidden_source=self.hidden_source, positions=self.positions,
+        )
+
+    def _check_row(self, row: Row, cells: Cells) -> None:
+        where = f"Row {row[3] + 1} of {head_name(row[:3])}"
+        if len({column for column, _ in cells}) < len(cells) or any(column < 0 for column, _ in cells):
+            raise InterventionError(f"{where}: every column counts from 0 and has one share.")
+        if not all(0 <= share <= 1 for _, share in cells):
+            raise InterventionError(f"{where}: every share is a number from 0 to 1.")
+        total = math.fsum(share for _, share in cells)
+        if total > 1 + TOLERANCE:
+            raise InterventionError(f"{where}: the shares add up to {total:.4g}, and a row adds up to 1.")
+        width = 1 + max((column for column, _ in cells), default=0)
+        visible = self.visible(row[0], 1, width, start=row[3])[0]
+        for column, share in cells:
+            if share > 0 and not visible[column]:
+                raise InterventionError(f"{where}: column {column + 1} is masked and cannot get weight.")
+
+    def _set(self, **values: Any) -> None:
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+
+def draws_of(interventions: Interventions, count: int) -> tuple[Interventions, ...]:
+    """The runs that answer for one choice: its draw and those after it in the mode "resample", else it alone.
+
+    The draws of a seed take different sentences, until each was taken.
+
+    Raises:
+        InterventionError: there is to be no draw, or more than MOST_DRAWS.
+    """
+    if count < 1:
+        raise InterventionError(f"There are to be {count} draws: take at least one.")
+    if count > MOST_DRAWS:
+        raise InterventionError(f"There are to be {count:,} draws: take at most {MOST_DRAWS}.")
+    drawn = interventions.mode == "resample" and any(interventions.head_gates())
+    first = interventions.draw
+    return tuple(replace(interventions, draw=first + number) for number in range(count)) if drawn else (interventions,)
+
+
+def all_heads(config: TransformerConfig) -> tuple[Head, ...]:
+    """Every head of a model, kind by kind, layer by layer."""
+    layers = {"encoder": config.encoder_layers, "decoder": config.decoder_layers, "cross": config.decoder_layers}
+    return tuple((kind, layer, head) for kind in KINDS for layer in range(layers[kind]) for head in range(config.heads))
+
+
+def head_name(head: Head) -> str:
+    """A head as people write it, counted from 1: cross.1.8."""
+    kind, layer, number = head
+    return f"{kind}.{layer + 1}.{number + 1}"
+
+
+def parse_head(text: str) -> Head:
+    """The head that `head_name` wrote so.
+
+    Raises:
+        InterventionError: the text is no such name.
+    """
+    kind, _, rest = text.partition(".")
+    layer, _, head = rest.partition(".")
+    if kind not in KINDS or not (layer.isdecimal() and head.isdecimal() and int(layer) and int(head)):
+        raise InterventionError(
+            f"{text!r} is no head: write kind, layer and head, counted from 1, as in cross.1.8; "
+            f"the kinds are {', '.join(KINDS)}."
+        )
+    return kind, int(layer) - 1, int(head) - 1
+
+
+def _pairs(values: Mapping[Any, Any] | Iterable[tuple[Any, Any]]) -> Iterable[tuple[Any, Any]]:
+    return values.items() if isinstance(values, Mapping) else values
+
+
+def _place(place: Sequence[Any], length: int) -> Any:
+    """A head or row as a tuple, once it is one."""
+    place = tuple(place)
+    numbers = place[1:]
+    if len(place) != length or place[0] not in KINDS or not all(isinstance(n, int) and n >= 0 for n in numbers):
+        wanted = "(kind, layer, head, row)" if length == 4 else "(kind, layer, head)"
+        raise InterventionError(f"{place!r} is no {wanted}, counted from 0; the kinds are {', '.join(KINDS)}.")
+    return place
+
+
+def _cells(cells: Mapping[int, float] | Sequence[Any]) -> Cells:
+    """Columns and shares; a sequence of numbers is a row from its first column on."""
+    if isinstance(cells, Mapping):
+        cells = list(cells.items())
+    elif not all(isinstance(cell, (tuple, list)) for cell in cells):
+        cells = list(enumerate(cells))
+    return tuple(sorted((int(column), float(share)) for column, share in cells))
+
+
+AS_TRAINED = Interventions()
+# Draws of the mode "resample" that a mean is taken over, where nobody asks for another number.
+DEFAULT_DRAWS = 8
+# Each is a row of one batch: a thousand take four gigabytes and minutes, for one short sentence.
+MOST_DRAWS = 512

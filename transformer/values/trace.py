@@ -1,0 +1,330 @@
+"""What one run computed, as a value that never changes.
+
+Letters: L layers, H heads, S source pieces, T target pieces, D model width, K head width, C candidates.
+
+=====================  ==============  =====================================================================
+array                  shape           what it is
+=====================  ==============  =====================================================================
+encoder                [L, H, S, S]    encoder self-attention weights; rows query, columns key, rows sum to 1
+decoder                [L, H, T, T]    masked self-attention weights
+cross                  [L, H, T, S]    cross-attention weights: rows target, columns source
+encoder_mask           [S, S]          bool, True = may look; the same for every layer and head
+decoder_mask           [T, T]          "; all True if the run left the decoder mask out
+cross_mask             [T, S]          "
+log_probs              [T]             of each predicted piece, nats
+entropy                [T]             of each distribution over the whole vocabulary, nats
+candidate_ids          [T, C]          the likeliest next pieces, best first
+candidate_log_probs    [T, C]          their log-probabilities, nats
+=====================  ==============  =====================================================================
+
+With details, for each kind (`encoder`, `decoder`, `cross`); `Trace.detail` and `Trace.residual` find them:
+
+=====================  ==============  =====================================================================
+KIND_scores            [L, H, T, S]    queries times keys over sqrt(K), before the mask
+KIND_queries           [L, H, T, K]
+KIND_keys              [L, H, S, K]
+KIND_values            [L, H, S, K]
+KIND_outputs           [L, H, T, K]    each head's weighted sum of values, times its gate, before the output projection
+encoder_residual       [2L + 1, S, D]  the residual stream: embeddings, then after every sub-layer
+decoder_residual       [3L + 1, T, D]  "; of a language model [2L + 1, T, D]
+=====================  ==============  =====================================================================
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, BinaryIO, Literal
+
+import numpy as np
+
+from transformer.text.vocabulary import Piece
+from transformer.values.interventions import Interventions
+from transformer.values.kinds import KINDS as KINDS
+from transformer.values.kinds import Kind
+
+Stack = Literal["encoder", "decoder"]
+Part = Literal["self_attention", "cross_attention", "feed_forward"]
+Detail = Literal["scores", "queries", "keys", "values", "outputs"]
+
+STACKS: tuple[Stack, ...] = ("encoder", "decoder")
+DETAILS: tuple[Detail, ...] = ("scores", "queries", "keys", "values", "outputs")
+# The sub-layers of a layer, in the order in which they run.
+PARTS: Mapping[Stack, tuple[Part, ...]] = {
+    "encoder": ("self_attention", "feed_forward"),
+    "decoder": ("self_attention", "cross_attention", "feed_forward"),
+}
+PIECES = ("source_pieces", "target_pieces", "predicted_pieces")
+TEXTS = ("source_text", "target_text", "complete", "model")
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """One sentence, its translation, and all attention between them; the module's table has the arrays.
+
+    >>> from transformer import Translator
+    >>> trace = Translator.load().trace("I have a dream.", details=True)
+    >>> trace.target_text
+    'Ich habe einen Traum.'
+    >>> trace.cross.shape  # layers, heads, target pieces, source pieces
+    (6, 8, 6, 6)
+    >>> bool(abs(trace.cross.sum(axis=-1) - 1).max() < 1e-5)
+    True
+    >>> trace.detail("cross", "scores").shape
+    (6, 8, 6, 6)
+    >>> before, after = trace.residual("decoder", 0, "cross_attention")
+    >>> after.shape  # target pieces, model width
+    (6, 256)
+
+    Attributes:
+        source_text: as typed; empty for a language model, which has none.
+        target_text: the model's translation, or the one passed in; the text that a language model reads.
+        source_pieces: S pieces that the encoder reads; the end symbol is the last.
+        target_pieces: T pieces that the decoder reads, the start symbol first: its rows and keys.
+        predicted_pieces: T pieces; each decoder row reads target_pieces[t] and predicts predicted_pieces[t].
+        complete: False if the limit on length ended the translation before the end symbol.
+        details: arrays by name, float32; empty unless requested. See `detail`, `residual` and `residual_stream`.
+        interventions: of the run.
+        model: `Translator.version` of the model that ran; empty if that is not known, as in files of older versions.
+    """
+
+    source_text: str
+    target_text: str
+    source_pieces: tuple[Piece, ...]
+    target_pieces: tuple[Piece, ...]
+    predicted_pieces: tuple[Piece, ...]
+    complete: bool
+    encoder: np.ndarray
+    decoder: np.ndarray
+    cross: np.ndarray
+    encoder_mask: np.ndarray
+    decoder_mask: np.ndarray
+    cross_mask: np.ndarray
+    log_probs: np.ndarray
+    entropy: np.ndarray
+    candidate_ids: np.ndarray
+    candidate_log_probs: np.ndarray
+    details: Mapping[str, np.ndarray]
+    interventions: Interventions
+    model: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "details", MappingProxyType(dict(self.details)))
+        for array in self._arrays().values():
+            array.setflags(write=False)
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """The kinds of attention that the model has: without a source there is only the decoder's."""
+        return KINDS if self.source_pieces else ("decoder",)
+
+    @property
+    def stacks(self) -> tuple[Stack, ...]:
+        """The stacks of layers that the model has."""
+        return STACKS if self.source_pieces else ("decoder",)
+
+    def parts(self, stack: Stack) -> tuple[Part, ...]:
+        """The sub-layers of each layer of a stack, in the order in which they run."""
+        return tuple(part for part in PARTS[stack] if part != "cross_attention" or "cross" in self.kinds)
+
+    @property
+    def text(self) -> str:
+        """What the reader typed: the source; of a language model, which has none, with what it wrote after it."""
+        return self.source_text if self.source_pieces else self.target_text
+
+    def attention(self, kind: Kind) -> np.ndarray:
+        """Weights [L, H, rows, columns] of a kind."""
+        return {"encoder": self.encoder, "decoder": self.decoder, "cross": self.cross}[kind]
+
+    def mask(self, kind: Kind) -> np.ndarray:
+        """Mask [rows, columns] of a kind; True = may look."""
+        return {"encoder": self.encoder_mask, "decoder": self.decoder_mask, "cross": self.cross_mask}[kind]
+
+    def query_pieces(self, kind: Kind) -> tuple[Piece, ...]:
+        """The pieces that look: the rows."""
+        return self.source_pieces if kind == "encoder" else self.target_pieces
+
+    def key_pieces(self, kind: Kind) -> tuple[Piece, ...]:
+        """The pieces looked at: the columns."""
+        return self.target_pieces if kind == "decoder" else self.source_pieces
+
+    def detail(self, kind: Kind, name: Detail) -> np.ndarray:
+        """Scores [L, H, rows, columns], or queries, keys, values or outputs [L, H, ., K] of a kind.
+
+        Raises:
+            ValueError: the trace has no details.
+        """
+        return self._requested(f"{kind}_{name}")
+
+    def residual(self, stack: Stack, layer: int, part: Part) -> tuple[np.ndarray, np.ndarray]:
+        """The residual stream before and after a sub-layer, [N, D] each.
+
+        Args:
+            stack: "encoder" or "decoder".
+            layer: of the stack, from 0.
+            part: one of `parts(stack)`.
+
+        Raises:
+            ValueError: the trace has no details, or the stack has no such part.
+        """
+        parts = self.parts(stack)
+        before = layer * len(parts) + parts.index(part)
+        stream = self.residual_stream(stack)
+        return stream[before], stream[before + 1]
+
+    def residual_stream(self, stack: Stack) -> np.ndarray:
+        """The residual stream before the first sub-layer of a stack and after each, [P L + 1, N, D] for P parts.
+
+        Raises:
+            ValueError: the trace has no details.
+        """
+        return self._requested(f"{stack}_residual")
+
+    def _requested(self, name: str) -> np.ndarray:
+        if name not in self.details:
+            raise ValueError(f"this trace has no {name}: make it with details=True")
+        return self.details[name]
+
+    def equals(self, other: Trace) -> bool:
+        """Whether every text, piece and number is the same."""
+        mine, theirs = self._arrays(), other._arrays()
+        return (
+            self._words() == other._words()
+            and mine.keys() == theirs.keys()
+            and all(np.array_equal(array, theirs[name]) for name, array in mine.items())
+        )
+
+    def to_npz(self, file: Path | BinaryIO) -> None:
+        """Write a compressed .npz archive of all arrays, to a path or an open file.
+
+        `source_pieces`, `target_pieces` and `predicted_pieces` are arrays of strings beside them; `words` is a JSON
+        document, as bytes, with the texts, the model's version, the run's interventions and everything known of the
+        pieces.
+        """
+        pieces = {name: np.array([piece.text for piece in getattr(self, name)]) for name in PIECES}
+        # Opened here, because numpy appends .npz to names that end otherwise.
+        with Path(file).open("wb") if isinstance(file, str | Path) else nullcontext(file) as opened:
+            np.savez_compressed(opened, allow_pickle=False, **pieces, **self.to_arrays())
+
+    @classmethod
+    def from_npz(cls, file: Path | BinaryIO) -> Trace:
+        """Read what `to_npz` wrote."""
+        with np.load(file, allow_pickle=False) as saved:
+            return cls.from_arrays({name: saved[name] for name in saved.files if name not in PIECES})
+
+    def to_arrays(self) -> dict[str, np.ndarray]:
+        """All arrays by name, with `words`: what `to_npz` writes beside the pieces' texts."""
+        words = np.frombuffer(json.dumps(self._words()).encode("ascii"), dtype=np.uint8)
+        return {"words": words, **self._arrays()}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Trace:
+        """The trace of `to_arrays`."""
+        own = dict(arrays)
+        return cls._of(json.loads(own.pop("words").tobytes()), own)
+
+    def to_bertviz(self) -> dict[str, Any]:
+        """The arguments of BertViz's `model_view` and `head_view` (Vig 2019) for an encoder-decoder model.
+
+        Each attention is a list of one float32 tensor [1, H, rows, columns] a layer, as Hugging Face's models return
+        it; the tokens are pieces as the vocabulary spells them.
+        """
+        # So that a trace can be read where there is no torch.
+        import torch
+
+        def layers(weights: np.ndarray) -> list[torch.Tensor]:
+            return [torch.tensor(layer)[None] for layer in weights]
+
+        return {
+            "encoder_attention": layers(self.encoder),
+            "decoder_attention": layers(self.decoder),
+            "cross_attention": layers(self.cross),
+            "encoder_tokens": [piece.text for piece in self.source_pieces],
+            "decoder_tokens": [piece.text for piece in self.target_pieces],
+        }
+
+    def to_inseq(self) -> Any:
+        """The same attention as Inseq's method "attention" returns it (Sarti et al. 2023), to be shown or aggregated.
+
+        A column is a predicted piece: cross-attention as source attributions [S, T, L, H], masked attention as target
+        attributions [T + 1, T, L, H], NaN for the last piece, which nobody reads, and the encoder's among the scores.
+
+        Raises:
+            ImportError: inseq is not installed.
+        """
+        import torch
+        from inseq.data.attribution import (  # pyright: ignore[reportMissingImports]
+            MultiDimensionalFeatureAttributionSequenceOutput,
+        )
+        from inseq.utils.typing import TokenWithId  # pyright: ignore[reportMissingImports]
+
+        def by_column(weights: np.ndarray) -> torch.Tensor:
+            """[L, H, rows, columns] -> [columns, rows, L, H]"""
+            return torch.tensor(weights.transpose(3, 2, 0, 1).copy())
+
+        source, target = (
+            [TokenWithId(piece.text, piece.id) for piece in pieces]
+            for pieces in (self.source_pieces, (self.target_pieces[0], *self.predicted_pieces))
+        )
+        read = by_column(self.decoder)
+        return MultiDimensionalFeatureAttributionSequenceOutput(
+            source=source, target=target, source_attributions=by_column(self.cross),
+            target_attributions=torch.cat([read, torch.full_like(read[:1], torch.nan)]),
+            sequence_scores={"encoder_self_attentions": by_column(self.encoder)},
+            attr_pos_start=1, attr_pos_end=len(target), _num_dimensions=2,
+        )
+
+    def to_json(self) -> str:
+        """All of it as one JSON object; arrays are nested lists, with every digit."""
+        arrays = {
+            name: {"dtype": str(array.dtype), "shape": array.shape, "values": array.ravel().tolist()}
+            for name, array in self._arrays().items()
+        }
+        return json.dumps({**self._words(), "arrays": arrays}, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Trace:
+        """Read what `to_json` wrote."""
+        words = json.loads(text)
+        arrays = {
+            name: np.array(array["values"], dtype=array["dtype"]).reshape(array["shape"])
+            for name, array in words.pop("arrays").items()
+        }
+        return cls._of(words, arrays)
+
+    def _arrays(self) -> dict[str, np.ndarray]:
+        own = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value for name, value in own.items() if isinstance(value, np.ndarray)} | dict(self.details)
+
+    def _words(self) -> dict[str, Any]:
+        """Everything but the arrays, for JSON."""
+        words: dict[str, Any] = {name: getattr(self, name) for name in TEXTS}
+        words["interventions"] = asdict(self.interventions)
+        for name in PIECES:
+            words[name] = [
+                {**asdict(piece), "span": None if piece.span is None else list(piece.span)}
+                for piece in getattr(self, name)
+            ]
+        return words
+
+    @classmethod
+    def _of(cls, words: dict[str, Any], arrays: dict[str, np.ndarray]) -> Trace:
+        pieces = {
+            name: tuple(
+                Piece(**{**piece, "span": None if piece["span"] is None else tuple(piece["span"])})
+                for piece in words[name]
+            )
+            for name in PIECES
+        }
+        own = {field.name for field in fields(cls)}
+        values: dict[str, Any] = {name: array for name, array in arrays.items() if name in own}
+        values |= {name: words[name] for name in TEXTS if name in words} | pieces
+        return cls(
+            **values,
+            details={name: array for name, array in arrays.items() if name not in own},
+            interventions=Interventions(**words["interventions"]),
+        )
