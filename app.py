@@ -11,7 +11,10 @@ if __name__ == "__main__":
     draw()
 else:
     # Streamlit found the last line, and imports this file before it answers anybody.
-    from pages.ui.shell.doors import close_doors
+    from pages.ui.server.doors import close_doors
+    from pages.ui.server.served import serve_own
+    from pages.ui.server.warm_up import warming
 
     close_doors()
-    app = st.App(__file__)
+    serve_own()
+    app = st.App(__file__, lifespan=warming)

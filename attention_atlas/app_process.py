@@ -13,6 +13,9 @@ from collections.abc import Sequence
 
 from transformer.files.paths import APP
 
+# Variable of the environment: where it is set, a process answers nobody before its first pages were computed.
+ANSWERS_WHEN_WARM = "ATTENTION_ATLAS_ANSWERS_WHEN_WARM"
+
 
 def run(options: Sequence[str]) -> None:
     """Serve the app as `streamlit run app.py` does, from whatever folder the command was called in.

@@ -12,6 +12,7 @@ from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, closing, suppress
 
+from attention_atlas.app_process import ANSWERS_WHEN_WARM
 from attention_atlas.lecture import port_of
 from attention_atlas.reverse_proxy import Backend, ReverseProxy
 from transformer.files.memory import memory_available
@@ -26,14 +27,15 @@ MOST_PROCESSES = 256
 # Connections that wait to be accepted when a hall opens a link, and those that a process may have open.
 BACKLOG = 512
 CONNECTIONS = 10_240
-# Seconds: until a process listens, until it has ended, and until it is started again; the last doubles while it fails.
+# Seconds: until a process is warm, until it has ended, and until it is started again; the last doubles while it fails.
 START_TIMEOUT = 120.0
 STOP_TIMEOUT = 5.0
 PAUSE, LONGEST_PAUSE = 1.0, 60.0
+HEALTH = b"GET /_stcore/health HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
 
 
 class StartError(Exception):
-    """A process of the app ended before it listened, and has said why; or did not listen at all."""
+    """A process of the app ended before it answered, and has said why; or did not answer at all."""
 
 
 def processes_for_many() -> int:
@@ -61,7 +63,9 @@ def run(count: int, options: Sequence[str], opened: Callable[[str], None]) -> No
     parser.add_argument("--server.sslCertFile", dest="certificate")
     known, others = parser.parse_known_args(list(options))
     if known.certificate:
-        raise SystemExit("error: several processes do no TLS: add --processes 1, or put a proxy with TLS in front")
+        raise SystemExit(
+            "error: --lecture and --processes do no TLS: leave them out, or put a proxy with TLS in front of them"
+        )
     address, port = known.address, port_of(options)
     allow_connections()
     with closing(listen(address, port)) as listening, suppress(KeyboardInterrupt):
@@ -109,7 +113,7 @@ def allow_connections() -> None:
 
 
 async def serve(listening: socket.socket, count: int, options: Sequence[str], opened: Callable[[], None]) -> None:
-    """Start the processes, open the address when all are there, and start again what ends.
+    """Start the processes, say when all are warm, and start again what ends.
 
     Raises:
         StartError: a process did not start.
@@ -117,35 +121,44 @@ async def serve(listening: socket.socket, count: int, options: Sequence[str], op
     backends = [Backend() for _ in range(count)]
     loop = asyncio.get_running_loop()
     up: list[asyncio.Future[None]] = [loop.create_future() for _ in backends]
+    listens = asyncio.Event()
     kept: list[asyncio.Task[None]] = []
-    try:
-        for backend, ready in zip(backends, up, strict=True):
-            kept.append(asyncio.create_task(keep_running(backend, options, ready)))
-            # The first by itself: what is wrong with the options is then said once.
-            await up[0]
-        await asyncio.gather(*up)
-        with closing(await ReverseProxy(backends, listening.getsockname()[1]).start(listening)):
+    # At once: who comes too early is told so.
+    with closing(await ReverseProxy(backends, listening.getsockname()[1]).start(listening)):
+        try:
+            for backend, ready in zip(backends, up, strict=True):
+                kept.append(asyncio.create_task(keep_running(backend, options, listens, ready)))
+                # The first by itself: what is wrong with the options is then said once.
+                await listens.wait()
+                if up[0].done():
+                    await up[0]
+            await asyncio.gather(*up)
             opened()
             # A `gather` that is cancelled cancels them, and they would be cancelled once more while they end.
             ended, _ = await asyncio.wait(kept, return_when=asyncio.FIRST_EXCEPTION)
             await asyncio.gather(*ended)
-    finally:
-        for task in kept:
-            task.cancel()
-        await asyncio.gather(*kept, return_exceptions=True)
+        finally:
+            for task in kept:
+                task.cancel()
+            await asyncio.gather(*kept, return_exceptions=True)
 
 
-async def keep_running(backend: Backend, options: Sequence[str], up: asyncio.Future[None]) -> None:
+async def keep_running(
+    backend: Backend, options: Sequence[str], listens: asyncio.Event, up: asyncio.Future[None]
+) -> None:
     """Run a process of the app, and another one whenever it ends.
 
     Args:
-        backend: gets the port while there is one.
-        up: done when the first listens, or with the StartError of the first.
+        backend: gets the port while there is one that answers.
+        listens: set when the first listens, or did not start.
+        up: done when the first answers, or with the StartError of the first.
     """
     pause = PAUSE
     while True:
         try:
             async with running(options) as (process, port):
+                listens.set()
+                await until_it_answers(process, port)
                 backend.port, pause = port, PAUSE
                 if not up.done():
                     up.set_result(None)
@@ -153,6 +166,7 @@ async def keep_running(backend: Backend, options: Sequence[str], up: asyncio.Fut
         except StartError as error:
             if not up.done():
                 up.set_exception(error)
+                listens.set()
                 return
             what, pause = "did not start", min(2 * pause, LONGEST_PAUSE)
         finally:
@@ -179,6 +193,7 @@ async def running(options: Sequence[str]) -> AsyncIterator[tuple[Process, int]]:
         process = await asyncio.create_subprocess_exec(
             *command, stdin=PIPE, start_new_session=True,
             creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
+            env={**os.environ, ANSWERS_WHEN_WARM: "1"},
         )
     except OSError as error:
         raise StartError(f"the app did not start ({error.strerror})") from error
@@ -206,6 +221,23 @@ async def until_it_listens(process: Process, port: int) -> None:
             writer.close()
             return
     raise StartError("the app did not start")
+
+
+async def until_it_answers(process: Process, port: int) -> None:
+    """Wait for a process of the app that listens: it is warm when it answers.
+
+    Raises: as `until_it_listens`.
+    """
+    try:
+        async with asyncio.timeout(START_TIMEOUT):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            with closing(writer):
+                writer.write(HEALTH)
+                answered = await reader.readline()
+    except (OSError, TimeoutError):
+        answered = b""
+    if not answered:
+        raise StartError("the app did not start")
 
 
 async def stop(process: Process) -> None:

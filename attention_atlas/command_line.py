@@ -83,17 +83,12 @@ def start_app(options: Sequence[str]) -> None:
     others, hall = open_to_hall(others)
     check_spelling(others)
     count = known.processes or (app_processes.processes_for_many() if hall else 1)
-    if count > 1:
+    if count > 1 or hall:
         app_processes.run(
-            count, others,
-            lambda here: announce(hall, processes=count) if hall else print(f"\n  Open {here}\n", flush=True),
+            count, others, lambda here: announce(hall) if hall else print(f"\n  Open {here}\n", flush=True),
         )
-        return
-    if hall:
-        # Streamlit says that a port is taken below what is announced.
-        app_processes.listen("0.0.0.0", port_of(others)).close()
-        announce(hall, processes=1)
-    app_process.run(others)
+    else:
+        app_process.run(others)
 
 
 def check_packages() -> None:

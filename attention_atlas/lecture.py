@@ -113,8 +113,8 @@ def is_own(host: str) -> bool:
     return True
 
 
-def announce(address: str, *, processes: int) -> None:
-    """Print an address, large enough to be scanned from a projector, and what is left to do before a hall comes.
+def announce(address: str) -> None:
+    """Print an address, large enough to be scanned from a projector.
 
     Where the address is not this machine's, that is said first: it leads here from a router alone.
     """
@@ -132,8 +132,4 @@ def announce(address: str, *, processes: int) -> None:
             f"  who comes by another address than {host} sees an empty page.\n", flush=True,
         )
     segno.make(address, micro=False).terminal(compact=True)
-    where = (
-        "once" if processes == 1 else
-        f"in {processes} browsers or telephones, one for each process (private\n  windows of one browser count as one)"
-    )
-    print(f"\n  Before they come, open it {where}: the model is loaded then.\n  Ctrl-C ends everything.\n", flush=True)
+    print("\n  The model is loaded. Ctrl-C ends everything.\n", flush=True)

@@ -29,10 +29,10 @@ FILES = b"/static/"
 # The end of a line, to the process and to others, where this proxy sees none.
 BARE = re.compile(rb"(?<!\r)\n|\r(?!\n)")
 
-STARTING = b"The app is starting. Reload the page in a few seconds."
+STARTING = b"Attention Atlas is starting. This page opens in a few seconds."
 UNAVAILABLE = (
     b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: %d\r\n"
-    b"Retry-After: 2\r\nConnection: close\r\n\r\n%b" % (len(STARTING), STARTING)
+    b"Retry-After: 2\r\nRefresh: 2\r\nConnection: close\r\n\r\n%b" % (len(STARTING), STARTING)
 )
 # What follows the first line of an answer that says no more, and after which nothing is read.
 NO_MORE = b"\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"

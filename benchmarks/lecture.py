@@ -13,6 +13,7 @@ asked for.
     link    every ten seconds the lecturer shows another link, and all open it
     own     each types sentences of their own
     heads   each has a sentence, and clicks through its heads and from page to page
+    arrival as `own`, twice on one server: as soon as it is open, and again when all of them have been there
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import argparse
 import asyncio
 import itertools
 import json
+import os
 import random
 import statistics
 import sys
@@ -28,8 +30,9 @@ import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 # Started as a file, Python would look for the app beside this one.
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -40,6 +43,9 @@ from attention_atlas.app_processes import processes_for_many
 from benchmarks.server import memory, processor, server
 from benchmarks.timing import figure, percentile
 from benchmarks.visitor import visitor
+
+if TYPE_CHECKING:
+    from transformer.running.translator import Translator
 
 ARRIVAL = 5.0
 EVERY = 10.0
@@ -133,7 +139,7 @@ async def heads(address: str, number: int, people: int, measured: Measured) -> A
                 yield
 
 
-MIXES: dict[str, Mix] = {"link": link, "own": own, "heads": heads}
+MIXES: dict[str, Mix] = {"link": link, "own": own, "heads": heads, "arrival": own}
 
 
 async def sit(mix: Mix, address: str, number: int, people: int, lasts: float, measured: Measured) -> None:
@@ -151,54 +157,86 @@ async def sit(mix: Mix, address: str, number: int, people: int, lasts: float, me
         measured.errors.append(f"{type(error).__name__}: {error}")
 
 
-async def lecture(mix: Mix, address: str, people: int, lasts: float) -> Measured:
-    """So many people for so many seconds."""
+async def lecture(mix: Mix, address: str, people: int, lasts: float, part: int = 0, parts: int = 1) -> Measured:
+    """So many people for so many seconds; other people in each part, who type other sentences."""
     measured = Measured()
     async with asyncio.TaskGroup() as hall:
-        for number in range(people):
-            hall.create_task(sit(mix, address, number, people, lasts, measured))
+        for number in range(part * people, (part + 1) * people):
+            hall.create_task(sit(mix, address, number, parts * people, lasts, measured))
     return measured
 
 
 def wrong(answers: list[Answer]) -> list[str]:
     """What was asked for where something else was on the page."""
-    from transformer.model.devices import use_one_thread
-    from transformer.running.translator import Translator
-
-    use_one_thread()
-    model = Translator.load(device="cpu")
-    translations = {text: model.translate(text).text for text in {answer.text for answer in answers}}
     return [
         f"{answer.text} {answer.head}" for answer in answers
-        if not any(translations[answer.text] in shown for shown in answer.words)
+        if not any(translation(answer.text) in shown for shown in answer.words)
         or answer.head is not None and not any(
             f"layer {answer.head[0] + 1}, head {answer.head[1] + 1}" in shown for shown in answer.words
         )
     ]
 
 
-def measure(mix: Mix, people: int, lasts: float, processes: int) -> dict[str, float]:
-    """A hall of so many people, and its figures."""
+@cache
+def translation(text: str) -> str:
+    """What a fresh model writes."""
+    return fresh_model().translate(text).text
+
+
+@cache
+def fresh_model() -> Translator:
+    from transformer.model.devices import use_one_thread
+    from transformer.running.translator import Translator
+
+    use_one_thread()
+    return Translator.load(device="cpu")
+
+
+def measure(mix: str, people: int, lasts: float, processes: int) -> dict[str, float]:
+    """A lecture for so many people on a fresh server, and its figures."""
     with server(processes) as (address, process):
-        # The first visitor of each process pays for the imports and for the model.
-        asyncio.run(lecture(mix, address, processes, 0.0))
-        before, used, began = memory(process, "VmRSS"), processor(process), time.perf_counter()
-        measured = asyncio.run(lecture(mix, address, people, lasts))
-        took, used = time.perf_counter() - began, processor(process) - used
-        peak, after = memory(process, "VmHWM"), memory(process, "VmRSS")
+        if mix == "arrival":
+            return {
+                f"{when}, {name}": value for part, when in enumerate(("cold", "warm"))
+                for name, value in figures(MIXES[mix], address, process, people, lasts, part, 2).items()
+            }
+        return figures(MIXES[mix], address, process, people, lasts)
+
+
+def figures(
+    mix: Mix, address: str, process: int, people: int, lasts: float, part: int = 0, parts: int = 1
+) -> dict[str, float]:
+    """What a lecture on a server was like.
+
+    Args:
+        process: of the server.
+        part, parts: of `lecture`.
+    """
+    before, used, own_use = memory(process, "VmRSS"), processor(process), time.process_time()
+    began = time.perf_counter()
+    measured = asyncio.run(lecture(mix, address, people, lasts, part, parts))
+    took, used = time.perf_counter() - began, processor(process) - used
+    own_use = time.process_time() - own_use
+    peak, after = memory(process, "VmHWM"), memory(process, "VmRSS")
     lost = wrong(measured.answers)
     for line in (*measured.errors, *lost):
         print(line, file=sys.stderr)
-    figures = {"errors": len(measured.errors), "answers to something else": len(lost), "answers": len(measured.answers)}
-    if measured.opened:
-        figures["first page p95, s"] = percentile(measured.opened)
-    if measured.answers:
-        seconds = [answer.seconds for answer in measured.answers]
-        figures |= {
-            "answers a second": len(seconds) / took, "p50, s": statistics.median(seconds),
-            "p95, s": percentile(seconds), "processor an answer, s": used / len(seconds),
-        }
-    return figures | {"memory before, MB": before, "memory at the peak, MB": peak, "memory after, MB": after}
+    found = {"errors": len(measured.errors), "answers to something else": len(lost), "answers": len(measured.answers)}
+    for what, seconds in (
+        ("first page", measured.opened), ("answer", [answer.seconds for answer in measured.answers])
+    ):
+        if seconds:
+            found |= {
+                f"{what} p50, s": statistics.median(seconds), f"{what} p95, s": percentile(seconds),
+                f"{what} at most, s": max(seconds),
+            }
+    cores = len(os.sched_getaffinity(0))
+    return found | {
+        "answers a second": len(measured.answers) / took, "processor an answer, s": used / len(measured.answers),
+        "processors' share of the app, %": 100 * used / took / cores,
+        "processors' share of this program, %": 100 * own_use / took / cores,
+        "memory before, MB": before, "memory at the peak, MB": peak, "memory after, MB": after,
+    }
 
 
 def main() -> None:
@@ -209,14 +247,14 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=processes_for_many(), metavar="N", help="of the app")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there")
     arguments = parser.parse_args()
-    figures = {}
+    found = {}
     for mix, people in itertools.product(arguments.mix, arguments.people):
-        for name, value in measure(MIXES[mix], people, arguments.seconds, arguments.processes).items():
+        for name, value in measure(mix, people, arguments.seconds, arguments.processes).items():
             what = f"{mix}, {people} people: {name}"
-            figures[what] = figure(value)
-            print(f"{what:56}{value:>12,.2f}", flush=True)
+            found[what] = figure(value)
+            print(f"{what:68}{value:>12,.2f}", flush=True)
     if arguments.json:
-        arguments.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+        arguments.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ import socket
 import subprocess
 import sys
 import time
-import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -30,7 +29,7 @@ def server(processes: int = 1) -> Iterator[tuple[str, int]]:
             try:
                 urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=5).close()
                 break
-            except (urllib.error.URLError, ConnectionError):
+            except OSError:
                 time.sleep(0.1)
         yield f"127.0.0.1:{port}", process.pid
     finally:

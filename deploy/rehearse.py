@@ -24,7 +24,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import urllib.error
 import urllib.request
 from collections import Counter
 from collections.abc import Iterator
@@ -161,7 +160,7 @@ def wait_for(address: str, process: subprocess.Popen[bytes]) -> None:
         try:
             ask("/_stcore/health", address)
             return
-        except (urllib.error.URLError, ConnectionError):
+        except OSError:
             if process.poll() is not None or time.monotonic() > deadline:
                 raise
             time.sleep(0.2)

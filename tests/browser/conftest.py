@@ -8,7 +8,6 @@ import socket
 import subprocess
 import sys
 import time
-import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
@@ -44,8 +43,6 @@ CHARTS_DRAWN = """
     () => [...document.querySelectorAll('[data-testid=stSkeleton], [data-testid=stVegaLiteChart]')].every(
         element => !element.checkVisibility() || element.querySelector('svg, canvas'))
 """
-# A deep link makes Streamlit look for its own addresses below the page's first.
-KNOWN = ("/_stcore/health", "/_stcore/host-config")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -98,7 +95,7 @@ def running_server(
             try:
                 urllib.request.urlopen(f"{address}/_stcore/health", timeout=5).close()
                 break
-            except (urllib.error.URLError, ConnectionError):
+            except OSError:
                 assert process.poll() is None, "the server ended at its start"
                 time.sleep(0.1)
         yield address
@@ -228,7 +225,7 @@ def watched(page: Page, address: str) -> Iterator[Visitor]:
     someone = Visitor(page, address)
 
     def finished(response):
-        if response.status >= 400 and not response.url.endswith(KNOWN):
+        if response.status >= 400:
             someone.problems.append(f"{response.status} {response.url}")
 
     def requested(request):
@@ -236,7 +233,7 @@ def watched(page: Page, address: str) -> Iterator[Visitor]:
             someone.problems.append(f"asked for {request.url}")
 
     def reported(message):
-        if message.type in ("error", "warning") and "the server responded with a status of 404" not in message.text:
+        if message.type in ("error", "warning"):
             someone.problems.append(f"{message.type}: {message.text}")
 
     def failed(error):

@@ -32,8 +32,13 @@ READ_TITLE = """element => {
 def test_a_fresh_server_never_lists_its_files(unvisited, visit, path):
     with visit(unvisited) as someone:
         someone.page.goto(f"{unvisited}{path}?{DREAM}&layer=2&head=5", wait_until="commit")
+        # In the document itself, so before any script of Streamlit has run.
+        opening = someone.page.locator("#opening")
+        expect(opening).to_contain_text("Attention Atlas")
+        expect(opening).to_contain_text(re.compile("Starting the Transformer … about \\d+ s|Opening the page …"))
         someone.page.evaluate(WATCH)
         someone.wait()
+        expect(opening).to_have_count(0)
         someone.maps(1)
         assert someone.page.evaluate("[...seen]") == []
         expect(someone.page.get_by_test_id("stTopNavSection")).to_have_text(list(sections()))

@@ -59,6 +59,12 @@ def test_characters_that_the_model_never_learned_are_named():
     assert [("no token for 🙂, 漢." in each.value) for each in test.warning] == [True]
 
 
+def test_no_answer_carries_a_script():
+    """Half a megabyte of them went to everybody with every sentence."""
+    sent = [node.proto.js_content for node in opened().get("bidi_component")]
+    assert len(sent) > 5 and all("static/atlas/" in script and len(script) < 300 for script in sent)
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_every_page_opens_with_something_to_look_at(page):
     test = opened(page)

@@ -35,6 +35,15 @@ def ask(port: int, cookie: str = "") -> str:
         return answer.headers.get("Set-Cookie", "").partition(";")[0]
 
 
+def is_warm(port: int, number: int) -> bool:
+    """Whether a process has nothing left to load before it draws a page."""
+    wish = urllib.request.Request(
+        f"http://127.0.0.1:{port}/", headers={"Cookie": f"attention_atlas_{port}={number}"}
+    )
+    with urllib.request.urlopen(wish, timeout=PATIENCE) as answer:
+        return b'data-seconds="0"' in answer.read()
+
+
 def until(condition) -> None:
     deadline = time.monotonic() + PATIENCE
     while not condition():
@@ -52,6 +61,7 @@ def test_what_ends_is_started_again_and_ctrl_c_ends_everything(port):
     try:
         said = [process.stdout.readline() for _ in range(3)]
         assert said == ["\n", f"  Open http://localhost:{port}\n", "\n"]
+        assert is_warm(port, 0) and is_warm(port, 1), "nobody has to open it first"
         app = psutil.Process(process.pid)
         first, second = app.children()
         assert {ask(port) for _ in range(4)} == {f"attention_atlas_{port}=0", f"attention_atlas_{port}=1"}
@@ -60,6 +70,7 @@ def test_what_ends_is_started_again_and_ctrl_c_ends_everything(port):
         assert ask(port, f"attention_atlas_{port}=0") in (f"attention_atlas_{port}=1", "")
         until(lambda: len(app.children()) == 2 and first not in app.children())
         until(lambda: ask(port) == f"attention_atlas_{port}=0")
+        assert is_warm(port, 0)
         processes = app.children()
         assert second in processes
     finally:
@@ -103,6 +114,7 @@ def test_a_port_that_is_taken_is_one_line(monkeypatch, capsys, port, options, ad
 
 @pytest.mark.parametrize("options", [
     ("--processes", "0"), ("--processes=100000",), ("--processes=2", "--server.sslCertFile=cert.pem"),
+    ("--lecture=10.1.2.3", "--processes=1", "--server.sslCertFile=cert.pem"),
 ], ids=" ".join)
 def test_what_cannot_be_is_one_line(monkeypatch, options):
     monkeypatch.setattr(sys, "argv", ["attention-atlas", *options])

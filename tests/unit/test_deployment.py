@@ -18,6 +18,7 @@ from threading import Thread
 import pytest
 import yaml
 
+from attention_atlas.app_process import ANSWERS_WHEN_WARM
 from deploy.rehearse import temporary_folders
 from transformer.files.paths import APP
 
@@ -61,6 +62,10 @@ def test_the_image_has_what_an_installation_has():
     let_through = [line[1:] for line in read("Dockerfile.dockerignore").splitlines() if line.startswith("!")]
     assert all(any(fnmatch(name.rstrip("/"), pattern) for pattern in let_through) for name in copied)
     assert all((APP / name).exists() for name in copied)
+
+
+def test_a_container_is_healthy_once_it_is_warm():
+    assert f"{ANSWERS_WHEN_WARM}=1" in read("Dockerfile").split("CMD")[0]
 
 
 def test_the_processes_may_be_asked_for_the_address_that_visitors_open():

@@ -21,7 +21,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
-from pages.ui.shell.doors import is_needed
+from pages.ui.server.doors import is_needed
 from transformer.files.paths import APP
 
 PATIENCE = 120
@@ -140,6 +140,13 @@ def test_no_file_of_the_project_is_served(port, path):
     status, body = answer(port, "GET", path)
     assert status in (400, 403, 404, 405) or b"<div id=\"root\">" in body, (status, body[:200])
     assert b"streamlit as st" not in body and b"d_model" not in body and b"root:" not in body
+
+
+def test_a_server_gets_warm_although_nobody_has_come(port):
+    deadline = time.monotonic() + PATIENCE
+    while b'data-seconds="0"' not in answer(port, "GET", "/decoding")[1]:
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
 
 
 def stream(port: int) -> ClientConnection:

@@ -31,9 +31,10 @@ def test_a_lecture_is_open_and_says_where(options, port, capsys):
     assert {"--server.allowedHosts=10.1.2.3", "--server.allowedHosts=localhost"} <= set(found)
     assert sum("port" in option for option in found) == 1 and not any("lecture" in option for option in found)
     assert address == f"http://10.1.2.3:{port}"
-    hall.announce(address, processes=2)
+    hall.announce(address)
     printed = capsys.readouterr().out
-    assert "open it in 2 browsers" in printed and "10.1.2.3 is not this machine's address" in printed
+    assert "The model is loaded" in printed and "open it in" not in printed, "nobody warms it by hand"
+    assert "10.1.2.3 is not this machine's address" in printed
     assert f"http://10.1.2.3:{port}" in printed
     assert sum(character in "█▀▄" for character in printed) > 200, "and a code to scan"
 
@@ -57,7 +58,7 @@ def test_a_name_and_its_own_address_pass_unremarked(capsys):
     assert hall.open_to_hall(["--lecture", "atlas.school-1.example"])[1] == "http://atlas.school-1.example:8501"
     own = hall.own_address()
     if own is not None:
-        hall.announce(f"http://{own}:8501", processes=1)
+        hall.announce(f"http://{own}:8501")
         printed = capsys.readouterr().out
         assert "not this machine's" not in printed
         assert printed.startswith(f"\n  Everybody in this network can open http://{own}:8501\n")
@@ -65,7 +66,7 @@ def test_a_name_and_its_own_address_pass_unremarked(capsys):
 
 @pytest.mark.parametrize("host", ["10.9.8.7", "hall.invalid"])
 def test_what_is_not_this_machines_address_is_said_before_the_code_and_not_promised(capsys, host):
-    hall.announce(f"http://{host}:8501", processes=1)
+    hall.announce(f"http://{host}:8501")
     printed = capsys.readouterr().out
     own = hall.own_address()
     known = f", which is {own}: say `--lecture {own}`." if own else "; it is in no network: "

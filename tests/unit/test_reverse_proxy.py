@@ -231,7 +231,7 @@ def test_visitors_of_a_process_that_ends_go_to_another_and_all_is_well_when_none
                 assert name == "b" and given(head) == "attention_atlas_8501=1"
                 backends[1].port = None
                 head, said = await ask(port, "attention_atlas_8501=1")
-                assert head.startswith("HTTP/1.1 503 ") and "Reload" in said
+                assert head.startswith("HTTP/1.1 503 ") and "opens in a few seconds" in said
                 assert f"Content-Length: {len(said)}\r\n" in head
                 backends[1].port = b
                 assert (await ask(port, "attention_atlas_8501=7"))[1] == "b"

@@ -94,7 +94,8 @@ class PackedWeights:
 
     def product(self, x: Tensor) -> Tensor:
         """x W^T + b, [..., outputs] for x [..., inputs]."""
-        if x.numel() < self._worth_all_cores:
+        # A process that computes on one core, as a server does, gains nothing from the other product.
+        if x.numel() < self._worth_all_cores or (self._worth_all_cores and torch.get_num_threads() == 1):
             return torch.fbgemm_linear_fp16_weight_fp32_activation(x, self._one_core, self._bias)
         return torch.ops.quantized.linear_dynamic_fp16.default(x, self._all_cores)
 

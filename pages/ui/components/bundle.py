@@ -11,15 +11,21 @@ from typing import Any
 
 from streamlit.components import v2
 
+from pages.ui.server.served import keep_script
 from pages.ui.text.glossary import explain
 from transformer.files.paths import ASSETS
 
 BUNDLES = json.loads((ASSETS / "bundles.json").read_text(encoding="utf-8"))
+# What Streamlit sends within every message of a component: where its script is.
+FETCHED = """
+const script = await import(new URL("{path}", new URL(".", location.href)));
+export default script.default;
+"""
 
 
 def component(name: str) -> Any:
     """Register a component with Streamlit under the name of its bundle; returns what draws it."""
-    return v2.component(name, js=script(name), css=style(name) or None)
+    return v2.component(name, js=FETCHED.format(path=keep_script(name, script(name))), css=style(name) or None)
 
 
 def script(name: str) -> str:

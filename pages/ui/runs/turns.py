@@ -18,6 +18,8 @@ MOST_TOGETHER = 16
 PATIENCE, AGAIN = 1.0, 3.0
 # Seconds of a turn after which others go first; shorter ones are all done sooner where none is interrupted.
 SLICE = 0.3
+# Seconds for which whoever computes for all waits for those who are about to ask for the same.
+GATHER = 0.15
 
 
 class Turns:
@@ -40,6 +42,8 @@ class Turns:
         self._lock = threading.Lock()
         # The first one has its turn.
         self._queue: list[_Request] = []
+        self._nobody = threading.Event()
+        self._nobody.set()
         # The thread that has its turn alone, what ends it, and since when.
         self._owner: tuple[int, ExitStack, float] | None = None
 
@@ -104,9 +108,11 @@ class Turns:
         """
         request = _Request(kind, item)
         try:
-            # Those who want the same come up to here, and are computed together.
+            # Those who want the same come up to here, and are computed together: two take little longer than one.
             with self._others_go_on():
                 self._wait(request)
+                if not request.finished and self._meanwhile is not None:
+                    self._meanwhile._nobody.wait(GATHER)
             if not request.finished:
                 self._compute(self._companions(request), run)
         finally:
@@ -142,6 +148,7 @@ class Turns:
         """Return when it is the request's turn, or when somebody has computed it."""
         with self._lock:
             self._queue.append(request)
+            self._nobody.clear()
             if self._queue[0] is request:
                 return
         patience = PATIENCE
@@ -160,6 +167,8 @@ class Turns:
                 self._queue.remove(request)
             if self._queue:
                 self._queue[0].woken.set()
+            else:
+                self._nobody.set()
 
 
 class _Request:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
 from contextlib import ExitStack
 from datetime import timedelta
 
@@ -10,11 +9,10 @@ import streamlit as st
 
 from pages.ui.components.exporter import exporter
 from pages.ui.runs.script_runs import SCRIPT_RUNS
+from pages.ui.server.opening import ICON
 from pages.ui.shell.router import navigate
 from transformer.files.paths import ASSETS
 
-# As an address that holds the picture: of a file Streamlit makes one anew in every run.
-ICON = b64encode((ASSETS / "images" / "icon.png").read_bytes()).decode("ascii")
 # On a projector: less empty space above the first line, because every pixel of a map counts; the words of Plotly's
 # figures, of what is chosen in a row of buttons and over a slider in the colour of all text, because the theme's own
 # are too faint.
@@ -71,7 +69,7 @@ window.closesItsMenu ??= document.addEventListener("click", event => {
 
 def draw() -> None:
     """Draw the page that the address names; called by app.py alone, in every run."""
-    st.set_page_config(page_icon=f"data:image/png;base64,{ICON}", layout="wide")
+    st.set_page_config(page_icon=ICON, layout="wide")
     st.html(STYLE)
     st.html(f"<script>{EARLY}</script>", unsafe_allow_javascript=True)
     st.html(CLOSES_MENU, unsafe_allow_javascript=True)

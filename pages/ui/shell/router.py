@@ -14,12 +14,13 @@ from pages.ui.lecture.figure import lecture_style
 from pages.ui.params.lessons import LessonParams
 from pages.ui.params.pages import FIRST, PAGES, sections
 from pages.ui.runs.page_end import PageEnd
+from pages.ui.server.opening import PAGE_IS_THERE
+from pages.ui.server.warm_up import MODEL
 from pages.ui.state.session import address, follow_address, params
 from pages.ui.text.server_paths import says
 from transformer.errors import AtlasError
 
 ROUTED = "_routed"
-MODEL = "transformer.running.translator"
 APP = "Attention Atlas"
 # Pages to read, which show their title. On all others the menu shows it: a line above a map would push it down.
 HEADED = ("gallery", "lessons", "about")
@@ -53,10 +54,11 @@ def navigate() -> None:
     open_page(slide, address())
     with st.container(key="where_you_are"):
         open_page(where_you_are(name))
-    if MODEL not in sys.modules:
-        # Torch takes seconds to import; the first visitor of a server should see that something happens.
+    if not hasattr(sys.modules.get(MODEL), "Translator"):
+        # Torch takes seconds to import, here or while the server gets warm; who comes meanwhile sees why it takes long.
         with st.spinner("Starting the Transformer …"):
             importlib.import_module(MODEL)
+    st.html(PAGE_IS_THERE, unsafe_allow_javascript=True)
     st.session_state[ROUTED] = True
     try:
         page.run()

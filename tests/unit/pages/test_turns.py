@@ -69,6 +69,16 @@ def test_who_waits_is_answered_together(hall):
     assert hall.groups == [list(range(10))] and not hall.waiting()
 
 
+def test_who_computes_waits_for_pages_that_are_about_to_ask_for_the_same(hall, monkeypatch):
+    """The model would otherwise run for the first alone, although the second is a page's script away from it."""
+    monkeypatch.setattr(turns, "GATHER", PATIENCE)
+    pages = Turns(lambda ahead: nullcontext())
+    hall.turns = Turns(lambda ahead: nullcontext(), meanwhile=pages)
+    with pages:
+        answers = [hall.want(number) for number in range(2)]
+    assert [answer.result(PATIENCE) for answer in answers] == [0, 2] and hall.groups == [[0, 1]]
+
+
 def test_no_more_are_answered_together_than_is_good_for_them(hall):
     with hall.turns:
         answers = [hall.want(number) for number in range(2 * MOST_TOGETHER + 1)]

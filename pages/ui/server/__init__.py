@@ -1,0 +1,1 @@
+"""The app's side of Streamlit's server: closed endpoints, the served document, and warming up."""

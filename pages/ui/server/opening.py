@@ -1,0 +1,30 @@
+"""What a browser shows before the page is there: in Streamlit's document itself, before its script has run."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from string import Template
+
+from pages.ui.server.warm_up import seconds_left
+from transformer.files.paths import ASSETS
+
+FOLDER = ASSETS / "opening"
+HEAD = (FOLDER / "head.html").read_text(encoding="utf-8")
+BODY = Template((FOLDER / "body.html").read_text(encoding="utf-8"))
+# As an address that holds the picture: of a file Streamlit makes one anew in every run.
+ICON = "data:image/png;base64," + b64encode((ASSETS / "images" / "icon.png").read_bytes()).decode("ascii")
+TITLE = "Attention Atlas"
+# Run when a page begins to draw itself.
+PAGE_IS_THERE = "<script>document.getElementById('opening')?.remove()</script>"
+
+
+def arranged(document: bytes) -> bytes:
+    """Streamlit's document with the app's name, and with a still of the page."""
+    seconds, text = seconds_left(), document.decode("utf-8")
+    line = f"Starting the Transformer … about {seconds} s" if seconds else "Opening the page …"
+    for old, new in (
+        ("<head>", f"<head>{HEAD}"), ("<title>Streamlit</title>", f"<title>{TITLE}</title>"),
+        ('href="./favicon.png"', f'href="{ICON}"'), ("<body>", "<body>" + BODY.substitute(seconds=seconds, line=line)),
+    ):
+        text = text.replace(old, new, 1)
+    return text.encode("utf-8")

@@ -1,0 +1,89 @@
+"""What the server answers beside Streamlit: its document with the app's opening, and the scripts of components.
+
+Streamlit would send a component's script within every message of it: half a megabyte for every sentence of everybody.
+As a file it is fetched once, and kept by browsers and proxies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from hashlib import sha256
+
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Mount
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from streamlit.web.server.starlette import starlette_app
+from streamlit.web.server.starlette.starlette_static_routes import create_streamlit_static_assets_routes
+
+from pages.ui.server.opening import arranged
+
+# Where Streamlit's own files are, which proxies know to be kept.
+FOLDER = "/static/atlas/"
+FOR_GOOD = {"Cache-Control": "public, immutable, max-age=31536000"}
+# Of Streamlit's file, not of what is made of it.
+CHANGED = (b"content-length", b"accept-ranges", b"etag", b"last-modified")
+_scripts: dict[str, bytes] = {}
+
+
+def keep_script(name: str, script: str) -> str:
+    """Serve a module of JavaScript; returns its path below the app's address, which is another for another text."""
+    data = script.encode("utf-8")
+    path = f"{FOLDER}{name}-{sha256(data).hexdigest()[:16]}.js"
+    _scripts[path] = data
+    return path.removeprefix("/")
+
+
+def serve_own() -> None:
+    """Let servers of this process answer so. Call it before one starts."""
+
+    def routes(base_url: str | None) -> list[BaseRoute]:
+        made = create_streamlit_static_assets_routes(base_url)
+        for route in made:
+            # Within all that Streamlit puts around its answers, such as compression.
+            assert isinstance(route, Mount)
+            route.app = Served(route.app, _scripts)
+        return made
+
+    starlette_app.create_streamlit_static_assets_routes = routes  # pyright: ignore[reportPrivateImportUsage]
+
+
+class Served:
+    """An application that serves files, with its documents arranged and with scripts beside them."""
+
+    def __init__(self, app: ASGIApp, scripts: Mapping[str, bytes]) -> None:
+        self._app = app
+        self._scripts = scripts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] != "GET":
+            await self._app(scope, receive, send)
+            return
+        script = self._scripts.get(scope["path"].removeprefix(scope.get("root_path", "")))
+        if script is not None:
+            await Response(script, media_type="text/javascript", headers=FOR_GOOD)(scope, receive, send)
+            return
+        start: Message = {}
+        body = b""
+
+        async def send_arranged(message: Message) -> None:
+            nonlocal start, body
+            if message["type"] == "http.response.start" and is_document(message):
+                start = message
+                return
+            if start and message["type"] == "http.response.body":
+                body += message.get("body", b"")
+                if message.get("more_body"):
+                    return
+                message = {"type": "http.response.body", "body": arranged(body)}
+                headers = [(name, value) for name, value in start["headers"] if name.lower() not in CHANGED]
+                headers.append((b"content-length", b"%d" % len(message["body"])))
+                await send({**start, "headers": headers})
+            await send(message)
+
+        await self._app(scope, receive, send_arranged)
+
+
+def is_document(message: Message) -> bool:
+    """Whether the start of an answer is that of a whole document."""
+    kind = next((value for name, value in message["headers"] if name.lower() == b"content-type"), b"")
+    return message["status"] == 200 and kind.startswith(b"text/html")

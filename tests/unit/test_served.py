@@ -1,0 +1,77 @@
+"""What the server answers beside Streamlit's own."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from starlette.applications import Starlette
+from starlette.responses import HTMLResponse, PlainTextResponse
+from starlette.routing import Mount, Route
+from streamlit import file_util
+
+from pages.ui.server.served import Served, keep_script
+from pages.ui.shell import served
+
+DOCUMENT = "<!DOCTYPE html><html><head><title>Streamlit</title></head><body><div id='root'></div></body></html>"
+
+
+def ask(path: str, *, under: str = "", method: str = "GET") -> tuple[int, dict[str, str], str]:
+    """Status, head and body that a server of two documents and a text answers, at an address below `under`."""
+
+    async def document(request):
+        return HTMLResponse(DOCUMENT, headers={"ETag": "of Streamlit's file"})
+
+    async def text(request):
+        return PlainTextResponse("<head>")
+
+    inner = Starlette(routes=[Route("/", document), Route("/text", text), Route("/decoding", document)])
+    app = Mount(under, app=Served(inner, served._scripts)) if under else Served(inner, served._scripts)
+    sent = []
+
+    async def send(message):
+        sent.append(message)
+
+    async def receive():
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    scope = {
+        "type": "http", "method": method, "path": under + path, "root_path": "", "headers": [], "query_string": b"",
+    }
+    asyncio.run(Starlette(routes=[app])(scope, receive, send) if under else app(scope, receive, send))
+    head = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
+    return sent[0]["status"], head, b"".join(message.get("body", b"") for message in sent[1:]).decode()
+
+
+@pytest.mark.parametrize("path", ["/", "/decoding"])
+def test_a_document_says_what_is_opened_before_streamlits_script_runs(path):
+    status, head, body = ask(path)
+    assert status == 200 and int(head["content-length"]) == len(body.encode())
+    assert "etag" not in head, "it changes while the server gets warm"
+    assert "<title>Attention Atlas</title>" in body and "Starting the Transformer" in body
+    assert body.index("BACKEND_BASE_URL") < body.index("</head>") < body.index('id="opening"') < body.index("id='root'")
+
+
+def test_what_is_arranged_is_what_streamlit_ships():
+    """Each of its marks is found once in the document of the version that is installed."""
+    with open(f"{file_util.get_static_dir()}/index.html", encoding="utf-8") as file:
+        document = file.read()
+    for mark in ("<head>", "<title>Streamlit</title>", 'href="./favicon.png"', "<body>"):
+        assert document.count(mark) == 1, mark
+    arranged = served.arranged(document.encode()).decode()
+    assert arranged.index("BACKEND_BASE_URL") < arranged.index('<script type="module"')
+
+
+def test_all_else_is_answered_as_it_was():
+    assert ask("/text")[2] == "<head>"
+    assert ask("/nothing")[0] == 404
+    assert ask("/", method="HEAD")[1]["etag"] == "of Streamlit's file"
+
+
+@pytest.mark.parametrize("under", ["", "/atlas"])
+def test_a_components_script_is_kept_for_good_under_an_address_of_its_own(under):
+    path = "/" + keep_script("made_up", "export default 1;")
+    assert path != "/" + keep_script("made_up", "export default 2;"), "another text, another address"
+    status, head, body = ask(path, under=under)
+    assert (status, body) == (200, "export default 1;") and head["content-type"].startswith("text/javascript")
+    assert "immutable" in head["cache-control"] and path.startswith("/static/"), "so that proxies keep it, too"
