@@ -33,7 +33,7 @@ def page(decode):
 
 # The method of attribution after the name, where there is one.
 @pytest.mark.parametrize("run_of", [
-    "translate", "trace_decoding", "score", "effect_of", "trace_continuation", "attribute erasure",
+    "translate", "trace", "trace_decoding", "score", "effect_of", "trace_continuation", "attribute erasure",
     "attribute frozen_gradient", "attribute integrated_gradients", "deletion_curves",
 ])
 def test_a_run_ends_when_its_page_is_left(small_translator, tiny_language_model: Path, monkeypatch, run_of):
@@ -48,6 +48,7 @@ def test_a_run_ends_when_its_page_is_left(small_translator, tiny_language_model:
             small_translator, "A dog.", "", "weights", first, False, (0, 1)
         ),
         "translate": lambda: inference.translate(small_translator, "A dog.", BEAM),
+        "trace": lambda: inference.trace(small_translator, "A dog.", "", OFF),
         "trace_decoding": lambda: inference.trace_decoding(small_translator, "A dog.", BEAM, (), frozenset()),
         "score": lambda: inference.importance(small_translator, "A dog.", "", "zero", 0, 1),
         "effect_of": lambda: inference.effect(small_translator, "A dog.", "", OFF, 1),
