@@ -131,7 +131,7 @@ def test_every_arrangement_is_explained(page, words, hide):
     test = opened(page, text="The old man is reading a newspaper.", layer="2", words=words, hide=hide)
     assert healthy(test)
     assert ("scaled up to 1" in texts(test)) == (hide == "true")
-    assert ("attention to it is their sum" in texts(test)) == (words == "true")
+    assert ("attention to it is summed" in texts(test)) == (words == "true")
 
 
 @pytest.mark.parametrize(
@@ -358,7 +358,7 @@ def test_another_translation_belongs_to_its_sentence():
 
 def test_too_long_a_translation_is_answered():
     test = opened("pages/cross_attention.py", text="Hello.", target="Hund " * 200)
-    assert healthy(test, warned=True) and "at most" in test.warning[0].value and len(headers(test)) == 1
+    assert healthy(test, warned=True) and "the limit is" in test.warning[-1].value and len(headers(test)) == 1
 
 
 RUBBISH = ["", "0", "-1", "7", "99", "1e9", "nan", "²", "9" * 400, "001" + "0" * 5000, "<b>", "١"]
@@ -504,10 +504,10 @@ def test_hostile_text_is_shown_as_itself(narrow_app, text):
 
 def test_too_long_a_text_is_answered_and_kept():
     test = opened(text="x")
-    for text, reason in (("word " * 1000, "pieces"), ("a" * 50_000, "characters")):
+    for text, reason in (("word " * 1000, "tokens"), ("a" * 50_000, "characters")):
         submit(test, text)
         assert healthy(test, warned=True) and reason in test.warning[0].value
-        assert typed(test) == text and f"{MAX_PIECES} pieces" in box(test)["label"]
+        assert typed(test) == text and f"{MAX_PIECES} tokens" in box(test)["label"]
 
 
 def test_a_text_of_exactly_the_limit_is_accepted(narrow_app):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pages.ui.change_attention.example import FIRST
 from pages.ui.components.changed_attention import UNDO
 from pages.ui.components.wire import unframe
 from pages.ui.state.session import EXAMPLES
@@ -16,6 +17,7 @@ from tests.ui.driver import (
     figures,
     healthy,
     opened,
+    refused,
     send,
     submit,
     texts,
@@ -155,7 +157,7 @@ def test_erased_words_are_invisible_or_not_typed(shipped):
 
 
 def test_the_reader_chooses_the_step_and_the_numbers_are_saved():
-    test = opened(PAGE, text=EXAMPLES[0], edit_step="9")
+    test = opened(PAGE, text=EXAMPLES[0], edit_step="9", edit_edits=str(FIRST))
     assert healthy(test) and "At step 9 the next word stays **es**" in plain(test)
     # The words before it stay, also the one that the changed model would not write.
     assert "nicht, weil es zu müde war. *(the same translation)*" in plain(test)
@@ -178,10 +180,10 @@ def test_text_is_shown_as_itself(narrow_app, hostile):
     test = opened(PAGE, text=DREAM, edit_edits="encoder.all.all.1~1x50", edit_kind="cross")
     for text in hostile:
         submit(test, text)
-        assert healthy(test, warned=bool(test.warning)), text
-        if not test.warning:
+        assert healthy(test, warned=refused(test)), text
+        if not refused(test):
             send(test, editor(test)[0], "edited", "encoder.all.all.1~1x100_cross.all.all.1~1x100")
-        assert healthy(test, warned=bool(test.warning)), text
+        assert healthy(test, warned=refused(test)), text
         shown = texts(test) + "".join(each.label for each in test.button)
         assert not any(sign in shown for sign in MARKUP), text
 

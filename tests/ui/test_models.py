@@ -113,13 +113,13 @@ def test_a_model_that_writes_several_languages_offers_them(models):
     test = opened(page, text=DREAM, model=LARGE)
     offered = test.selectbox("target_language")
     assert offered.options == ["Arabic (ara)", "Hebrew (heb_Hebr)"] and offered.value is None
-    assert healthy(test) and "choose one beside the sentence" in texts(opened(text=DREAM, model=LARGE))
+    assert healthy(test) and "Choose one beside the sentence" in texts(opened(text=DREAM, model=LARGE))
     offered.set_value(HEB).run()
     assert healthy(test) and test.query_params["text"] in (f"{HEB} {DREAM}", [f"{HEB} {DREAM}"])
     assert typed(test) == DREAM, "the code is not typed"
     (header,) = headers(test)
     assert f"{HEB} language" in json.dumps(header, ensure_ascii=False), "a column of its own"
-    assert "Hebrew sentence" in texts(test) and "Arabic" not in texts(test)
+    assert "a word of Hebrew" in texts(test) and "Arabic" not in texts(test)
     submit(test, "The dog.")
     assert healthy(test) and typed(test) == "The dog." and test.selectbox("target_language").value == HEB
     submit(test, f"{ARA} The dog.")

@@ -20,6 +20,7 @@ from tests.ui.driver import (
     figures,
     healthy,
     opened,
+    refused,
     send,
     submit,
     table,
@@ -75,7 +76,7 @@ def test_it_opens_untouched_and_offers_heads_that_change_the_words():
     test = opened(PAGE, text=EXAMPLES[0])
     assert healthy(test) and switches(test)[1]["off"] == "none" and "Every head is as trained" in texts(test)
     offer = test.button(key="off_try")
-    assert offer.label == "Try: switch off cross-attention, layer 5, head 6"
+    assert offer.label == "Try: switch off cross attention, layer 5, head 6"
     offer.click().run()
     assert healthy(test) and test.query_params["off_heads"] in ("cross.5.6", ["cross.5.6"])
     assert "This is the example, not your choice" in texts(test) and "the translation differs" in texts(test)
@@ -166,7 +167,7 @@ def test_text_is_shown_as_itself(hostile):
     test = opened(PAGE, text=DREAM)
     for text in hostile:
         submit(test, text)
-        assert healthy(test, warned=bool(test.warning)), text
+        assert healthy(test, warned=refused(test)), text
         assert not any(sign in texts(test) for sign in MARKUP), text
 
 

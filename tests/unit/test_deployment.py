@@ -24,7 +24,7 @@ from transformer.files.paths import APP
 
 DEPLOY = APP / "deploy"
 # What an installation has of the project; see pyproject.toml.
-NEEDED = {"app.py", "transformer/", "pages/", "assets/", ".streamlit/config.toml"}
+NEEDED = {"app.py", "transformer/", "attention_atlas/", "pages/", "assets/", ".streamlit/config.toml"}
 
 
 def read(name: str) -> str:

@@ -10,10 +10,9 @@ from importlib.metadata import packages_distributions
 
 import pytest
 
-import transformer.commands.measure
-import transformer.commands.train
-import transformer.commands.translate
+import transformer
 from attention_atlas import command_line
+from transformer.commands import measure, train, translate
 from transformer.files.paths import APP, ASSETS
 
 
@@ -23,11 +22,10 @@ def call(monkeypatch, *arguments):
 
 
 def test_has_every_command_of_the_library():
-    for library in (transformer, transformer.training, transformer.analysis):
-        usage = library.__main__.parser("").format_usage()
-        (names,) = re.findall(r"{(.*)}", usage)
-        assert names.split(",") == [name for name, (package, _) in command_line.COMMANDS.items()
-                                    if package == library.__name__]
+    for module in (translate, train, measure):
+        (names,) = re.findall(r"{(.*)}", module.parser("").format_usage())
+        own = module.__name__.rpartition(".")[2]
+        assert names.split(",") == [name for name, (module, _) in command_line.COMMANDS.items() if module == own]
 
 
 @pytest.mark.parametrize("name", command_line.COMMANDS)

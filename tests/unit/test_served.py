@@ -10,8 +10,8 @@ from starlette.responses import HTMLResponse, PlainTextResponse
 from starlette.routing import Mount, Route
 from streamlit import file_util
 
+from pages.ui.server import served
 from pages.ui.server.served import Served, keep_script
-from pages.ui.shell import served
 
 DOCUMENT = "<!DOCTYPE html><html><head><title>Streamlit</title></head><body><div id='root'></div></body></html>"
 

@@ -232,7 +232,7 @@ def test_a_text_of_exactly_the_limit_is_read_and_one_piece_more_is_not(small_tra
     text = "1" * (MAX_PIECES - 1)
     assert len(small_translator.tokenizer.encode_ids(text, end=False)) == MAX_PIECES, "a space mark and a piece a digit"
     assert len(small_translator.trace(text).source_pieces) == MAX_PIECES + 1
-    with pytest.raises(TextError, match=f"{MAX_PIECES + 1} pieces, and at most {MAX_PIECES}"):
+    with pytest.raises(TextError, match=f"{MAX_PIECES + 1} tokens; the limit is {MAX_PIECES}"):
         small_translator.trace(text + "1")
     with pytest.raises(TextError, match="23,000 characters"):
         small_translator.trace("x" * 23_000)

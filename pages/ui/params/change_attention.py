@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Self
 
 from pages.ui.params.attention import pins
@@ -85,7 +85,7 @@ class EditList:
     """
 
     edits: tuple[Edit, ...] = ()
-    unreadable: bool = False
+    unreadable: bool = field(default=False, compare=False)
 
     def __str__(self) -> str:
         """As they read in an address."""

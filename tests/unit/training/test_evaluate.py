@@ -4,6 +4,7 @@ import torch
 
 from transformer.checkpoints.translator import load_checkpoint
 from transformer.decoding.beam import beam_search
+from transformer.decoding.constraints import Constraints
 from transformer.decoding.greedy import greedy
 from transformer.decoding.hypotheses import hypotheses
 from transformer.training.evaluate import BLEU, evaluate, score, translate_all
@@ -15,6 +16,7 @@ def test_translations_come_in_the_order_of_the_sentences(model_folder):
     """Greedy and with a beam, in batches of mixed lengths, as one by one."""
     checkpoint = load_checkpoint(model_folder)
     model, tokenizer = checkpoint.model, checkpoint.tokenizer
+    constraints = Constraints(spelling=tokenizer.spelling)
     for beam in (1, 3):
         expected = []
         for text in TEXTS:
@@ -25,9 +27,12 @@ def test_translations_come_in_the_order_of_the_sentences(model_folder):
             with torch.inference_mode():
                 cache = model.start_cache(model.encode(source, real), real)
                 if beam == 1:
-                    pieces = [int(step.predicted) for step in greedy(model, cache, limit=limit)]
+                    pieces = [int(step.predicted) for step in greedy(
+                        model, cache, limit=limit, constraints=constraints
+                    )]
                 else:
-                    pieces = hypotheses(beam_search(model, cache, beam_size=beam, limit=limit), 1)[0][0].pieces
+                    steps = beam_search(model, cache, beam_size=beam, limit=limit, constraints=constraints)
+                    pieces = hypotheses(steps, 1)[0][0].pieces
             expected.append(tokenizer.decode(pieces))
         assert translate_all(model, tokenizer, TEXTS, "cpu", beam=beam) == expected
 
