@@ -71,9 +71,7 @@ def continue_text(
     constraints = replace(constraints, spelling=tokenizer.spelling)
     with torch.inference_mode():
         read = torch.tensor([[model.symbols.start, *beginning]], device=model.embedding.weight.device)
-        found = search(
-            model, model.start_cache(read), settings, constraints, limit=limit, capture=capture
-        )
+        found = search(model, model.start_cache(read), settings, constraints, limit=limit, capture=capture)
     ids = [*beginning, *found.pieces]
     located = tokenizer.pieces(ids)
     return Continuation(

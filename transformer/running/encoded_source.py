@@ -89,9 +89,7 @@ class EncodedSource:
         limit = most_pieces(len(self.pieces), len(prefix))
         constraints = Constraints(prefix, suppressed, self.vocabulary.spelling)
         began = perf_counter()
-        result = search(
-            self.model, self._start_cache(), settings, constraints, limit=limit, capture=capture
-        )
+        result = search(self.model, self._start_cache(), settings, constraints, limit=limit, capture=capture)
         return Translation(
             settings=settings,
             prefix=prefix,
