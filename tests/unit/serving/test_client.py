@@ -155,7 +155,7 @@ def test_who_leaves_does_not_wait_for_the_answer(small_translator, model_folder)
     class Slow(Service):
         def answer(self, request, between_steps=None):
             asked.set()
-            go_on.wait()
+            go_on.wait(20)
             return super().answer(request, between_steps)
 
     class Left(Exception):
