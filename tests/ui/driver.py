@@ -138,7 +138,12 @@ def texts(test: AppTest) -> str:
 
 def unescaped(test: AppTest) -> str:
     """The same without what a backslash makes a character of a text."""
-    return re.sub(r"\\[!-/:-@[-`{-~]", "", texts(test))
+    return without_escapes(texts(test))
+
+
+def without_escapes(shown: str) -> str:
+    """Markdown without what a backslash makes a character of a text."""
+    return re.sub(r"\\[!-/:-@[-`{-~]", "", shown)
 
 
 def expand(test: AppTest) -> AppTest:

@@ -65,15 +65,6 @@ def test_no_answer_carries_a_script():
     assert len(sent) > 5 and all("static/atlas/" in script and len(script) < 300 for script in sent)
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_every_page_opens_with_something_to_look_at(page):
-    test = opened(page)
-    assert healthy(test)
-    assert len(headers(test)) == {"pages/translate.py": 3, "pages/about.py": 0, COMPARE: 0}.get(page, 1)
-    charts = {"pages/cross_attention.py": 2, COMPARE: 3, "pages/about.py": 2}
-    assert len(test.get("vega_lite_chart")) == charts.get(page, 0)
-
-
 @pytest.mark.parametrize(("menu", "page", "title"), [
     pytest.param(number, page.name, page.title, marks=[pytest.mark.thorough] if place else [])
     for number, listed in enumerate(sections().values(), 1) for place, page in enumerate(listed)
@@ -158,17 +149,6 @@ def test_pinned_pieces_are_summed_in_the_table(shipped):
     reported = test.dataframe[1].value["sum of rows 2, 4"]
     expected = rounded(view.weights[1, 0, [1, 3]]).sum(axis=0)
     assert list(reported.astype(float)) == pytest.approx(list(expected), abs=1e-9)
-
-
-def test_choices_survive_a_change_of_page():
-    test = opened("pages/encoder_attention.py", text="Where is the dog?", layer="4", head="7", words="false")
-    for page in ("pages/about.py", "pages/cross_attention.py", "pages/translate.py", "pages/masked_attention.py"):
-        test.switch_page(page).run()
-        assert healthy(test)
-    assert typed(test) == "Where is the dog?"
-    asked = headers(test)[0]["asked"]["choice"]
-    assert (asked["layer"], asked["head"], asked["words"]) == (3, 6, False)
-    assert test.query_params["layer"] == "4" and test.query_params["head"] == "7"
 
 
 def test_the_browser_is_asked_again_only_for_something_new():

@@ -8,16 +8,13 @@ from pages.ui.components.changed_attention import UNDO
 from pages.ui.components.wire import unframe
 from pages.ui.state.session import EXAMPLES
 from tests.ui.driver import (
-    ALL_HOSTILE,
     DREAM,
     EACH_RUBBISH,
-    MARKUP,
     expand,
     figures,
     healthy,
     opened,
     send,
-    submit,
     texts,
 )
 from transformer.values.interventions import Interventions
@@ -171,19 +168,6 @@ def test_a_page_of_attention_leads_there():
     test.switch_page(PAGE).run()
     assert healthy(test) and address(test, "edit_kind") == "cross" and editor(test)[1]["edits"] == "none"
     assert address(test, "layer") == "3" and address(test, "head") == "4"
-
-
-@pytest.mark.parametrize("hostile", ALL_HOSTILE)
-def test_text_is_shown_as_itself(narrow_app, hostile):
-    test = opened(PAGE, text=DREAM, edit_edits="encoder.all.all.1~1x50", edit_kind="cross")
-    for text in hostile:
-        submit(test, text)
-        assert healthy(test, warned=bool(test.warning)), text
-        if not test.warning:
-            send(test, editor(test)[0], "edited", "encoder.all.all.1~1x100_cross.all.all.1~1x100")
-        assert healthy(test, warned=bool(test.warning)), text
-        shown = texts(test) + "".join(each.label for each in test.button)
-        assert not any(sign in shown for sign in MARKUP), text
 
 
 def test_switched_heads_show_the_attention_after_and_before():

@@ -18,10 +18,7 @@ from pages.ui.state.session import EXAMPLES
 from pages.ui.text.number_format import typeset
 from tests.ui.driver import (
     DREAM,
-    EACH_HOSTILE,
-    EACH_RUBBISH,
     GIVEN,
-    MARKUP,
     UNREADABLE,
     chooser,
     expand,
@@ -33,7 +30,6 @@ from tests.ui.driver import (
     submit,
     table,
     texts,
-    unescaped,
     written,
 )
 from transformer.analysis.replay.stages import stages
@@ -330,17 +326,6 @@ def test_parameters_are_those_of_the_command_line(shipped):
     assert healthy(test) and test.query_params["architecture_tied"] == "none"
 
 
-@pytest.mark.parametrize("text", EACH_HOSTILE)
-def test_hostile_text_is_shown_as_itself(narrow_app, text):
-    """On both sides: the translation is given."""
-    test = app(text=text, target=text, inside_stage="encoder.self_attention.weights")
-    for part in ("stages", "cell", "mask", "norm"):
-        test.segmented_control("inside_part").set_value(part).run()
-        assert healthy(test, warned=bool(test.warning))
-        assert all("not unique" in warning.value for warning in test.warning)
-        assert not any(markup in unescaped(test) for markup in MARKUP)
-
-
 def test_what_cannot_be_read_is_answered(narrow_app):
     test = app(**GIVEN)
     for text in UNREADABLE:
@@ -349,17 +334,6 @@ def test_what_cannot_be_read_is_answered(narrow_app):
             test.query_params["inside_part"] = part
             test.run()
             assert healthy(test, warned=True) and len(test.warning) == 1, (text, part)
-
-
-@pytest.mark.parametrize("value", EACH_RUBBISH)
-def test_rubbish_in_an_address_falls_back(narrow_app, value):
-    address = GIVEN | {f"inside_{name}": value for name in InsideParams.__dataclass_fields__ if name != "part"}
-    address |= dict.fromkeys(("layer", "head", "rows", "columns"), value)
-    test = app(**address)
-    assert healthy(test)
-    for part in ALL_PAGES["inside_a_layer"].parts:
-        test.segmented_control("inside_part").set_value(part).run()
-        assert healthy(test)
 
 
 def test_choices_survive_a_change_of_page():

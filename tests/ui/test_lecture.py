@@ -44,22 +44,6 @@ def parameter(test, name):
     return value[0] if isinstance(value, list) else value
 
 
-@pytest.mark.parametrize("page", [
-    "decoding", "training_lab", "about",
-    *(
-        pytest.param(page, marks=pytest.mark.thorough)
-        for page in ("translate", "inside_a_layer", "positional_encoding")
-    ),
-])
-def test_every_page_can_be_presented_and_left(page):
-    test = opened(f"pages/{page}.py", text=DREAM)
-    assert not received(test)["lecture"]
-    act(test, "present")
-    assert healthy(test) and received(test)["lecture"] and parameter(test, "lecture") == "true"
-    act(test, "leave")
-    assert healthy(test) and not received(test)["lecture"] and parameter(test, "lecture") is None
-
-
 def test_a_table_of_a_lesson_is_text_which_a_lecture_makes_large():
     """Elsewhere it is painted, in type that the last row cannot read."""
     step = {"lesson_id": "query_key_value", "lesson_answer": "shown"}

@@ -8,8 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.ui.params.long_texts import QUANTITIES
-from pages.ui.params.pages import PAGES as ALL_PAGES
-from tests.ui.driver import EACH_HOSTILE, MARKUP, RUBBISH, figures, healthy, opened, submit, table, texts
+from tests.ui.driver import EACH_HOSTILE, MARKUP, figures, healthy, opened, submit, table, texts
 from transformer.language_modelling.cost import ATTENTIONS
 
 PAGE = "pages/long_texts.py"
@@ -112,10 +111,3 @@ def test_what_it_loses_is_drawn_and_said():
     shown = texts(test)
     assert f"{numbers['held-out loss, nats a piece'][0]:.2f} nats a piece" in shown
     assert "compare-attention" in shown
-
-
-@pytest.mark.parametrize("part", ALL_PAGES["long_texts"].parts)
-@pytest.mark.parametrize("value", [RUBBISH[0], RUBBISH[3], RUBBISH[8]])
-def test_rubbish_in_the_address_is_the_default(part, value):
-    names = ("attention", "layer", "head", "quantity")
-    assert healthy(app(long_part=part, **{f"long_{name}": value for name in names}))

@@ -12,10 +12,7 @@ from pages.ui.params.pages import PAGES as ALL_PAGES
 from pages.ui.params.positional_encoding import PositionsParams
 from tests.ui.driver import (
     DREAM,
-    EACH_HOSTILE,
-    EACH_RUBBISH,
     GIVEN,
-    MARKUP,
     UNREADABLE,
     expand,
     figures,
@@ -175,26 +172,8 @@ def test_one_word_cannot_be_shuffled(text):
 
 
 @pytest.mark.parametrize("part", ["sum", "shuffled"])
-@pytest.mark.parametrize("text", EACH_HOSTILE)
-def test_hostile_text_is_shown_as_itself(part, text):
-    test = app(positions_part=part, text=text)
-    assert healthy(test)
-    assert not any(markup in texts(test) for markup in MARKUP)
-
-
-@pytest.mark.parametrize("part", ["sum", "shuffled"])
 def test_what_cannot_be_read_is_answered(narrow_app, part):
     test = app(**GIVEN, positions_part=part)
     for text in UNREADABLE:
         submit(test, text)
         assert healthy(test, warned=True) and len(test.warning) == 1
-
-
-@pytest.mark.parametrize("value", EACH_RUBBISH)
-def test_rubbish_in_an_address_falls_back(narrow_app, value):
-    names = PositionsParams.__dataclass_fields__
-    test = app(**GIVEN, **{f"positions_{name}": value for name in names if name != "part"}, layer=value, head=value)
-    assert healthy(test)
-    for part in ("distances", "shuffled"):
-        test.segmented_control("positions_part").set_value(part).run()
-        assert healthy(test)

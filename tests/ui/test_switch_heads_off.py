@@ -11,11 +11,9 @@ from pages.ui.state.session import EXAMPLES
 from pages.ui.text.labels import TITLES
 from pages.ui.text.number_format import typeset
 from tests.ui.driver import (
-    ALL_HOSTILE,
     DREAM,
     EACH_RUBBISH,
     GIVEN,
-    MARKUP,
     expand,
     figures,
     healthy,
@@ -159,15 +157,6 @@ def test_heads_are_removed_on_demand_and_the_recorded_scores_are_drawn(shipped):
     assert "of 144** heads can go" in texts(test) and "Over 500 sentences" in texts(test)
     submit(test, "A cat.")
     assert healthy(test) and figures(test) == (0, 0), "another sentence is measured when somebody asks"
-
-
-@pytest.mark.parametrize("hostile", ALL_HOSTILE)
-def test_text_is_shown_as_itself(hostile):
-    test = opened(PAGE, text=DREAM)
-    for text in hostile:
-        submit(test, text)
-        assert healthy(test, warned=bool(test.warning)), text
-        assert not any(sign in texts(test) for sign in MARKUP), text
 
 
 def test_a_long_sentence_is_not_measured_before_somebody_asks(narrow_app):
