@@ -17,6 +17,8 @@ from tests.ui.driver import figures
 # What is no name of an axis: a unit alone, or what Vega and Plotly write where nobody named it.
 UNITS = {"nats", "bits", "%", "percent", "logit", "logits", "value", "score", "x", "y"}
 WORDS = {"masked", "above", "below", "left", "right", "written", "residual stream"}
+# Figures that quote texts of their own.
+OWN_TEXTS = ("two-heads", "long-maps", "training", "lab-answer")
 # What people count, and so do the pages, from 1; dimensions, offsets and steps of training have numbers of their own.
 COUNTED = {"position", "row", "column", "layer", "head", "draw", "piece"}
 DECIMALS = re.compile(r"[+−-]?\d+\.(\d+)")
@@ -69,7 +71,7 @@ def every_figure_has_a_menu(test: AppTest, own: Collection[str], text: str) -> N
     assert len(names) == len(set(names)) == sum(figures(test)) + len(own) and set(own) <= set(names)
     for data in sent:
         assert data["title"].count(".") and ";" not in data["title"]
-        assert data["sentence"] == "" or text in data["sentence"] or data["file"] in ("two-heads", "long-maps")
+        assert data["sentence"] == "" or text in data["sentence"] or data["file"] in OWN_TEXTS
 
 
 def no_text_is_an_expression(test: AppTest) -> None:

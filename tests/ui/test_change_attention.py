@@ -9,7 +9,6 @@ from pages.ui.components.wire import unframe
 from pages.ui.state.session import EXAMPLES
 from tests.ui.driver import (
     DREAM,
-    EACH_RUBBISH,
     expand,
     figures,
     healthy,
@@ -122,7 +121,7 @@ def test_what_no_editor_sends_is_ignored():
         assert healthy(test) and editor(test)[1]["edits"] == "cross.1.1.1~even", value
 
 
-@pytest.mark.parametrize("value", [*EACH_RUBBISH, "cross.9.1.1~even", "cross.1.1.500~even", "cross.1.1.1~1x80~2x80",
+@pytest.mark.parametrize("value", ["99999", "cross.9.1.1~even", "cross.1.1.500~even", "cross.1.1.1~1x80~2x80",
                                    "decoder.1.1.1~3x10", "decoder.1.1.1~1x10"])
 def test_a_hostile_address_is_answered_by_one_sentence(value):
     test = opened(PAGE, text=DREAM, edit_edits=value, edit_kind=value, edit_step=value, edit_erasure=value,

@@ -9,7 +9,7 @@ import pytest
 from pages.ui.params.lecture import LectureParams
 from pages.ui.params.pages import FIRST
 from pages.ui.params.slides import Slide, Slides
-from tests.ui.driver import DREAM, RUBBISH, headers, healthy, opened, send, texts
+from tests.ui.driver import DREAM, headers, healthy, opened, send, texts
 
 SLIDES = Slides((
     Slide.of("cross_attention", {"text": "It was too tired.", "layer": "5", "head": "3"}),
@@ -151,7 +151,7 @@ def test_slides_come_back_from_an_address_and_a_file():
     assert start.startswith("cross_attention?text=It+was") and "lecture=true" in start and "slide=1" in start
 
 
-@pytest.mark.parametrize("slides", [RUBBISH[1], "javascript:alert(1)", LISTED["slides"][:40]])
+@pytest.mark.parametrize("slides", ["0", "javascript:alert(1)", LISTED["slides"][:40]])
 def test_a_hostile_address_is_one_sentence(slides):
     test = opened("pages/about.py", text=DREAM, slides=slides, slide="9999999", lecture="<b>", qr="javascript:")
     assert healthy(test, warned=True) and len(test.warning) == 1

@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.ui.params.long_texts import QUANTITIES
-from tests.ui.driver import EACH_HOSTILE, MARKUP, figures, healthy, opened, submit, table, texts
+from tests.ui.driver import HOSTILE, MARKUP, MIXED, figures, healthy, opened, submit, table, texts
 from transformer.language_modelling.cost import ATTENTIONS
 
 PAGE = "pages/long_texts.py"
@@ -53,7 +53,9 @@ def test_a_text_a_kind_and_a_head_are_chosen_and_stand_in_the_address():
     assert maps(again) == maps(test) and len(maps(test)) == 1
 
 
-@pytest.mark.parametrize("text", EACH_HOSTILE)
+@pytest.mark.parametrize("text", [
+    text if text == MIXED else pytest.param(text, marks=pytest.mark.thorough) for text in [MIXED, *HOSTILE]
+])
 def test_any_text_is_shown_as_itself_or_answered(text):
     test = app()
     submit(test, text, "long_text")

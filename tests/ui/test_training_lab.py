@@ -15,7 +15,7 @@ from pages.ui.state import session
 from pages.ui.training_lab import live
 from pages.ui.training_lab.recorded_runs import recorded_run
 from pages.ui.training_lab.trainings import Trainings
-from tests.ui.driver import expand, healthy, opened, submit, tell, texts
+from tests.ui.driver import GIVEN, expand, healthy, opened, submit, tell, texts
 from transformer.tasks.trainer import TaskTrainer
 
 PAGE = "pages/training_lab.py"
@@ -145,8 +145,8 @@ def test_grokking_is_shown_with_its_spectrum():
     assert film(opened(PAGE, text="x"))["spectra"] is None
 
 
-def test_backpropagation_leads_here():
-    test = opened("pages/backpropagation.py", text="I have a dream.")
+def test_backpropagation_leads_here(narrow_app):
+    test = opened("pages/backpropagation.py", text="I have a dream.", **GIVEN)
     # AppTest does not follow a change of page.
     test.button("backward_lab").click().run()
     test.switch_page(PAGE).run()
