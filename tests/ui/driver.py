@@ -115,8 +115,12 @@ def healthy(test: AppTest, *, warned: bool = False) -> bool:
     Args:
         warned: whether a message says that something cannot be done; what is said of a translation does not count.
     """
-    refused = any(each.icon != OF_A_TRANSLATION for each in test.warning)
-    return not test.exception and not test.error and refused == warned
+    return not test.exception and not test.error and refused(test) == warned
+
+
+def refused(test: AppTest) -> bool:
+    """Whether a message says that something cannot be done."""
+    return any(each.icon != OF_A_TRANSLATION for each in test.warning)
 
 
 def texts(test: AppTest) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pages.ui.change_attention.example import FIRST
 from pages.ui.components.changed_attention import UNDO
 from pages.ui.components.wire import unframe
 from pages.ui.state.session import EXAMPLES
@@ -151,7 +152,7 @@ def test_erased_words_are_invisible_or_not_typed(shipped):
 
 
 def test_the_reader_chooses_the_step_and_the_numbers_are_saved():
-    test = opened(PAGE, text=EXAMPLES[0], edit_step="9")
+    test = opened(PAGE, text=EXAMPLES[0], edit_step="9", edit_edits=str(FIRST))
     assert healthy(test) and "At step 9 the next word stays **es**" in plain(test)
     # The words before it stay, also the one that the changed model would not write.
     assert "nicht, weil es zu müde war. *(the same translation)*" in plain(test)

@@ -25,6 +25,7 @@ from tests.ui.driver import (
     figures,
     healthy,
     opened,
+    refused,
     same_numbers,
     send,
     submit,
@@ -142,7 +143,7 @@ def test_every_number_works_at_its_limits(narrow_app, page, part, names):
             assert test.query_params.get(key) == str(value)
             # Two numbers that do not fit together are named; the box with the limit stays.
             fits = key not in ("architecture_d_model", "architecture_heads")
-            assert healthy(test, warned=bool(test.warning) and not fits), (key, value)
+            assert healthy(test, warned=refused(test) and not fits), (key, value)
         # The next number meets the usual ones.
         test.number_input(key).set_value(usual)
 
@@ -252,7 +253,7 @@ def test_more_columns_than_numbers_in_a_value_are_warned_of(narrow_app):
     assert healthy(test, warned=True)
     assert any("Because n > K" in warning.value for warning in test.warning)
     short = app(**GIVEN, inside_part="cell")
-    assert not short.warning and "n ≤ K" in texts(short)
+    assert not refused(short) and "n ≤ K" in texts(short)
 
 
 @pytest.mark.parametrize(("page", "kind"), [

@@ -207,7 +207,7 @@ def _unique(
             f"Yes: this row sees n = {visible} columns, and a value has only K = {found.width} numbers. Because n > K, "
             f"the weights are not unique: they can change in {int(found.null_dimensions[row])} directions without any "
             f"effect, and in {int(found.sum_keeping[row]) or 'none'} of them their sum stays 1. Read them as one of "
-            "many explanations of this output (Brunner et al. 2020).", icon=":material/warning:",
+            "many explanations of this output (Brunner et al. 2020).", icon=":material/info:",
         )
     else:
         st.markdown(

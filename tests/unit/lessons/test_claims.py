@@ -162,10 +162,10 @@ def test_a_curve_may_have_any_finite_numbers(small_config, tokenizer):
 
 def test_a_translation_may_be_too_unlikely_for_a_number(small_config, tokenizer):
     """The quotient of two such probabilities was one by 0."""
-    evidence = made(small_config, tokenizer, scale=10)
+    evidence = made(small_config, tokenizer, scale=9)
     values = measured("future_disturbs", {}, evidence).values
     assert evidence.trace(interventions=NO_MASK).log_probs.sum() < -750
-    assert values["before"] > 0 == values["after"] and values["times"] == np.inf
+    assert values["before"] > 0 == values["after"] and values["times"] > 1e50
     assert values["direction"] == "less likely"
 
 
