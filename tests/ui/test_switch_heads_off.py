@@ -101,11 +101,11 @@ def test_the_place_of_a_head_and_its_gate_are_those_of_the_run(shipped):
     assert table(test, "change", "kl")["change"].sum() == pytest.approx(change, abs=1e-4)
 
 
-def test_a_head_is_replaced_by_its_output_for_other_sentences(narrow_app):
-    test = opened(PAGE, text=DREAM, **GIVEN, off_heads="cross.6.5", off_mode="resample", off_seed="2")
+def test_a_head_is_replaced_by_its_output_for_other_sentences(shipped):
+    test = opened(PAGE, text=DREAM, off_heads="cross.6.5", off_mode="resample", off_seed="2")
     assert healthy(test) and figures(test) == (0, 2)
     off = Interventions({("cross", 5, 4): 0.0}, "resample", seed=2)
-    effect = effect_of(narrow_app, DREAM, off, GIVEN["target"])
+    effect = effect_of(shipped, DREAM, off)
     assert f"{effect.unchanged} of 8 draws" in texts(test) and typeset(effect.change, "+.2f") in texts(test)
     assert table(test, "draw", "change")["translation"].tolist() == list(effect.translations)
     assert table(test, "change", "kl")["change"].tolist() == pytest.approx(effect.step_change.tolist(), abs=1e-4)

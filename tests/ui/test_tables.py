@@ -7,7 +7,7 @@ import json
 import pandas as pd
 import pytest
 
-from tests.ui.driver import expand, healthy, opened, written
+from tests.ui.driver import GIVEN, expand, healthy, opened, written
 from tests.ui.page_checks import problems
 
 TEXT = "The old man gave his dog a bone."
@@ -23,8 +23,8 @@ def test_decimals_do_not_differ_within_a_table_of_draws():
 
 
 @pytest.mark.parametrize("page", ["cross_attention", "what_mattered", "language_model"])
-def test_the_numbers_of_a_figure_are_drawn_once_they_are_asked_for(page):
-    test = opened(f"pages/{page}.py", text=TEXT)
+def test_the_numbers_of_a_figure_are_drawn_once_they_are_asked_for(narrow_app, page):
+    test = opened(f"pages/{page}.py", text=TEXT, **GIVEN)
     before = [len(test.dataframe), len(test.code)]
     expand(test)
     assert healthy(test) and len(test.dataframe) > before[0]

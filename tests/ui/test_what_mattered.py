@@ -30,8 +30,8 @@ TIRED = "The animal didn't cross the street because it was too tired."
 # With a word of several pieces, and a translation for the narrow model, whose own is long and means nothing.
 SHORT = {"text": "I like marmalade.", "target": "Ich mag Marmelade."}
 LONG = "The old man gave his dog a bone yesterday. " * 6
-# Altair's figures of each part.
-FIGURES = {"strip": 2, "writers": 1, "agreement": 2, "sides": 1, "guess": 0}
+# Altair's figures of each part, without what is recorded of the model that ships.
+FIGURES = {"strip": 2, "writers": 1, "agreement": 1, "sides": 1, "guess": 0}
 
 
 def app(**address: str) -> AppTest:
@@ -53,8 +53,8 @@ def trace(shipped):
 
 
 @pytest.mark.parametrize("part", ALL_PAGES["what_mattered"].parts)
-def test_every_part_opens_with_its_figures(part):
-    test = app(mattered_part=part)
+def test_every_part_opens_with_its_figures(narrow_app, part):
+    test = app(**SHORT, mattered_part=part)
     assert healthy(test) and test.segmented_control("mattered_part").value == part
     assert figures(test) == (0, FIGURES[part])
 
