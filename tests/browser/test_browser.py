@@ -162,7 +162,7 @@ def test_the_way_in_shows_the_head_that_the_keys_are_at(reader, shipped):
     reader.open(f"/?{DREAM}")
     reader.maps(3)
     readout = reader.page.locator(".readout").first
-    expect(readout).to_have_text("Point at a head to read it.")
+    expect(readout).to_have_text("Hover over a head to see what it does.")
     reader.page.locator("canvas.grid").first.focus()
     reader.page.keyboard.press("ArrowRight")
     expect(readout).to_have_text(f"Layer 1, head 2{name and f': {name}'}. Enter opens it.")
@@ -194,7 +194,7 @@ def test_the_address_shows_the_same_to_somebody_else(visit, server, shipped):
         other.head(layer, head)
         other.has_typed("Where is my hat?")
         expect(other.control("Words")).not_to_be_checked()
-        other.see("the piece that is read")
+        other.see("that is read, then the one that is predicted")
 
 
 def test_reload_and_the_back_button_keep_the_choices(reader):

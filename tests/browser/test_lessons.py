@@ -21,7 +21,7 @@ def test_a_lesson_by_keyboard(reader):
     reader.open(ROW)
     reader.maps(1)
     expect(said(reader)).to_contain_text("Layer 3, head 1")
-    expect(said(reader)).to_contain_text("Point at a cell to read it")
+    expect(said(reader)).to_contain_text("Hover over a cell to read it")
     expect(said(reader)).not_to_contain_text("looks most at")
     assert "looks most at" not in reader.page.locator(".atlas .spoken").inner_text()
     choices = reader.page.locator("[class*=st-key-lesson_choice_] button")
@@ -58,7 +58,7 @@ def test_the_keys_that_a_laptop_has(reader):
     reader.wait()
     reader.page.locator("canvas.large").focus()
     reader.page.keyboard.press("ArrowRight")
-    expect(said(reader)).not_to_contain_text("Point at a cell")
+    expect(said(reader)).not_to_contain_text("Hover over a cell")
     expect(reader.page.get_by_text("3 of 4")).to_be_visible()
 
 
