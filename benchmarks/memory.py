@@ -30,13 +30,13 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks.server import memory, server
 from benchmarks.visitor import visitor
+from pages.ui.params.pages import FIRST
+from pages.ui.params.pages import PAGES as REGISTERED
 from transformer.serving.server_process import TIDY_EVERY
 from transformer.values.decoding_settings import MAX_BEAM_SIZE
 
-PAGES = (
-    "", "encoder_attention", "cross_attention", "decoding", "inside_a_layer", "backpropagation", "compare_heads",
-    "language_model",
-)
+# By their addresses; a page that needs no model reads no sentence.
+PAGES = tuple("" if page.name == FIRST else page.name for page in REGISTERED.values() if page.needs != "nothing")
 VIEWS = 20
 # One visitor in so many searches with the widest beam.
 SEARCHES = 5

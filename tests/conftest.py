@@ -146,6 +146,8 @@ SHAPES = {
 EACH_SHAPE = [
     name if name in ("pre", "post") else pytest.param(name, marks=pytest.mark.thorough) for name in SHAPES
 ]
+# For a test whose claim is the same wherever a layer's norm stands.
+ONE_SHAPE = pytest.mark.parametrize("shaped_translator", ["post"], indirect=True)
 
 
 @pytest.fixture(scope="session", params=EACH_SHAPE)

@@ -8,6 +8,16 @@ from pages.ui import params as _registered  # noqa: F401  The parameters of ever
 from pages.ui.params.fields import Params
 from pages.ui.params.pages import FIRST, PAGES, Page
 
+# What a page shows more of once it was chosen, by the name of the page.
+MORE = {
+    "decoding": {"method": "beam"},
+    "switch_heads_off": {"off_heads": "cross.1.8-cross.6.5"},
+    "change_attention": {"edit_edits": "cross.all.1.2~3x60", "edit_hidden_source": "1", "edit_kind": "cross"},
+    "what_mattered": {"mattered_deletion": "true", "mattered_revealed": "true"},
+    "training_lab": {"lab_item": "abcdef"},
+    "lessons": {"lesson_id": "one_row"},
+}
+
 
 @dataclass(frozen=True)
 class Place:
@@ -29,6 +39,11 @@ class Place:
 
     def __str__(self) -> str:
         return "-".join((self.page.name, *(value for _, value in self.parameters)))
+
+    @property
+    def more(self) -> dict[str, str]:
+        """Parameters with which the page shows more than it opens with, those of the part among them."""
+        return {**dict(self.parameters), **MORE.get(self.page.name, {})}
 
 
 def _places(page: Page) -> list[Place]:

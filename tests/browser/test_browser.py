@@ -15,23 +15,16 @@ from transformer.analysis.heads.metrics import head_metrics
 from transformer.analysis.heads.names import head_names
 from transformer.analysis.heads.telling import telling_head
 
-PAGES = {
-    "/": ("English looks at English", 3),
-    "/encoder_attention": ("Encoder attention", 1),
-    "/masked_attention": ("Masked attention", 1),
-    "/cross_attention": ("Cross attention", 1),
-    "/decoding": ("What else it could have been", 1),
-    "/compare_heads": ("Similarity", 0),
-    "/about": ("About the model", 0),
-}
 DREAM = "text=I+have+a+dream.&layer=2&head=5"
 
 
 # Every page goes through the router first (tests/unit/test_borders.py); test_frame.py has the first page and a map.
 @pytest.mark.thorough
-@pytest.mark.parametrize("path", ["/decoding", "/compare_heads", "/about"])
-def test_a_cold_deep_link_shows_the_page_in_its_frame(serve, visit, path):
-    title, components = PAGES[path]
+@pytest.mark.parametrize(("path", "title", "components"), [
+    ("/decoding", "What else it could have been", 1), ("/compare_heads", "Similarity", 0),
+    ("/about", "About the model", 0),
+])
+def test_a_cold_deep_link_shows_the_page_in_its_frame(serve, visit, path, title, components):
     with serve() as address, visit(address) as someone:
         someone.open(f"{path}?{DREAM}")
         someone.see(title)
@@ -268,18 +261,6 @@ def test_nothing_typed_is_answered_and_nothing_is_lost(reader):
     reader.translate(long)
     reader.see("the limit is 128")
     reader.has_typed(long)
-
-
-@pytest.mark.thorough
-def test_nothing_is_wider_than_the_screen(reader):
-    for path, (title, components) in PAGES.items():
-        reader.resize(1440, 900)
-        reader.open(f"{path}?{DREAM}")
-        reader.see(title)
-        reader.components(components)
-        for width, height in ((1440, 900), (1024, 768), (390, 844)):
-            reader.resize(width, height)
-            reader.fits(f"{path} is wider than {width} pixels")
 
 
 @pytest.mark.parametrize("scheme", [pytest.param("light", marks=pytest.mark.thorough), "dark"])

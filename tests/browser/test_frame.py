@@ -8,7 +8,7 @@ from urllib.parse import quote_plus
 import pytest
 from playwright.sync_api import expect
 
-from pages.ui.params.pages import FIRST, PAGES, sections
+from pages.ui.params.pages import sections
 from pages.ui.params.state import EXAMPLES
 
 DREAM = "text=I+have+a+dream."
@@ -48,14 +48,6 @@ def test_a_fresh_server_never_lists_its_files(unvisited, visit, path):
         if path != "/":
             someone.head(2, 5)
         someone.has_typed("I have a dream.")
-
-
-@pytest.mark.thorough
-def test_every_page_has_its_title_in_the_tab_and_one_first_heading(reader):
-    for page in PAGES.values():
-        reader.open(f"/{page.name if page.name != FIRST else ''}?{DREAM}")
-        expect(reader.page).to_have_title(f"{page.title} · Attention Atlas")
-        expect(reader.page.get_by_role("heading", level=1)).to_have_text([page.title])
 
 
 def test_every_page_is_in_a_menu_that_fits_and_names_it(reader):

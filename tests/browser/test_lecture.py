@@ -12,6 +12,7 @@ from pages.ui.params.slides import Slide, Slides
 from tests.browser.conftest import ROOT
 from tests.browser.test_accessibility import serious_in_both_themes
 from tests.browser.test_frame import FIRST_ROW, PHONE
+from tests.places import PLACES
 
 TWELVE = {"text": "The animal did not cross the street because it was too tired."}
 PROJECTOR = {"width": 1024, "height": 768}
@@ -66,18 +67,6 @@ def test_a_map_of_twelve_words_fits_a_projector(reader, page):
         expect(reader.page.get_by_label(gone).first).to_be_hidden()
 
 
-PARTS = [
-    ("", {}), ("decoding", {}), ("gallery", {}), ("change_attention", {}), ("about", {}), ("training_lab", {}),
-    ("switch_heads_off", {"off_heads": "cross.6.5"}),
-    *(("switch_heads_off", {f"off_{part}": "true"}) for part in ("importance", "removal")),
-    *(("compare_heads", {"compare_part": part}) for part in ("heads", "similarity", "two_heads", "layers")),
-    *(("what_mattered", {"mattered_part": part}) for part in ("strip", "writers", "agreement", "sides", "guess")),
-    *(("positional_encoding", {"positions_part": part})
-      for part in ("shuffled", "curves", "matrix", "distances", "sum", "alternatives")),
-    *(("inside_a_layer", {"inside_part": part})
-      for part in ("stages", "cell", "example", "mask", "norm", "parameters")),
-    *(("backpropagation", {"backward_part": part}) for part in ("walk", "sizes")),
-]
 # Where the main figure ends, whether the page is higher than the screen, and where the first cell of a map begins.
 FITS = """() => {
     const main = document.querySelector(".st-key-main_figure");
@@ -95,10 +84,15 @@ FITS = """() => {
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(("page", "part"), PARTS, ids=str)
-def test_the_main_figure_of_every_part_fits_a_projector(reader, page, part):
+@pytest.mark.parametrize(("place", "more"), [
+    # A map and the steps of a lesson have tests of their own.
+    *((place, place.more) for place in PLACES if place.page.kind is None and place.page.name != "lessons"),
+    *((place, {f"off_{part}": "true"}) for place in PLACES if place.page.name == "switch_heads_off"
+      for part in ("importance", "removal")),
+], ids=str)
+def test_the_main_figure_of_every_part_fits_a_projector(reader, place, more):
     reader.resize(**PROJECTOR)
-    reader.open(address(page, lecture="true", **part))
+    reader.open(f"{place.path}{urlencode({**TWELVE, 'lecture': 'true', **more})}")
     # A component that lies over the whole screen leaves its place empty.
     reader.page.locator(".st-key-main_figure").wait_for(state="attached")
     reader.wait()

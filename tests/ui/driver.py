@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pytest
 from streamlit import dataframe_util
 from streamlit.components.v2.bidi_component.main import _make_trigger_id
 from streamlit.testing.v1 import AppTest
@@ -31,11 +30,6 @@ HOSTILE = [
 ]
 # Every kind of markup in one line, so that a page is run once for all of them.
 MIXED = '# **b** <b>x</b> "><script>x [x](http://y) $\\frac{a}{b}$ :smile: :red[x] \u202e'
-# Every page is tried with markup. One page is tried with all that is hostile, and with pytest -m thorough every page;
-# pages that compute much are tried with a line without a word and with special pieces.
-EACH_HOSTILE = [MIXED, *(pytest.param(text, marks=pytest.mark.thorough) for text in HOSTILE)]
-FEW_HOSTILE = [MIXED, *(pytest.param(text, marks=pytest.mark.thorough) for text in ("?!...,;", "</s> <s>"))]
-ALL_HOSTILE = [pytest.param([MIXED], id="markup"), pytest.param(HOSTILE, id="all", marks=pytest.mark.thorough)]
 MARKUP = ("<b>", "<script", "](http", ":smile:", "$\\frac", ":red[", "\u202e")
 # Words that mean something in JavaScript or in the expressions of Vega.
 RESERVED = [
@@ -53,11 +47,6 @@ OF_A_TRANSLATION = ":material/warning:"
 UNREADABLE = ["", "  ", "\x00", "word " * 1000]
 # Values of an address that stand for nothing.
 RUBBISH = ["", "0", "-1", "99999", "1e9", "nan", "²", "9" * 400, "<b>", "1.2.3", "٣"]
-# Every page is opened with one of them, and with pytest -m thorough with all; that each is the default is held for
-# every parameter by tests/unit/pages/test_params.py.
-EACH_RUBBISH = [
-    value if value == "99999" else pytest.param(value, marks=pytest.mark.thorough) for value in RUBBISH
-]
 
 
 def opened(page: str = FIRST, **address: str) -> AppTest:
@@ -142,7 +131,12 @@ def texts(test: AppTest) -> str:
 
 def unescaped(test: AppTest) -> str:
     """The same without what a backslash makes a character of a text."""
-    return re.sub(r"\\[!-/:-@[-`{-~]", "", texts(test))
+    return without_escapes(texts(test))
+
+
+def without_escapes(shown: str) -> str:
+    """Markdown without what a backslash makes a character of a text."""
+    return re.sub(r"\\[!-/:-@[-`{-~]", "", shown)
 
 
 def expand(test: AppTest) -> AppTest:

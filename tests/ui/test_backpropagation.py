@@ -7,14 +7,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.ui.backpropagation.gradient import SECTIONS, named, section_of
-from pages.ui.params.backpropagation import BackpropagationParams
-from pages.ui.params.pages import PAGES as ALL_PAGES
 from tests.ui.driver import (
     DREAM,
-    EACH_RUBBISH,
-    FEW_HOSTILE,
     GIVEN,
-    MARKUP,
     UNREADABLE,
     chooser,
     expand,
@@ -24,7 +19,6 @@ from tests.ui.driver import (
     submit,
     table,
     texts,
-    unescaped,
 )
 from transformer.backpropagation.gradients import gradients, parameters_of
 from transformer.backpropagation.sentence import sentence_batch, sentence_gradients
@@ -157,15 +151,6 @@ def test_a_given_translation_is_learned(narrow_app):
     assert any("Hund" in option for option in chooser(test, "backward_step").options)
 
 
-@pytest.mark.parametrize("text", FEW_HOSTILE)
-def test_hostile_text_is_shown_as_itself(narrow_app, text):
-    """On both sides: the translation is given."""
-    test = app(text=text, target=text, backward_stage="encoder.table")
-    for part in ALL_PAGES["backpropagation"].parts:
-        test.segmented_control("backward_part").set_value(part).run()
-        assert healthy(test) and not any(markup in unescaped(test) for markup in MARKUP)
-
-
 @pytest.mark.parametrize("text", UNREADABLE[:1])
 def test_what_cannot_be_read_is_answered(narrow_app, text):
     test = app(**GIVEN)
@@ -189,12 +174,6 @@ def test_choices_are_shown_again_after_a_sentence_that_cannot_be_read(narrow_app
     )
     assert healthy(test) and [each.value for each in shown] == ["decoder.self_attention", 1, 4]
     assert all(each.proto.set_value for each in shown), "the browser has forgotten them"
-
-
-@pytest.mark.parametrize("value", EACH_RUBBISH)
-def test_rubbish_in_an_address_falls_back(narrow_app, value):
-    address = {**GIVEN} | {f"backward_{name}": value for name in BackpropagationParams.__dataclass_fields__}
-    assert healthy(app(**address))
 
 
 def test_choices_survive_a_change_of_page(narrow_app):

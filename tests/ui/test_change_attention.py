@@ -9,17 +9,12 @@ from pages.ui.components.changed_attention import UNDO
 from pages.ui.components.wire import unframe
 from pages.ui.state.session import EXAMPLES
 from tests.ui.driver import (
-    ALL_HOSTILE,
     DREAM,
-    EACH_RUBBISH,
-    MARKUP,
     expand,
     figures,
     healthy,
     opened,
-    refused,
     send,
-    submit,
     texts,
 )
 from transformer.values.interventions import Interventions
@@ -127,7 +122,7 @@ def test_what_no_editor_sends_is_ignored():
         assert healthy(test) and editor(test)[1]["edits"] == "cross.1.1.1~even", value
 
 
-@pytest.mark.parametrize("value", [*EACH_RUBBISH, "cross.9.1.1~even", "cross.1.1.500~even", "cross.1.1.1~1x80~2x80",
+@pytest.mark.parametrize("value", ["99999", "cross.9.1.1~even", "cross.1.1.500~even", "cross.1.1.1~1x80~2x80",
                                    "decoder.1.1.1~3x10", "decoder.1.1.1~1x10"])
 def test_a_hostile_address_is_answered_by_one_sentence(value):
     test = opened(PAGE, text=DREAM, edit_edits=value, edit_kind=value, edit_step=value, edit_erasure=value,
@@ -173,19 +168,6 @@ def test_a_page_of_attention_leads_there():
     test.switch_page(PAGE).run()
     assert healthy(test) and address(test, "edit_kind") == "cross" and editor(test)[1]["edits"] == "none"
     assert address(test, "layer") == "3" and address(test, "head") == "4"
-
-
-@pytest.mark.parametrize("hostile", ALL_HOSTILE)
-def test_text_is_shown_as_itself(narrow_app, hostile):
-    test = opened(PAGE, text=DREAM, edit_edits="encoder.all.all.1~1x50", edit_kind="cross")
-    for text in hostile:
-        submit(test, text)
-        assert healthy(test, warned=refused(test)), text
-        if not refused(test):
-            send(test, editor(test)[0], "edited", "encoder.all.all.1~1x100_cross.all.all.1~1x100")
-        assert healthy(test, warned=refused(test)), text
-        shown = texts(test) + "".join(each.label for each in test.button)
-        assert not any(sign in shown for sign in MARKUP), text
 
 
 def test_switched_heads_show_the_attention_after_and_before():

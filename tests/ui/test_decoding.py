@@ -130,15 +130,6 @@ def test_the_course_survives_a_change_of_page():
     assert after["params"] == before["params"] and after["asked"]["number"] > before["asked"]["number"]
 
 
-@pytest.mark.parametrize("value", ["", "0", "-1", "9999", "1e9", "nan", "²", "9" * 400, "<b>", "1.2.x", "3.3", "0.1"])
-def test_rubbish_in_an_address_falls_back(value):
-    names = ("step", "show", "method", "beam_size", "length_penalty", "temperature", "top_k", "top_p", "seed", "forced",
-             "suppressed", "node")
-    test = opened(**dict.fromkeys(names, value))
-    header = reported(test)
-    assert not test.warning and 0 <= header["asked"]["params"]["step"] < len(header["steps"])
-
-
 def test_too_much_forced_is_answered():
     test = opened(forced=".".join(["362"] * 200))
     assert "at most 128" in test.warning[0].value

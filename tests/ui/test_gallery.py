@@ -10,7 +10,7 @@ import pytest
 
 from pages.ui.heads.kinds import PAGES
 from pages.ui.measured import recorded
-from tests.ui.driver import RUBBISH, healthy, opened, send, texts
+from tests.ui.driver import healthy, opened, send, texts
 from transformer.analysis.heads.gallery import Gallery
 
 PAGE = "pages/gallery.py"
@@ -50,7 +50,7 @@ def test_what_is_clicked_opens(place):
     assert not test.exception
 
 
-@pytest.mark.parametrize("value", [*RUBBISH, [], [99], [0, 99], [0, 0, 0], [-1], ["0"], [True], None, {}], ids=str)
+@pytest.mark.parametrize("value", ["<b>", 0, [], [99], [0, 99], [0, 0, 0], [-1], ["0"], [True], None, {}], ids=str)
 def test_rubbish_opens_nothing(value):
     test = opened(PAGE)
     send(test, component(test), "open", value)

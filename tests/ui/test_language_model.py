@@ -19,7 +19,7 @@ from pages.ui.params.language_model import BEGINNING, FIRST, SECOND
 from pages.ui.text.number_format import typeset
 from tests.conftest import POSITIONS
 from tests.ui import driver
-from tests.ui.driver import headers, healthy, submit, tell, texts, typed, unescaped
+from tests.ui.driver import headers, healthy, submit, tell, texts, typed
 from transformer.checkpoints.available_models import SHIPPED_LANGUAGE_MODEL, VARIABLE
 from transformer.checkpoints.language_model import LoadedLanguageModel, load_language_model
 from transformer.language_modelling.continuation import continue_text
@@ -132,20 +132,6 @@ def test_what_is_too_long_is_answered_and_kept(text):
     again = opened(**{name: test.query_params[name] for name in test.query_params})
     assert [each.value for each in again.warning] == [warning.value] or len(text) > 10_000
     assert healthy(again, warned=True) and text.startswith(typed(again, "beginning") or "?")
-
-
-@pytest.mark.parametrize("text", driver.EACH_HOSTILE)
-def test_hostile_text_is_shown_as_itself(text):
-    test = opened(lm_length="3")
-    submit(test, text, "beginning")
-    assert healthy(test) and not [mark for mark in driver.MARKUP if mark in unescaped(test)]
-
-
-@pytest.mark.parametrize("value", driver.RUBBISH)
-def test_rubbish_in_an_address_falls_back(value):
-    names = ("method", "length", "seed", "temperature", "top_k", "forced", "suppressed", "layer", "head", "rows")
-    test = opened(lm_part=value, **{f"lm_{name}": value for name in names})
-    assert healthy(test) and map_of(test)["queries"] > 1
 
 
 def test_no_page_names_the_folders_of_the_server(tiny_language_model, tmp_path, monkeypatch):

@@ -9,7 +9,7 @@ import pytest
 from pages.ui.params.lecture import LectureParams
 from pages.ui.params.pages import FIRST
 from pages.ui.params.slides import Slide, Slides
-from tests.ui.driver import DREAM, RUBBISH, headers, healthy, opened, send, texts
+from tests.ui.driver import DREAM, headers, healthy, opened, send, texts
 
 SLIDES = Slides((
     Slide.of("cross_attention", {"text": "It was too tired.", "layer": "5", "head": "3"}),
@@ -42,22 +42,6 @@ def shown(test):
 def parameter(test, name):
     value = test.query_params.get(name)
     return value[0] if isinstance(value, list) else value
-
-
-@pytest.mark.parametrize("page", [
-    "decoding", "training_lab", "about",
-    *(
-        pytest.param(page, marks=pytest.mark.thorough)
-        for page in ("translate", "inside_a_layer", "positional_encoding")
-    ),
-])
-def test_every_page_can_be_presented_and_left(page):
-    test = opened(f"pages/{page}.py", text=DREAM)
-    assert not received(test)["lecture"]
-    act(test, "present")
-    assert healthy(test) and received(test)["lecture"] and parameter(test, "lecture") == "true"
-    act(test, "leave")
-    assert healthy(test) and not received(test)["lecture"] and parameter(test, "lecture") is None
 
 
 def test_a_table_of_a_lesson_is_text_which_a_lecture_makes_large():
@@ -167,7 +151,7 @@ def test_slides_come_back_from_an_address_and_a_file():
     assert start.startswith("cross_attention?text=It+was") and "lecture=true" in start and "slide=1" in start
 
 
-@pytest.mark.parametrize("slides", [RUBBISH[1], "javascript:alert(1)", LISTED["slides"][:40]])
+@pytest.mark.parametrize("slides", ["0", "javascript:alert(1)", LISTED["slides"][:40]])
 def test_a_hostile_address_is_one_sentence(slides):
     test = opened("pages/about.py", text=DREAM, slides=slides, slide="9999999", lecture="<b>", qr="javascript:")
     assert healthy(test, warned=True) and len(test.warning) == 1

@@ -8,7 +8,7 @@ import pytest
 from streamlit.runtime.media_file_manager import MediaFileManager
 
 from pages.ui.text.markup import markdown
-from tests.ui.driver import EACH_RUBBISH, headers, healthy, opened, tell, texts, unescaped
+from tests.ui.driver import headers, healthy, opened, tell, texts, unescaped
 from transformer.lessons.lesson import read_lesson
 from transformer.lessons.shelf import lesson_files
 
@@ -187,12 +187,6 @@ def test_the_last_lesson_leads_back_to_the_list():
     assert test.button(key="lesson_next").label == "Back to all lessons"
     test.button(key="lesson_next").click().run()
     assert f"1 of {len(FILES)}" in texts(test) and healthy(test)
-
-
-@pytest.mark.parametrize("value", EACH_RUBBISH)
-def test_rubbish_in_the_address(value):
-    assert healthy(lessons(id=value, step=value, answer=value, done=value))
-    assert healthy(lessons(id="one_row", step=value, answer=value))
 
 
 def test_a_teachers_lesson(tmp_path, monkeypatch):

@@ -8,8 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.ui.params.long_texts import QUANTITIES
-from pages.ui.params.pages import PAGES as ALL_PAGES
-from tests.ui.driver import EACH_HOSTILE, MARKUP, RUBBISH, figures, healthy, opened, refused, submit, table, texts
+from tests.ui.driver import HOSTILE, MARKUP, MIXED, figures, healthy, opened, refused, submit, table, texts
 from transformer.language_modelling.cost import ATTENTIONS
 
 PAGE = "pages/long_texts.py"
@@ -54,7 +53,9 @@ def test_a_text_a_kind_and_a_head_are_chosen_and_stand_in_the_address():
     assert maps(again) == maps(test) and len(maps(test)) == 1
 
 
-@pytest.mark.parametrize("text", EACH_HOSTILE)
+@pytest.mark.parametrize("text", [
+    text if text == MIXED else pytest.param(text, marks=pytest.mark.thorough) for text in [MIXED, *HOSTILE]
+])
 def test_any_text_is_shown_as_itself_or_answered(text):
     test = app()
     submit(test, text, "long_text")
@@ -112,10 +113,3 @@ def test_what_it_loses_is_drawn_and_said():
     shown = texts(test)
     assert f"{numbers['held-out loss, nats a piece'][0]:.2f} nats a piece" in shown
     assert "compare-attention" in shown
-
-
-@pytest.mark.parametrize("part", ALL_PAGES["long_texts"].parts)
-@pytest.mark.parametrize("value", [RUBBISH[0], RUBBISH[3], RUBBISH[8]])
-def test_rubbish_in_the_address_is_the_default(part, value):
-    names = ("attention", "layer", "head", "quantity")
-    assert healthy(app(long_part=part, **{f"long_{name}": value for name in names}))

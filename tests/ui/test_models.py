@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from pages.ui.measured import measuring
+from pages.ui.params.pages import PAGES
 from pages.ui.runs import inference
 from pages.ui.runs.models import MODELS, load_translator
 from tests.foreign_models import TEXTS, arabic_model
 from tests.ui.driver import DREAM, FIRST, headers, healthy, opened, submit, texts, typed
-from tests.ui.test_app import PAGES
 from transformer.analysis.heads.gallery import Gallery, gallery_of
 from transformer.checkpoints.available_models import SHIPPED
 from transformer.files.paths import MODEL
@@ -81,8 +81,9 @@ def test_a_model_is_chosen_beside_the_device_and_stands_in_the_address():
 
 
 @pytest.mark.parametrize("page", [
-    page if "compare" in page else pytest.param(page, marks=pytest.mark.thorough)
-    for page in PAGES if "lab" not in page and "lessons" not in page
+    page.script if page.name == "compare_heads" else pytest.param(page.script, marks=pytest.mark.thorough)
+    # A lesson names the model that it is about.
+    for page in PAGES.values() if page.needs == "translator" and page.name != "lessons"
 ])
 def test_every_page_is_about_the_chosen_model(page):
     test = opened(page, text=f"{HEB} {DREAM}", model=LARGE)

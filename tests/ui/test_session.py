@@ -1,60 +1,55 @@
-"""What was typed stays: every way from every page and every part of a page to every other one."""
+"""What was typed and chosen stays, whichever pages are opened."""
 
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
-from pages.ui.params.pages import PAGES as ALL_PAGES
+from pages.ui.params.pages import PAGES
+from pages.ui.params.state import TARGET, TEXT, State
 from pages.ui.state.session import EXAMPLES
-from tests.ui.driver import DREAM, GIVEN, box, chooser, headers, healthy, opened, submit, tell, typed
-
-# A page, and the control of its parts with the one to choose; pages without parts have none.
-PLACES = [
-    *((f"pages/{page}.py", "", "") for page in (
-        "translate", "encoder_attention", "masked_attention", "cross_attention", "decoding", "about",
-    )),
-    *(("pages/compare_heads.py", "compare_part", part) for part in ALL_PAGES["compare_heads"].parts),
-    *(("pages/positional_encoding.py", "positions_part", part) for part in ALL_PAGES["positional_encoding"].parts),
-    *(("pages/inside_a_layer.py", "inside_part", part) for part in ALL_PAGES["inside_a_layer"].parts),
-    *(("pages/backpropagation.py", "backward_part", part) for part in ALL_PAGES["backpropagation"].parts),
-    *(("pages/what_mattered.py", "mattered_part", part) for part in ALL_PAGES["what_mattered"].parts),
-]
+from tests.properties import few, many
+from tests.ui.driver import DREAM, box, chooser, headers, healthy, opened, submit, tell, typed
+from tests.unit.robustness.test_any_address import ADDRESSES
+from transformer.text.normalisation import valid
 
 
-def go(test: AppTest, before: tuple[str, str, str], place: tuple[str, str, str]) -> None:
-    """Go to a place as a reader does: by the menu, then by the control of the parts."""
-    page, control, part = place
-    if page != before[0]:
-        test.switch_page(page).run()
-        assert healthy(test), place
-    if part and test.segmented_control(control).value != part:
-        test.segmented_control(control).set_value(part).run()
-    assert healthy(test), place
+def followed() -> None:
+    # It runs by itself, without what this file imports.
+    import streamlit as st
+
+    from pages.ui.state.session import follow_address
+
+    follow_address(st.session_state["open"])
 
 
-# It enters and leaves every place once, most of them from and to another page.
-STRIDE = 5
+def keeps_address(text: str, target: str, address: dict[str, str], pages: list[str]) -> None:
+    """From page to page by the menu, whose links name nothing but the page."""
+    test = AppTest.from_function(followed)
+    test.query_params.update(State.from_address({**address, TEXT: valid(text), TARGET: valid(target)}).to_address())
+    kept = {}
+    for number, page in enumerate(pages):
+        test.session_state["open"] = page
+        if number:
+            test.query_params.clear()
+        test.run()
+        assert not test.exception
+        written = dict(test.query_params)
+        assert (written[TEXT], written.get(TARGET, "")) == (valid(text), valid(target))
+        # Pins without a kind are those of the first page's kind, from that page on.
+        assert number == 0 or {**kept, **written} == written
+        kept = {name: value for name, value in written.items() if name not in ("rows", "columns")}
 
 
-@pytest.mark.parametrize("stride", [
-    stride if stride == STRIDE else pytest.param(stride, marks=pytest.mark.thorough)
-    for stride in range(1, len(PLACES))
-])
-def test_the_sentence_survives_every_transition(narrow_app, stride):
-    """Over all strides every ordered pair of places is walked once."""
-    test, at = opened(PLACES[0][0], text=DREAM, **GIVEN), PLACES[0]
-    seen, number = set(), 0
-    while len(seen) < len(PLACES):
-        if number in seen:
-            number = min(set(range(len(PLACES))) - seen)
-            go(test, at, PLACES[number])
-            at = PLACES[number]
-        seen.add(number)
-        number = (number + stride) % len(PLACES)
-        go(test, at, PLACES[number])
-        assert test.query_params["text"] == DREAM and typed(test) in (DREAM, None), (at, PLACES[number])
-        at = PLACES[number]
+# tests/ui/test_every_page.py goes to every place and away from it.
+WALKS = {
+    "text": st.text(max_size=40), "target": st.text(max_size=40), "address": ADDRESSES,
+    "pages": st.lists(st.sampled_from(list(PAGES)), min_size=2, max_size=6),
+}
+test_any_way_through_the_pages_keeps_the_address = few(25)(given(**WALKS)(keeps_address))
+test_two_thousand_ways_keep_the_address = many(2_000)(given(**WALKS)(keeps_address))
 
 
 def test_an_address_without_a_sentence_is_about_the_first_example():

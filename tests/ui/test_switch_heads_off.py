@@ -11,16 +11,12 @@ from pages.ui.state.session import EXAMPLES
 from pages.ui.text.labels import TITLES
 from pages.ui.text.number_format import typeset
 from tests.ui.driver import (
-    ALL_HOSTILE,
     DREAM,
-    EACH_RUBBISH,
     GIVEN,
-    MARKUP,
     expand,
     figures,
     healthy,
     opened,
-    refused,
     send,
     submit,
     table,
@@ -63,7 +59,7 @@ def test_a_link_opens_a_switchboard_and_a_click_changes_it(shipped):
 
 
 @pytest.mark.parametrize("value", [
-    *EACH_RUBBISH, "cross.7.1", "cross.1.8-", "none-cross.1.1", "Cross.1.1", "cross.01.1",
+    "99999", "cross.7.1", "cross.1.8-", "none-cross.1.1", "Cross.1.1", "cross.01.1",
 ])
 def test_what_stands_for_no_head_changes_nothing(value):
     test = opened(PAGE, text=DREAM, off_heads=value, off_gate=value, off_mode=value, off_importance=value)
@@ -147,6 +143,20 @@ def test_every_head_is_measured_on_demand(shipped):
     assert healthy(test) and figures(test) == (0, 0), "another sentence is measured when somebody asks"
 
 
+def test_heads_are_removed_on_demand(narrow_app):
+    test = opened(PAGE, text="A dog.", target="Ein Hund.", off_removal="true")
+    assert healthy(test) and figures(test) == (0, 1)
+    numbers = table(test, "last removed", "log-probability")
+    assert len(numbers) == 5 * 145
+    trained = float(narrow_app.trace("A dog.", "Ein Hund.").log_probs.sum())
+    first = numbers[numbers["removed"] == 0]["log-probability"]
+    assert first.tolist() == pytest.approx([trained] * 5, abs=1e-3)
+    submit(test, "A cat.")
+    assert healthy(test) and figures(test) == (0, 0), "another sentence is measured when somebody asks"
+
+
+# The model that ships takes ten times as long as the narrow one.
+@pytest.mark.thorough
 def test_heads_are_removed_on_demand_and_the_recorded_scores_are_drawn(shipped):
     test = opened(PAGE, text="A dog.", off_removal="true")
     # This sentence, BLEU and chrF.
@@ -160,15 +170,6 @@ def test_heads_are_removed_on_demand_and_the_recorded_scores_are_drawn(shipped):
     assert "of 144** heads can go" in texts(test) and "Over 500 sentences" in texts(test)
     submit(test, "A cat.")
     assert healthy(test) and figures(test) == (0, 0), "another sentence is measured when somebody asks"
-
-
-@pytest.mark.parametrize("hostile", ALL_HOSTILE)
-def test_text_is_shown_as_itself(hostile):
-    test = opened(PAGE, text=DREAM)
-    for text in hostile:
-        submit(test, text)
-        assert healthy(test, warned=refused(test)), text
-        assert not any(sign in texts(test) for sign in MARKUP), text
 
 
 def test_a_long_sentence_is_not_measured_before_somebody_asks(narrow_app):

@@ -1,57 +1,21 @@
-"""What holds for every table that any page shows."""
+"""Tables of numbers: how they are written, and when they are drawn."""
 
 from __future__ import annotations
 
 import json
-import re
 
 import pandas as pd
 import pytest
 
-from tests.places import PLACES
-from tests.ui.driver import expand, healthy, opened, written
+from tests.ui.driver import GIVEN, expand, healthy, opened, written
+from tests.ui.page_checks import problems
 
-# What people count, and so do the pages, from 1; dimensions, offsets and steps of training have numbers of their own.
-COUNTED = {"position", "row", "column", "layer", "head", "draw", "piece"}
-DECIMALS = re.compile(r"[+−-]?\d+\.(\d+)")
-FORM = re.compile(r"%\+?\.(\d+)f")
 TEXT = "The old man gave his dog a bone."
 
-PLAIN = [
-    ("cross_attention", {}), ("inside_a_layer", {"inside_part": "cell"}), ("inside_a_layer", {"inside_part": "mask"}),
-    ("positional_encoding", {"positions_part": "distances"}), ("positional_encoding", {"positions_part": "sum"}),
-    ("what_mattered", {}), ("switch_heads_off", {"off_heads": "cross.6.5", "off_mode": "resample"}),
-]
-OTHERS = [
-    (place.page.name, dict(place.parameters)) for place in PLACES if place.page.name not in ("translate", "lessons")
-]
 
-
-
-def problems(table, config, shown=None):
-    """What is wrong with a table of a page; `config` is that of its columns, `shown` the texts of its cells."""
-    shown = table if shown is None else shown
-    found, decimals = [], set()
-    for name, column in table.items():
-        if column.dtype.kind == "f":
-            form = config.get(str(name), {}).get("type_config", {}).get("format") or ""
-            if decimal := FORM.fullmatch(form):
-                decimals.add(int(decimal[1]))
-            elif not form.endswith("e") and shown[name].dtype.kind == "f":
-                found.append(f"each number of {name} has as many decimals as it needs")
-        if shown[name].dtype.kind == "O":
-            decimals |= {len(number[1]) for text in shown[name] if (number := DECIMALS.fullmatch(str(text)))}
-        if str(name) in COUNTED and column.dtype.kind == "i" and len(column) and column.min() < 1:
-            found.append(f"{name} counts from {column.min()}")
-    return found + ([f"{sorted(decimals)} decimals"] if len(decimals) > 1 else [])
-
-
-@pytest.mark.parametrize(
-    ("page", "address"),
-    [*PLAIN, *(pytest.param(*each, marks=pytest.mark.thorough) for each in OTHERS if each not in PLAIN)],
-)
-def test_decimals_do_not_differ_within_a_table_and_people_count_from_one(page, address):
-    test = opened(f"pages/{page}.py", text=TEXT, **address)
+def test_decimals_do_not_differ_within_a_table_of_draws():
+    """tests/ui/test_every_page.py looks at the tables that every page has."""
+    test = opened("pages/switch_heads_off.py", text=TEXT, off_heads="cross.6.5", off_mode="resample")
     assert healthy(test)
     for node in expand(test).dataframe:
         columns = ", ".join(map(str, node.value.columns))
@@ -59,8 +23,8 @@ def test_decimals_do_not_differ_within_a_table_and_people_count_from_one(page, a
 
 
 @pytest.mark.parametrize("page", ["cross_attention", "what_mattered", "language_model"])
-def test_the_numbers_of_a_figure_are_drawn_once_they_are_asked_for(page):
-    test = opened(f"pages/{page}.py", text=TEXT)
+def test_the_numbers_of_a_figure_are_drawn_once_they_are_asked_for(narrow_app, page):
+    test = opened(f"pages/{page}.py", text=TEXT, **GIVEN)
     before = [len(test.dataframe), len(test.code)]
     expand(test)
     assert healthy(test) and len(test.dataframe) > before[0]

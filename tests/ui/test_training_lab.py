@@ -15,7 +15,7 @@ from pages.ui.state import session
 from pages.ui.training_lab import live
 from pages.ui.training_lab.recorded_runs import recorded_run
 from pages.ui.training_lab.trainings import Trainings
-from tests.ui.driver import RUBBISH, expand, healthy, opened, submit, tell, texts
+from tests.ui.driver import GIVEN, expand, healthy, opened, submit, tell, texts
 from transformer.tasks.trainer import TaskTrainer
 
 PAGE = "pages/training_lab.py"
@@ -145,8 +145,8 @@ def test_grokking_is_shown_with_its_spectrum():
     assert film(opened(PAGE, text="x"))["spectra"] is None
 
 
-def test_backpropagation_leads_here():
-    test = opened("pages/backpropagation.py", text="I have a dream.")
+def test_backpropagation_leads_here(narrow_app):
+    test = opened("pages/backpropagation.py", text="I have a dream.", **GIVEN)
     # AppTest does not follow a change of page.
     test.button("backward_lab").click().run()
     test.switch_page(PAGE).run()
@@ -198,14 +198,6 @@ def test_what_is_no_item_is_one_sentence_and_stays_in_the_box():
         assert film(test)["id"] == "recorded reverse"
         submit(test, "abc", "lab_item")
         assert healthy(test), typed
-
-
-@pytest.mark.parametrize("value", RUBBISH)
-def test_rubbish_in_the_address_is_the_default(value):
-    names = ("task", "optimizer", "layers", "heads", "width", "items", "steps", "rate", "decay", "seed", "moment",
-             "score", "cross")
-    test = opened(PAGE, text="x", **{f"lab_{name}": value for name in names})
-    assert healthy(test) and film(test)["id"] in ("recorded reverse", "own 1")
 
 
 def test_a_damaged_recorded_training_is_one_sentence(monkeypatch, tmp_path):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -11,10 +9,7 @@ from pages.ui.params.pages import PAGES as ALL_PAGES
 from pages.ui.params.what_mattered import WHOLE
 from pages.ui.text.number_format import typeset
 from tests.ui.driver import (
-    ALL_HOSTILE,
-    EACH_RUBBISH,
     GIVEN,
-    MARKUP,
     UNREADABLE,
     chooser,
     expand,
@@ -35,8 +30,8 @@ TIRED = "The animal didn't cross the street because it was too tired."
 # With a word of several pieces, and a translation for the narrow model, whose own is long and means nothing.
 SHORT = {"text": "I like marmalade.", "target": "Ich mag Marmelade."}
 LONG = "The old man gave his dog a bone yesterday. " * 6
-# Altair's figures of each part.
-FIGURES = {"strip": 2, "writers": 1, "agreement": 2, "sides": 1, "guess": 0}
+# Altair's figures of each part, without what is recorded of the model that ships.
+FIGURES = {"strip": 2, "writers": 1, "agreement": 1, "sides": 1, "guess": 0}
 
 
 def app(**address: str) -> AppTest:
@@ -58,8 +53,8 @@ def trace(shipped):
 
 
 @pytest.mark.parametrize("part", ALL_PAGES["what_mattered"].parts)
-def test_every_part_opens_with_its_figures(part):
-    test = app(mattered_part=part)
+def test_every_part_opens_with_its_figures(narrow_app, part):
+    test = app(**SHORT, mattered_part=part)
     assert healthy(test) and test.segmented_control("mattered_part").value == part
     assert figures(test) == (0, FIGURES[part])
 
@@ -184,28 +179,8 @@ def test_what_takes_long_on_a_long_sentence_is_asked_for(narrow_app):
     assert healthy(test) and "Erasure" in set(table(test, "method", "side", "score").method)
 
 
-@pytest.mark.parametrize("hostile", ALL_HOSTILE)
-@pytest.mark.parametrize("part", ALL_PAGES["what_mattered"].parts)
-def test_hostile_text_is_shown_as_itself(narrow_app, part, hostile):
-    """On both sides, so that any model will do."""
-    for text in hostile:
-        test = app(text=text, target=text, mattered_part=part, mattered_revealed="true")
-        assert healthy(test), text
-        options = [option for each in test.button_group for option in each.options]
-        # What is escaped is no markup.
-        shown = re.sub(r"\\.", "", "\n".join([texts(test), *options]))
-        assert not any(mark in shown for mark in MARKUP), text
-
-
 def test_what_cannot_be_read_is_answered_by_a_sentence(narrow_app):
     test = app(**GIVEN)
     for text in UNREADABLE:
         submit(test, text)
         assert healthy(test, warned=True)
-
-
-@pytest.mark.parametrize("rubbish", EACH_RUBBISH)
-def test_rubbish_in_the_address_is_the_default(narrow_app, rubbish):
-    names = ("part", "explained", "against", "pieces", "slow", "components", "deletion", "method", "guess", "revealed")
-    test = app(**GIVEN, **{f"mattered_{name}": rubbish for name in names})
-    assert healthy(test) and figures(test) == (0, FIGURES["strip"])

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import random
 import unicodedata
 
 import pytest
@@ -53,23 +52,3 @@ def test_what_was_read_is_read_as_itself(typed):
     """What the pieces of a text spell is cut into the same pieces again."""
     assert normalise(normalise(typed)) == normalise(typed)
     assert unicodedata.is_normalized("NFKC", normalise(typed))
-
-
-def random_text(rng):
-    ranges = ((0x20, 0x7F), (0xA0, 0x250), (0x300, 0x370), (0x590, 0x700), (0x1100, 0x1200), (0x2000, 0x2100),
-              (0x3040, 0x3100),
-              (0xAC00, 0xAD00), (0xD800, 0xD810), (0xFB00, 0xFB10), (0xFF00, 0xFFF0), (0x1F300, 0x1F700))
-    return "".join(chr(rng.randrange(*rng.choice(ranges))) for _ in range(rng.randrange(1, 40)))
-
-
-@pytest.mark.parametrize("seed", range(200))
-def test_properties_on_random_text(seed):
-    typed = random_text(random.Random(seed))
-    read, spans = normalise_with_spans(typed)
-    assert len(read) == len(spans)
-    assert all(0 <= start < end <= len(typed) for start, end in spans)
-    assert all(a[0] <= b[0] for a, b in zip(spans, spans[1:], strict=False)), "spans run from left to right"
-    assert normalise(typed) == normalise(read) == read
-    assert read == read.strip() and "  " not in read
-    assert not any(unicodedata.category(character) in ("Cc", "Cs") for character in read)
-    read.encode("utf-8")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tests.conftest import ONE_SHAPE
 from transformer.decoding.texts import MAX_PIECES
 from transformer.errors import TextError
 from transformer.text.tokenizer import END
@@ -114,6 +115,7 @@ def test_a_translation_that_never_ends_stops_at_the_limit(shipped):
     assert not traced.translation.complete and END not in ids(traced)
 
 
+@ONE_SHAPE
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("interventions", [Interventions(decoder_mask=False), Interventions(positions=False)])
 def test_options_reach_every_step(shaped_translator, method, interventions):

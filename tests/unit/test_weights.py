@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.conftest import ONE_SHAPE
 from transformer.values.trace import KINDS
 
 
@@ -21,6 +22,7 @@ def test_every_parameter_is_there_under_each_of_its_names(shaped_translator):
     assert np.array_equal(arrays["generator.weight"], model.generator.weight.numpy())
 
 
+@ONE_SHAPE
 def test_weights_are_the_models_own_and_cannot_be_changed(shaped_translator):
     weights = shaped_translator.weights()
     array = weights.arrays["source_embedding.weight"]

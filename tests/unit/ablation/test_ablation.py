@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.conftest import ONE_SHAPE
 from transformer.ablation.effect import effect_of
 from transformer.ablation.estimate import over_draws
 from transformer.ablation.importance import flattened, head_importance, normalised_by_layer
@@ -327,6 +328,7 @@ def test_a_bootstrap_interval_is_that_of_the_mean():
     assert found.mean.shape == (2,)
 
 
+@ONE_SHAPE
 def test_a_variant_is_scored_in_chunks_as_alone(shaped_translator):
     source, target, predicted = shaped_translator._given(TEXT, TARGET)
     variants = [Interventions(gates={head: 0.0}) for head in all_heads(shaped_translator.config)] * 8

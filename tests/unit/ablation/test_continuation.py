@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tests.conftest import ONE_SHAPE
 from transformer.ablation.continuation import candidates, continue_from, reread, telling_step
 from transformer.values.interventions import AS_TRAINED, Interventions
 
@@ -35,6 +36,7 @@ def test_without_a_change_the_model_writes_what_it_wrote(shaped_translator):
         assert not found.step_change.any() and found.next_pieces[0] == found.next_pieces[1]
 
 
+@ONE_SHAPE
 def test_the_words_before_the_step_stay_and_the_changed_model_writes_on(shaped_translator, before):
     changed = Interventions(attention=everywhere("cross", 3, 1, before.cross.shape))
     after = reread(shaped_translator, before, changed)
@@ -50,6 +52,7 @@ def test_the_words_before_the_step_stay_and_the_changed_model_writes_on(shaped_t
     assert continue_from(shaped_translator, before, after, 1).written.pieces[1].id == int(after.candidate_ids[1, 0])
 
 
+@ONE_SHAPE
 def test_the_telling_step_is_the_first_that_changes(shaped_translator, before):
     changed = Interventions(attention=everywhere("encoder", 2, 0, before.encoder.shape), hidden_source=[1, 3])
     after = reread(shaped_translator, before, changed)
@@ -61,6 +64,7 @@ def test_the_telling_step_is_the_first_that_changes(shaped_translator, before):
     assert telling_step(before, reread(shaped_translator, before, beyond)) == 0
 
 
+@ONE_SHAPE
 def test_candidates_are_those_of_both_with_the_numbers_of_the_traces(shaped_translator, before):
     after = reread(shaped_translator, before, Interventions(hidden_source=[0, 2, 4]))
     rows = candidates(before, after, 2, 5)

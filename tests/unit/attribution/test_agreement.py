@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tests.conftest import ONE_SHAPE
 from transformer.ablation.importance import MeasuredImportance
 from transformer.attribution.agreement import agreement, chance_deviation, kendall_tau
 from transformer.attribution.attribution import Attribution, Target
@@ -116,6 +117,7 @@ def test_deleting_what_the_method_found_costs_most(next_copier):
     assert curves.gap > 0 and (curves.below_random > -1e-6).all()
 
 
+@ONE_SHAPE
 def test_words_are_deleted_with_all_their_pieces(shaped_translator, shaped_trace):
     target = Target((5,))
     found = shaped_translator.attribute(shaped_trace, "norms", [Target((0,)), target], words=True)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.conftest import ONE_SHAPE
 from transformer.attribution.attribution import Target, every_position
 from transformer.attribution.erasure import erased_log_probs
 from transformer.attribution.objective import pieces_of
@@ -70,6 +71,7 @@ def test_scores_are_captums_feature_ablation(shaped_translator, shaped_trace):
     np.testing.assert_allclose(found.prefix[0, :4], prefix[0, :4].numpy(), atol=1e-4)
 
 
+@ONE_SHAPE
 def test_the_step_cannot_lose_what_it_has_just_read(shaped_translator, shaped_trace):
     found = shaped_translator.attribute(shaped_trace, "erasure", [Target((2,)), Target((2, 4))])
     np.testing.assert_array_equal(np.flatnonzero(np.isnan(found.prefix[0])), [2])
@@ -78,6 +80,7 @@ def test_the_step_cannot_lose_what_it_has_just_read(shaped_translator, shaped_tr
     assert np.isnan(found.error()).all()
 
 
+@ONE_SHAPE
 def test_a_word_goes_with_all_its_pieces(shaped_translator, shaped_trace):
     target = [Target((5,))]
     words = shaped_translator.attribute(shaped_trace, "erasure", target, words=True)
@@ -98,6 +101,7 @@ def test_a_trace_of_a_changed_model_is_refused(small_translator):
             small_translator.attribute(trace, method)
 
 
+@ONE_SHAPE
 def test_a_position_that_does_not_exist_is_named(shaped_translator, shaped_trace):
     with pytest.raises(ValueError, match="no piece 99"):
         shaped_translator.attribute(shaped_trace, "erasure", [Target((99,))])

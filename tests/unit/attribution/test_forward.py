@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
+from tests.conftest import ONE_SHAPE
 from transformer.attribution.forward import ForwardPass
 from transformer.attribution.objective import pieces_of
 from transformer.model.edits import edits_of
@@ -60,12 +61,14 @@ def test_without_any_source_piece_only_biases_cross_over(shaped_translator, shap
     np.testing.assert_allclose(found.numpy(), expected.numpy(), atol=2e-5)
 
 
+@ONE_SHAPE
 def test_a_hidden_prefix_piece_changes_only_later_rows(shaped_translator, shaped_trace):
     run = ForwardPass(shaped_translator._model)
     changed = (logits_of(run, shaped_trace) - logits_of(run, shaped_trace, hidden_target=[2])).abs().amax(dim=-1)
     assert (changed[:3] == 0).all() and (changed[3:] > 1e-4).all()
 
 
+@ONE_SHAPE
 def test_it_leaves_nothing_on_the_model(shaped_translator, shaped_trace):
     model = shaped_translator._model
     before = {name: value.clone() for name, value in model.state_dict().items()}

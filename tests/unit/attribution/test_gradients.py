@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.conftest import ONE_SHAPE
 from transformer.attribution.attribution import Target, every_position, whole_sentence
 from transformer.attribution.forward import ForwardPass
 from transformer.attribution.frozen_gradient import REMAINDERS
@@ -77,6 +78,7 @@ def test_the_logit_of_a_piece_in_each_of_many_sentences(shipped, count):
         assert found.error()[0] < 1e-4, text
 
 
+@ONE_SHAPE
 def test_targets_of_several_positions_are_sums(shaped_translator, shaped_trace):
     for method in ("frozen_gradient", "erasure"):
         each = shaped_translator.attribute(shaped_trace, method)
@@ -85,6 +87,7 @@ def test_targets_of_several_positions_are_sums(shaped_translator, shaped_trace):
         np.testing.assert_allclose(whole.source[1], each.source[[2, 3]].sum(axis=0), atol=1e-4)
 
 
+@ONE_SHAPE
 def test_a_contrast_is_a_difference(shaped_translator, shaped_trace):
     other = int(shaped_trace.candidate_ids[3, 4])
     logits = logits_of(shaped_translator, shaped_trace)
@@ -95,6 +98,7 @@ def test_a_contrast_is_a_difference(shaped_translator, shaped_trace):
     assert found.error()[0] < 1e-4
 
 
+@ONE_SHAPE
 @pytest.mark.parametrize("method", ["frozen_gradient", "integrated_gradients", "erasure"])
 def test_two_candidates_against_each_other_are_opposites(shaped_translator, shaped_trace, method):
     taken, other = shaped_trace.predicted_pieces[3].id, int(shaped_trace.candidate_ids[3, 4])
@@ -109,6 +113,7 @@ def test_two_candidates_against_each_other_are_opposites(shaped_translator, shap
     np.testing.assert_allclose(found.total, -opposite.total, atol=1e-5)
 
 
+@ONE_SHAPE
 def test_words_are_sums_of_their_pieces(shaped_translator, shaped_trace):
     pieces = shaped_translator.attribute(shaped_trace, "frozen_gradient")
     words = shaped_translator.attribute(shaped_trace, "frozen_gradient", words=True)

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tests.conftest import ONE_SHAPE
 from transformer.analysis.replay.contributions import Contributions
 from transformer.attribution.alti import alti, mixing_by_proximity, proximity_shares
 from transformer.attribution.attribution import Explained, Target, every_position, piece_groups, whole_sentence
@@ -131,6 +132,7 @@ def test_the_vectors_add_up_to_the_stream(shaped_translator, shaped_trace, kind)
             np.testing.assert_allclose(biases, np.broadcast_to(biases[0], biases.shape), atol=1e-10)
 
 
+@ONE_SHAPE
 @pytest.mark.parametrize("measure", [mixing_by_norms, mixing_by_proximity])
 def test_rows_of_a_mixing_sum_to_one(shaped_translator, shaped_trace, measure):
     found = measure(shaped_trace, shaped_translator.weights())
@@ -142,6 +144,7 @@ def test_rows_of_a_mixing_sum_to_one(shaped_translator, shaped_trace, measure):
     np.testing.assert_allclose(source.sum(axis=1) + prefix.sum(axis=1), 1)
 
 
+@ONE_SHAPE
 def test_shares_sum_to_one(shaped_translator, shaped_trace):
     targets = (*every_position(shaped_trace), whole_sentence(shaped_trace))
     run = explained(shaped_trace, shaped_translator.weights())
@@ -153,6 +156,7 @@ def test_shares_sum_to_one(shaped_translator, shaped_trace):
         assert (attribution.prefix[:-1][~read] == 0).all()
 
 
+@ONE_SHAPE
 def test_shares_cannot_tell_candidates_apart(shaped_trace):
     with pytest.raises(ValueError, match="for a contrast choose one of frozen_gradient"):
         weights(explained(shaped_trace), [Target((1,), against=(5,))])

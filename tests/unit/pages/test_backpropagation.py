@@ -7,6 +7,7 @@ from pages.ui.backpropagation.entry import WINDOW, _around
 from pages.ui.backpropagation.gradient import SECTIONS, section_of
 from pages.ui.backpropagation.gradient_matrix import LARGEST, MOST_TERMS, gradient_matrix, terms_table
 from pages.ui.backpropagation.sentences import sentence_of
+from tests.conftest import ONE_SHAPE
 from transformer.backpropagation.sentence import sentence_batch, sentence_gradients
 from transformer.backpropagation.stages import stages
 from transformer.backpropagation.sums import Terms
@@ -32,6 +33,7 @@ def test_every_gradient_has_a_section_a_sentence_and_labels(listed, shaped_trans
         np.testing.assert_array_equal(shown.values, stage.matrix[:, shown.chosen])
 
 
+@ONE_SHAPE
 def test_the_right_pieces_are_columns_of_the_logits(listed, shaped_translator, shaped_trace):
     shown = gradient_matrix(listed[0], shaped_trace, shaped_translator.tokenizer, LANGUAGES)
     assert {piece.id for piece in shaped_trace.predicted_pieces} <= set(shown.chosen.tolist())
@@ -39,6 +41,7 @@ def test_the_right_pieces_are_columns_of_the_logits(listed, shaped_translator, s
     assert shown.place(2, 1) == (1, 0) and shown.place(999, 999) == tuple(size - 1 for size in shown.values.shape)
 
 
+@ONE_SHAPE
 def test_a_long_sum_lists_its_largest_terms(shaped_translator, shaped_trace):
     rng = np.random.default_rng(0)
     size = shaped_translator.config.target_vocabulary

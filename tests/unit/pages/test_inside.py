@@ -13,6 +13,7 @@ from pages.ui.inside_a_layer.stage_sentences import SENTENCES, plain_sentence
 from pages.ui.inside_a_layer.stages import SECTIONS, folded, section_of, square
 from pages.ui.inside_a_layer.worked_example import example_table
 from pages.ui.params.attention import AttentionParams
+from tests.conftest import ONE_SHAPE
 from transformer.analysis.replay.cell import cell
 from transformer.analysis.replay.contributions import contributions
 from transformer.analysis.replay.residual import stream_sizes, sublayer
@@ -71,6 +72,7 @@ def test_every_plain_sentence_belongs_to_a_stage(shipped):
         assert any(key == name or key.endswith(f".{name}") for key in keys), name
 
 
+@ONE_SHAPE
 def test_maps_of_pieces_by_pieces_are_square(shaped_translator, shaped_trace):
     for stage in stages(shaped_trace, shaped_translator.weights()):
         last = stage.letters.rpartition(", ")[2]
@@ -123,6 +125,7 @@ def test_the_cell_is_the_pinned_one_or_the_strongest(copying_translator):
     assert picked_cell(trace, "decoder", masked) == (1, 4), "a masked cell can be looked at"
 
 
+@ONE_SHAPE
 def test_without_the_mask_the_future_leaks(shaped_translator, shaped_trace):
     text = shaped_trace.source_text, shaped_trace.target_text
     without = shaped_translator.trace(*text, details=True, interventions=UNMASKED)

@@ -11,6 +11,7 @@ from pages.ui.params.fields import FORMER, Params
 from pages.ui.params.state import MAX_ADDRESS, TEXT, State
 from tests.properties import few, many
 from tests.ui.driver import HOSTILE, RUBBISH
+from transformer.text.normalisation import valid
 
 NAMES = sorted({
     cls.PREFIX + name
@@ -69,8 +70,23 @@ def is_checked(sent: object, name: str, value: object) -> None:
         is_valid(cls.from_browser({names[0]: value, name: value, names[-1]: sent}))
 
 
+def keeps_what_is_typed(text: str, target: str, chosen: list[dict[str, str]]) -> None:
+    """Choices on any page change neither the sentence nor its translation, and an address holds both."""
+    text, target = valid(text), valid(target)
+    state = State(text=text, target=target)
+    for address in chosen:
+        state = state.with_params(*(cls.from_address(address) for cls in Params.registered()))
+        assert (state.text, state.target) == (text, target)
+        again = State.from_address(state.to_address())
+        assert (again.text, again.target) == (text, target)
+        assert again.to_address() == state.to_address()
+
+
 test_any_address = few(60)(given(address=ADDRESSES)(gives_valid_values))
 test_five_thousand_addresses = many(5_000)(given(address=ADDRESSES)(gives_valid_values))
+CHOOSING = {"text": st.text(max_size=200), "target": st.text(max_size=200), "chosen": st.lists(ADDRESSES, max_size=3)}
+test_any_choices_keep_what_is_typed = few(40)(given(**CHOOSING)(keeps_what_is_typed))
+test_a_thousand_choices_keep_what_is_typed = many(1_000)(given(**CHOOSING)(keeps_what_is_typed))
 SENDING = {"sent": SENT, "name": st.sampled_from([name.rsplit("_", 1)[-1] for name in NAMES]), "value": SENT}
 test_anything_a_browser_sends = few(40)(given(**SENDING)(is_checked))
 test_five_thousand_messages = many(5_000)(given(**SENDING)(is_checked))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 from dataclasses import replace
+from itertools import pairwise
 
 import altair as alt
 import numpy as np
@@ -25,8 +27,8 @@ from transformer.checkpoints.model_files import save_model
 from transformer.errors import TextError
 from transformer.model.transformer import build
 from transformer.running.translator import Translator
-from transformer.text.normalisation import normalise, valid
-from transformer.text.tokenizer import Tokenizer
+from transformer.text.normalisation import normalise, normalise_with_spans, valid
+from transformer.text.tokenizer import END, PAD, START, UNKNOWN, Tokenizer
 from transformer.values.trace import KINDS, Trace
 
 # Characters that become several, none, or join others; halves of pairs; what markup, scripts and tables read.
@@ -42,16 +44,33 @@ TEXTS = st.one_of(
 )
 
 
+def is_normalised(typed: str) -> None:
+    """What is read of a text: in order, within it, and read as itself."""
+    read, spans = normalise_with_spans(typed)
+    assert len(read) == len(spans) and all(0 <= start < end <= len(typed) for start, end in spans)
+    assert all(a[0] <= b[0] for a, b in pairwise(spans))
+    assert normalise(typed) == normalise(read) == read
+    assert read == read.strip() and "  " not in read
+    assert not any(unicodedata.category(character) in ("Cc", "Cs") for character in read)
+    read.encode("utf-8")
+
+
 def follows_rules(tokenizer: Tokenizer, text: str) -> None:
     """The pieces of a text: in order, within it, and spelling it."""
+    is_normalised(text)
     pieces = tokenizer.encode(text)
+    ids = [piece.id for piece in pieces]
     spans = [piece.span for piece in pieces if piece.span is not None]
     assert all(0 <= start <= end <= len(text) for start, end in spans)
     assert [start for start, _ in spans] == sorted(start for start, _ in spans)
     assert [end for _, end in spans] == sorted(end for _, end in spans)
-    assert [piece.id for piece in pieces] == tokenizer.encode_ids(text)
-    assert normalise(normalise(text)) == normalise(text)
-    assert tokenizer.decode([piece.id for piece in pieces]).strip() == normalise(text)
+    covered = {position for start, end in spans for position in range(start, end)}
+    lost = "".join(character for position, character in enumerate(text) if position not in covered)
+    assert normalise(lost) == "", "only spaces and what normalisation removes is covered by no piece"
+    assert ids == tokenizer.encode_ids(text)
+    # Typed markup never becomes a control piece.
+    assert ids.count(END) == 1 and ids[-1] == END and not {PAD, UNKNOWN, START} & set(ids)
+    assert tokenizer.decode(ids) == normalise(text)
     # What is written beside a map, and none of it raises.
     labels = [piece_label(piece, text) for piece in pieces]
     assert json.dumps(labels).encode("utf-8")

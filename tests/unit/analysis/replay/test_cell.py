@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
+from tests.conftest import ONE_SHAPE
 from transformer.analysis.replay.cell import cell
 from transformer.analysis.replay.contributions import contributions
 from transformer.values.interventions import Interventions
@@ -41,6 +42,7 @@ def test_terms_are_the_layers_contributions(shaped_translator, shaped_trace):
     np.testing.assert_allclose(sum(one.head_term for one in found) + whole.bias, whole.output()[2], atol=1e-5)
 
 
+@ONE_SHAPE
 def test_a_masked_cell_has_a_score_and_no_weight(shaped_translator, shaped_trace):
     found = cell(shaped_trace, shaped_translator.weights(), "decoder", 0, 1, 1, 3)
     assert not found.allowed and np.isfinite(found.score) and found.masked_scores[3] == -np.inf
@@ -48,6 +50,7 @@ def test_a_masked_cell_has_a_score_and_no_weight(shaped_translator, shaped_trace
     assert found.row_allowed.tolist()[:4] == [True, True, False, False]
 
 
+@ONE_SHAPE
 def test_the_same_cell_leaks_without_the_mask(shaped_translator, shaped_trace):
     trace = shaped_translator.trace(
         shaped_trace.source_text, shaped_trace.target_text, details=True,

@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
+from tests.conftest import ONE_SHAPE
 from transformer.analysis.replay.layer_norm import layer_norm, spread
 
 
@@ -15,6 +16,7 @@ def test_is_the_norm_of_the_model(shaped_translator):
     assert np.array_equal(found.before, x.numpy())
 
 
+@ONE_SHAPE
 def test_mean_and_deviation_are_taken_away(shaped_translator):
     x = np.random.default_rng(5).normal(2, 3, (40, 24))
     found = layer_norm(x, shaped_translator.weights(), "encoder_layers.0.feed_forward_residual.norm")
@@ -25,6 +27,7 @@ def test_mean_and_deviation_are_taken_away(shaped_translator):
     np.testing.assert_allclose(normalised.deviation, 1, atol=1e-5)
 
 
+@ONE_SHAPE
 def test_a_constant_row_is_no_division_by_zero(shaped_translator):
     weights = shaped_translator.weights()
     found = layer_norm(np.full((1, 24), 7.0), weights, "encoder_layers.0.feed_forward_residual.norm")

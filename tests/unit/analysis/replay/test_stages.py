@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.conftest import ONE_SHAPE
 from transformer.analysis.replay.stages import stages
 from transformer.model.recorder import Recorder
 from transformer.values.interventions import Interventions
@@ -130,6 +131,7 @@ def test_stages_come_in_the_order_in_which_people_learn_them(found):
         assert order.index(first) < order.index(then)
 
 
+@ONE_SHAPE
 def test_a_run_that_left_something_out_says_so(shaped_translator):
     interventions = Interventions(decoder_mask=False, positions=False)
     trace = shaped_translator.trace("A dog.", "Ein Hund.", details=True, interventions=interventions)

@@ -1,0 +1,39 @@
+"""What holds for every page and every part of a page in a real browser, at both sizes of a screen."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import CHARTS_DRAWN
+from tests.places import PLACES
+
+SIZES = ((1440, 900), (1024, 768))
+# One page of each kind: the way in, a large map, an animation, a table, charts of Plotly, and formulas.
+ALWAYS = (
+    "translate", "cross_attention", "decoding", "compare_heads-heads", "positional_encoding-curves",
+    "backpropagation-gradients",
+)
+# A formula that does not fit is scrolled inside its box, and its end is not seen.
+CUT_FORMULAS = """() => [...document.querySelectorAll(".katex-display")].filter(
+    formula => formula.scrollWidth > formula.clientWidth + 2).map(formula => formula.textContent)"""
+
+
+@pytest.mark.parametrize("place", [
+    place if str(place) in ALWAYS else pytest.param(place, marks=pytest.mark.thorough) for place in PLACES
+], ids=str)
+def test_a_page_fits_both_screens_under_its_title_and_reports_no_problem(reader, place):
+    """`reader` fails after the test at a console message, a failed request, or anything asked of another server."""
+    reader.resize(*SIZES[0])
+    page = reader.page
+    reader.open(f"{place.path}{urlencode({'text': 'I have a dream.', 'layer': 2, 'head': 5, **place.more})}")
+    expect(page).to_have_title(f"{place.page.title} · Attention Atlas")
+    expect(page.get_by_role("heading", level=1)).to_have_text([place.page.title])
+    for width, height in SIZES:
+        reader.resize(width, height)
+        reader.wait()
+        page.wait_for_function(CHARTS_DRAWN)
+        reader.fits(f"{place} is wider than {width} pixels")
+        page.wait_for_function(f"() => !({CUT_FORMULAS})().length")

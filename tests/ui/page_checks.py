@@ -1,0 +1,118 @@
+"""What every figure, table and session of a page is checked for."""
+
+from __future__ import annotations
+
+import gc
+import json
+import re
+from collections.abc import Collection, Iterator
+from types import FunctionType, ModuleType
+
+from streamlit.runtime import Runtime
+from streamlit.testing.v1 import AppTest
+
+from pages.ui.runs.inference import RUNS
+from tests.ui.driver import figures
+
+# What is no name of an axis: a unit alone, or what Vega and Plotly write where nobody named it.
+UNITS = {"nats", "bits", "%", "percent", "logit", "logits", "value", "score", "x", "y"}
+WORDS = {"masked", "above", "below", "left", "right", "written", "residual stream"}
+# Figures that quote texts of their own.
+OWN_TEXTS = ("two-heads", "long-maps", "training", "lab-answer")
+# What people count, and so do the pages, from 1; dimensions, offsets and steps of training have numbers of their own.
+COUNTED = {"position", "row", "column", "layer", "head", "draw", "piece"}
+DECIMALS = re.compile(r"[+−-]?\d+\.(\d+)")
+FORM = re.compile(r"%\+?\.(\d+)f")
+
+
+def expressions(spec: object) -> Iterator[str]:
+    """All strings of a specification but its values, which are data."""
+    if isinstance(spec, dict):
+        for key, value in spec.items():
+            if key not in ("value", "datasets", "values", "usermeta"):
+                yield from expressions(value)
+    elif isinstance(spec, list):
+        for each in spec:
+            yield from expressions(each)
+    elif isinstance(spec, str):
+        yield spec
+
+
+def axis_titles(spec: object) -> Iterator[str | None]:
+    """What stands at the axes of a specification of Vega-Lite or of Plotly."""
+    if isinstance(spec, list):
+        for each in spec:
+            yield from axis_titles(each)
+    elif isinstance(spec, dict):
+        for key, value in spec.items():
+            if key in ("x", "y") and isinstance(value, dict) and value.get("axis", {}) is not None:
+                yield value.get("title", value.get("field"))
+            elif key in ("xaxis", "yaxis") and isinstance(value, dict):
+                yield value.get("title", {}).get("text")
+            elif key in ("layout", "encoding", "layer", "vconcat", "hconcat", "spec"):
+                yield from axis_titles(value)
+
+
+def menus(test) -> list[dict[str, str]]:
+    """What the menus of all figures were sent."""
+    sent = [json.loads(node.proto.json) for node in test.get("bidi_component") if node.proto.json]
+    return [data for data in sent if data.keys() == {"file", "title", "sentence", "label"}]
+
+
+def every_figure_has_a_menu(test: AppTest, own: Collection[str], text: str) -> None:
+    """A menu that saves it, with a name of its own, a title and the sentence.
+
+    Args:
+        own: files of the components that draw a figure of their own; every other figure is Plotly's or Altair's.
+        text: the sentence, or the text of a language model, that the page reads.
+    """
+    sent = menus(test)
+    names = [data["file"] for data in sent]
+    assert len(names) == len(set(names)) == sum(figures(test)) + len(own) and set(own) <= set(names)
+    for data in sent:
+        assert data["title"].count(".") and ";" not in data["title"]
+        assert data["sentence"] == "" or text in data["sentence"] or data["file"] in OWN_TEXTS
+
+
+def no_text_is_an_expression(test: AppTest) -> None:
+    """Of Vega, in a chart that quotes a sentence; and every axis has a name."""
+    for node in test.get("vega_lite_chart"):
+        for string in expressions(json.loads(node.proto.spec)):
+            assert set(re.findall(r"""["']([^"']*)["']""", string)) <= WORDS, string
+    charts = [*test.get("vega_lite_chart"), *test.get("plotly_chart")]
+    titles = {title for node in charts for title in axis_titles(json.loads(node.proto.spec)) if title is not None}
+    assert not UNITS & titles
+
+
+def problems(table, config, shown=None):
+    """What is wrong with a table of a page; `config` is that of its columns, `shown` the texts of its cells."""
+    shown = table if shown is None else shown
+    found, decimals = [], set()
+    for name, column in table.items():
+        if column.dtype.kind == "f":
+            form = config.get(str(name), {}).get("type_config", {}).get("format") or ""
+            if decimal := FORM.fullmatch(form):
+                decimals.add(int(decimal[1]))
+            elif not form.endswith("e") and shown[name].dtype.kind == "f":
+                found.append(f"each number of {name} has as many decimals as it needs")
+        if shown[name].dtype.kind == "O":
+            decimals |= {len(number[1]) for text in shown[name] if (number := DECIMALS.fullmatch(str(text)))}
+        if str(name) in COUNTED and column.dtype.kind == "i" and len(column) and column.min() < 1:
+            found.append(f"{name} counts from {column.min()}")
+    return found + ([f"{sorted(decimals)} decimals"] if len(decimals) > 1 else [])
+
+
+def reachable(root: object) -> list[object]:
+    """Everything that an object refers to, functions by what they close over, up to classes, modules and the runs that
+    all sessions share."""
+    seen: dict[int, object] = {}
+    waiting = [root]
+    while waiting:
+        each = waiting.pop()
+        if id(each) in seen or isinstance(each, ModuleType | type | Runtime) or each is RUNS:
+            continue
+        seen[id(each)] = each
+        waiting += (each.__closure__ or (), each.__defaults__) if isinstance(each, FunctionType) else (
+            gc.get_referents(each)
+        )
+    return list(seen.values())

@@ -1,0 +1,174 @@
+"""What holds for every page and for every part of a page, with the narrow model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import fields
+
+import pytest
+from streamlit.runtime.media_file_manager import MediaFileManager
+from streamlit.runtime.state.common import WidgetMetadata
+from streamlit.testing.v1 import AppTest
+
+from pages.ui.lecture.figure import MAIN
+from pages.ui.params.fields import Params
+from pages.ui.params.language_model import LanguageModelParams
+from pages.ui.params.lecture import LectureParams
+from pages.ui.params.long_texts import LongTextsParams
+from pages.ui.params.model import ModelParams
+from tests.places import PLACES, Place
+from tests.ui.driver import (
+    DREAM,
+    GIVEN,
+    MARKUP,
+    RUBBISH,
+    box,
+    expand,
+    figures,
+    healthy,
+    opened,
+    texts,
+    typed,
+    without_escapes,
+    written,
+)
+from tests.ui.page_checks import every_figure_has_a_menu, no_text_is_an_expression, problems, reachable
+from transformer.values.trace import Trace
+
+# Any text is valid there, and a warning of its own says that a model or a lecture is not there.
+TYPED = {LanguageModelParams: {"text", "first", "second", "model"}, LongTextsParams: {"text"}}
+WHOLE = (ModelParams, LectureParams)
+# A page that is drawn fast, whatever was chosen.
+ANOTHER = "pages/gallery.py"
+# What no parameter accepts, or with pytest -m thorough what some do, as a seed or the name of a stage.
+INVALID = "<b>"
+SOME_ACCEPT = [pytest.param(value, marks=pytest.mark.thorough) for value in [*RUBBISH, "nonsense"]]
+# Valid choices that no model, sentence or translation of these tests has, by the name of the field.
+BEYOND = {
+    "layer": "16", "head": "16", "rows": "299.300", "columns": "299", "row": "300", "column": "300", "step": "99",
+    "stage": "nonsense", "metric": "nonsense", "explained": "999", "guess": "99", "moment": "9999", "item": "pppp",
+    "forced": "23999", "against": "23999", "hidden_source": "99",
+}
+# Markup, what a spreadsheet reads as a formula, and a word that Vega reads as an expression; short, as a page that
+# computes gradients takes its time for each piece. Other pages are tried with more of it (tests/ui/test_app.py).
+HOSTILE = '<b> [x](http://y) $\\frac :red[x] "if"; =1+2'
+# Each column of its tables has a unit of its own.
+OWN_DECIMALS = ("language_model",)
+# Components that draw a figure of their own, by their place; all other figures are Plotly's and Altair's.
+OWN_FIGURES = {
+    "translate": ["drawing"], "masked_attention": ["mask"], "decoding": ["decoding-steps", "beam-tree"],
+    "language_model-steps": ["decoding-steps"], "language_model-heads": ["lm-copying"],
+    "compare_heads-two_heads": ["two-heads"], "switch_heads_off": ["head-switches"],
+    "training_lab": ["training", "lab-answer"], "long_texts-map": ["long-maps"],
+}
+# Shows what is recorded of the model that ships, and nothing of another one.
+RECORDED = ("gallery", "about")
+
+
+def address_of(place: Place, **more: str) -> dict[str, str]:
+    """The place with a sentence and its translation, so that any model will do."""
+    return {"text": DREAM, **GIVEN, **dict(place.parameters), **more}
+
+
+def everywhere(value: str) -> dict[str, str]:
+    """An address that gives every parameter of every page but its part the same value."""
+    return {
+        cls.PREFIX + each.name: value for cls in Params.registered() if cls not in WHOLE
+        for each in fields(cls) if each.name not in TYPED.get(cls, ()) and each.name not in ("part", "subject")
+    }
+
+
+def shown(test: AppTest) -> list[object]:
+    """Everything on the page that a reader can read or set, in order."""
+    kinds = ("segmented_control", "selectbox", "number_input", "toggle", "multiselect", "text_input")
+    return [
+        texts(test), figures(test), [(each.label, each.value) for each in test.metric],
+        [node.proto.spec for kind in ("vega_lite_chart", "plotly_chart") for node in test.get(kind)],
+        [each.value.to_csv() for each in test.dataframe],
+        [(each.key, str(each.value)) for kind in kinds for each in getattr(test, kind)],
+        [(each.key, each.label) for each in test.button],
+    ]
+
+
+def containers(test: AppTest) -> Iterator[str]:
+    """The keys of all containers of the page."""
+    waiting = [test._tree]
+    while waiting:
+        node = waiting.pop()
+        waiting += getattr(node, "children", {}).values()
+        yield str(getattr(getattr(node, "proto", None), "id", "")).rpartition("-")[2]
+
+
+@pytest.mark.parametrize("place", PLACES, ids=str)
+def test_a_page_is_the_same_from_its_address_after_another_page_and_without_what_is_invalid(narrow_app, place):
+    test = opened(place.page.script, **address_of(place))
+    assert healthy(test)
+    found, address = shown(test), dict(test.query_params)
+    test.switch_page(ANOTHER).run()
+    assert healthy(test) and dict(test.query_params) == address and address["text"] == DREAM
+    test.switch_page(place.page.script).run()
+    assert healthy(test) and typed(test) in (DREAM, None) and shown(test) == found
+    again = opened(place.page.script, **address)
+    assert healthy(again) and shown(again) == found
+    invalid = opened(place.page.script, **address_of(place, **everywhere(INVALID)))
+    # Which change is left out stands in a warning, the last of the texts.
+    assert not invalid.exception and not invalid.error
+    assert shown(invalid)[1:] == found[1:] and texts(invalid).startswith(texts(test))
+    assert len(invalid.warning) == len(test.warning) + (place.page.name == "change_attention")
+
+
+@pytest.mark.parametrize("value", SOME_ACCEPT)
+@pytest.mark.parametrize("place", PLACES, ids=str)
+def test_a_page_is_drawn_whatever_one_value_every_parameter_has(narrow_app, place, value):
+    test = opened(place.page.script, **address_of(place, **everywhere(value)))
+    assert not test.exception and not test.error
+
+
+@pytest.mark.parametrize("place", PLACES, ids=str)
+def test_text_is_neither_markup_nor_an_expression_and_every_figure_has_a_menu(narrow_app, place):
+    address = dict.fromkeys(("text", "target", "lm_text", "lm_first", "lm_second", "long_text"), HOSTILE)
+    test = opened(place.page.script, **address, **place.more)
+    assert not test.exception and not test.error
+    for name in ("sentence", "another", "beginning"):
+        assert box(test, name).get("text", HOSTILE) == HOSTILE
+    options = [str(option) for each in test.button_group for option in each.options]
+    labels = [each.label for each in (*test.button, *test.expander)]
+    said = without_escapes("\n".join([texts(test), *options, *labels])).replace("](https://", "")
+    assert not [mark for mark in MARKUP if mark in said]
+    every_figure_has_a_menu(test, OWN_FIGURES.get(str(place), []), HOSTILE)
+    no_text_is_an_expression(test)
+
+
+@pytest.mark.parametrize("place", PLACES, ids=str)
+def test_the_tables_of_a_page_are_uniform_and_its_session_keeps_no_trace(narrow_app, monkeypatch, place):
+    """Neither for what is called back nor for what somebody may download."""
+    managers: list[MediaFileManager] = []
+    begin = MediaFileManager.__init__
+    monkeypatch.setattr(
+        MediaFileManager, "__init__", lambda self, *given: (managers.append(self), begin(self, *given))[1]
+    )
+    test = opened(place.page.script, **address_of(place, **place.more))
+    expand(test)
+    assert healthy(test)
+    for node in test.dataframe:
+        columns = ", ".join(map(str, node.value.columns))
+        found = problems(node.value, json.loads(node.proto.columns or "{}"), written(node))
+        assert [each for each in found if place.page.name not in OWN_DECIMALS or "decimals" not in each] == [], columns
+    kept = reachable([test.session_state, [manager._deferred_callables for manager in managers]])
+    assert any(isinstance(each, WidgetMetadata) for each in kept)
+    assert not [each for each in kept if isinstance(each, Trace)]
+
+
+@pytest.mark.parametrize("place", PLACES, ids=str)
+def test_a_lecture_shows_the_main_figure_also_where_no_model_has_what_was_chosen(request, place):
+    if place.page.name not in RECORDED:
+        request.getfixturevalue("narrow_app")
+    chosen = {
+        cls.PREFIX + each.name: BEYOND[each.name] for cls in Params.registered() for each in fields(cls)
+        if each.name in BEYOND and cls.PREFIX != "lesson_"
+    }
+    address = address_of(place, **{**chosen, **place.more})
+    test = opened(place.page.script, lecture="true", **address)
+    assert not test.exception and not test.error
+    assert list(containers(test)).count(MAIN) == 1
