@@ -197,11 +197,11 @@ def test_keys_are_for_the_list_of_keys_while_it_is_open(reader):
     reader.open(f"/decoding?{DREAM}")
     step(reader, 1)
     reader.page.locator(".timeline button").first.press("?")
-    expect(reader.page.locator("dialog.keys")).to_be_visible()
+    expect(reader.page.get_by_role("dialog", name="Keys")).to_be_visible()
     reader.page.keyboard.press("ArrowRight")
     reader.page.keyboard.press("2")
     reader.page.keyboard.press("Escape")
-    expect(reader.page.locator("dialog.keys")).not_to_be_visible()
+    expect(reader.page.get_by_role("dialog", name="Keys")).to_have_count(0)
     step(reader, 1)
     translations(reader, 1)
 
