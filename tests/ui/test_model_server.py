@@ -36,9 +36,9 @@ def asked() -> list[str]:
 @pytest.fixture
 def service(shipped: Translator, asked: list[str]) -> Service:
     class Noting(Service):
-        def answer(self, request, on_step=None):
+        def answer(self, request, between_steps=None):
             asked.append(request.run)
-            return super().answer(request, on_step)
+            return super().answer(request, between_steps)
 
     return Noting(shipped)
 

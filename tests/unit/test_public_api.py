@@ -8,7 +8,7 @@ import pytest
 
 import transformer
 from transformer.running import translator
-from transformer.values import trace
+from transformer.values import cancellation, trace
 
 
 def test_every_public_name_is_there():
@@ -19,7 +19,7 @@ def test_every_public_name_is_there():
         transformer.Nothing  # noqa: B018
 
 
-@pytest.mark.parametrize("module", [transformer, trace, translator], ids=lambda module: module.__name__)
+@pytest.mark.parametrize("module", [transformer, cancellation, trace, translator], ids=lambda module: module.__name__)
 def test_the_examples_of_the_docstrings(module, shipped, monkeypatch):
     monkeypatch.setattr(translator.Translator, "load", lambda: shipped)
     result = doctest.testmod(module)

@@ -9,6 +9,7 @@ from tests.conftest import ONE_SHAPE
 from transformer.decoding.texts import MAX_PIECES
 from transformer.errors import TextError
 from transformer.text.tokenizer import END
+from transformer.values.cancellation import cancellable
 from transformer.values.decoding_settings import METHODS, DecodingSettings
 from transformer.values.interventions import Interventions
 from transformer.values.translation import Fate
@@ -139,7 +140,7 @@ class Left(BaseException):
 def test_a_run_ends_between_two_steps_where_nobody_waits_for_it(small_translator, method):
     asked = 0
 
-    def on_step():
+    def check():
         nonlocal asked
         asked += 1
         if asked == 3:
@@ -147,6 +148,6 @@ def test_a_run_ends_between_two_steps_where_nobody_waits_for_it(small_translator
 
     for run in (small_translator.translate, small_translator.trace_decoding):
         asked = 0
-        with pytest.raises(Left):
-            run(TEXT, DecodingSettings(method), on_step=on_step)
+        with pytest.raises(Left), cancellable(check):
+            run(TEXT, DecodingSettings(method))
         assert asked == 3

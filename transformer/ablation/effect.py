@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from transformer.running.head_replacements import drawn
 from transformer.running.scoring import Scores
 from transformer.running.translator import ReadTarget, Translator
+from transformer.values.cancellation import check_cancelled
 from transformer.values.interventions import DEFAULT_DRAWS, Interventions, draws_of
 from transformer.values.pieces import Piece
 from transformer.values.trace import Trace
@@ -69,7 +70,7 @@ class Effect:
 
 def effect_of(
     translator: Translator, text: str, interventions: Interventions, target: ReadTarget = None, *,
-    details: bool = False, draws: int = DEFAULT_DRAWS, on_step: Callable[[], object] = lambda: None,
+    details: bool = False, draws: int = DEFAULT_DRAWS,
 ) -> Effect:
     """Run a sentence with and without interventions.
 
@@ -80,21 +81,20 @@ def effect_of(
         target: the translation to compare on, or the ids of its pieces; None takes the model's own, as trained.
         details: of the traces, as in `Translator.trace`.
         draws: of the mode "resample", in which every draw is an answer; computed as one batch.
-        on_step: called between the runs, and after every step of the longer ones; what it raises ends them.
 
     Raises: those of `Translator.trace`.
     """
     runs = draws_of(interventions, draws)
-    compared = translator.compare(text, target, runs, details=details, on_step=on_step)
+    compared = translator.compare(text, target, runs, details=details)
     before, first = compared.before, runs[0]
     read = _ids(before.predicted_pieces)
     if len(runs) == 1:
         free = translator.trace(text, details=details, interventions=first)
         written = [free.predicted_pieces]
     else:
-        written = translator.translate_variants(text, runs, on_step=on_step)
+        written = translator.translate_variants(text, runs)
         free = translator.trace(text, _ids(written[0]), details=details, interventions=first)
-    on_step()
+    check_cancelled()
     return Effect(
         before,
         compared.after,

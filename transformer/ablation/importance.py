@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,7 +49,7 @@ class MeasuredImportance:
 
 def head_importance(
     translator: Translator, text: str, target: ReadTarget = None, *, mode: Mode = "zero", seed: int = 0,
-    draws: int = DEFAULT_DRAWS, on_step: Callable[[], object] | None = None,
+    draws: int = DEFAULT_DRAWS,
 ) -> MeasuredImportance:
     """Switch every head off by itself, all in batches, and take the gradient.
 
@@ -59,14 +59,13 @@ def head_importance(
         target: its translation, or the ids of its pieces; None takes the model's own.
         mode: what is put in the place of a head.
         seed, draws: of the mode "resample": every head is replaced by the same sentences, one a draw.
-        on_step: of `Translator.score`.
 
     Raises: those of `Translator.trace`.
     """
     heads = all_heads(translator.config)
     target = [piece.id for piece in translator.translate(text).pieces] if target is None else target
     runs = [draws_of(Interventions(gates={head: 0.0}, mode=mode, seed=seed), draws) for head in heads]
-    scores = translator.score(text, target, [run for each in runs for run in each], on_step=on_step)
+    scores = translator.score(text, target, [run for each in runs for run in each])
     # [H R] -> [R, H] for all H heads.
     drawn = [by_head(translator, heads, each) for each in scores.change.reshape(len(heads), -1).T]
     changes: dict[Kind, np.ndarray] = {kind: np.stack([each[kind] for each in drawn]) for kind in KINDS}

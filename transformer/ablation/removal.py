@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,7 +50,6 @@ def random_order(config: TransformerConfig, seed: int) -> tuple[Head, ...]:
 
 def removal_curve(
     translator: Translator, text: str, target: ReadTarget, order: Sequence[Head], *, mode: Mode = "zero", seed: int = 0,
-    on_step: Callable[[], object] | None = None,
 ) -> RemovalCurve:
     """Remove one head after the other, and score the same translation each time; all in batches.
 
@@ -61,12 +60,11 @@ def removal_curve(
         order: N heads, as from `least_important_first` or `random_order`.
         mode: what is put in the place of a head.
         seed: of the mode "resample", of which this takes the first draw: a curve is a run for every head.
-        on_step: of `Translator.score`.
 
     Raises: those of `Translator.trace`.
     """
     variants = [without(order[:count], mode, seed) for count in range(1, len(order) + 1)]
-    scores = translator.score(text, target, variants, on_step=on_step)
+    scores = translator.score(text, target, variants)
     whole = scores.baseline.astype(np.float64).sum()
     return RemovalCurve(tuple(order), mode, whole + np.concatenate([[0.0], scores.change]))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,7 +28,7 @@ class TellingHeads:
     written: str
 
 
-def telling_heads(translator: Translator, text: str, on_step: Callable[[], object] | None = None) -> TellingHeads:
+def telling_heads(translator: Translator, text: str) -> TellingHeads:
     """The fewest heads without which the model writes another translation, of a few that a gradient points at.
 
     Each of the heads that the gradient estimates to be needed most is tried alone, then several of them together. If
@@ -37,11 +37,10 @@ def telling_heads(translator: Translator, text: str, on_step: Callable[[], objec
     Args:
         translator: whose model runs.
         text: a sentence in the source language.
-        on_step: called after every step of writing; what it raises ends the run.
 
     Raises: those of `Translator.trace`.
     """
-    own = [piece.id for piece in translator.translate(text, on_step=on_step).pieces]
+    own = [piece.id for piece in translator.translate(text).pieces]
     gradients = translator.gate_gradients(text, own)
     places: list[Head] = [
         (kind, layer, head) for kind in KINDS for layer, head in np.ndindex(gradients[kind].shape)
@@ -49,25 +48,22 @@ def telling_heads(translator: Translator, text: str, on_step: Callable[[], objec
     needed = np.concatenate([gradients[kind].ravel() for kind in KINDS])
     ranked = [places[number] for number in np.argsort(-needed, kind="stable")]
     tried = [(head,) for head in ranked[:ALONE]] + [tuple(ranked[:count]) for count in TOGETHER if count < len(ranked)]
-    found = first_that_changes(
-        translator, text, own, [Interventions(dict.fromkeys(heads, 0.0)) for heads in tried], on_step
-    )
+    found = first_that_changes(translator, text, own, [Interventions(dict.fromkeys(heads, 0.0)) for heads in tried])
     return TellingHeads(tried[0], "") if found is None else TellingHeads(tried[found[0]], found[1])
 
 
 def first_that_changes(
-    translator: Translator, text: str, own: Sequence[int], variants: Sequence[Interventions],
-    on_step: Callable[[], object] | None = None,
+    translator: Translator, text: str, own: Sequence[int], variants: Sequence[Interventions]
 ) -> tuple[int, str] | None:
     """The number of the first variant, from 0, under which the model writes another text, and that text.
 
     Args:
-        translator, text, on_step: of `telling_heads`.
+        translator, text: of `telling_heads`.
         own: ids of the translation as trained.
         variants: tried together, in one batch.
     """
     before = translator.tokenizer.decode(own)
-    written = translator.translate_variants(text, variants, on_step=on_step) if variants else []
+    written = translator.translate_variants(text, variants) if variants else []
     for number, pieces in enumerate(written):
         after = translator.tokenizer.decode([piece.id for piece in pieces])
         if after != before:

@@ -5,7 +5,7 @@ Letters: R targets, S source pieces, T target pieces. The score of a word is tha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -182,7 +182,6 @@ class Explained:
         model: that ran; its layers are run again by methods that need more than the trace.
         weights: of the model, in numpy.
         source_groups, prefix_groups: positions that a method which hides text hides together.
-        on_step: called between runs of the model; what it raises ends the computation.
     """
 
     trace: Trace
@@ -190,7 +189,6 @@ class Explained:
     weights: Weights
     source_groups: tuple[Group, ...]
     prefix_groups: tuple[Group, ...]
-    on_step: Callable[[], object] = lambda: None
 
 
 def every_position(trace: Trace) -> tuple[Target, ...]:

@@ -6,7 +6,7 @@ from every other in every layer, so that positions stay and nothing is read that
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -17,6 +17,7 @@ from transformer.attribution.forward import ForwardPass
 from transformer.attribution.objective import objective, pieces_of, read_for
 from transformer.model.edits import edits_of
 from transformer.model.transformer import Transformer
+from transformer.values.cancellation import check_cancelled
 from transformer.values.interventions import AS_TRAINED, Interventions
 from transformer.values.trace import Trace
 
@@ -34,7 +35,7 @@ def erasure(run: Explained, targets: Sequence[Target]) -> Attribution:
     source_groups, prefix_groups = run.source_groups, run.prefix_groups
     variants += [Interventions(hidden_source=group) for group in source_groups]
     variants += [Interventions(hidden_target=group) for group in prefix_groups]
-    log_probs = erased_log_probs(run.model, run.trace, targets, variants, run.on_step)
+    log_probs = erased_log_probs(run.model, run.trace, targets, variants)
     scores = log_probs[0] - log_probs[1:]
     source, prefix = scores[: len(source_groups)].T.copy(), scores[len(source_groups) :].T.copy()
     for row, target in enumerate(targets):
@@ -54,8 +55,7 @@ def erasure(run: Explained, targets: Sequence[Target]) -> Attribution:
 
 
 def erased_log_probs(
-    model: Transformer, trace: Trace, targets: Sequence[Target], variants: Sequence[Interventions],
-    on_step: Callable[[], object] = lambda: None,
+    model: Transformer, trace: Trace, targets: Sequence[Target], variants: Sequence[Interventions]
 ) -> np.ndarray:
     """Log-probabilities of the targets when some pieces are invisible.
 
@@ -64,7 +64,6 @@ def erased_log_probs(
         trace: has the pieces read and predicted.
         targets: R of them.
         variants: N of them; each may hide pieces from all others in every layer, and changes nothing else.
-        on_step: called after every batch of either stack; what it raises ends the run.
 
     Returns:
         nats, float64 [N, R].
@@ -80,14 +79,14 @@ def erased_log_probs(
     with torch.inference_mode():
         for part in _parts(list(sources), len(x)):
             encoded.append(run.encode(x.expand(len(part), -1, -1), edits_of(part, model.config, device=x.device)))
-            on_step()
+            check_cancelled()
         memory = torch.cat(encoded)
         for part in _parts(list(distinct), len(x) + length):
             read = memory[[sources[each.encoder_part()] for each in part]]
             hidden = run.decode(y.expand(len(part), -1, -1), read, edits_of(part, model.config, device=x.device))
             found = [objective(run, hidden, trace, [target], log_probs=True) for target in targets]
             results.append(torch.stack(found, dim=1).cpu().double().numpy())
-            on_step()
+            check_cancelled()
     return np.concatenate(results)[[distinct[each] for each in wanted]]
 
 

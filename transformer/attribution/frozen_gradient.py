@@ -17,6 +17,7 @@ from transformer.attribution.attribution import Attribution, Explained, Target, 
 from transformer.attribution.forward import ForwardPass
 from transformer.attribution.objective import BATCH_PIECES, embed, objective, over_all_read
 from transformer.model.transformer import Transformer
+from transformer.values.cancellation import check_cancelled
 from transformer.values.trace import Trace
 
 REMAINDERS = ("source positions", "target positions", "biases")
@@ -29,7 +30,7 @@ def frozen_gradient(run: Explained, targets: Sequence[Target]) -> Attribution:
     batches = []
     for start in range(0, len(targets), per_batch):
         batches.append(_terms(run.model, trace, targets[start : start + per_batch]))
-        run.on_step()
+        check_cancelled()
     source, prefix, *remainders, total = (np.concatenate(parts) for parts in zip(*batches, strict=True))
     source_groups, prefix_groups = piece_groups(trace)
     return Attribution(

@@ -16,6 +16,7 @@ from transformer.attribution.attribution import Attribution, Explained, Target, 
 from transformer.attribution.forward import ForwardPass
 from transformer.attribution.objective import BATCH_PIECES, embed, objective, over_all_read
 from transformer.model.transformer import Transformer
+from transformer.values.cancellation import check_cancelled
 from transformer.values.trace import Trace
 
 # Steps of the integral: doubled until the error is small enough.
@@ -26,7 +27,7 @@ TOLERANCE = 0.05
 
 def integrated_gradients(run: Explained, targets: Sequence[Target]) -> Attribution:
     """Scores of each target's log-probability against that of empty embeddings, in nats."""
-    results = [_scores(run.model, run.trace, target, run.on_step) for target in targets]
+    results = [_scores(run.model, run.trace, target) for target in targets]
     source, prefix, total = (np.stack(parts) for parts in zip(*results, strict=True))
     source_groups, prefix_groups = piece_groups(run.trace)
     return Attribution(
@@ -83,15 +84,13 @@ def integrate(
     return [term + half / 2 for term, half in zip(terms, coarser, strict=True)]
 
 
-def _scores(
-    model: Transformer, trace: Trace, target: Target, on_step: Callable[[], object]
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _scores(model: Transformer, trace: Trace, target: Target) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Of one target over the source [S] and the prefix [T], and the difference [] that they should add up to."""
     run = ForwardPass(model)
     source, prefix = embed(run, trace, [target])
 
     def log_prob(x: Tensor, y: Tensor) -> Tensor:
-        on_step()
+        check_cancelled()
         hidden = run.decode(y + prefix.positions, run.encode(x + source.positions))
         return objective(run, hidden, trace, [target], log_probs=True)
 

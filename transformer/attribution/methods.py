@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 
 from transformer.attribution.attribution import METHODS, Attribution, Explained, Method, Target, piece_groups
@@ -13,8 +13,7 @@ from transformer.values.weights import Weights
 
 
 def attribute(
-    model: Transformer, weights: Weights, trace: Trace, method: Method, targets: Sequence[Target], *, words: bool,
-    on_step: Callable[[], object] = lambda: None,
+    model: Transformer, weights: Weights, trace: Trace, method: Method, targets: Sequence[Target], *, words: bool
 ) -> Attribution:
     """What mattered for some targets; see `transformer.Translator.attribute`."""
     if method not in METHODS:
@@ -28,5 +27,5 @@ def attribute(
         raise ValueError("this method explains the model as it was trained: make the trace without interventions")
     groups = piece_groups(trace, words=words)
     compute = getattr(import_module(f"transformer.attribution.{method}"), method)
-    found: Attribution = compute(Explained(trace, model, weights, *groups, on_step), targets)
+    found: Attribution = compute(Explained(trace, model, weights, *groups), targets)
     return found if (found.source_groups, found.prefix_groups) == groups else found.merged(*groups)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +11,7 @@ from transformer.backpropagation.attention import join_heads
 from transformer.backpropagation.autograd import autograd
 from transformer.backpropagation.gradients import Batch, gradients, parameters_of
 from transformer.config import TransformerConfig
+from transformer.values.cancellation import check_cancelled
 from transformer.values.trace import Trace
 from transformer.values.weights import Weights
 
@@ -69,8 +70,7 @@ def sentence_batch(trace: Trace, *, step: int | None = None, label_smoothing: fl
 
 
 def sentence_gradients(
-    weights: Weights, batch: Batch, *, encoder_layer: int = 0, decoder_layer: int = 0,
-    on_step: Callable[[], object] = lambda: None,
+    weights: Weights, batch: Batch, *, encoder_layer: int = 0, decoder_layer: int = 0
 ) -> SentenceGradients:
     """Compute all gradients twice, by hand and by autograd, and store those of two layers.
 
@@ -78,14 +78,13 @@ def sentence_gradients(
         weights: of the model.
         batch: of one sentence pair.
         encoder_layer, decoder_layer: from 0.
-        on_step: called after each of the two; what it raises ends the run.
     """
     config, parameters = weights.config, parameters_of(weights)
     assert isinstance(config, TransformerConfig), "a language model has no sentence pairs"
     found = gradients(parameters, config, batch)
-    on_step()
+    check_cancelled()
     reference = autograd(parameters, config, batch)
-    on_step()
+    check_cancelled()
     ours = {**found.parameters, **found.gradients}
     theirs = {**reference.parameters, **reference.gradients}
     apart = max(float(np.abs(each - theirs[name]).max()) for name, each in ours.items())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import torch
 from torch import Tensor
@@ -11,6 +11,7 @@ from transformer.decoding.constraints import UNCONSTRAINED, Constraints
 from transformer.decoding.loop import decode_loop
 from transformer.decoding.step import Decoder, Step, logits_of_next
 from transformer.model.kv_cache import DecoderCache
+from transformer.values.cancellation import check_cancelled
 
 
 def greedy(
@@ -36,8 +37,7 @@ def likeliest(logits: Tensor) -> Tensor:
 
 
 def greedy_batch(
-    model: Decoder, cache: DecoderCache, limits: Sequence[int], on_step: Callable[[], object] | None = None,
-    *, constraints: Constraints = UNCONSTRAINED,
+    model: Decoder, cache: DecoderCache, limits: Sequence[int], *, constraints: Constraints = UNCONSTRAINED
 ) -> Iterator[tuple[int, tuple[int, ...]]]:
     """Take the likeliest piece of B sentences side by side; each leaves as soon as it is complete.
 
@@ -46,7 +46,6 @@ def greedy_batch(
     Args:
         model, cache: as in `decode_loop`.
         limits: maximum number of steps of each sentence, B.
-        on_step: called after every step; what it raises ends the search.
         constraints: as in `decode_loop`.
 
     Yields:
@@ -70,8 +69,7 @@ def greedy_batch(
                 yield sentence, tuple(taken[sentence])
             else:
                 going_on.append(row)
-        if on_step is not None:
-            on_step()
+        check_cancelled()
         if not going_on:
             return
         applied.follow(going_on, [pieces[row] for row in going_on])

@@ -11,6 +11,7 @@ from torch import Tensor
 from transformer.decoding.constraints import Constraints
 from transformer.decoding.step import Decoder, Step, predict
 from transformer.model.kv_cache import DecoderCache
+from transformer.values.cancellation import check_cancelled
 
 AnyStep = TypeVar("AnyStep", bound=Step)
 
@@ -73,9 +74,8 @@ def decode_loop(
         read = predicted
 
 
-def watched(steps: Iterator[AnyStep], on_step: Callable[[], object] | None) -> Iterator[AnyStep]:
-    """The same steps of a search; what `on_step`, called after each, raises ends it."""
+def watched(steps: Iterator[AnyStep]) -> Iterator[AnyStep]:
+    """Yield the steps of a search, which can be cancelled after each of them."""
     for step in steps:
-        if on_step is not None:
-            on_step()
+        check_cancelled()
         yield step

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -48,7 +48,6 @@ def search(
     *,
     limit: int,
     capture: bool,
-    on_step: Callable[[], object] | None = None,
 ) -> SearchResult:
     """Decode one sentence.
 
@@ -59,7 +58,6 @@ def search(
         constraints: pieces to take or not to take.
         limit: maximum number of steps.
         capture: return the tree of a beam search.
-        on_step: called after every step; what it raises ends the search.
 
     Raises:
         ValueError: a setting is out of range, or the constraints cannot be followed.
@@ -70,7 +68,7 @@ def search(
             model, cache, beam_size=settings.beam_size, length_penalty=settings.length_penalty, limit=limit,
             constraints=constraints, capture=capture,
         )
-        expanded = [step.lean() for step in watched(expansions, on_step)]
+        expanded = [step.lean() for step in watched(expansions)]
         best = hypotheses(expanded, 1)[0][0]
         return SearchResult(best.pieces, best.score, best.ended, search_tree(expanded, best) if capture else None)
     if settings.method == "greedy":
@@ -82,7 +80,7 @@ def search(
         )
     else:
         raise ValueError(f"there is no method {settings.method!r}: choose one of {', '.join(METHODS)}")
-    taken = [(int(step.predicted), float(step.score)) for step in watched(steps, on_step)]
+    taken = [(int(step.predicted), float(step.score)) for step in watched(steps)]
     pieces = tuple(piece for piece, _ in taken)
     return SearchResult(pieces, taken[-1][1], pieces[-1] == model.symbols.end, None)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import torch
@@ -40,7 +39,7 @@ class Continuation:
 
 def continue_text(
     model: LanguageModel, tokenizer: TextVocabulary, text: str, settings: DecodingSettings, *, limit: int = 40,
-    constraints: Constraints = UNCONSTRAINED, capture: bool = False, on_step: Callable[[], object] | None = None,
+    constraints: Constraints = UNCONSTRAINED, capture: bool = False,
 ) -> Continuation:
     """Write on from a beginning, which may be empty.
 
@@ -52,7 +51,6 @@ def continue_text(
         limit: maximum number of pieces to write, at least 1; fewer if the model has not learned so many positions.
         constraints: pieces to take or not to take after the beginning.
         capture: return the tree of a beam search.
-        on_step: called after every step; what it raises ends the search.
 
     Raises:
         TextError: the beginning leaves no position to write at.
@@ -73,9 +71,7 @@ def continue_text(
     constraints = replace(constraints, spelling=tokenizer.spelling)
     with torch.inference_mode():
         read = torch.tensor([[model.symbols.start, *beginning]], device=model.embedding.weight.device)
-        found = search(
-            model, model.start_cache(read), settings, constraints, limit=limit, capture=capture, on_step=on_step
-        )
+        found = search(model, model.start_cache(read), settings, constraints, limit=limit, capture=capture)
     ids = [*beginning, *found.pieces]
     located = tokenizer.pieces(ids)
     return Continuation(

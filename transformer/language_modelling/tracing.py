@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -71,7 +71,7 @@ def check_length(loaded: LoadedLanguageModel, text: str) -> None:
 
 def trace_continuation(
     loaded: LoadedLanguageModel, text: str, settings: DecodingSettings, *, limit: int,
-    forced: Sequence[int] = (), suppressed: Set[int] = frozenset(), on_step: Callable[[], object] | None = None,
+    forced: Sequence[int] = (), suppressed: Set[int] = frozenset(),
 ) -> TracedContinuation:
     """Go on from a beginning, and keep what was computed.
 
@@ -82,7 +82,6 @@ def trace_continuation(
         limit: maximum number of pieces to write; fewer where the model has not learned so many positions.
         forced: ids of the pieces that it writes first.
         suppressed: ids not to take after them.
-        on_step: called after every piece that is written; what it raises ends the run.
 
     Raises:
         TextError: the beginning is too long.
@@ -93,7 +92,7 @@ def trace_continuation(
     with device_errors_explained(loaded.device):
         continuation = continue_text(
             loaded.model, loaded.tokenizer, text, settings, limit=max(limit, len(forced) + 1),
-            constraints=Constraints(tuple(forced), frozenset(suppressed)), capture=True, on_step=on_step,
+            constraints=Constraints(tuple(forced), frozenset(suppressed)), capture=True,
         )
         ids = [piece.id for piece in (*continuation.beginning, *continuation.pieces)]
         first = len(continuation.beginning)

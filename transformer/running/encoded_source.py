@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from time import perf_counter
 
@@ -66,7 +66,6 @@ class EncodedSource:
         suppressed: Set[int] = frozenset(),
         *,
         capture: bool = False,
-        on_step: Callable[[], object] | None = None,
     ) -> Translation:
         """The decoder writes a translation, piece by piece.
 
@@ -75,7 +74,6 @@ class EncodedSource:
             prefix: ids that the translation begins with.
             suppressed: ids not to take after the prefix.
             capture: return the tree of a beam search.
-            on_step: called after every step; what it raises ends the search.
 
         Raises:
             TextError: the prefix is too long.
@@ -91,9 +89,7 @@ class EncodedSource:
         limit = most_pieces(len(self.pieces), len(prefix))
         constraints = Constraints(prefix, suppressed, self.vocabulary.spelling)
         began = perf_counter()
-        result = search(
-            self.model, self._start_cache(), settings, constraints, limit=limit, capture=capture, on_step=on_step
-        )
+        result = search(self.model, self._start_cache(), settings, constraints, limit=limit, capture=capture)
         return Translation(
             settings=settings,
             prefix=prefix,
@@ -226,7 +222,7 @@ def decode_together(sources: Sequence[EncodedSource]) -> Iterator[tuple[int, str
 
 def decode_variants(
     model: Transformer, vocabulary: Vocabulary, source: Tensor, variants: Sequence[Interventions],
-    means: HeadMeans | None, on_step: Callable[[], object] | None = None,
+    means: HeadMeans | None,
 ) -> list[tuple[Piece, ...]]:
     """The pieces of the greedy translations of one source by the model changed in N ways, as one batch.
 
@@ -235,14 +231,13 @@ def decode_variants(
         vocabulary: of the target.
         source: piece ids [1, S].
         variants: N interventions, which fit the model and the source.
-        on_step: called after every step; what it raises ends the run.
     """
     replacements = HeadReplacements(model, means, source[0].tolist())
     edits = edits_of(variants, model.config, replacements, source.device)
     memory = model.encode(source.expand(len(variants), -1), None, edits=edits)
     cache = model.start_cache(memory, None, edits=edits)
     limits, constraints = [most_pieces(source.shape[1])] * len(variants), Constraints(spelling=vocabulary.spelling)
-    written = dict(greedy_batch(model, cache, limits, on_step, constraints=constraints))
+    written = dict(greedy_batch(model, cache, limits, constraints=constraints))
     return [vocabulary.pieces(written[number]) for number in range(len(variants))]
 
 

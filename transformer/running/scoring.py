@@ -5,7 +5,7 @@ Letters: N variants, S source pieces, T target pieces, L layers, H heads, V voca
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
@@ -18,6 +18,7 @@ from transformer.model.edits import Edits, Replacement, edits_of
 from transformer.model.malloc import return_holes
 from transformer.model.transformer import Transformer
 from transformer.running.head_replacements import HeadReplacements
+from transformer.values.cancellation import check_cancelled
 from transformer.values.head_means import HeadMeans
 from transformer.values.interventions import AS_TRAINED, Interventions
 from transformer.values.kinds import KINDS, Kind
@@ -78,7 +79,6 @@ def score(
     predicted: Tensor,
     variants: Sequence[Interventions],
     means: HeadMeans | None = None,
-    on_step: Callable[[], object] | None = None,
     known: Sequence[Tensor] = (),
 ) -> Scores:
     """Read a translation under every variant.
@@ -90,7 +90,6 @@ def score(
         predicted: ids of the pieces that follow them, [T].
         variants: N interventions, which fit the model and the source.
         means: the heads' mean outputs, for the modes "mean" and "resample".
-        on_step: called after every batch of variants; what it raises ends the run.
         known: log-probabilities [T, V] that other runs have computed, which this one does not compute again: as
             trained, then of the first variants. Their memory is used for the result.
     """
@@ -122,8 +121,7 @@ def score(
         # In place, because these are the largest tensors of the run.
         tvd = found.exp_().sub_(probs).abs_().sum(dim=-1) / 2
         chunks.append((taken, (own - cross).clamp_min(0), tvd, ranks))
-        if on_step is not None:
-            on_step()
+        check_cancelled()
     columns = zip(*chunks, strict=True) if chunks else ([probs.new_empty(0, len(predicted))] for _ in range(4))
     parts = [torch.cat(list(column)).cpu().numpy() for column in columns]
     return Scores(baseline.gather(-1, predicted[:, None]).squeeze(-1).cpu().numpy(), *parts)

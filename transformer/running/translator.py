@@ -28,6 +28,7 @@ from transformer.model.recorder import Recorder
 from transformer.running.encoded_source import EncodedSource, decode_together, decode_variants, encode, piece_ids
 from transformer.running.scoring import Comparison, Scores, gate_gradients, score
 from transformer.text.vocabulary import Vocabulary
+from transformer.values.cancellation import check_cancelled
 from transformer.values.decoding_settings import DecodingSettings
 from transformer.values.head_means import HeadMeans
 from transformer.values.interventions import AS_TRAINED, Interventions
@@ -53,6 +54,8 @@ class Translator:
     True
     >>> translator.trace("I have a dream.", target="Ich habe einen Hund.").log_probs.shape
     (6,)
+
+    A run can be cancelled between its steps: see `transformer.values.cancellation`.
 
     Attributes:
         config: shape of the model.
@@ -121,7 +124,6 @@ class Translator:
         prefix: Sequence[int] = (),
         suppressed: Set[int] = frozenset(),
         interventions: Interventions = AS_TRAINED,
-        on_step: Callable[[], object] | None = None,
     ) -> Translation:
         """Translate, without storing anything that was computed for it.
 
@@ -131,7 +133,6 @@ class Translator:
             prefix: ids that the translation begins with; the whole translation, if the end symbol is the last of them.
             suppressed: ids not to take after the prefix.
             interventions: what to change, in this run only.
-            on_step: called after every step of decoding; what it raises ends the run.
 
         Raises:
             TextError: there is nothing to translate, or too much, or the prefix is too long.
@@ -140,11 +141,9 @@ class Translator:
             ValueError: a setting is out of range, or the vocabulary has no such piece.
         """
         with self._computing():
-            return self._encode(text, interventions).decode(settings, prefix, suppressed, on_step=on_step)
+            return self._encode(text, interventions).decode(settings, prefix, suppressed)
 
-    def translate_variants(
-        self, text: str, variants: Sequence[Interventions], *, on_step: Callable[[], object] | None = None
-    ) -> list[tuple[Piece, ...]]:
+    def translate_variants(self, text: str, variants: Sequence[Interventions]) -> list[tuple[Piece, ...]]:
         """What the model, changed in many ways, writes greedily: the pieces of each translation; one batch.
 
         Args and Raises: those of `score`.
@@ -152,7 +151,7 @@ class Translator:
         with self._computing():
             source = piece_ids(text_pieces(self.tokenizer, self._typed(text), "source"), self.device)
             self._check(variants, source)
-            return decode_variants(self._model, self.tokenizer, source, variants, self.means, on_step)
+            return decode_variants(self._model, self.tokenizer, source, variants, self.means)
 
     def trace(
         self, text: str, target: ReadTarget = None, *, details: bool = False, interventions: Interventions = AS_TRAINED
@@ -211,25 +210,22 @@ class Translator:
         prefix: Sequence[int] = (),
         suppressed: Set[int] = frozenset(),
         interventions: Interventions = AS_TRAINED,
-        on_step: Callable[[], object] | None = None,
     ) -> TracedTranslation:
         """Translate as `translate` does, and return everything computed for the translation.
 
-        Args and Raises: those of `translate`; `on_step` is called between the parts of the run, too.
+        Args and Raises: those of `translate`.
         """
         with self._computing():
             # The logit lens needs the residual stream.
             source = self._encode(text, interventions, Recorder(details=True))
-            translation = source.decode(settings, prefix, suppressed, capture=True, on_step=on_step)
+            translation = source.decode(settings, prefix, suppressed, capture=True)
             trace = source.read(translation.text, translation.pieces)
-            if on_step is not None:
-                on_step()
+            check_cancelled()
             lens, ranks = source.logit_lens(translation.pieces)
             return TracedTranslation(translation, replace(trace, details={}), ranks, lens)
 
     def attribute(
-        self, trace: Trace, method: Method, targets: Sequence[Target] | None = None, *, words: bool = False,
-        on_step: Callable[[], object] = lambda: None,
+        self, trace: Trace, method: Method, targets: Sequence[Target] | None = None, *, words: bool = False
     ) -> Attribution:
         """What mattered for pieces that the model predicted, by one method.
 
@@ -238,7 +234,6 @@ class Translator:
             method: one of `transformer.attribution.attribution.METHODS`.
             targets: what to explain; None explains every predicted piece.
             words: score words instead of pieces.
-            on_step: called between the runs of the model, of methods that have several; what it raises ends them.
 
         Raises:
             DeviceError: the device ran out of memory.
@@ -246,11 +241,10 @@ class Translator:
         """
         with device_errors_explained(self.device):
             chosen = every_position(trace) if targets is None else targets
-            return attribute(self._model, self.weights(), trace, method, chosen, words=words, on_step=on_step)
+            return attribute(self._model, self.weights(), trace, method, chosen, words=words)
 
     def deletion_curves(
-        self, trace: Trace, attribution: Attribution, columns: Sequence[int], *, target: int = 0,
-        on_step: Callable[[], object] = lambda: None,
+        self, trace: Trace, attribution: Attribution, columns: Sequence[int], *, target: int = 0
     ) -> DeletionCurves:
         """How fast a target's log-probability falls when the source goes in the order of a method.
 
@@ -259,7 +253,6 @@ class Translator:
             attribution: of the method.
             columns: of its source to make invisible one after the other; the others stay.
             target: which of its targets.
-            on_step: of `attribute`.
 
         Raises:
             DeviceError: the device ran out of memory.
@@ -274,15 +267,12 @@ class Translator:
                 ])
                 for row in left
             ]
-            return erased_log_probs(self._model, trace, [chosen], variants, on_step)[:, 0]
+            return erased_log_probs(self._model, trace, [chosen], variants)[:, 0]
 
         with device_errors_explained(self.device):
             return deletion_curves(log_probs, attribution.source[target], columns)
 
-    def score(
-        self, text: str, target: ReadTarget, variants: Sequence[Interventions], *,
-        on_step: Callable[[], object] | None = None,
-    ) -> Scores:
+    def score(self, text: str, target: ReadTarget, variants: Sequence[Interventions]) -> Scores:
         """How the model, changed in many ways, reads one translation; computed as one batch.
 
         >>> from transformer import Interventions, Translator
@@ -294,23 +284,21 @@ class Translator:
             text: a sentence in the source language.
             target: its translation, or the ids of its pieces; None takes the model's own, as trained.
             variants: N interventions, which all add positions or all leave them out.
-            on_step: called after every batch of them; what it raises ends the run.
 
         Raises: those of `trace`.
         """
         with self._computing():
             source, read, predicted = self._given(text, target)
             self._check(variants, source)
-            return score(self._model, source, read, predicted, variants, self.means, on_step)
+            return score(self._model, source, read, predicted, variants, self.means)
 
     def compare(
-        self, text: str, target: ReadTarget, variants: Sequence[Interventions], *, details: bool = False,
-        on_step: Callable[[], object] | None = None,
+        self, text: str, target: ReadTarget, variants: Sequence[Interventions], *, details: bool = False
     ) -> Comparison:
         """`score`, with the traces of two of its runs: as trained, and under the first variant; each runs once.
 
         Args:
-            text, target, variants, on_step: of `score`; at least one variant.
+            text, target, variants: of `score`; at least one variant.
             details: of the traces, as in `trace`.
 
         Raises: those of `trace`.
@@ -318,7 +306,7 @@ class Translator:
         with self._computing():
             runs = [self._encode(text, change, Recorder(details=details)) for change in (AS_TRAINED, variants[0])]
             if target is None:
-                translation = runs[0].decode(GREEDY, on_step=on_step)
+                translation = runs[0].decode(GREEDY)
                 given = translation.text, translation.pieces
             else:
                 given = given_target(self.tokenizer, target)
@@ -327,7 +315,7 @@ class Translator:
             source, read, predicted = self._given(text, [piece.id for piece in given[1]])
             self._check(variants, source)
             return Comparison(before, after, score(
-                self._model, source, read, predicted, variants, self.means, on_step, known=(trained, changed)
+                self._model, source, read, predicted, variants, self.means, known=(trained, changed)
             ))
 
     def gate_gradients(self, text: str, target: ReadTarget) -> dict[Kind, np.ndarray]:

@@ -39,9 +39,8 @@ class RemoteTranslator(Translator):
     """A translator whose runs a model's server computes; see `transformer.serving` for which. Threads may share one.
 
     Every run raises what the same run raises in the server, and `ServerError` where that does not answer or is of
-    another protocol or model. Nothing is remembered of a failure: the next run asks again. `on_step` is
-    called while an answer is waited for: the steps are taken elsewhere. What it raises hangs up, and the server ends
-    the run.
+    another protocol or model. Nothing is remembered of a failure: the next run asks again. A run that is cancelled
+    while the client waits for the answer hangs up, and the server ends the run.
 
     Args:
         address: of the server, as http://10.0.0.5:8600.
@@ -87,17 +86,14 @@ class RemoteTranslator(Translator):
         prefix: Sequence[int] = (),
         suppressed: Set[int] = frozenset(),
         interventions: Interventions = AS_TRAINED,
-        on_step: Callable[[], object] | None = None,
     ) -> Translation:
         return self._run(
-            "translate", on_step, text=text, settings=settings, prefix=prefix, suppressed=suppressed,
+            "translate", text=text, settings=settings, prefix=prefix, suppressed=suppressed,
             interventions=interventions,
         )
 
-    def translate_variants(
-        self, text: str, variants: Sequence[Interventions], *, on_step: Callable[[], object] | None = None
-    ) -> list[tuple[Piece, ...]]:
-        return self._run("translate_variants", on_step, text=text, variants=variants)
+    def translate_variants(self, text: str, variants: Sequence[Interventions]) -> list[tuple[Piece, ...]]:
+        return self._run("translate_variants", text=text, variants=variants)
 
     def trace(
         self, text: str, target: ReadTarget = None, *, details: bool = False, interventions: Interventions = AS_TRAINED
@@ -125,28 +121,23 @@ class RemoteTranslator(Translator):
         prefix: Sequence[int] = (),
         suppressed: Set[int] = frozenset(),
         interventions: Interventions = AS_TRAINED,
-        on_step: Callable[[], object] | None = None,
     ) -> TracedTranslation:
         return self._run(
-            "trace_decoding", on_step, text=text, settings=settings, prefix=prefix, suppressed=suppressed,
+            "trace_decoding", text=text, settings=settings, prefix=prefix, suppressed=suppressed,
             interventions=interventions,
         )
 
-    def score(
-        self, text: str, target: ReadTarget, variants: Sequence[Interventions], *,
-        on_step: Callable[[], object] | None = None,
-    ) -> Scores:
-        return self._run("score", on_step, text=text, target=target, variants=variants)
+    def score(self, text: str, target: ReadTarget, variants: Sequence[Interventions]) -> Scores:
+        return self._run("score", text=text, target=target, variants=variants)
 
     def compare(
-        self, text: str, target: ReadTarget, variants: Sequence[Interventions], *, details: bool = False,
-        on_step: Callable[[], object] | None = None,
+        self, text: str, target: ReadTarget, variants: Sequence[Interventions], *, details: bool = False
     ) -> Comparison:
-        return self._run("compare", on_step, text=text, target=target, variants=variants, details=details)
+        return self._run("compare", text=text, target=target, variants=variants, details=details)
 
     def gate_gradients(self, text: str, target: ReadTarget) -> dict[Kind, np.ndarray]:
         return self._run("gate_gradients", text=text, target=target)
 
-    def _run(self, run: str, waiting: Callable[[], object] | None = None, /, **arguments: Any) -> Any:
-        reply = self._connection.ask(RUN, Request(self.version, run, arguments).to_json(), waiting)
+    def _run(self, run: str, /, **arguments: Any) -> Any:
+        reply = self._connection.ask(RUN, Request(self.version, run, arguments).to_json())
         return result_of(reply, self._connection.address, self.version, run)

@@ -7,13 +7,14 @@ import socket
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from urllib.parse import urlsplit
 
 from transformer.errors import ServerError
 from transformer.serving.answers import ARCHIVE, JSON, Reply, unreadable
+from transformer.values.cancellation import check_cancelled
 
 # Seconds until a machine that is there must have accepted a connection, until a server must have said what it is, and
 # until the longest run has an answer.
@@ -56,15 +57,11 @@ class Connection:
         self._idle: list[HTTPConnection] = []
         weakref.finalize(self, _close, self._idle)
 
-    def ask(
-        self, path: str, body: bytes | None = None, waiting: Callable[[], object] | None = None, *,
-        seconds: float = ANSWERING,
-    ) -> Reply:
-        """Send a request, with a body by POST, and wait for the reply.
+    def ask(self, path: str, body: bytes | None = None, *, seconds: float = ANSWERING) -> Reply:
+        """Send a request, with a body by POST, and wait for the reply, unless the run is cancelled meanwhile.
 
         Args:
             seconds: until it must be there.
-            waiting: called again and again until there is an answer; what it raises ends the request.
 
         Raises:
             ServerError: there is none.
@@ -73,7 +70,7 @@ class Connection:
         for pause in TRIES:
             time.sleep(pause)
             try:
-                reply = self._once(path, body, waiting, seconds)
+                reply = self._once(path, body, seconds)
             except ConnectionRefusedError as error:
                 # Nobody listens; asking again would only keep the reader waiting.
                 raise self._gone("nobody listens there") from error
@@ -93,16 +90,14 @@ class Connection:
                 break
         raise self._gone(reason)
 
-    def _once(
-        self, path: str, body: bytes | None, waiting: Callable[[], object] | None, seconds: float
-    ) -> Reply:
+    def _once(self, path: str, body: bytes | None, seconds: float) -> Reply:
         while self._idle:
             try:
                 line = self._idle.pop()
             except IndexError:
                 break
             try:
-                return self._over(line, path, body, waiting, seconds)
+                return self._over(line, path, body, seconds)
             except TimeoutError:
                 raise
             except (OSError, HTTPException):
@@ -111,17 +106,14 @@ class Connection:
         line = self._kind(self._host, self._port, timeout=CONNECTING)
         line.connect()
         line.sock.settimeout(None)
-        return self._over(line, path, body, waiting, seconds)
+        return self._over(line, path, body, seconds)
 
-    def _over(
-        self, line: HTTPConnection, path: str, body: bytes | None, waiting: Callable[[], object] | None, seconds: float
-    ) -> Reply:
+    def _over(self, line: HTTPConnection, path: str, body: bytes | None, seconds: float) -> Reply:
         try:
             headers = {} if body is None else {"Content-Type": JSON}
             with _at_most(seconds, line.sock):
                 line.request("GET" if body is None else "POST", self._folder + path, body, headers)
-                if waiting is not None:
-                    _wait(line.sock, waiting)
+                _wait(line.sock)
                 response: HTTPResponse = line.getresponse()
                 kind = response.headers.get_content_type()
                 reply = Reply(response.status, kind, _body(response))
@@ -186,12 +178,12 @@ def _at_most(seconds: float, line: socket.socket) -> Iterator[None]:
         raise TimeoutError
 
 
-def _wait(line: socket.socket, waiting: Callable[[], object]) -> None:
-    """Until an answer begins, or the line is closed."""
+def _wait(line: socket.socket) -> None:
+    """Wait until an answer begins, the line is closed, or the run is cancelled."""
     with selectors.DefaultSelector() as selector:
         selector.register(line, selectors.EVENT_READ)
         while not selector.select(LOOK):
-            waiting()
+            check_cancelled()
 
 
 def _close(lines: list[HTTPConnection]) -> None:

@@ -32,8 +32,6 @@ RUNS: Mapping[str, tuple[str, ...]] = {
     "compare": ("text", "target", "variants", "details"),
     "gate_gradients": ("text", "target"),
 }
-# These are made of steps, after each of which they can end.
-STEPPED = frozenset({"translate", "translate_variants", "trace_decoding", "score", "compare"})
 # These take seconds for a long sentence, and nobody should wait for them who wants a translation.
 LONG_RUNS = frozenset({"translate_variants", "score", "compare", "gate_gradients"})
 # Errors whose messages are for the reader, wherever they were raised.

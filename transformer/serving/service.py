@@ -14,12 +14,12 @@ from transformer.serving.protocol import (
     MOST_BYTES,
     PROTOCOL,
     RUN,
-    STEPPED,
     Request,
     RequestError,
     read_words,
 )
 from transformer.serving.turn import LeftError
+from transformer.values.cancellation import cancellable
 from transformer.values.trace import Trace
 
 LOG = logging.getLogger(__name__)
@@ -55,18 +55,18 @@ class Service:
         except RequestError as error:
             return self._refused(UNUSABLE, "RequestError", f"The request cannot be read: {error}.")
 
-    def answer(self, request: Request, on_step: Callable[[], object] | None = None) -> Reply:
+    def answer(self, request: Request, between_steps: Callable[[], object] | None = None) -> Reply:
         """Run what is asked for.
 
         Args:
-            on_step: called between the steps of what is made of steps; a LeftError of it ends the run.
+            between_steps: called between the steps of the run; a LeftError of it ends the run.
 
         Raises:
             LeftError: it has ended so.
         """
-        steps = {"on_step": on_step} if request.run in STEPPED else {}
         try:
-            result = getattr(self._translator, request.run)(**request.arguments, **steps)
+            with cancellable(between_steps):
+                result = getattr(self._translator, request.run)(**request.arguments)
         except LeftError:
             raise
         except Exception as error:

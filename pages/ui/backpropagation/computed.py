@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from pages.ui.params.backpropagation import BackpropagationParams
 from pages.ui.reading.sentence import Reading
-from pages.ui.runs.inference import LONG_RUNS, RUNS, between_steps, trace, weights
+from pages.ui.runs.inference import LONG_RUNS, RUNS, trace, turn, weights
 from pages.ui.state import session
 from transformer.backpropagation.finite_difference import finite_difference
 from transformer.backpropagation.gradients import Batch, parameters_of
@@ -14,6 +14,7 @@ from transformer.backpropagation.norm_placement import GradientSizes, fresh_size
 from transformer.backpropagation.sentence import SentenceGradients, sentence_batch, sentence_gradients
 from transformer.backpropagation.stage import GradientStage
 from transformer.running.translator import Translator
+from transformer.values.cancellation import check_cancelled
 
 TRAINED, PRE, POST = "this model, trained", "pre-norm, untrained", "post-norm, untrained"
 # What a loss is asked of: a text, its translation (empty for the model's own), the step (-1 for all), and smoothing.
@@ -56,10 +57,9 @@ def _batch(translator: Translator, loss: Asked) -> Batch:
 @RUNS.remember("Going backwards, by hand and by autograd …")
 def _gradients(translator: Translator, loss: Asked, encoder_layer: int, decoder_layer: int) -> SentenceGradients:
     batch = _batch(translator, loss)
-    with LONG_RUNS:
+    with turn(LONG_RUNS):
         return sentence_gradients(
-            weights(translator), batch, encoder_layer=encoder_layer, decoder_layer=decoder_layer,
-            on_step=between_steps(LONG_RUNS),
+            weights(translator), batch, encoder_layer=encoder_layer, decoder_layer=decoder_layer
         )
 
 
@@ -68,7 +68,7 @@ def _difference(
     translator: Translator, loss: Asked, name: str, at: tuple[int, ...], shape: tuple[int, ...]
 ) -> float:
     batch = _batch(translator, loss)
-    with LONG_RUNS:
+    with turn(LONG_RUNS):
         return finite_difference(parameters_of(weights(translator)), translator.config, batch, name, at, shape)
 
 
@@ -80,9 +80,9 @@ def _sizes(translator: Translator, loss: Asked) -> dict[str, GradientSizes]:
         PRE: lambda: fresh_sizes(config, "pre", batch),
         POST: lambda: fresh_sizes(config, "post", batch),
     }
-    pause, sizes = between_steps(LONG_RUNS), {}
-    with LONG_RUNS:
+    sizes = {}
+    with turn(LONG_RUNS):
         for name, measure in models.items():
             sizes[name] = measure()
-            pause()
+            check_cancelled()
     return sizes

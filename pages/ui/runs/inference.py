@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Set
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Set
+from contextlib import contextmanager
 from weakref import WeakKeyDictionary
 
 from pages.ui.runs.script_runs import SCRIPT_RUNS
@@ -25,6 +25,7 @@ from transformer.checkpoints.language_model import LoadedLanguageModel
 from transformer.running.scoring import Scores
 from transformer.running.translator import Translator
 from transformer.serving.client import RemoteTranslator
+from transformer.values.cancellation import cancellable
 from transformer.values.decoding_settings import DecodingSettings
 from transformer.values.interventions import AS_TRAINED, Interventions, Mode
 from transformer.values.trace import Kind, Trace
@@ -44,19 +45,30 @@ RUNS = SharedResults(limit=160 * 2**20, identity=IDENTITY, waiting=SCRIPT_RUNS.g
 WEIGHTS: WeakKeyDictionary[Translator | LoadedLanguageModel, Weights] = WeakKeyDictionary()
 
 
-def turn_at(translator: Translator, turns: Turns = MODEL_LOCK) -> AbstractContextManager[object]:
-    """A turn at a model of this process; others go on meanwhile if it is elsewhere, where a server gives the turns."""
-    return SCRIPT_RUNS.given_up() if isinstance(translator, RemoteTranslator) else turns
+@contextmanager
+def turn(turns: Turns = MODEL_LOCK) -> Iterator[None]:
+    """A turn at a model of this process, for one run.
 
+    Between its steps, the run ends if its page was left, and lets others go first if it takes long.
+    """
 
-def between_steps(turns: Turns = MODEL_LOCK) -> Callable[[], None]:
-    """What a run does between its steps: it ends if its page was left, and lets others go first if it takes long."""
-
-    def pause() -> None:
+    def between_steps() -> None:
         end_if_left()
         turns.make_way()
 
-    return pause
+    with turns, cancellable(between_steps):
+        yield
+
+
+@contextmanager
+def turn_at(translator: Translator, turns: Turns = MODEL_LOCK) -> Iterator[None]:
+    """As `turn`; if the model is elsewhere, a server gives the turns there, and others go on here meanwhile."""
+    if not isinstance(translator, RemoteTranslator):
+        with turn(turns):
+            yield
+        return
+    with SCRIPT_RUNS.given_up(), cancellable(end_if_left):
+        yield
 
 
 def trace(translator: Translator, text: str, target: str = "", interventions: Interventions = AS_TRAINED) -> Trace:
@@ -125,16 +137,14 @@ def trace_decoding(
         AtlasError: there is no such translation; the message says what to do.
     """
     with turn_at(translator):
-        return translator.trace_decoding(
-            text, settings, prefix=forced, suppressed=suppressed, on_step=between_steps()
-        )
+        return translator.trace_decoding(text, settings, prefix=forced, suppressed=suppressed)
 
 
 @RUNS.remember("Decoding …")
 def translate(translator: Translator, text: str, settings: DecodingSettings) -> Translation:
     """A translation alone; otherwise as `trace_decoding`."""
     with turn_at(translator):
-        return translator.translate(text, settings, on_step=between_steps())
+        return translator.translate(text, settings)
 
 
 @RUNS.remember("Asking what mattered …")
@@ -148,10 +158,8 @@ def attribution(
         method, targets, words: of `Translator.attribute`; no targets are all pieces.
     """
     detailed = detailed_trace(translator, text, target, AS_TRAINED)
-    with LONG_RUNS:
-        return translator.attribute(
-            detailed, method, targets or None, words=words, on_step=between_steps(LONG_RUNS)
-        )
+    with turn(LONG_RUNS):
+        return translator.attribute(detailed, method, targets or None, words=words)
 
 
 @RUNS.remember("Deleting words …")
@@ -168,8 +176,8 @@ def deletion_curves(
     """
     scores = attribution(translator, text, target, method, (explained,), words)
     detailed = detailed_trace(translator, text, target, AS_TRAINED)
-    with LONG_RUNS:
-        return translator.deletion_curves(detailed, scores, columns, on_step=between_steps(LONG_RUNS))
+    with turn(LONG_RUNS):
+        return translator.deletion_curves(detailed, scores, columns)
 
 
 @RUNS.remember("Taking the logit apart …")
@@ -184,7 +192,7 @@ def direct_logits(translator: Translator, text: str, target: str, explained: Tar
         ValueError: the model is post-norm.
     """
     detailed, arrays = detailed_trace(translator, text, target, AS_TRAINED), weights(translator)
-    with LONG_RUNS:
+    with turn(LONG_RUNS):
         return components_of_logits(detailed, arrays, [explained])
 
 
@@ -202,16 +210,14 @@ def effect(translator: Translator, text: str, target: str, interventions: Interv
     # Each of the draws is an answer.
     turns = LONG_RUNS if interventions.mode == "resample" else MODEL_LOCK
     with turn_at(translator, turns):
-        return effect_of(
-            translator, text, interventions, target or None, draws=draws, on_step=between_steps(turns)
-        )
+        return effect_of(translator, text, interventions, target or None, draws=draws)
 
 
 @RUNS.remember("Looking for heads that change the words …")
 def telling_heads(translator: Translator, text: str) -> TellingHeads:
     """The fewest heads to switch off for another translation of a text, of a few that are tried."""
     with turn_at(translator):
-        return find_telling_heads(translator, text, between_steps())
+        return find_telling_heads(translator, text)
 
 
 @RUNS.remember("Looking for a change of the words …")
@@ -219,7 +225,7 @@ def telling_change(translator: Translator, text: str, variants: tuple[Interventi
     """The number of the first of some changes under which the model writes another translation, from 0."""
     own = [piece.id for piece in trace(translator, text).predicted_pieces]
     with turn_at(translator):
-        found = first_that_changes(translator, text, own, variants, between_steps())
+        found = first_that_changes(translator, text, own, variants)
     return None if found is None else found[0]
 
 
@@ -272,9 +278,7 @@ def importance(
         seed, draws: of the mode "resample".
     """
     with turn_at(translator, LONG_RUNS):
-        return head_importance(
-            translator, text, target or None, mode=mode, seed=seed, draws=draws, on_step=between_steps(LONG_RUNS)
-        )
+        return head_importance(translator, text, target or None, mode=mode, seed=seed, draws=draws)
 
 
 @RUNS.remember("Switching heads off …")
@@ -286,7 +290,7 @@ def score(translator: Translator, text: str, target: str, variants: tuple[Interv
         variants: the changes.
     """
     with turn_at(translator, LONG_RUNS):
-        return translator.score(text, target or None, variants, on_step=between_steps(LONG_RUNS))
+        return translator.score(text, target or None, variants)
 
 
 @RUNS.remember("Removing the heads one after the other …")
@@ -305,9 +309,4 @@ def removal_curves(
     ranked += [random_order(config, number) for number in range(orders)]
     written = target or [piece.id for piece in trace(translator, text).predicted_pieces]
     with turn_at(translator, LONG_RUNS):
-        return tuple(
-            removal_curve(
-                translator, text, written, order, mode=mode, seed=seed, on_step=between_steps(LONG_RUNS)
-            )
-            for order in ranked
-        )
+        return tuple(removal_curve(translator, text, written, order, mode=mode, seed=seed) for order in ranked)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Set
 
-from pages.ui.runs.inference import LONG_RUNS, MODEL_LOCK, RUNS, between_steps
+from pages.ui.runs.inference import LONG_RUNS, RUNS, turn
 from transformer.analysis.heads.metrics import HeadMetrics, head_metrics
 from transformer.checkpoints.language_model import LoadedLanguageModel
 from transformer.language_modelling.head_scores import HeadScores, head_scores
@@ -30,9 +30,9 @@ def trace_continuation(
     Raises:
         AtlasError: the beginning is too long; the message says what to do.
     """
-    with MODEL_LOCK:
+    with turn():
         return continue_and_trace(
-            loaded, text, settings, limit=limit, forced=forced, suppressed=suppressed, on_step=between_steps()
+            loaded, text, settings, limit=limit, forced=forced, suppressed=suppressed
         )
 
 
@@ -55,7 +55,7 @@ def unmasked_trace(
 ) -> Trace:
     """The text of `trace_continuation`, read by the model without its mask."""
     masked = trace_continuation(loaded, text, settings, limit, forced, suppressed).trace
-    with MODEL_LOCK:
+    with turn():
         return read_without_mask(loaded, masked)
 
 
@@ -66,7 +66,7 @@ def trace_text(loaded: LoadedLanguageModel, text: str) -> tuple[TextScore, Trace
     Raises:
         AtlasError: the text is empty or too long; the message says what to do.
     """
-    with MODEL_LOCK:
+    with turn():
         return score_and_trace(loaded, text)
 
 
@@ -78,5 +78,5 @@ def copying_scores(loaded: LoadedLanguageModel) -> HeadScores:
         ValueError: the vocabulary is too small for a pattern.
         AtlasError: the model has learned too few positions for one, or its device fails.
     """
-    with LONG_RUNS:
+    with turn(LONG_RUNS):
         return head_scores(loaded.model)

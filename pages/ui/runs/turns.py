@@ -8,6 +8,8 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from time import monotonic
 from typing import Any, TypeVar
 
+from transformer.values.cancellation import cancellable
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 # Receives the number of an item and its result, or what went wrong with it.
@@ -127,7 +129,9 @@ class Turns:
 
     def _compute(self, group: list[_Request], run: Callable[[Sequence[Any], Done], None]) -> None:
         try:
-            run([each.item for each in group], lambda number, outcome: group[number].finish(outcome))
+            # Whoever computes for all neither ends nor interrupts the others' runs by leaving the page.
+            with cancellable(None):
+                run([each.item for each in group], lambda number, outcome: group[number].finish(outcome))
         except Exception as error:
             left = [each for each in group if not each.finished]
             for each in left:

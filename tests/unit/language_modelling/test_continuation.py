@@ -8,6 +8,7 @@ import torch
 from transformer.errors import TextError
 from transformer.language_modelling.continuation import continue_text
 from transformer.language_modelling.scoring import score_text
+from transformer.values.cancellation import cancellable
 from transformer.values.decoding_settings import DecodingSettings
 
 TEXT = "The cat"
@@ -110,12 +111,12 @@ def test_it_stops_where_its_positions_end(model, tokenizer):
 def test_it_ends_between_two_pieces_where_nobody_waits_for_it(model, tokenizer, settings):
     left = iter([False, False, True])
 
-    def on_step():
+    def check():
         if next(left):
             raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
-        continue_text(model, tokenizer, TEXT, settings, limit=12, on_step=on_step)
+    with pytest.raises(KeyboardInterrupt), cancellable(check):
+        continue_text(model, tokenizer, TEXT, settings, limit=12)
     assert next(left, None) is None, "it was asked after every piece"
 
 

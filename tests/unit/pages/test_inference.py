@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from transformer.ablation.effect import Effect
 from transformer.checkpoints.translator import load_checkpoint
 from transformer.errors import TextError
 from transformer.running.translator import Translator
+from transformer.values.cancellation import cancellable, check_cancelled
 from transformer.values.decoding_settings import DecodingSettings
 from transformer.values.interventions import Interventions
 from transformer.values.trace import KINDS, Trace
@@ -189,15 +191,18 @@ def test_a_long_run_at_the_model_lets_others_go_first(model, monkeypatch, name):
     order: list[str] = []
     others: list[Future] = []
 
-    def crossed(*args: Any, on_step: Callable[[], object], **settings: Any) -> object:
+    def crossed(*args: Any, **settings: Any) -> object:
+        own = copy_context()
+
         def step() -> None:
             if not others:
                 others.append(people.submit(inference.trace, model, "The old man reads a book."))
                 while len(inference.MODEL_LOCK._queue) < 2:
                     time.sleep(0.001)
-            on_step()
+            own.run(check_cancelled)
 
-        found = run(*args, on_step=step, **settings)
+        with cancellable(step):
+            found = run(*args, **settings)
         order.append(name)
         return found
 

@@ -10,6 +10,7 @@ import pytest
 
 from pages.ui.runs import turns
 from pages.ui.runs.turns import MOST_TOGETHER, Turns
+from transformer.values.cancellation import cancellable, check_cancelled
 
 # More than anything here takes; who waits for a turn that nobody gives would wait forever.
 PATIENCE = 60
@@ -152,6 +153,20 @@ def test_nobody_makes_way_who_has_no_turn(hall, monkeypatch):
     with hall.turns:
         hall.people.submit(hall.turns.make_way).result(PATIENCE)
         assert hall.waiting() == 1
+
+
+def test_whoever_computes_for_all_cancels_nobody(hall):
+    def leave() -> None:
+        raise Left
+
+    def run(items, done) -> None:
+        check_cancelled()
+        hall.run(items, done)
+
+    with cancellable(leave):
+        assert hall.turns.together("even", 1, run) == 2
+        with pytest.raises(Left):
+            check_cancelled()
 
 
 def test_what_is_wrong_with_one_is_said_to_that_one(hall):

@@ -17,6 +17,7 @@ from transformer.serving.client import RemoteTranslator
 from transformer.serving.protocol import Request
 from transformer.serving.service import Service
 from transformer.serving.turn import LeftError
+from transformer.values.cancellation import cancellable
 from transformer.values.decoding_settings import DecodingSettings
 from transformer.values.interventions import Interventions
 
@@ -29,11 +30,11 @@ class Mortal(Service):
 
     deaths = 0
 
-    def answer(self, request, on_step=None):
+    def answer(self, request, between_steps=None):
         if self.deaths:
             self.deaths -= 1
             raise Broken
-        return super().answer(request, on_step)
+        return super().answer(request, between_steps)
 
 
 @pytest.fixture(scope="module")
@@ -152,10 +153,10 @@ def test_who_leaves_does_not_wait_for_the_answer(small_translator, model_folder)
     asked, go_on = threading.Event(), threading.Event()
 
     class Slow(Service):
-        def answer(self, request, on_step=None):
+        def answer(self, request, between_steps=None):
             asked.set()
-            go_on.wait()
-            return super().answer(request, on_step)
+            go_on.wait(20)
+            return super().answer(request, between_steps)
 
     class Left(Exception):
         pass
@@ -166,12 +167,16 @@ def test_who_leaves_does_not_wait_for_the_answer(small_translator, model_folder)
 
     with model_server(Slow(small_translator)) as address:
         remote = RemoteTranslator(address, model_folder, "cpu")
-        for run in (remote.translate, remote.trace_decoding):
+        for run in (
+            lambda: remote.translate("A dog.", BEAM), lambda: remote.trace_decoding("A dog.", BEAM),
+            lambda: remote.trace("A dog."), lambda: remote.gate_gradients("A dog.", None),
+        ):
             asked.clear()
-            with pytest.raises(Left):
-                run("A dog.", BEAM, on_step=leave)
+            with pytest.raises(Left), cancellable(leave):
+                run()
         go_on.set()
-        found = remote.translate("A dog.", BEAM, on_step=lambda: None)
+        with cancellable(lambda: None):
+            found = remote.translate("A dog.", BEAM)
     assert found.text == small_translator.translate("A dog.", BEAM).text
 
 

@@ -55,10 +55,9 @@ def server(answer: bytes) -> Iterator[tuple[str, list[bytes]]]:
 
 
 @pytest.mark.parametrize("at_once", [b"", HEAD[:20], HEAD], ids=["nothing", "a status", "all but the body"])
-@pytest.mark.parametrize("waiting", [None, lambda: None], ids=["whole", "step by step"])
-def test_an_answer_that_comes_in_drips_is_not_waited_for_without_end(at_once, waiting):
+def test_an_answer_that_comes_in_drips_is_not_waited_for_without_end(at_once):
     with dripping_server(at_once) as address, pytest.raises(ServerError, match="it took too long"):
-        Connection(address).ask("/", b"{}", waiting, seconds=0.5)
+        Connection(address).ask("/", b"{}", seconds=0.5)
 
 
 def test_an_answer_that_comes_in_time_is_there_however_it_comes():
