@@ -234,8 +234,8 @@ def test_a_cell_leads_to_the_curves_of_its_positions(trace):
     assert "inside_positions" not in [button.key for button in app(inside_part="cell", inside_kind="cross").button]
 
 
-def test_a_cell_is_chosen_in_the_boxes(narrow_app):
-    test = app(**GIVEN, inside_part="cell")
+def test_a_cell_is_chosen_in_the_boxes():
+    test = app(inside_part="cell")
     test.segmented_control("inside_kind").set_value("cross").run()
     chooser(test, "inside_rows").set_value(2).run()
     chooser(test, "inside_columns").set_value(1).run()
