@@ -16,8 +16,7 @@ from transformer.analysis.view import axes_of
 
 reading = attention_page(
     "decoder",
-    "Every {target} word looks at itself and at the words before it. Later ones are masked: they are not written "
-    "yet. Below: [what the mask does](#mask).",
+    "Each {target} word looks at itself and the words before it. Below: [what the mask does](#mask).",
 )
 choice = reading.choice("decoder")
 st.subheader("What the mask does", anchor="mask")

@@ -223,7 +223,7 @@ def test_the_tree_is_walked(reader, shipped):
     )
     reader.page.locator(".node.best").nth(2).click()
     expect(reader.page.locator(".node-text")).to_contain_text("Step 3")
-    expect(reader.page.locator(".node-text")).to_contain_text("Looked at the source")
+    expect(reader.page.locator(".node-text")).to_contain_text("looked at the source")
     reader.page.locator(".tree svg").focus()
     reader.page.keyboard.press("ArrowDown")
     expect(reader.page.locator(".node.chosen.best")).to_have_count(0)

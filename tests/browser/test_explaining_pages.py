@@ -85,7 +85,7 @@ def test_from_a_typed_sentence_to_the_curves(shipped, visit, server):
         lecturer.see("positions 3 and 4 are")
         lecturer.see("These are the curves of the model of this app")
         table = sinusoids(4, 256)
-        lecturer.see(f"{np.linalg.norm(table[2] - table[3]):.4f}")
+        lecturer.see(f"{np.linalg.norm(table[2] - table[3]):.2f}")
 
 
 def test_the_tools_of_the_map_cover_no_control(visit, server):

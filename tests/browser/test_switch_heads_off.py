@@ -26,7 +26,7 @@ def test_heads_rows_and_boards_are_switched(reader):
     # The board of one kind is open; the others are a button each.
     expect(switch(reader, "encoder.2.1")).to_have_count(0)
     assert reader.page.locator(".switches button:visible").count() < 75
-    reader.page.get_by_role("button", name="Encoder self-attention all on").click()
+    reader.page.get_by_role("button", name="Encoder attention all on").click()
     expect(switch(reader, "encoder.1.1")).to_be_focused()
     # Two clicks, the second before the first is answered.
     switch(reader, "encoder.2.1").click()
@@ -43,7 +43,7 @@ def test_heads_rows_and_boards_are_switched(reader):
 
 def test_the_example_changes_the_words_and_is_named_and_cleared(reader):
     reader.open("/switch_heads_off?text=The+animal+didn't+cross+the+street+because+it+was+too+tired.")
-    reader.page.get_by_role("button", name="Try: switch off cross-attention, layer 5, head 6").click()
+    reader.page.get_by_role("button", name="Try: switch off cross attention, layer 5, head 6").click()
     expect(reader.page).to_have_url(re.compile("off_heads=cross.5.6"))
     expect(switch(reader, "cross.5.6")).to_have_attribute("aria-checked", "false")
     reader.see("This is the example, not your choice")
