@@ -64,10 +64,12 @@ def serving(*command: str, log: int | IO[str] = subprocess.DEVNULL) -> Iterator[
         deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline and process.poll() is None:
             try:
-                socket.create_connection(("127.0.0.1", port), timeout=1).close()
-                break
+                # 503: the app is starting.
+                if answer(port, "GET", "/")[0] != 503:
+                    break
             except OSError:
-                time.sleep(0.1)
+                pass
+            time.sleep(0.1)
         yield port
     finally:
         process.terminate()

@@ -187,7 +187,10 @@ def test_without_the_decoder_mask_the_translation_stays_and_its_reading_changes(
 def test_a_translation_without_positions_is_written_without_them(shaped_translator):
     interventions = Interventions(positions=False)
     trace = shaped_translator.trace(TEXT, interventions=interventions)
-    assert [piece.id for piece in trace.predicted_pieces] == trace.candidate_ids[:, 0].tolist()
+    parts = shaped_translator.tokenizer.spelling.parts
+    for piece, likeliest in zip(trace.predicted_pieces, trace.candidate_ids[:, 0].tolist(), strict=True):
+        # But where the likeliest piece would have broken a character.
+        assert piece.id == likeliest or likeliest in parts
     if shaped_translator.config.positions != "none":
         assert trace.predicted_pieces != shaped_translator.trace(TEXT).predicted_pieces
 

@@ -139,7 +139,11 @@ def _probabilities(evidence: Evidence, part: str = "", kind: Kind = "encoder", h
     runs = {"probability": trace}
     if part or head:
         name, interventions = without_of(evidence, part, kind, head)
-        runs = {"as trained": trace, name: evidence.trace(interventions=interventions)}
+        changed = evidence.trace(interventions=interventions)
+        if changed.predicted_pieces != trace.predicted_pieces:
+            # The model wrote its translation in other pieces than the tokenizer cuts it into.
+            trace = evidence.runs.trace(evidence.sentence, trace.target_text)
+        runs = {"as trained": trace, name: changed}
     columns = {}
     for name, run in runs.items():
         logs = run.log_probs.astype(np.float64)
