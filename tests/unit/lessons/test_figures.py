@@ -88,8 +88,10 @@ def refused_or_drawn(small_translator: Translator, what: tuple[str, dict[str, ob
     broken = [one for one in broken if "does not hold" not in one]
     if broken:
         assert broken[0].startswith(f"step 1, figure {step.show}: ")
-        with pytest.raises(AtlasError):
-            build(measured)
+        # Bars come with the answer: before it, the page can draw a map whose bars cannot be measured.
+        if "bars" not in what[1]:
+            with pytest.raises(AtlasError):
+                build(measured)
     else:
         build(measured)
 
