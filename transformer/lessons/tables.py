@@ -12,6 +12,7 @@ import numpy as np
 from transformer.analysis.replay.contributions import contributions
 from transformer.analysis.replay.softmax import softmax
 from transformer.analysis.view import axes_of
+from transformer.errors import LessonError
 from transformer.lessons.claims.ablation import KIND_NAMES, removed_translations
 from transformer.lessons.claims.attribution import named_for_all, named_words
 from transformer.lessons.claims.computation import context_stages, first_numbers, longest_elsewhere
@@ -290,7 +291,13 @@ def _heads(evidence: Evidence, of: str) -> Table:
 
 
 def _links(evidence: Evidence, row: str, column: str, than: str) -> Table:
-    """What a word gives two others in every encoder head."""
+    """What a word gives two others in every encoder head.
+
+    Raises:
+        LessonError: the two are one word.
+    """
+    if column == than:
+        raise LessonError(f"“{column}” cannot be compared with itself: give another word as `than`")
     view = evidence.view("encoder")
     row_at = evidence.row("encoder", row, (0, 0))
     to, third = (
