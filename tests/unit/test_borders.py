@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from pages.ui.params.pages import PAGES
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -202,6 +204,8 @@ def test_only_the_models_server_and_a_cluster_need_ray():
         assert path.stem == "serve" or "transformer.serving.server" not in set(imported(path)), path
 
 
+# Lessons show figures of all pages; Language model lends its subject to the scripts of two others.
+ABOVE_OTHER_PAGES = {"language_model", "lessons"}
 # Rooms from the ground up: packages and loose files of the library, then of pages/ui. An import goes to a lower floor,
 # or stays in its own room. A `__main__` belongs to the commands, whichever package it starts.
 FLOORS = {
@@ -225,9 +229,8 @@ FLOORS = {
         {"heads"},
         {"lecture", "reading"},
         {"measured", "shell"},
-        {"about", "attention", "backpropagation", "change_attention", "compare_heads", "decoding", "gallery",
-         "inside_a_layer", "long_texts", "positional_encoding", "switch_heads_off", "training_lab", "what_mattered"},
-        {"language_model", "lessons"},
+        {page.folder or page.name for page in PAGES.values()} - ABOVE_OTHER_PAGES,
+        ABOVE_OTHER_PAGES,
     ],
 }
 
