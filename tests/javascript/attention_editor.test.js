@@ -108,7 +108,7 @@ test("an edit takes the place of one of the same place, and concerns the heads t
 
 test("whoever edits faster than the server answers keeps the last edit", async () => {
   const editor = Object.assign(Object.create(AttentionEditor.prototype), { version: "after", edits: [], pending: {},
-    sent: [edits, "cross.1.1.1~even"] });
+    sent: [edits, "cross.1.1.1~even"], panel: { follow() {} } });
   await editor.read(message);
   assert.deepEqual([editor.sent, editor.edits, editor.pending], [["cross.1.1.1~even"], [], {}]);
   const sent = [];
