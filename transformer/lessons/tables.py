@@ -62,11 +62,12 @@ def head_label(kind: Kind, layer: int, head: int) -> str:
 
 
 def without_of(
-    evidence: Evidence, part: str = "", kind: Kind = "encoder", head: str = ""
+    evidence: Evidence, part: str, kind: Kind, head: str | None
 ) -> tuple[str, Interventions]:
     """What a figure leaves out of a run: in words, and as the run's interventions."""
     if part:
         return f"without {'the mask' if part == 'mask' else part}", PARTS[part]
+    assert head is not None, "a part or a head is left out"
     layer, number = evidence.head(kind, head)
     return f"without head {layer + 1}.{number + 1}", Interventions(gates={(kind, layer, number): 0.0})
 
@@ -134,11 +135,13 @@ def _candidates(evidence: Evidence, step: int) -> Table:
     })
 
 
-def _probabilities(evidence: Evidence, part: str = "", kind: Kind = "encoder", head: str = "") -> Table:
+def _probabilities(
+    evidence: Evidence, part: str = "", kind: Kind = "encoder", head: str | None = None,
+) -> Table:
     """The probabilities of the pieces that were written, and of all together; also without a part of the model."""
     trace = evidence.trace()
     runs = {"probability": trace}
-    if part or head:
+    if part or head is not None:
         name, interventions = without_of(evidence, part, kind, head)
         changed = evidence.trace(interventions=interventions)
         if changed.predicted_pieces != trace.predicted_pieces:
@@ -222,14 +225,14 @@ def _learning(evidence: Evidence, until: int = 0) -> Table:
     }, percent=("of all steps",))
 
 
-def _worth(evidence: Evidence, kind: Kind = "encoder", head: str = "") -> Table:
+def _worth(evidence: Evidence, kind: Kind = "encoder", head: str | None = None) -> Table:
     """All heads, from the one that the translation needs most to the one without which it is likeliest."""
     heads, changes = all_heads(evidence.runs.config), evidence.head_changes()
     order = [int(at) for at in changes.argsort(kind="stable")]
     above = int((changes > 0).sum())
     totals: dict[str, Value] = {"heads": len(heads), "likelier without": above, "share": above / len(heads)}
     marked = ""
-    if head:
+    if head is not None:
         at = kind, *evidence.head(kind, head)
         marked = head_label(*at)
         totals["needed more than the marked one"] = int((changes < changes[heads.index(at)]).sum())

@@ -52,7 +52,11 @@ def first_choice(measured: MeasuredStep, *, solved: bool) -> AttentionParams:
     if "row" in figure and (solved or step.next_when != "row pinned"):
         rows = pinned_row(measured, (layer, head))
     # The bars below the small maps say who has the job, so they come with the answer.
-    bars = JOBS[figure["bars"]] if solved and "bars" in figure else ""
+    bars = ""
+    if solved and "bars" in figure:
+        # Not every kind of attention has every job; then the step says so instead of showing no bars.
+        evidence.shares(kind, figure["bars"])
+        bars = JOBS[figure["bars"]]
     return AttentionParams(layer=layer, head=head, words=True, rows=rows, metric=bars)
 
 
