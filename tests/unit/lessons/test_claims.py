@@ -26,7 +26,7 @@ from transformer.lessons.result import broken_claims
 from transformer.lessons.shelf import SHIPPED
 from transformer.model.transformer import build
 from transformer.running.translator import Translator
-from transformer.values.interventions import Interventions
+from transformer.values.interventions import AS_TRAINED, Interventions
 
 TEXT_READ = "I have a dream."
 
@@ -164,8 +164,9 @@ def test_a_translation_may_be_too_unlikely_for_a_number(small_config, tokenizer)
     """The quotient of two such probabilities was one by 0."""
     evidence = made(small_config, tokenizer, scale=9)
     values = measured("future_disturbs", {}, evidence).values
-    assert evidence.trace(interventions=NO_MASK).log_probs.sum() < -750
-    assert values["before"] > 0 == values["after"] and values["times"] > 1e50
+    before, after = (evidence.trace(interventions=each).log_probs.sum(dtype=float) for each in (AS_TRAINED, NO_MASK))
+    assert after < -750 and values["before"] > 0 == values["after"]
+    assert values["times"] == pytest.approx(np.exp(before - after), rel=1e-3)
     assert values["direction"] == "less likely"
 
 
