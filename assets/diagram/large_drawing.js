@@ -100,6 +100,7 @@ function normPill(middle, y, large) {
 
 /**
  * A layer: its sub-layers from the bottom up, each with its by-pass, and the norm before it or, post-norm, after the sum.
+ * A pre-norm stack ends in a norm of its own; a post-norm one has just been normalised. Norms are drawn last, over the arrows.
  * @param {number} left
  * @param {DrawingMessage} data
  * @param {[number, (top: number) => Node][]} parts height and box of each
@@ -108,6 +109,7 @@ function normPill(middle, y, large) {
 function layerOf(left, { norm, large }, parts, count) {
   const middle = left + COLUMN / 2;
   const shapes = [];
+  const norms = [];
   const tops = [];
   let from = BOTTOM + 20;
   let y = BOTTOM;
@@ -120,15 +122,17 @@ function layerOf(left, { norm, large }, parts, count) {
       arrow([middle, y - 6], [left - 7, y - 6], [left - 7, sum], [middle - 7, sum]),
       svgElement("circle", { class: "sum", cx: middle, cy: sum, r: 7 }),
       svgElement("path", { class: "arrow", d: `M${middle - 4} ${sum}h8M${middle} ${sum - 4}v8` }),
-      box(top), ...normPill(middle, pill, large));
+      box(top));
+    norms.push(...normPill(middle, pill, large));
     tops.push(top);
     from = sum - 7;
     y -= height + AROUND;
   }
+  if (norm === "pre") norms.push(...normPill(middle, y - 13, large));
   const frame = svgElement("g", {},
     svgElement("rect", { class: "stack", x: left - 14, y, width: COLUMN + 28, height: BOTTOM - y, rx: 12 }),
     svgText(`${count} ×`, left === ENCODER_LEFT ? left - 26 : left + COLUMN + 26, (y + BOTTOM) / 2, "title"));
-  return { shapes: [frame, ...shapes], tops, top: y, out: from };
+  return { shapes: [frame, ...shapes], norms, tops, top: y, out: from };
 }
 
 /**
@@ -136,7 +140,7 @@ function layerOf(left, { norm, large }, parts, count) {
  * @param {Places} places
  */
 function largeDrawing(data, { decoderLeft, down, aside, longest }) {
-  const { source, target, languages, kinds, layers, norm, large } = data;
+  const { source, target, languages, kinds, layers, large } = data;
   const size = large ? HALL : 15;
   const words = large ? { next: "Which word is next?", in: "Words + their order", far: "" }
     : { next: "Which word comes next? (linear, softmax)", in: "Word vectors + positions", far: "written so far: " };
@@ -149,9 +153,6 @@ function largeDrawing(data, { decoderLeft, down, aside, longest }) {
     layers.encoder);
   const writes = layerOf(decoderLeft, data, [attention("masked_attention", decoderLeft, kinds.decoder),
     attention("cross_attention", decoderLeft, kinds.cross), half(decoderLeft)], layers.decoder);
-  // A pre-norm stack ends in a norm of its own; a post-norm one has just been normalised.
-  /** @type {(column: number, top: number) => Node[]} */
-  const last = (column, top) => (norm === "pre" ? normPill(column, top - 13, large) : []);
   const encoder = [
     svgText(`Encoder: reads ${languages.source}`, middle.encoder, reads.top - 36, "title"), ...reads.shapes,
     arrow([middle.encoder, BOTTOM + 64], [middle.encoder, BOTTOM + 49]),
@@ -165,11 +166,11 @@ function largeDrawing(data, { decoderLeft, down, aside, longest }) {
     svgElement("g", { transform: `translate(0 ${down})` }, ...encoder),
     arrow([middle.encoder, reads.out + down], [middle.encoder, reads.top - 27 + down], [aside, reads.top - 27 + down],
       [aside, across], [down ? decoderLeft + COLUMN + 1 : decoderLeft - 1, across]),
-    svgElement("g", { transform: `translate(0 ${down})` }, ...last(middle.encoder, reads.top)),
+    svgElement("g", { transform: `translate(0 ${down})` }, ...reads.norms),
     svgText(`Decoder: writes ${languages.target}`, middle.decoder, large ? next - 24 : next - 39, "title"),
     ...writes.shapes,
     arrow([middle.decoder, BOTTOM + 64], [middle.decoder, BOTTOM + 49]),
-    arrow([middle.decoder, writes.out], [middle.decoder, next + BAR + 1]), ...last(middle.decoder, writes.top),
+    arrow([middle.decoder, writes.out], [middle.decoder, next + BAR + 1]), ...writes.norms,
     arrow([middle.decoder, next], [middle.decoder, next - 11]),
     barBox("decoding", "Decoding step by step", decoderLeft, next, BAR, words.next),
     barBox("positional_encoding", "Positional encoding", decoderLeft, BOTTOM + 20, BAR, words.in),

@@ -75,3 +75,22 @@ test("in a lecture the norms, whose names nobody could read, are left out, and t
   const { norms, sums } = drawn("pre", SIDE_BY_SIDE, true);
   assert.deepEqual([norms.length, sums.length], [0, 5]);
 });
+
+test("no arrow is drawn over the name of a norm", () => {
+  for (const norm of ["pre", "post"]) {
+    const all = drawn(norm, SIDE_BY_SIDE).root.all(() => true);
+    const crosses = ({ attributes }, { x, y, width, height }) => {
+      const points = attributes.points.split(" ").map((point) => point.split(",").map(Number));
+      return points.slice(1).some(([right, below], at) => {
+        const [left, above] = points[at];
+        return Math.min(left, right) < x + width && Math.max(left, right) > x
+          && Math.min(above, below) < y + height && Math.max(above, below) > y;
+      });
+    };
+    for (const [at, { attributes }] of all.entries()) {
+      if (attributes.class !== "norm" || !attributes.width) continue;
+      const place = Object.fromEntries(["x", "y", "width", "height"].map((name) => [name, Number(attributes[name])]));
+      assert.ok(!all.slice(at).some((one) => one.name === "polyline" && crosses(one, place)));
+    }
+  }
+});
