@@ -20,7 +20,6 @@ from pages.ui.params.long_texts import KEYS_AND_VALUES, QUANTITIES, SECONDS, WEI
 from pages.ui.state import session
 from pages.ui.state.bind import bind
 from pages.ui.text.glossary import explain
-from pages.ui.text.markup import markdown
 from transformer.language_modelling.cost import FITTED_FROM, Cost
 
 TITLES = {WEIGHTS: "Bytes of the map", SECONDS: "Seconds of a pass", KEYS_AND_VALUES: "Bytes of keys and values"}
@@ -63,7 +62,7 @@ def show_costs() -> None:
         f"Measured on {recorded.machine}: {recorded.model}. Slopes are fitted from {FITTED_FROM:,} pieces on; the time "
         "of a shorter text is that of everything around the attention. The map is written out here, as it must be to "
         "be looked at. Fast kernels (FlashAttention) never store it, so their memory grows with slope 1; they still "
-        f"compute every cell. The same again: {markdown(recorded.command)}"
+        f"compute every cell. The same again: `{recorded.command}`"
     )
     show_numbers(table, "long_cost_numbers", digits=4)
 

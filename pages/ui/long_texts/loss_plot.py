@@ -13,7 +13,6 @@ from pages.ui.lecture.figure import main_figure
 from pages.ui.long_texts.names import NAMES, colour, shape
 from pages.ui.measured.recorded import read_record
 from pages.ui.text.glossary import explain
-from pages.ui.text.markup import markdown
 from transformer.config import LanguageModelAttention, LanguageModelConfig
 from transformer.files.paths import ASSETS
 from transformer.language_modelling import cost
@@ -50,7 +49,7 @@ def show_losses() -> None:
         f"Held out: {recorded.pieces:,} pieces of everyday sentences in any order, so that little depends on what is "
         "far away; where a text hangs together over pages, local attention can lose more. "
         f"{caution} Models this small and this shortly trained say which way it goes, not how far. On "
-        f"{recorded.machine}: {markdown(recorded.command)}"
+        f"{recorded.machine}: `{recorded.command}`"
     )
 
 
