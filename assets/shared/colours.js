@@ -99,7 +99,7 @@ function tinted(name, attributes, shades, value, ...children) {
 // The colours of the light theme (.streamlit/config.toml), under the names that Streamlit gives them in a page.
 const LIGHT_THEME = {
   "--st-background-color": "#ffffff", "--st-secondary-background-color": "#f1f4f9", "--st-text-color": "#0f172a",
-  "--st-border-color": "#cbd5e1", "--st-code-text-color": "#1e293b", "--st-primary-color": "#1d4ed8",
+  "--st-border-color": "#cbd5e1", "--st-code-text-color": "#0f172a", "--st-primary-color": "#1d4ed8",
 };
 
 const lightTheme = () => themeNamed((name) => LIGHT_THEME[name]);

@@ -47,8 +47,8 @@ def colours() -> list[tuple[str, str]]:
     themes = tomllib.loads((APP / ".streamlit" / "config.toml").read_text(encoding="utf-8"))["theme"]
     pairs: list[tuple[str, str]] = [GRID]
     for name, dark in themes["dark"].items():
-        # No chart takes it from the theme, and ours use one of the two in both.
-        if name == "primaryColor":
+        # No chart takes them from the theme; ours use one of the two primary colours in both, and hold no code.
+        if name in ("primaryColor", "codeTextColor"):
             continue
         light = themes["light"][name]
         pairs += zip(dark, light, strict=True) if isinstance(dark, list) else [(dark, light)]
