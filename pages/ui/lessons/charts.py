@@ -89,8 +89,9 @@ def with_points(chart: alt.Chart, points: pd.DataFrame, last: int) -> alt.LayerC
     """
     layers = [chart]
     # What is said stands where the curve leaves room: right of the first steps, left of the last ones.
-    for late in (False, True):
-        base = alt.Chart(points[(points.step > last / 2) == late]).encode(x="step:Q", y="value:Q")
+    # Vega warns of a layer without a point.
+    for late, some in points.groupby(points.step > last / 2):
+        base = alt.Chart(some).encode(x="step:Q", y="value:Q")
         layers += [
             base.mark_point(filled=True, size=70, opacity=1).encode(color=alt.value("currentColor")),
             base.mark_text(align="right" if late else "left", dx=-8 if late else 8, dy=-10 if late else 16).encode(

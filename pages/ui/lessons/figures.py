@@ -133,15 +133,12 @@ def show_learning(curve: str, marked: pd.DataFrame) -> None:
     ):
         points = marked.rename(columns={"as unsure as among": "among", "of all steps": "part"})
         points = points[points["loss" if name == "loss" else "chrF"].notna()]
-        chart = learning_chart(table, lines, unit)
-        # Vega warns of a layer without a point.
-        if len(points):
-            chart = with_points(chart, pd.DataFrame({
+        show_altair(
+            with_points(learning_chart(table, lines, unit), pd.DataFrame({
                 "step": points.step, "value": points["loss" if name == "loss" else "chrF"],
                 "says": [said(row) for row in points.itertuples()],
-            }), last=int(table.step.max()))
-        show_altair(
-            chart, key=f"lesson_{name}", alt=f"{unit} over the steps of training.", sentence="",
+            }), last=int(table.step.max())),
+            key=f"lesson_{name}", alt=f"{unit} over the steps of training.", sentence="",
         )
 
 
