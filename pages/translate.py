@@ -12,7 +12,7 @@ from pages.ui.components.attention_browser import glance
 from pages.ui.components.diagram import drawing
 from pages.ui.heads.kinds import PAGES
 from pages.ui.heads.prose import prose
-from pages.ui.lecture.figure import main_figure, presented
+from pages.ui.layout.roles import main_figure, presented
 from pages.ui.reading.overview import attention_box
 from pages.ui.reading.sentence import read_sentence
 from pages.ui.reading.translation import show_translation

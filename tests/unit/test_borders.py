@@ -225,6 +225,7 @@ FLOORS = {
     "pages.ui": [
         {"params", "runs", "server", "text", "ui"},
         {"charts", "state"},
+        {"layout"},
         {"components"},
         {"heads"},
         {"lecture", "reading"},

@@ -12,7 +12,7 @@ from pages.ui.charts.matrix import PICK, matrix
 from pages.ui.charts.palette import diverging
 from pages.ui.charts.tables import numbered, show_table
 from pages.ui.components.save_as import show_altair, show_plotly
-from pages.ui.lecture.figure import main_figure, presented
+from pages.ui.layout.roles import main_figure, presented
 from pages.ui.params.backpropagation import BackpropagationParams
 from pages.ui.reading.sentence import Reading
 from pages.ui.state import session

@@ -15,7 +15,7 @@ from pages.ui.charts.matrix import AXIS, LEGEND
 from pages.ui.charts.palette import SERIES
 from pages.ui.charts.tables import show_numbers
 from pages.ui.components.save_as import show_altair
-from pages.ui.lecture.figure import main_figure
+from pages.ui.layout.roles import main_figure
 from pages.ui.params.backpropagation import NETWORK, QUANTITIES, STREAM, BackpropagationParams
 from pages.ui.reading.sentence import Reading
 from pages.ui.state import session

@@ -16,7 +16,7 @@ import altair as alt
 import pandas as pd
 from altair.utils.schemapi import disable_debug_mode
 
-from pages.ui.charts.hall import AltairChart, for_hall
+from pages.ui.charts.large import AltairChart, for_hall
 
 # Altair would check every part as it is made.
 disable_debug_mode()

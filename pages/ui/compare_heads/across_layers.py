@@ -13,7 +13,7 @@ from pages.ui.components.save_as import show_altair
 from pages.ui.heads.head_reading import HeadReading
 from pages.ui.heads.kinds import chart_of_heads
 from pages.ui.heads.prose import prose
-from pages.ui.lecture.figure import main_figure, presented
+from pages.ui.layout.roles import main_figure, presented
 from pages.ui.params.attention import UNCHOSEN
 from pages.ui.params.compare_heads import CompareParams
 from pages.ui.state import session

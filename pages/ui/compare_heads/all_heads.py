@@ -19,7 +19,7 @@ from pages.ui.compare_heads.head_table import show_head_table
 from pages.ui.components.attention_browser import AlsoNamed
 from pages.ui.heads.head_reading import HeadReading
 from pages.ui.heads.kinds import chart_of_heads
-from pages.ui.lecture.figure import main_figure, presented
+from pages.ui.layout.roles import main_figure, presented
 from pages.ui.measured.measuring import measured, offer_measuring
 from pages.ui.measured.recorded import IMPORTANCE, STATISTICS
 from pages.ui.params.compare_heads import CompareParams

@@ -15,7 +15,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from pages.ui.charts.compiled import CompiledChart, FilledChart
-from pages.ui.charts.hall import AltairChart, for_hall, plot_for_hall
+from pages.ui.charts.large import AltairChart, for_hall, plot_for_hall
 from pages.ui.components.bundle import component
 from pages.ui.params.lecture import LectureParams
 from pages.ui.state import session

@@ -12,7 +12,7 @@ import streamlit as st
 from pages.ui.components.bundle import component
 from pages.ui.components.save_as import saveable
 from pages.ui.heads.kinds import PAGES
-from pages.ui.lecture.figure import main_figure, presented
+from pages.ui.layout.roles import main_figure, presented
 from pages.ui.measured.recorded import GALLERY
 from pages.ui.state import session
 from pages.ui.text.head_link import HeadLink

@@ -15,7 +15,7 @@ from pages.ui.heads.head_picker import pick_head
 from pages.ui.heads.head_reading import HeadReading
 from pages.ui.inside_a_layer.stage_matrix import pieces_table, shape, sizes, stage_matrix
 from pages.ui.inside_a_layer.stage_sentences import plain_sentence
-from pages.ui.lecture.figure import main_figure, presented, text_for_hall
+from pages.ui.layout.roles import main_figure, presented, text_for_hall
 from pages.ui.params.inside_a_layer import InsideParams
 from pages.ui.state import session
 from pages.ui.text.glossary import explain_words_of

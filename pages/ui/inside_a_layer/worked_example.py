@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.ui.charts.tables import show_table
-from pages.ui.lecture.figure import main_figure, text_for_hall
+from pages.ui.layout.roles import main_figure, text_for_hall
 from pages.ui.params.inside_a_layer import InsideParams
 from pages.ui.state import session
 from pages.ui.state.bind import bind_number

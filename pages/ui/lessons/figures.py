@@ -15,7 +15,7 @@ from pages.ui.components.attention_browser import browser_payload, draw_browser,
 from pages.ui.components.save_as import show_altair
 from pages.ui.components.side_by_side import DIFFERENCE, Map, side_by_side
 from pages.ui.components.synced_state import SyncedState
-from pages.ui.lecture.figure import presented
+from pages.ui.layout.roles import presented
 from pages.ui.lessons.charts import bars, costs, ranks, tiles, with_points
 from pages.ui.lessons.measured import MeasuredStep
 from pages.ui.lessons.tables import framed, table_of, totals_of, without_maps

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from pages.ui.heads.kinds import PAGES
-from pages.ui.lecture.figure import main_figure, presented
+from pages.ui.layout.roles import main_figure, presented
 from pages.ui.lessons.clicks import done_by, remark_on
 from pages.ui.lessons.figures import (
     chosen_in_map,

@@ -11,7 +11,7 @@ from pages.ui.charts.heatmap import colours_of, heatmap
 from pages.ui.charts.matrix import AXIS, LEGEND
 from pages.ui.charts.tables import frame, show_numbers
 from pages.ui.components.save_as import show_altair, show_plotly
-from pages.ui.lecture.figure import main_figure
+from pages.ui.layout.roles import main_figure
 from pages.ui.params.positional_encoding import PositionsParams
 from pages.ui.reading.model_picker import translator
 from pages.ui.runs import inference

@@ -12,7 +12,7 @@ from pages.ui.charts.matrix import AXIS, matrix
 from pages.ui.charts.palette import BITS, diverging
 from pages.ui.charts.tables import frame, show_numbers, show_table
 from pages.ui.components.save_as import show_altair, show_plotly
-from pages.ui.lecture.figure import main_figure
+from pages.ui.layout.roles import main_figure
 from pages.ui.params.positional_encoding import PositionsParams
 from pages.ui.state import session
 from pages.ui.state.bind import bind_number

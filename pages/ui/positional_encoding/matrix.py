@@ -9,7 +9,7 @@ import streamlit as st
 from pages.ui.charts.heatmap import heatmap
 from pages.ui.charts.tables import frame, show_numbers
 from pages.ui.components.save_as import show_plotly
-from pages.ui.lecture.figure import main_figure
+from pages.ui.layout.roles import main_figure
 from pages.ui.params.positional_encoding import PositionsParams
 from pages.ui.state import session
 from pages.ui.state.bind import bind_number

@@ -14,7 +14,7 @@ from pages.ui.charts.palette import sequential
 from pages.ui.charts.tables import show_numbers, show_table
 from pages.ui.components.save_as import show_altair
 from pages.ui.heads.head_picker import pick_head
-from pages.ui.lecture.figure import main_figure, presented, text_for_hall
+from pages.ui.layout.roles import main_figure, presented, text_for_hall
 from pages.ui.params.positional_encoding import PositionsParams
 from pages.ui.positional_encoding.shuffle import Shuffle, moved_pieces, shuffle
 from pages.ui.reading.sentence import Reading

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 import streamlit as st
 
 from pages.ui.components.diagram import where_you_are
+from pages.ui.layout.roles import lecture_style
 from pages.ui.lecture.bar import lecture_bar, opened_page
-from pages.ui.lecture.figure import lecture_style
 from pages.ui.params.lessons import LessonParams
 from pages.ui.params.pages import FIRST, PAGES, sections
 from pages.ui.runs.page_end import PageEnd

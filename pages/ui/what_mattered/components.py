@@ -14,7 +14,7 @@ from pages.ui.charts.matrix import AXIS, LEGEND, PICK, labelled_axis
 from pages.ui.charts.palette import PALETTE
 from pages.ui.charts.tables import show_numbers
 from pages.ui.heads.kinds import chart_of_heads, linked_head, open_button
-from pages.ui.lecture.figure import main_figure, presented
+from pages.ui.layout.roles import main_figure, presented
 from pages.ui.params.what_mattered import MatteredParams
 from pages.ui.reading.sentence import Reading
 from pages.ui.state import session

@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.ui.charts.tables import show_numbers, show_table
 from pages.ui.components.save_as import show_altair
-from pages.ui.lecture.figure import main_figure, presented
+from pages.ui.layout.roles import main_figure, presented
 from pages.ui.params.what_mattered import MatteredParams
 from pages.ui.reading.sentence import Reading
 from pages.ui.state import session

@@ -33,7 +33,7 @@ def form_page(hall: bool) -> None:
     import streamlit as st
 
     from pages.ui.charts.compiled import FilledChart
-    from pages.ui.charts.hall import for_hall
+    from pages.ui.charts.large import for_hall
 
     def form(count: int, bars_of: object = alt.NamedData("bars"), line_of: object = alt.NamedData("line")):
         base = alt.Chart(bars_of).mark_bar().encode(

@@ -7,7 +7,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from pages.ui.about.learning_curve import QUALITY, learning_chart
-from pages.ui.charts.hall import HALL_TYPE, TOP, VEGA_TYPE, for_hall, plot_for_hall
+from pages.ui.charts.large import HALL_TYPE, TOP, VEGA_TYPE, for_hall, plot_for_hall
 from pages.ui.charts.matrix import matrix
 from pages.ui.charts.palette import sequential
 
