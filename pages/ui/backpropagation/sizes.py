@@ -50,7 +50,7 @@ def show_sizes(reading: Reading) -> None:
     tables = {stack: size_table(found, stack, quantity) for stack in STACKS}
     limits = _limits([*tables.values()])
     for column, stack in zip(st.columns(2, gap="large"), STACKS, strict=True):
-        # A hall looks at the stack with more sub-layers.
+        # The main one is the stack with more sub-layers.
         with column, main_figure(
             f"**{stack.capitalize()}, how much of the gradient reaches each layer:** "
             f"{markdown(reading.trace.source_text)}",

@@ -101,7 +101,7 @@ def _maps(masked: Trace, open_: Trace, choice: AttentionParams) -> None:
     )
     places = [*st.columns(2, gap="medium"), *st.columns(2, gap="medium")]
     for number, (place, (title, values, name, scale, hidden)) in enumerate(zip(places, maps, strict=True)):
-        # A hall looks at the scores that the mask has met.
+        # The main one has the scores that the mask has met.
         with place, main_figure(
             f"**The mask, layer {at[0] + 1}, head {at[1] + 1}:** {markdown(masked.target_text)}",
             "Grey: minus infinity is added, so the softmax makes it exactly 0; no step sees what comes later",

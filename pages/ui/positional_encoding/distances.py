@@ -45,10 +45,10 @@ def _offsets(table: np.ndarray) -> None:
     for place, (title, values) in zip(st.columns(2, gap="medium"), measured.items(), strict=True):
         name = title.lower()
         read = by_offset(values)
-        # A hall looks at the first.
-        with place, st.container() if name != "dot product" else main_figure(
+        with place, main_figure(
             "**Positional encoding:** only the offset of two positions counts",
             "Equal along the diagonals, and largest where a position meets itself",
+            when=name == "dot product",
         ):
             st.markdown(f"**{title} of every position with every other**")
             show_plotly(

@@ -28,10 +28,10 @@ def show_matrix() -> None:
         st.number_input("Width D (even)", step=2, **bind_number(PositionsParams, "columns", value=columns))
     tables = {halves: sinusoids(encoding.rows, columns, halves=halves) for halves in LAYOUTS}
     for place, (halves, title) in zip(st.columns(2, gap="medium"), LAYOUTS.items(), strict=True):
-        # A hall looks at the first.
-        with place, st.container() if halves else main_figure(
+        with place, main_figure(
             "**Positional encoding:** a row a position",
             "On the left it changes from row to row, on the right hardly at all",
+            when=not halves,
         ):
             st.markdown(f"**{title}**")
             show_plotly(

@@ -42,7 +42,7 @@ def show_effect(reading: Reading, interventions: Interventions, draws: int, *, m
 
     Args:
         draws: of the mode "resample".
-        main: whether this is what a lecture shows of the page.
+        main: whether this has the main figure of the page.
     """
     if not list(interventions.head_gates()):
         st.caption("Every head is as trained.")

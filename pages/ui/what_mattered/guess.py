@@ -1,4 +1,4 @@
-"""A game for a hall: which one word must go for the translation to change most?"""
+"""A game for a class: which one word must go for the translation to change most?"""
 
 from __future__ import annotations
 
