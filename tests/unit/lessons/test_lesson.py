@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 
-from tests.damages import waits_for_nothing
 from transformer.errors import LessonError
 from transformer.lessons.lesson import lesson_of, read_lesson
 from transformer.lessons.shelf import MOST_BYTES, MOST_STEPS, lesson_files, step_count
@@ -111,12 +108,6 @@ def test_files_that_cannot_be_read(tmp_path, name, data, message):
     with pytest.raises(LessonError) as refused:
         read_lesson(tmp_path / name)
     assert message in str(refused.value) and name in str(refused.value)
-
-
-def test_a_pipe_is_not_waited_for(tmp_path):
-    os.mkfifo(tmp_path / "pipe.toml")
-    with waits_for_nothing(), pytest.raises(LessonError, match="pipe.toml is no file"):
-        read_lesson(tmp_path / "pipe.toml")
 
 
 def test_values_are_written_as_asked():
