@@ -43,7 +43,7 @@ def read_small_json(path: Path, most: int = MOST) -> dict[str, Any]:
     return json_object(read_small(path, most), path.name)
 
 
-def json_object(content: bytes, name: str) -> dict[str, Any]:
+def json_object(content: bytes | str, name: str) -> dict[str, Any]:
     """The JSON object that a file of a name holds.
 
     Raises:

@@ -84,7 +84,6 @@ def test_of_a_lesson_that_cannot_be_read_nobody_counts_the_steps(content, tmp_pa
     ('title = "T"', f"title = 0x{'f' * 5000}", "'title' is a number out of all bounds; a lesson has numbers from"),
     ('title = "T"', f"title{'.a' * 300} = 1", "title is {'a': {'a': "),
     ('title = "T"', f"title{'.a' * 300} = 1_000_000_001", "'a' is a number out of all bounds"),
-    ('title = "T"', f"title{'.a' * 20_000} = 1", "one line of the file has 20,000 dots; at most 300 make sense"),
     ('title = "T"', f"title = {[1] * 9000}", "title is [1, 1, 1, 1, 1, 1, ...]; it must be a text"),
     ('address = "encoder_attention"', f'address = "{"?" * 9000}"', "???' is not understood"),
     ('head = "next", row = "have" }\nfigure', f'head = 0x{"f" * 5000}, row = "have" }}\nfigure', "'head' is a number"),
