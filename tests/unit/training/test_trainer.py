@@ -277,7 +277,7 @@ def test_a_damaged_vocabulary_is_told_with_its_file(run):
             trainer(run)
     path.unlink()
     path.mkdir()
-    with pytest.raises(ValueError, match="tokenizer.model is no file: call `prepare"):
+    with pytest.raises(ValueError, match="tokenizer.model cannot be read .*: call `prepare"):
         trainer(run)
 
 
