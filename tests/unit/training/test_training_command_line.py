@@ -178,7 +178,7 @@ def test_what_is_no_text_is_told_with_file_and_line(tmp_path, run_main):
         (main, ("samples", "--model", MODEL, "--sentences", latin), f"{latin}, line 2: this is no UTF-8 text"),
         (main, ("samples", "--model", MODEL, "--sentences", folder), f"{folder} cannot be read (Is a directory)"),
         (main, ("prepare", *run, "--data", folder, "--validation", latin), f"{folder} cannot be read (Is a directory)"),
-        (main, ("vocabulary", "--model", folder, "--data", latin), f"{folder}/tokenizer.model: tokenizer.model is"),
+        (main, ("vocabulary", "--model", folder, "--data", latin), f"the vocabulary {folder}/tokenizer.model"),
         (language_model, ("continue", "--file", latin), f"{latin}, line 2: this is no UTF-8 text"),
         (language_model, ("continue", "--file", folder), f"{folder} cannot be read (Is a directory)"),
         (analysis, ("gallery", "--sentences", latin, *atlas), f"{latin}, line 2: this is no UTF-8 text"),
