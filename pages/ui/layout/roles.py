@@ -64,9 +64,8 @@ def words_and_figure(*headline: str, wide: bool = False) -> tuple[DeltaGenerator
         wide: whether the figure needs more of the width than most.
     """
     with main_figure(*headline):
-        if not large():
-            return tuple(st.columns([4, 8], gap="large"))
-        return tuple(st.columns([4, 8] if wide else [5, 7], gap="small"))
+        words, figure = st.columns([5, 7] if large() and not wide else [4, 8], gap="small" if large() else "large")
+    return words, figure
 
 
 def figure_words() -> DeltaGenerator:

@@ -127,13 +127,13 @@ class Gallery:
 
 def _read_exhibit(values: Mapping[str, Any]) -> Exhibit:
     """The exhibit that `asdict` made values of."""
-    examples = tuple(
-        Example(**{name: tuple(value) if isinstance(value, list) else value for name, value in each.items()})
+    written: list[dict[str, Any]] = [
+        {name: tuple(value) if isinstance(value, list) else value for name, value in each.items()}
         for each in values["examples"]
-    )
+    ]
     if not {values["task"], values["rule"]} <= {"", *TASK}:
         raise LookupError("its task is none of today")
-    return Exhibit(**{**values, "examples": examples})
+    return Exhibit(**{**values, "examples": tuple(Example(**each) for each in written)})
 
 
 def gallery_of(traces: Iterable[Trace], model: str, languages: Languages = LANGUAGES) -> Gallery:
