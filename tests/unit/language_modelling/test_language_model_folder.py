@@ -96,7 +96,7 @@ def configured(folder, **values):
     (lambda folder: (folder / "config.json").unlink(), "config.json is missing"),
     (lambda folder: (folder / "tokenizer.model").unlink(), "tokenizer.model is missing"),
     (lambda folder: (folder / "model.safetensors").unlink(), "model.safetensors is missing"),
-    (lambda folder: (folder / "model.safetensors").write_bytes(b"\0" * 40), "model.safetensors is damaged"),
+    (lambda folder: (folder / "model.safetensors").write_bytes(b"\0" * 40), "model.safetensors cannot be used: it is damaged"),
     (lambda folder: (folder / "tokenizer.model").write_bytes(b"\0" * 40), "is not the one that the weights"),
     (lambda folder: (folder / "config.json").write_text("{"), "config.json cannot be used"),
     (lambda folder: (folder / "config.json").write_text("[" * 100_000), "config.json cannot be used"),
