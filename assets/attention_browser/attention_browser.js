@@ -47,7 +47,7 @@ class AttentionBrowser {
     this.figure = element("div", { class: "figure" }, this.large);
     const { legend, readout, noteLine, ranking } = this.description;
     this.overview = element("div", { class: "overview" }, this.grid, legend);
-    // Where each part stands, beside the others or below them, is said by style.css.
+    // Where each part stands, beside the others or below them, is said by map.css.
     this.stage = element("div", { class: "stage" }, this.overview, this.figure, this.toolbar, readout, noteLine, ranking);
     this.lecture = new LectureView(this);
     this.root = element("div", { class: "atlas" }, this.lecture.head, this.stage, this.description.spoken, this.keys);

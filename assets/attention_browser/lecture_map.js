@@ -4,7 +4,7 @@
 const HALL_TYPE = 27;
 const HAND_TYPE = 13;
 const WIDEST_PHONE = 640;
-// Below the figure: on a phone, the buttons of the lecture (assets/lecture/style.css).
+// Below the figure: on a phone, the buttons of the lecture (assets/lecture/lecture.css).
 const FOOT = 8;
 const PHONE_FOOT = 70;
 const LOWEST = 200;

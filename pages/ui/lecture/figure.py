@@ -11,7 +11,7 @@ from transformer.files.paths import ASSETS
 
 MAIN = "main_figure"
 LINES = "lecture_lines"
-# Pixels that the title of a slide takes from its figure; as in assets/lecture/style.css.
+# Pixels that the title of a slide takes from its figure; as in assets/lecture/lecture.css.
 TITLE_HEIGHT = 46
 # Holds what is no chart, and is read in a lecture too; it exists once a page.
 TEXT = "hall_text"
