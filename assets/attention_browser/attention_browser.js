@@ -1,6 +1,39 @@
 // The attention browser: holds the reader's choice, draws, and tells the server what was chosen.
 
-class AttentionBrowser {
+import { HEAD_COLOURS, PALETTES, shadesOf, themeOf } from "../shared/colours.js";
+import { element } from "../shared/element.js";
+import { followInput } from "../shared/input.js";
+import { keysDialog } from "../shared/keys.js";
+import { mount } from "../shared/mount.js";
+import { CanvasSurface } from "../shared/surface.js";
+import { SyncedState } from "../shared/synced_state.js";
+import { unpack } from "../shared/wire.js";
+import { arrange, arrangementName } from "./arrangement.js";
+import { Description } from "./description.js";
+import { exportPartsOf, save } from "./exports.js";
+import { drawGrid, gridGeometry, markGrid } from "./grid.js";
+import { ATTENTION_KEYS, press } from "./keys.js";
+import { drawCorner, lectureGeometry, zoomedSurface } from "./lecture_map.js";
+import { LectureView } from "./lecture.js";
+import { drawLines, linesGeometry } from "./lines.js";
+import { mapGeometry } from "./map_geometry.js";
+import { drawMap } from "./map.js";
+import { pinnedCell, pinnedIn, withPin } from "./pins.js";
+import { followPointer } from "./pointer.js";
+import { READING, READING_LINES } from "./readout.js";
+import { attentionToolbar } from "./toolbar.js";
+import { lightGrid, wordLinks } from "./word_links.js";
+/** @import { Picture } from "../figures/svg_file.js" */
+/** @import { Colour, Theme } from "../shared/colours.js" */
+/** @import { InputKind } from "../shared/input.js" */
+/** @import { Server } from "../shared/mount.js" */
+/** @import { Arranged, Choice, KindData, Metric, Pinned, Place } from "./arrangement.js" */
+/** @import { GridGeometry, Head } from "./grid.js" */
+/** @import { LinesGeometry } from "./lines.js" */
+/** @import { MapGeometry } from "./map_geometry.js" */
+/** @import { WordLinks } from "./word_links.js" */
+
+export class AttentionBrowser {
   /** @type {Server} */
   server;
   /** @type {ArrayBuffer | Uint8Array<ArrayBuffer>} as they came */
@@ -312,3 +345,5 @@ class AttentionBrowser {
     if (this.stacked()) this.figure.scrollIntoView({ block: "nearest" });
   }
 }
+
+export default mount(AttentionBrowser);

@@ -1,5 +1,23 @@
 // Maps side by side; pointing at a cell points at it in all of them.
 
+import { shadesOf, themeOf } from "../shared/colours.js";
+import { ARROWS, clamped } from "../shared/controls.js";
+import { element } from "../shared/element.js";
+import { followInput } from "../shared/input.js";
+import { mount } from "../shared/mount.js";
+import { shortened } from "../shared/ruler.js";
+import { named, shownWeight } from "./arrangement.js";
+import { FOOT, lectureGeometry, lectureRoom, lectureZoom, WIDEST_PHONE, zoomedSurface } from "./lecture_map.js";
+import { hitMap, mapGeometry } from "./map_geometry.js";
+import { drawMap, TITLE_SIZE } from "./map.js";
+/** @import { Picture } from "../figures/svg_file.js" */
+/** @import { Theme } from "../shared/colours.js" */
+/** @import { InputKind } from "../shared/input.js" */
+/** @import { Server } from "../shared/mount.js" */
+/** @import { Surface } from "../shared/surface.js" */
+/** @import { Arranged, AxisTitles, Label, Place } from "./arrangement.js" */
+/** @import { MapGeometry } from "./map_geometry.js" */
+
 const DIFFERENCE = "difference";
 /** @type {Record<InputKind, string>} */
 const READING_ALL = {
@@ -9,7 +27,7 @@ const READING_ALL = {
 };
 // Of a saved picture, in CSS pixels: narrower maps stand below each other.
 const SMALLEST_SIDE = 320;
-const SIDE_GAP = 16;
+export const SIDE_GAP = 16;
 const SIDE_TITLE = 24;
 
 /**
@@ -27,7 +45,7 @@ const SIDE_TITLE = 24;
  * }} Side
  */
 
-class SideBySide {
+export class SideBySide {
   /** @type {Server} */
   server;
   /** @type {Side[]} */
@@ -228,3 +246,5 @@ function arrangedSide({ rows, columns, values, masked }) {
     largest: weights.reduce((most, value) => Math.max(most, Math.abs(value)), 0),
   };
 }
+
+export default mount(SideBySide);

@@ -1,5 +1,26 @@
 // Decoding, step by step: holds the reader's settings, shows the translation, and tells the server.
 
+import { onStep } from "../shared/clicker.js";
+import { shadesOf, themeOf } from "../shared/colours.js";
+import { clamped } from "../shared/controls.js";
+import { element } from "../shared/element.js";
+import { isShortcut, keysDialog } from "../shared/keys.js";
+import { mount } from "../shared/mount.js";
+import { SyncedState } from "../shared/synced_state.js";
+import { term } from "../shared/terms.js";
+import { unpack } from "../shared/wire.js";
+import { attentionRows } from "./attention_rows.js";
+import { logitLens } from "./logit_lens.js";
+import { stepPicture } from "./picture.js";
+import { settings, STEP_KEYS } from "./settings.js";
+import { PACE, timeline, transport } from "./timeline.js";
+import { NATS, probabilityOf, sentenceOfStep, Translation } from "./translation.js";
+import { tree } from "./tree.js";
+import { candidates, translations } from "./what_if.js";
+/** @import { Colour, Theme } from "../shared/colours.js" */
+/** @import { Server } from "../shared/mount.js" */
+/** @import { Decoded, StepsParams } from "./translation.js" */
+
 /**
  * What the server must decode again for; everything else is shown with what is here.
  * @type {(keyof Decoded)[]}
@@ -279,3 +300,5 @@ class DecodingSteps {
     event.stopPropagation();
   }
 }
+
+export default mount(DecodingSteps);

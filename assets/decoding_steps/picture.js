@@ -1,5 +1,15 @@
 // A step of decoding as a picture that can be saved: what was written, what else it could have been, where it looked.
 
+import { CHOSEN_COLOUR, css, inkOn, SHADES } from "../shared/colours.js";
+import { shortened, textWidth, wrapped } from "../shared/ruler.js";
+import { PICTURE_EDGE } from "../shared/surface.js";
+import { rowsOfStep } from "./attention_rows.js";
+import { candidatesOf, probabilityOf, sentenceOfStep } from "./translation.js";
+/** @import { Picture } from "../figures/svg_file.js" */
+/** @import { Colour, Theme } from "../shared/colours.js" */
+/** @import { Surface } from "../shared/surface.js" */
+/** @import { Step, StepsParams, Translation } from "./translation.js" */
+
 // In CSS pixels: type, lines, and the boxes of pieces with what is inside and between them.
 const STEP_PICTURE = { size: 14, small: 12, line: 20, box: 38, inside: 8, space: 5, gap: 14, bar: 16, name: 120, number: 56 };
 
@@ -16,7 +26,7 @@ const STEP_PICTURE = { size: 14, small: 12, line: 20, box: 38, inside: 8, space:
  * @param {Colour[]} shades
  * @returns {Picture}
  */
-function stepPicture(translation, params, width, theme, shades) {
+export function stepPicture(translation, params, width, theme, shades) {
   const { step } = params;
   const { steps, read, languages } = translation;
   /** @type {Sheet} */

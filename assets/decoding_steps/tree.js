@@ -1,7 +1,17 @@
 // The search tree of the beam: a column a step, its expansions in the order of their scores, the best on top.
 
+import { checkbox } from "../shared/controls.js";
+import { quote } from "../shared/direction.js";
+import { element } from "../shared/element.js";
+import { shortened } from "../shared/ruler.js";
+import { term } from "../shared/terms.js";
+import { tintedPieces } from "./attention_rows.js";
+import { NATS, probabilityOf } from "./translation.js";
+/** @import { Colour } from "../shared/colours.js" */
+/** @import { SearchTree, StepsParams, Translation, TreeNode } from "./translation.js" */
+
 // Wide enough for a long noun, so that few labels are shortened.
-const NODE = { width: 100, height: 40, across: 124, down: 45, top: 38 };
+export const NODE = { width: 100, height: 40, across: 124, down: 45, top: 38 };
 const SVG = "http://www.w3.org/2000/svg";
 
 /**
@@ -23,7 +33,7 @@ function drawn(name, attributes, text) {
  * @param {Pick<TreeNode, "step" | "fate">[]} nodes
  * @param {boolean} pruned whether those are shown
  */
-function treePlaces(nodes, pruned) {
+export function treePlaces(nodes, pruned) {
   /** @type {number[]} */
   const filled = [];
   return nodes.map(({ step, fate }) => {
@@ -40,7 +50,7 @@ function treePlaces(nodes, pruned) {
  * @param {number} index
  * @returns {TreeNode[]}
  */
-function pathTo(nodes, index) {
+export function pathTo(nodes, index) {
   const { parent } = nodes[index];
   return parent === null ? [nodes[index]] : [...pathTo(nodes, parent), nodes[index]];
 }
@@ -52,7 +62,7 @@ function pathTo(nodes, index) {
  * @param {string} key
  * @param {boolean} pruned whether those are shown
  */
-function nextNode({ nodes, best }, chosen, key, pruned) {
+export function nextNode({ nodes, best }, chosen, key, pruned) {
   if (!chosen) return best[0] + 1;
   const index = chosen - 1;
   /** @type {(at: number) => boolean} */
@@ -71,7 +81,7 @@ function nextNode({ nodes, best }, chosen, key, pruned) {
  * The tree as a picture; clicks and arrow keys choose a node.
  * @param {{ look: (node: number) => void, follow: (forced: number[], step: number) => void }} act
  */
-function tree({ look, follow }) {
+export function tree({ look, follow }) {
   const pruned = checkbox("Show what was pruned", () => again());
   const more = element("span");
   const readout = element("div", { class: "node-text", "aria-live": "polite" });

@@ -2,6 +2,13 @@
 // part is open, and large on the first one, with the reader's sentence, its translation, and three maps of its attention.
 // On the page Inside a layer, its boxes are the parts that a sentence goes through there.
 
+import { element } from "../shared/element.js";
+import { mount } from "../shared/mount.js";
+import { largeDrawing, LEAST_ROOM, SIDE_BY_SIDE, STACKED } from "./large_drawing.js";
+import { arrow, arrowHead, linkBox, svgElement, svgText } from "./shapes.js";
+/** @import { Server } from "../shared/mount.js" */
+/** @import { DrawingMessage } from "./large_drawing.js" */
+
 /** @typedef {{ here: string, stages: Record<string, string> }} PartsMessage the first stage of each part */
 
 // Small: the pages that are steps of the way from the sentence to the translation, by their own names; two rows, the
@@ -156,3 +163,5 @@ class Diagram {
     this.server.setTriggerValue("open", link.dataset.stage ?? link.dataset.page);
   }
 }
+
+export default mount(Diagram);

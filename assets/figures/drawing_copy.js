@@ -1,5 +1,8 @@
 // A copy of a drawing that looks the same away from its page, and holds nothing but what is named here.
 
+import { drawingContext } from "../shared/ruler.js";
+import { writable } from "../shared/surface.js";
+
 // What may be in a saved document, and which of its attributes: nothing that runs, and nothing that is fetched.
 const ELEMENTS = new Set(["g", "path", "rect", "line", "circle", "ellipse", "polyline", "polygon", "text", "tspan",
   "image", "use", "defs", "clipPath", "linearGradient", "radialGradient", "stop", "marker", "symbol"]);
@@ -33,7 +36,7 @@ const FOR_POINTERS = ".draglayer, .hoverlayer, .zoomlayer, .selectionlayer";
  * @param {SVGSVGElement} drawing
  * @param {Map<string, string>} recoloured
  */
-function standalone(drawing, recoloured) {
+export function standalone(drawing, recoloured) {
   /** @type {(original: Element, inherited: Record<string, string>) => Element | null} */
   const copyOf = (original, inherited) => {
     const name = GROUPS.has(original.localName) ? "g" : original.localName;

@@ -1,5 +1,16 @@
 // An SVG document as PDF, by jsPDF and svg2pdf.js, with the letters that it uses of fonts that may be embedded.
 
+import "../vendor/jspdf.js";
+import "../vendor/svg2pdf.js";
+import { directionOf, RIGHT_TO_LEFT } from "../shared/direction.js";
+import { element } from "../shared/element.js";
+import { mount } from "../shared/mount.js";
+import { page } from "../shared/page.js";
+import { drawingContext } from "../shared/ruler.js";
+import { inflated, unframe } from "../shared/wire.js";
+import { base64 } from "./base64.js";
+/** @import { Server } from "../shared/mount.js" */
+
 const TEXT_FONT = "Source Sans 3";
 // Has what the other lacks: the mark of a space, and more scripts.
 const OTHER_FONT = "DejaVu Sans";
@@ -16,7 +27,7 @@ class PdfWriter {
 
   /** @param {Uint8Array<ArrayBuffer>} message the fonts, one after another (pages/ui/components/exporter.py) */
   async show(message) {
-    if (globalThis.pdfWriter) return;
+    if (page.pdfWriter) return;
     const { header, body } = unframe(message);
     const bytes = new Uint8Array(await inflated(body).arrayBuffer());
     let start = 0;
@@ -27,7 +38,7 @@ class PdfWriter {
         document.fonts.add(await new FontFace(family, file, { weight }).load());
         return { family, weight, data: await base64(file) };
       }));
-    globalThis.pdfWriter = (root, title) => pdfOf(root, title, fonts);
+    page.pdfWriter = (root, title) => pdfOf(root, title, fonts);
   }
 
   close() {}
@@ -133,3 +144,5 @@ function pictureOf(text) {
   }
   return image;
 }
+
+export default mount(PdfWriter);

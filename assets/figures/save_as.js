@@ -1,5 +1,12 @@
 // "Save as" below a figure of Altair or Plotly, or of a component of ours.
 
+import { element } from "../shared/element.js";
+import { mount } from "../shared/mount.js";
+import { page } from "../shared/page.js";
+import { saveMenu } from "./save_menu.js";
+/** @import { Server } from "../shared/mount.js" */
+/** @import { SaveOptions } from "./save_menu.js" */
+
 /** What the server sends (pages/ui/components/save_as.py).
  * @typedef {{ file: string, title: string, sentence: string, label: string }} SaveAsMessage
  */
@@ -36,7 +43,9 @@ class SaveAs {
   async save(format, options) {
     const node = this.root.getRootNode();
     const place = (node instanceof ShadowRoot ? node.host : this.root).closest("[class*='st-key-figure_']");
-    if (!globalThis.saveFigure || !place || !this.message) throw new Error("The page is not complete yet; try again in a moment.");
-    await globalThis.saveFigure(/** @type {HTMLElement} */ (place), format, this.message, options);
+    if (!page.saveFigure || !place || !this.message) throw new Error("The page is not complete yet; try again in a moment.");
+    await page.saveFigure(/** @type {HTMLElement} */ (place), format, this.message, options);
   }
 }
+
+export default mount(SaveAs);

@@ -1,5 +1,14 @@
 // The gallery: every exhibit is a head, and sentences whose words have the colours of where it looks. All are links.
 
+import { onStep } from "../shared/clicker.js";
+import { shadesOf, themeOf, tinted } from "../shared/colours.js";
+import { clamped } from "../shared/controls.js";
+import { element } from "../shared/element.js";
+import { mount } from "../shared/mount.js";
+import { galleryPicture } from "./picture.js";
+/** @import { Theme } from "../shared/colours.js" */
+/** @import { Server } from "../shared/mount.js" */
+
 /**
  * A sentence, or only a head: where the link leads.
  * @typedef {{ label: string, href: string }} Destination
@@ -125,3 +134,5 @@ class HeadGallery {
     } }, ...inside);
   }
 }
+
+export default mount(HeadGallery);

@@ -1,5 +1,14 @@
 // The gallery as a picture that can be saved.
 
+import { CHOSEN_COLOUR, css, inkOn, SHADES } from "../shared/colours.js";
+import { apart } from "../shared/direction.js";
+import { textWidth, wrapped } from "../shared/ruler.js";
+import { PICTURE_EDGE } from "../shared/surface.js";
+/** @import { Picture } from "../figures/svg_file.js" */
+/** @import { Colour, Theme } from "../shared/colours.js" */
+/** @import { Surface } from "../shared/surface.js" */
+/** @import { ExhibitCard, Strip } from "./gallery.js" */
+
 // In CSS pixels: type, lines, the words of a sentence and what is between things.
 const CARD = { size: 13, line: 18, word: 20, inside: 6, space: 3, gap: 14 };
 
@@ -11,7 +20,7 @@ const CARD = { size: 13, line: 18, word: 20, inside: 6, space: 3, gap: 14 };
  * @param {Colour[]} shades
  * @returns {Picture}
  */
-function galleryPicture(exhibits, outer, theme, shades) {
+export function galleryPicture(exhibits, outer, theme, shades) {
   const width = outer - 2 * PICTURE_EDGE;
   /** @type {((surface: Surface) => void)[]} */
   const drawn = [];

@@ -2,10 +2,16 @@
 // its head's map; the numbers beside a row and above a column switch all of it. One board is open; the others are pictures
 // of themselves, each of which is one button that opens it.
 
-/**
- * A board: the maps of its heads are one picture, and a switch shows its part of it.
- * @typedef {{ kind: string, title: string, layers: number, heads: number, picture: string }} Board
- */
+import { themeOf } from "../shared/colours.js";
+import { ARROWS, clamped, keepingFocus } from "../shared/controls.js";
+import { element } from "../shared/element.js";
+import { mount } from "../shared/mount.js";
+import { namesOf, namesOfRow } from "./boards.js";
+import { switchesPicture } from "./picture.js";
+/** @import { Theme } from "../shared/colours.js" */
+/** @import { Server } from "../shared/mount.js" */
+/** @import { Board } from "./boards.js" */
+
 /**
  * What the server sends (pages/ui/switch_heads_off/switches.py).
  * @typedef {{ boards: Board[], off: string, changed: string }} SwitchesMessage
@@ -247,16 +253,4 @@ class HeadSwitches {
   }
 }
 
-/**
- * Of the heads of one layer of a board.
- * @param {Board} board
- * @param {number} layer
- */
-function namesOfRow({ kind, heads }, layer) {
-  return Array.from({ length: heads }, (_, head) => `${kind}.${layer + 1}.${head + 1}`);
-}
-
-/** @param {Board} board */
-function namesOf(board) {
-  return Array.from({ length: board.layers }, (_, layer) => namesOfRow(board, layer)).flat();
-}
+export default mount(HeadSwitches);

@@ -1,10 +1,16 @@
 // Every number of every head: a click on a row, or Enter on its name, opens the head; one on a column's name sorts.
 
+import { keepingFocus } from "../shared/controls.js";
+import { element } from "../shared/element.js";
+import { mount } from "../shared/mount.js";
+import { typeset } from "../shared/numbers.js";
+/** @import { Server } from "../shared/mount.js" */
+
 const DIGITS = 3;
 
 /** @typedef {{ number: number, name: string, values: (number | string | null)[] }} HeadRow */
 
-class HeadTable {
+export class HeadTable {
   /** @type {Server} */
   server;
   /** @type {string[][]} what each measures, and which part of that it is, if there are several; the first are the heads */
@@ -91,3 +97,5 @@ class HeadTable {
     this.root.dataset.drawn = "heads";
   }
 }
+
+export default mount(HeadTable);

@@ -1,5 +1,14 @@
 // The lecturer's controls: present the page, collect slides, show the QR code, go on by clicker.
 
+import { stepFigure } from "../shared/clicker.js";
+import { element } from "../shared/element.js";
+import { keysButton, keysDialog } from "../shared/keys.js";
+import { mount } from "../shared/mount.js";
+import { page } from "../shared/page.js";
+import { slidesDialog } from "./slides.js";
+/** @import { Server } from "../shared/mount.js" */
+/** @import { LectureAct, LectureMessage } from "./slides.js" */
+
 // Milliseconds that the controls stay on a presented page after the pointer has moved.
 const AWAKE = 2500;
 // What a clicker and a keyboard send in a lecture.
@@ -61,8 +70,8 @@ class Lecture {
     this.onPointer = () => this.wake();
     addEventListener("keydown", this.onKey, true);
     // On a busy machine the page's own script may run after this.
-    globalThis.clickerHeard = true;
-    if (globalThis.early) removeEventListener("keydown", globalThis.early.hear, true);
+    page.clickerHeard = true;
+    if (page.early) removeEventListener("keydown", page.early.hear, true);
     addEventListener("pointermove", this.onPointer);
   }
 
@@ -96,9 +105,9 @@ class Lecture {
   // What was pressed while the page was loading, once there is something for it to change.
   pressEarly() {
     clearTimeout(this.early);
-    if (!globalThis.early?.keys.length) return;
+    if (!page.early?.keys.length) return;
     if (document.querySelector("[data-test-script-state=notRunning]")) {
-      for (const key of globalThis.early.keys.splice(0)) {
+      for (const key of page.early.keys.splice(0)) {
         document.body.dispatchEvent(new KeyboardEvent("keydown", { key, code: key, bubbles: true, cancelable: true }));
       }
     } else {
@@ -211,3 +220,5 @@ class Lecture {
     this.dozing = setTimeout(() => this.root.classList.remove("awake"), AWAKE);
   }
 }
+
+export default mount(Lecture);

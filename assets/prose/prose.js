@@ -1,5 +1,9 @@
 // A paragraph whose heads are links to their maps.
 
+import { element } from "../shared/element.js";
+import { mount } from "../shared/mount.js";
+/** @import { Server } from "../shared/mount.js" */
+
 /** @typedef {{ kind: string, page: string, prefix: string, layer: number, head: number, text: string }} HeadLink */
 
 class Prose {
@@ -45,3 +49,5 @@ class Prose {
     return link;
   }
 }
+
+export default mount(Prose);

@@ -7,7 +7,7 @@
  * @param {HTMLElement} root
  * @returns {{ kind: InputKind }}
  */
-function followInput(root) {
+export function followInput(root) {
   /** @type {{ kind: InputKind }} */
   const input = { kind: matchMedia("(hover: none)").matches ? "touch" : "mouse" };
   /** @param {PointerEvent} event */

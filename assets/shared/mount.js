@@ -18,7 +18,7 @@
  * theme. What it returns is called when the component leaves the page.
  * @param {new (parent: HTMLElement | ShadowRoot) => Component} ComponentClass
  */
-function mount(ComponentClass) {
+export function mount(ComponentClass) {
   /** @type {WeakMap<object, Component>} */
   const mounted = new WeakMap();
   /** @param {{ data: any, parentElement: HTMLElement | ShadowRoot } & Server} call */

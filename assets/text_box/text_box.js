@@ -1,6 +1,11 @@
 // A box for one line of text, and its button. What is typed and not yet sent stays in this tab of the browser: on other
 // pages, after a reload, and while the server starts again.
 
+import "../shared/controls.js";
+import { element } from "../shared/element.js";
+import { mount } from "../shared/mount.js";
+/** @import { Server } from "../shared/mount.js" */
+
 /**
  * What the server sends for a box (pages/ui/components/text_box.py).
  * @typedef {{
@@ -110,3 +115,5 @@ class TextBox {
     this.server.setTriggerValue("submitted", this.sent);
   }
 }
+
+export default mount(TextBox);

@@ -1,5 +1,24 @@
 // A training as a film: the maps of a moment, the curves of all of it, and the controls that go from moment to moment.
 
+import { lectureZoom, zoomedSurface } from "../attention_browser/lecture_map.js";
+import { LABEL_SIZE } from "../attention_browser/map_geometry.js";
+import { SIDE_GAP, SideBySide } from "../attention_browser/side_by_side.js";
+import { onStep } from "../shared/clicker.js";
+import { themeOf } from "../shared/colours.js";
+import { keepingFocus, select } from "../shared/controls.js";
+import { element } from "../shared/element.js";
+import { mount } from "../shared/mount.js";
+import { SyncedState } from "../shared/synced_state.js";
+import { unpack } from "../shared/wire.js";
+import { curvesGeometry, drawCurves, KIND_LINES, stepAt } from "./curves.js";
+import { Film, SCORE_NAMES } from "./film.js";
+import { drawSpectrum, largestFrequencies, SPECTRUM_TITLE, spectrumGeometry } from "./spectrum.js";
+/** @import { Picture } from "../figures/svg_file.js" */
+/** @import { Theme } from "../shared/colours.js" */
+/** @import { Server } from "../shared/mount.js" */
+/** @import { CurvesGeometry } from "./curves.js" */
+/** @import { FilmKind, FilmView } from "./film.js" */
+
 // Milliseconds a snapshot while it plays: a hundred in ten seconds.
 const FRAME = 100;
 // Snapshots that a lecturer's clicker goes on by.
@@ -233,3 +252,5 @@ class TrainingFilm {
     };
   }
 }
+
+export default mount(TrainingFilm);

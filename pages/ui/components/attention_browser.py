@@ -49,7 +49,7 @@ class Shown:
 
 
 SYNCED: SyncedState[Shown] = SyncedState("_attention_browser")
-draw_browser = component("attention_browser")
+draw_browser = component("attention_browser/attention_browser")
 
 
 def attention_browser(

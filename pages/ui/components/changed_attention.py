@@ -25,8 +25,8 @@ from transformer.values.trace import Trace
 # What the editor sends to have the last change taken back begins with this; what follows differs each time.
 UNDO = "undo"
 
-draw_changed = component("changed_attention")
-draw_editor = component("attention_editor")
+draw_changed = component("attention_browser/changed_attention")
+draw_editor = component("attention_browser/editor")
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,7 +21,7 @@ from pages.ui.params.lecture import LectureParams
 from pages.ui.state import session
 from pages.ui.text.markup import visible
 
-draw_menu = component("save_as")
+draw_menu = component("figures/save_as")
 CLEAR = "rgba(0, 0, 0, 0)"
 FILLING = {"width": "stretch", "height": "stretch"}
 

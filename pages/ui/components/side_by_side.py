@@ -17,7 +17,7 @@ from pages.ui.text.number_format import rounded
 
 DIFFERENCE = "difference"
 
-draw_maps = component("side_by_side")
+draw_maps = component("attention_browser/side_by_side")
 
 
 @dataclass(frozen=True, eq=False)

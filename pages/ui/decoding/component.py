@@ -44,7 +44,7 @@ class Sight:
 
 
 SYNCED: SyncedState[Sight] = SyncedState("_decoding")
-draw_steps = component("decoding_steps")
+draw_steps = component("decoding_steps/decoding_steps")
 
 
 def decoding_steps(reading: Reading, traced: TracedTranslation, params: DecodingParams) -> None:

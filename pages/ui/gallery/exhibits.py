@@ -28,7 +28,7 @@ START, END = "(start)", "(end)"
 # to the gallery.
 CLICKED = "_clicked_exhibit"
 
-draw_gallery = component("gallery")
+draw_gallery = component("gallery/gallery")
 
 
 def show_exhibits(gallery: Gallery, translator: Translator) -> None:

@@ -1,0 +1,20 @@
+// The elements of which the components are made. What users type only ever becomes text.
+
+/**
+ * An element.
+ * @template {keyof HTMLElementTagNameMap} Name
+ * @param {Name} name
+ * @param {Record<string, any>} attributes `on…` is a listener; true is an attribute without a value, false is none
+ * @param {(Node | string)[]} children
+ * @returns {HTMLElementTagNameMap[Name]}
+ */
+export function element(name, attributes = {}, ...children) {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (key.startsWith("on")) Object.assign(made, { [key]: value });
+    else if (value === true) made.setAttribute(key, "");
+    else if (value !== false) made.setAttribute(key, value);
+  }
+  made.append(...children);
+  return made;
+}
