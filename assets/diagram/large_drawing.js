@@ -1,8 +1,9 @@
 // The Transformer as a large drawing: the reader's sentence, its translation, and three maps of its attention.
 
 import { apart, directionOf } from "../shared/direction.js";
+import { svgElement } from "../shared/element.js";
 import { shortened } from "../shared/ruler.js";
-import { arrow, arrowHead, linkBox, svgElement, svgText } from "./shapes.js";
+import { arrow, arrowHead, linkBox, svgText } from "./shapes.js";
 
 /**
  * What is shown of a kind of attention.

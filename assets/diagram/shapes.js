@@ -1,18 +1,6 @@
 // What the drawings of the Transformer are made of.
 
-const SVG_NAMESPACE = "http://www.w3.org/2000/svg";
-
-/**
- * @param {string} name
- * @param {Record<string, string | number>} attributes
- * @param {(Node | string)[]} children
- */
-export function svgElement(name, attributes = {}, ...children) {
-  const made = document.createElementNS(SVG_NAMESPACE, name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, String(value));
-  made.append(...children);
-  return made;
-}
+import { svgElement } from "../shared/element.js";
 
 /**
  * A box that is a link.

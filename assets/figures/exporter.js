@@ -24,8 +24,6 @@ class Exporter {
     page.writePdf ??= async (root, title) => (await this.pdfWriter())(root, title);
   }
 
-  close() {}
-
   // Sent on demand: what makes a PDF is larger than the rest of the page.
   async pdfWriter() {
     this.server.setTriggerValue("pdf", true);

@@ -3,7 +3,7 @@
 import "../vendor/jspdf.js";
 import "../vendor/svg2pdf.js";
 import { directionOf, RIGHT_TO_LEFT } from "../shared/direction.js";
-import { element } from "../shared/element.js";
+import { element, svgElement } from "../shared/element.js";
 import { mount } from "../shared/mount.js";
 import { page } from "../shared/page.js";
 import { drawingContext } from "../shared/ruler.js";
@@ -40,8 +40,6 @@ class PdfWriter {
       }));
     page.pdfWriter = (root, title) => pdfOf(root, title, fonts);
   }
-
-  close() {}
 }
 
 /**
@@ -114,10 +112,8 @@ function inEmbeddedFonts(text, letters) {
     else runs.push({ family, run: letter });
   }
   text.replaceChildren(...runs.map(({ family, run }) => {
-    const span = document.createElementNS(text.namespaceURI ?? "", "tspan");
-    span.setAttribute("font-family", family);
+    const span = svgElement("tspan", { "font-family": family }, run);
     if (family === OTHER_FONT) span.setAttribute("font-weight", "normal");
-    span.textContent = run;
     return span;
   }));
 }
@@ -136,13 +132,8 @@ function pictureOf(text) {
   context.direction = directionOf(text.textContent ?? "");
   context.textAlign = "left";
   context.fillText(text.textContent ?? "", 0, text.getStartPositionOfChar(0).y - y);
-  const image = document.createElementNS(text.namespaceURI ?? "", "image");
   const transform = text.getAttribute("transform");
-  if (transform) image.setAttribute("transform", transform);
-  for (const [key, value] of Object.entries({ x, y, width, height, href: canvas.toDataURL() })) {
-    image.setAttribute(key, String(value));
-  }
-  return image;
+  return svgElement("image", { x, y, width, height, href: canvas.toDataURL(), ...(transform ? { transform } : {}) });
 }
 
 export default mount(PdfWriter);

@@ -2,14 +2,12 @@
 // its head's map; the numbers beside a row and above a column switch all of it. One board is open; the others are pictures
 // of themselves, each of which is one button that opens it.
 
-import { themeOf } from "../shared/colours.js";
+import { saveable } from "../figures/saveable.js";
 import { ARROWS, clamped, keepingFocus } from "../shared/controls.js";
 import { element } from "../shared/element.js";
-import { mount } from "../shared/mount.js";
+import { Component, mount } from "../shared/mount.js";
 import { namesOf, namesOfRow } from "./boards.js";
 import { switchesPicture } from "./picture.js";
-/** @import { Theme } from "../shared/colours.js" */
-/** @import { Server } from "../shared/mount.js" */
 /** @import { Board } from "./boards.js" */
 
 /**
@@ -20,9 +18,7 @@ import { switchesPicture } from "./picture.js";
 const NO_HEADS = "none";
 const BETWEEN_HEADS = "-";
 
-class HeadSwitches {
-  /** @type {Server} */
-  server;
+class HeadSwitches extends Component {
   /** @type {Board[]} */
   boards = [];
   /** @type {Set<string>} names as in the address, such as cross.1.8 */
@@ -40,6 +36,7 @@ class HeadSwitches {
 
   /** @param {HTMLElement | ShadowRoot} parent */
   constructor(parent) {
+    super(parent, element("div", { class: "switches" }));
     /** @type {(text: string, title: string, onclick: () => void) => HTMLButtonElement} */
     const button = (text, title, onclick) => element("button", { type: "button", title, onclick }, text);
     this.others = button("Only this", "Switch the other heads of its board off", () => this.keepCurrent());
@@ -49,15 +46,9 @@ class HeadSwitches {
       this.others);
     this.status = element("p", { class: "count", role: "status" });
     this.place = element("div", { class: "boards" });
-    this.root = element("div", { class: "switches", "data-figure": "" }, this.place, element("div", { class: "below" }, this.bar, this.status));
+    this.root.append(this.place, element("div", { class: "below" }, this.bar, this.status));
     this.root.onkeydown = (event) => this.move(event);
-    Object.assign(this.root, { picture: (/** @type {number | null} */ width, /** @type {Theme | null} */ theme) => (
-      switchesPicture(this.boards, this.off, width ?? this.root.clientWidth, theme ?? themeOf(this.root))) });
-    parent.append(this.root);
-  }
-
-  close() {
-    this.root.remove();
+    saveable(this.root, (width, theme) => switchesPicture(this.boards, this.off, width, theme));
   }
 
   /** @param {SwitchesMessage} message */

@@ -3,10 +3,9 @@
 import { stepFigure } from "../shared/clicker.js";
 import { element } from "../shared/element.js";
 import { keysButton, keysDialog } from "../shared/keys.js";
-import { mount } from "../shared/mount.js";
+import { Component, mount } from "../shared/mount.js";
 import { page } from "../shared/page.js";
 import { slidesDialog } from "./slides.js";
-/** @import { Server } from "../shared/mount.js" */
 /** @import { LectureAct, LectureMessage } from "./slides.js" */
 
 // Milliseconds that the controls stay on a presented page after the pointer has moved.
@@ -28,9 +27,7 @@ const LECTURE_KEY_LIST = [
 ];
 const IN_CONTROL = "input, select, textarea, [contenteditable]";
 
-class Lecture {
-  /** @type {Server} */
-  server;
+class Lecture extends Component {
   /** @type {LectureMessage | undefined} */
   data;
   /** @type {number} the slide that was asked for last: a clicker is faster than a page */
@@ -42,6 +39,7 @@ class Lecture {
 
   /** @param {HTMLElement | ShadowRoot} parent */
   constructor(parent) {
+    super(parent, element("div", { class: "lecture" }));
     /** @type {(label: string, title: string, onclick: () => void, name?: string) => HTMLButtonElement} */
     const button = (label, title, onclick, name = "") => (
       element("button", { type: "button", class: name, title, "aria-label": title, onclick }, label));
@@ -63,8 +61,7 @@ class Lecture {
     this.black = element("dialog", { class: "black", "aria-label": "The screen is blank. Press the same key again.",
       onclick: () => this.black.close() });
     this.code = element("dialog", { class: "code", "aria-label": "QR code of this page" });
-    this.root = element("div", { class: "lecture" }, this.heading, this.entrance, this.controls, this.slides, this.code, this.keys, this.black);
-    parent.append(this.root);
+    this.root.append(this.heading, this.entrance, this.controls, this.slides, this.code, this.keys, this.black);
     // Before anything on the page: a clicker works whatever has the focus.
     this.onKey = (/** @type {KeyboardEvent} */ event) => this.press(event);
     this.onPointer = () => this.wake();
@@ -80,7 +77,7 @@ class Lecture {
     removeEventListener("pointermove", this.onPointer);
     clearTimeout(this.dozing);
     clearTimeout(this.early);
-    this.root.remove();
+    super.close();
   }
 
   /** @param {LectureMessage} data */

@@ -18,3 +18,19 @@ export function element(name, attributes = {}, ...children) {
   made.append(...children);
   return made;
 }
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/**
+ * An element of a drawing.
+ * @param {string} name
+ * @param {Record<string, string | number>} attributes
+ * @param {(Node | string)[]} children
+ * @returns {SVGElement}
+ */
+export function svgElement(name, attributes = {}, ...children) {
+  const made = document.createElementNS(SVG, name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, String(value));
+  made.append(...children);
+  return made;
+}

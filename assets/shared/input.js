@@ -3,6 +3,12 @@
 /** @typedef {"mouse" | "touch" | "keys"} InputKind */
 
 /**
+ * Whether a click on a link opens a tab or a window: with a key held, the browser does.
+ * @param {MouseEvent} event
+ */
+export const opensElsewhere = ({ ctrlKey, metaKey, shiftKey, altKey }) => ctrlKey || metaKey || shiftKey || altKey;
+
+/**
  * What was used last on an element; before anything is, what the screen is made for.
  * @param {HTMLElement} root
  * @returns {{ kind: InputKind }}

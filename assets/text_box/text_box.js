@@ -3,8 +3,7 @@
 
 import "../shared/controls.js";
 import { element } from "../shared/element.js";
-import { mount } from "../shared/mount.js";
-/** @import { Server } from "../shared/mount.js" */
+import { Component, mount } from "../shared/mount.js";
 
 /**
  * What the server sends for a box (pages/ui/components/text_box.py).
@@ -47,9 +46,7 @@ function recall(name) {
   }
 }
 
-class TextBox {
-  /** @type {Server} */
-  server;
+class TextBox extends Component {
   /** @type {BoxMessage | undefined} */
   data;
   /** @type {string | null} what was sent and is not yet answered */
@@ -57,11 +54,11 @@ class TextBox {
 
   /** @param {HTMLElement | ShadowRoot} parent */
   constructor(parent) {
+    super(parent, element("form", { class: "text-box" }));
     this.label = element("span", {});
     this.input = element("input", { type: "text", autocomplete: "off", dir: "auto", oninput: () => this.keep() });
     this.button = element("button", { type: "submit" });
-    this.root = element("form", { class: "text-box" },
-      element("label", { class: "field" }, this.label, this.input), this.button);
+    this.root.append(element("label", { class: "field" }, this.label, this.input), this.button);
     this.root.onsubmit = (event) => {
       event.preventDefault();
       this.send();
@@ -70,11 +67,6 @@ class TextBox {
     this.root.onkeydown = (event) => {
       if (event.key.length === 1) event.stopPropagation();
     };
-    parent.append(this.root);
-  }
-
-  close() {
-    this.root.remove();
   }
 
   /**

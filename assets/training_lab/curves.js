@@ -183,10 +183,7 @@ export function drawCurves(surface, geometry, { film, view, theme }) {
     const top = tops[index];
     const place = down(panel, top);
     surface.text(left, top - 12, shortened(panel.title, right - left, LABEL_SIZE), { size: LABEL_SIZE, fill: theme.text });
-    for (const mark of marksOf(panel)) {
-      surface.line(left, place(mark), right, place(mark), theme.border, 1, 0.8);
-      surface.text(left - 6, place(mark), String(+mark.toPrecision(2)), { ...ink, anchor: "end" });
-    }
+    drawMarks(surface, marksOf(panel), place, geometry, theme);
     for (const step of stepsMarked) surface.line(across(step), top, across(step), top + high, theme.border, 1, 0.5);
     for (const { step } of header.events) surface.line(across(step), top, across(step), top + high, theme.text, 1, 0.45);
     for (const { points, colour, thickness, opacity } of panel.curves) {
@@ -203,6 +200,21 @@ export function drawCurves(surface, geometry, { film, view, theme }) {
   for (const step of stepsMarked) surface.text(across(step), bottom + 12, String(step), { ...ink, anchor: "middle" });
   surface.text(right + 20, bottom + 12, "step", ink);
   drawEventNumbers(surface, header, across, tops[0] - 28, theme);
+}
+
+/**
+ * Lines across a panel at round numbers, and the numbers.
+ * @param {Surface} surface
+ * @param {number[]} marks
+ * @param {(value: number) => number} place
+ * @param {{ left: number, right: number }} room
+ * @param {Theme} theme
+ */
+export function drawMarks(surface, marks, place, { left, right }, theme) {
+  for (const mark of marks) {
+    surface.line(left, place(mark), right, place(mark), theme.border, 1, 0.8);
+    surface.text(left - 6, place(mark), String(+mark.toPrecision(2)), { size: SMALL_SIZE, fill: theme.text, anchor: "end" });
+  }
 }
 
 /**

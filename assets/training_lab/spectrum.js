@@ -3,7 +3,7 @@
 import { LABEL_SIZE, SMALL_SIZE } from "../attention_browser/map_geometry.js";
 import { PALETTE } from "../shared/palette.js";
 import { shortened, textWidth } from "../shared/ruler.js";
-import { CURVES_LEFT, CURVES_RIGHT, roundMarks } from "./curves.js";
+import { CURVES_LEFT, CURVES_RIGHT, drawMarks, roundMarks } from "./curves.js";
 /** @import { Theme } from "../shared/colours.js" */
 /** @import { Surface, TextStyle } from "../shared/surface.js" */
 
@@ -52,10 +52,7 @@ export function drawSpectrum(surface, { left, right, top, bars, width }, { spect
   /** @type {(norm: number) => number} */
   const place = (norm) => top + (1 - norm / highest) * bars;
   surface.text(left, top - 12, shortened(SPECTRUM_TITLE, width - left, LABEL_SIZE), { size: LABEL_SIZE, fill: theme.text });
-  for (const mark of roundMarks(highest, 4)) {
-    surface.line(left, place(mark), right, place(mark), theme.border, 1, 0.8);
-    surface.text(left - 6, place(mark), String(+mark.toPrecision(2)), { ...ink, anchor: "end" });
-  }
+  drawMarks(surface, roundMarks(highest, 4), place, { left, right }, theme);
   spectrum.forEach((norm, at) => {
     const middle = left + (at + 0.5) * room;
     surface.rect(middle - (BAR_SHARE * room) / 2, place(norm), BAR_SHARE * room, top + bars - place(norm), PALETTE.series[1]);
