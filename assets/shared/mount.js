@@ -8,7 +8,10 @@
  * }} Server
  */
 
-/** What Streamlit shows and takes away. @typedef {{ server: Server, show: (data: any) => unknown, close?: () => void }} Mounted */
+/**
+ * A component that Streamlit can mount.
+ * @typedef {{ server: Server, show: (data: any) => unknown, close?: () => void }} Mounted
+ */
 
 /** A component that is an element of the page. */
 export class Component {

@@ -22,7 +22,7 @@ from transformer.files.paths import ASSETS
 IMPORT = re.compile(r'^import (?:[^"]+ from )?"([^"]+)";\n', re.MULTILINE)
 EXPORT = re.compile(r"^export (?!default )", re.MULTILINE)
 DEFAULT = re.compile(r"^export default .*\n", re.MULTILINE)
-COMMENT = re.compile(r"^ *(?:/\*\*.*?\*/|//[^\n]*)\n", re.MULTILINE | re.DOTALL)
+COMMENT = re.compile(r"^ *(?:/\*(?:[^*]|\*(?!/))*\*/|//.*)\n", re.MULTILINE)
 # What assets/shared/glossary.js has in place of the explanations.
 NO_WORDS = "GLOSSARY = {};"
 # What Streamlit sends within every message of a component: where its script is.
