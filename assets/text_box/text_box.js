@@ -1,6 +1,7 @@
 // A box for one line of text, and its button. What is typed and not yet sent stays in this tab of the browser: on other
 // pages, after a reload, and while the server starts again.
 
+// For its style sheet.
 import "../shared/controls.js";
 import { element } from "../shared/element.js";
 import { Component, mount } from "../shared/mount.js";
