@@ -66,8 +66,8 @@ export class SideBySide extends PaintedComponent {
     this.root.onkeydown = (event) => this.press(event);
   }
 
-  /** @param {{ sides: SideMessage[], lecture: boolean }} message */
-  show({ sides, lecture }) {
+  /** @param {{ sides: SideMessage[], lecture?: boolean }} message */
+  show({ sides, lecture = false }) {
     this.lecture = lecture;
     this.root.classList.toggle("lecture-sides", lecture);
     const names = JSON.stringify(sides.map(({ values, masked, ...named }) => named));

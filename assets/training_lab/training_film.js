@@ -148,7 +148,7 @@ class TrainingFilm extends PaintedComponent {
   paint() {
     if (!this.film) return;
     const { film, view } = this;
-    const { lecture, running, id, at } = film.header;
+    const { lecture = false, running, id, at } = film.header;
     const index = film.indexOf(view);
     this.root.classList.toggle("lecture", lecture);
     this.list();
@@ -170,7 +170,7 @@ class TrainingFilm extends PaintedComponent {
    * @param {number} index of the snapshot
    */
   drawBars(index) {
-    const { spectra, lecture } = this.film.header;
+    const { spectra, lecture = false } = this.film.header;
     this.bars.hidden = !spectra || lecture;
     if (!spectra || lecture) return;
     const geometry = spectrumGeometry(this.curves.clientWidth);
