@@ -1,5 +1,9 @@
 // One head as it is shown: its rows and columns, and the weight of every cell.
 
+import { quote } from "../shared/direction.js";
+import { typeset } from "../shared/numbers.js";
+import { MASKED_CODE, weightOf } from "../shared/wire.js";
+
 /**
  * A row or a column: its label, and the positions of its pieces.
  * @typedef {{ label: string, positions: number[] }} Label
@@ -58,7 +62,7 @@
  * The arrangement of rows and columns that the reader chose: pieces or words, with or without start and end symbols.
  * @param {Pick<Choice, "words" | "hide">} choice
  */
-function arrangementName(choice) {
+export function arrangementName(choice) {
   return (choice.words ? "words" : "pieces") + (choice.hide ? "-hidden" : "");
 }
 
@@ -71,7 +75,7 @@ function arrangementName(choice) {
  * @param {number} head
  * @returns {Arranged}
  */
-function arrange(data, choice, layer, head) {
+export function arrange(data, choice, layer, head) {
   const name = arrangementName(choice);
   const key = `${name}/${layer}/${head}`;
   const known = data.arranged.get(key);
@@ -145,7 +149,7 @@ function arrangeDifferences(data, { after, before }, choice) {
  * @param {number} at
  * @param {"row" | "column"} name of a place on this side
  */
-function named(side, at, name) {
+export function named(side, at, name) {
   const { label } = side[at];
   return side.some((other, place) => place !== at && other.label === label) ? `${quote(label)} (${name} ${at + 1})` : quote(label);
 }
@@ -156,7 +160,7 @@ function named(side, at, name) {
  * @param {number} row
  * @param {number} column
  */
-function shownWeight(arranged, row, column) {
+export function shownWeight(arranged, row, column) {
   const at = row * arranged.columns.length + column;
   return arranged.masked[at] ? "masked" : written(arranged, arranged.values[at]);
 }
@@ -166,6 +170,6 @@ function shownWeight(arranged, row, column) {
  * @param {Arranged} arranged
  * @param {number} value
  */
-function written({ signed }, value) {
+export function written({ signed }, value) {
   return `${signed && value > 0 ? "+" : ""}${typeset(value, 4)}`;
 }

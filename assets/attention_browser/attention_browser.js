@@ -1,8 +1,38 @@
 // The attention browser: holds the reader's choice, draws, and tells the server what was chosen.
 
-class AttentionBrowser {
-  /** @type {Server} */
-  server;
+import { HEAD_COLOURS, PALETTES, shadesOf, themeOf } from "../shared/colours.js";
+import { element } from "../shared/element.js";
+import { followInput } from "../shared/input.js";
+import { keysDialog } from "../shared/keys.js";
+import { mount, PaintedComponent } from "../shared/mount.js";
+import { CanvasSurface } from "../shared/surface.js";
+import { SyncedState } from "../shared/synced_state.js";
+import { unpack } from "../shared/wire.js";
+import { arrange, arrangementName } from "./arrangement.js";
+import { Description } from "./description.js";
+import { exportPartsOf, save } from "./exports.js";
+import { drawGrid, gridGeometry, markGrid } from "./grid.js";
+import { ATTENTION_KEYS, press } from "./keys.js";
+import { drawCorner, lectureGeometry, zoomedSurface } from "./lecture_map.js";
+import { LectureView } from "./lecture.js";
+import { drawLines, linesGeometry } from "./lines.js";
+import { mapGeometry } from "./map_geometry.js";
+import { drawMap } from "./map.js";
+import { pinnedCell, pinnedIn, withPin } from "./pins.js";
+import { followPointer } from "./pointer.js";
+import { READING, READING_LINES } from "./readout.js";
+import { attentionToolbar } from "./toolbar.js";
+import { lightGrid, wordLinks } from "./word_links.js";
+/** @import { Picture } from "../figures/svg_file.js" */
+/** @import { Colour, Theme } from "../shared/colours.js" */
+/** @import { InputKind } from "../shared/input.js" */
+/** @import { Arranged, Choice, KindData, Metric, Pinned, Place } from "./arrangement.js" */
+/** @import { GridGeometry, Head } from "./grid.js" */
+/** @import { LinesGeometry } from "./lines.js" */
+/** @import { MapGeometry } from "./map_geometry.js" */
+/** @import { WordLinks } from "./word_links.js" */
+
+export class AttentionBrowser extends PaintedComponent {
   /** @type {ArrayBuffer | Uint8Array<ArrayBuffer>} as they came */
   bytes;
   /** @type {KindData} those bytes, unpacked; missing until the first have come */
@@ -23,8 +53,6 @@ class AttentionBrowser {
   maps;
   /** @type {string | null} settings of the small maps that are drawn */
   drawn = null;
-  /** @type {number | null} the next frame, if it is waited for */
-  waiting = null;
   synced = new SyncedState(this, "choice", () => {
     const { heads, ...choice } = this.choice;
     return { ...choice, id: this.data.header.id };
@@ -38,6 +66,7 @@ class AttentionBrowser {
 
   /** @param {HTMLElement | ShadowRoot} parent */
   constructor(parent) {
+    super(parent, element("div", { class: "atlas" }));
     this.toolbar = attentionToolbar((part) => this.change(part), (head) => this.toggleHead(head),
       (format, options) => save(this, format, options), () => this.exportsAll(), () => this.keys.showModal());
     this.large = element("canvas", { class: "large", tabindex: 0, role: "application" });
@@ -47,22 +76,18 @@ class AttentionBrowser {
     this.figure = element("div", { class: "figure" }, this.large);
     const { legend, readout, noteLine, ranking } = this.description;
     this.overview = element("div", { class: "overview" }, this.grid, legend);
-    // Where each part stands, beside the others or below them, is said by style.css.
+    // Where each part stands, beside the others or below them, is said by map.css.
     this.stage = element("div", { class: "stage" }, this.overview, this.figure, this.toolbar, readout, noteLine, ranking);
     this.lecture = new LectureView(this);
-    this.root = element("div", { class: "atlas" }, this.lecture.head, this.stage, this.description.spoken, this.keys);
+    this.root.append(this.lecture.head, this.stage, this.description.spoken, this.keys);
     this.input = followInput(this.root);
-    parent.append(this.root);
     this.listen();
-    this.resizing = new ResizeObserver(() => this.draw());
-    this.resizing.observe(this.root);
   }
 
   close() {
     this.synced.leave();
     this.lecture.close();
-    this.resizing.disconnect();
-    this.root.remove();
+    super.close();
   }
 
   /**
@@ -190,27 +215,22 @@ class AttentionBrowser {
     return arrange(this.data, this.choice, layer, head);
   }
 
-  // Draws everything on the next frame, once however many things changed.
-  draw() {
-    if (this.waiting || !this.data) return;
-    this.waiting = requestAnimationFrame(() => {
-      this.waiting = null;
-      if (!this.root.isConnected || !this.root.clientWidth) return;
-      const choice = this.validChoice();
-      const { header } = this.data;
-      this.theme = themeOf(this.root);
-      this.shades = shadesOf(this.data.difference ? "difference" : choice.palette);
-      this.lecture.reflect();
-      this.metric = header.metrics.find(({ key }) => key === choice.metric) ?? null;
-      this.links = header.glance || header.quiet ? null : wordLinks(this.data, choice, this.word());
-      if (!this.lecture.shown) this.drawOverview();
-      if (!header.glance) {
-        this.toolbar.reflect(choice, header);
-        this.drawFigure();
-      }
-      this.describe();
-      this.root.dataset.drawn = `${header.kind} ${header.id} ${choice.layer + 1} ${choice.head + 1}`;
-    });
+  paint() {
+    if (!this.data) return;
+    const choice = this.validChoice();
+    const { header } = this.data;
+    this.theme = themeOf(this.root);
+    this.shades = shadesOf(this.data.difference ? "difference" : choice.palette);
+    this.lecture.reflect();
+    this.metric = header.metrics.find(({ key }) => key === choice.metric) ?? null;
+    this.links = header.glance || header.quiet ? null : wordLinks(this.data, choice, this.word());
+    if (!this.lecture.shown) this.drawOverview();
+    if (!header.glance) {
+      this.toolbar.reflect(choice, header);
+      this.drawFigure();
+    }
+    this.describe();
+    this.root.dataset.drawn = `${header.kind} ${header.id} ${choice.layer + 1} ${choice.head + 1}`;
   }
 
   drawOverview() {
@@ -312,3 +332,5 @@ class AttentionBrowser {
     if (this.stacked()) this.figure.scrollIntoView({ block: "nearest" });
   }
 }
+
+export default mount(AttentionBrowser);

@@ -1,8 +1,14 @@
 // The attention browser of a run that was changed: after the change, as trained, and the difference of both.
 
+import { select } from "../shared/controls.js";
+import { mount } from "../shared/mount.js";
+import { unframe } from "../shared/wire.js";
+import { AttentionBrowser } from "./attention_browser.js";
+/** @import { KindData } from "./arrangement.js" */
+
 const VERSIONS = [["after", "after the change"], ["before", "as trained"], ["difference", "the difference"]];
 
-class ChangedAttention extends AttentionBrowser {
+export class ChangedAttention extends AttentionBrowser {
   version = "after";
   versionControl = select("Show", VERSIONS, (value) => this.showVersion(value));
 
@@ -60,3 +66,5 @@ class ChangedAttention extends AttentionBrowser {
     return false;
   }
 }
+
+export default mount(ChangedAttention);

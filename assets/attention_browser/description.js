@@ -1,6 +1,19 @@
 // The text beside the figures of an attention browser: what is pointed at or pinned, and which heads look there most.
 
-class Description {
+import { keepingFocus } from "../shared/controls.js";
+import { element } from "../shared/element.js";
+import { typeset } from "../shared/numbers.js";
+import { arrangementName, named } from "./arrangement.js";
+import { legendOf } from "./grid.js";
+import { pinnedCell } from "./pins.js";
+import { described, GLANCING, notesOf, rankedHeads, sentenceOf } from "./readout.js";
+import { sentenceOfLinks, titleOfLinks, wordLinks } from "./word_links.js";
+/** @import { Arranged, Pinned, Place } from "./arrangement.js" */
+/** @import { AttentionBrowser } from "./attention_browser.js" */
+/** @import { Head } from "./grid.js" */
+/** @import { WordLinks } from "./word_links.js" */
+
+export class Description {
   /** @param {AttentionBrowser} browser */
   constructor(browser) {
     this.browser = browser;

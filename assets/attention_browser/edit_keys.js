@@ -1,6 +1,10 @@
 // What the keys do in the editor, beside those of the attention browser.
 
-const EDIT_KEYS = [
+import { clamped } from "../shared/controls.js";
+import { isShortcut } from "../shared/keys.js";
+/** @import { AttentionEditor } from "./editor.js" */
+
+export const EDIT_KEYS = [
   ["Enter", "the row looks only at this cell"],
   ["+ and -", "a larger or smaller share for this cell"],
   ["e", "spread evenly"],
@@ -15,7 +19,7 @@ const STEP = 5;
  * @param {KeyboardEvent} event
  * @returns {boolean} whether the key meant something
  */
-function editByKey(editor, event) {
+export function editByKey(editor, event) {
   if (event.target !== editor.large || !editor.data || !isShortcut(event, editor.keys)) return false;
   /** @type {(by: number) => void} */
   const more = (by) => {

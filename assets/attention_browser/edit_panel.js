@@ -1,8 +1,14 @@
 // The panel of the editor: which cell is chosen, its share, where it is changed, and what can be done to its row.
 
+import { select } from "../shared/controls.js";
+import { element } from "../shared/element.js";
+import { named } from "./arrangement.js";
+/** @import { AttentionEditor } from "./editor.js" */
+/** @import { Edit } from "./edits.js" */
+
 const SCOPES = [["head", "this head"], ["layer", "every head of this layer"], ["model", "every head of every layer"]];
 
-class EditPanel {
+export class EditPanel {
   /** @param {AttentionEditor} editor */
   constructor(editor) {
     this.editor = editor;

@@ -1,5 +1,21 @@
 // The attention browser in which rows are edited: by clicking a cell, dragging, the controls of the panel, or keys.
 
+import { CHOSEN_COLOUR } from "../shared/colours.js";
+import { mount } from "../shared/mount.js";
+import { arrange, named } from "./arrangement.js";
+import { ChangedAttention } from "./changed_attention.js";
+import { EDIT_KEYS, editByKey } from "./edit_keys.js";
+import { EditPanel } from "./edit_panel.js";
+import { concerns, foreseen, NO_EDITS, parsedEdits, withEdit, withShare, writtenEdits } from "./edits.js";
+import { ATTENTION_KEYS } from "./keys.js";
+import { pinnedCell } from "./pins.js";
+import { hitLarge } from "./pointer.js";
+/** @import { Theme } from "../shared/colours.js" */
+/** @import { InputKind } from "../shared/input.js" */
+/** @import { Surface } from "../shared/surface.js" */
+/** @import { Label, Place } from "./arrangement.js" */
+/** @import { Edit, Span } from "./edits.js" */
+
 const UNDO = "undo";
 /** @type {Record<InputKind, string>} */
 const EDITING = {
@@ -11,7 +27,7 @@ const EDITING = {
 const STILL = 5;
 const WHOLE = 240;
 
-class AttentionEditor extends ChangedAttention {
+export class AttentionEditor extends ChangedAttention {
   /** @type {Edit[]} */
   edits = [];
   /** @type {string[]} what was sent and is not yet answered */
@@ -277,3 +293,5 @@ class AttentionEditor extends ChangedAttention {
     this.panel.reflect();
   }
 }
+
+export default mount(AttentionEditor);

@@ -1,6 +1,9 @@
 // Edits of attention: what a row of one head, of a layer's heads or of all heads is to look at. As in the address
 // (pages/ui/params/change_attention.py), where numbers count from 1: encoder.5.2.8~7x75, encoder.all.all.8-9~even.
 
+/** @import { Arranged } from "./arrangement.js" */
+/** @import { Head } from "./grid.js" */
+
 /**
  * First and last position of neighbouring pieces, from 0.
  * @typedef {[number, number]} Span
@@ -11,7 +14,7 @@
  */
 /** @typedef {Given & { kind: string }} Edit */
 
-const NO_EDITS = "none";
+export const NO_EDITS = "none";
 // As many as the server takes.
 const MOST_EDITS = 60;
 
@@ -28,7 +31,7 @@ function spanOf(text) {
 }
 
 /** @param {Edit[]} edits */
-function writtenEdits(edits) {
+export function writtenEdits(edits) {
   return edits.map(({ kind, layer, head, rows, shares }) => {
     const place = [layer, head].map((number) => (number === null ? "all" : number + 1)).join(".");
     const given = shares.map(({ columns, percent }) => `${writtenSpan(columns)}x${percent}`);
@@ -40,7 +43,7 @@ function writtenEdits(edits) {
  * @param {string} text as the server writes it
  * @returns {Edit[]}
  */
-function parsedEdits(text) {
+export function parsedEdits(text) {
   if (text === NO_EDITS) return [];
   return text.split("_").map((one) => {
     const [place, ...given] = one.split("~");
@@ -64,7 +67,7 @@ const overlap = (one, other) => one[0] <= other[1] && other[0] <= one[1];
  * @param {Head} head
  * @param {Span} [rows] any row if missing
  */
-function concerns(edit, kind, { layer, head }, rows) {
+export function concerns(edit, kind, { layer, head }, rows) {
   return edit.kind === kind && (edit.layer ?? layer) === layer && (edit.head ?? head) === head
     && (!rows || overlap(edit.rows, rows));
 }
@@ -74,7 +77,7 @@ function concerns(edit, kind, { layer, head }, rows) {
  * @param {Edit[]} edits
  * @param {Edit} edit
  */
-function withEdit(edits, edit) {
+export function withEdit(edits, edit) {
   /** @type {(one: Edit) => string} */
   const place = ({ kind, layer, head, rows }) => JSON.stringify([kind, layer, head, rows]);
   return [...edits.filter((one) => place(one) !== place(edit)), edit].slice(-MOST_EDITS);
@@ -87,7 +90,7 @@ function withEdit(edits, edit) {
  * @param {number} percent
  * @returns {Given["shares"]}
  */
-function withShare(shares, columns, percent) {
+export function withShare(shares, columns, percent) {
   const others = shares.filter((share) => !overlap(share.columns, columns));
   const total = others.reduce((sum, share) => sum + share.percent, 0);
   const scale = total > 100 - percent ? (100 - percent) / total : 1;
@@ -101,7 +104,7 @@ function withShare(shares, columns, percent) {
  * @param {Given} given
  * @returns {Arranged}
  */
-function foreseen(arranged, { rows, shares }) {
+export function foreseen(arranged, { rows, shares }) {
   const { columns } = arranged;
   const values = arranged.values.slice();
   arranged.rows.forEach(({ positions }, row) => {

@@ -1,16 +1,29 @@
 // Saves what is on the screen as files, without the server.
 
-const HTML = "HTML, everything";
+import { base64 } from "../figures/base64.js";
+import { saveFile, savePicture } from "../figures/picture_files.js";
+import { layoutWidth } from "../figures/svg_file.js";
+import { lightTheme } from "../shared/colours.js";
+import { page } from "../shared/page.js";
+import { inflated, unframe } from "../shared/wire.js";
+import { shownWeight } from "./arrangement.js";
+import { captionOf } from "./readout.js";
+import { summed, sumsOf } from "./sums.js";
+/** @import { SaveOptions } from "../figures/save_menu.js" */
+/** @import { Arranged, Choice, KindHeader, Label, Pinned } from "./arrangement.js" */
+/** @import { AttentionBrowser } from "./attention_browser.js" */
+
+export const HTML = "HTML, everything";
 // Where the data goes in the template of the HTML export: the first such mark, as the template holds this line too.
 const PLACEHOLDER = "{{content}}";
-const FILES = ["CSV", "JSON", HTML];
+export const FILES = ["CSV", "JSON", HTML];
 
 /**
  * @param {AttentionBrowser} browser whose menu was used
  * @param {string} format one of PICTURES or FILES
  * @param {SaveOptions} options
  */
-async function save(browser, format, options) {
+export async function save(browser, format, options) {
   const { choice, data: { header } } = browser;
   const arranged = browser.arranged();
   const selected = browser.selected(arranged);
@@ -41,7 +54,7 @@ function descriptionOf({ title, arranged: { rows, columns } }) {
  * @param {Arranged} arranged
  * @param {Pinned} selected
  */
-function csvOf(arranged, selected) {
+export function csvOf(arranged, selected) {
   const { rows, columns } = arranged;
   const sums = sumsOf(arranged, selected);
   /** @type {(value: string) => string} */
@@ -69,7 +82,7 @@ function csvOf(arranged, selected) {
  * Numbers written as text stay as they are. pages/ui/charts/saving.py does the same.
  * @param {string} cell
  */
-function harmless(cell) {
+export function harmless(cell) {
   if (/^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i.test(cell)) return cell;
   const apart = cell.replace(/([;\t\r\n])(?=[" ]*[=+\-@＝＋－＠])/g, "$1'");
   return /^[=+\-@＝＋－＠\t\r\n]/.test(apart) ? `'${apart}` : apart;
@@ -82,7 +95,7 @@ function harmless(cell) {
  * @param {Arranged} arranged
  * @param {Pinned} selected
  */
-function jsonOf(header, choice, arranged, selected) {
+export function jsonOf(header, choice, arranged, selected) {
   const { rows, columns, values, masked } = arranged;
   const sums = sumsOf(arranged, selected);
   /** @param {"rows" | "columns"} side */
@@ -104,9 +117,9 @@ function jsonOf(header, choice, arranged, selected) {
  * What is needed beside the data of one kind to write the file of all three (html_export_parts.js); null if it has not come.
  * @param {KindHeader} header
  */
-function exportPartsOf({ kind, id }) {
-  if (!globalThis.attentionExport) return null;
-  const exportParts = unframe(globalThis.attentionExport);
+export function exportPartsOf({ kind, id }) {
+  if (!page.attentionExport) return null;
+  const exportParts = unframe(page.attentionExport);
   return exportParts.header.kind === kind && exportParts.header.id === id ? exportParts : null;
 }
 

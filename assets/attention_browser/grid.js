@@ -1,8 +1,17 @@
 // All layers by heads, each a small map.
 
+import { CHOSEN_COLOUR } from "../shared/colours.js";
+import { textWidth } from "../shared/ruler.js";
+import { arrange } from "./arrangement.js";
+import { LABEL_SIZE } from "./map_geometry.js";
+import { mapColour } from "./map.js";
+/** @import { Colour, Theme } from "../shared/colours.js" */
+/** @import { Surface, TextStyle } from "../shared/surface.js" */
+/** @import { Choice, KindData, KindHeader, Metric } from "./arrangement.js" */
+
 const GRID_LEFT = 44;
 const GRID_TOP = 26;
-const GRID_GAP = 4;
+export const GRID_GAP = 4;
 // Height of a small map by its width: between these; the lowest above the large map.
 const LOWEST_SHAPE = 0.6;
 const HIGHEST_SHAPE = 1.25;
@@ -25,7 +34,7 @@ const NARROWEST_BADGED = 24;
  * @param {boolean} withStrip a bar below each head
  * @param {boolean} flat as low as they may be
  */
-function gridGeometry({ layers, heads, queries, keys }, width, withStrip, flat = false) {
+export function gridGeometry({ layers, heads, queries, keys }, width, withStrip, flat = false) {
   const cellWidth = Math.floor((width - GRID_LEFT) / heads);
   const shape = flat ? LOWEST_SHAPE : Math.min(HIGHEST_SHAPE, Math.max(LOWEST_SHAPE, queries / keys));
   const cellHeight = Math.round((cellWidth - GRID_GAP) * shape) + GRID_GAP + (withStrip ? STRIP : 0);
@@ -41,7 +50,7 @@ function gridGeometry({ layers, heads, queries, keys }, width, withStrip, flat =
  * @param {GridGeometry} geometry
  * @param {{ data: KindData, choice: Choice, shades: Colour[], theme: Theme, metric: Metric | null }} figure
  */
-function drawGrid(surface, geometry, { data, choice, shades, theme, metric }) {
+export function drawGrid(surface, geometry, { data, choice, shades, theme, metric }) {
   const { left, top, cellWidth, cellHeight, layers, heads, strip } = geometry;
   /** @type {TextStyle} */
   const label = { size: LABEL_SIZE, fill: theme.text, anchor: "middle" };
@@ -86,7 +95,7 @@ const badgesOf = (names) => names.split(", ").map((name) => BADGES[name] ?? "").
  * What the letters in the grid mean, where it has any.
  * @param {KindHeader} header
  */
-function legendOf({ names }) {
+export function legendOf({ names }) {
   const present = Object.entries(BADGES).filter(([name]) => names.some((one) => one.split(", ").includes(name)));
   return present.map(([name, letter]) => `${letter} ${name}`).join(" · ");
 }
@@ -99,7 +108,7 @@ function legendOf({ names }) {
  * @param {Head | null} hover
  * @param {Theme} theme
  */
-function markGrid(surface, { left, top, cellWidth, cellHeight, strip }, chosen, hover, theme) {
+export function markGrid(surface, { left, top, cellWidth, cellHeight, strip }, chosen, hover, theme) {
   /** @type {(head: Head, colour: string, thickness: number) => void} */
   const frame = ({ layer, head }, colour, thickness) => surface.frame(
     left + head * cellWidth + GRID_GAP / 2 - 1, top + layer * cellHeight + GRID_GAP / 2 - 1,
@@ -115,7 +124,7 @@ function markGrid(surface, { left, top, cellWidth, cellHeight, strip }, chosen, 
  * @param {number} x
  * @param {number} y
  */
-function hitGrid({ left, top, cellWidth, cellHeight, layers, heads, strip }, x, y) {
+export function hitGrid({ left, top, cellWidth, cellHeight, layers, heads, strip }, x, y) {
   const head = Math.floor((x - left) / cellWidth);
   const layer = Math.floor((y - top) / cellHeight);
   if (head < 0 || head >= heads || layer < 0 || layer >= layers) return null;

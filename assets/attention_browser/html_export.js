@@ -1,5 +1,10 @@
 // The last script of the HTML export: draws the kinds of attention that the file holds.
 
+import { fromBase64 } from "../figures/base64.js";
+import { element } from "../shared/element.js";
+import { AttentionBrowser } from "./attention_browser.js";
+/** @import { Choice } from "./arrangement.js" */
+
 /**
  * @type {{
  *   kind: string, choice: Choice, texts: { source: string, target: string },

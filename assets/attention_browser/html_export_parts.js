@@ -1,6 +1,10 @@
 // Draws nothing: keeps what the server sends once the attention browser is drawn, so that the browser can write the HTML
 // export of all three kinds by itself.
 
+import { mount } from "../shared/mount.js";
+import { page } from "../shared/page.js";
+/** @import { Server } from "../shared/mount.js" */
+
 class HtmlExportParts {
   /** @type {Server} */
   server;
@@ -8,11 +12,13 @@ class HtmlExportParts {
   /** @param {Uint8Array<ArrayBuffer>} data */
   show(data) {
     this.data = data;
-    globalThis.attentionExport = data;
+    page.attentionExport = data;
   }
 
   close() {
     // The next page may have brought its own by now.
-    if (globalThis.attentionExport === this.data) delete globalThis.attentionExport;
+    if (page.attentionExport === this.data) delete page.attentionExport;
   }
 }
+
+export default mount(HtmlExportParts);

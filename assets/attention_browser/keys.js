@@ -1,6 +1,11 @@
 // The keyboard of the attention browser: the list of keys, and what each does.
 
-const ATTENTION_KEYS = [
+import { ARROWS, clamped } from "../shared/controls.js";
+import { isShortcut } from "../shared/keys.js";
+/** @import { Place } from "./arrangement.js" */
+/** @import { AttentionBrowser } from "./attention_browser.js" */
+
+export const ATTENTION_KEYS = [
   ["arrows in the grid", "another head or layer"],
   ["arrows in the large figure", "another cell; past the first row or column, a word over all heads"],
   ["Enter", "pin or release the cell, or open the head"],
@@ -21,7 +26,7 @@ const ATTENTION_KEYS = [
  * @param {number} columns
  * @returns {Place}
  */
-function moved({ row, column }, [down, right], rows, columns) {
+export function moved({ row, column }, [down, right], rows, columns) {
   if (row !== undefined && column === undefined) return right > 0 ? { row, column: 0 } : { row: clamped(row + down, rows) };
   if (row === undefined && column !== undefined) return down > 0 ? { row: 0, column } : { column: clamped(column + right, columns) };
   const [nextRow, nextColumn] = [(row ?? 0) + down, (column ?? 0) + right];
@@ -35,7 +40,7 @@ function moved({ row, column }, [down, right], rows, columns) {
  * @param {AttentionBrowser} browser
  * @param {KeyboardEvent} event
  */
-function press(browser, event) {
+export function press(browser, event) {
   if (!browser.data || !isShortcut(event, browser.keys)) return;
   const { choice, data: { header: { layers, heads, glance } } } = browser;
   const step = ARROWS[event.key];

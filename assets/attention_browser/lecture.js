@@ -1,5 +1,15 @@
 // The attention browser in a lecture: one head as large as the screen, two lines above it, and nothing else.
 
+import { onStep } from "../shared/clicker.js";
+import { clamped } from "../shared/controls.js";
+import { element } from "../shared/element.js";
+import { typeset } from "../shared/numbers.js";
+import { named } from "./arrangement.js";
+import { lectureRoom, lectureZoom } from "./lecture_map.js";
+import { described } from "./readout.js";
+/** @import { Arranged, KindHeader } from "./arrangement.js" */
+/** @import { AttentionBrowser } from "./attention_browser.js" */
+
 /** @typedef {{ width: number, height: number | null }} Room in units; where the height is null, there is any */
 
 /**
@@ -23,7 +33,7 @@ function strongestLink({ kind, special }, { rows, columns, values, masked }) {
   return best;
 }
 
-class LectureView {
+export class LectureView {
   /** @param {AttentionBrowser} browser */
   constructor(browser) {
     this.browser = browser;

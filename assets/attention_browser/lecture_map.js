@@ -1,11 +1,18 @@
 // A map as large as there is room for, with type for the last row of a hall.
 
+import { CanvasSurface } from "../shared/surface.js";
+import { CLOSE_LABEL_SIZE, COLUMN_ANGLE, LABEL_SIZE, LEGEND_BELOW, longestLabel, namedRows } from "./map_geometry.js";
+/** @import { Theme } from "../shared/colours.js" */
+/** @import { Surface, TextStyle } from "../shared/surface.js" */
+/** @import { Arranged } from "./arrangement.js" */
+/** @import { MapGeometry } from "./map_geometry.js" */
+
 // Smallest type in CSS pixels: twenty points for the last row of a hall, less for a phone in the hand.
 const HALL_TYPE = 27;
 const HAND_TYPE = 13;
-const WIDEST_PHONE = 640;
-// Below the figure: on a phone, the buttons of the lecture (assets/lecture/style.css).
-const FOOT = 8;
+export const WIDEST_PHONE = 640;
+// Below the figure: on a phone, the buttons of the lecture (assets/lecture/lecture.css).
+export const FOOT = 8;
 const PHONE_FOOT = 70;
 const LOWEST = 200;
 // Lengths below are in units of a figure whose labels are LABEL_SIZE high; the canvas is enlarged.
@@ -36,14 +43,14 @@ const WIDEST_CELL = 2.5;
 const HIGHEST_CELL = 1.5;
 
 // How much larger than its units a figure is drawn.
-const lectureZoom = () => (innerWidth > WIDEST_PHONE ? HALL_TYPE : HAND_TYPE) / LABEL_SIZE;
+export const lectureZoom = () => (innerWidth > WIDEST_PHONE ? HALL_TYPE : HAND_TYPE) / LABEL_SIZE;
 
 /**
  * Room for a figure, in units.
  * @param {number} width in CSS pixels
  * @param {number} top of the figure on the screen; everything below is room
  */
-function lectureRoom(width, top) {
+export function lectureRoom(width, top) {
   const zoom = lectureZoom();
   const foot = innerWidth > WIDEST_PHONE ? FOOT : PHONE_FOOT;
   return { width: width / zoom, height: Math.max(LOWEST, innerHeight - top - foot) / zoom };
@@ -55,7 +62,7 @@ function lectureRoom(width, top) {
  * @param {{ width: number, height: number }} geometry
  * @param {number} zoom
  */
-function zoomedSurface(canvas, { width, height }, zoom) {
+export function zoomedSurface(canvas, { width, height }, zoom) {
   const surface = new CanvasSurface(canvas, width, height, window.devicePixelRatio * zoom);
   canvas.style.width = `${width * zoom}px`;
   canvas.style.height = `${height * zoom}px`;
@@ -69,7 +76,7 @@ function zoomedSurface(canvas, { width, height }, zoom) {
  * @param {{ width: number, height: number }} room
  * @returns {MapGeometry}
  */
-function lectureGeometry({ rows, columns }, room) {
+export function lectureGeometry({ rows, columns }, room) {
   const smallestOnPage = CLOSE_LABEL_SIZE / lectureZoom();
   const sizes = SHARES.map((share) => share * LABEL_SIZE).filter((size) => size >= smallestOnPage);
   const least = sizes[sizes.length - 1];
@@ -140,7 +147,7 @@ function geometryWith({ row, column, rowSize, columnSize, columnAngle, least, le
  * @param {MapGeometry} geometry
  * @param {Theme} theme
  */
-function drawCorner(surface, { left, top }, theme) {
+export function drawCorner(surface, { left, top }, theme) {
   const ink = /** @type {TextStyle} */ ({ size: LABEL_SIZE, fill: theme.text, anchor: "end" });
   surface.text(left - 6, top - 26, "at →", ink);
   surface.text(left - 6, top - 9, "looks ↓", ink);

@@ -1,5 +1,8 @@
 // The last script of the file of a lesson: draws the map of every step that has one.
 
+import { fromBase64 } from "../figures/base64.js";
+import { AttentionBrowser } from "./attention_browser.js";
+
 /** @type {string[]} */
 const maps = JSON.parse(document.querySelector("#content")?.textContent ?? "");
 for (const place of document.querySelectorAll("[data-map]")) {

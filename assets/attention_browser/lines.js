@@ -1,7 +1,15 @@
 // One head as lines: the pieces that look are at the left, those looked at are at the right.
 
+import { onScale } from "../shared/colours.js";
+import { shortened, textWidth } from "../shared/ruler.js";
+import { LABEL_SIZE, longestLabel } from "./map_geometry.js";
+import { TITLE_SIZE } from "./map.js";
+/** @import { Surface, TextStyle } from "../shared/surface.js" */
+/** @import { Arranged, Pinned, Place } from "./arrangement.js" */
+/** @import { Figure } from "./map.js" */
+
 // Lines of less than this are too many and too faint to see; the figure says so.
-const FAINTEST = 0.02;
+export const FAINTEST = 0.02;
 const THICKEST = 9;
 // The names of the heads that are drawn, where there are several: below the titles.
 const HEADS_AT = 32;
@@ -18,7 +26,7 @@ const LINES_HEIGHT = 668;
  * @param {number} width in CSS pixels
  * @param {number} height at most, if there is room for the labels
  */
-function linesGeometry(arranged, width, height = LINES_HEIGHT) {
+export function linesGeometry(arranged, width, height = LINES_HEIGHT) {
   const { rows, columns } = arranged;
   const left = Math.min(longestLabel(rows), width * 0.36) + 34;
   const right = width - Math.min(longestLabel(columns), width * 0.26) - 34;
@@ -42,7 +50,7 @@ function linesGeometry(arranged, width, height = LINES_HEIGHT) {
  * @param {LinesGeometry} geometry
  * @param {Figure & { heads: { head: number, arranged: Arranged, colour: string }[] }} figure the heads are those whose lines are drawn
  */
-function drawLines(surface, geometry, { arranged, heads, choice, theme, hover, selected, axes }) {
+export function drawLines(surface, geometry, { arranged, heads, choice, theme, hover, selected, axes }) {
   const { rows, columns } = arranged;
   const { left, right } = geometry;
   const least = Math.max(FAINTEST, choice.threshold / 100);
@@ -113,7 +121,7 @@ function shownLines(hover, selected) {
  * @param {number} y
  * @returns {Place | null}
  */
-function hitLines(geometry, arranged, x, y) {
+export function hitLines(geometry, arranged, x, y) {
   /** @type {(count: number, yOf: (index: number) => number) => number | undefined} */
   const nearest = (count, yOf) => {
     const index = Math.floor((y - yOf(0)) / geometry.pitch + 0.5);

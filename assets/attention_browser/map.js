@@ -1,6 +1,16 @@
 // One head, large: rows look, columns are looked at.
 
-const TITLE_SIZE = 14;
+import { CHOSEN_COLOUR, fromScale, inkOn, MASKED_COLOUR, onScale, SHADES } from "../shared/colours.js";
+import { typeset } from "../shared/numbers.js";
+import { shortened, textWidth } from "../shared/ruler.js";
+import { LEGEND_BELOW, namedRows, STEP_LABEL } from "./map_geometry.js";
+import { sumsOf } from "./sums.js";
+/** @import { Colour, Theme } from "../shared/colours.js" */
+/** @import { CellColour, Surface, TextStyle } from "../shared/surface.js" */
+/** @import { Arranged, AxisTitles, Choice, Pinned, Place } from "./arrangement.js" */
+/** @import { MapGeometry } from "./map_geometry.js" */
+
+export const TITLE_SIZE = 14;
 // Between smaller cells, lines would stand out more than the colours.
 const SMALLEST_LINED = 12;
 // Between names that do not cover each other, in the size of their type.
@@ -19,7 +29,7 @@ const CLOSEST_NAMES = 0.9;
  * @param {MapGeometry} geometry
  * @param {Figure} figure
  */
-function drawMap(surface, geometry, figure) {
+export function drawMap(surface, geometry, figure) {
   const { arranged, theme, hover, selected } = figure;
   const { rows, columns } = arranged;
   const { left, top, right, bottom, cellWidth, cellHeight } = geometry;
@@ -57,7 +67,7 @@ function drawMap(surface, geometry, figure) {
  * @param {Pick<Figure, "arranged" | "choice" | "shades" | "theme">} figure
  * @returns {CellColour}
  */
-function mapColour({ arranged, choice, shades, theme }) {
+export function mapColour({ arranged, choice, shades, theme }) {
   return (row, column) => {
     const at = row * arranged.columns.length + column;
     if (arranged.masked[at]) return theme.masked;

@@ -1,18 +1,21 @@
 // Where everything of a map is, and what is at a place of it.
 
-const LABEL_SIZE = 13;
+import { textWidth } from "../shared/ruler.js";
+/** @import { Arranged, Label, Place } from "./arrangement.js" */
+
+export const LABEL_SIZE = 13;
 // Of the names of columns that stand closer than names of that size can.
-const CLOSE_LABEL_SIZE = 11;
+export const CLOSE_LABEL_SIZE = 11;
 // A step of the decoder: what it reads and what it predicts.
-const STEP_LABEL = /^in: (.+) → out: (.+)$/su;
+export const STEP_LABEL = /^in: (.+) → out: (.+)$/su;
 // Of the colour bar.
-const SMALL_SIZE = 12;
+export const SMALL_SIZE = 12;
 // For the title of the rows, beside their labels.
 const MARGIN = 30;
-const COLUMN_ANGLE = -Math.PI / 3;
+export const COLUMN_ANGLE = -Math.PI / 3;
 // Room for the colour bar: beside the map, or below one with too little room beside it.
 const LEGEND = 74;
-const LEGEND_BELOW = 40;
+export const LEGEND_BELOW = 40;
 // The length of the bars with their margins, as a share of the width of the figure.
 const PROFILE = 0.05;
 const SHORTEST_PROFILE = 30;
@@ -29,7 +32,7 @@ const SMALLEST_NUMBER = 11;
  * @param {boolean} withProfiles
  * @param {Arranged[]} beside maps side by side, this one too: all have room for the longest label of any
  */
-function mapGeometry(arranged, width, withProfiles, beside = [arranged]) {
+export function mapGeometry(arranged, width, withProfiles, beside = [arranged]) {
   const { rows, columns } = arranged;
   const narrow = width < 560;
   const mostLeft = width * (narrow ? 0.34 : 0.3);
@@ -68,7 +71,7 @@ function mapGeometry(arranged, width, withProfiles, beside = [arranged]) {
  * The width of the longest label: in bold, as it is written while it is marked.
  * @param {Label[]} side
  */
-const longestLabel = (side) => Math.max(...side.map(({ label }) => textWidth(label, LABEL_SIZE, true)));
+export const longestLabel = (side) => Math.max(...side.map(({ label }) => textWidth(label, LABEL_SIZE, true)));
 
 /**
  * Rows as they are called: steps of the decoder in full where there is room for the longest name, else by their two words
@@ -78,7 +81,7 @@ const longestLabel = (side) => Math.max(...side.map(({ label }) => textWidth(lab
  * @param {number} size that they are written in
  * @returns {Label[]}
  */
-function namedRows(rows, room, size = LABEL_SIZE) {
+export function namedRows(rows, room, size = LABEL_SIZE) {
   if ((longestLabel(rows) * size) / LABEL_SIZE <= room) return rows;
   return rows.map((row) => ({ ...row, label: row.label.replace(STEP_LABEL, "$1 → $2") }));
 }
@@ -90,7 +93,7 @@ function namedRows(rows, room, size = LABEL_SIZE) {
  * @param {number} y
  * @returns {Place | null}
  */
-function hitMap({ left, top, right, bottom, cellWidth, cellHeight, columnAngle }, x, y) {
+export function hitMap({ left, top, right, bottom, cellWidth, cellHeight, columnAngle }, x, y) {
   const row = Math.floor((y - top) / cellHeight);
   const column = Math.floor((x - left) / cellWidth);
   const inRows = y >= top && y < bottom;

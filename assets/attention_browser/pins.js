@@ -1,12 +1,14 @@
 // The pieces that are pinned: which rows and columns hold them, and what a click changes.
 
+/** @import { Arranged, Choice, Label, Pinned, Place } from "./arrangement.js" */
+
 /**
  * Rows and columns of an arrangement that hold pinned pieces.
  * @param {Pick<Choice, "rows" | "columns">} choice
  * @param {Pick<Arranged, "rows" | "columns">} arranged
  * @returns {Pinned}
  */
-function pinnedIn(choice, arranged) {
+export function pinnedIn(choice, arranged) {
   /** @type {(side: Label[], pieces: number[]) => Set<number>} */
   const indices = (side, pieces) => new Set(
     side.flatMap(({ positions }, index) => (positions.some((position) => pieces.includes(position)) ? [index] : [])));
@@ -18,7 +20,7 @@ function pinnedIn(choice, arranged) {
  * @param {Pinned} selected
  * @returns {Place}
  */
-function pinnedCell({ rows, columns }) {
+export function pinnedCell({ rows, columns }) {
   return { row: rows.size === 1 ? [...rows][0] : undefined, column: columns.size === 1 ? [...columns][0] : undefined };
 }
 
@@ -30,7 +32,7 @@ function pinnedCell({ rows, columns }) {
  * @param {boolean} add
  * @returns {Pick<Choice, "rows" | "columns">}
  */
-function withPin(choice, arranged, hit, add) {
+export function withPin(choice, arranged, hit, add) {
   /** @type {(old: number[], side: Label[], index: number | undefined) => number[]} */
   const toggled = (old, side, index) => {
     if (index === undefined) return add ? old : [];

@@ -1,7 +1,13 @@
 // The pointer on an attention browser: the cell or the head that it is at, and what a click does.
 
+import { hitGrid } from "./grid.js";
+import { hitLines } from "./lines.js";
+import { hitMap } from "./map_geometry.js";
+/** @import { Place } from "./arrangement.js" */
+/** @import { AttentionBrowser } from "./attention_browser.js" */
+
 /** @param {AttentionBrowser} browser */
-function followPointer(browser) {
+export function followPointer(browser) {
   const { large, grid } = browser;
   large.onmousemove = (event) => pointAt(browser, hitLarge(browser, event));
   large.onmouseleave = () => pointAt(browser, null);
@@ -20,7 +26,7 @@ function followPointer(browser) {
  * @param {MouseEvent} event
  * @returns {Place | null}
  */
-function hitLarge(browser, { offsetX, offsetY }) {
+export function hitLarge(browser, { offsetX, offsetY }) {
   const { geometry, lecture: { zoom } } = browser;
   if (!geometry) return null;
   const [x, y] = [offsetX / zoom, offsetY / zoom];

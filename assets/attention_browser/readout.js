@@ -1,17 +1,27 @@
 // Sentences about what the figures show: a cell, a row, a column, or the sum of several.
 
+import { SCALES } from "../shared/colours.js";
+import { quote } from "../shared/direction.js";
+import { arrange, named, shownWeight, written } from "./arrangement.js";
+import { FAINTEST } from "./lines.js";
+import { pinnedCell } from "./pins.js";
+import { summed, sumsOf } from "./sums.js";
+/** @import { InputKind } from "../shared/input.js" */
+/** @import { Arranged, Choice, KindData, KindHeader, Label, Pinned, Place } from "./arrangement.js" */
+/** @import { Head } from "./grid.js" */
+
 /** @type {Record<InputKind, string>} what can be done with a large figure */
-const READING = {
+export const READING = {
   mouse: "Hover over a cell to read it; click to keep it selected.",
   touch: "Tap a cell to read it and keep it selected.",
   keys: "Arrow keys in the large figure read its cells; Enter keeps one selected.",
 };
 /** @type {Record<InputKind, string>} the same of lines */
-const READING_LINES = {
+export const READING_LINES = {
   ...READING, mouse: "Hover over a word to see only its lines; click to keep it selected.", touch: "Tap a word to see only its lines.",
 };
 /** @type {Record<InputKind, string>} what can be done where there is only the grid */
-const GLANCING = {
+export const GLANCING = {
   mouse: "Hover over a head to see what it does.",
   touch: "Tap a head to open it.",
   keys: "Arrow keys in the grid choose a head; Enter opens it.",
@@ -23,7 +33,7 @@ const GLANCING = {
  * @param {Pinned} selected
  * @param {string} [invitation] where nothing is pointed at or pinned
  */
-function described(arranged, at, selected, invitation) {
+export function described(arranged, at, selected, invitation) {
   const several = selected.rows.size > 1 || selected.columns.size > 1;
   return !at && several ? sentenceOfSum(arranged, selected) : sentenceOf(arranged, at ?? pinnedCell(selected), invitation);
 }
@@ -34,7 +44,7 @@ function described(arranged, at, selected, invitation) {
  * @param {Place} at
  * @param {string} invitation
  */
-function sentenceOf(arranged, at, invitation = "") {
+export function sentenceOf(arranged, at, invitation = "") {
   const { rows, columns, values } = arranged;
   const { row = -1, column = -1 } = at;
   const from = rows[row];
@@ -104,7 +114,7 @@ function most(arranged, name, valueAt) {
  * @param {Choice} choice
  * @param {Pinned} selected
  */
-function notesOf(choice, selected) {
+export function notesOf(choice, selected) {
   const least = choice.look === "lines" ? Math.max(FAINTEST, choice.threshold / 100) : choice.threshold / 100;
   return [
     least > 0 && `Weights below ${least.toFixed(2)} are left out.`,
@@ -122,7 +132,7 @@ function notesOf(choice, selected) {
  * @param {Place} at
  * @returns {(Head & { value: number, weight: string })[]}
  */
-function rankedHeads(data, choice, at) {
+export function rankedHeads(data, choice, at) {
   const { row, column } = at;
   if (row === undefined || column === undefined) return [];
   const { layers, heads } = data.header;
@@ -145,7 +155,7 @@ function rankedHeads(data, choice, at) {
  * @param {Arranged} arranged
  * @param {Pinned} selected
  */
-function captionOf(header, choice, arranged, selected) {
+export function captionOf(header, choice, arranged, selected) {
   const { source, target } = header.shown;
   const lines = choice.look === "lines" && !arranged.signed;
   const others = lines ? choice.heads.filter((head) => head < header.heads) : [];

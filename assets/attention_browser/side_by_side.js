@@ -1,5 +1,23 @@
 // Maps side by side; pointing at a cell points at it in all of them.
 
+import { saveable } from "../figures/saveable.js";
+import { shadesOf, themeOf } from "../shared/colours.js";
+import { ARROWS, clamped } from "../shared/controls.js";
+import { element } from "../shared/element.js";
+import { followInput } from "../shared/input.js";
+import { mount, PaintedComponent } from "../shared/mount.js";
+import { shortened } from "../shared/ruler.js";
+import { named, shownWeight } from "./arrangement.js";
+import { FOOT, lectureGeometry, lectureRoom, lectureZoom, WIDEST_PHONE, zoomedSurface } from "./lecture_map.js";
+import { hitMap, mapGeometry } from "./map_geometry.js";
+import { drawMap, TITLE_SIZE } from "./map.js";
+/** @import { Picture } from "../figures/svg_file.js" */
+/** @import { Theme } from "../shared/colours.js" */
+/** @import { InputKind } from "../shared/input.js" */
+/** @import { Surface } from "../shared/surface.js" */
+/** @import { Arranged, AxisTitles, Label, Place } from "./arrangement.js" */
+/** @import { MapGeometry } from "./map_geometry.js" */
+
 const DIFFERENCE = "difference";
 /** @type {Record<InputKind, string>} */
 const READING_ALL = {
@@ -9,7 +27,7 @@ const READING_ALL = {
 };
 // Of a saved picture, in CSS pixels: narrower maps stand below each other.
 const SMALLEST_SIDE = 320;
-const SIDE_GAP = 16;
+export const SIDE_GAP = 16;
 const SIDE_TITLE = 24;
 
 /**
@@ -27,9 +45,7 @@ const SIDE_TITLE = 24;
  * }} Side
  */
 
-class SideBySide {
-  /** @type {Server} */
-  server;
+export class SideBySide extends PaintedComponent {
   /** @type {Side[]} */
   sides;
   lecture = false;
@@ -37,26 +53,17 @@ class SideBySide {
   names = "";
   /** @type {Place | null} what is pointed at, in all of them */
   hover = null;
-  /** @type {number | null} the next frame, if it is waited for */
-  waiting = null;
 
   /** @param {HTMLElement | ShadowRoot} parent */
   constructor(parent) {
+    super(parent, element("div", { class: "atlas" }));
     this.maps = element("div", { class: "maps" });
     this.readout = element("p", { class: "readout" });
     this.spoken = element("p", { class: "spoken", "aria-live": "polite" });
-    this.root = Object.assign(element("div", { class: "atlas", "data-figure": "" }, this.maps, this.readout, this.spoken),
-      { picture: (/** @type {number | null} */ width, /** @type {Theme | null} */ theme) => this.picture(width, theme) });
-    parent.append(this.root);
+    this.root.append(this.maps, this.readout, this.spoken);
+    saveable(this.root, (width, theme) => this.picture(width, theme));
     this.input = followInput(this.root);
     this.root.onkeydown = (event) => this.press(event);
-    this.resizing = new ResizeObserver(() => this.draw());
-    this.resizing.observe(this.root);
-  }
-
-  close() {
-    this.resizing.disconnect();
-    this.root.remove();
   }
 
   /** @param {{ sides: SideMessage[], lecture?: boolean }} message */
@@ -105,24 +112,20 @@ class SideBySide {
     this.draw();
   }
 
-  draw() {
-    if (this.waiting || !this.sides) return;
-    this.waiting = requestAnimationFrame(() => {
-      this.waiting = null;
-      if (!this.root.isConnected || !this.root.clientWidth) return;
-      const theme = themeOf(this.root);
-      for (const side of this.sides) {
-        // Where a screen is not wide enough, a lecture leaves out the third.
-        if (!side.box.clientWidth) continue;
-        side.geometry = this.lecture
-          ? lectureGeometry(side.arranged, this.roomOf(side))
-          : this.geometryOf(side, side.box.clientWidth);
-        const shown = this.lecture ? { ...side, axes: { from: "", to: "" } } : side;
-        this.drawSide(zoomedSurface(side.canvas, side.geometry, this.zoom()), shown, side.geometry, theme);
-      }
-      this.readout.textContent = this.described();
-      this.root.dataset.drawn = "maps";
-    });
+  paint() {
+    if (!this.sides) return;
+    const theme = themeOf(this.root);
+    for (const side of this.sides) {
+      // Where a screen is not wide enough, a lecture leaves out the third.
+      if (!side.box.clientWidth) continue;
+      side.geometry = this.lecture
+        ? lectureGeometry(side.arranged, this.roomOf(side))
+        : this.geometryOf(side, side.box.clientWidth);
+      const shown = this.lecture ? { ...side, axes: { from: "", to: "" } } : side;
+      this.drawSide(zoomedSurface(side.canvas, side.geometry, this.zoom()), shown, side.geometry, theme);
+    }
+    this.readout.textContent = this.described();
+    this.root.dataset.drawn = "maps";
   }
 
   /**
@@ -162,24 +165,22 @@ class SideBySide {
 
   /**
    * All maps as one picture: side by side where there is room, else below each other.
-   * @param {number | null} width
-   * @param {Theme | null} theme
+   * @param {number} room its width
+   * @param {Theme} theme
    * @returns {Picture}
    */
-  picture(width, theme) {
-    const room = width ?? this.maps.clientWidth;
+  picture(room, theme) {
     const across = Math.max(1, Math.min(this.sides.length, Math.floor(room / SMALLEST_SIDE)));
     const each = Math.floor((room - (across - 1) * SIDE_GAP) / across);
     const geometries = this.sides.map((side) => this.geometryOf(side, each));
     const high = Math.max(...geometries.map(({ height }) => height)) + SIDE_TITLE;
-    const colours = theme ?? themeOf(this.root);
     return {
-      geometry: { width: Math.round(room) }, theme: colours, end: high * Math.ceil(this.sides.length / across),
+      geometry: { width: Math.round(room) }, theme, end: high * Math.ceil(this.sides.length / across),
       draw: (surface) => this.sides.forEach((side, index) => {
         const [x, y] = [(index % across) * (each + SIDE_GAP), Math.floor(index / across) * high];
         surface.text(x, y + SIDE_TITLE / 2, shortened(side.title, each, TITLE_SIZE, true),
-          { size: TITLE_SIZE, fill: colours.text, bold: true });
-        surface.moved(x, y + SIDE_TITLE, () => this.drawSide(surface, side, geometries[index], colours));
+          { size: TITLE_SIZE, fill: theme.text, bold: true });
+        surface.moved(x, y + SIDE_TITLE, () => this.drawSide(surface, side, geometries[index], theme));
       }),
     };
   }
@@ -228,3 +229,5 @@ function arrangedSide({ rows, columns, values, masked }) {
     largest: weights.reduce((most, value) => Math.max(most, Math.abs(value)), 0),
   };
 }
+
+export default mount(SideBySide);

@@ -1,12 +1,14 @@
 // Sums over the rows and the columns that are pinned: of the four decimals that are shown, so that they can be added up.
 
+/** @import { Arranged, Label, Pinned } from "./arrangement.js" */
+
 /**
  * `rows` is a sum for every column, `columns` a sum for every row, each null where nothing is pinned; `all` is the sum of
  * the cells where pinned rows and columns meet.
  * @param {Arranged} arranged
  * @param {Pinned} selected
  */
-function sumsOf(arranged, selected) {
+export function sumsOf(arranged, selected) {
   const { rows, columns } = arranged;
   /** @type {(row: number, column: number) => number} */
   const shown = (row, column) => Math.round(Number(arranged.values[row * columns.length + column].toFixed(4)) * 1e4);
@@ -24,7 +26,7 @@ function sumsOf(arranged, selected) {
  * @param {Label[]} side
  * @param {Set<number>} indices
  */
-function summed(side, indices) {
+export function summed(side, indices) {
   const ordered = [...indices].sort((a, b) => a - b);
   return { numbers: ordered.map((index) => index + 1), labels: ordered.map((index) => side[index].label) };
 }

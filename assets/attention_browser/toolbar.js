@@ -1,6 +1,15 @@
 // The controls around the figures, as ordinary elements of the page.
 
-const SCALES = ["0 to 1", "each head its own", "square root"];
+import { saveMenu } from "../figures/save_menu.js";
+import { HEAD_COLOURS, PALETTES, SCALES } from "../shared/colours.js";
+import { checkbox, keepingFocus, numbered, select } from "../shared/controls.js";
+import { element } from "../shared/element.js";
+import { keysButton } from "../shared/keys.js";
+import { popup } from "../shared/popup.js";
+import { explained, term } from "../shared/terms.js";
+import { FILES, HTML } from "./exports.js";
+/** @import { SaveOptions } from "../figures/save_menu.js" */
+/** @import { Choice, KindHeader } from "./arrangement.js" */
 
 /**
  * All controls; `reflect` shows what is chosen.
@@ -10,7 +19,7 @@ const SCALES = ["0 to 1", "each head its own", "square root"];
  * @param {() => boolean} complete whether there is enough to save everything
  * @param {() => void} showKeys
  */
-function attentionToolbar(change, toggleHead, save, complete, showKeys) {
+export function attentionToolbar(change, toggleHead, save, complete, showKeys) {
   const layer = explained(select("Layer", null, (value) => change({ layer: Number(value) })), "layer");
   const head = explained(select("Head", null, (value) => change({ head: Number(value) })), "head");
   const look = select("Show as", [["map", "map"], ["lines", "lines"]], (value) => change({ look: value }));

@@ -1,6 +1,14 @@
 // What one word looks at, or what looks at it, over all heads of a kind: first what stands out from what each head does
 // everywhere.
 
+import { quote } from "../shared/direction.js";
+import { arrange, named, shownWeight } from "./arrangement.js";
+import { GRID_GAP } from "./grid.js";
+/** @import { Theme } from "../shared/colours.js" */
+/** @import { CanvasSurface } from "../shared/surface.js" */
+/** @import { Arranged, Choice, KindData, Place } from "./arrangement.js" */
+/** @import { GridGeometry, Head } from "./grid.js" */
+
 // Heads that look at a place, whatever is there.
 const POSITIONAL = /\b(previous|same|next) piece\b/;
 const HAS_LETTER = /[\p{L}\p{N}]/u;
@@ -23,7 +31,7 @@ const HAS_LETTER = /[\p{L}\p{N}]/u;
  * @param {Place} word
  * @returns {WordLinks | null}
  */
-function wordLinks(data, choice, word) {
+export function wordLinks(data, choice, word) {
   if ((word.row === undefined) === (word.column === undefined)) return null;
   const { layers, heads, kind, special, names } = data.header;
   const same = kind !== "cross";
@@ -82,7 +90,7 @@ function habitAt({ rows, columns, values, masked }, row, column, same) {
  * @param {Place} word
  * @param {WordLinks} links
  */
-function sentenceOfLinks({ rows, columns }, { row }, { strongest }) {
+export function sentenceOfLinks({ rows, columns }, { row }, { strongest }) {
   if (!strongest.length) return "";
   const found = strongest.slice(0, 3).map((link) => {
     const { label } = row === undefined ? rows[link.row] : columns[link.column];
@@ -97,7 +105,7 @@ function sentenceOfLinks({ rows, columns }, { row }, { strongest }) {
  * @param {Arranged} arranged
  * @param {Place} word a row or a column
  */
-function titleOfLinks({ rows, columns }, { row, column }) {
+export function titleOfLinks({ rows, columns }, { row, column }) {
   const question = row === undefined ? `What looks at ${named(columns, column ?? 0, "column")}?`
     : `What does ${named(rows, row, "row")} look at?`;
   return `${question} One head for each word, first what stands out most from that head's habits: its mean weight on the `
@@ -112,7 +120,7 @@ function titleOfLinks({ rows, columns }, { row, column }) {
  * @param {WordLinks} links
  * @param {Theme} theme
  */
-function lightGrid({ context }, { left, top, cellWidth, cellHeight, heads, strip }, { lit }, theme) {
+export function lightGrid({ context }, { left, top, cellWidth, cellHeight, heads, strip }, { lit }, theme) {
   const most = Math.max(...lit);
   context.fillStyle = theme.background;
   lit.forEach((value, at) => {

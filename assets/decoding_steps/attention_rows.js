@@ -1,5 +1,14 @@
 // Where a step looks: the source sentence and the pieces read, tinted; or every head of every layer.
 
+import { SHADES, tinted } from "../shared/colours.js";
+import { quote } from "../shared/direction.js";
+import { element } from "../shared/element.js";
+import { shortened, textWidth } from "../shared/ruler.js";
+import { CanvasSurface } from "../shared/surface.js";
+/** @import { Colour } from "../shared/colours.js" */
+/** @import { StepsTheme } from "./timeline.js" */
+/** @import { StepsParams, Translation } from "./translation.js" */
+
 const LINE = 7;
 const GUTTER = 56;
 
@@ -11,7 +20,7 @@ const GUTTER = 56;
  * @param {Colour[]} shades
  * @param {"ltr" | "rtl"} direction that the pieces are read in
  */
-function tintedPieces(title, labels, weights, shades, direction) {
+export function tintedPieces(title, labels, weights, shades, direction) {
   return element("div", { class: "row" }, element("h4", {}, title), element("div", { class: "pieces", role: "list", dir: direction },
     ...labels.slice(0, weights.length).map((label, index) => tinted("span", { class: "piece", role: "listitem",
       title: `${quote(label)} (position ${index + 1}): ${weights[index].toFixed(4)}` }, shades, weights[index],
@@ -24,7 +33,7 @@ function tintedPieces(title, labels, weights, shades, direction) {
  * @param {Translation} translation
  * @param {Pick<StepsParams, "step" | "show" | "layer" | "head">} params
  */
-function rowsOfStep(translation, { step, show, layer, head }) {
+export function rowsOfStep(translation, { step, show, layer, head }) {
   const { source, target } = translation.languages;
   const plane = translation.plane({ show, layer, head });
   const whose = show === "head" ? `layer ${layer + 1}, head ${head + 1}` : "mean of all heads";
@@ -102,7 +111,7 @@ function allHeads(choose) {
  * Where a step looks, of the chosen head, of the mean or of every head.
  * @param {(part: Partial<StepsParams>) => void} choose
  */
-function attentionRows(choose) {
+export function attentionRows(choose) {
   const rows = element("div");
   const cross = allHeads(choose);
   const decoder = allHeads(choose);

@@ -1,5 +1,26 @@
 // Decoding, step by step: holds the reader's settings, shows the translation, and tells the server.
 
+import { saveable } from "../figures/saveable.js";
+import { onStep } from "../shared/clicker.js";
+import { shadesOf } from "../shared/colours.js";
+import { clamped } from "../shared/controls.js";
+import { element } from "../shared/element.js";
+import { isShortcut, keysDialog } from "../shared/keys.js";
+import { mount, PaintedComponent } from "../shared/mount.js";
+import { SyncedState } from "../shared/synced_state.js";
+import { term } from "../shared/terms.js";
+import { unpack } from "../shared/wire.js";
+import { attentionRows } from "./attention_rows.js";
+import { logitLens } from "./logit_lens.js";
+import { stepPicture } from "./picture.js";
+import { settings, STEP_KEYS } from "./settings.js";
+import { PACE, timeline, transport } from "./timeline.js";
+import { NATS, probabilityOf, sentenceOfStep, Translation } from "./translation.js";
+import { tree } from "./tree.js";
+import { candidates, translations } from "./what_if.js";
+/** @import { Colour } from "../shared/colours.js" */
+/** @import { Decoded, StepsParams } from "./translation.js" */
+
 /**
  * What the server must decode again for; everything else is shown with what is here.
  * @type {(keyof Decoded)[]}
@@ -9,9 +30,7 @@ const DECODED = ["method", "beam_size", "length_penalty", "temperature", "top_k"
 // Of the saved picture, in CSS pixels.
 const WIDEST_PICTURE = 900;
 
-class DecodingSteps {
-  /** @type {Server} */
-  server;
+class DecodingSteps extends PaintedComponent {
   /** @type {ArrayBuffer | Uint8Array} as they came */
   bytes;
   /** @type {Translation} those bytes, unpacked; missing until the first have come */
@@ -27,11 +46,10 @@ class DecodingSteps {
   /** @type {number | undefined} of the step that is played next */
   timer;
   synced = new SyncedState(this, "params", () => ({ ...this.params }));
-  /** @type {number | null} the next frame, if it is waited for */
-  waiting = null;
 
   /** @param {HTMLElement | ShadowRoot} parent */
   constructor(parent) {
+    super(parent, element("div", { class: "steps" }));
     /** @param {number} step */
     const go = (step) => this.go(step);
     this.timeline = timeline(go);
@@ -59,16 +77,13 @@ class DecodingSteps {
     this.layers = logitLens();
     this.tree = tree({ look: (node) => this.view({ node }),
       follow: (forced, step) => this.decode({ forced, suppressed: [] }, step) });
-    this.root = element("div", { class: "steps", "data-figure": "decoding-steps" }, this.timeline, this.transport, this.settings, this.translations,
+    this.root.append(this.timeline, this.transport, this.settings, this.translations,
       element("div", { class: "now" }, this.heading, this.numbers, this.says),
       element("div", { class: "stage" }, this.candidates, element("div", {}, this.attentionRows, this.layers)),
       this.tree, this.keys);
-    Object.assign(this.root, { picture: (/** @type {number | null} */ width, /** @type {Theme | null} */ theme) => stepPicture(
-      this.translation, this.params, width ?? Math.min(this.root.clientWidth, WIDEST_PICTURE), theme ?? themeOf(this.root), this.shades) });
-    parent.append(this.root);
+    saveable(this.root, (width, theme) => stepPicture(this.translation, this.params, width, theme, this.shades),
+      { name: "decoding-steps", widest: WIDEST_PICTURE });
     this.root.onkeydown = (event) => this.press(event);
-    this.resizing = new ResizeObserver(() => this.draw());
-    this.resizing.observe(this.root);
     this.endSteps = onStep((by) => this.step(by), { amongSlides: true });
   }
 
@@ -76,8 +91,7 @@ class DecodingSteps {
     this.endSteps();
     clearTimeout(this.timer);
     this.synced.leave();
-    this.resizing.disconnect();
-    this.root.remove();
+    super.close();
   }
 
   /** @param {ArrayBuffer | Uint8Array} bytes */
@@ -202,35 +216,31 @@ class DecodingSteps {
     this.synced.send(0);
   }
 
-  draw() {
-    if (this.waiting || !this.translation) return;
-    this.waiting = requestAnimationFrame(() => {
-      this.waiting = null;
-      if (!this.root.isConnected || !this.root.clientWidth) return;
-      const { translation, params } = this;
-      params.layer = Math.min(params.layer, translation.layers - 1);
-      params.head = Math.min(params.head, translation.heads - 1);
-      const busy = DECODED.some((name) => JSON.stringify(params[name]) !== JSON.stringify(translation.params[name]));
-      this.root.classList.toggle("busy", busy);
-      const step = Math.min(params.step, translation.count - 1);
-      if (!busy) params.step = step;
-      const theme = { shades: this.shades, text: getComputedStyle(this.root).color };
-      if (this.filled !== translation) {
-        this.timeline.fill(translation, theme.shades);
-        this.translations.reflect(translation);
-        this.filled = translation;
-      }
-      this.translations.wait(busy);
-      this.timeline.mark(step);
-      this.transport.reflect(step, translation.count, this.playing);
-      this.settings.reflect(params, translation);
-      this.describe(translation, step);
-      this.candidates.reflect(translation, step);
-      this.attentionRows.reflect(translation, { ...params, step }, theme);
-      this.layers.reflect(translation, step);
-      this.tree.reflect(translation, params, theme.shades);
-      this.root.dataset.drawn = `${translation.id} ${step + 1}${busy ? " busy" : ""}`;
-    });
+  paint() {
+    if (!this.translation) return;
+    const { translation, params } = this;
+    params.layer = Math.min(params.layer, translation.layers - 1);
+    params.head = Math.min(params.head, translation.heads - 1);
+    const busy = DECODED.some((name) => JSON.stringify(params[name]) !== JSON.stringify(translation.params[name]));
+    this.root.classList.toggle("busy", busy);
+    const step = Math.min(params.step, translation.count - 1);
+    if (!busy) params.step = step;
+    const theme = { shades: this.shades, text: getComputedStyle(this.root).color };
+    if (this.filled !== translation) {
+      this.timeline.fill(translation, theme.shades);
+      this.translations.reflect(translation);
+      this.filled = translation;
+    }
+    this.translations.wait(busy);
+    this.timeline.mark(step);
+    this.transport.reflect(step, translation.count, this.playing);
+    this.settings.reflect(params, translation);
+    this.describe(translation, step);
+    this.candidates.reflect(translation, step);
+    this.attentionRows.reflect(translation, { ...params, step }, theme);
+    this.layers.reflect(translation, step);
+    this.tree.reflect(translation, params, theme.shades);
+    this.root.dataset.drawn = `${translation.id} ${step + 1}${busy ? " busy" : ""}`;
   }
 
   /**
@@ -279,3 +289,5 @@ class DecodingSteps {
     event.stopPropagation();
   }
 }
+
+export default mount(DecodingSteps);

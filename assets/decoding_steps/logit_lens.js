@@ -1,6 +1,12 @@
 // The logit lens: what each layer alone would predict, a line a layer (nostalgebraist 2020).
 
-function logitLens() {
+import { quote } from "../shared/direction.js";
+import { element } from "../shared/element.js";
+import { term } from "../shared/terms.js";
+import { probabilityOf, roughProbability } from "./translation.js";
+/** @import { Translation } from "./translation.js" */
+
+export function logitLens() {
   const body = element("tbody");
   const head = element("th", { scope: "col", class: "number" });
   const part = element("section", { class: "layers" }, element("h4", {}, term("Layer by layer", "logit lens")),

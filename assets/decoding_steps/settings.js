@@ -1,8 +1,14 @@
 // How the next piece is chosen, and whose attention is shown.
 
+import { focused, numbered, select } from "../shared/controls.js";
+import { element } from "../shared/element.js";
+import { keysButton } from "../shared/keys.js";
+import { explained } from "../shared/terms.js";
+/** @import { StepsParams, Translation } from "./translation.js" */
+
 const METHODS = [["greedy", "greedy: the likeliest"], ["beam", "beam search"], ["sample", "sampling"]];
 const SHOWS = [["head", "one head"], ["mean", "mean of all heads"], ["all", "every head"]];
-const STEP_KEYS = [
+export const STEP_KEYS = [
   ["← →", "the step before or after"],
   ["Home, End", "the first or last step"],
   ["Space", "play or pause"],
@@ -46,7 +52,7 @@ function number(label, { min, max, step }, change) {
  * @param {(part: Partial<StepsParams>) => void} view called with what is only looked at
  * @param {{ showKeys: () => void, showTree: () => void }} open
  */
-function settings(decode, view, { showKeys, showTree }) {
+export function settings(decode, view, { showKeys, showTree }) {
   const method = explained(select("Method", METHODS, (value) => decode({ method: value })), "greedy");
   /** @type {Record<NumberName, ReturnType<typeof number>>} */
   const fields = {

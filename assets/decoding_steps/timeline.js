@@ -1,8 +1,14 @@
 // The translation as it is written, a button a step, and the controls that go from step to step.
 
+import { tinted } from "../shared/colours.js";
+import { focused, keepingFocus, select } from "../shared/controls.js";
+import { element } from "../shared/element.js";
+/** @import { Colour } from "../shared/colours.js" */
+/** @import { Translation } from "./translation.js" */
+
 const SPEEDS = [["0.5", "slow"], ["1", "normal"], ["2", "fast"], ["4", "very fast"]];
 // Seconds a step at normal speed.
-const PACE = 1.0;
+export const PACE = 1.0;
 
 /** @typedef {{ shades: Colour[], text: string }} StepsTheme */
 
@@ -10,7 +16,7 @@ const PACE = 1.0;
  * A button a step; `mark` marks the one that is looked at.
  * @param {(step: number) => void} go
  */
-function timeline(go) {
+export function timeline(go) {
   const row = element("div", { class: "timeline", role: "toolbar", "aria-label": "The pieces written, one a step" });
   /** @type {(translation: Translation, shades: Colour[]) => void} the pieces stand as the translation is read */
   const fill = (translation, shades) => keepingFocus(row, "button", () => {
@@ -38,7 +44,7 @@ function timeline(go) {
  *   restart: () => void,
  * }} act
  */
-function transport({ go, toggle, hesitate, pace, restart }) {
+export function transport({ go, toggle, hesitate, pace, restart }) {
   /** @type {(text: string, label: string, onclick: () => void) => HTMLButtonElement} */
   const button = (text, label, onclick) => (
     element("button", { type: "button", "aria-label": label, title: label, onclick }, text));

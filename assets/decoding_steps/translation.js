@@ -1,5 +1,9 @@
 // A translation that the server sent: its steps, and every head's attention at each.
 
+import { quote } from "../shared/direction.js";
+import { typeset, withMinus } from "../shared/numbers.js";
+import { weightOf } from "../shared/wire.js";
+
 /**
  * A piece that could be written: id, label and log-probability in nats.
  * @typedef {[number, string, number]} Candidate
@@ -59,13 +63,13 @@
  */
 
 /** @type {(value: number) => string} */
-const NATS = (value) => typeset(value, 2);
+export const NATS = (value) => typeset(value, 2);
 
 /**
  * Four decimals, or the power of ten where they would all be 0: no piece has a probability of exactly 0.
  * @param {number} logProb
  */
-function probabilityOf(logProb) {
+export function probabilityOf(logProb) {
   const probability = Math.exp(logProb);
   return probability < 0.00005 ? withMinus(probability.toExponential(0)) : probability.toFixed(4);
 }
@@ -74,12 +78,12 @@ function probabilityOf(logProb) {
  * A probability as a label, whose whole number is in the text that comes by pointing at it.
  * @param {number} logProb
  */
-function roughProbability(logProb) {
+export function roughProbability(logProb) {
   const probability = Math.exp(logProb);
   return probability < 0.005 ? "≈ 0" : probability.toFixed(2);
 }
 
-class Translation {
+export class Translation {
   /**
    * @param {{ header: TranslationHeader, codes: Uint16Array }} message the codes are, for the decoder and then for the
    *   source, every head's rows and last the mean of all heads
@@ -166,7 +170,7 @@ class Translation {
  * @param {Step} step
  * @returns {Candidate[]}
  */
-function candidatesOf({ candidates: likeliest, id, out, logProb }) {
+export function candidatesOf({ candidates: likeliest, id, out, logProb }) {
   return likeliest.some(([piece]) => piece === id) ? likeliest : [...likeliest, [id, out, logProb]];
 }
 
@@ -175,7 +179,7 @@ function candidatesOf({ candidates: likeliest, id, out, logProb }) {
  * @param {Translation} translation
  * @param {number} step
  */
-function sentenceOfStep(translation, step) {
+export function sentenceOfStep(translation, step) {
   const { candidates: [first, second], entropy, rank, forced, out, logProb } = translation.steps[step];
   /** @type {(candidate: Candidate) => string} */
   const named = ([, label, logProb]) => `${quote(label)} (${Math.exp(logProb).toFixed(2)})`;

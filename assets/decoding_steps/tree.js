@@ -1,21 +1,17 @@
 // The search tree of the beam: a column a step, its expansions in the order of their scores, the best on top.
 
-// Wide enough for a long noun, so that few labels are shortened.
-const NODE = { width: 100, height: 40, across: 124, down: 45, top: 38 };
-const SVG = "http://www.w3.org/2000/svg";
+import { checkbox } from "../shared/controls.js";
+import { quote } from "../shared/direction.js";
+import { element, svgElement } from "../shared/element.js";
+import { shortened } from "../shared/ruler.js";
+import { term } from "../shared/terms.js";
+import { tintedPieces } from "./attention_rows.js";
+import { NATS, probabilityOf } from "./translation.js";
+/** @import { Colour } from "../shared/colours.js" */
+/** @import { SearchTree, StepsParams, Translation, TreeNode } from "./translation.js" */
 
-/**
- * An element of an SVG document.
- * @param {string} name
- * @param {Record<string, string | number>} attributes
- * @param {string} [text]
- */
-function drawn(name, attributes, text) {
-  const made = /** @type {SVGElement} */ (document.createElementNS(SVG, name));
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, String(value));
-  if (text !== undefined) made.textContent = text;
-  return made;
-}
+// Wide enough for a long noun, so that few labels are shortened.
+export const NODE = { width: 100, height: 40, across: 124, down: 45, top: 38 };
 
 /**
  * Where every node stands: its column is its step, its place the one among those of its step that are shown; null where
@@ -23,7 +19,7 @@ function drawn(name, attributes, text) {
  * @param {Pick<TreeNode, "step" | "fate">[]} nodes
  * @param {boolean} pruned whether those are shown
  */
-function treePlaces(nodes, pruned) {
+export function treePlaces(nodes, pruned) {
   /** @type {number[]} */
   const filled = [];
   return nodes.map(({ step, fate }) => {
@@ -40,7 +36,7 @@ function treePlaces(nodes, pruned) {
  * @param {number} index
  * @returns {TreeNode[]}
  */
-function pathTo(nodes, index) {
+export function pathTo(nodes, index) {
   const { parent } = nodes[index];
   return parent === null ? [nodes[index]] : [...pathTo(nodes, parent), nodes[index]];
 }
@@ -52,7 +48,7 @@ function pathTo(nodes, index) {
  * @param {string} key
  * @param {boolean} pruned whether those are shown
  */
-function nextNode({ nodes, best }, chosen, key, pruned) {
+export function nextNode({ nodes, best }, chosen, key, pruned) {
   if (!chosen) return best[0] + 1;
   const index = chosen - 1;
   /** @type {(at: number) => boolean} */
@@ -71,11 +67,11 @@ function nextNode({ nodes, best }, chosen, key, pruned) {
  * The tree as a picture; clicks and arrow keys choose a node.
  * @param {{ look: (node: number) => void, follow: (forced: number[], step: number) => void }} act
  */
-function tree({ look, follow }) {
+export function tree({ look, follow }) {
   const pruned = checkbox("Show what was pruned", () => again());
   const more = element("span");
   const readout = element("div", { class: "node-text", "aria-live": "polite" });
-  const picture = drawn("svg", { tabindex: 0, role: "application", "data-figure": "beam-tree" });
+  const picture = svgElement("svg", { tabindex: 0, role: "application", "data-figure": "beam-tree" });
   const span = element("span", { class: "span" });
   /** @type {(text: string, label: string, way: 1 | -1) => HTMLButtonElement} */
   const turn = (text, label, way) => element("button", { type: "button", "aria-label": label, title: label,
@@ -143,13 +139,13 @@ function tree({ look, follow }) {
       + "Arrow left and right follow a hypothesis, up and down compare within a step; Enter goes on from there.");
     more.textContent = unsent ? ` (the best of it; ${unsent} further expansions stood lower)` : "";
     const onBest = new Set(best);
-    const edges = drawn("g", { class: "edges" });
-    const boxes = drawn("g", {});
+    const edges = svgElement("g", { class: "edges" });
+    const boxes = svgElement("g", {});
     for (let step = 0; step < steps; step++) {
       const [left, right] = [step * NODE.across, step * NODE.across + NODE.width];
-      boxes.append(drawn("text", { x: left, y: 13, class: "column" }, `step ${step + 1}`),
-        drawn("text", { x: left + 6, y: 30, class: "legend" }, "prob."),
-        drawn("text", { x: right - 6, y: 30, class: "legend", "text-anchor": "end" }, "score"));
+      boxes.append(svgElement("text", { x: left, y: 13, class: "column" }, `step ${step + 1}`),
+        svgElement("text", { x: left + 6, y: 30, class: "legend" }, "prob."),
+        svgElement("text", { x: right - 6, y: 30, class: "legend", "text-anchor": "end" }, "score"));
     }
     nodes.forEach(({ parent, label, logProb, score, fate }, index) => {
       const place = places[index];
@@ -159,14 +155,14 @@ function tree({ look, follow }) {
       if (from) {
         const [x, y, to] = [from.x + NODE.width, from.y + NODE.height / 2, place.y + NODE.height / 2];
         const middle = (x + place.x) / 2;
-        edges.append(drawn("path", { class: line, d: `M${x} ${y}C${middle} ${y} ${middle} ${to} ${place.x} ${to}` }));
+        edges.append(svgElement("path", { class: line, d: `M${x} ${y}C${middle} ${y} ${middle} ${to} ${place.x} ${to}` }));
       }
-      const box = drawn("g",
+      const box = svgElement("g",
         { class: `node ${line}`, transform: `translate(${place.x} ${place.y})`, "data-node": index + 1 });
-      box.append(drawn("rect", { width: NODE.width, height: NODE.height, rx: 5 }),
-        drawn("text", { x: 6, y: 16 }, shortened(label, NODE.width - 12, 13)),
-        drawn("text", { x: 6, y: 33, class: "figure" }, Math.exp(logProb).toFixed(2)),
-        drawn("text", { x: NODE.width - 6, y: 33, class: "figure score", "text-anchor": "end" }, NATS(score)));
+      box.append(svgElement("rect", { width: NODE.width, height: NODE.height, rx: 5 }),
+        svgElement("text", { x: 6, y: 16 }, shortened(label, NODE.width - 12, 13)),
+        svgElement("text", { x: 6, y: 33, class: "figure" }, Math.exp(logProb).toFixed(2)),
+        svgElement("text", { x: NODE.width - 6, y: 33, class: "figure score", "text-anchor": "end" }, NATS(score)));
       box.onclick = () => look(index + 1);
       boxes.append(box);
     });

@@ -1,11 +1,19 @@
 // What else it could have been: the candidates of a step, to be taken or banned, one to be typed, and the translations
 // visited.
 
+import { keepingFocus } from "../shared/controls.js";
+import { quote } from "../shared/direction.js";
+import { element } from "../shared/element.js";
+import { typeset } from "../shared/numbers.js";
+import { term } from "../shared/terms.js";
+import { candidatesOf, NATS, probabilityOf, roughProbability } from "./translation.js";
+/** @import { Candidate, Decoded, Translation, Visited } from "./translation.js" */
+
 /**
  * The candidates of a step.
  * @param {{ take: (piece: number) => void, ban: (piece: number) => void, type: (text: string) => void }} act
  */
-function candidates({ take, ban, type }) {
+export function candidates({ take, ban, type }) {
   const list = element("ol", { class: "candidates" });
   const covered = element("p", { class: "note" });
   const typed = element("input",
@@ -65,7 +73,7 @@ function candidates({ take, ban, type }) {
  *   allow: (piece: number) => void,
  * }} act
  */
-function translations({ follow, readElsewhere, release, allow }) {
+export function translations({ follow, readElsewhere, release, allow }) {
   const title = element("h4");
   const elsewhere = element("button", { type: "button", onclick: readElsewhere,
     title: "Masked attention, cross attention and all other pages then read this translation" },

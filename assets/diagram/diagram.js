@@ -2,6 +2,13 @@
 // part is open, and large on the first one, with the reader's sentence, its translation, and three maps of its attention.
 // On the page Inside a layer, its boxes are the parts that a sentence goes through there.
 
+import { element, svgElement } from "../shared/element.js";
+import { opensElsewhere } from "../shared/input.js";
+import { Component, mount } from "../shared/mount.js";
+import { largeDrawing, LEAST_ROOM, SIDE_BY_SIDE, STACKED } from "./large_drawing.js";
+import { arrow, arrowHead, linkBox, svgText } from "./shapes.js";
+/** @import { DrawingMessage } from "./large_drawing.js" */
+
 /** @typedef {{ here: string, stages: Record<string, string> }} PartsMessage the first stage of each part */
 
 // Small: the pages that are steps of the way from the sentence to the translation, by their own names; two rows, the
@@ -73,9 +80,7 @@ function partsDrawing({ stages }) {
   ];
 }
 
-class Diagram {
-  /** @type {Server} */
-  server;
+class Diagram extends Component {
   /** @type {DrawingMessage | PartsMessage | { here: string } | undefined} */
   data;
   /** @type {string} what is drawn */
@@ -83,19 +88,18 @@ class Diagram {
 
   /** @param {HTMLElement | ShadowRoot} parent */
   constructor(parent) {
-    this.root = element("nav", { class: "diagram" });
+    super(parent, element("nav", { class: "diagram" }));
     this.root.onclick = (event) => this.follow(event);
     // The address grows with every choice, and a link that is opened in another tab takes it along.
     this.root.onpointerover = () => this.address();
     this.root.addEventListener("focusin", () => this.address());
-    parent.append(this.root);
     this.resizing = new ResizeObserver(() => this.draw());
     this.resizing.observe(this.root);
   }
 
   close() {
     this.resizing.disconnect();
-    this.root.remove();
+    super.close();
   }
 
   /** @param {DrawingMessage | PartsMessage | { here: string }} data */
@@ -146,13 +150,15 @@ class Diagram {
   }
 
   /**
-   * As a link of the menus: the session goes along. With a key held, the browser opens a tab or a window.
+   * As a link of the menus: the session goes along.
    * @param {MouseEvent} event
    */
   follow(event) {
     const link = event.target instanceof Element ? event.target.closest("a") : null;
-    if (!(link instanceof SVGAElement) || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    if (!(link instanceof SVGAElement) || opensElsewhere(event)) return;
     event.preventDefault();
     this.server.setTriggerValue("open", link.dataset.stage ?? link.dataset.page);
   }
 }
+
+export default mount(Diagram);

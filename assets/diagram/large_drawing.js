@@ -1,5 +1,10 @@
 // The Transformer as a large drawing: the reader's sentence, its translation, and three maps of its attention.
 
+import { apart, directionOf } from "../shared/direction.js";
+import { svgElement } from "../shared/element.js";
+import { shortened } from "../shared/ruler.js";
+import { arrow, arrowHead, linkBox, svgText } from "./shapes.js";
+
 /**
  * What is shown of a kind of attention.
  * @typedef {{ title: string, subtitle: string, head: string, map: string, rows: number, columns: number }} AttentionBox
@@ -18,16 +23,16 @@ const COLUMN = 360;
 const ENCODER_LEFT = 40;
 /** @typedef {{ width: number, height: number, decoderLeft: number, down: number, aside: number, longest: number }} Places */
 /** @type {Places} */
-const SIDE_BY_SIDE = { width: 940, height: 530, decoderLeft: 540, down: 0, aside: 470, longest: 440 };
+export const SIDE_BY_SIDE = { width: 940, height: 530, decoderLeft: 540, down: 0, aside: 470, longest: 440 };
 /** @type {Places} */
-const STACKED = { width: 440, height: 880, decoderLeft: ENCODER_LEFT, down: 350, aside: 424, longest: 400 };
+export const STACKED = { width: 440, height: 880, decoderLeft: ENCODER_LEFT, down: 350, aside: 424, longest: 400 };
 // The bottom of the frames around a layer, and what a sub-layer takes beside its own height: its norm, and the place where
 // its by-pass is added.
 const BOTTOM = 436;
 const AROUND = 48;
 const BAR = 28;
 // In CSS pixels; with less room they are stacked.
-const LEAST_ROOM = 620;
+export const LEAST_ROOM = 620;
 const MAP = 64;
 const ATTENTION = 76;
 // The size of type in a lecture: twenty points on a screen of 1024 pixels.
@@ -139,7 +144,7 @@ function layerOf(left, { norm, lecture: large = false }, parts, count) {
  * @param {DrawingMessage} data
  * @param {Places} places
  */
-function largeDrawing(data, { decoderLeft, down, aside, longest }) {
+export function largeDrawing(data, { decoderLeft, down, aside, longest }) {
   const { source, target, languages, kinds, layers, lecture: large } = data;
   const size = large ? HALL : 15;
   const words = large ? { next: "Which word is next?", in: "Words + their order", far: "" }

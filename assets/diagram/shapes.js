@@ -1,18 +1,6 @@
 // What the drawings of the Transformer are made of.
 
-const SVG_NAMESPACE = "http://www.w3.org/2000/svg";
-
-/**
- * @param {string} name
- * @param {Record<string, string | number>} attributes
- * @param {(Node | string)[]} children
- */
-function svgElement(name, attributes = {}, ...children) {
-  const made = document.createElementNS(SVG_NAMESPACE, name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, String(value));
-  made.append(...children);
-  return made;
-}
+import { svgElement } from "../shared/element.js";
 
 /**
  * A box that is a link.
@@ -21,7 +9,7 @@ function svgElement(name, attributes = {}, ...children) {
  * @param {{ x: number, y: number, width: number, height: number }} place
  * @param {Node[]} inside
  */
-function linkBox(page, name, { x, y, width, height }, ...inside) {
+export function linkBox(page, name, { x, y, width, height }, ...inside) {
   return svgElement("a", { class: "box", "data-page": page, "aria-label": name },
     svgElement("title", {}, name), svgElement("rect", { x, y, width, height, rx: 6 }), ...inside);
 }
@@ -31,15 +19,15 @@ function linkBox(page, name, { x, y, width, height }, ...inside) {
  * @param {number} x
  * @param {number} y
  */
-function svgText(string, x, y, style = "", anchor = "middle") {
+export function svgText(string, x, y, style = "", anchor = "middle") {
   return svgElement("text", { x, y, class: style, "text-anchor": anchor }, string);
 }
 
 /** @param {[number, number][]} places */
-function arrow(...places) {
+export function arrow(...places) {
   return svgElement("polyline", { class: "arrow", points: places.map((place) => place.join(",")).join(" "),
     "marker-end": "url(#head)" });
 }
 
-const arrowHead = () => svgElement("defs", {}, svgElement("marker", { id: "head", viewBox: "0 0 8 8", refX: 7, refY: 4,
+export const arrowHead = () => svgElement("defs", {}, svgElement("marker", { id: "head", viewBox: "0 0 8 8", refX: 7, refY: 4,
   markerWidth: 7, markerHeight: 7, orient: "auto-start-reverse" }, svgElement("path", { d: "M0 0 L8 4 L0 8 z" })));

@@ -4,7 +4,7 @@
  * @param {BlobPart} bytes
  * @returns {Promise<string>}
  */
-function base64(bytes) {
+export function base64(bytes) {
   return new Promise((resolve) => {
     const reader = new FileReader();
     reader.onload = () => resolve(String(reader.result).split(",")[1]);
@@ -16,6 +16,6 @@ function base64(bytes) {
  * @param {string} text
  * @returns {Uint8Array<ArrayBuffer>}
  */
-function fromBase64(text) {
+export function fromBase64(text) {
   return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
 }

@@ -1,5 +1,9 @@
 // A copy of a drawing that looks the same away from its page, and holds nothing but what is named here.
 
+import { svgElement } from "../shared/element.js";
+import { drawingContext } from "../shared/ruler.js";
+import { writable } from "../shared/surface.js";
+
 // What may be in a saved document, and which of its attributes: nothing that runs, and nothing that is fetched.
 const ELEMENTS = new Set(["g", "path", "rect", "line", "circle", "ellipse", "polyline", "polygon", "text", "tspan",
   "image", "use", "defs", "clipPath", "linearGradient", "radialGradient", "stop", "marker", "symbol"]);
@@ -33,7 +37,7 @@ const FOR_POINTERS = ".draglayer, .hoverlayer, .zoomlayer, .selectionlayer";
  * @param {SVGSVGElement} drawing
  * @param {Map<string, string>} recoloured
  */
-function standalone(drawing, recoloured) {
+export function standalone(drawing, recoloured) {
   /** @type {(original: Element, inherited: Record<string, string>) => Element | null} */
   const copyOf = (original, inherited) => {
     const name = GROUPS.has(original.localName) ? "g" : original.localName;
@@ -44,7 +48,7 @@ function standalone(drawing, recoloured) {
     if (original instanceof SVGGElement && original.matches(".mark-rect") && original.childElementCount > MOST_SHAPES) {
       return imageOfCells(original, recoloured);
     }
-    const copy = document.createElementNS("http://www.w3.org/2000/svg", name);
+    const copy = svgElement(name);
     for (const { name: key, value } of original.attributes) {
       if (ATTRIBUTES.has(key) && !(original instanceof SVGSVGElement)) copy.setAttribute(key, value);
     }
@@ -136,8 +140,7 @@ function imageOfCells(cells, recoloured) {
     context.fillStyle = recoloured.get(colour) ?? colour;
     context.fillRect(left, top, right - left, bottom - top);
   }
-  const image = document.createElementNS("http://www.w3.org/2000/svg", "image");
-  for (const [key, value] of Object.entries({ x, y, width, height })) image.setAttribute(key, String(value));
+  const image = svgElement("image", { x, y, width, height });
   image.setAttributeNS("http://www.w3.org/1999/xlink", "xlink:href", canvas.toDataURL());
   return image;
 }

@@ -1,5 +1,11 @@
 // Once a page: saves any figure of it, and asks the server for what makes a PDF when the first one is wanted.
 
+import { mount } from "../shared/mount.js";
+import { page } from "../shared/page.js";
+import { withPicture } from "./page_figure.js";
+import { savePicture } from "./picture_files.js";
+/** @import { Server } from "../shared/mount.js" */
+
 // Milliseconds until the server has sent that.
 const PDF_PATIENCE = 60_000;
 
@@ -10,23 +16,23 @@ class Exporter {
   /** @param {{ colours: [string, string][] }} message what each colour of the dark theme is in the light one */
   show({ colours }) {
     const light = new Map(colours);
-    globalThis.saveFigure = async (place, format, { file, title, sentence }, options) => {
+    page.saveFigure = async (place, format, { file, title, sentence }, options) => {
       const caption = { title, sentence, notes: "", description: title };
       await withPicture(place, file, options, light, (picture) => (
         savePicture(format, [file, picture.name].filter(Boolean).join("-"), picture, caption, options)));
     };
-    globalThis.writePdf ??= async (root, title) => (await this.pdfWriter())(root, title);
+    page.writePdf ??= async (root, title) => (await this.pdfWriter())(root, title);
   }
-
-  close() {}
 
   // Sent on demand: what makes a PDF is larger than the rest of the page.
   async pdfWriter() {
     this.server.setTriggerValue("pdf", true);
-    for (let waited = 0; !globalThis.pdfWriter; waited += 100) {
+    for (let waited = 0; !page.pdfWriter; waited += 100) {
       if (waited > PDF_PATIENCE) throw new Error("What makes a PDF has not come from the server. Save as SVG or PNG.");
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
-    return globalThis.pdfWriter;
+    return page.pdfWriter;
   }
 }
+
+export default mount(Exporter);

@@ -1,5 +1,14 @@
 // A figure that the page shows, as a picture: of Altair, of Plotly, or a drawing or a canvas of a component of ours.
 
+import { LIGHT_THEME, lightTheme, themeOf } from "../shared/colours.js";
+import { standalone } from "./drawing_copy.js";
+import { paintedCanvas, redrawn } from "./painted_chart.js";
+import { layoutWidth } from "./svg_file.js";
+/** @import { Theme } from "../shared/colours.js" */
+/** @import { SvgSurface } from "../shared/surface.js" */
+/** @import { SaveOptions } from "./save_menu.js" */
+/** @import { Picture } from "./svg_file.js" */
+
 // Milliseconds in which a figure is laid out anew, and between two looks at it.
 const LAYOUT_PATIENCE = 5_000;
 const LOOK_AGAIN = 120;
@@ -19,7 +28,7 @@ const STROKE = 2;
  * @param {Map<string, string>} light what each colour of the dark theme is in the light one
  * @param {(picture: Picture) => Promise<void>} take
  */
-async function withPicture(place, name, options, light, take) {
+export async function withPicture(place, name, options, light, take) {
   const width = layoutWidth(options);
   const own = ownFigure(place, name);
   if (own instanceof SVGSVGElement) {

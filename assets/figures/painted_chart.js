@@ -4,14 +4,14 @@
  * Where Vega has painted its chart.
  * @param {HTMLElement} place
  */
-const paintedCanvas = (place) => place.querySelector("[data-testid=stVegaLiteChart] > canvas");
+export const paintedCanvas = (place) => place.querySelector("[data-testid=stVegaLiteChart] > canvas");
 
 /**
  * Runs `act` with the chart as Vega would draw it.
  * @param {HTMLElement} painted
  * @param {(drawing: SVGSVGElement) => Promise<void>} act
  */
-async function redrawn(painted, act) {
+export async function redrawn(painted, act) {
   const text = await paintedView(painted)?.toSVG();
   if (!text) throw new Error("This map cannot be saved as it is painted. Choose words instead of pieces, or a shorter sentence.");
   const parsed = new DOMParser().parseFromString(text, "image/svg+xml").documentElement;

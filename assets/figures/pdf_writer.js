@@ -1,5 +1,16 @@
 // An SVG document as PDF, by jsPDF and svg2pdf.js, with the letters that it uses of fonts that may be embedded.
 
+import "../vendor/jspdf.js";
+import "../vendor/svg2pdf.js";
+import { directionOf, RIGHT_TO_LEFT } from "../shared/direction.js";
+import { element, svgElement } from "../shared/element.js";
+import { mount } from "../shared/mount.js";
+import { page } from "../shared/page.js";
+import { drawingContext } from "../shared/ruler.js";
+import { inflated, unframe } from "../shared/wire.js";
+import { base64 } from "./base64.js";
+/** @import { Server } from "../shared/mount.js" */
+
 const TEXT_FONT = "Source Sans 3";
 // Has what the other lacks: the mark of a space, and more scripts.
 const OTHER_FONT = "DejaVu Sans";
@@ -16,7 +27,7 @@ class PdfWriter {
 
   /** @param {Uint8Array<ArrayBuffer>} message the fonts, one after another (pages/ui/components/exporter.py) */
   async show(message) {
-    if (globalThis.pdfWriter) return;
+    if (page.pdfWriter) return;
     const { header, body } = unframe(message);
     const bytes = new Uint8Array(await inflated(body).arrayBuffer());
     let start = 0;
@@ -27,10 +38,8 @@ class PdfWriter {
         document.fonts.add(await new FontFace(family, file, { weight }).load());
         return { family, weight, data: await base64(file) };
       }));
-    globalThis.pdfWriter = (root, title) => pdfOf(root, title, fonts);
+    page.pdfWriter = (root, title) => pdfOf(root, title, fonts);
   }
-
-  close() {}
 }
 
 /**
@@ -103,10 +112,8 @@ function inEmbeddedFonts(text, letters) {
     else runs.push({ family, run: letter });
   }
   text.replaceChildren(...runs.map(({ family, run }) => {
-    const span = document.createElementNS(text.namespaceURI ?? "", "tspan");
-    span.setAttribute("font-family", family);
+    const span = svgElement("tspan", { "font-family": family }, run);
     if (family === OTHER_FONT) span.setAttribute("font-weight", "normal");
-    span.textContent = run;
     return span;
   }));
 }
@@ -125,11 +132,8 @@ function pictureOf(text) {
   context.direction = directionOf(text.textContent ?? "");
   context.textAlign = "left";
   context.fillText(text.textContent ?? "", 0, text.getStartPositionOfChar(0).y - y);
-  const image = document.createElementNS(text.namespaceURI ?? "", "image");
   const transform = text.getAttribute("transform");
-  if (transform) image.setAttribute("transform", transform);
-  for (const [key, value] of Object.entries({ x, y, width, height, href: canvas.toDataURL() })) {
-    image.setAttribute(key, String(value));
-  }
-  return image;
+  return svgElement("image", { x, y, width, height, href: canvas.toDataURL(), ...(transform ? { transform } : {}) });
 }
+
+export default mount(PdfWriter);

@@ -1,5 +1,12 @@
 // A picture as a file, without the server.
 
+import { element } from "../shared/element.js";
+import { page } from "../shared/page.js";
+import { pngFile } from "./png_file.js";
+import { svgFile } from "./svg_file.js";
+/** @import { SaveOptions } from "./save_menu.js" */
+/** @import { Caption, Picture } from "./svg_file.js" */
+
 /**
  * @param {string} format one of PICTURES
  * @param {string} name of the file, without an ending
@@ -7,13 +14,13 @@
  * @param {Caption} caption
  * @param {SaveOptions} options
  */
-async function savePicture(format, name, picture, caption, options) {
+export async function savePicture(format, name, picture, caption, options) {
   if (format === "SVG") {
     const text = new XMLSerializer().serializeToString(svgFile(picture, caption, options));
     saveFile(`${name}.svg`, "image/svg+xml", text);
   } else if (format === "PDF") {
-    if (!globalThis.writePdf) throw new Error("What makes a PDF has not come from the server yet; try again in a moment.");
-    const pdf = await globalThis.writePdf(svgFile(picture, caption, options), caption.title);
+    if (!page.writePdf) throw new Error("What makes a PDF has not come from the server yet; try again in a moment.");
+    const pdf = await page.writePdf(svgFile(picture, caption, options), caption.title);
     saveFile(`${name}.pdf`, "application/pdf", pdf);
   } else {
     const density = Number(format.match(/\d/)?.[0] ?? 1);
@@ -26,7 +33,7 @@ async function savePicture(format, name, picture, caption, options) {
  * @param {string} type
  * @param {BlobPart} content
  */
-function saveFile(name, type, content) {
+export function saveFile(name, type, content) {
   const address = URL.createObjectURL(new Blob([content], { type }));
   element("a", { href: address, download: name }).click();
   setTimeout(() => URL.revokeObjectURL(address), 10_000);

@@ -1,5 +1,13 @@
 // A picture as PNG.
 
+import { element } from "../shared/element.js";
+import { drawingContext } from "../shared/ruler.js";
+import { CanvasSurface } from "../shared/surface.js";
+import { fromBase64 } from "./base64.js";
+import { drawWithCaption, svgFile } from "./svg_file.js";
+/** @import { SaveOptions } from "./save_menu.js" */
+/** @import { Caption, Picture } from "./svg_file.js" */
+
 /**
  * @param {Picture} picture
  * @param {Caption} caption
@@ -7,7 +15,7 @@
  * @param {number} density pixels per CSS pixel
  * @returns {Promise<Uint8Array<ArrayBuffer>>}
  */
-async function pngFile(picture, caption, options, density) {
+export async function pngFile(picture, caption, options, density) {
   const canvas = document.createElement("canvas");
   if (picture.vector) {
     await paint(canvas, svgFile(picture, caption, options), density);

@@ -1,23 +1,22 @@
 // "Save as" below a figure of Altair or Plotly, or of a component of ours.
 
+import { element } from "../shared/element.js";
+import { Component, mount } from "../shared/mount.js";
+import { page } from "../shared/page.js";
+import { saveMenu } from "./save_menu.js";
+/** @import { SaveOptions } from "./save_menu.js" */
+
 /** What the server sends (pages/ui/components/save_as.py).
  * @typedef {{ file: string, title: string, sentence: string, label: string }} SaveAsMessage
  */
 
-class SaveAs {
-  /** @type {Server} */
-  server;
+class SaveAs extends Component {
   /** @type {SaveAsMessage | undefined} */
   message;
 
   /** @param {HTMLElement | ShadowRoot} parent */
   constructor(parent) {
-    this.root = element("div", { class: "save-as" });
-    parent.append(this.root);
-  }
-
-  close() {
-    this.root.remove();
+    super(parent, element("div", { class: "save-as" }));
   }
 
   /** @param {SaveAsMessage} message */
@@ -36,7 +35,9 @@ class SaveAs {
   async save(format, options) {
     const node = this.root.getRootNode();
     const place = (node instanceof ShadowRoot ? node.host : this.root).closest("[class*='st-key-figure_']");
-    if (!globalThis.saveFigure || !place || !this.message) throw new Error("The page is not complete yet; try again in a moment.");
-    await globalThis.saveFigure(/** @type {HTMLElement} */ (place), format, this.message, options);
+    if (!page.saveFigure || !place || !this.message) throw new Error("The page is not complete yet; try again in a moment.");
+    await page.saveFigure(/** @type {HTMLElement} */ (place), format, this.message, options);
   }
 }
+
+export default mount(SaveAs);

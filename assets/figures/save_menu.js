@@ -1,5 +1,9 @@
 // The menu "Save as" of a figure: in which format, how wide, with what around it, in whose colours.
 
+import { checkbox, select } from "../shared/controls.js";
+import { element } from "../shared/element.js";
+import { popup } from "../shared/popup.js";
+
 const PICTURES = ["SVG", "PDF", "PNG", "PNG 2×", "PNG 4×"];
 const WIDTHS = [["", "as on the screen"], ["one", "one column (77 mm)"], ["two", "two columns (160 mm)"]];
 const COPY_LINK = "Copy link";
@@ -22,7 +26,7 @@ const chosenOptions = { column: "", caption: true, transparent: false, light: fa
  * @param {(format: string) => boolean} can whether a format can be saved now
  * @param {string} label of its button
  */
-function saveMenu(save, others = [], can = () => true, label = "Save as") {
+export function saveMenu(save, others = [], can = () => true, label = "Save as") {
   const width = select("Width", WIDTHS, (value) => { chosenOptions.column = value; });
   const caption = checkbox("Caption", (checked) => { chosenOptions.caption = checked; });
   const transparent = checkbox("Transparent", (checked) => { chosenOptions.transparent = checked; });

@@ -1,5 +1,11 @@
 // A picture as an SVG document of its own, with its caption below it.
 
+import { wrapped } from "../shared/ruler.js";
+import { SvgSurface } from "../shared/surface.js";
+/** @import { Theme } from "../shared/colours.js" */
+/** @import { Surface } from "../shared/surface.js" */
+/** @import { SaveOptions } from "./save_menu.js" */
+
 // Millimetres: a column and the width of the text in the two-column style of the ACL.
 /** @type {Record<string, number>} */
 const COLUMNS = { one: 77, two: 160 };
@@ -26,7 +32,7 @@ const WIDER_FONT = 1.22;
  * The width at which a figure is laid out, in CSS pixels; null for the width that it has.
  * @param {SaveOptions} options
  */
-function layoutWidth({ column }) {
+export function layoutWidth({ column }) {
   return column ? Math.round(COLUMNS[column] * PIXELS_PER_MM) : null;
 }
 
@@ -37,7 +43,7 @@ function layoutWidth({ column }) {
  * @param {SaveOptions} options
  * @param {(width: number, height: number) => Surface} surfaceOf
  */
-function drawWithCaption({ geometry: { width }, draw, end, theme }, caption, options, surfaceOf) {
+export function drawWithCaption({ geometry: { width }, draw, end, theme }, caption, options, surfaceOf) {
   const room = (width - 16) / WIDER_FONT;
   /** @type {{ text: string, bold?: boolean }[]} */
   const lines = !options.caption ? [] : [
@@ -59,7 +65,7 @@ function drawWithCaption({ geometry: { width }, draw, end, theme }, caption, opt
  * @param {Caption} caption
  * @param {SaveOptions} options
  */
-function svgFile(picture, caption, options) {
+export function svgFile(picture, caption, options) {
   const { surface, width, height } = drawWithCaption(picture, caption, options,
     (wide, high) => new SvgSurface(wide, high, caption.description));
   const root = /** @type {SvgSurface} */ (surface).document.documentElement;

@@ -1,5 +1,14 @@
 // The gallery: every exhibit is a head, and sentences whose words have the colours of where it looks. All are links.
 
+import { saveable } from "../figures/saveable.js";
+import { onStep } from "../shared/clicker.js";
+import { shadesOf, tinted } from "../shared/colours.js";
+import { clamped } from "../shared/controls.js";
+import { element } from "../shared/element.js";
+import { opensElsewhere } from "../shared/input.js";
+import { Component, mount } from "../shared/mount.js";
+import { galleryPicture } from "./picture.js";
+
 /**
  * A sentence, or only a head: where the link leads.
  * @typedef {{ label: string, href: string }} Destination
@@ -16,9 +25,7 @@ const GROWING = 40;
 let left = null;
 addEventListener("popstate", () => { if (left) left.back = true; });
 
-class HeadGallery {
-  /** @type {Server} */
-  server;
+class HeadGallery extends Component {
   /** @type {string} what is shown */
   message;
   shades = shadesOf("viridis");
@@ -29,17 +36,14 @@ class HeadGallery {
 
   /** @param {HTMLElement | ShadowRoot} parent */
   constructor(parent) {
-    this.root = Object.assign(element("div", { class: "gallery", "data-figure": "" }), {
-      picture: (/** @type {number | null} */ width, /** @type {Theme | null} */ theme) => (
-        galleryPicture(this.exhibits, width ?? Math.min(this.root.clientWidth, WIDEST), theme ?? themeOf(this.root), this.shades)),
-    });
-    parent.append(this.root);
+    super(parent, element("div", { class: "gallery" }));
+    saveable(this.root, (width, theme) => galleryPicture(this.exhibits, width, theme, this.shades), { widest: WIDEST });
     this.endSteps = onStep((by) => this.step(by));
   }
 
   close() {
     this.endSteps();
-    this.root.remove();
+    super.close();
   }
 
   /**
@@ -117,11 +121,12 @@ class HeadGallery {
    */
   link({ label, href }, place, ...inside) {
     return element("a", { href, "aria-label": label, onclick: (/** @type {MouseEvent} */ event) => {
-      // With a key held, the browser opens a tab or a window.
-      if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+      if (opensElsewhere(event)) return;
       event.preventDefault();
       left = { top: this.page?.scrollTop ?? 0, back: false };
       this.server.setTriggerValue("open", place);
     } }, ...inside);
   }
 }
+
+export default mount(HeadGallery);

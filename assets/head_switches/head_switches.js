@@ -2,10 +2,14 @@
 // its head's map; the numbers beside a row and above a column switch all of it. One board is open; the others are pictures
 // of themselves, each of which is one button that opens it.
 
-/**
- * A board: the maps of its heads are one picture, and a switch shows its part of it.
- * @typedef {{ kind: string, title: string, layers: number, heads: number, picture: string }} Board
- */
+import { saveable } from "../figures/saveable.js";
+import { ARROWS, clamped, keepingFocus } from "../shared/controls.js";
+import { element } from "../shared/element.js";
+import { Component, mount } from "../shared/mount.js";
+import { namesOf, namesOfRow } from "./boards.js";
+import { switchesPicture } from "./picture.js";
+/** @import { Board } from "./boards.js" */
+
 /**
  * What the server sends (pages/ui/switch_heads_off/switches.py).
  * @typedef {{ boards: Board[], off: string, changed: string }} SwitchesMessage
@@ -14,9 +18,7 @@
 const NO_HEADS = "none";
 const BETWEEN_HEADS = "-";
 
-class HeadSwitches {
-  /** @type {Server} */
-  server;
+class HeadSwitches extends Component {
   /** @type {Board[]} */
   boards = [];
   /** @type {Set<string>} names as in the address, such as cross.1.8 */
@@ -34,6 +36,7 @@ class HeadSwitches {
 
   /** @param {HTMLElement | ShadowRoot} parent */
   constructor(parent) {
+    super(parent, element("div", { class: "switches" }));
     /** @type {(text: string, title: string, onclick: () => void) => HTMLButtonElement} */
     const button = (text, title, onclick) => element("button", { type: "button", title, onclick }, text);
     this.others = button("Only this", "Switch the other heads of its board off", () => this.keepCurrent());
@@ -43,15 +46,9 @@ class HeadSwitches {
       this.others);
     this.status = element("p", { class: "count", role: "status" });
     this.place = element("div", { class: "boards" });
-    this.root = element("div", { class: "switches", "data-figure": "" }, this.place, element("div", { class: "below" }, this.bar, this.status));
+    this.root.append(this.place, element("div", { class: "below" }, this.bar, this.status));
     this.root.onkeydown = (event) => this.move(event);
-    Object.assign(this.root, { picture: (/** @type {number | null} */ width, /** @type {Theme | null} */ theme) => (
-      switchesPicture(this.boards, this.off, width ?? this.root.clientWidth, theme ?? themeOf(this.root))) });
-    parent.append(this.root);
-  }
-
-  close() {
-    this.root.remove();
+    saveable(this.root, (width, theme) => switchesPicture(this.boards, this.off, width, theme));
   }
 
   /** @param {SwitchesMessage} message */
@@ -247,16 +244,4 @@ class HeadSwitches {
   }
 }
 
-/**
- * Of the heads of one layer of a board.
- * @param {Board} board
- * @param {number} layer
- */
-function namesOfRow({ kind, heads }, layer) {
-  return Array.from({ length: heads }, (_, head) => `${kind}.${layer + 1}.${head + 1}`);
-}
-
-/** @param {Board} board */
-function namesOf(board) {
-  return Array.from({ length: board.layers }, (_, layer) => namesOfRow(board, layer)).flat();
-}
+export default mount(HeadSwitches);

@@ -1,5 +1,13 @@
 // The boards as a picture that can be saved.
 
+import { CHOSEN_COLOUR } from "../shared/colours.js";
+import { drawingContext } from "../shared/ruler.js";
+import { namesOfRow } from "./boards.js";
+/** @import { Picture } from "../figures/svg_file.js" */
+/** @import { Theme } from "../shared/colours.js" */
+/** @import { Surface } from "../shared/surface.js" */
+/** @import { Board } from "./boards.js" */
+
 // In CSS pixels.
 const BOARD = { narrowest: 200, gap: 20, title: 24, label: 22, size: 13, space: 3 };
 // A cell of a map has so many pixels, for programs that would blur it.
@@ -13,7 +21,7 @@ const PIXELS_A_CELL = 6;
  * @param {Theme} theme
  * @returns {Promise<Picture>}
  */
-async function switchesPicture(boards, off, width, theme) {
+export async function switchesPicture(boards, off, width, theme) {
   const across = Math.max(1, Math.min(boards.length, Math.floor((width + BOARD.gap) / (BOARD.narrowest + BOARD.gap))));
   const each = (width - (across - 1) * BOARD.gap) / across;
   const sides = boards.map(({ heads }) => (each - BOARD.label) / heads);

@@ -1,12 +1,15 @@
 // Every number of every head: a click on a row, or Enter on its name, opens the head; one on a column's name sorts.
 
+import { keepingFocus } from "../shared/controls.js";
+import { element } from "../shared/element.js";
+import { Component, mount } from "../shared/mount.js";
+import { typeset } from "../shared/numbers.js";
+
 const DIGITS = 3;
 
 /** @typedef {{ number: number, name: string, values: (number | string | null)[] }} HeadRow */
 
-class HeadTable {
-  /** @type {Server} */
-  server;
+export class HeadTable extends Component {
   /** @type {string[][]} what each measures, and which part of that it is, if there are several; the first are the heads */
   columns;
   /** @type {HeadRow[]} their first value is their number, by which the heads are sorted */
@@ -16,15 +19,10 @@ class HeadTable {
 
   /** @param {HTMLElement | ShadowRoot} parent */
   constructor(parent) {
+    super(parent, element("div", { class: "heads", tabindex: 0, role: "region", "aria-label": "Every number of every head" }));
     this.names = element("thead");
     this.body = element("tbody");
-    const table = element("table", {}, this.names, this.body);
-    this.root = element("div", { class: "heads", tabindex: 0, role: "region", "aria-label": "Every number of every head" }, table);
-    parent.append(this.root);
-  }
-
-  close() {
-    this.root.remove();
+    this.root.append(element("table", {}, this.names, this.body));
   }
 
   /** @param {{ columns: string[][], rows: { name: string, values: (number | string | null)[] }[] }} message */
@@ -91,3 +89,5 @@ class HeadTable {
     this.root.dataset.drawn = "heads";
   }
 }
+
+export default mount(HeadTable);

@@ -1,6 +1,9 @@
-// What has to be there before the page is drawn; app.py runs it first of all, in every run.
+// What has to be there before the page is drawn; app.py runs it first of all, in every run. A script, because a module would wait for
+// the document.
 
-if (!globalThis.early) {
+(() => {
+  const page = /** @type {import("../shared/page.js").Page} */ (globalThis);
+  if (page.early) return;
   // A clicker that is pressed while the page loads: Lecture takes over, and presses the keys again.
   /** @type {string[]} */
   const keys = [];
@@ -8,8 +11,8 @@ if (!globalThis.early) {
   const hear = ({ key, target }) => {
     if ((key === "PageUp" || key === "PageDown") && target === document.body) keys.push(key);
   };
-  if (!globalThis.clickerHeard) addEventListener("keydown", hear, true);
-  globalThis.early = { keys, hear };
+  if (!page.clickerHeard) addEventListener("keydown", hear, true);
+  page.early = { keys, hear };
 
   // Streamlit changes page in up to three steps: the page that is left without its address, then with that of the page
   // to come, then the page to come. The back button stops at the last one alone.
@@ -27,4 +30,4 @@ if (!globalThis.early) {
   };
   // What the reader does next is a step of its own.
   for (const done of ["pointerdown", "keydown"]) addEventListener(done, () => { half = ""; }, true);
-}
+})();

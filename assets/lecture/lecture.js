@@ -1,5 +1,13 @@
 // The lecturer's controls: present the page, collect slides, show the QR code, go on by clicker.
 
+import { stepFigure } from "../shared/clicker.js";
+import { element } from "../shared/element.js";
+import { keysButton, keysDialog } from "../shared/keys.js";
+import { Component, mount } from "../shared/mount.js";
+import { page } from "../shared/page.js";
+import { slidesDialog } from "./slides.js";
+/** @import { LectureAct, LectureMessage } from "./slides.js" */
+
 // Milliseconds that the controls stay on a presented page after the pointer has moved.
 const AWAKE = 2500;
 // What a clicker and a keyboard send in a lecture.
@@ -19,9 +27,7 @@ const LECTURE_KEY_LIST = [
 ];
 const IN_CONTROL = "input, select, textarea, [contenteditable]";
 
-class Lecture {
-  /** @type {Server} */
-  server;
+class Lecture extends Component {
   /** @type {LectureMessage | undefined} */
   data;
   /** @type {number} the slide that was asked for last: a clicker is faster than a page */
@@ -33,6 +39,7 @@ class Lecture {
 
   /** @param {HTMLElement | ShadowRoot} parent */
   constructor(parent) {
+    super(parent, element("div", { class: "lecture" }));
     /** @type {(label: string, title: string, onclick: () => void, name?: string) => HTMLButtonElement} */
     const button = (label, title, onclick, name = "") => (
       element("button", { type: "button", class: name, title, "aria-label": title, onclick }, label));
@@ -54,15 +61,14 @@ class Lecture {
     this.black = element("dialog", { class: "black", "aria-label": "The screen is blank. Press the same key again.",
       onclick: () => this.black.close() });
     this.code = element("dialog", { class: "code", "aria-label": "QR code of this page" });
-    this.root = element("div", { class: "lecture" }, this.heading, this.entrance, this.controls, this.slides, this.code, this.keys, this.black);
-    parent.append(this.root);
+    this.root.append(this.heading, this.entrance, this.controls, this.slides, this.code, this.keys, this.black);
     // Before anything on the page: a clicker works whatever has the focus.
     this.onKey = (/** @type {KeyboardEvent} */ event) => this.press(event);
     this.onPointer = () => this.wake();
     addEventListener("keydown", this.onKey, true);
     // On a busy machine the page's own script may run after this.
-    globalThis.clickerHeard = true;
-    if (globalThis.early) removeEventListener("keydown", globalThis.early.hear, true);
+    page.clickerHeard = true;
+    if (page.early) removeEventListener("keydown", page.early.hear, true);
     addEventListener("pointermove", this.onPointer);
   }
 
@@ -71,7 +77,7 @@ class Lecture {
     removeEventListener("pointermove", this.onPointer);
     clearTimeout(this.dozing);
     clearTimeout(this.early);
-    this.root.remove();
+    super.close();
   }
 
   /** @param {LectureMessage} data */
@@ -96,9 +102,9 @@ class Lecture {
   // What was pressed while the page was loading, once there is something for it to change.
   pressEarly() {
     clearTimeout(this.early);
-    if (!globalThis.early?.keys.length) return;
+    if (!page.early?.keys.length) return;
     if (document.querySelector("[data-test-script-state=notRunning]")) {
-      for (const key of globalThis.early.keys.splice(0)) {
+      for (const key of page.early.keys.splice(0)) {
         document.body.dispatchEvent(new KeyboardEvent("keydown", { key, code: key, bubbles: true, cancelable: true }));
       }
     } else {
@@ -211,3 +217,5 @@ class Lecture {
     this.dozing = setTimeout(() => this.root.classList.remove("awake"), AWAKE);
   }
 }
+
+export default mount(Lecture);

@@ -1,5 +1,8 @@
 // The slides of a lecture: a list that is reordered, saved as a file and loaded from one.
 
+import { keepingFocus } from "../shared/controls.js";
+import { element } from "../shared/element.js";
+
 /**
  * What the server sends (pages/ui/lecture/bar.py).
  * @typedef {{
@@ -17,7 +20,7 @@
  * The dialog; `reflect` shows the slides that there are.
  * @param {(act: LectureAct) => void} act
  */
-function slidesDialog(act) {
+export function slidesDialog(act) {
   const list = element("ol", { class: "list" });
   const none = element("p", {}, "There are none yet. “Add this page” keeps the page as it is now: its sentence, its head, its step.");
   const problem = element("p", { class: "problem", role: "alert" });

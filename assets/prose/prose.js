@@ -1,21 +1,18 @@
 // A paragraph whose heads are links to their maps.
 
+import { element } from "../shared/element.js";
+import { opensElsewhere } from "../shared/input.js";
+import { Component, mount } from "../shared/mount.js";
+
 /** @typedef {{ kind: string, page: string, prefix: string, layer: number, head: number, text: string }} HeadLink */
 
-class Prose {
-  /** @type {Server} */
-  server;
+class Prose extends Component {
   /** @type {string} what is shown */
   message;
 
   /** @param {HTMLElement | ShadowRoot} parent */
   constructor(parent) {
-    this.root = element("p", { class: "prose" });
-    parent.append(this.root);
-  }
-
-  close() {
-    this.root.remove();
+    super(parent, element("p", { class: "prose" }));
   }
 
   /** @param {{ parts: (string | HeadLink)[] }} data */
@@ -29,8 +26,7 @@ class Prose {
   /** @param {HeadLink} head */
   link({ kind, page, prefix, layer, head, text }) {
     const link = element("a", { onclick: (/** @type {MouseEvent} */ event) => {
-      // With a key held, the browser opens a tab or a window.
-      if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+      if (opensElsewhere(event)) return;
       event.preventDefault();
       this.server.setTriggerValue("open", { kind, layer, head });
     } }, text);
@@ -45,3 +41,5 @@ class Prose {
     return link;
   }
 }
+
+export default mount(Prose);

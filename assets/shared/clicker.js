@@ -7,7 +7,7 @@
  * @param {number} by 1, or -1 for back
  * @param {boolean} slides whether there are slides: then only figures go on that come to an end
  */
-function stepFigure(by, slides) {
+export function stepFigure(by, slides) {
   return !dispatchEvent(new CustomEvent("lecturestep", { detail: { by, slides }, cancelable: true }));
 }
 
@@ -16,10 +16,10 @@ function stepFigure(by, slides) {
  * @param {{ amongSlides?: boolean }} [when] also where there are slides to go on to
  * @returns {() => void} what ends it
  */
-function onStep(go, { amongSlides = false } = {}) {
-  /** @param {CustomEvent<LectureStep>} event */
+export function onStep(go, { amongSlides = false } = {}) {
+  /** @param {Event} event */
   const hear = (event) => {
-    const { by, slides } = event.detail;
+    const { by, slides } = /** @type {CustomEvent<LectureStep>} */ (event).detail;
     if ((!slides || amongSlides) && go(by)) event.preventDefault();
   };
   addEventListener("lecturestep", hear);

@@ -1,18 +1,24 @@
 // Colour scales, and how a weight becomes a colour.
 
+import { element } from "./element.js";
+import { PALETTE } from "./palette.js";
+import { drawingContext } from "./ruler.js";
+
 /**
  * Red, green and blue, 0 to 255.
  * @typedef {number[]} Colour
  */
 
 /** @type {Record<string, string[]>} */
-const PALETTES = PALETTE.sequential;
-const HEAD_COLOURS = PALETTE.heads;
-const MASKED_COLOUR = PALETTE.masked;
+export const PALETTES = PALETTE.sequential;
+export const HEAD_COLOURS = PALETTE.heads;
+export const MASKED_COLOUR = PALETTE.masked;
 // At least 3 : 1 on both themes for frames, 4.5 : 1 on its own theme for text (WCAG 2.2, 1.4.11 and 1.4.3).
-const CHOSEN_COLOUR = "#ea580c";
+export const CHOSEN_COLOUR = "#ea580c";
 const CHOSEN_TEXT = { onLight: "#c2410c", onDark: "#f97316" };
-const SHADES = 256;
+export const SHADES = 256;
+// What a user can choose from; differences have a scale of their own.
+export const SCALES = ["0 to 1", "each head its own", "square root"];
 
 /** @type {(colour: string) => Colour} */
 const channels = (colour) => [1, 3, 5].map((i) => parseInt(colour.slice(i, i + 2), 16));
@@ -22,7 +28,7 @@ const channels = (colour) => [1, 3, 5].map((i) => parseInt(colour.slice(i, i + 2
  * @param {string} palette
  * @returns {Colour[]}
  */
-function shadesOf(palette) {
+export function shadesOf(palette) {
   const stops = (PALETTES[palette] ?? PALETTE.diverging).map(channels);
   return Array.from({ length: SHADES }, (_, shade) => {
     const at = (shade / (SHADES - 1)) * (stops.length - 1);
@@ -37,7 +43,7 @@ function shadesOf(palette) {
  * @param {string} scale
  * @param {number} largest weight of the head
  */
-function onScale(value, scale, largest) {
+export function onScale(value, scale, largest) {
   if (scale === "square root") return Math.sqrt(value);
   if (scale === "each head its own") return largest > 0 ? value / largest : 0;
   if (scale === "difference") return largest > 0 ? (value / largest + 1) / 2 : 0.5;
@@ -50,7 +56,7 @@ function onScale(value, scale, largest) {
  * @param {string} scale
  * @param {number} largest weight of the head
  */
-function fromScale(place, scale, largest) {
+export function fromScale(place, scale, largest) {
   if (scale === "square root") return place * place;
   if (scale === "each head its own") return place * largest;
   if (scale === "difference") return (place * 2 - 1) * largest;
@@ -58,13 +64,13 @@ function fromScale(place, scale, largest) {
 }
 
 /** @type {(colour: Colour) => string} */
-const css = ([r, g, b]) => `rgb(${r},${g},${b})`;
+export const css = ([r, g, b]) => `rgb(${r},${g},${b})`;
 
 /**
  * Dark or light text on a colour, whichever is easier to read.
  * @param {Colour} colour
  */
-function inkOn(colour) {
+export function inkOn(colour) {
   return isLight(colour) ? PALETTE.dark : PALETTE.light;
 }
 
@@ -86,7 +92,7 @@ function isLight([r, g, b]) {
  * @param {number} value
  * @param {(Node | string)[]} children
  */
-function tinted(name, attributes, shades, value, ...children) {
+export function tinted(name, attributes, shades, value, ...children) {
   const shade = shades[Math.round(Math.min(1, Math.max(0, value)) * (SHADES - 1))];
   const made = element(name, attributes, ...children);
   made.style.setProperty("--shade", css(shade));
@@ -97,18 +103,18 @@ function tinted(name, attributes, shades, value, ...children) {
 /** @typedef {ReturnType<typeof themeNamed>} Theme */
 
 // The colours of the light theme (.streamlit/config.toml), under the names that Streamlit gives them in a page.
-const LIGHT_THEME = {
+export const LIGHT_THEME = {
   "--st-background-color": "#ffffff", "--st-secondary-background-color": "#f1f4f9", "--st-text-color": "#0f172a",
   "--st-border-color": "#cbd5e1", "--st-code-text-color": "#0f172a", "--st-primary-color": "#1d4ed8",
 };
 
-const lightTheme = () => themeNamed((name) => LIGHT_THEME[name]);
+export const lightTheme = () => themeNamed((name) => LIGHT_THEME[name]);
 
 /**
  * The page's colours, light or dark, as it has them now.
  * @param {Element} root
  */
-function themeOf(root) {
+export function themeOf(root) {
   const style = getComputedStyle(root);
   return themeNamed((name) => style.getPropertyValue(name).trim() || LIGHT_THEME[name]);
 }

@@ -1,23 +1,6 @@
-// Elements and small controls of which the components are made. What readers type only ever becomes text.
+// Small controls of which the components are made.
 
-/**
- * An element.
- * @template {keyof HTMLElementTagNameMap} Name
- * @param {Name} name
- * @param {Record<string, any>} attributes `on…` is a listener; true is an attribute without a value, false is none
- * @param {(Node | string)[]} children
- * @returns {HTMLElementTagNameMap[Name]}
- */
-function element(name, attributes = {}, ...children) {
-  const made = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) {
-    if (key.startsWith("on")) Object.assign(made, { [key]: value });
-    else if (value === true) made.setAttribute(key, "");
-    else if (value !== false) made.setAttribute(key, value);
-  }
-  made.append(...children);
-  return made;
-}
+import { element } from "./element.js";
 
 /**
  * A labelled list of choices; `fill` replaces them, `box` is the list itself.
@@ -25,7 +8,7 @@ function element(name, attributes = {}, ...children) {
  * @param {string[][] | null} options values, each with its text
  * @param {(value: string) => void} change
  */
-function select(label, options, change) {
+export function select(label, options, change) {
   const box = element("select", { "aria-label": label, onchange: () => change(box.value) });
   /** @type {(choices: string[][], chosen: string) => void} */
   const fill = (choices, chosen) => {
@@ -40,14 +23,14 @@ function select(label, options, change) {
  * The choices 1 to `count`, whose values count from 0.
  * @param {number} count
  */
-const numbered = (count) => Array.from({ length: count }, (_, i) => [String(i), String(i + 1)]);
+export const numbered = (count) => Array.from({ length: count }, (_, i) => [String(i), String(i + 1)]);
 
 /**
  * A labelled box to tick.
  * @param {string} label
  * @param {(checked: boolean) => void} change
  */
-function checkbox(label, change) {
+export function checkbox(label, change) {
   const box = element("input", { type: "checkbox", onchange: () => change(box.checked) });
   return Object.assign(element("label", { class: "check" }, box, label), { box });
 }
@@ -57,19 +40,19 @@ function checkbox(label, change) {
  * @param {number} index
  * @param {number} count
  */
-const clamped = (index, count) => Math.min(count - 1, Math.max(0, index));
+export const clamped = (index, count) => Math.min(count - 1, Math.max(0, index));
 
 /**
  * Rows and columns that an arrow key moves by.
  * @type {Record<string, [number, number]>}
  */
-const ARROWS = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
+export const ARROWS = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
 
 /**
  * The element that has the focus, in the document or shadow root of a node.
  * @param {Node} node
  */
-function focused(node) {
+export function focused(node) {
   const root = node.getRootNode();
   return root instanceof Document || root instanceof ShadowRoot ? root.activeElement : null;
 }
@@ -80,7 +63,7 @@ function focused(node) {
  * @param {string} selector of its children
  * @param {() => void} refill
  */
-function keepingFocus(parent, selector, refill) {
+export function keepingFocus(parent, selector, refill) {
   /** @returns {HTMLElement[]} */
   const children = () => [...parent.querySelectorAll(selector)].filter((child) => child instanceof HTMLElement);
   const at = children().findIndex((child) => child === focused(parent));

@@ -3,11 +3,17 @@
 /** @typedef {"mouse" | "touch" | "keys"} InputKind */
 
 /**
+ * Whether a click on a link opens a tab or a window: with a key held, the browser does.
+ * @param {MouseEvent} event
+ */
+export const opensElsewhere = ({ ctrlKey, metaKey, shiftKey, altKey }) => ctrlKey || metaKey || shiftKey || altKey;
+
+/**
  * What was used last on an element; before anything is, what the screen is made for.
  * @param {HTMLElement} root
  * @returns {{ kind: InputKind }}
  */
-function followInput(root) {
+export function followInput(root) {
   /** @type {{ kind: InputKind }} */
   const input = { kind: matchMedia("(hover: none)").matches ? "touch" : "mouse" };
   /** @param {PointerEvent} event */

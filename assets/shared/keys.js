@@ -1,10 +1,12 @@
 // The keyboard: the list of keys, and which key presses are meant for a component.
 
+import { element } from "./element.js";
+
 /**
  * The list of keys, as a dialog.
  * @param {string[][]} keys each with what it does
  */
-function keysDialog(keys) {
+export function keysDialog(keys) {
   return element("dialog", { class: "keys", "aria-label": "Keys" }, element("h3", {}, "Keys"),
     element("dl", {}, ...keys.flatMap(([key, does]) => [element("dt", {}, key), element("dd", {}, does)])),
     element("form", { method: "dialog" }, element("button", {}, "Close")));
@@ -14,7 +16,7 @@ function keysDialog(keys) {
  * The button that opens the list of keys.
  * @param {() => void} showKeys
  */
-function keysButton(showKeys) {
+export function keysButton(showKeys) {
   return element("button", { type: "button", class: "help", title: "Keys", "aria-label": "Keys", onclick: showKeys }, "?");
 }
 
@@ -23,7 +25,7 @@ function keysButton(showKeys) {
  * @param {KeyboardEvent} event
  * @param {HTMLDialogElement} dialog
  */
-function isShortcut(event, dialog) {
+export function isShortcut(event, dialog) {
   const inControl = event.target instanceof Element && event.target.matches("select, input");
   return !(dialog.open || inControl || event.ctrlKey || event.metaKey || event.altKey);
 }

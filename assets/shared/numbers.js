@@ -3,11 +3,11 @@
 /**
  * @param {string} number
  */
-const withMinus = (number) => number.replaceAll("-", "−");
+export const withMinus = (number) => number.replaceAll("-", "−");
 
 /**
  * A number with so many decimals; what they do not tell from 0 has no sign.
  * @param {number} value
  * @param {number} digits
  */
-const typeset = (value, digits) => withMinus(value.toFixed(digits).replace(/^-(?=[0.]*$)/, ""));
+export const typeset = (value, digits) => withMinus(value.toFixed(digits).replace(/^-(?=[0.]*$)/, ""));

@@ -5,7 +5,7 @@
 // 2003). Heads drawn together: eight colours that the colour-blind can tell apart (Okabe and Ito 2008; black and yellow,
 // which one of the themes would swallow, replaced by grey and ochre). Pair and series: two
 // and more lines or bars of one chart.
-const PALETTE = {
+export const PALETTE = {
   "sequential": {
     "viridis": ["#440154", "#482878", "#3e4989", "#31688e", "#26828e", "#1f9e89", "#35b779", "#6ece58", "#b5de2b", "#fde725"],
     "cividis": ["#00224e", "#123570", "#3b496c", "#575d6d", "#707173", "#8a8678", "#a59c74", "#c3b369", "#e1cc55", "#fee838"],

@@ -1,5 +1,7 @@
 // A button that opens a panel over the figures.
 
+import { element } from "./element.js";
+
 /**
  * The panel opens below the button, or above it where there is no room below.
  * @param {string} label of the button
@@ -7,7 +9,7 @@
  * @param {(Node | string)[]} contents of the panel
  * @param {() => void} prepare is called before it opens, so that nobody sees its contents change
  */
-function popup(label, name, contents, prepare = () => {}) {
+export function popup(label, name, contents, prepare = () => {}) {
   const choices = element("div", { class: "choices" }, ...contents);
   const summary = element("summary", { onclick: () => prepare() }, label);
   const menu = element("details", { class: `popup ${name}`, ontoggle: () => place() }, summary, choices);
@@ -50,7 +52,7 @@ function popup(label, name, contents, prepare = () => {}) {
  * @param {number} height of the panel
  * @param {number} screen its height
  */
-const opensAbove = (top, bottom, height, screen) => bottom + height + POPUP_GAP > screen && top > screen - bottom;
+export const opensAbove = (top, bottom, height, screen) => bottom + height + POPUP_GAP > screen && top > screen - bottom;
 
 // Between the button and its panel, and between the panel and the edge of the screen.
 const POPUP_GAP = 8;

@@ -1,6 +1,8 @@
 // How much room a text takes, and what of it fits, in the page's font.
 
-const FONT = '"Source Sans", "Source Sans 3", "Source Sans Pro", system-ui, sans-serif';
+import { ARROW, SYMBOL } from "./direction.js";
+
+export const FONT = '"Source Sans", "Source Sans 3", "Source Sans Pro", system-ui, sans-serif';
 
 /**
  * The context to draw on a canvas.
@@ -9,7 +11,7 @@ const FONT = '"Source Sans", "Source Sans 3", "Source Sans Pro", system-ui, sans
  * @param {CanvasRenderingContext2DSettings} [settings]
  * @returns {Canvas extends HTMLCanvasElement ? CanvasRenderingContext2D : OffscreenCanvasRenderingContext2D}
  */
-function drawingContext(canvas, settings) {
+export function drawingContext(canvas, settings) {
   const context = canvas.getContext("2d", settings);
   if (!context) throw new Error("This browser cannot draw on a canvas; use a current Chrome, Firefox or Safari.");
   return /** @type {any} */ (context);
@@ -23,7 +25,7 @@ const ruler = drawingContext(new OffscreenCanvas(1, 1));
  * @param {number} size
  * @param {boolean} bold
  */
-function textWidth(string, size, bold = false) {
+export function textWidth(string, size, bold = false) {
   ruler.font = `${bold ? "600 " : ""}${size}px ${FONT}`;
   return ruler.measureText(string).width;
 }
@@ -34,7 +36,7 @@ function textWidth(string, size, bold = false) {
  * @param {number} size
  * @param {boolean} bold
  */
-function middleShift(size, bold) {
+export function middleShift(size, bold) {
   ruler.font = `${bold ? "600 " : ""}${size}px ${FONT}`;
   const [above, below] = /** @type {CanvasTextBaseline[]} */ (["alphabetic", "middle"]).map((baseline) => {
     ruler.textBaseline = baseline;
@@ -51,7 +53,7 @@ function middleShift(size, bold) {
  * @param {boolean} bold
  * @returns {string}
  */
-function shortened(string, width, size, bold = false) {
+export function shortened(string, width, size, bold = false) {
   if (textWidth(string, size, bold) <= width) return string;
   const [from, to] = string.split(ARROW);
   if (to) {
@@ -86,7 +88,7 @@ function shortened(string, width, size, bold = false) {
  * @param {number} size
  * @param {boolean} bold
  */
-function wrapped(string, width, size, bold = false) {
+export function wrapped(string, width, size, bold = false) {
   const lines = [];
   let line = "";
   for (const word of string.split(/\s+/)) {

@@ -1,6 +1,10 @@
 // Two things to draw on, a canvas and an SVG document, with the same methods: a figure is drawn once and saved as seen.
 
-/** @typedef {CanvasSurface | SvgSurface} Surface */
+import { css } from "./colours.js";
+import { ALIGN, directionOf, isolated, MIRRORED } from "./direction.js";
+import { drawingContext, FONT, middleShift } from "./ruler.js";
+/** @import { Colour } from "./colours.js" */
+
 /**
  * The colour of a cell; null for nothing.
  * @typedef {(row: number, column: number) => Colour | null} CellColour
@@ -9,14 +13,30 @@
  * How a string is drawn: `angle` in radians, clockwise.
  * @typedef {{ size?: number, fill: string, anchor?: "start" | "middle" | "end", angle?: number, bold?: boolean }} TextStyle
  */
+/**
+ * What a figure is drawn on; places and lengths are in CSS pixels. `cells` draws a map without gaps, `image` a picture with
+ * sharp pixels, and `moved` draws with another origin.
+ * @typedef {{
+ *   rect: (x: number, y: number, width: number, height: number, fill: string) => void,
+ *   frame: (x: number, y: number, width: number, height: number, stroke: string, thickness: number) => void,
+ *   line: (x1: number, y1: number, x2: number, y2: number, stroke: string, thickness: number, opacity?: number) => void,
+ *   cells: (
+ *     x: number, y: number, cellWidth: number, cellHeight: number, rows: number, columns: number, colourAt: CellColour,
+ *   ) => void,
+ *   text: (x: number, y: number, string: string, style: TextStyle) => void,
+ *   image: (x: number, y: number, width: number, height: number, picture: HTMLCanvasElement) => void,
+ *   moved: (x: number, y: number, draw: () => void) => void,
+ * }} Surface
+ */
 
 // In a saved drawing: names that other programs know come before those of the page.
 const FILE_FONT = "'Source Sans 3', 'Source Sans Pro', 'Source Sans', Arial, Helvetica, sans-serif";
 
 // Between what is written in a picture and its sides, in CSS pixels.
-const PICTURE_EDGE = 8;
+export const PICTURE_EDGE = 8;
 
-class CanvasSurface {
+/** @implements {Surface} */
+export class CanvasSurface {
   /**
    * @param {HTMLCanvasElement} canvas
    * @param {number} width in CSS pixels, like the height
@@ -33,41 +53,20 @@ class CanvasSurface {
     this.context.clearRect(0, 0, width, height);
   }
 
-  /**
-   * @param {number} x
-   * @param {number} y
-   * @param {number} width
-   * @param {number} height
-   * @param {string} fill
-   */
+  /** @type {Surface["rect"]} */
   rect(x, y, width, height, fill) {
     this.context.fillStyle = fill;
     this.context.fillRect(x, y, width, height);
   }
 
-  /**
-   * @param {number} x
-   * @param {number} y
-   * @param {number} width
-   * @param {number} height
-   * @param {string} stroke
-   * @param {number} thickness
-   */
+  /** @type {Surface["frame"]} */
   frame(x, y, width, height, stroke, thickness) {
     this.context.strokeStyle = stroke;
     this.context.lineWidth = thickness;
     this.context.strokeRect(x, y, width, height);
   }
 
-  /**
-   * @param {number} x1
-   * @param {number} y1
-   * @param {number} x2
-   * @param {number} y2
-   * @param {string} stroke
-   * @param {number} thickness
-   * @param {number} opacity
-   */
+  /** @type {Surface["line"]} */
   line(x1, y1, x2, y2, stroke, thickness, opacity = 1) {
     const context = this.context;
     context.globalAlpha = opacity;
@@ -80,16 +79,7 @@ class CanvasSurface {
     context.globalAlpha = 1;
   }
 
-  /**
-   * A map of cells without gaps.
-   * @param {number} x
-   * @param {number} y
-   * @param {number} cellWidth
-   * @param {number} cellHeight
-   * @param {number} rows
-   * @param {number} columns
-   * @param {CellColour} colourAt
-   */
+  /** @type {Surface["cells"]} */
   cells(x, y, cellWidth, cellHeight, rows, columns, colourAt) {
     const picture = new ImageData(columns, rows);
     for (let row = 0, at = 0; row < rows; row++) {
@@ -110,12 +100,7 @@ class CanvasSurface {
     this.context.drawImage(small, x, y, cellWidth * columns, cellHeight * rows);
   }
 
-  /**
-   * @param {number} x
-   * @param {number} y
-   * @param {string} string
-   * @param {TextStyle} style
-   */
+  /** @type {Surface["text"]} */
   text(x, y, string, { size = 13, fill, anchor = "start", angle = 0, bold = false }) {
     const context = this.context;
     context.save();
@@ -130,25 +115,13 @@ class CanvasSurface {
     context.restore();
   }
 
-  /**
-   * A picture with sharp pixels.
-   * @param {number} x
-   * @param {number} y
-   * @param {number} width
-   * @param {number} height
-   * @param {HTMLCanvasElement} picture
-   */
+  /** @type {Surface["image"]} */
   image(x, y, width, height, picture) {
     this.context.imageSmoothingEnabled = false;
     this.context.drawImage(picture, x, y, width, height);
   }
 
-  /**
-   * Draws with another origin.
-   * @param {number} x
-   * @param {number} y
-   * @param {() => void} draw
-   */
+  /** @type {Surface["moved"]} */
   moved(x, y, draw) {
     this.context.save();
     this.context.translate(x, y);
@@ -157,7 +130,8 @@ class CanvasSurface {
   }
 }
 
-class SvgSurface {
+/** @implements {Surface} */
+export class SvgSurface {
   /**
    * @param {number} width
    * @param {number} height
@@ -193,52 +167,23 @@ class SvgSurface {
     return element;
   }
 
-  /**
-   * @param {number} x
-   * @param {number} y
-   * @param {number} width
-   * @param {number} height
-   * @param {string} fill
-   */
+  /** @type {Surface["rect"]} */
   rect(x, y, width, height, fill) {
     // Else neighbours, which share an edge between two pixels, leave a line of background.
     this.add("rect", { x, y, width, height, fill, "shape-rendering": "crispEdges" });
   }
 
-  /**
-   * @param {number} x
-   * @param {number} y
-   * @param {number} width
-   * @param {number} height
-   * @param {string} stroke
-   * @param {number} thickness
-   */
+  /** @type {Surface["frame"]} */
   frame(x, y, width, height, stroke, thickness) {
     this.add("rect", { x, y, width, height, fill: "none", stroke, "stroke-width": thickness });
   }
 
-  /**
-   * @param {number} x1
-   * @param {number} y1
-   * @param {number} x2
-   * @param {number} y2
-   * @param {string} stroke
-   * @param {number} thickness
-   * @param {number} opacity
-   */
+  /** @type {Surface["line"]} */
   line(x1, y1, x2, y2, stroke, thickness, opacity = 1) {
     this.add("line", { x1, y1, x2, y2, stroke, "stroke-width": thickness, "stroke-opacity": opacity });
   }
 
-  /**
-   * @param {number} x
-   * @param {number} y
-   * @param {number} cellWidth
-   * @param {number} cellHeight
-   * @param {number} rows
-   * @param {number} columns
-   * @param {CellColour} colourAt
-   */
+  /** @type {Surface["cells"]} */
   cells(x, y, cellWidth, cellHeight, rows, columns, colourAt) {
     for (let row = 0; row < rows; row++) {
       for (let column = 0; column < columns; column++) {
@@ -248,12 +193,7 @@ class SvgSurface {
     }
   }
 
-  /**
-   * @param {number} x
-   * @param {number} y
-   * @param {string} string
-   * @param {TextStyle} style
-   */
+  /** @type {Surface["text"]} */
   text(x, y, string, { size = 13, fill, anchor = "start", angle = 0, bold = false }) {
     const element = this.add("text", {
       transform: `translate(${x.toFixed(2)} ${y.toFixed(2)}) rotate(${((angle * 180) / Math.PI).toFixed(2)})`,
@@ -263,25 +203,13 @@ class SvgSurface {
     element.textContent = writable(isolated(string));
   }
 
-  /**
-   * A picture with sharp pixels.
-   * @param {number} x
-   * @param {number} y
-   * @param {number} width
-   * @param {number} height
-   * @param {HTMLCanvasElement} picture
-   */
+  /** @type {Surface["image"]} */
   image(x, y, width, height, picture) {
     this.add("image", { x, y, width, height, preserveAspectRatio: "none", "image-rendering": "optimizeSpeed" })
       .setAttributeNS("http://www.w3.org/1999/xlink", "xlink:href", picture.toDataURL());
   }
 
-  /**
-   * Draws with another origin.
-   * @param {number} x
-   * @param {number} y
-   * @param {() => void} draw
-   */
+  /** @type {Surface["moved"]} */
   moved(x, y, draw) {
     const outside = this.group;
     this.group = this.add("g", { transform: `translate(${+x.toFixed(3)} ${+y.toFixed(3)})` });
@@ -294,7 +222,7 @@ class SvgSurface {
  * Without the characters that no XML document may hold: they would make the whole file unreadable.
  * @param {string} string
  */
-function writable(string) {
+export function writable(string) {
   // eslint-disable-next-line no-control-regex -- control characters are what it looks for
   return string.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "\ufffd");
 }

@@ -1,5 +1,7 @@
 // What a component tells the server of its state, and when.
 
+/** @import { Server } from "./mount.js" */
+
 // Milliseconds. Long enough that holding an arrow key sends one message, short enough to seem immediate.
 const TELL_AFTER = 250;
 
@@ -11,7 +13,7 @@ const TELL_AFTER = 250;
  * even if the server asked for another one in between. It also carries the request that was answered last: if the server
  * has asked for another state since, it asks for this one again, for the reader's word counts.
  */
-class SyncedState {
+export class SyncedState {
   /**
    * That of the component that left the page last. Where something appears or vanishes above a component, the page builds
    * it anew and gives it the same request again.

@@ -1,11 +1,14 @@
-// Technical words in the components, explained where they stand. GLOSSARY has the bundle's words of assets/glossary.toml.
+// Technical words in the components, explained where they stand.
+
+import { element } from "./element.js";
+import { GLOSSARY } from "./glossary.js";
 
 /**
  * A word whose explanation comes by pointer, by focus and by tap; Esc puts it away.
  * @param {string} text as it stands there
  * @param {string} word of the glossary
  */
-function term(text, word) {
+export function term(text, word) {
   const bubble = element("span", { class: "bubble", role: "tooltip", hidden: true }, GLOSSARY[word]);
   const show = () => {
     bubble.hidden = false;
@@ -41,7 +44,7 @@ function term(text, word) {
  * @param {string} word of the glossary
  * @returns {Field}
  */
-function explained(field, word) {
+export function explained(field, word) {
   const label = field.querySelector("span");
   label?.replaceChildren(term(label.textContent ?? "", word));
   return field;

@@ -3,14 +3,14 @@
 // A weight is a whole number of 1/60,000, placed so that its first four decimals are the tensor's; those on pieces that are
 // not special are doubled as often as the header says of their row (pages/ui/components/attention_payload.py).
 const WEIGHT_STEPS = 60000;
-const MASKED_CODE = 65535;
+export const MASKED_CODE = 65535;
 
 /**
  * A message of the server: a header, and the bytes after it.
  * @param {ArrayBuffer | Uint8Array} bytes
  * @returns {{ header: any, body: Uint8Array<ArrayBuffer> }}
  */
-function unframe(bytes) {
+export function unframe(bytes) {
   const message = new Uint8Array(bytes);
   const length = new DataView(message.buffer).getUint32(0, true);
   return { header: JSON.parse(new TextDecoder().decode(message.subarray(4, 4 + length))), body: message.subarray(4 + length) };
@@ -20,7 +20,7 @@ function unframe(bytes) {
  * A compressed body, as a response to read it from.
  * @param {Uint8Array<ArrayBuffer>} bytes
  */
-function inflated(bytes) {
+export function inflated(bytes) {
   return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate")));
 }
 
@@ -29,7 +29,7 @@ function inflated(bytes) {
  * @param {ArrayBuffer | Uint8Array} bytes
  * @returns {Promise<{ header: any, codes: Uint16Array }>}
  */
-async function unpack(bytes) {
+export async function unpack(bytes) {
   const { header, body } = unframe(bytes);
   const planes = new Uint8Array(await inflated(body).arrayBuffer());
   const count = planes.length / 2;
@@ -42,7 +42,7 @@ async function unpack(bytes) {
  * The weight that a code stands for; 0 where it is masked.
  * @param {number} code
  */
-function weightOf(code) {
+export function weightOf(code) {
   if (code === MASKED_CODE || code <= 3) return 0;
   return Math.min(1, (code - 2.5) / WEIGHT_STEPS);
 }

@@ -1,14 +1,23 @@
 // The losses, and what every head does, over the steps of a training: panels with one axis of steps.
 
+import { LABEL_SIZE, SMALL_SIZE } from "../attention_browser/map_geometry.js";
+import { CHOSEN_COLOUR } from "../shared/colours.js";
+import { PALETTE } from "../shared/palette.js";
+import { shortened, textWidth } from "../shared/ruler.js";
+import { SCORE_NAMES } from "./film.js";
+/** @import { Theme } from "../shared/colours.js" */
+/** @import { Surface, TextStyle } from "../shared/surface.js" */
+/** @import { Film, FilmHeader, FilmKind, FilmView } from "./film.js" */
+
 const LOSS_COLOURS = { training: PALETTE.series[0], "held out": PALETTE.pair[0] };
 /** @type {Record<FilmKind, { colour: string, name: string }>} */
-const KIND_LINES = {
+export const KIND_LINES = {
   encoder: { colour: PALETTE.heads[0], name: "encoder" }, decoder: { colour: PALETTE.heads[2], name: "masked" },
   cross: { colour: PALETTE.heads[1], name: "cross" },
 };
 // Units of a figure whose labels are LABEL_SIZE high; a lecture enlarges it.
-const CURVES_LEFT = 48;
-const CURVES_RIGHT = 92;
+export const CURVES_LEFT = 48;
+export const CURVES_RIGHT = 92;
 const CURVES_TOP = 36;
 const PANEL = 100;
 const LECTURE_PANEL = 44;
@@ -31,7 +40,7 @@ const HEADROOM = 1.05;
  * @param {number} width
  * @param {boolean} lecture the losses alone
  */
-function curvesGeometry(width, lecture) {
+export function curvesGeometry(width, lecture) {
   const panel = lecture ? LECTURE_PANEL : PANEL;
   const tops = lecture ? [CURVES_TOP] : [CURVES_TOP, CURVES_TOP + panel + PANEL_GAP];
   return { left: CURVES_LEFT, right: width - CURVES_RIGHT, tops, panel, width,
@@ -44,7 +53,7 @@ function curvesGeometry(width, lecture) {
  * @param {number} x
  * @param {number} steps of the training
  */
-function stepAt({ left, right }, x, steps) {
+export function stepAt({ left, right }, x, steps) {
   return Math.round(Math.min(1, Math.max(0, (x - left) / (right - left))) * steps);
 }
 
@@ -54,7 +63,7 @@ function stepAt({ left, right }, x, steps) {
  * @param {FilmView} view
  * @returns {CurvePanel[]}
  */
-function panelsOf(film, view) {
+export function panelsOf(film, view) {
   const { header } = film;
   /** @type {(values: (number | null)[]) => [number, number | null][]} */
   const overSnapshots = (values) => values.map((value, index) => [header.at[index], value]);
@@ -103,7 +112,7 @@ function panelsOf(film, view) {
  * Numbers at which an axis is marked.
  * @param {CurvePanel} panel
  */
-function marksOf({ log, low, high }) {
+export function marksOf({ log, low, high }) {
   if (!log) return high === 1 ? [0, 0.5, 1] : roundMarks(high, 4);
   const factors = high / low > 300 ? [1] : high / low > 12 ? [1, 3] : [1, 2, 5];
   const marks = [-4, -3, -2, -1, 0, 1].flatMap((power) => factors.map((factor) => factor * 10 ** power));
@@ -115,7 +124,7 @@ function marksOf({ log, low, high }) {
  * @param {number} highest
  * @param {number} most how many there are at most, 0 not counted
  */
-function roundMarks(highest, most) {
+export function roundMarks(highest, most) {
   const rough = highest / most;
   const power = 10 ** Math.floor(Math.log10(rough));
   const by = [1, 2, 5].map((factor) => factor * power).find((each) => each >= rough) ?? 10 * power;
@@ -126,7 +135,7 @@ function roundMarks(highest, most) {
  * Five round numbers of steps at most, whole ones.
  * @param {number} steps
  */
-const stepMarks = (steps) => roundMarks(steps, Math.min(5, steps));
+export const stepMarks = (steps) => roundMarks(steps, Math.min(5, steps));
 
 /**
  * Where labels go that would lie on each other: as close to their places as they fit, in the order of those.
@@ -135,7 +144,7 @@ const stepMarks = (steps) => roundMarks(steps, Math.min(5, steps));
  * @param {number} bottom
  * @param {number} apart
  */
-function spread(places, top, bottom, apart) {
+export function spread(places, top, bottom, apart) {
   const order = places.map((_, index) => index).sort((a, b) => places[a] - places[b]);
   const fitting = Math.min(apart, (bottom - top) / Math.max(1, places.length - 1));
   /** @type {number[]} */
@@ -156,7 +165,7 @@ function spread(places, top, bottom, apart) {
  * @param {CurvesGeometry} geometry
  * @param {{ film: Film, view: FilmView, theme: Theme }} figure
  */
-function drawCurves(surface, geometry, { film, view, theme }) {
+export function drawCurves(surface, geometry, { film, view, theme }) {
   const { header } = film;
   const { left, right, tops, panel: high } = geometry;
   /** @type {(step: number) => number} */
@@ -174,10 +183,7 @@ function drawCurves(surface, geometry, { film, view, theme }) {
     const top = tops[index];
     const place = down(panel, top);
     surface.text(left, top - 12, shortened(panel.title, right - left, LABEL_SIZE), { size: LABEL_SIZE, fill: theme.text });
-    for (const mark of marksOf(panel)) {
-      surface.line(left, place(mark), right, place(mark), theme.border, 1, 0.8);
-      surface.text(left - 6, place(mark), String(+mark.toPrecision(2)), { ...ink, anchor: "end" });
-    }
+    drawMarks(surface, marksOf(panel), place, geometry, theme);
     for (const step of stepsMarked) surface.line(across(step), top, across(step), top + high, theme.border, 1, 0.5);
     for (const { step } of header.events) surface.line(across(step), top, across(step), top + high, theme.text, 1, 0.45);
     for (const { points, colour, thickness, opacity } of panel.curves) {
@@ -194,6 +200,21 @@ function drawCurves(surface, geometry, { film, view, theme }) {
   for (const step of stepsMarked) surface.text(across(step), bottom + 12, String(step), { ...ink, anchor: "middle" });
   surface.text(right + 20, bottom + 12, "step", ink);
   drawEventNumbers(surface, header, across, tops[0] - 28, theme);
+}
+
+/**
+ * Lines across a panel at round numbers, and the numbers.
+ * @param {Surface} surface
+ * @param {number[]} marks
+ * @param {(value: number) => number} place
+ * @param {{ left: number, right: number }} room
+ * @param {Theme} theme
+ */
+export function drawMarks(surface, marks, place, { left, right }, theme) {
+  for (const mark of marks) {
+    surface.line(left, place(mark), right, place(mark), theme.border, 1, 0.8);
+    surface.text(left - 6, place(mark), String(+mark.toPrecision(2)), { size: SMALL_SIZE, fill: theme.text, anchor: "end" });
+  }
 }
 
 /**

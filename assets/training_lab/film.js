@@ -1,5 +1,9 @@
 // What a training leaves, unpacked: its numbers, and the attention of every moment that was kept.
 
+import { MASKED_CODE, weightOf } from "../shared/wire.js";
+/** @import { AxisTitles } from "../attention_browser/arrangement.js" */
+/** @import { SideMessage } from "../attention_browser/side_by_side.js" */
+
 /** @typedef {"encoder" | "decoder" | "cross"} FilmKind */
 /** @typedef {{ step: number, text: string, score: string, kind: FilmKind | "", head: number }} FilmEvent */
 /**
@@ -19,9 +23,9 @@
  */
 
 /** @type {Record<string, string>} */
-const SCORE_NAMES = { diagonal: "diagonal", mirror: "mirror", prefix_match: "prefix match", entropy: "entropy" };
+export const SCORE_NAMES = { diagonal: "diagonal", mirror: "mirror", prefix_match: "prefix match", entropy: "entropy" };
 
-class Film {
+export class Film {
   /** @param {{ header: FilmHeader, codes: Uint16Array }} message */
   constructor({ header, codes }) {
     this.header = header;

@@ -1,9 +1,16 @@
 // The Fourier spectrum of the number embeddings at a moment of a training: a bar a frequency.
 
+import { LABEL_SIZE, SMALL_SIZE } from "../attention_browser/map_geometry.js";
+import { PALETTE } from "../shared/palette.js";
+import { shortened, textWidth } from "../shared/ruler.js";
+import { CURVES_LEFT, CURVES_RIGHT, drawMarks, roundMarks } from "./curves.js";
+/** @import { Theme } from "../shared/colours.js" */
+/** @import { Surface, TextStyle } from "../shared/surface.js" */
+
 const SPECTRUM_TOP = 30;
 const SPECTRUM_BARS = 84;
 const SPECTRUM_FOOT = 24;
-const SPECTRUM_TITLE = "Fourier spectrum of the number embeddings: norm of each frequency";
+export const SPECTRUM_TITLE = "Fourier spectrum of the number embeddings: norm of each frequency";
 // Of the room of a bar, so that neighbours stay apart.
 const BAR_SHARE = 0.7;
 // The frequencies that are named in words.
@@ -15,7 +22,7 @@ const NAMED_FREQUENCIES = 5;
  * Its bars begin and end where the curves do.
  * @param {number} width
  */
-function spectrumGeometry(width) {
+export function spectrumGeometry(width) {
   return { left: CURVES_LEFT, right: width - CURVES_RIGHT, top: SPECTRUM_TOP, bars: SPECTRUM_BARS, width,
     height: SPECTRUM_TOP + SPECTRUM_BARS + SPECTRUM_FOOT };
 }
@@ -24,7 +31,7 @@ function spectrumGeometry(width) {
  * The largest frequencies of a snapshot, in words.
  * @param {number[]} spectrum norms of the frequencies from 1
  */
-function largestFrequencies(spectrum) {
+export function largestFrequencies(spectrum) {
   const order = spectrum.map((_, index) => index).sort((a, b) => spectrum[b] - spectrum[a]);
   return order.slice(0, NAMED_FREQUENCIES).map((index) => `${index + 1} (${spectrum[index].toFixed(2)})`).join(", ");
 }
@@ -34,7 +41,7 @@ function largestFrequencies(spectrum) {
  * @param {SpectrumGeometry} geometry
  * @param {{ spectra: number[][], index: number, theme: Theme }} figure the spectra of all snapshots, and which is shown
  */
-function drawSpectrum(surface, { left, right, top, bars, width }, { spectra, index, theme }) {
+export function drawSpectrum(surface, { left, right, top, bars, width }, { spectra, index, theme }) {
   /** @type {TextStyle} */
   const ink = { size: SMALL_SIZE, fill: theme.text };
   // One scale for all moments, so that one sees frequencies grow and shrink.
@@ -45,10 +52,7 @@ function drawSpectrum(surface, { left, right, top, bars, width }, { spectra, ind
   /** @type {(norm: number) => number} */
   const place = (norm) => top + (1 - norm / highest) * bars;
   surface.text(left, top - 12, shortened(SPECTRUM_TITLE, width - left, LABEL_SIZE), { size: LABEL_SIZE, fill: theme.text });
-  for (const mark of roundMarks(highest, 4)) {
-    surface.line(left, place(mark), right, place(mark), theme.border, 1, 0.8);
-    surface.text(left - 6, place(mark), String(+mark.toPrecision(2)), { ...ink, anchor: "end" });
-  }
+  drawMarks(surface, roundMarks(highest, 4), place, { left, right }, theme);
   spectrum.forEach((norm, at) => {
     const middle = left + (at + 0.5) * room;
     surface.rect(middle - (BAR_SHARE * room) / 2, place(norm), BAR_SHARE * room, top + bars - place(norm), PALETTE.series[1]);

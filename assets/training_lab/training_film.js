@@ -1,13 +1,30 @@
 // A training as a film: the maps of a moment, the curves of all of it, and the controls that go from moment to moment.
 
+import { lectureZoom, zoomedSurface } from "../attention_browser/lecture_map.js";
+import { LABEL_SIZE } from "../attention_browser/map_geometry.js";
+import { SIDE_GAP, SideBySide } from "../attention_browser/side_by_side.js";
+import { saveable } from "../figures/saveable.js";
+import { onStep } from "../shared/clicker.js";
+import { themeOf } from "../shared/colours.js";
+import { keepingFocus, select } from "../shared/controls.js";
+import { element } from "../shared/element.js";
+import { mount, PaintedComponent } from "../shared/mount.js";
+import { SyncedState } from "../shared/synced_state.js";
+import { unpack } from "../shared/wire.js";
+import { curvesGeometry, drawCurves, KIND_LINES, stepAt } from "./curves.js";
+import { Film, SCORE_NAMES } from "./film.js";
+import { drawSpectrum, largestFrequencies, SPECTRUM_TITLE, spectrumGeometry } from "./spectrum.js";
+/** @import { Picture } from "../figures/svg_file.js" */
+/** @import { Theme } from "../shared/colours.js" */
+/** @import { CurvesGeometry } from "./curves.js" */
+/** @import { FilmKind, FilmView } from "./film.js" */
+
 // Milliseconds a snapshot while it plays: a hundred in ten seconds.
 const FRAME = 100;
 // Snapshots that a lecturer's clicker goes on by.
 const CLICK = 5;
 
-class TrainingFilm {
-  /** @type {Server} */
-  server;
+class TrainingFilm extends PaintedComponent {
   /** @type {ArrayBuffer | Uint8Array} as they came */
   bytes;
   /** @type {Film} those bytes, unpacked; missing until the first have come */
@@ -18,8 +35,6 @@ class TrainingFilm {
   /** @type {number | undefined} of the snapshot that is played next */
   timer;
   synced = new SyncedState(this, "view", () => ({ ...this.view }));
-  /** @type {number | null} the next frame, if it is waited for */
-  waiting = null;
   /** @type {string} the heads and the events that can be chosen */
   listed = "";
   /** @type {CurvesGeometry | undefined} of the curves that are drawn */
@@ -27,6 +42,7 @@ class TrainingFilm {
 
   /** @param {HTMLElement | ShadowRoot} parent */
   constructor(parent) {
+    super(parent, element("div", { class: "film" }));
     this.play = element("button", { type: "button", onclick: () => (this.playing ? this.pause() : this.start()) }, "▶ Play");
     this.slider = element("input", { type: "range", min: 0, step: 1, value: 0, "aria-label": "Moment of the training",
       oninput: () => this.go(Number(this.slider.value)) });
@@ -43,11 +59,8 @@ class TrainingFilm {
     this.curves = element("div", { class: "curves" }, this.canvas);
     this.bars = element("canvas", { role: "img" });
     this.events = element("ol", { class: "events", "aria-label": "What happened" });
-    this.root = Object.assign(element("div", { class: "film", "data-figure": "" }, bar, this.numbers, this.place, this.curves,
-      this.bars, this.events), { picture: (/** @type {number | null} */ width, /** @type {Theme | null} */ theme) => this.picture(width, theme) });
-    parent.append(this.root);
-    this.resizing = new ResizeObserver(() => this.draw());
-    this.resizing.observe(this.root);
+    this.root.append(bar, this.numbers, this.place, this.curves, this.bars, this.events);
+    saveable(this.root, (width, theme) => this.picture(width, theme));
     this.endSteps = onStep((by) => { if (this.film) this.go(this.film.indexOf(this.view) + CLICK * by); });
   }
 
@@ -55,9 +68,8 @@ class TrainingFilm {
     this.endSteps();
     clearTimeout(this.timer);
     this.synced.leave();
-    this.resizing.disconnect();
     this.maps.close();
-    this.root.remove();
+    super.close();
   }
 
   /** @param {ArrayBuffer | Uint8Array} bytes */
@@ -133,28 +145,24 @@ class TrainingFilm {
     return this.film.header.lecture ? lectureZoom() : 1;
   }
 
-  draw() {
-    if (this.waiting || !this.film) return;
-    this.waiting = requestAnimationFrame(() => {
-      this.waiting = null;
-      if (!this.root.isConnected || !this.root.clientWidth) return;
-      const { film, view } = this;
-      const { lecture = false, running, id, at } = film.header;
-      const index = film.indexOf(view);
-      this.root.classList.toggle("lecture", lecture);
-      this.list();
-      this.reflect(index);
-      const sides = film.sides(index, view);
-      // A projector has room for one or two: cross-attention comes first.
-      this.maps.show({ sides: lecture ? sides.reverse() : sides, lecture });
-      const zoom = this.zoom();
-      const geometry = this.geometry = curvesGeometry(this.curves.clientWidth / zoom, lecture);
-      drawCurves(zoomedSurface(this.canvas, geometry, zoom), geometry, { film, view, theme: themeOf(this.root) });
-      this.canvas.setAttribute("aria-label", `The losses and the ${SCORE_NAMES[film.scoreOf(view)]} of every head over the steps. `
-        + film.described(index));
-      this.drawBars(index);
-      this.root.dataset.drawn = `${id} ${at[index]}${running ? " running" : ""}`;
-    });
+  paint() {
+    if (!this.film) return;
+    const { film, view } = this;
+    const { lecture = false, running, id, at } = film.header;
+    const index = film.indexOf(view);
+    this.root.classList.toggle("lecture", lecture);
+    this.list();
+    this.reflect(index);
+    const sides = film.sides(index, view);
+    // A projector has room for one or two: cross-attention comes first.
+    this.maps.show({ sides: lecture ? sides.reverse() : sides, lecture });
+    const zoom = this.zoom();
+    const geometry = this.geometry = curvesGeometry(this.curves.clientWidth / zoom, lecture);
+    drawCurves(zoomedSurface(this.canvas, geometry, zoom), geometry, { film, view, theme: themeOf(this.root) });
+    this.canvas.setAttribute("aria-label", `The losses and the ${SCORE_NAMES[film.scoreOf(view)]} of every head over the steps. `
+      + film.described(index));
+    this.drawBars(index);
+    this.root.dataset.drawn = `${id} ${at[index]}${running ? " running" : ""}`;
   }
 
   /**
@@ -208,8 +216,8 @@ class TrainingFilm {
 
   /**
    * The moment as a picture: its maps above the curves, and those above the spectrum.
-   * @param {number | null} width
-   * @param {Theme | null} theme
+   * @param {number} width
+   * @param {Theme} theme
    * @returns {Picture}
    */
   picture(width, theme) {
@@ -233,3 +241,5 @@ class TrainingFilm {
     };
   }
 }
+
+export default mount(TrainingFilm);

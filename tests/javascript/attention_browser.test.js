@@ -3,21 +3,28 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
-import { Recorder, fixture, load } from "./bundles.js";
-
-const {
-  arrange, captionOf, clamped, csvOf, described, drawLines, drawMap, drawWithCaption, followInput, harmless, hitGrid,
-  gridGeometry, hitLines, hitMap, inkOn, jsonOf, layoutWidth, lectureGeometry, linesGeometry, mapGeometry, named,
-  notesOf, onScale, fromScale, opensAbove, pinnedCell, pinnedIn, press, quote, rankedHeads, shadesOf, shortened,
-  sumsOf, textWidth, unframe, unpack, weightOf, withPin, wrapped, LABEL_SIZE, SCALES, PALETTE, MASKED_CODE,
-  wordLinks, sentenceOfLinks, moved,
-} = load("attention_browser", [
-  "arrange", "captionOf", "clamped", "csvOf", "described", "drawLines", "drawMap", "drawWithCaption", "followInput",
-  "harmless", "hitGrid", "gridGeometry", "hitLines", "hitMap", "inkOn", "jsonOf", "layoutWidth", "lectureGeometry",
-  "linesGeometry", "mapGeometry", "named", "notesOf", "onScale", "fromScale", "opensAbove", "pinnedCell", "pinnedIn",
-  "press", "quote", "rankedHeads", "shadesOf", "shortened", "sumsOf", "textWidth", "unframe", "unpack", "weightOf",
-  "withPin", "wrapped", "LABEL_SIZE", "SCALES", "PALETTE", "MASKED_CODE", "wordLinks", "sentenceOfLinks", "moved"
-]);
+import { Recorder, fixture } from "./page.js";
+import { arrange, named } from "../../assets/attention_browser/arrangement.js";
+import { csvOf, harmless, jsonOf } from "../../assets/attention_browser/exports.js";
+import { gridGeometry, hitGrid } from "../../assets/attention_browser/grid.js";
+import { moved, press } from "../../assets/attention_browser/keys.js";
+import { lectureGeometry } from "../../assets/attention_browser/lecture_map.js";
+import { drawLines, hitLines, linesGeometry } from "../../assets/attention_browser/lines.js";
+import { drawMap } from "../../assets/attention_browser/map.js";
+import { hitMap, LABEL_SIZE, mapGeometry } from "../../assets/attention_browser/map_geometry.js";
+import { pinnedCell, pinnedIn, withPin } from "../../assets/attention_browser/pins.js";
+import { captionOf, described, notesOf, rankedHeads } from "../../assets/attention_browser/readout.js";
+import { sumsOf } from "../../assets/attention_browser/sums.js";
+import { sentenceOfLinks, wordLinks } from "../../assets/attention_browser/word_links.js";
+import { drawWithCaption, layoutWidth } from "../../assets/figures/svg_file.js";
+import { fromScale, inkOn, onScale, SCALES, shadesOf } from "../../assets/shared/colours.js";
+import { clamped } from "../../assets/shared/controls.js";
+import { quote } from "../../assets/shared/direction.js";
+import { followInput } from "../../assets/shared/input.js";
+import { PALETTE } from "../../assets/shared/palette.js";
+import { opensAbove } from "../../assets/shared/popup.js";
+import { shortened, textWidth, wrapped } from "../../assets/shared/ruler.js";
+import { MASKED_CODE, unframe, unpack, weightOf } from "../../assets/shared/wire.js";
 
 const KINDS = ["encoder", "decoder", "cross"];
 const THEME = { background: "#ffffff", chosen: "#c2410c", text: "#111111", primary: "#0000ff", border: "#cccccc",

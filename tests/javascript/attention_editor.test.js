@@ -3,11 +3,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { fixture, load } from "./bundles.js";
-
-const { AttentionEditor, ChangedAttention, arrange, concerns, csvOf, foreseen, parsedEdits, rankedHeads, sentenceOf, withEdit,
-  withShare, writtenEdits } = load("attention_editor", ["AttentionEditor", "ChangedAttention", "arrange", "concerns", "csvOf",
-  "foreseen", "parsedEdits", "rankedHeads", "sentenceOf", "withEdit", "withShare", "writtenEdits"]);
+import { fixture } from "./page.js";
+import { arrange } from "../../assets/attention_browser/arrangement.js";
+import { ChangedAttention } from "../../assets/attention_browser/changed_attention.js";
+import { AttentionEditor } from "../../assets/attention_browser/editor.js";
+import {
+  concerns, foreseen, parsedEdits, withEdit, withShare, writtenEdits,
+} from "../../assets/attention_browser/edits.js";
+import { csvOf } from "../../assets/attention_browser/exports.js";
+import { rankedHeads, sentenceOf } from "../../assets/attention_browser/readout.js";
 
 const { edits, lists, views } = JSON.parse(fixture("changed.json"));
 const message = new Uint8Array(fixture("changed.bin"));

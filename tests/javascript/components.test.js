@@ -3,10 +3,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { fixture, load } from "./bundles.js";
-
-const { HeadTable, mount } = load("head_table", ["HeadTable", "mount"]);
-const { AttentionBrowser, SyncedState } = load("attention_browser", ["AttentionBrowser", "SyncedState"]);
+import { fixture } from "./page.js";
+import { AttentionBrowser } from "../../assets/attention_browser/attention_browser.js";
+import { HeadTable } from "../../assets/head_table/head_table.js";
+import { mount } from "../../assets/shared/mount.js";
+import { SyncedState } from "../../assets/shared/synced_state.js";
 
 test("a component is made once for its place, shown with new data, and closed when it leaves", () => {
   const calls = [];

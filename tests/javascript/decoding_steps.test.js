@@ -3,14 +3,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Recorder, fixture, load } from "./bundles.js";
-
-const {
-  NODE, PICTURE_EDGE, Translation, nextNode, pathTo, probabilityOf, roughProbability, rowsOfStep, sentenceOfStep, shadesOf, stepPicture, treePlaces, unpack,
-} = load("decoding_steps", [
-  "NODE", "PICTURE_EDGE", "Translation", "nextNode", "pathTo", "probabilityOf", "roughProbability", "rowsOfStep", "sentenceOfStep", "shadesOf", "stepPicture",
-  "treePlaces", "unpack",
-]);
+import { Recorder, fixture } from "./page.js";
+import { rowsOfStep } from "../../assets/decoding_steps/attention_rows.js";
+import { stepPicture } from "../../assets/decoding_steps/picture.js";
+import {
+  probabilityOf, roughProbability, sentenceOfStep, Translation,
+} from "../../assets/decoding_steps/translation.js";
+import { nextNode, NODE, pathTo, treePlaces } from "../../assets/decoding_steps/tree.js";
+import { shadesOf } from "../../assets/shared/colours.js";
+import { PICTURE_EDGE } from "../../assets/shared/surface.js";
+import { unpack } from "../../assets/shared/wire.js";
 
 const translation = new Translation(await unpack(fixture("decoding.bin")));
 const expected = JSON.parse(fixture("decoding.json"));

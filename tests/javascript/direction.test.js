@@ -3,11 +3,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { load } from "./bundles.js";
-
-const { directionOf, isolated, shortened, CanvasSurface } = load("attention_browser", [
-  "directionOf", "isolated", "shortened", "CanvasSurface",
-]);
+import "./page.js";
+import { directionOf, isolated } from "../../assets/shared/direction.js";
+import { shortened } from "../../assets/shared/ruler.js";
+import { CanvasSurface } from "../../assets/shared/surface.js";
 
 test("the first letter says which way a string runs, and an arrow runs as it points", () => {
   for (const string of ["dog", "", "12 !", "in: שלום", "…dog שלום", "我"]) {

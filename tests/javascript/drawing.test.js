@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 
-import { load } from "./bundles.js";
+import "./page.js";
+import { largeDrawing, SIDE_BY_SIDE, STACKED } from "../../assets/diagram/large_drawing.js";
 
 // What a page has and Node has not: elements that remember what they are made of.
 class Drawn {
@@ -21,7 +22,6 @@ class Drawn {
   }
 }
 globalThis.document = { createElementNS: (_, name) => new Drawn(name) };
-const { largeDrawing, SIDE_BY_SIDE, STACKED } = load("diagram", ["largeDrawing", "SIDE_BY_SIDE", "STACKED"]);
 
 const box = { title: "t", subtitle: "s", head: "layer 1, head 1", map: "", rows: 2, columns: 2 };
 const DATA = { here: "translate", source: "a", target: "b", layers: { encoder: 6, decoder: 6 },

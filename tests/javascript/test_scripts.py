@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -17,7 +18,7 @@ import pytest
 
 from pages.ui.change_attention.resolved import resolve
 from pages.ui.components.attention_browser import Shown, browser_payload
-from pages.ui.components.bundle import BUNDLES, script
+from pages.ui.components.bundle import script
 from pages.ui.components.changed_attention import Version, changed_payload
 from pages.ui.components.synced_state import Request
 from pages.ui.components.wire import pack
@@ -33,6 +34,7 @@ from pages.ui.training_lab.payload import film_payload
 from transformer.ablation.continuation import reread
 from transformer.analysis.heads.metrics import head_metrics
 from transformer.analysis.view import view_of
+from transformer.files.paths import ASSETS
 from transformer.tasks.config import TaskConfig
 from transformer.tasks.events import Event
 from transformer.tasks.trainer import TaskTrainer
@@ -41,6 +43,12 @@ from transformer.values.decoding_settings import DecodingSettings
 from transformer.values.trace import KINDS
 
 HERE = Path(__file__).parent
+SCRIPTS = [path for path in ASSETS.rglob("*.js") if path.parent.name != "vendor"]
+# What a browser fetches, and what a file holds that somebody saves.
+ENTRIES = sorted(
+    path.relative_to(ASSETS).with_suffix("").as_posix() for path in SCRIPTS
+    if "export default mount(" in path.read_text(encoding="utf-8") or path.stem in ("html_export", "lesson_file")
+)
 HOW = "no Node found: pip install -r tests/requirements.txt brings it"
 # A quote, a comma, and a word of several pieces: the CSV has to quote, words have to be merged.
 SOURCE, TARGET = 'The old "man", reads a book.', "Der alte Mann liest ein Buch."
@@ -203,9 +211,27 @@ def test_the_scripts_do_what_python_says(fixtures):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("bundle", BUNDLES)
-def test_every_bundle_is_a_module(bundle, tmp_path):
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_joined_modules_are_one_module(entry, tmp_path):
+    """A name that two of them define is a syntax error."""
     file = tmp_path / "module.mjs"
-    file.write_text(script(bundle), encoding="utf-8")
+    file.write_text(script(entry), encoding="utf-8")
     done = subprocess.run([node(), "--check", str(file)], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
+
+
+def test_imports_rename_nothing_and_every_export_is_imported():
+    """Joined modules have neither imports nor exports: what is left of them is the names."""
+    sources = {path: path.read_text(encoding="utf-8") for path in [*SCRIPTS, *HERE.glob("*.js")]}
+    imported = [
+        (path.parent / file).resolve() / name
+        for path, source in sources.items()
+        for names, file in re.findall(r'^import \{([^}]*)\} from "([^"]+)";$', source, re.MULTILINE)
+        for name in re.split(r"\s*,\s*", names.strip(" \n,"))
+    ]
+    types = {name for source in sources.values() for names in re.findall(r"@import \{([^}]*)\}", source)
+             for name in re.findall(r"\w+", names)}
+    assert all(re.fullmatch(r"\w+", path.name) for path in imported)
+    exported = {path / name for path, source in sources.items()
+                for name in re.findall(r"^export (?:async )?(?:const|class|function) (\w+)", source, re.MULTILINE)}
+    assert {path for path in exported - set(imported) if path.name not in types} == set()

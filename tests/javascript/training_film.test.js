@@ -3,11 +3,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { fixture, load, Recorder } from "./bundles.js";
+import { fixture, Recorder } from "./page.js";
+import { unpack } from "../../assets/shared/wire.js";
+import {
+  curvesGeometry, drawCurves, marksOf, panelsOf, spread, stepAt, stepMarks,
+} from "../../assets/training_lab/curves.js";
+import { Film } from "../../assets/training_lab/film.js";
+import { drawSpectrum, largestFrequencies, spectrumGeometry } from "../../assets/training_lab/spectrum.js";
 
-const { Film, curvesGeometry, drawCurves, drawSpectrum, largestFrequencies, marksOf, panelsOf, spectrumGeometry, spread, stepAt,
-  stepMarks, unpack } = load("training_film", ["Film", "curvesGeometry", "drawCurves", "drawSpectrum", "largestFrequencies",
-  "marksOf", "panelsOf", "spectrumGeometry", "spread", "stepAt", "stepMarks", "unpack"]);
 const film = new Film(await unpack(fixture("training.bin")));
 const expected = JSON.parse(fixture("training.json"));
 const modular = new Film(await unpack(fixture("modular.bin")));

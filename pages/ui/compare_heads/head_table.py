@@ -11,7 +11,7 @@ from pages.ui.heads.kinds import HeadMaps, open_head
 from transformer.values.trace import Kind
 
 # Streamlit's own table reacts to a narrow column of boxes, or to any move of its focus: it could not be read by keys.
-draw_table = component("head_table")
+draw_table = component("head_table/head_table")
 
 
 def show_head_table(

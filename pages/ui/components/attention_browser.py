@@ -48,7 +48,7 @@ class Shown:
 
 
 SYNCED: SyncedState[Shown] = SyncedState("_attention_browser")
-draw_browser = figure_component("attention_browser")
+draw_browser = figure_component("attention_browser/attention_browser")
 
 
 def attention_browser(

@@ -22,8 +22,8 @@ from transformer.values.trace import Trace
 # What the editor sends to have the last change taken back begins with this; what follows differs each time.
 UNDO = "undo"
 
-draw_changed = figure_component("changed_attention")
-draw_editor = figure_component("attention_editor")
+draw_changed = figure_component("attention_browser/changed_attention")
+draw_editor = figure_component("attention_browser/editor")
 
 
 @dataclass(frozen=True, eq=False)

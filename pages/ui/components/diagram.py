@@ -13,7 +13,7 @@ from transformer.config import NormPlacement
 from transformer.text.languages import Languages
 from transformer.values.trace import Kind
 
-draw_diagram = figure_component("diagram")
+draw_diagram = figure_component("diagram/diagram")
 # The page of the box that was clicked, until the run that the click caused comes to the drawing.
 CLICKED = "_clicked_box"
 

@@ -24,8 +24,8 @@ FONTS = {
 GRID = ("#31333f", "#e6eaf1")
 WANTED = "_pdf_wanted"
 
-draw_exporter = component("exporter")
-draw_pdf_writer = component("pdf_writer")
+draw_exporter = component("figures/exporter")
+draw_pdf_writer = component("figures/pdf_writer")
 
 
 @st.fragment

@@ -20,6 +20,7 @@ from transformer.values.trace import Kind, Trace
 
 # Where the browser puts the data; assets/attention_browser/exports.js looks for the first one.
 PLACEHOLDER = "{{content}}"
+ENTRY = "attention_browser/html_export"
 PAGE = """
 body { margin: 24px; color: var(--st-text-color); background: var(--st-background-color);
   font-family: system-ui, sans-serif; }
@@ -46,18 +47,18 @@ TEMPLATE = f"""<!doctype html>
 <meta name="viewport" content="width=device-width">
 <meta http-equiv="Content-Security-Policy" content="{POLICY}">
 <title>Attention Atlas</title>
-<style>{theme()}{PAGE}{style("html_export")}</style>
+<style>{theme()}{PAGE}{style(ENTRY)}</style>
 <h1></h1>
 <p>Made with Attention Atlas. Rows look, columns are looked at, every row sums to 1. Press ? for the keys.</p>
 <script id="content" type="application/json">{PLACEHOLDER}</script>
 <script type="module">
-{script("html_export")}
+{script(ENTRY)}
 </script>
 </html>
 """
 PACKED_TEMPLATE = zlib.compress(TEMPLATE.encode("utf-8"), level=9)
 
-send = component("html_export_parts")
+send = component("attention_browser/html_export_parts")
 
 
 def send_export_parts(trace: Trace, kind: Kind, metrics: Callable[[Kind], HeadMetrics]) -> None:

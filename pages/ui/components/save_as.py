@@ -24,16 +24,16 @@ from pages.ui.layout import roles
 from pages.ui.state import session
 from pages.ui.text.markup import visible
 
-draw_menu = component("save_as")
+draw_menu = component("figures/save_as")
 CLEAR = "rgba(0, 0, 0, 0)"
 # A chart; or what makes it, given whether it is large, where that decides how much is in it.
 AnyChart = AltairChart | FilledChart | Callable[[bool], AltairChart]
 FILLING = {"width": "stretch", "height": "stretch"}
 
 
-def figure_component(name: str) -> Any:
+def figure_component(entry: str) -> Any:
     """A `component` that is a figure. Where the page shows it alone, `lecture` is true in the data that it is sent."""
-    drawn = component(name)
+    drawn = component(entry)
 
     def draw(*, data: Mapping[str, Any] | bytes, **options: Any) -> Any:
         if roles.large():

@@ -14,7 +14,7 @@ from pages.ui.text.number_format import rounded
 
 DIFFERENCE = "difference"
 
-draw_maps = figure_component("side_by_side")
+draw_maps = figure_component("attention_browser/side_by_side")
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ import streamlit as st
 
 from pages.ui.components.bundle import component
 
-draw_box = component("text_box")
+draw_box = component("text_box/text_box")
 
 
 def text_box(

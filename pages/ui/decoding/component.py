@@ -42,7 +42,7 @@ class Sight:
 
 
 SYNCED: SyncedState[Sight] = SyncedState("_decoding")
-draw_steps = figure_component("decoding_steps")
+draw_steps = figure_component("decoding_steps/decoding_steps")
 
 
 def decoding_steps(reading: Reading, traced: TracedTranslation, params: DecodingParams) -> None:

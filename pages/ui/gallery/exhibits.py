@@ -27,7 +27,7 @@ START, END = "(start)", "(end)"
 # to the gallery.
 CLICKED = "_clicked_exhibit"
 
-draw_gallery = figure_component("gallery")
+draw_gallery = figure_component("gallery/gallery")
 
 
 def show_exhibits(gallery: Gallery, translator: Translator) -> None:

@@ -14,7 +14,7 @@ from pages.ui.state import session
 from pages.ui.text.head_link import HeadLink
 from transformer.values.trace import Kind
 
-draw_prose = component("prose")
+draw_prose = component("prose/prose")
 # The kind of the head that was clicked, until the run that the click caused comes to the paragraph.
 CLICKED = "_clicked_link"
 

@@ -20,7 +20,7 @@ WORDS = "main_words"
 ASIDE = "aside"
 # Characters of a headline that a projector 1024 pixels wide shows in one row; a longer one takes two.
 ROW = 72
-# Pixels that the title of a slide takes from its figure; as in assets/lecture/style.css.
+# Pixels that the title of a slide takes from its figure; as in assets/lecture/lecture.css.
 TITLE_HEIGHT = 46
 STYLE = f"<style>{(ASSETS / 'lecture' / 'page.css').read_text(encoding='utf-8')}</style>"
 

@@ -35,7 +35,7 @@ OF_ONE_HEAD = (
 # Pages that look at the translator or at a language model, whose own page has the name of that choice.
 OF_ANY_MODEL = ("compare_heads", "inside_a_layer")
 
-draw_bar = component("lecture")
+draw_bar = component("lecture/lecture")
 
 
 def opened_page(page: str) -> str | None:

@@ -25,6 +25,7 @@ from transformer.errors import AtlasError, LessonError
 from transformer.lessons.lesson import Lesson
 from transformer.running.translator import Translator
 
+LESSON_FILE = "attention_browser/lesson_file"
 WRITE = "Made with Attention Atlas. Every number was measured on its model {}."
 
 
@@ -99,7 +100,7 @@ def lesson_file(lesson: Lesson, translator: Translator) -> str:
             )
     return _document(lesson, "".join(blocks), (
         f"<script id=content type=application/json>{json.dumps(maps)}</script>"
-        f"<script type=module>{script('lesson_file')}</script>"
+        f"<script type=module>{script(LESSON_FILE)}</script>"
     ))
 
 
@@ -154,7 +155,7 @@ def _document(lesson: Lesson, body: str, scripts: str = "") -> str:
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}"><title>{escape(lesson.title)}</title>'
-        f"<style>{theme()}{style('lesson_file')}</style><main><h1>{escape(lesson.title)}</h1>"
+        f"<style>{theme()}{style(LESSON_FILE)}</style><main><h1>{escape(lesson.title)}</h1>"
         f"<p>{escape(lesson.summary)}</p><p class=sentence>{escape(lesson.sentence)}</p>{body}"
         f"<footer>{WRITE.format(escape(lesson.model))}</footer>"
         f"</main>{scripts}</html>"

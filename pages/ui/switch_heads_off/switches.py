@@ -32,7 +32,7 @@ BASELINES: dict[Mode, str] = {
     "multiplied by the gate, so 0 leaves the other sentence's; every draw takes another sentence",
 }
 
-draw_switches = component(KEY)
+draw_switches = component("head_switches/head_switches")
 
 
 def pick_heads(reading: Reading) -> Interventions:

@@ -94,6 +94,11 @@ def explain(*names: str) -> str:
     return "\n\n".join(f"**{name[0].upper()}{name[1:]}:** {terms[name].text}" for name in names)
 
 
+def words() -> tuple[str, ...]:
+    """All that `explain` knows."""
+    return tuple(_by_word())
+
+
 def explain_words_of(text: str) -> str | None:
     """Markdown for a `help=`: the terms that occur in a text, such as a title; None if there is none."""
     # A term that goes by several words is explained once, under the longest.

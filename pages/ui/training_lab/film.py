@@ -23,7 +23,7 @@ VIEW = ("moment", "score", *KINDS)
 # Name of a training and what is looked at in it.
 SYNCED: SyncedState[tuple[str, dict[str, Any]]] = SyncedState("_training_film")
 
-draw_film = figure_component("training_film")
+draw_film = figure_component("training_lab/training_film")
 
 
 def training_film(run: TaskRun, events: Sequence[Event], name: str, *, running: bool) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pages.ui.components.bundle import BUNDLES, script
+from pages.ui.components.bundle import modules, script
 from pages.ui.components.exporter import FONTS, colours, fonts
 from pages.ui.components.wire import unframe
 
@@ -62,6 +62,6 @@ def test_what_others_made_is_unchanged_and_comes_with_its_licence(file):
 
 
 def test_libraries_come_before_what_uses_them_and_only_there():
-    source = script("pdf_writer")
+    source = script("figures/pdf_writer")
     assert 0 < source.index("jsPDF - PDF Document creation") < source.index("class PdfWriter")
-    assert [name for name, bundle in BUNDLES.items() if "libraries" in bundle] == ["pdf_writer"]
+    assert not any(module.parent.name == "vendor" for module in modules("figures/exporter"))

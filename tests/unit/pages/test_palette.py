@@ -30,7 +30,7 @@ def rgb(colour: str) -> list[int]:
 
 def test_the_palettes_that_can_be_chosen_are_those_that_there_are():
     assert list(PALETTES) == list(PALETTE["sequential"])
-    assert script("attention_browser").count("const PALETTE = ") == 1
+    assert script("attention_browser/attention_browser").count("const PALETTE = ") == 1
 
 
 def test_ends_and_middle_of_both_scales():

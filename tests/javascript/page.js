@@ -1,20 +1,9 @@
-// The bundles of assets/bundles.json, as the app joins them (pages/ui/components/bundle.py).
+// What the tests of the modules in assets/ share; imported first, because modules draw on a canvas as soon as they are loaded.
 
 import { readFileSync } from "node:fs";
-import { compileFunction } from "node:vm";
 
-const ASSETS = new URL("../../assets/", import.meta.url);
-
-export const BUNDLES = JSON.parse(readFileSync(new URL("bundles.json", ASSETS), "utf8"));
-
-// Files of a bundle in their order: [{ name, source }].
-export function scriptsOf(bundle) {
-  return BUNDLES[bundle].scripts.flatMap((entry) => (entry.includes("/")
-    ? [{ name: `${entry}.js`, source: readFileSync(new URL(`${entry}.js`, ASSETS), "utf8") }] : scriptsOf(entry)));
-}
-
-// What a page has and Node has not: a canvas to measure text on. Here every character is half as wide as it is high.
-class OffscreenCanvas {
+// A page has a canvas to measure text on, and Node has none. Here every character is half as wide as it is high.
+globalThis.OffscreenCanvas = class {
   getContext() {
     return {
       measureText(string) {
@@ -22,14 +11,7 @@ class OffscreenCanvas {
       },
     };
   }
-}
-
-// Names that a bundle defines: { name: value }. Its scripts share one scope, as in the page.
-export function load(bundle, names) {
-  const source = scriptsOf(bundle).map((script) => script.source).join("\n");
-  return compileFunction(`${source}\nreturn { ${names.join(", ")} };`, ["OffscreenCanvas", "GLOSSARY"],
-    { filename: `${bundle}.js` })(OffscreenCanvas, {});
-}
+};
 
 // A file that tests/javascript/test_scripts.py wrote.
 export function fixture(name) {

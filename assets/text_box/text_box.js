@@ -1,6 +1,11 @@
 // A box for one line of text, and its button. What is typed and not yet sent stays in this tab of the browser: on other
 // pages, after a reload, and while the server starts again.
 
+// For its style sheet.
+import "../shared/controls.js";
+import { element } from "../shared/element.js";
+import { Component, mount } from "../shared/mount.js";
+
 /**
  * What the server sends for a box (pages/ui/components/text_box.py).
  * @typedef {{
@@ -42,9 +47,7 @@ function recall(name) {
   }
 }
 
-class TextBox {
-  /** @type {Server} */
-  server;
+class TextBox extends Component {
   /** @type {BoxMessage | undefined} */
   data;
   /** @type {string | null} what was sent and is not yet answered */
@@ -52,11 +55,11 @@ class TextBox {
 
   /** @param {HTMLElement | ShadowRoot} parent */
   constructor(parent) {
+    super(parent, element("form", { class: "text-box" }));
     this.label = element("span", {});
     this.input = element("input", { type: "text", autocomplete: "off", dir: "auto", oninput: () => this.keep() });
     this.button = element("button", { type: "submit" });
-    this.root = element("form", { class: "text-box" },
-      element("label", { class: "field" }, this.label, this.input), this.button);
+    this.root.append(element("label", { class: "field" }, this.label, this.input), this.button);
     this.root.onsubmit = (event) => {
       event.preventDefault();
       this.send();
@@ -65,11 +68,6 @@ class TextBox {
     this.root.onkeydown = (event) => {
       if (event.key.length === 1) event.stopPropagation();
     };
-    parent.append(this.root);
-  }
-
-  close() {
-    this.root.remove();
   }
 
   /**
@@ -110,3 +108,5 @@ class TextBox {
     this.server.setTriggerValue("submitted", this.sent);
   }
 }
+
+export default mount(TextBox);

@@ -1,0 +1,20 @@
+// A board of switches and the names of its heads, which are those of the address.
+
+/**
+ * A board: the maps of its heads are one picture, and a switch shows its part of it.
+ * @typedef {{ kind: string, title: string, layers: number, heads: number, picture: string }} Board
+ */
+
+/**
+ * Of the heads of one layer of a board.
+ * @param {Board} board
+ * @param {number} layer
+ */
+export function namesOfRow({ kind, heads }, layer) {
+  return Array.from({ length: heads }, (_, head) => `${kind}.${layer + 1}.${head + 1}`);
+}
+
+/** @param {Board} board */
+export function namesOf(board) {
+  return Array.from({ length: board.layers }, (_, layer) => namesOfRow(board, layer)).flat();
+}

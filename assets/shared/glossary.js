@@ -1,0 +1,4 @@
+// Explanations of technical words; empty here, because pages/ui/components/bundle.py fills it from assets/glossary.toml.
+
+/** @type {Record<string, string>} */
+export const GLOSSARY = {};

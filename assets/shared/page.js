@@ -1,0 +1,22 @@
+// What the components of a page leave for each other. Each is a file of its own, so they share no module, only the page.
+
+/** @import { SaveAsMessage } from "../figures/save_as.js" */
+/** @import { SaveOptions } from "../figures/save_menu.js" */
+/**
+ * - `early` from lecture/early.js for Lecture: keys of a clicker that were pressed before anything was there to hear them.
+ * - `clickerHeard` from Lecture for lecture/early.js: it hears the keys itself.
+ * - `attentionExport` from HtmlExportParts for the attention browser.
+ * - `saveFigure` from Exporter for every "Save as": saves the figure in a place of the page.
+ * - `writePdf` from Exporter: an SVG document as PDF; the server sends PdfWriter when the first one is wanted.
+ * - `pdfWriter` from PdfWriter for Exporter.
+ * @typedef {{
+ *   early?: { keys: string[], hear: (event: KeyboardEvent) => void },
+ *   clickerHeard?: boolean,
+ *   attentionExport?: Uint8Array<ArrayBuffer>,
+ *   saveFigure?: (place: HTMLElement, format: string, message: SaveAsMessage, options: SaveOptions) => Promise<void>,
+ *   writePdf?: (root: Element, title: string) => Promise<ArrayBuffer>,
+ *   pdfWriter?: (root: Element, title: string) => Promise<ArrayBuffer>,
+ * }} Page
+ */
+
+export const page = /** @type {Page} */ (globalThis);
