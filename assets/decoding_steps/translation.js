@@ -182,13 +182,14 @@ export function candidatesOf({ candidates: likeliest, id, out, logProb }) {
 export function sentenceOfStep(translation, step) {
   const { candidates: [first, second], entropy, rank, forced, out, logProb } = translation.steps[step];
   /** @type {(candidate: Candidate) => string} */
-  const named = ([, label, logProb]) => `${quote(label)} (${Math.exp(logProb).toFixed(2)})`;
+  const named = ([, label, logProb]) => `${quote(label)} (${roughProbability(logProb)})`;
   const [most, next] = [Math.exp(first[2]), Math.exp(second?.[2] ?? -99)];
   if (forced && rank > 1) return `This piece was chosen for the model; it would rather have said ${named(first)}.`;
   if (rank > 1) return `It took ${quote(out)} (${probabilityOf(logProb)}); ${named(first)} was likelier.`;
   const torn = (most - next < 0.2 && most < 0.6) || (step === translation.hesitation && most < 0.9);
   if (torn) return `Here it hesitates between ${named(first)} and ${named(second)}.`;
-  if (most >= 0.9) return `Here it is sure: ${named(first)}.`;
+  // As it is written, with two decimals.
+  if (most >= 0.895) return `Here it is sure: ${named(first)}.`;
   if (entropy > 2) {
     return `Here it prefers ${named(first)}, but much else is possible: the entropy is ${entropy.toFixed(2)} nats.`;
   }

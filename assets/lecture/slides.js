@@ -1,6 +1,6 @@
 // The slides of a lecture: a list that is reordered, saved as a file and loaded from one.
 
-import { keepingFocus } from "../shared/controls.js";
+import { focused, keepingFocus } from "../shared/controls.js";
 import { element } from "../shared/element.js";
 
 /**
@@ -31,6 +31,9 @@ export function slidesDialog(act) {
   const file = element("input", { type: "file", accept: ".txt,text/plain", "aria-label": "Load slides from a file" });
   const load = element("label", { class: "load" }, "Load from a file", file);
   let data = /** @type {LectureMessage | null} */ (null);
+  // What the list was made of, and the button that a moved slide keeps the focus on.
+  let made = "";
+  let moved = /** @type {{ slide: number, label: string } | null} */ (null);
   const add = button("Add this page", () => act({ what: "add" }));
   const save = button("Save as a file", () => saveSlides(data?.file ?? ""));
   file.onchange = async () => {
@@ -52,7 +55,10 @@ export function slidesDialog(act) {
     /** @type {(label: string, sign: string, more: LectureAct, disabled: boolean) => HTMLElement} */
     const small = (label, sign, more, disabled) => element("button", {
       type: "button", class: "small", "aria-label": `${label} slide ${slide}`, title: label, disabled,
-      onclick: () => act(more),
+      onclick: () => {
+        moved = more.by ? { slide: slide + more.by, label } : null;
+        act(more);
+      },
     }, sign);
     return element("li", {}, named,
       element("button", { type: "button", class: "open", autofocus: index === 0, onclick: () => act({ what: "open", slide }) },
@@ -65,7 +71,15 @@ export function slidesDialog(act) {
   const reflect = (message) => {
     data = message;
     const { slides } = message;
-    keepingFocus(list, "button, input", () => list.replaceChildren(...slides.map((shown, index) => item(shown, index, message))));
+    const pages = JSON.stringify(slides.map(({ page, text }) => [page, text]));
+    // A title that is being typed stays as it is.
+    if (pages === made) list.querySelectorAll("input").forEach((title, index) => {
+      if (title !== focused(list)) title.value = slides[index].title;
+    });
+    else keepingFocus(list, "button, input", () => list.replaceChildren(...slides.map((shown, index) => item(shown, index, message))));
+    made = pages;
+    if (moved) list.children[moved.slide - 1]?.querySelector(`button:enabled:is([title="${moved.label}"], [title^=Move])`)?.focus();
+    moved = null;
     list.querySelectorAll("li").forEach((one, index) => one.classList.toggle("here", index + 1 === message.slide));
     problem.textContent = message.problem;
     none.hidden = slides.length > 0;
