@@ -165,6 +165,7 @@ def test_parameters_are_found_by_their_symbols(listed):
     assert names["gain"] == "gain of the layer norm, γ or gamma" and names["queries"] == "queries of the head"
 
 
+@pytest.mark.thorough
 def test_choices_are_shown_again_after_a_sentence_that_cannot_be_read(narrow_app):
     test = app(**GIVEN, backward_stage="decoder.self_attention.scores")
     submit(test, UNREADABLE[0])

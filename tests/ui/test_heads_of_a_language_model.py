@@ -235,6 +235,7 @@ def test_its_page_leads_there(button, page):
     assert typed(test, "beginning") == "The dog" and not headers(test)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("page", "address"), [
     (COMPARE, {"compare_part": "layers"}), (INSIDE, {"inside_part": "cell"}),
     pytest.param(INSIDE, {}, marks=pytest.mark.thorough), pytest.param(COMPARE, {}, marks=pytest.mark.thorough),

@@ -13,7 +13,6 @@ from pages.ui.inside_a_layer.stage_sentences import plain_sentence
 from pages.ui.inside_a_layer.stages import SECTIONS
 from pages.ui.params.architecture import ArchitectureParams
 from pages.ui.params.inside_a_layer import InsideParams
-from pages.ui.params.pages import PAGES as ALL_PAGES
 from pages.ui.state.session import EXAMPLES
 from pages.ui.text.number_format import typeset
 from tests.ui.driver import (
@@ -53,14 +52,6 @@ def app(page: str = PAGE, **address: str) -> AppTest:
 @pytest.fixture(scope="module")
 def trace(shipped):
     return shipped.trace(DREAM, details=True)
-
-
-@pytest.mark.parametrize("part", ALL_PAGES["inside_a_layer"].parts)
-def test_every_part_opens_with_its_figures(narrow_app, part):
-    test = app(**GIVEN, inside_part=part)
-    assert healthy(test)
-    assert test.segmented_control("inside_part").value == part
-    assert figures(test) == FIGURES[part]
 
 
 def test_parts_are_chosen_and_stand_in_the_address(narrow_app):
@@ -218,6 +209,7 @@ def test_the_weight_of_the_attention_page_is_explained(shipped, words, hide):
     assert healthy(test) and said == (hide == "true")
 
 
+@pytest.mark.thorough
 def test_a_cell_leads_to_the_curves_of_its_positions(trace):
     test = app(inside_part="cell", rows="2", columns="3")
     test.button("inside_positions").click().run()

@@ -58,6 +58,7 @@ def test_pages_are_drawn_from_its_runs(monkeypatch, service, asked, page, runs):
     assert set(asked) >= runs
 
 
+@pytest.mark.thorough
 def test_a_server_that_is_gone_is_one_line_and_its_return_is_enough(monkeypatch, service):
     with model_server(service) as address:
         monkeypatch.setenv(SERVER, address)
