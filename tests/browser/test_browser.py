@@ -273,6 +273,7 @@ def test_the_page_is_as_bright_as_the_reader_has_it(reader, scheme):
     assert (brightness < 200) == (scheme == "dark")
 
 
+@pytest.mark.thorough
 def test_the_sentence_can_be_translated_by_keyboard_alone(reader, shipped):
     reader.open("/")
     reader.maps(3)

@@ -159,7 +159,8 @@ def test_a_device_that_fails_is_one_message_and_the_next_run_works(small_transla
         run()
 
 
-@pytest.mark.parametrize(("said", "error"), [(said, error) for said in ERRORS for error in ERRORS[said]], ids=str)
+# Which errors they are, the test above has.
+@pytest.mark.parametrize(("said", "error"), [(said, errors[0]) for said, errors in ERRORS.items()][:1], ids=str)
 def test_a_device_that_fails_under_a_language_model_is_one_message_too(said, error):
     loaded = load_language_model(device="cpu")
     runs: list[Callable[[], object]] = [
