@@ -170,6 +170,7 @@ def test_the_way_in_shows_the_head_that_the_keys_are_at(reader, shipped):
     reader.head(1, 2)
 
 
+@pytest.mark.thorough
 def test_the_address_shows_the_same_to_somebody_else(visit, server, shipped):
     trace = shipped.trace("Where is my hat?")
     opened = telling_head(trace, head_metrics(trace, "decoder", shipped.tokenizer.key_scores("decoder")))

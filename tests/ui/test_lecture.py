@@ -44,6 +44,7 @@ def parameter(test, name):
     return value[0] if isinstance(value, list) else value
 
 
+@pytest.mark.thorough
 def test_a_table_of_a_lesson_is_text_which_a_lecture_makes_large():
     """Elsewhere it is painted, in type that the last row cannot read."""
     step = {"lesson_id": "query_key_value", "lesson_answer": "shown"}

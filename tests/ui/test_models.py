@@ -91,6 +91,7 @@ def test_every_page_is_about_the_chosen_model(page):
     assert "German" not in texts(test)
 
 
+@pytest.mark.thorough
 def test_what_an_imported_model_asks_of_a_search_and_does_not_get_is_said_where_it_translates():
     test = opened(text=DREAM, model=LARGE)
     assert healthy(test)

@@ -101,6 +101,7 @@ def test_the_place_of_a_head_and_its_gate_are_those_of_the_run(shipped):
     assert table(test, "change", "kl")["change"].sum() == pytest.approx(change, abs=1e-4)
 
 
+@pytest.mark.thorough
 def test_a_head_is_replaced_by_its_output_for_other_sentences(shipped):
     test = opened(PAGE, text=DREAM, off_heads="cross.6.5", off_mode="resample", off_seed="2")
     assert healthy(test) and figures(test) == (0, 2)

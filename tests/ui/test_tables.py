@@ -13,6 +13,7 @@ from tests.ui.page_checks import problems
 TEXT = "The old man gave his dog a bone."
 
 
+@pytest.mark.thorough
 def test_decimals_do_not_differ_within_a_table_of_draws():
     """tests/ui/test_every_page.py looks at the tables that every page has."""
     test = opened("pages/switch_heads_off.py", text=TEXT, off_heads="cross.6.5", off_mode="resample")

@@ -148,6 +148,7 @@ def test_a_wrong_beginning_is_forced_and_taken_back(shipped):
     assert healthy(test) and table(test, "share").equals(before)
 
 
+@pytest.mark.thorough
 def test_the_game(shipped, trace):
     test = app(mattered_part="guess")
     assert healthy(test) and not expand(test).dataframe

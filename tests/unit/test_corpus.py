@@ -92,6 +92,7 @@ def test_goes_on_where_it_was_stopped(small_translator, file, whole, tmp_path):
     assert_same(found, whole, atol=0.0)
 
 
+@pytest.mark.thorough
 def test_two_processes_measure_the_same(model_folder, file, whole, tmp_path, monkeypatch):
     # New processes import the main module, which may be a page that another test has run.
     monkeypatch.setitem(sys.modules, "__main__", ModuleType("__main__"))

@@ -193,6 +193,7 @@ def test_who_has_a_session_is_answered_what_a_page_needs_and_nothing_else(tmp_pa
     assert "subprocess.Popen git" not in notes.read_text().splitlines()
 
 
+@pytest.mark.thorough
 def test_what_is_no_message_ends_a_session_and_fills_no_log(tmp_path):
     """Each was a traceback, of fifty lines if it was text."""
     with (tmp_path / "log").open("w+") as log:

@@ -10,6 +10,7 @@ from transformer.surveys.agreement import AgreementStatistics, agreement_statist
 SENTENCE = "The old man is asleep."
 
 
+@pytest.mark.thorough
 def test_of_one_sentence_it_is_the_agreement_on_one_of_its_words(small_translator):
     found = agreement_statistics(small_translator, [SENTENCE, "No."])
     assert (found.sentences, found.left_out, found.methods) == (1, 1, tuple(METHODS))
