@@ -18,5 +18,5 @@ def few(count: int) -> settings:
 
 
 def many(count: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """As `few`, and only in `pytest -m thorough`."""
-    return lambda test: pytest.mark.thorough(few(count)(test))
+    """As `few`, and only in `pytest -m thorough`, where a hundred examples take about a second."""
+    return lambda test: pytest.mark.thorough(seconds=count / 100)(few(count)(test))

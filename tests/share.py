@@ -1,20 +1,25 @@
 """`pytest -m 'thorough or install' --share`: the part of the long tests that belongs into every run of CI.
 
-All of them run every night (.ci/nightly). A share has the tests whose file is named after something that changed since
-$SHARE_BASE, or else within the last day, up to a seventh of all, and a seventh that differs from commit to commit.
+All of them run every night (.ci/nightly). A share has a budget of seconds: one half goes to tests that are named after
+something that changed since $SHARE_BASE, or else within the last day, and the other half to the next of all tests, so
+that commit by commit all of them have their turn.
 """
 
 from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from pathlib import PurePosixPath
 from zlib import crc32
 
 import pytest
 
-PARTS = 7
+# Of tests in one half of a share: two processes take a minute for it.
+SECONDS = 120
+# Of a test that does not say how long it takes, by the beginning of its path.
+COSTS = {"tests/browser": 5, "tests/ui": 2, "": 2}
 # Folders and files whose names say nothing about a page or a subject.
 GENERAL = frozenset({
     "pages", "ui", "transformer", "assets", "tests", "unit", "browser", "params", "shared", "models", "text", "files",
@@ -30,23 +35,52 @@ def names(path: str) -> set[str]:
 
 
 def concerned(test: str, changed: Iterable[str]) -> bool:
-    """Whether a test's file is named after something that changed, or has changed itself."""
-    stem = PurePosixPath(test.partition("::")[0]).stem.removeprefix("test_")
-    return any(stem == name or (len(name) > 4 and name in stem) for path in changed for name in names(path))
+    """Whether a test's file or folder is named after something that changed, or has changed itself."""
+    subjects = names(test.partition("::")[0])
+    return any(_alike(subject, name) for path in changed for name in names(path) for subject in subjects)
 
 
-def share(tests: Sequence[str], changed: Sequence[str], turn: int) -> set[str]:
+def _alike(one: str, other: str) -> bool:
+    """Whether two names are of the same subject, as `decoding_steps` and `decoding`."""
+    shorter, longer = sorted((one, other), key=len)
+    return one == other or (len(shorter) > 4 and shorter in longer)
+
+
+def share(tests: Mapping[str, float], changed: Sequence[str], turn: int) -> set[str]:
     """The tests, by their ids, that run this time.
 
     Args:
-        tests: ids of all long tests.
+        tests: ids of all long tests, and how many seconds each takes; what fills half of a share alone runs at night.
         changed: paths of the changed files.
-        turn: whose number decides which seventh it is.
+        turn: whose number decides which of them run.
     """
-    most = -(-len(tests) // PARTS)
-    about = [test for test in tests if concerned(test, changed)]
+    short = {test: cost for test, cost in tests.items() if cost < SECONDS}
+    about = [test for test in short if concerned(test, changed)]
     about.sort(key=lambda test: crc32(f"{turn} {test}".encode()))
-    return {*about[:most], *(test for test in tests if crc32(test.encode()) % PARTS == turn % PARTS)}
+    return {*_within(about, short), *_next(short, turn)}
+
+
+def _within(tests: Iterable[str], costs: Mapping[str, float]) -> Iterator[str]:
+    """The first tests, as many as there are seconds for."""
+    spent = 0.0
+    for test in tests:
+        if spent + costs[test] <= SECONDS:
+            spent += costs[test]
+            yield test
+
+
+def _next(costs: Mapping[str, float], turn: int) -> Iterator[str]:
+    """The tests whose turn it is, on a way through all of them that is always the same."""
+    order = sorted(costs, key=lambda test: crc32(test.encode()))
+    whole = sum(costs.values())
+    for test, end in zip(order, accumulate(costs[test] for test in order), strict=True):
+        if (end - costs[test] - turn * SECONDS) % whole < SECONDS:
+            yield test
+
+
+def seconds(test: str, marked: float | None) -> float:
+    """What a test costs: as its mark says, or as tests of its kind."""
+    return marked or next(cost for beginning, cost in COSTS.items() if test.startswith(beginning))
 
 
 def _git(*arguments: str) -> list[str]:
@@ -56,10 +90,10 @@ def _git(*arguments: str) -> list[str]:
 
 
 def changed_files() -> list[str]:
-    """Paths of the files that differ from $SHARE_BASE, or from a day ago."""
+    """Paths of the files that differ from $SHARE_BASE, or from a day ago, with what is not committed."""
     bases = [os.environ.get("SHARE_BASE", ""), *_git("rev-list", "-1", "--before=1 day ago", "HEAD")]
     found = next((base for base in bases if base and _git("rev-parse", "--verify", f"{base}^{{commit}}")), None)
-    return _git("diff", "--name-only", found, "HEAD") if found else []
+    return _git("diff", "--name-only", found) if found else []
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -70,7 +104,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if not config.getoption("--share"):
         return
     changed = changed_files()
-    long = [item.nodeid for item in items if item.get_closest_marker("thorough")]
+    marks = {item.nodeid: item.get_closest_marker("thorough") for item in items}
+    long = {test: seconds(test, mark.kwargs.get("seconds")) for test, mark in marks.items() if mark}
     chosen = share(long, changed, int(next(iter(_git("rev-list", "--count", "HEAD")), 0)))
     installed = any(path.startswith(INSTALLED) for path in changed)
 

@@ -46,13 +46,7 @@ CHARTS_DRAWN = """
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Try what fails here once more: a browser, a server and two processes of tests share a machine, and lose races
-    that no reader would. What is broken fails twice; what was tried twice is listed at the end.
-    """
-    for item in items:
-        if item.path.is_relative_to(Path(__file__).parent):
-            item.add_marker(pytest.mark.flaky(reruns=1))
-    # Who needs a server that nobody has visited comes first, and has that of all.
+    """Who needs a server that nobody has visited comes first, and has that of all."""
     items.sort(key=lambda item: "unvisited" not in getattr(item, "fixturenames", ()))
 
 

@@ -41,6 +41,7 @@ def test_the_controls_stand_below_the_grid_and_on_the_screen(reader, path, size)
     assert opened["bar"] == at["bar"], "the page did not scroll"
 
 
+@pytest.mark.thorough
 def test_a_head_that_is_tapped_on_a_telephone_is_seen(browser, server):
     with window(browser, has_touch=True, viewport={"width": 390, "height": 844}) as page:
         page.goto(f"{server}/encoder_attention?{SENTENCE}&layer=1&head=1")

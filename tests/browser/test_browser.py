@@ -170,6 +170,7 @@ def test_the_way_in_shows_the_head_that_the_keys_are_at(reader, shipped):
     reader.head(1, 2)
 
 
+@pytest.mark.thorough
 def test_the_address_shows_the_same_to_somebody_else(visit, server, shipped):
     trace = shipped.trace("Where is my hat?")
     opened = telling_head(trace, head_metrics(trace, "decoder", shipped.tokenizer.key_scores("decoder")))
@@ -273,6 +274,7 @@ def test_the_page_is_as_bright_as_the_reader_has_it(reader, scheme):
     assert (brightness < 200) == (scheme == "dark")
 
 
+@pytest.mark.thorough
 def test_the_sentence_can_be_translated_by_keyboard_alone(reader, shipped):
     reader.open("/")
     reader.maps(3)

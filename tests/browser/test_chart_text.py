@@ -80,6 +80,7 @@ for number, places in enumerate([["probability"], ["as trained", "without"]]):
 """
 
 
+@pytest.mark.thorough
 def test_the_bars_of_a_lesson_are_drawn_whatever_their_labels(serve, visit, tmp_path):
     """No lesson that ships has such pieces, so the bars stand on a page of their own."""
     page = tmp_path / "bars.py"

@@ -10,8 +10,6 @@ from playwright.sync_api import expect
 
 from transformer.values.decoding_settings import DecodingSettings
 
-pytestmark = pytest.mark.thorough
-
 DREAM = "text=I+have+a+dream."
 PROJECTOR = {"width": 1024, "height": 768}
 SENTENCE = "The old man was reading a newspaper."
@@ -35,6 +33,7 @@ def translations(someone, count):
     expect(someone.page.locator(".translations li")).to_have_count(count)
 
 
+@pytest.mark.thorough
 def test_from_a_typed_sentence_to_the_other_road_in_five_clicks(visit, server):
     with visit(server, viewport=PROJECTOR) as lecturer:
         lecturer.open("/")
@@ -59,6 +58,7 @@ def test_from_a_typed_sentence_to_the_other_road_in_five_clicks(visit, server):
         lecturer.page.wait_for_url(re.compile("forced="))
 
 
+@pytest.mark.thorough
 def test_the_other_road_by_keyboard_alone(reader):
     reader.open(f"/decoding?{DREAM}")
     step(reader, 1)
@@ -112,6 +112,7 @@ def test_the_link_to_a_forced_piece_shows_the_same_to_somebody_else(reader, visi
         expect(other.page.locator(".numbers")).to_contain_text(f"probability {np.exp(traced.trace.log_probs[2]):.4f}")
 
 
+@pytest.mark.thorough
 def test_it_plays_without_the_server_and_keeps_what_is_typed(reader):
     reader.open(f"/decoding?{DREAM}")
     step(reader, 1)
@@ -129,6 +130,7 @@ def test_it_plays_without_the_server_and_keeps_what_is_typed(reader):
     expect(typed).to_have_value("Hund")
 
 
+@pytest.mark.thorough
 def test_a_typed_word_is_taken(reader):
     reader.open(f"/decoding?{DREAM}&step=3")
     step(reader, 3)
@@ -141,6 +143,7 @@ def test_a_typed_word_is_taken(reader):
     translations(reader, 2)
 
 
+@pytest.mark.thorough
 def test_a_piece_is_banned_and_allowed_again(reader):
     reader.open(f"/decoding?{DREAM}&step=3")
     step(reader, 3)
@@ -153,6 +156,7 @@ def test_a_piece_is_banned_and_allowed_again(reader):
     expect(reader.page.locator(".timeline .piece span")).to_have_text(own)
 
 
+@pytest.mark.thorough
 def test_a_ban_leaves_what_was_forced(reader):
     reader.open(f"/decoding?{DREAM}&step=3")
     step(reader, 3)
@@ -169,6 +173,7 @@ def test_a_ban_leaves_what_was_forced(reader):
     assert chosen.inner_text() != first
 
 
+@pytest.mark.thorough
 def test_pieces_may_be_banned_in_any_order(reader):
     reader.open(f"/decoding?{DREAM}")
     for banned in range(1, 4):
@@ -179,6 +184,7 @@ def test_pieces_may_be_banned_in_any_order(reader):
     step(reader, 1)
 
 
+@pytest.mark.thorough
 def test_a_setting_between_the_steps_of_its_arrows_is_taken(reader):
     reader.open(f"/decoding?{DREAM}&method=sample")
     step(reader, 1)
@@ -193,6 +199,7 @@ def test_a_setting_between_the_steps_of_its_arrows_is_taken(reader):
         expect(box).to_be_focused()
 
 
+@pytest.mark.thorough
 def test_keys_are_for_the_list_of_keys_while_it_is_open(reader):
     reader.open(f"/decoding?{DREAM}")
     step(reader, 1)
@@ -206,6 +213,7 @@ def test_keys_are_for_the_list_of_keys_while_it_is_open(reader):
     translations(reader, 1)
 
 
+@pytest.mark.thorough
 def test_the_tree_is_one_click_below_the_settings(visit, server):
     with visit(server, viewport=PROJECTOR) as lecturer:
         lecturer.open(f"/decoding?{DREAM}&method=beam")
@@ -214,6 +222,7 @@ def test_the_tree_is_one_click_below_the_settings(visit, server):
         expect(lecturer.page.locator(".tree")).to_be_in_viewport()
 
 
+@pytest.mark.thorough
 def test_the_tree_is_walked(reader, shipped):
     reader.open(f"/decoding?{DREAM}")
     step(reader, 1)
@@ -232,6 +241,7 @@ def test_the_tree_is_walked(reader, shipped):
     translations(reader, 2)
 
 
+@pytest.mark.thorough
 def test_the_tree_shows_the_score_that_sorts_it(reader, shipped):
     reader.open(f"/decoding?{DREAM}&method=beam&beam_size=3")
     step(reader, 1)
@@ -250,6 +260,7 @@ def test_the_tree_shows_the_score_that_sorts_it(reader, shipped):
     ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("width", [1024, 390])
 def test_a_tree_wider_than_the_screen_says_so_and_is_walked_by_buttons(visit, server, shipped, width):
     text = "The old man is reading a newspaper in the garden of his house."
@@ -274,6 +285,7 @@ def test_a_tree_wider_than_the_screen_says_so_and_is_walked_by_buttons(visit, se
         expect(lecturer.page.get_by_role("button", name="Earlier steps")).to_be_enabled()
 
 
+@pytest.mark.thorough
 def test_a_tree_that_fits_has_nothing_to_scroll(reader):
     reader.open("/decoding?text=Yes.&method=beam")
     step(reader, 1)
@@ -281,6 +293,7 @@ def test_a_tree_that_fits_has_nothing_to_scroll(reader):
     expect(reader.page.get_by_role("button", name="Later steps")).to_have_count(0)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("size", [(1024, 768), (390, 844)], ids=str)
 def test_the_translation_just_taken_is_seen_in_the_list(visit, server, size):
     with visit(server, viewport={"width": size[0], "height": size[1]}) as lecturer:
@@ -299,6 +312,7 @@ def test_the_translation_just_taken_is_seen_in_the_list(visit, server, size):
             assert inside, count
 
 
+@pytest.mark.thorough
 def test_a_forced_beginning_is_told_and_let_go(reader):
     reader.open(f"/decoding?{DREAM}&step=3")
     step(reader, 3)
@@ -317,6 +331,7 @@ def test_a_forced_beginning_is_told_and_let_go(reader):
     expect(reader.page).to_have_url(re.compile(r"^(?!.*forced).*method=beam"))
 
 
+@pytest.mark.thorough
 def test_start_over_is_the_models_own_translation_and_nothing_else(reader, shipped):
     reader.open(f"/decoding?{DREAM}&step=3")
     step(reader, 3)
@@ -337,6 +352,7 @@ def test_start_over_is_the_models_own_translation_and_nothing_else(reader, shipp
     expect(reader.page).to_have_url(re.compile(re.escape(f"/decoding?{DREAM}") + "$"))
 
 
+@pytest.mark.thorough
 def test_what_was_sampled_is_looked_at_on_the_other_pages_and_back(reader, shipped):
     reader.open(f"/decoding?{DREAM}&layer=1&head=1&method=sample&seed=2&temperature=2")
     step(reader, 1)
@@ -364,6 +380,7 @@ def test_what_was_sampled_is_looked_at_on_the_other_pages_and_back(reader, shipp
     expect(reader.page).not_to_have_url(re.compile("target"))
 
 
+@pytest.mark.thorough
 def test_hostile_text_is_shown_as_itself(reader):
     text = "<b>x</b> <img src=x onerror=alert(1)>"
     reader.open("/decoding")
@@ -378,6 +395,7 @@ def test_hostile_text_is_shown_as_itself(reader):
     assert "<" in "".join(reader.page.locator(".row").first.all_inner_texts())
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("size", "scheme"), [((1440, 900), "light"), ((1024, 768), "dark"), ((390, 844), "light")], ids=str
 )

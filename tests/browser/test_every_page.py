@@ -11,10 +11,11 @@ from tests.browser.conftest import CHARTS_DRAWN
 from tests.places import PLACES
 
 SIZES = ((1440, 900), (1024, 768))
-# One page of each kind: the way in, a large map, an animation, a table, charts of Plotly, and formulas.
+# One page of each kind: the way in, a large map, an animation, a table, charts of Plotly, formulas, and of each
+# component that draws by itself.
 ALWAYS = (
     "translate", "cross_attention", "decoding", "compare_heads-heads", "positional_encoding-curves",
-    "backpropagation-gradients",
+    "backpropagation-gradients", "what_mattered-strip", "long_texts-map", "training_lab",
 )
 # A formula that does not fit is scrolled inside its box, and its end is not seen.
 CUT_FORMULAS = """() => [...document.querySelectorAll(".katex-display")].filter(

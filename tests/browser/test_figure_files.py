@@ -28,9 +28,10 @@ def pixels(png: bytes) -> np.ndarray:
 
 
 # The files of the map are compared with its numbers in test_attention_exports.py.
+@pytest.mark.thorough
 @pytest.mark.parametrize(("place", "title", "street"), [
     (".st-key-figure_alignment", "A row for every German piece", "␣Straße"),
-    pytest.param(".atlas", "Cross attention, layer", "Straße", marks=pytest.mark.thorough),
+    (".atlas", "Cross attention, layer", "Straße"),
 ], ids=["chart", "map"])
 def test_charts_and_maps_of_a_dark_page_as_files_for_a_paper(reader, place, title, street):
     reader.page.emulate_media(color_scheme="dark")

@@ -76,6 +76,7 @@ def test_every_page_is_in_a_menu_that_fits_and_names_it(reader):
     reader.fits("the menus")
 
 
+@pytest.mark.thorough
 def test_on_a_narrow_screen_the_menu_closes_after_a_choice(reader):
     reader.resize(**PHONE)
     reader.open(f"/masked_attention?{DREAM}")
@@ -92,6 +93,7 @@ def test_on_a_narrow_screen_the_menu_closes_after_a_choice(reader):
     expect(side.locator("a[aria-current=page]")).to_have_text("About the model")
 
 
+@pytest.mark.thorough
 def test_the_way_back_to_the_models_own_is_free(reader):
     reader.open(f"/cross_attention?{DREAM}")
     reader.maps(1)
@@ -169,11 +171,10 @@ def test_on_a_projector_a_form_leaves_the_top_of_the_screen_to_a_map(reader, pat
     reader.fits(path)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("path", [
-    "/language_model?", *(pytest.param(path, marks=pytest.mark.thorough) for path in (
-        "/language_model?lm_part=heads&", "/compare_heads?subject=language_model&",
-        "/inside_a_layer?subject=language_model&inside_part=mask&",
-    )),
+    "/language_model?", "/language_model?lm_part=heads&", "/compare_heads?subject=language_model&",
+    "/inside_a_layer?subject=language_model&inside_part=mask&",
 ])
 def test_on_a_projector_a_beginning_leaves_the_top_of_the_screen_to_a_map(reader, path):
     reader.resize(1024, 768)
@@ -207,6 +208,7 @@ def test_the_drawing_says_where_you_are_and_leads_on_by_keyboard(reader):
         reader.fits("the drawing")
 
 
+@pytest.mark.thorough
 def test_a_lesson_far_down_in_the_list_opens_at_its_top(reader):
     reader.resize(1024, 768)
     reader.open("/lessons")

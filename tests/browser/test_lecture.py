@@ -201,6 +201,7 @@ def test_back_is_one_press_a_slide_and_no_key_is_lost_or_pressed_twice_while_the
     assert page.evaluate("early.keys") == []
 
 
+@pytest.mark.thorough
 def test_without_slides_a_clicker_goes_from_head_to_head_and_from_step_to_step(reader):
     reader.resize(**PROJECTOR)
     reader.open(address("masked_attention", layer="1", head="8", lecture="true"))

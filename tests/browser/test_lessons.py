@@ -7,8 +7,6 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-pytestmark = pytest.mark.thorough
-
 ROW = "/lessons?lesson_id=one_row&lesson_step=3"
 
 
@@ -44,6 +42,7 @@ def test_a_lesson_by_keyboard(reader):
     reader.see("One row of a map · 3 of 4")
 
 
+@pytest.mark.thorough
 def test_the_keys_that_a_laptop_has(reader):
     """The buttons name them, and the key for what comes next gives the answer first."""
     reader.open(ROW)
@@ -62,6 +61,7 @@ def test_the_keys_that_a_laptop_has(reader):
     expect(reader.page.get_by_text("3 of 4")).to_be_visible()
 
 
+@pytest.mark.thorough
 def test_a_step_that_is_opened_again_asks_again(reader):
     """The map and the words beside it: neither remembers what the other has forgotten."""
     page = reader.page
@@ -94,6 +94,7 @@ def test_a_step_that_is_opened_again_asks_again(reader):
         expect(page.get_by_text("You opened")).to_have_count(0)
 
 
+@pytest.mark.thorough
 def test_a_row_is_marked_in_the_head_that_is_asked_for(reader):
     """And the map then shows the numbers that the answer has, whatever was hidden before."""
     page = reader.page
@@ -118,6 +119,7 @@ def test_a_row_is_marked_in_the_head_that_is_asked_for(reader):
     expect(said(reader)).to_contain_text("“newspaper” looks most at “a”")
 
 
+@pytest.mark.thorough
 def test_what_a_lesson_leaves_on_paper_and_without_a_network(reader, offline, tmp_path):
     """Both sheets and the file: the questions without the answers, and then with them."""
     reader.open(ROW)
@@ -145,6 +147,7 @@ def test_what_a_lesson_leaves_on_paper_and_without_a_network(reader, offline, tm
     assert not requests
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("size", [(1024, 768), (390, 844)])
 def test_fits_small_screens(reader, size):
     reader.resize(*size)
@@ -155,6 +158,7 @@ def test_fits_small_screens(reader, size):
     assert question and question["y"] + question["height"] < size[1], "what is asked is on the first screen"
 
 
+@pytest.mark.thorough
 def test_the_title_of_the_next_lesson_is_read_whole(reader):
     reader.resize(1024, 768)
     reader.open("/lessons?lesson_id=positions&lesson_step=3&lesson_answer=shown")

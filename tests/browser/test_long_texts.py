@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import expect
 
 
+@pytest.mark.thorough
 def test_a_text_of_ones_own_has_three_maps_and_its_cost_is_measured(visit, server):
     with visit(server) as reader:
         reader.open("/long_texts?text=x")

@@ -27,6 +27,7 @@ def back(reader) -> None:
     reader.wait()
 
 
+@pytest.mark.thorough
 def test_a_click_anywhere_on_a_row_opens_the_head(reader):
     reader.open(HEADS)
     row = reader.page.locator(".heads tbody tr").filter(has_text="Cross attention, layer 3, head 5")
@@ -79,6 +80,7 @@ def test_a_sorted_row_opens_its_own_head(reader):
     reader.head(layer, head)
 
 
+@pytest.mark.thorough
 def test_the_table_is_used_by_keyboard_alone(reader):
     reader.open(HEADS)
     button = reader.page.get_by_role("button", name="Encoder attention, layer 1, head 1", exact=True)

@@ -7,8 +7,6 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-pytestmark = pytest.mark.thorough
-
 PAGE = "/switch_heads_off?text=I+have+a+dream.&off_heads="
 
 
@@ -41,6 +39,7 @@ def test_heads_rows_and_boards_are_switched(reader):
     expect(reader.page).not_to_have_url(re.compile("off_heads="))
 
 
+@pytest.mark.thorough
 def test_the_example_changes_the_words_and_is_named_and_cleared(reader):
     reader.open("/switch_heads_off?text=The+animal+didn't+cross+the+street+because+it+was+too+tired.")
     reader.page.get_by_role("button", name="Try: switch off cross attention, layer 5, head 6").click()
@@ -52,6 +51,7 @@ def test_the_example_changes_the_words_and_is_named_and_cleared(reader):
     reader.see("Every head is as trained")
 
 
+@pytest.mark.thorough
 def test_keys_go_from_switch_to_switch(reader):
     reader.open(PAGE + "none")
     switch(reader, "cross.1.1").focus()

@@ -48,6 +48,7 @@ def test_a_recorded_training_is_played_and_turned_back(visit, server):
         reader.fits("the film")
 
 
+@pytest.mark.thorough
 def test_a_training_is_started_watched_and_asked(visit, server):
     with visit(server) as reader:
         reader.open(OWN)

@@ -14,8 +14,6 @@ from tests.browser.component import settle
 from tests.browser.conftest import Visitor
 from transformer.analysis.view import View, view_of
 
-pytestmark = pytest.mark.thorough
-
 TIRED, WIDE = (f"The animal didn't cross the street because it was too {word}." for word in ("tired", "wide"))
 SAID = re.compile(r"([^·]+?): “([^”]*)” to “([^”]*)” (−?[\d.]+|masked)")
 
@@ -69,6 +67,7 @@ def test_one_pointer_reads_both_maps_and_their_difference(reader, views):
     assert len(seen) > 3
 
 
+@pytest.mark.thorough
 def test_arrows_read_all_maps(reader, views):
     canvases = opened(reader, f"encoder.1.1.words.{TIRED}", f"encoder.1.1.words.{WIDE}")
     canvases.nth(1).focus()
@@ -79,6 +78,7 @@ def test_arrows_read_all_maps(reader, views):
     assert reader.page.locator(".spoken").inner_text() == reader.page.locator(".readout").inner_text()
 
 
+@pytest.mark.thorough
 def test_no_difference_where_the_axes_disagree(reader):
     canvases = opened(reader, f"encoder.1.1.words.{TIRED}", "encoder.1.1.words.I see.")
     assert canvases.count() == 2
@@ -100,6 +100,7 @@ def top_of(reader: Visitor, canvas: Locator) -> float:
     return box["y"] + within
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("size", [(1440, 900), (1280, 720)], ids=str)
 def test_both_maps_and_their_difference_stand_on_one_line(visit, server, size):
     with visit(server, viewport={"width": size[0], "height": size[1]}) as reader:
@@ -113,6 +114,7 @@ def test_both_maps_and_their_difference_stand_on_one_line(visit, server, size):
         assert max(tops) - min(tops) <= 1, tops
 
 
+@pytest.mark.thorough
 def test_the_titles_of_the_axes_are_not_cut(reader):
     canvases = opened(reader, "encoder.1.1.pieces.I see.", "encoder.1.1.pieces.I do.")
     for canvas in canvases.all():

@@ -13,6 +13,7 @@ DREAM = "text=I+have+a+dream."
 HOSTILE = '<b>x</b> "if" {y}'
 
 
+@pytest.mark.thorough
 def test_a_word_is_chosen_with_the_keyboard_and_its_link_opened_again(reader, visit, server):
     reader.open(f"/what_mattered?{DREAM}&mattered_explained=1")
     words = reader.page.get_by_test_id("stButtonGroup").nth(1)

@@ -21,7 +21,6 @@ from pages.ui.state.session import EXAMPLES
 from pages.ui.text.number_format import rounded, typeset
 from tests.ui.driver import (
     GIVEN,
-    HOSTILE,
     MARKUP,
     MIXED,
     box,
@@ -359,7 +358,9 @@ def test_rubbish_in_an_address_falls_back(shipped, value):
     assert asked["words"] is AttentionParams().words
 
 
-@pytest.mark.parametrize("page", READING)
+@pytest.mark.parametrize("page", [
+    READING[0], *(pytest.param(page, marks=pytest.mark.thorough) for page in READING[1:]),
+])
 def test_nothing_typed_is_answered(page):
     test = opened(page, text="x")
     for text in ("", "   ", "\t", "\x00", "\u200b"):
@@ -469,16 +470,10 @@ def test_a_box_of_the_drawing_leads_to_its_page():
     assert [test.query_params[name] for name in ("text", "layer", "head")] == ["I have a dream.", "3", "5"]
 
 
-# tests/unit/robustness/test_any_text.py holds of any text what is written beside a map.
-@pytest.mark.parametrize("text", [
-    text if "\u202e" in text or "\x00" in text else pytest.param(text, marks=pytest.mark.thorough)
-    for text in [*HOSTILE, MIXED]
-])
-def test_hostile_text_is_shown_as_itself(narrow_app, text):
-    """On both sides, so that any model will do."""
-    test = opened("pages/encoder_attention.py", text=text, target=text, words="true")
-    assert healthy(test)
-    assert typed(test) == text
+def test_hostile_text_is_shown_as_itself(narrow_app):
+    """On both sides, so that any model will do; tests/unit/robustness/test_any_text.py has what is written of any."""
+    test = opened("pages/encoder_attention.py", text=MIXED, target=MIXED, words="true")
+    assert healthy(test) and typed(test) == MIXED
     assert not any(markup in unescaped(test) for markup in MARKUP)
     (header,) = headers(test)
     assert "\u202e" not in json.dumps({**header, "texts": None}, ensure_ascii=False), "it would turn round the labels"
@@ -496,12 +491,16 @@ def test_too_long_a_text_is_answered_and_kept():
         assert typed(test) == text and f"{MAX_PIECES} tokens" in box(test)["label"]
 
 
+@pytest.mark.thorough
 def test_a_text_of_exactly_the_limit_is_accepted(narrow_app):
     test = opened("pages/encoder_attention.py", text="1" * (MAX_PIECES - 1), **GIVEN)
     assert healthy(test) and headers(test)[0]["keys"] == MAX_PIECES + 1
 
 
-@pytest.mark.parametrize("page", ["pages/about.py", "pages/cross_attention.py", "pages/language_model.py"])
+@pytest.mark.parametrize("page", [
+    "pages/about.py", *(pytest.param(f"pages/{page}.py", marks=pytest.mark.thorough)
+                        for page in ("cross_attention", "language_model")),
+])
 def test_a_device_is_offered_where_there_are_several(monkeypatch, page):
     test = opened(page, text="I have a dream.")
     assert healthy(test) and "device" not in [each.key for each in test.selectbox]

@@ -57,7 +57,7 @@ def test_the_page_opens_with_the_loss(narrow_app):
 
 
 @pytest.mark.parametrize("walked", [
-    range(15, 18), range(22, 25), pytest.param(range(94), marks=pytest.mark.thorough),
+    range(22, 25), pytest.param(range(94), marks=pytest.mark.thorough),
 ], ids=str)
 def test_the_way_back_is_walked_gradient_by_gradient(narrow_app, listed, walked):
     assert len(listed) == 94
@@ -165,6 +165,7 @@ def test_parameters_are_found_by_their_symbols(listed):
     assert names["gain"] == "gain of the layer norm, γ or gamma" and names["queries"] == "queries of the head"
 
 
+@pytest.mark.thorough
 def test_choices_are_shown_again_after_a_sentence_that_cannot_be_read(narrow_app):
     test = app(**GIVEN, backward_stage="decoder.self_attention.scores")
     submit(test, UNREADABLE[0])

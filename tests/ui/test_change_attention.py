@@ -75,6 +75,7 @@ def test_it_opens_untouched_and_offers_an_example_that_changes_the_translation(s
     )
 
 
+@pytest.mark.thorough
 def test_another_sentence_has_an_example_of_its_own():
     test = opened(PAGE, text="The old man gave his dog a bone yesterday.")
     offer = next((each for each in test.button if each.key == "edit_try"), None)
@@ -115,6 +116,7 @@ def test_a_link_has_no_history_but_its_edits_can_be_taken_back():
     assert address(test, "edit_edits") == "encoder.1.1.1~2x50"
 
 
+@pytest.mark.thorough
 def test_what_no_editor_sends_is_ignored():
     test = opened(PAGE, text=DREAM, edit_edits="cross.1.1.1~even")
     for value in (None, 5, ["cross.1.1.1~even"], {"a": 1}, "<b>", "cross.1.1.1", "x" * 10_000, ""):

@@ -235,6 +235,7 @@ def test_its_page_leads_there(button, page):
     assert typed(test, "beginning") == "The dog" and not headers(test)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("page", "address"), [
     (COMPARE, {"compare_part": "layers"}), (INSIDE, {"inside_part": "cell"}),
     pytest.param(INSIDE, {}, marks=pytest.mark.thorough), pytest.param(COMPARE, {}, marks=pytest.mark.thorough),
@@ -247,7 +248,9 @@ def test_hostile_text_is_shown_as_itself(page, address):
     assert not [mark for mark in driver.MARKUP if mark in unescaped(test)]
 
 
-@pytest.mark.parametrize("value", ["", "<b>", "9" * 400])
+@pytest.mark.parametrize("value", [
+    "<b>", *(pytest.param(value, marks=pytest.mark.thorough) for value in ("", "9" * 400)),
+])
 def test_rubbish_in_an_address_falls_back(value):
     names = ("inside_stage", "inside_stack", "inside_sublayer", "lm_layer", "lm_head", "lm_rows", "lm_columns")
     for part in ("stages", "norm", "cell"):

@@ -13,7 +13,6 @@ from pages.ui.inside_a_layer.stage_sentences import plain_sentence
 from pages.ui.inside_a_layer.stages import SECTIONS
 from pages.ui.params.architecture import ArchitectureParams
 from pages.ui.params.inside_a_layer import InsideParams
-from pages.ui.params.pages import PAGES as ALL_PAGES
 from pages.ui.state.session import EXAMPLES
 from pages.ui.text.number_format import typeset
 from tests.ui.driver import (
@@ -55,14 +54,6 @@ def trace(shipped):
     return shipped.trace(DREAM, details=True)
 
 
-@pytest.mark.parametrize("part", ALL_PAGES["inside_a_layer"].parts)
-def test_every_part_opens_with_its_figures(narrow_app, part):
-    test = app(**GIVEN, inside_part=part)
-    assert healthy(test)
-    assert test.segmented_control("inside_part").value == part
-    assert figures(test) == FIGURES[part]
-
-
 def test_parts_are_chosen_and_stand_in_the_address(narrow_app):
     test = app(**GIVEN)
     for part in ("norm", "example", "stages"):
@@ -85,7 +76,7 @@ def test_rubbish_from_the_drawing_opens_nothing(narrow_app):
 
 
 @pytest.mark.parametrize("walked", [
-    range(3), range(8, 12), range(57, 61), pytest.param(range(61), marks=pytest.mark.thorough),
+    range(8, 12), range(57, 61), pytest.param(range(61), marks=pytest.mark.thorough),
 ], ids=str)
 def test_the_way_can_be_gone_stage_by_stage(narrow_app, walked):
     trace, config = narrow_app.trace(DREAM, **GIVEN, details=True), narrow_app.config
@@ -131,7 +122,10 @@ def test_another_layer_and_head_are_chosen(narrow_app, part):
 
 @pytest.mark.parametrize(("page", "part", "names"), [
     (InsideParams, "example", ("score", "other", "width")), (InsideParams, "mask", ("length",)),
-    (ArchitectureParams, "parameters", ("d_model", "heads", "encoder_layers", "decoder_layers", "d_ff", "vocabulary")),
+    pytest.param(
+        ArchitectureParams, "parameters",
+        ("d_model", "heads", "encoder_layers", "decoder_layers", "d_ff", "vocabulary"), marks=pytest.mark.thorough,
+    ),
 ], ids=["example", "mask", "parameters"])
 def test_every_number_works_at_its_limits(narrow_app, page, part, names):
     test = app(**GIVEN, inside_part=part)
@@ -208,7 +202,9 @@ def test_a_small_weight_is_told_from_none(trace):
     assert not any("e" in cell for cell in cells["score"]), "scores may be negative, and stand below each other"
 
 
-@pytest.mark.parametrize(("words", "hide"), [("true", "true"), ("false", "true"), ("false", "false")])
+@pytest.mark.parametrize(("words", "hide"), [
+    ("true", "true"), *(pytest.param("false", hide, marks=pytest.mark.thorough) for hide in ("true", "false")),
+])
 def test_the_weight_of_the_attention_page_is_explained(shipped, words, hide):
     text = "i have a dream"
     test = app(inside_part="cell", text=text, layer="1", head="5", rows="1", columns="2", words=words, hide=hide)
@@ -218,6 +214,7 @@ def test_the_weight_of_the_attention_page_is_explained(shipped, words, hide):
     assert healthy(test) and said == (hide == "true")
 
 
+@pytest.mark.thorough
 def test_a_cell_leads_to_the_curves_of_its_positions(trace):
     test = app(inside_part="cell", rows="2", columns="3")
     test.button("inside_positions").click().run()
@@ -234,6 +231,7 @@ def test_a_cell_leads_to_the_curves_of_its_positions(trace):
     assert "inside_positions" not in [button.key for button in app(inside_part="cell", inside_kind="cross").button]
 
 
+@pytest.mark.thorough
 def test_a_cell_is_chosen_in_the_boxes():
     test = app(inside_part="cell")
     test.segmented_control("inside_kind").set_value("cross").run()
@@ -257,7 +255,8 @@ def test_more_columns_than_numbers_in_a_value_are_warned_of(narrow_app):
 
 
 @pytest.mark.parametrize(("page", "kind"), [
-    ("pages/encoder_attention.py", "encoder"), ("pages/masked_attention.py", "decoder"),
+    *(pytest.param(f"pages/{page}_attention.py", kind, marks=pytest.mark.thorough)
+      for page, kind in (("encoder", "encoder"), ("masked", "decoder"))),
     ("pages/cross_attention.py", "cross"),
 ])
 def test_the_attention_browser_leads_to_its_cell(trace, page, kind):

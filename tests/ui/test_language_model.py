@@ -70,6 +70,7 @@ def test_it_goes_on_from_a_beginning_by_every_method(loaded, method):
     assert f"log-probability {typeset(found.log_prob)} nats" in texts(test)
 
 
+@pytest.mark.thorough
 def test_a_full_stop_stands_at_its_word():
     test = opened(lm_model="", lm_text="My little sister wants to eat", lm_length="1")
     assert "My little sister wants to eat**\u2060\\.**" in texts(test)
@@ -148,6 +149,7 @@ def test_no_page_names_the_folders_of_the_server(tiny_language_model, tmp_path, 
     assert "damaged" in test.error[0].value and str(tmp_path) not in everything(test)
 
 
+@pytest.mark.thorough
 def test_without_a_model_one_line_says_so(monkeypatch, tmp_path):
     monkeypatch.setenv(VARIABLE, str(tmp_path))
     test = opened()
@@ -233,7 +235,9 @@ def test_where_no_head_looks_at_a_place_half_of_the_time_that_is_said(name):
     )
 
 
-@pytest.mark.parametrize(("beginning", "kept"), [(BEGINNING, False), ("Tom and Ann and Tom and", True)])
+@pytest.mark.parametrize(("beginning", "kept"), [
+    (BEGINNING, False), pytest.param("Tom and Ann and Tom and", True, marks=pytest.mark.thorough),
+])
 def test_an_induction_head_opens_where_something_is_repeated(beginning, kept):
     test = opened(lm_model=SHIPPED_LANGUAGE_MODEL, lm_part="heads", lm_text=beginning, lm_length="3")
     sent = [(node, json.loads(node.proto.json)) for node in test.get("bidi_component") if node.proto.json]

@@ -44,6 +44,7 @@ def parameter(test, name):
     return value[0] if isinstance(value, list) else value
 
 
+@pytest.mark.thorough
 def test_a_table_of_a_lesson_is_text_which_a_lecture_makes_large():
     """Elsewhere it is painted, in type that the last row cannot read."""
     step = {"lesson_id": "query_key_value", "lesson_answer": "shown"}
@@ -161,6 +162,7 @@ def test_a_hostile_address_is_one_sentence(slides):
     assert healthy(test)
 
 
+@pytest.mark.thorough
 def test_a_hostile_file_is_one_sentence_and_costs_no_slide():
     test = opened("pages/about.py", text=DREAM, **LISTED)
     many = "\n".join(["about?text=x"] * 10_000)
@@ -171,6 +173,7 @@ def test_a_hostile_file_is_one_sentence_and_costs_no_slide():
         assert "<script>" not in test.warning[0].value
 
 
+@pytest.mark.thorough
 def test_what_no_browser_of_ours_sends_does_nothing():
     test = opened("pages/about.py", text=DREAM, **LISTED)
     for sent in (

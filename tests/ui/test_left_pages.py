@@ -36,8 +36,12 @@ def page(decode):
 
 # The method of attribution after the name, where there is one.
 @pytest.mark.parametrize("run_of", [
-    "translate", "trace", "trace_decoding", "score", "effect_of", "trace_continuation", "attribute erasure",
-    "attribute frozen_gradient", "attribute integrated_gradients", "deletion_curves",
+    "trace", "attribute erasure", "trace_continuation",
+    # tests/unit/test_cancellation.py stops each of them without a page.
+    *(pytest.param(name, marks=pytest.mark.thorough) for name in (
+        "translate", "trace_decoding", "score", "effect_of", "attribute frozen_gradient",
+        "attribute integrated_gradients", "deletion_curves",
+    )),
 ])
 def test_a_run_ends_when_its_page_is_left(small_translator, tiny_language_model: Path, monkeypatch, run_of):
     loaded = load_language_model(tiny_language_model, "cpu")

@@ -95,6 +95,7 @@ def test_what_it_costs_is_drawn_and_its_slopes_are_said(quantity):
     assert not [each for each in said[quantity] if each not in shown]
 
 
+@pytest.mark.thorough
 def test_it_is_measured_here():
     test = app(long_part="cost")
     test.button("long_measure").click().run()

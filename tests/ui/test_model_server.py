@@ -44,10 +44,10 @@ def service(shipped: Translator, asked: list[str]) -> Service:
 
 
 @pytest.mark.parametrize(("page", "runs"), [
-    ("pages/cross_attention.py", {"trace"}), ("pages/decoding.py", {"trace", "trace_decoding"}),
+    ("pages/decoding.py", {"trace", "trace_decoding"}),
     *(
         pytest.param(f"pages/{page}.py", {"trace"}, marks=pytest.mark.thorough)
-        for page in ("switch_heads_off", "inside_a_layer", "what_mattered")
+        for page in ("cross_attention", "switch_heads_off", "inside_a_layer", "what_mattered")
     ),
 ])
 def test_pages_are_drawn_from_its_runs(monkeypatch, service, asked, page, runs):
@@ -58,6 +58,7 @@ def test_pages_are_drawn_from_its_runs(monkeypatch, service, asked, page, runs):
     assert set(asked) >= runs
 
 
+@pytest.mark.thorough
 def test_a_server_that_is_gone_is_one_line_and_its_return_is_enough(monkeypatch, service):
     with model_server(service) as address:
         monkeypatch.setenv(SERVER, address)

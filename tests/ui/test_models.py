@@ -91,6 +91,7 @@ def test_every_page_is_about_the_chosen_model(page):
     assert "German" not in texts(test)
 
 
+@pytest.mark.thorough
 def test_what_an_imported_model_asks_of_a_search_and_does_not_get_is_said_where_it_translates():
     test = opened(text=DREAM, model=LARGE)
     assert healthy(test)
@@ -142,6 +143,7 @@ def test_heads_are_measured_in_the_language_that_was_chosen(models):
         (own / name).unlink()
 
 
+@pytest.mark.thorough
 def test_the_column_of_a_script_from_right_to_left_is_explained():
     assert "Arabic is read from right to left" in texts(opened("pages/masked_attention.py", text=DREAM, model=ARABIC))
     assert "right to left" not in texts(opened("pages/encoder_attention.py", text=DREAM, model=ARABIC))
@@ -163,6 +165,7 @@ def test_a_damaged_model_is_one_line_and_another_can_be_chosen():
     assert "is missing" in texts(opened("pages/about.py", text=DREAM)), "About lists what cannot be used"
 
 
+@pytest.mark.thorough
 def test_at_most_two_models_stay_in_memory(models):
     MODELS.clear()
     first = weakref.ref(load_translator("cpu", models / "models" / ARABIC))
@@ -218,6 +221,7 @@ def test_the_gallery_is_made_when_asked(models):
     file.unlink()
 
 
+@pytest.mark.thorough
 def test_the_gallery_speaks_the_languages_of_the_model(models):
     page, folder = "pages/gallery.py", models / "models" / "ar-en"
     translator = load_translator("cpu", folder)
@@ -239,6 +243,7 @@ def test_the_gallery_speaks_the_languages_of_the_model(models):
     (folder / "head_gallery.json").unlink()
 
 
+@pytest.mark.thorough
 def test_what_heads_are_worth_and_whether_methods_agree_is_measured_when_asked(models):
     own = models / "models" / "ar-en"
     address = {"text": EXAMPLES[1], "model": "ar-en"}
@@ -254,6 +259,7 @@ def test_what_heads_are_worth_and_whether_methods_agree_is_measured_when_asked(m
         (own / f"{name}.json").unlink()
 
 
+@pytest.mark.thorough
 def test_a_models_own_sentences_are_its_examples(models):
     """Also where it reads English, as the model that ships does."""
     shipped = opened(text=DREAM, model=ARABIC).selectbox("example").options
@@ -295,6 +301,7 @@ def test_a_model_whose_folder_cannot_be_written_is_measured_all_the_same(monkeyp
     (models / "models" / ARABIC / "sentences.txt").unlink()
 
 
+@pytest.mark.thorough
 def test_lessons_say_which_model_they_are_about():
     test = opened("pages/lessons.py", text=DREAM, model=ARABIC)
     assert healthy(test) and "English → German" in texts(test)

@@ -8,14 +8,12 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.ui.params.pages import PAGES as ALL_PAGES
 from pages.ui.params.positional_encoding import PositionsParams
 from tests.ui.driver import (
     DREAM,
     GIVEN,
     UNREADABLE,
     expand,
-    figures,
     healthy,
     opened,
     submit,
@@ -37,14 +35,6 @@ FIGURES = {
 def app(**address: str) -> AppTest:
     """The app, opened at the page with a sentence."""
     return opened(PAGE, **{"text": DREAM, "positions_part": "curves", **address})
-
-
-@pytest.mark.parametrize("part", ALL_PAGES["positional_encoding"].parts)
-def test_every_part_opens_with_its_figures(narrow_app, part):
-    test = app(**GIVEN, positions_part=part)
-    assert healthy(test)
-    assert test.segmented_control("positions_part").value == part
-    assert figures(test) == FIGURES[part]
 
 
 def test_parts_are_chosen_and_stand_in_the_address(narrow_app):
@@ -118,6 +108,7 @@ def test_halves_are_a_permutation():
     assert order.tolist() == [0, 2, 4, 6, 8, 1, 3, 5, 7, 9]
 
 
+@pytest.mark.thorough
 def test_the_rotation_is_checked_for_any_k(narrow_app):
     for offset in ("-100", "0", "17"):
         test = app(positions_part="distances", positions_across="6", positions_offset=offset)

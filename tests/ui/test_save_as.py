@@ -12,10 +12,11 @@ from tests.ui.page_checks import every_figure_has_a_menu, no_text_is_an_expressi
 TEXT = '<b>"if"; =1+2'
 
 
+# Every head of the model is switched off or removed for it.
+@pytest.mark.thorough
 @pytest.mark.parametrize(("page", "address", "own"), [
     ("pages/switch_heads_off.py", {"off_importance": "true"}, ["head-switches"]),
-    # Every head of the model is removed for it.
-    pytest.param("pages/switch_heads_off.py", {"off_removal": "true"}, ["head-switches"], marks=pytest.mark.thorough),
+    ("pages/switch_heads_off.py", {"off_removal": "true"}, ["head-switches"]),
 ], ids=str)
 def test_every_figure_has_a_menu_and_holds_text_as_data(narrow_app, page, address, own):
     """Text of the reader on both sides, so that any model will do."""

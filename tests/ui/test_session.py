@@ -190,8 +190,8 @@ def test_half_a_surrogate_pair_from_a_browser_is_no_error():
     ),
     ("inside_a_layer", {"inside_part": "cell"}, "Layer"),
     ("compare_heads", {"compare_part": "layers"}, "Head"),
-    ("change_attention", {}, "or an example"),
-    ("what_mattered", {}, "or an example"),
+    *(pytest.param(page, {}, "or an example", marks=pytest.mark.thorough)
+      for page in ("change_attention", "what_mattered")),
 ])
 def test_a_box_whose_options_another_sentence_changes_is_another_box(narrow_app, page, address, kept):
     """A browser goes on showing the label that it has, and sends it."""

@@ -101,6 +101,7 @@ def test_the_place_of_a_head_and_its_gate_are_those_of_the_run(shipped):
     assert table(test, "change", "kl")["change"].sum() == pytest.approx(change, abs=1e-4)
 
 
+@pytest.mark.thorough
 def test_a_head_is_replaced_by_its_output_for_other_sentences(shipped):
     test = opened(PAGE, text=DREAM, off_heads="cross.6.5", off_mode="resample", off_seed="2")
     assert healthy(test) and figures(test) == (0, 2)
@@ -143,6 +144,7 @@ def test_every_head_is_measured_on_demand(shipped):
     assert healthy(test) and figures(test) == (0, 0), "another sentence is measured when somebody asks"
 
 
+@pytest.mark.thorough
 def test_heads_are_removed_on_demand(narrow_app):
     test = opened(PAGE, text="A dog.", target="Ein Hund.", off_removal="true")
     assert healthy(test) and figures(test) == (0, 1)
@@ -172,6 +174,7 @@ def test_heads_are_removed_on_demand_and_the_recorded_scores_are_drawn(shipped):
     assert healthy(test) and figures(test) == (0, 0), "another sentence is measured when somebody asks"
 
 
+@pytest.mark.thorough
 def test_a_long_sentence_is_not_measured_before_somebody_asks(narrow_app):
     test = opened(PAGE, text="The old man gave his dog a bone yesterday. " * 5, **GIVEN, off_heads="cross.1.8")
     assert healthy(test) and figures(test) == (0, 2)
@@ -186,6 +189,7 @@ def test_another_translation_is_compared_and_its_own_is_not(shipped):
     assert table(test, "change", "kl")["after"].tolist() == pytest.approx(scores.log_probs[0].tolist(), abs=1e-4)
 
 
+@pytest.mark.thorough
 def test_the_page_of_a_long_sentence_is_three_megabytes(narrow_app):
     """What the browser is sent in one run: a byte a pixel of the switches, and 16 bits a weight of both maps."""
     words = np.random.default_rng(5).choice(["the", "old", "dog", "sees", "a", "red", "house", "and", "cat"], 117)

@@ -13,6 +13,7 @@ from tests.ui.page_checks import problems
 TEXT = "The old man gave his dog a bone."
 
 
+@pytest.mark.thorough
 def test_decimals_do_not_differ_within_a_table_of_draws():
     """tests/ui/test_every_page.py looks at the tables that every page has."""
     test = opened("pages/switch_heads_off.py", text=TEXT, off_heads="cross.6.5", off_mode="resample")
@@ -22,7 +23,10 @@ def test_decimals_do_not_differ_within_a_table_of_draws():
         assert not problems(node.value, json.loads(node.proto.columns or "{}"), written(node)), columns
 
 
-@pytest.mark.parametrize("page", ["cross_attention", "what_mattered", "language_model"])
+@pytest.mark.parametrize("page", [
+    "cross_attention",
+    *(pytest.param(page, marks=pytest.mark.thorough) for page in ("what_mattered", "language_model")),
+])
 def test_the_numbers_of_a_figure_are_drawn_once_they_are_asked_for(narrow_app, page):
     test = opened(f"pages/{page}.py", text=TEXT, **GIVEN)
     before = [len(test.dataframe), len(test.code)]

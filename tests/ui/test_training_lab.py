@@ -223,6 +223,7 @@ def test_a_training_that_diverges_says_so_and_keeps_what_it_has():
     assert healthy(test) and film(test)["id"] == "own 2"
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("unrecorded")
 def test_the_third_waits():
     everybody = [opened(PAGE, **SMALL, lab_seed=str(seed)) for seed in (1, 2, 3)]

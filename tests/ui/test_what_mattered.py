@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.ui.params.pages import PAGES as ALL_PAGES
 from pages.ui.params.what_mattered import WHOLE
 from pages.ui.text.number_format import typeset
 from tests.ui.driver import (
@@ -52,13 +51,6 @@ def trace(shipped):
     return shipped.trace(TIRED, details=True)
 
 
-@pytest.mark.parametrize("part", ALL_PAGES["what_mattered"].parts)
-def test_every_part_opens_with_its_figures(narrow_app, part):
-    test = app(**SHORT, mattered_part=part)
-    assert healthy(test) and test.segmented_control("mattered_part").value == part
-    assert figures(test) == (0, FIGURES[part])
-
-
 def test_the_numbers_are_those_of_the_library(shipped, trace):
     test = app(mattered_explained="9")
     assert healthy(test) and test.button_group("mattered_word").value == "9"
@@ -71,6 +63,7 @@ def test_the_numbers_are_those_of_the_library(shipped, trace):
     assert total == pytest.approx(exact.total[0], abs=1e-3)
 
 
+@pytest.mark.thorough
 def test_a_word_all_words_and_pieces_are_chosen_and_stand_in_the_address(narrow_app):
     test = app(**SHORT)
     test.button_group("mattered_word").set_value("2").run()
@@ -140,6 +133,7 @@ def test_agreement_over_many_sentences_is_the_recorded_one():
     assert "Erasure measures, and" in texts(test) and "one word is drawn at random" in texts(test)
 
 
+@pytest.mark.thorough
 def test_a_wrong_beginning_is_forced_and_taken_back(shipped):
     test = app(mattered_part="sides")
     before = table(test, "share")
@@ -154,6 +148,7 @@ def test_a_wrong_beginning_is_forced_and_taken_back(shipped):
     assert healthy(test) and table(test, "share").equals(before)
 
 
+@pytest.mark.thorough
 def test_the_game(shipped, trace):
     test = app(mattered_part="guess")
     assert healthy(test) and not expand(test).dataframe
@@ -171,6 +166,7 @@ def test_the_game(shipped, trace):
     assert answers.loc["animal", "typed: falls by, nats"] == pytest.approx(fall, abs=1e-4)
 
 
+@pytest.mark.thorough
 def test_what_takes_long_on_a_long_sentence_is_asked_for(narrow_app):
     test = opened(PAGE, text=LONG, **GIVEN)
     assert healthy(test)
@@ -179,6 +175,7 @@ def test_what_takes_long_on_a_long_sentence_is_asked_for(narrow_app):
     assert healthy(test) and "Erasure" in set(table(test, "method", "side", "score").method)
 
 
+@pytest.mark.thorough
 def test_what_cannot_be_read_is_answered_by_a_sentence(narrow_app):
     test = app(**GIVEN)
     for text in UNREADABLE:

@@ -51,6 +51,7 @@ def until(condition) -> None:
         time.sleep(0.05)
 
 
+@pytest.mark.thorough
 def test_what_ends_is_started_again_and_ctrl_c_ends_everything(port):
     process = subprocess.Popen(
         [*COMMAND, f"--server.port={port}"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,

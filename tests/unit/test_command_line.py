@@ -22,6 +22,7 @@ def command(*arguments):
     )
 
 
+@pytest.mark.thorough
 def test_translates_and_writes_the_trace(model_folder, small_translator, tmp_path):
     path = tmp_path / "dream.npz"
     done = command("translate", "I have a dream.", "--model", model_folder, "--device", "cpu", "--trace", path)

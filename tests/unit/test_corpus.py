@@ -92,6 +92,7 @@ def test_goes_on_where_it_was_stopped(small_translator, file, whole, tmp_path):
     assert_same(found, whole, atol=0.0)
 
 
+@pytest.mark.thorough
 def test_two_processes_measure_the_same(model_folder, file, whole, tmp_path, monkeypatch):
     # New processes import the main module, which may be a page that another test has run.
     monkeypatch.setitem(sys.modules, "__main__", ModuleType("__main__"))
@@ -99,6 +100,7 @@ def test_two_processes_measure_the_same(model_folder, file, whole, tmp_path, mon
     assert_same(measure_corpus(translator, file, tmp_path / "both", processes=2), whole, atol=1e-6)
 
 
+@pytest.mark.thorough
 def test_says_why_another_process_has_no_model(model_folder, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "__main__", ModuleType("__main__"))
     folder = shutil.copytree(model_folder, tmp_path / "model")
@@ -110,7 +112,8 @@ def test_says_why_another_process_has_no_model(model_folder, tmp_path, monkeypat
         measure_corpus(translator, file, tmp_path / "state", processes=2)
 
 
-@pytest.mark.parametrize("how", ["kill", pytest.param("terminate", marks=pytest.mark.thorough)])
+@pytest.mark.thorough
+@pytest.mark.parametrize("how", ["kill", "terminate"])
 def test_the_processes_end_with_the_one_that_started_them(model_folder, tmp_path, how):
     file = written(["I have a dream"] * 20_000, tmp_path)
     command = [
@@ -131,6 +134,7 @@ def test_the_processes_end_with_the_one_that_started_them(model_folder, tmp_path
     assert len(children) == 3 and not left
 
 
+@pytest.mark.thorough
 def test_goes_on_after_a_process_was_killed(model_folder, file, whole, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "__main__", ModuleType("__main__"))
     translator, state = Translator.load(model_folder, "cpu"), tmp_path / "state"

@@ -110,7 +110,9 @@ def test_only_the_names_of_this_machine_open_a_session(port):
         assert knock(port, name) in (400, 403), name
 
 
-@pytest.mark.parametrize("command", [("streamlit", "run", "app.py"), ("attention_atlas",)], ids=" ".join)
+@pytest.mark.parametrize("command", [
+    pytest.param(("streamlit", "run", "app.py"), marks=pytest.mark.thorough), ("attention_atlas",),
+], ids=" ".join)
 def test_nobody_outside_is_asked_before_the_first_visitor(tmp_path, command):
     """Streamlit asked for its public address when another site's page knocked: four knocks, four requests."""
     notes = tmp_path / "notes"
@@ -144,6 +146,7 @@ def test_no_file_of_the_project_is_served(port, path):
     assert b"streamlit as st" not in body and b"d_model" not in body and b"root:" not in body
 
 
+@pytest.mark.thorough
 def test_a_server_gets_warm_although_nobody_has_come(port):
     deadline = time.monotonic() + PATIENCE
     while b'data-seconds="0"' not in answer(port, "GET", "/decoding")[1]:
@@ -190,6 +193,7 @@ def test_who_has_a_session_is_answered_what_a_page_needs_and_nothing_else(tmp_pa
     assert "subprocess.Popen git" not in notes.read_text().splitlines()
 
 
+@pytest.mark.thorough
 def test_what_is_no_message_ends_a_session_and_fills_no_log(tmp_path):
     """Each was a traceback, of fifty lines if it was text."""
     with (tmp_path / "log").open("w+") as log:

@@ -23,7 +23,9 @@ def code_cells(notebook):
     return [cell for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"] if cell["cell_type"] == "code"]
 
 
-@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.name)
+@pytest.mark.parametrize("notebook", [
+    pytest.param(path, marks=pytest.mark.thorough) if path.name == "interventions.ipynb" else path for path in NOTEBOOKS
+], ids=lambda path: path.name)
 def test_every_cell_runs(notebook, capsys):
     """In one namespace, as a kernel does; a kernel itself adds only the display of what a cell ends with."""
     names = {}

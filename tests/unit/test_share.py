@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
-from tests.share import PARTS, concerned, share
+from tests.share import SECONDS, concerned, seconds, share
 
-LONG = [
-    f"tests/browser/test_{name}.py::test_{number}"
+LONG = {
+    f"tests/browser/test_{name}.py::test_{number}": 5.0
     for name in ("decoding", "lessons", "gallery") for number in range(70)
-]
+}
 
 
 def test_a_changed_page_brings_the_tests_named_after_it():
+    decoding, *_, gallery = LONG
     changed = ["pages/ui/decoding/payload.py"]
-    assert concerned(LONG[0], changed) and not concerned(LONG[-1], changed)
-    assert concerned("tests/browser/test_decoding.py::test", ["assets/decoding/steps.js"])
+    assert concerned(decoding, changed) and not concerned(gallery, changed)
+    assert concerned("tests/browser/test_decoding.py::test", ["assets/decoding_steps/timeline.js"])
+    assert concerned("tests/unit/training/test_trainer.py::test", ["transformer/training/distributed.py"])
     assert concerned("tests/ui/test_models.py::test", ["tests/ui/test_models.py"]) is False
     chosen = share(LONG, changed, turn=3)
-    assert sum("decoding" in test for test in chosen) >= len(LONG) // PARTS
+    assert sum("decoding" in test for test in chosen) >= SECONDS // 5
 
 
-def test_every_long_test_has_its_turn_within_a_week():
-    turns = [share(LONG, [], turn) for turn in range(PARTS)]
+def test_every_long_test_has_its_turn():
+    turns = [share(LONG, [], turn) for turn in range(round(sum(LONG.values()) / SECONDS) + 1)]
     assert set().union(*turns) == set(LONG)
 
 
-def test_a_share_stays_small_whatever_changed():
-    assert len(share(LONG, LONG, turn=1)) < 3 * len(LONG) // PARTS
+def test_a_share_stays_within_its_seconds_whatever_changed():
+    assert 5 * len(share(LONG, list(LONG), turn=1)) <= 2 * SECONDS + 5
+    assert share({"tests/unit/test_x.py::test": SECONDS}, ["transformer/x.py"], turn=0) == set(), "at night"
+
+
+def test_a_test_costs_what_its_mark_says_or_its_kind():
+    assert seconds("tests/browser/test_x.py", None) > seconds("tests/unit/test_x.py", None)
+    assert seconds("tests/unit/test_x.py", 30) == 30

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import subprocess
@@ -12,6 +13,8 @@ from pathlib import Path
 
 import psutil
 import pytest
+
+from transformer.files.terminal import STOPPED, at_terminal
 
 
 def start(*arguments, encoding="utf-8", **more):
@@ -32,11 +35,24 @@ def side_to_write(pipe: Path, reader: subprocess.Popen) -> int:
             time.sleep(0.05)
 
 
+def test_ctrl_c_and_a_letter_that_the_terminal_lacks(monkeypatch, capsys):
+    written = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr(sys, "stdout", written)
+    with pytest.raises(SystemExit) as ended, at_terminal():
+        print("日")
+        raise KeyboardInterrupt
+    written.flush()
+    assert ended.value.code == STOPPED and capsys.readouterr().err == "stopped\n"
+    assert written.buffer.getvalue() == b"\\u65e5\n"
+
+
 @pytest.mark.parametrize("arguments", [
     ("attention_atlas", "importance", "--output", "heads.json", "--sentences"),
-    ("transformer.analysis", "gallery", "--output", "heads.json", "--sentences"),
-    ("transformer.training", "overlap", "--data", "none", "--held-out"),
-    ("transformer.language_modelling", "continue", "--file"),
+    *(pytest.param(arguments, marks=pytest.mark.thorough) for arguments in (
+        ("transformer.analysis", "gallery", "--output", "heads.json", "--sentences"),
+        ("transformer.training", "overlap", "--data", "none", "--held-out"),
+        ("transformer.language_modelling", "continue", "--file"),
+    )),
 ], ids=" ".join)
 def test_ctrl_c_is_one_line(tmp_path, arguments):
     path = tmp_path / "pipe"
@@ -49,6 +65,7 @@ def test_ctrl_c_is_one_line(tmp_path, arguments):
     assert (process.returncode, errors) == (130, "stopped\n")
 
 
+@pytest.mark.thorough
 def test_ctrl_c_is_one_line_where_several_processes_load_and_promises_nothing(tmp_path):
     sentences, output = tmp_path / "sentences.txt", tmp_path / "heads.json"
     sentences.write_text("A dog.\n", encoding="utf-8")
@@ -68,6 +85,7 @@ def test_ctrl_c_is_one_line_where_several_processes_load_and_promises_nothing(tm
     assert list(tmp_path.iterdir()) == [sentences]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("arguments", [
     ("attention_atlas", "lessons", "claims"), ("transformer", "info"),
 ], ids=" ".join)
@@ -80,6 +98,7 @@ def test_who_has_read_enough_is_told_nothing(model_folder, arguments):
     assert (process.returncode, errors) == (141, "")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("encoding", "shown"), [
     ("ascii", r"Ein H\xfcnd \u65e5\u672c."), ("cp1252", r"Ein Hünd \u65e5\u672c."),
 ])

@@ -170,6 +170,7 @@ def test_the_estimate_of_a_known_head_is_twice_its_effect():
         assert float((loss(off) - loss(gate)).detach()) == removed
 
 
+@pytest.mark.thorough
 def test_estimated_and_measured_importance_of_the_shipped_model(shipped):
     found = head_importance(shipped, "The old man gave his dog a bone yesterday.")
     assert found.agreement > 0.9, "the two are different numbers of the same thing"

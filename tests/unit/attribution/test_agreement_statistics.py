@@ -10,29 +10,32 @@ from transformer.surveys.agreement import AgreementStatistics, agreement_statist
 SENTENCE = "The old man is asleep."
 
 
-def test_of_one_sentence_it_is_the_agreement_on_one_of_its_words(shipped):
-    found = agreement_statistics(shipped, [SENTENCE, "No."])
+@pytest.mark.thorough
+def test_of_one_sentence_it_is_the_agreement_on_one_of_its_words(small_translator):
+    found = agreement_statistics(small_translator, [SENTENCE, "No."])
     assert (found.sentences, found.left_out, found.methods) == (1, 1, tuple(METHODS))
-    assert found.model == shipped.version and found.words == 6
-    trace = shipped.trace(SENTENCE, details=True)
-    columns = range(6)
+    assert found.model == small_translator.version and found.words == 6
+    trace = small_translator.trace(SENTENCE, details=True)
     every = (
-        agreement([shipped.attribute(trace, method, [Target((position,))], words=True) for method in METHODS], columns)
+        agreement(
+            [small_translator.attribute(trace, method, [Target((position,))], words=True) for method in METHODS],
+            range(6),
+        )
         for position in range(len(trace.predicted_pieces) - 1)
     )
     assert any(np.allclose(found.tau.mean, each.tau) for each in every), "a word of one piece was drawn"
     np.testing.assert_array_equal(found.tau.low, found.tau.high)
 
 
-def test_statistics_survive_their_file_and_repeat(shipped):
+def test_statistics_survive_their_file_and_repeat(small_translator):
     texts = [SENTENCE, "I have a dream."]
-    found = agreement_statistics(shipped, texts)
+    found = agreement_statistics(small_translator, texts)
     again = AgreementStatistics.from_json(found.to_json())
     np.testing.assert_allclose(again.tau.mean, found.tau.mean, atol=1e-6)
     np.testing.assert_allclose(again.same_first.high, found.same_first.high, atol=1e-6)
-    assert again.digest == found.digest and found.to_json() == agreement_statistics(shipped, texts).to_json()
+    assert again.digest == found.digest and found.to_json() == agreement_statistics(small_translator, texts).to_json()
 
 
-def test_sentences_too_short_to_rank_are_answered(shipped):
+def test_sentences_too_short_to_rank_are_answered(small_translator):
     with pytest.raises(ValueError, match="none of the sentences can be ranked"):
-        agreement_statistics(shipped, ["No."])
+        agreement_statistics(small_translator, ["No."])

@@ -67,7 +67,7 @@ def test_with_everything_frozen_twice_the_embedding_is_twice_the_term(shaped_tra
         assert doubled - whole == pytest.approx(found.source[0, column], abs=1e-4)
 
 
-@pytest.mark.parametrize("count", [20, pytest.param(100, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("count", [8, pytest.param(100, marks=pytest.mark.thorough)])
 def test_the_logit_of_a_piece_in_each_of_many_sentences(shipped, count):
     generator = random.Random(14)
     for text in generator.sample(SENTENCES.read_text(encoding="utf-8").splitlines(), count):
@@ -163,6 +163,7 @@ def test_integrated_gradients_are_captums(shaped_translator, shaped_trace):
         np.testing.assert_allclose(ours.numpy(), theirs[0].detach().numpy(), atol=5e-3)
 
 
+@ONE_SHAPE
 def test_integrated_gradients_say_how_far_they_are_from_complete(shaped_translator, shaped_trace):
     found = shaped_translator.attribute(shaped_trace, "integrated_gradients")
     np.testing.assert_allclose(
@@ -173,6 +174,7 @@ def test_integrated_gradients_say_how_far_they_are_from_complete(shaped_translat
     assert (found.prefix[later] == 0).all()
 
 
+@pytest.mark.thorough
 def test_threads_do_not_meet(shipped):
     """The same model explains several sentences at once as it does one after the other."""
     traces = [shipped.trace(text) for text in ("I have a dream.", "The dog sleeps.", "She reads a book.")]

@@ -104,6 +104,7 @@ def test_training_by_hand_is_training_by_torch(config, parameters, batch):
         np.testing.assert_allclose(parameters[name], parameter.detach().numpy(), atol=1e-9, err_msg=name)
 
 
+@pytest.mark.thorough
 def test_the_loss_is_that_of_the_trace(shipped):
     """On the shipped weights: the loss, every gradient, and some central differences."""
     trace = shipped.trace("I have a dream.")

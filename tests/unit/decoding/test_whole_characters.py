@@ -91,6 +91,7 @@ def test_the_shipped_model_breaks_no_character(shipped):
     assert len(texts) == 7 * len(EMOJI) and not [text for text in texts if "\ufffd" in text]
 
 
+@pytest.mark.thorough
 def test_an_ordinary_sentence_is_written_as_without_the_rule(shipped):
     """Bit for bit, in sampling too: what draws a piece that breaks nothing draws the same."""
     vocabulary, differ = shipped.tokenizer, 0

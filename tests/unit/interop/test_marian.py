@@ -367,7 +367,7 @@ def test_greedy_translations_are_generate_s(peer, imported_folder, crowd):
 
 
 @torch.inference_mode()
-@pytest.mark.parametrize("beam", [4, 6])
+@pytest.mark.parametrize("beam", [4, pytest.param(6, marks=pytest.mark.thorough)])
 def test_beam_translations_are_generate_s(beam, peer, imported_folder, crowd):
     """With no length penalty on either side; theirs is another formula."""
     model, cache = start(imported_folder, crowd)

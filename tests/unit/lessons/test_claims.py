@@ -109,6 +109,7 @@ def test_says_what_cannot_be_measured(evidence, name, parameters, message):
     assert message in str(refused.value)
 
 
+@pytest.mark.thorough
 def test_what_heads_are_worth_is_what_the_page_measures(evidence, importance):
     changes = flattened(importance.measured)
     np.testing.assert_allclose(evidence.head_changes(), changes, atol=1e-5)
@@ -184,6 +185,7 @@ def test_what_a_check_looks_at_twice_is_run_once(small_translator):
     )
 
 
+@pytest.mark.thorough
 def test_the_command_checks_and_lists(run_main, tmp_path):
     done = run_main(main, "check", SHIPPED / "02_one_row.toml", "--device", "cpu")
     assert done.returncode == 0 and done.stdout == "02_one_row.toml: 4 steps, every claim holds and is shown\n"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 from transformer.lessons.figures import FIGURES
 from transformer.lessons.lesson import LESSON_FIELDS, NEXT_WHEN, STEP_FIELDS, lesson_of
 from transformer.lessons.result import broken_claims, uncarried_claims
@@ -12,6 +14,7 @@ from transformer.lessons.result import broken_claims, uncarried_claims
 TEXT = (Path(__file__).parents[3] / "docs" / "lessons.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.thorough
 def test_the_example_is_a_lesson_that_is_true(shipped):
     (example,) = re.findall(r"```toml\n(.*?)```", TEXT, re.DOTALL)
     lesson = lesson_of("dream", example)

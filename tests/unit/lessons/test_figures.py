@@ -95,7 +95,7 @@ def refused_or_drawn(small_translator: Translator, what: tuple[str, dict[str, ob
 
 
 def test_a_figure(small_translator):
-    few(150)(given(what=figures())(lambda what: refused_or_drawn(small_translator, what)))()
+    few(60)(given(what=figures())(lambda what: refused_or_drawn(small_translator, what)))()
 
 
 @pytest.mark.thorough

@@ -41,6 +41,7 @@ def test_number_of_parameters():
     assert parameters(encoder_layers=2, decoder_layers=2) == 14_730_250
 
 
+@pytest.mark.thorough
 def test_number_of_parameters_of_the_papers_base_model():
     # Stacks of 18,914,304 and 25,224,192 parameters (post-norm) and one embedding of 37,000 x 512.
     base = {"norm": "post", "tied_embeddings": "all", "output_bias": False}

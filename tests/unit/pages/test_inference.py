@@ -240,7 +240,9 @@ def test_a_trace_is_computed_once(model, model_folder):
     assert inference.trace(other, "A dog.") is not first
 
 
-@pytest.mark.parametrize("kind", ["language model", "model of long texts"])
+@pytest.mark.parametrize("kind", [
+    "language model", pytest.param("model of long texts", marks=pytest.mark.thorough),
+])
 def test_pages_are_drawn_while_a_model_is_loaded(tiny_language_model, kind):
     MODELS.clear()
     LOADED.clear()

@@ -69,7 +69,7 @@ def test_lines_load_the_model_that_is_shown():
         assert """Translator.load("models/it's another")""" in lines
 
 
-@pytest.mark.parametrize("mode", ["zero", "uniform"])
+@pytest.mark.parametrize("mode", ["zero", pytest.param("uniform", marks=pytest.mark.thorough)])
 def test_what_heads_are_worth(small_translator, run, mode, target):
     trace, given = small_translator.trace(TEXT, target), target is not None
     changed = Interventions({("cross", 1, 0): 0.0, ("encoder", 0, 1): 0.25}, mode)

@@ -57,7 +57,7 @@ def edits(config: TransformerConfig) -> list[Edits]:
 
 def test_a_run_stays_on_the_device(model):
     for edit in edits(model.config):
-        for record in (None, Recorder(details=False), Recorder(details=True)):
+        for record in (None, Recorder(details=True)):
             with torch.inference_mode(), OneDevice() as mode:
                 memory = model.encode(ids(2, 5), None, edits=edit, record=record)
                 read = model.decode(ids(2, 7), memory, None, edits=edit, record=record)
@@ -85,7 +85,7 @@ METHODS: dict[str, Callable[..., Any]] = {
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("capture", [False, True])
+@pytest.mark.parametrize("capture", [pytest.param(False, marks=pytest.mark.thorough), True])
 def test_only_results_leave_the_device_while_decoding(model, method, capture):
     with torch.inference_mode(), OneDevice(results=True):
         cache = model.start_cache(model.encode(ids(1, 5), None), None)
@@ -159,7 +159,8 @@ def test_a_device_that_fails_is_one_message_and_the_next_run_works(small_transla
         run()
 
 
-@pytest.mark.parametrize(("said", "error"), [(said, error) for said in ERRORS for error in ERRORS[said]], ids=str)
+# Which errors they are, the test above has.
+@pytest.mark.parametrize(("said", "error"), [(said, errors[0]) for said, errors in ERRORS.items()][:1], ids=str)
 def test_a_device_that_fails_under_a_language_model_is_one_message_too(said, error):
     loaded = load_language_model(device="cpu")
     runs: list[Callable[[], object]] = [

@@ -76,6 +76,7 @@ def test_the_number_of_parameters_is_that_of_the_model(small_config, sizes):
     assert config.parameters == sum(each.numel() for each in seeded_model(config).parameters())
 
 
+@pytest.mark.thorough
 def test_learns_to_copy_and_exact_match_is_that_of_decoding_piece_by_piece():
     """The latter on the way, where the model is right about half of the time."""
     trainer = TaskTrainer(TaskConfig(task="copy", d_model=32, steps=200, snapshots=1, learning_rate=1e-2))

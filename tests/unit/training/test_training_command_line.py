@@ -54,7 +54,7 @@ def test_from_pairs_to_scores(tmp_path, tokenizer, run_main, caplog):
     done = command("train", "--run", run, "--device", "cpu", *sizes, "--steps", 2, "--warmup", 1)
     assert done.returncode == 0 and "step 2 of 2" in done.stderr, done.stderr
     done = run_main(
-        main, "evaluate", "--model", run / "model", "--data", data, "--device", "cpu", "--beam", 2, "--json"
+        main, "evaluate", "--model", run / "model", "--data", held_out, "--device", "cpu", "--beam", 2, "--json"
     )
     assert done.returncode == 0, done.stderr
     assert {"bleu", "chrf", "bleu_signature", "chrf_signature", "sentences"} <= json.loads(done.stdout).keys()
@@ -63,16 +63,16 @@ def test_from_pairs_to_scores(tmp_path, tokenizer, run_main, caplog):
 def test_a_model_writes_the_other_side_of_each_sentence_once(tmp_path, run_main):
     """Of either column, in either direction."""
     data = tmp_path / "pairs.tsv"
-    data.write_text("I have a dream.\tx\nI have a dream.\n\nNo.\tz\n", encoding="utf-8")
+    data.write_text("Yes.\tx\nYes.\n\nNo.\tz\n", encoding="utf-8")
     english = tmp_path / "english.tsv"
-    english.write_text("x\tI have a dream.\n", encoding="utf-8")
+    english.write_text("x\tNo.\n", encoding="utf-8")
     output = tmp_path / "synthetic.tsv.gz"
     done = run_main(main, "synthesise", "--model", MODEL, "--data", data, "--output", output, "--device", "cpu")
     assert done.returncode == 0, done.stderr
-    assert read_pairs(output) == [("I have a dream.", "Ich habe einen Traum."), ("No.", "Nein.")]
+    assert read_pairs(output) == [("Yes.", "Ja."), ("No.", "Nein.")]
     back = ("--column", 2, "--back", "--beam", 2, "--output", output, "--device", "cpu")
     done = run_main(main, "synthesise", "--model", MODEL, "--data", english, *back)
-    assert done.returncode == 0 and read_pairs(output) == [("Ich habe einen Traum.", "I have a dream.")]
+    assert done.returncode == 0 and read_pairs(output) == [("Nein.", "No.")]
     done = run_main(main, "synthesise", "--model", MODEL, "--data", data, *back)
     assert done.returncode == 1 and done.stderr == f"error: {data}, line 2: there is no column 2\n"
 
@@ -168,15 +168,16 @@ def test_contexts_in_which_no_text_finds_room_are_refused(tmp_path, run_main, co
     )
 
 
-def test_what_is_no_text_is_told_with_file_and_line(tmp_path, run_main):
+def test_what_is_no_text_is_told_with_file_and_line(tmp_path, run_main, model_folder):
     latin, folder = tmp_path / "latin.txt", tmp_path / "folder"
     latin.write_bytes("A dog\tx\nGrün\ty\n".encode("latin-1"))
     (folder / "tokenizer.model").mkdir(parents=True)
     run = ("--run", tmp_path / "run")
-    atlas = ("--model", MODEL, "--output", tmp_path / "o.json", "--device", "cpu")
+    of_model = ("--model", model_folder)
+    atlas = (*of_model, "--output", tmp_path / "o.json", "--device", "cpu")
     for program, arguments, said in (
-        (main, ("samples", "--model", MODEL, "--sentences", latin), f"{latin}, line 2: this is no UTF-8 text"),
-        (main, ("samples", "--model", MODEL, "--sentences", folder), f"{folder} cannot be read (Is a directory)"),
+        (main, ("samples", *of_model, "--sentences", latin), f"{latin}, line 2: this is no UTF-8 text"),
+        (main, ("samples", *of_model, "--sentences", folder), f"{folder} cannot be read (Is a directory)"),
         (main, ("prepare", *run, "--data", folder, "--validation", latin), f"{folder} cannot be read (Is a directory)"),
         (main, ("vocabulary", "--model", folder, "--data", latin), f"the vocabulary {folder}/tokenizer.model"),
         (language_model, ("continue", "--file", latin), f"{latin}, line 2: this is no UTF-8 text"),
