@@ -5,7 +5,8 @@ import { test } from "node:test";
 
 import { fixture, load } from "./bundles.js";
 
-const { HeadTable, mount } = load("head_table", ["HeadTable", "mount"]);
+const { HeadTable, keepingFocus, mount } = load("head_table", ["HeadTable", "keepingFocus", "mount"]);
+const { TextBox } = load("text_box", ["TextBox"]);
 const { AttentionBrowser, SyncedState } = load("attention_browser", ["AttentionBrowser", "SyncedState"]);
 
 test("a component is made once for its place, shown with new data, and closed when it leaves", () => {
@@ -149,4 +150,33 @@ test("a column of heads is sorted by numbers or words, and what is missing stays
   assert.equal(order({ column: 1, upwards: true }), "dacb");
   assert.equal(order({ column: 2, upwards: true }), "bdac");
   assert.equal(order({ column: 2, upwards: false }), "adbc");
+});
+
+test("a list that is filled anew keeps the focus at its place, or on the last where that is gone", () => {
+  Object.assign(globalThis, { Document: class {}, ShadowRoot: class {}, HTMLElement: class {
+    focus() { page.activeElement = this; }
+  } });
+  const page = new Document();
+  const made = (count) => Array.from({ length: count }, () => new HTMLElement());
+  const list = { children: made(3), getRootNode: () => page, querySelectorAll() { return this.children; } };
+  const refill = (count) => keepingFocus(list, "button", () => { list.children = made(count); });
+  const place = () => list.children.indexOf(page.activeElement);
+  refill(3);
+  assert.equal(place(), -1, "the focus was elsewhere");
+  list.children[2].focus();
+  refill(4);
+  assert.equal(place(), 2);
+  refill(1);
+  assert.equal(place(), 0);
+});
+
+test("a letter in a box is no shortcut of the page, and a key that writes nothing may be one", () => {
+  globalThis.document = { createElement: () => ({ append() {}, setAttribute() {} }) };
+  const box = new TextBox({ append() {} });
+  const kept = (key) => {
+    let calls = 0;
+    box.root.onkeydown({ key, stopPropagation() { calls += 1; } });
+    return calls;
+  };
+  assert.deepEqual(["r", "?", "Escape", "F5"].map(kept), [1, 1, 0, 0]);
 });
