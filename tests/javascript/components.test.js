@@ -6,8 +6,10 @@ import { test } from "node:test";
 import { fixture } from "./page.js";
 import { AttentionBrowser } from "../../assets/attention_browser/attention_browser.js";
 import { HeadTable } from "../../assets/head_table/head_table.js";
+import { keepingFocus } from "../../assets/shared/controls.js";
 import { mount } from "../../assets/shared/mount.js";
 import { SyncedState } from "../../assets/shared/synced_state.js";
+import { TextBox } from "../../assets/text_box/box.js";
 
 test("a component is made once for its place, shown with new data, and closed when it leaves", () => {
   const calls = [];
@@ -150,4 +152,33 @@ test("a column of heads is sorted by numbers or words, and what is missing stays
   assert.equal(order({ column: 1, upwards: true }), "dacb");
   assert.equal(order({ column: 2, upwards: true }), "bdac");
   assert.equal(order({ column: 2, upwards: false }), "adbc");
+});
+
+test("a list that is filled anew keeps the focus at its place, or on the last where that is gone", () => {
+  Object.assign(globalThis, { Document: class {}, ShadowRoot: class {}, HTMLElement: class {
+    focus() { page.activeElement = this; }
+  } });
+  const page = new Document();
+  const made = (count) => Array.from({ length: count }, () => new HTMLElement());
+  const list = { children: made(3), getRootNode: () => page, querySelectorAll() { return this.children; } };
+  const refill = (count) => keepingFocus(list, "button", () => { list.children = made(count); });
+  const place = () => list.children.indexOf(page.activeElement);
+  refill(3);
+  assert.equal(place(), -1, "the focus was elsewhere");
+  list.children[2].focus();
+  refill(4);
+  assert.equal(place(), 2);
+  refill(1);
+  assert.equal(place(), 0);
+});
+
+test("a letter in a box is no shortcut of the page, and a key that writes nothing may be one", () => {
+  globalThis.document = { createElement: () => ({ append() {}, setAttribute() {} }) };
+  const box = new TextBox({ append() {} });
+  const kept = (key) => {
+    let calls = 0;
+    box.root.onkeydown({ key, stopPropagation() { calls += 1; } });
+    return calls;
+  };
+  assert.deepEqual(["r", "?", "Escape", "F5"].map(kept), [1, 1, 0, 0]);
 });

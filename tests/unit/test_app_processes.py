@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import socket
@@ -15,6 +16,7 @@ import psutil
 import pytest
 
 from attention_atlas import app_processes, command_line
+from attention_atlas.reverse_proxy import Backend
 
 PATIENCE = 120
 COMMAND = (sys.executable, "-m", "attention_atlas", "--processes", "2")
@@ -97,6 +99,15 @@ def test_what_is_wrong_is_said_once(port):
     done = subprocess.run([*COMMAND, f"--server.port={port}", "--nonsense"], capture_output=True, text=True)
     assert done.returncode == 1 and done.stderr.count("No such option") == 1
     assert done.stderr.endswith("error: the app did not start\n")
+
+
+def test_a_process_that_has_ended_has_no_port():
+    async def start() -> None:
+        backend, listens, up = Backend(port=1), asyncio.Event(), asyncio.get_running_loop().create_future()
+        await app_processes.keep_running(backend, ["--nonsense"], listens, up)
+        assert backend.port is None and isinstance(up.exception(), app_processes.StartError)
+
+    asyncio.run(start())
 
 
 @pytest.mark.parametrize(("options", "address"), [

@@ -156,6 +156,9 @@ def test_everybody_stays_where_they_came_and_all_processes_get_as_many():
                     assert again == name and not given(head)
                 met.append(name)
             assert sorted(met) == ["a"] * 5 + ["b"] * 5
+            # Whoever was sent somewhere counts there before their page has opened its websocket.
+            async with proxy([Backend(a, websockets=2), Backend(b)]) as other:
+                assert [(await ask(other))[1] for _ in range(4)] == ["b", "b", "a", "b"]
 
     within(visit)
 
@@ -197,6 +200,7 @@ def test_a_file_for_good_is_compressed_once_and_is_the_same():
                 head, body = await fetch(port, "/static/a.js")
                 assert gzip.decompress(body).decode() == text and len(body) < len(text) / 50
                 assert f"Content-Length: {len(body)}".encode() in head and b"Content-Encoding: gzip" in head
+                assert b"Vary: Accept-Encoding" in head
                 assert b"immutable" in head and b"ETag" not in head and b"Set-Cookie" not in head
             assert asked == 1
             for path, more in (

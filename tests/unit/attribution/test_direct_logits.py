@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -43,8 +45,10 @@ def test_all_components_add_up_to_the_logit(shaped_translator, shaped_trace):
 def test_a_contrast_has_the_difference_of_output_biases(small_translator):
     trace, weights = small_translator.trace("The dog sleeps.", details=True), small_translator.weights()
     taken, other = trace.predicted_pieces[1].id, 17
+    # Those of a fresh model are all 0.
+    bias = np.arange(len(weights.arrays["generator.bias"]), dtype=np.float32)
+    weights = replace(weights, arrays={**weights.arrays, "generator.bias": bias})
     found = direct_logits(trace, weights, [Target((1,), against=(other,)), Target((1,))])
-    bias = weights.arrays["generator.bias"]
     assert found.scores[0, found.components.index(Component("output bias"))] == bias[taken] - bias[other]
     np.testing.assert_allclose(found.scores.sum(axis=1), found.logits, atol=1e-4)
 

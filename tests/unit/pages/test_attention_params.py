@@ -4,7 +4,7 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from pages.ui.params.attention import AttentionParams
+from pages.ui.params.attention import AttentionParams, PinParams
 
 FIRST = AttentionParams()
 OTHER_HEAD = AttentionParams(layer=3, head=4)
@@ -63,3 +63,9 @@ def test_only_what_there_is_stays_pinned():
     choice = AttentionParams(layer=3, rows=(0, 9, 4), columns=(7, 1), words=True)
     assert choice.pinned_within(5, 7) == replace(choice, rows=(0, 4), columns=(1,))
     assert choice.pinned_within(99, 99) == choice
+
+
+def test_pins_of_the_encoder_outlive_another_translation():
+    pins = PinParams(*((number,) for number in range(6)))
+    assert pins.for_another_translation() == PinParams(encoder_rows=(0,), encoder_columns=(1,))
+    assert pins.for_another_sentence() == PinParams()

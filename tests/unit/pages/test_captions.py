@@ -13,7 +13,7 @@ from tests.made_up_traces import FIRST, made_up_trace
 from tests.properties import few, many
 from transformer.analysis.heads.metrics import HeadMetrics, head_metrics
 from transformer.analysis.view import view_of
-from transformer.text.languages import LANGUAGES
+from transformer.text.languages import LANGUAGES, language
 from transformer.values.trace import KINDS
 
 ENTROPY = r"\(entropy ([\d.]+) of at most ([\d.]+) nats\)"
@@ -64,6 +64,10 @@ def test_what_was_done_to_the_numbers_is_said(small_translator):
     reported = how_to_read(view_of(trace, "encoder", words=True, special=False), LANGUAGES)
     assert "attention to it is summed" in reported and "scaled up to 1" in reported
     assert "hatched" in how_to_read(view_of(trace, "decoder"), LANGUAGES)
+    to_arabic = LANGUAGES._replace(target=language("ar"))
+    said = [how_to_read(view_of(trace, kind), to_arabic) for kind in KINDS]
+    backwards = [kind for kind, text in zip(KINDS, said, strict=True) if "Arabic is read from right to left" in text]
+    assert backwards == ["decoder"], "whose columns are of the translation"
 
 
 def test_the_readers_text_is_no_markup(small_translator):

@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from pages.ui.charts.palette import FIRST, SECOND
 from pages.ui.heads.head_picker import picked_cell
 from pages.ui.inside_a_layer.cell_tables import product_table, softmax_table, term_table, value_table
 from pages.ui.inside_a_layer.mask import UNMASKED, future_share, leak_table
@@ -151,7 +152,8 @@ def test_norm_and_stream_are_the_traces(shaped_translator, shaped_trace, stack):
     sizes = size_table(stream_sizes(shaped_trace, weights, stack), shaped_trace.parts(stack))
     np.testing.assert_allclose(sizes["residual stream"], np.linalg.norm(stream, axis=-1).mean(axis=1), rtol=1e-5)
     assert len(sizes) == len(stream) and sizes["after"].iloc[-1] == "2 FFN"
-    size_chart(sizes).to_dict()
+    colours = size_chart(sizes).to_dict()["layer"][0]["encoding"]["color"]["scale"]
+    assert dict(zip(colours["domain"], colours["range"], strict=True)) == {"residual stream": FIRST, "written": SECOND}
 
 
 @pytest.mark.parametrize("place", ["pre", "post"])
