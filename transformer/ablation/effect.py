@@ -9,7 +9,8 @@ import numpy as np
 
 from transformer.running.head_replacements import drawn
 from transformer.running.scoring import Scores
-from transformer.running.translator import ReadTarget, Translator
+from transformer.running.translator import Translator
+from transformer.running.translator_run import ReadTarget
 from transformer.values.cancellation import check_cancelled
 from transformer.values.interventions import DEFAULT_DRAWS, Interventions, draws_of
 from transformer.values.pieces import Piece

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import rankdata
 
-from transformer.running.translator import ReadTarget, Translator
+from transformer.running.translator import Translator
+from transformer.running.translator_run import ReadTarget
 from transformer.values.interventions import DEFAULT_DRAWS, Head, Interventions, Mode, all_heads, draws_of
 from transformer.values.kinds import KINDS, Kind
 

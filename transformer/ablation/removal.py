@@ -9,7 +9,8 @@ import numpy as np
 
 from transformer.ablation.importance import ByHead, flattened
 from transformer.config import TransformerConfig
-from transformer.running.translator import ReadTarget, Translator
+from transformer.running.translator import Translator
+from transformer.running.translator_run import ReadTarget
 from transformer.values.interventions import Head, Interventions, Mode, all_heads
 
 
