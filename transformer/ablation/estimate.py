@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import t as student
 
-from transformer.files.records import MOST, Fields
+from transformer.files.records import MOST, check_array
 
 
 @dataclass(frozen=True)
@@ -23,18 +23,14 @@ class Estimate:
     low: np.ndarray
     high: np.ndarray
 
+    def check(self, what: str, shape: tuple[int, ...], low: float = -MOST, high: float = MOST) -> None:
+        """Refuse an estimate of another shape, or with a number that is not within limits.
 
-def read_estimate(fields: Fields, shape: tuple[int | None, ...], low: float = -MOST, high: float = MOST) -> Estimate:
-    """The estimate that stands in a record.
-
-    Args:
-        shape, low, high: of `Fields.array`.
-
-    Raises:
-        ValueError: it is none, or its ends do not fit its mean.
-    """
-    mean = fields.array("mean", shape, low, high)
-    return Estimate(mean, *(fields.array(end, mean.shape, low, high) for end in ("low", "high")))
+        Raises:
+            ValueError: it is such an estimate.
+        """
+        for end, array in vars(self).items():
+            check_array(f"{what}.{end}", array, shape, low, high)
 
 
 def over_draws(values: np.ndarray) -> Estimate:

@@ -8,11 +8,11 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from transformer.ablation.estimate import Estimate, read_estimate
+from transformer.ablation.estimate import Estimate
 from transformer.analysis.words import has_word, word_groups
 from transformer.attribution.agreement import Agreement, agreement
 from transformer.attribution.attribution import METHODS, Method, Target, piece_groups
-from transformer.files.records import read_fields
+from transformer.files.records import Amount, Count, Whole, read_record
 from transformer.running.translator import Translator
 from transformer.surveys.importance import DIGITS, DRAWS, SEED, bootstrap
 from transformer.values.head_means import sentences_digest
@@ -39,10 +39,10 @@ class AgreementStatistics:
     """
 
     model: str
-    sentences: int
-    left_out: int
+    sentences: Count
+    left_out: Whole
     digest: str
-    words: float
+    words: Amount
     methods: tuple[Method, ...]
     tau: Estimate
     same_first: Estimate
@@ -63,16 +63,17 @@ class AgreementStatistics:
         Raises:
             ValueError: it is something else; the message says where.
         """
-        fields = read_fields(text)
-        methods = fields.choices("methods", METHODS)
-        if missing := set(ALWAYS) - set(methods):
+        found = read_record(text, cls)
+        if len(set(found.methods)) < len(found.methods):
+            raise ValueError("methods has one of its entries twice")
+        if unknown := set(found.methods) - set(METHODS):
+            raise ValueError(f"methods has {min(unknown)!r}; they must be of: {', '.join(METHODS)}")
+        if missing := set(ALWAYS) - set(found.methods):
             raise ValueError(f"methods has no {', '.join(sorted(missing))}, which the others are compared with")
-        pairs = len(methods), len(methods)
-        return cls(
-            fields.text("model"), fields.whole("sentences", 1), fields.whole("left_out"), fields.text("digest"),
-            fields.number("words", 0), methods, read_estimate(fields.inner("tau"), pairs, -1, 1),
-            read_estimate(fields.inner("same_first"), pairs, 0, 1),
-        )
+        pairs = len(found.methods), len(found.methods)
+        found.tau.check("tau", pairs, -1, 1)
+        found.same_first.check("same_first", pairs, 0, 1)
+        return found
 
 
 def agreement_statistics(translator: Translator, sentences: Iterable[str]) -> AgreementStatistics:

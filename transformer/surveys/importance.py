@@ -10,18 +10,20 @@ from typing import Any
 
 import numpy as np
 
-from transformer.ablation.estimate import Estimate, read_estimate
+from transformer.ablation.estimate import Estimate
 from transformer.ablation.importance import MeasuredImportance, head_importance, normalised_by_layer
-from transformer.files.records import Fields, check_shapes, read_fields
+from transformer.files.records import Count, Whole, check_array, check_shapes, read_record
 from transformer.running.translator import Translator
 from transformer.values.head_means import sentences_digest
-from transformer.values.interventions import DEFAULT_DRAWS, MODES, Mode
+from transformer.values.interventions import DEFAULT_DRAWS, Mode
 from transformer.values.kinds import KINDS, Kind
 
 DRAWS = 2000
 SEED = 0
 # Ends of the interval, percent.
 INTERVAL = (2.5, 97.5)
+# What is known of each kind of attention.
+PARTS = ("measured", "estimated", "magnitude")
 # Digits after the point in a file.
 DIGITS = 6
 
@@ -55,7 +57,7 @@ class ImportanceStatistics:
     reference: str = ""
 
     def __post_init__(self) -> None:
-        for name in ("measured", "estimated", "magnitude"):
+        for name in PARTS:
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 
     def to_json(self) -> str:
@@ -78,24 +80,45 @@ class ImportanceStatistics:
         Raises:
             ValueError: it is something else; the message says where.
         """
-        fields = read_fields(text)
-        kinds: dict[Kind, Fields] = {kind: fields.inner("kinds").inner(kind) for kind in KINDS}
-        measured: dict[Kind, Estimate] = {
-            kind: read_estimate(each.inner("measured"), (None, None)) for kind, each in kinds.items()
-        }
-        shapes = {kind: each.mean.shape for kind, each in measured.items()}
+        found = read_record(text, _Written)
+        shapes = {kind: each.measured.mean.shape for kind, each in found.kinds.items()}
         check_shapes(shapes)
+        found.agreement.check("agreement", (), -1, 1)
+        for kind, each in found.kinds.items():
+            each.measured.check(f"kinds.{kind}.measured", shapes[kind])
+            each.estimated.check(f"kinds.{kind}.estimated", shapes[kind])
+            check_array(f"kinds.{kind}.magnitude", each.magnitude, shapes[kind], 0)
+        by_kind: dict[str, Any] = {
+            name: {kind: getattr(each, name) for kind, each in found.kinds.items()} for name in PARTS
+        }
         return cls(
-            fields.text("model"), fields.choice("mode", MODES), fields.whole("sentences", 1), fields.text("digest"),
-            measured,
-            {kind: read_estimate(each.inner("estimated"), shapes[kind]) for kind, each in kinds.items()},
-            {kind: each.array("magnitude", shapes[kind], 0) for kind, each in kinds.items()},
-            read_estimate(fields.inner("agreement"), (), -1, 1),
-            # Files of older versions have none of these.
-            seed=fields.whole("seed") if "seed" in fields else 0,
-            draws=fields.whole("draws", 1) if "draws" in fields else 1,
-            reference=fields.text("reference") if "reference" in fields else "",
+            found.model, found.mode, found.sentences, found.digest, **by_kind, agreement=found.agreement,
+            seed=found.seed, draws=found.draws, reference=found.reference,
         )
+
+
+@dataclass(frozen=True)
+class _OfKind:
+    """What a record has of a kind of attention."""
+
+    measured: Estimate
+    estimated: Estimate
+    magnitude: np.ndarray
+
+
+@dataclass(frozen=True)
+class _Written:
+    """`ImportanceStatistics` as they are written; files of older versions have none of the last three."""
+
+    model: str
+    mode: Mode
+    sentences: Count
+    digest: str
+    kinds: dict[Kind, _OfKind]
+    agreement: Estimate
+    seed: Whole = 0
+    draws: Count = 1
+    reference: str = ""
 
 
 def importance_statistics(

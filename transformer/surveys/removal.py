@@ -9,11 +9,11 @@ from pathlib import Path
 
 from transformer.ablation.removal import without
 from transformer.checkpoints.translator import load_checkpoint
-from transformer.files.records import read_fields
+from transformer.files.records import Amount, Count, Whole, read_record
 from transformer.training.data import Pair
 from transformer.training.evaluate import score, translate_all
 from transformer.values.head_means import sentences_digest
-from transformer.values.interventions import MODES, Head, Mode
+from transformer.values.interventions import Head, Mode
 
 # Orders that every record has, beside random ones.
 ALWAYS = ("measured", "gradient")
@@ -30,9 +30,9 @@ class Quality:
     """
 
     order: str
-    removed: int
-    bleu: float
-    chrf: float
+    removed: Whole
+    bleu: Amount
+    chrf: Amount
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class RemovalQuality:
     model: str
     mode: Mode
     data: str
-    pairs: int
+    pairs: Count
     digest: str
     points: tuple[Quality, ...]
 
@@ -66,16 +66,9 @@ class RemovalQuality:
         Raises:
             ValueError: it is something else; the message says where.
         """
-        fields = read_fields(text)
-        points = tuple(
-            Quality(each.text("order"), each.whole("removed"), each.number("bleu", 0), each.number("chrf", 0))
-            for each in fields.all_inner("points")
-        )
-        _check_orders(points)
-        return cls(
-            fields.text("model"), fields.choice("mode", MODES), fields.text("data"), fields.whole("pairs", 1),
-            fields.text("digest"), points,
-        )
+        found = read_record(text, cls)
+        _check_orders(found.points)
+        return found
 
 
 def _check_orders(points: Sequence[Quality]) -> None:

@@ -11,12 +11,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from typing import Annotated
 
 import numpy as np
+from msgspec import Meta
 
 from transformer.analysis.heads.tasks import TASK, TASKS, Link, Task, covered_text
 from transformer.analysis.view import axes_of, view_of
-from transformer.files.records import Fields, read_fields
+from transformer.files.records import Count, Share, Whole, read_record
 from transformer.text.languages import LANGUAGES, Languages
 from transformer.text.vocabulary import SPACE_MARK
 from transformer.values.pieces import Piece
@@ -32,6 +34,8 @@ MARGIN = 0.1
 DIGITS = 4
 # A head that looks at every word's neighbour is shown on a sentence with enough words to see it.
 MANY_LINKS, ENOUGH_LINKS = 6, 5
+
+Positions = Annotated[tuple[Whole, ...], Meta(min_length=1)]
 
 
 @dataclass(frozen=True)
@@ -52,13 +56,19 @@ class Example:
     text: str
     target: str
     words: bool
-    rows: tuple[int, ...]
-    columns: tuple[int, ...]
+    rows: Positions
+    columns: Positions
     read: str
     written: str
     labels: tuple[str, ...]
-    weights: tuple[float, ...]
-    looked_at: int
+    weights: tuple[Share, ...]
+    looked_at: Whole
+
+    def __post_init__(self) -> None:
+        if not len(self.weights) == len(self.labels) > self.looked_at:
+            raise ValueError(
+                f"looked_at is {self.looked_at}, of {len(self.labels)} labels from 0 on and {len(self.weights)} weights"
+            )
 
 
 @dataclass(frozen=True)
@@ -79,15 +89,19 @@ class Exhibit:
 
     task: str
     kind: Kind
-    layer: int
-    head: int
-    share: float
-    everyone: float
+    layer: Whole
+    head: Whole
+    share: Share
+    everyone: Share
     rule: str
-    explained: float
-    rows: int
-    sentences: int
-    examples: tuple[Example, ...]
+    explained: Share
+    rows: Count
+    sentences: Count
+    examples: Annotated[tuple[Example, ...], Meta(min_length=1)]
+
+    def __post_init__(self) -> None:
+        if self.task not in TASK or self.rule not in ("", *TASK) or self.kind != TASK[self.task].kind:
+            raise ValueError(f"there is no task {self.task!r} of {self.kind} attention with the rule {self.rule!r}")
 
     @property
     def does_it(self) -> bool:
@@ -106,7 +120,7 @@ class Gallery:
     """
 
     model: str
-    sentences: int
+    sentences: Count
     exhibits: tuple[Exhibit, ...]
 
     def to_json(self) -> str:
@@ -119,30 +133,7 @@ class Gallery:
         Raises:
             ValueError: it is something else; the message says where.
         """
-        fields = read_fields(text)
-        exhibits = tuple(map(_read_exhibit, fields.all_inner("exhibits", 0)))
-        return cls(fields.text("model"), fields.whole("sentences", 1), exhibits)
-
-
-def _read_exhibit(fields: Fields) -> Exhibit:
-    task = TASK[fields.choice("task", TASK)]
-    return Exhibit(
-        task.name, fields.choice("kind", [task.kind]), fields.whole("layer"), fields.whole("head"),
-        fields.number("share", 0, 1), fields.number("everyone", 0, 1), fields.choice("rule", ["", *TASK]),
-        fields.number("explained", 0, 1), fields.whole("rows", 1),
-        fields.whole("sentences", 1), tuple(map(_read_example, fields.all_inner("examples"))),
-    )
-
-
-def _read_example(fields: Fields) -> Example:
-    labels, looked_at = fields.texts("labels"), fields.whole("looked_at")
-    if looked_at >= len(labels):
-        raise ValueError(f"{fields.where}looked_at is {looked_at}, and there are {len(labels)} labels from 0 on")
-    return Example(
-        text=fields.text("text"), target=fields.text("target"), words=fields.flag("words"), rows=fields.wholes("rows"),
-        columns=fields.wholes("columns"), read=fields.text("read"), written=fields.text("written"), labels=labels,
-        weights=tuple(fields.array("weights", (len(labels),), 0, 1).tolist()), looked_at=looked_at,
-    )
+        return read_record(text, cls)
 
 
 def gallery_of(traces: Iterable[Trace], model: str, languages: Languages = LANGUAGES) -> Gallery:

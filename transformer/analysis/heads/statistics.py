@@ -12,7 +12,7 @@ import numpy as np
 from transformer.analysis.aligner import Aligner, find_aligner
 from transformer.analysis.heads.metrics import HeadMetrics, average, head_metrics
 from transformer.analysis.heads.names import head_rules
-from transformer.files.records import Fields, check_shapes, read_fields
+from transformer.files.records import Count, Whole, check_array, check_shapes, read_record
 from transformer.text.vocabulary import Vocabulary
 from transformer.values.trace import KINDS, Kind, Trace
 
@@ -64,29 +64,45 @@ class Statistics:
         Raises:
             ValueError: it is something else; the message says where.
         """
-        fields = read_fields(text)
-        kinds = fields.inner("kinds")
-        heads: dict[Kind, HeadMetrics] = {kind: _read_metrics(kind, kinds.inner(kind)) for kind in KINDS}
-        check_shapes({kind: next(iter(each.values.values())).shape for kind, each in heads.items()})
-        return cls(fields.text("model"), fields.whole("sentences", 1), heads)
+        found = read_record(text, _Written)
+        shapes = {kind: next(iter(each.values.values()), np.empty(0)).shape for kind, each in found.kinds.items()}
+        check_shapes(shapes)
+        return cls(found.model, found.sentences, {
+            kind: _metrics(kind, found.kinds[kind], shapes[kind]) for kind in KINDS
+        })
 
 
-def _read_metrics(kind: Kind, fields: Fields) -> HeadMetrics:
+@dataclass(frozen=True)
+class _OfKind:
+    """What a record has of a kind of attention: averages by the name of the metric, and over how many queries."""
+
+    values: dict[str, np.ndarray]
+    queries: dict[str, Whole]
+
+
+@dataclass(frozen=True)
+class _Written:
+    """`Statistics` as they are written."""
+
+    model: str
+    sentences: Count
+    kinds: dict[Kind, _OfKind]
+
+
+def _metrics(kind: Kind, found: _OfKind, shape: tuple[int, ...]) -> HeadMetrics:
     """The metrics of a kind, all of the same heads; those that are newer than the record are missing.
 
     Raises:
         ValueError: they are something else, or those are missing by which heads get their names.
     """
-    values, queries, shape = fields.inner("values"), fields.inner("queries"), (None, None)
-    arrays: dict[str, np.ndarray] = {}
-    for name in values.values:
-        arrays[name] = values.array(name, shape, gaps=True)
-        shape = arrays[name].shape
-    metrics = HeadMetrics(kind, arrays, {name: queries.whole(name) for name in arrays})
+    where = f"kinds.{kind}.values"
+    for name, values in found.values.items():
+        check_array(f"{where}.{name}", values, shape, gaps=True)
     try:
+        metrics = HeadMetrics(kind, found.values, {name: found.queries[name] for name in found.values})
         head_rules(metrics)
     except KeyError as error:
-        raise ValueError(f"{values.where}{error.args[0]} is missing") from error
+        raise ValueError(f"{where}.{error.args[0]} is missing") from error
     return metrics
 
 
