@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.stats import t as student
-
-from transformer.files.records import MOST, check_array
 
 
 @dataclass(frozen=True)
@@ -23,14 +23,11 @@ class Estimate:
     low: np.ndarray
     high: np.ndarray
 
-    def check(self, what: str, shape: tuple[int, ...], low: float = -MOST, high: float = MOST) -> None:
-        """Refuse an estimate of another shape, or with a number that is not within limits.
 
-        Raises:
-            ValueError: it is such an estimate.
-        """
-        for end, array in vars(self).items():
-            check_array(f"{what}.{end}", array, shape, low, high)
+def read_estimate(written: Mapping[str, Any]) -> Estimate:
+    """The estimate that stands in a record."""
+    mean, low, high = (np.array(written[name], dtype=np.float64) for name in ("mean", "low", "high"))
+    return Estimate(mean, low, high)
 
 
 def over_draws(values: np.ndarray) -> Estimate:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
 from transformer.config import LanguageModelAttention
-from transformer.files.records import Count, Positive, read_record
+from transformer.language_modelling.cost import ATTENTIONS
 
 
 @dataclass(frozen=True)
@@ -25,7 +27,7 @@ class AttentionLoss:
     attention: LanguageModelAttention
     seed: int
     parameters: int
-    held_out: Positive
+    held_out: float
     seconds: float
 
 
@@ -43,10 +45,10 @@ class RecordedLosses:
     """
 
     losses: tuple[AttentionLoss, ...]
-    context: Count
-    block: Count
-    stride: Count
-    pieces: Count
+    context: int
+    block: int
+    stride: int
+    pieces: int
     model: str
     training: str
     machine: str
@@ -64,12 +66,17 @@ class RecordedLosses:
         """Read what `to_json` wrote.
 
         Raises:
-            ValueError: it is something else; the message says where.
+            ValueError, KeyError, TypeError: it is something else.
         """
-        found = read_record(text, cls)
-        if not found.of("full"):
-            raise ValueError("full attention is missing")
-        return found
+        values: dict[str, Any] = json.loads(text)
+        losses = tuple(AttentionLoss(**each) for each in values["losses"])
+        if not {"full"} <= {each.attention for each in losses} <= set(ATTENTIONS):
+            raise ValueError("full attention is missing, or there is one that nobody knows")
+        if not all(0 < each.held_out < math.inf for each in losses):
+            raise ValueError("losses are above 0 and finite")
+        if not min(values["context"], values["block"], values["stride"], values["pieces"]) > 0:
+            raise ValueError("sizes are above 0")
+        return cls(**{**values, "losses": losses})
 
 
 def mean_and_spread(values: Sequence[float]) -> tuple[float, float]:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 
 from transformer.config import LanguageModelAttention, LanguageModelConfig
-from transformer.files.records import Count, Positive, read_record
 
 ATTENTIONS: tuple[LanguageModelAttention, ...] = get_args(LanguageModelAttention)
 # Doubled from length to length, so that they are evenly spread on a logarithmic axis.
@@ -34,10 +33,10 @@ class Cost:
     """
 
     attention: LanguageModelAttention
-    length: Count
-    weights: Count
-    keys_and_values: Count
-    seconds: Positive
+    length: int
+    weights: int
+    keys_and_values: int
+    seconds: float
 
 
 @dataclass(frozen=True)
@@ -64,12 +63,15 @@ class RecordedCosts:
         """Read what `to_json` wrote.
 
         Raises:
-            ValueError: it is something else; the message says where.
+            ValueError, KeyError, TypeError: it is something else.
         """
-        found = read_record(text, cls)
-        if "full" not in {each.attention for each in found.costs}:
-            raise ValueError("full attention is missing")
-        return found
+        values: dict[str, Any] = json.loads(text)
+        costs = tuple(Cost(**each) for each in values["costs"])
+        if not {"full"} <= {each.attention for each in costs} <= set(ATTENTIONS):
+            raise ValueError("full attention is missing, or there is one that nobody knows")
+        if not all(min(each.length, each.weights, each.keys_and_values, each.seconds) > 0 for each in costs):
+            raise ValueError("lengths, bytes and seconds are above 0")
+        return cls(**{**values, "costs": costs})
 
 
 def cells(config: LanguageModelConfig, length: int) -> int:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
-from transformer.ablation.estimate import Estimate
+from transformer.ablation.estimate import Estimate, read_estimate
 from transformer.analysis.words import has_word, word_groups
 from transformer.attribution.agreement import Agreement, agreement
 from transformer.attribution.attribution import METHODS, Method, Target, piece_groups
-from transformer.files.records import Amount, Count, Whole, read_record
+from transformer.files.records import read_record
 from transformer.running.translator import Translator
 from transformer.surveys.importance import DIGITS, DRAWS, SEED, bootstrap
 from transformer.values.head_means import sentences_digest
@@ -39,10 +40,10 @@ class AgreementStatistics:
     """
 
     model: str
-    sentences: Count
-    left_out: Whole
+    sentences: int
+    left_out: int
     digest: str
-    words: Amount
+    words: float
     methods: tuple[Method, ...]
     tau: Estimate
     same_first: Estimate
@@ -61,19 +62,18 @@ class AgreementStatistics:
         """Read what `to_json` wrote.
 
         Raises:
-            ValueError: it is something else; the message says where.
+            ValueError: it is something else.
         """
-        found = read_record(text, cls)
-        if len(set(found.methods)) < len(found.methods):
-            raise ValueError("methods has one of its entries twice")
-        if unknown := set(found.methods) - set(METHODS):
-            raise ValueError(f"methods has {min(unknown)!r}; they must be of: {', '.join(METHODS)}")
-        if missing := set(ALWAYS) - set(found.methods):
-            raise ValueError(f"methods has no {', '.join(sorted(missing))}, which the others are compared with")
-        pairs = len(found.methods), len(found.methods)
-        found.tau.check("tau", pairs, -1, 1)
-        found.same_first.check("same_first", pairs, 0, 1)
-        return found
+        return read_record(text, cls._of)
+
+    @classmethod
+    def _of(cls, values: Mapping[str, Any]) -> AgreementStatistics:
+        if not METHODS.keys() >= set(values["methods"]):
+            raise LookupError("one of its methods is none of today")
+        return cls(
+            values["model"], values["sentences"], values["left_out"], values["digest"], values["words"],
+            tuple(values["methods"]), read_estimate(values["tau"]), read_estimate(values["same_first"]),
+        )
 
 
 def agreement_statistics(translator: Translator, sentences: Iterable[str]) -> AgreementStatistics:

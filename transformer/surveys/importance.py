@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from transformer.ablation.estimate import Estimate
+from transformer.ablation.estimate import Estimate, read_estimate
 from transformer.ablation.importance import MeasuredImportance, head_importance, normalised_by_layer
-from transformer.files.records import Count, Whole, check_array, check_shapes, read_record
+from transformer.files.records import read_record
 from transformer.running.translator import Translator
 from transformer.values.head_means import sentences_digest
 from transformer.values.interventions import DEFAULT_DRAWS, Mode
@@ -22,8 +22,6 @@ DRAWS = 2000
 SEED = 0
 # Ends of the interval, percent.
 INTERVAL = (2.5, 97.5)
-# What is known of each kind of attention.
-PARTS = ("measured", "estimated", "magnitude")
 # Digits after the point in a file.
 DIGITS = 6
 
@@ -57,7 +55,7 @@ class ImportanceStatistics:
     reference: str = ""
 
     def __post_init__(self) -> None:
-        for name in PARTS:
+        for name in ("measured", "estimated", "magnitude"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 
     def to_json(self) -> str:
@@ -78,47 +76,22 @@ class ImportanceStatistics:
         """Read what `to_json` wrote.
 
         Raises:
-            ValueError: it is something else; the message says where.
+            ValueError: it is something else.
         """
-        found = read_record(text, _Written)
-        shapes = {kind: each.measured.mean.shape for kind, each in found.kinds.items()}
-        check_shapes(shapes)
-        found.agreement.check("agreement", (), -1, 1)
-        for kind, each in found.kinds.items():
-            each.measured.check(f"kinds.{kind}.measured", shapes[kind])
-            each.estimated.check(f"kinds.{kind}.estimated", shapes[kind])
-            check_array(f"kinds.{kind}.magnitude", each.magnitude, shapes[kind], 0)
-        by_kind: dict[str, Any] = {
-            name: {kind: getattr(each, name) for kind, each in found.kinds.items()} for name in PARTS
-        }
+        return read_record(text, cls._of)
+
+    @classmethod
+    def _of(cls, values: Mapping[str, Any]) -> ImportanceStatistics:
+        kinds: dict[Kind, Mapping[str, Any]] = {kind: values["kinds"][kind] for kind in KINDS}
         return cls(
-            found.model, found.mode, found.sentences, found.digest, **by_kind, agreement=found.agreement,
-            seed=found.seed, draws=found.draws, reference=found.reference,
+            values["model"], values["mode"], values["sentences"], values["digest"],
+            {kind: read_estimate(each["measured"]) for kind, each in kinds.items()},
+            {kind: read_estimate(each["estimated"]) for kind, each in kinds.items()},
+            {kind: np.array(each["magnitude"], dtype=np.float64) for kind, each in kinds.items()},
+            read_estimate(values["agreement"]),
+            # Files of older versions have none of these.
+            **{name: values[name] for name in ("seed", "draws", "reference") if name in values},
         )
-
-
-@dataclass(frozen=True)
-class _OfKind:
-    """What a record has of a kind of attention."""
-
-    measured: Estimate
-    estimated: Estimate
-    magnitude: np.ndarray
-
-
-@dataclass(frozen=True)
-class _Written:
-    """`ImportanceStatistics` as they are written; files of older versions have none of the last three."""
-
-    model: str
-    mode: Mode
-    sentences: Count
-    digest: str
-    kinds: dict[Kind, _OfKind]
-    agreement: Estimate
-    seed: Whole = 0
-    draws: Count = 1
-    reference: str = ""
 
 
 def importance_statistics(

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from transformer.checkpoints.sealed_tensors import write_sealed
+from transformer.files.tensors import write_sealed
 from transformer.text.tokenizer import PAD, START, Tokenizer
 from transformer.training.data import Pair, check_size
 

@@ -11,14 +11,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Annotated
+from typing import Any
 
 import numpy as np
-from msgspec import Meta
 
 from transformer.analysis.heads.tasks import TASK, TASKS, Link, Task, covered_text
 from transformer.analysis.view import axes_of, view_of
-from transformer.files.records import Count, Share, Whole, read_record
+from transformer.files.records import read_record
 from transformer.text.languages import LANGUAGES, Languages
 from transformer.text.vocabulary import SPACE_MARK
 from transformer.values.pieces import Piece
@@ -34,8 +33,6 @@ MARGIN = 0.1
 DIGITS = 4
 # A head that looks at every word's neighbour is shown on a sentence with enough words to see it.
 MANY_LINKS, ENOUGH_LINKS = 6, 5
-
-Positions = Annotated[tuple[Whole, ...], Meta(min_length=1)]
 
 
 @dataclass(frozen=True)
@@ -56,19 +53,13 @@ class Example:
     text: str
     target: str
     words: bool
-    rows: Positions
-    columns: Positions
+    rows: tuple[int, ...]
+    columns: tuple[int, ...]
     read: str
     written: str
     labels: tuple[str, ...]
-    weights: tuple[Share, ...]
-    looked_at: Whole
-
-    def __post_init__(self) -> None:
-        if not len(self.weights) == len(self.labels) > self.looked_at:
-            raise ValueError(
-                f"looked_at is {self.looked_at}, of {len(self.labels)} labels from 0 on and {len(self.weights)} weights"
-            )
+    weights: tuple[float, ...]
+    looked_at: int
 
 
 @dataclass(frozen=True)
@@ -89,19 +80,15 @@ class Exhibit:
 
     task: str
     kind: Kind
-    layer: Whole
-    head: Whole
-    share: Share
-    everyone: Share
+    layer: int
+    head: int
+    share: float
+    everyone: float
     rule: str
-    explained: Share
-    rows: Count
-    sentences: Count
-    examples: Annotated[tuple[Example, ...], Meta(min_length=1)]
-
-    def __post_init__(self) -> None:
-        if self.task not in TASK or self.rule not in ("", *TASK) or self.kind != TASK[self.task].kind:
-            raise ValueError(f"there is no task {self.task!r} of {self.kind} attention with the rule {self.rule!r}")
+    explained: float
+    rows: int
+    sentences: int
+    examples: tuple[Example, ...]
 
     @property
     def does_it(self) -> bool:
@@ -120,7 +107,7 @@ class Gallery:
     """
 
     model: str
-    sentences: Count
+    sentences: int
     exhibits: tuple[Exhibit, ...]
 
     def to_json(self) -> str:
@@ -131,9 +118,22 @@ class Gallery:
         """Read what `to_json` wrote.
 
         Raises:
-            ValueError: it is something else; the message says where.
+            ValueError: it is something else.
         """
-        return read_record(text, cls)
+        return read_record(
+            text, lambda values: cls(**{**values, "exhibits": tuple(map(_read_exhibit, values["exhibits"]))})
+        )
+
+
+def _read_exhibit(values: Mapping[str, Any]) -> Exhibit:
+    """The exhibit that `asdict` made values of."""
+    examples = tuple(
+        Example(**{name: tuple(value) if isinstance(value, list) else value for name, value in each.items()})
+        for each in values["examples"]
+    )
+    if not {values["task"], values["rule"]} <= {"", *TASK}:
+        raise LookupError("its task is none of today")
+    return Exhibit(**{**values, "examples": examples})
 
 
 def gallery_of(traces: Iterable[Trace], model: str, languages: Languages = LANGUAGES) -> Gallery:

@@ -6,13 +6,14 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
 from transformer.analysis.aligner import Aligner, find_aligner
 from transformer.analysis.heads.metrics import HeadMetrics, average, head_metrics
 from transformer.analysis.heads.names import head_rules
-from transformer.files.records import Count, Whole, check_array, check_shapes, read_record
+from transformer.files.records import read_record
 from transformer.text.vocabulary import Vocabulary
 from transformer.values.trace import KINDS, Kind, Trace
 
@@ -62,47 +63,18 @@ class Statistics:
         """Read what `to_json` wrote; the aligner follows from the averages.
 
         Raises:
-            ValueError: it is something else; the message says where.
+            ValueError: it is something else.
         """
-        found = read_record(text, _Written)
-        shapes = {kind: next(iter(each.values.values()), np.empty(0)).shape for kind, each in found.kinds.items()}
-        check_shapes(shapes)
-        return cls(found.model, found.sentences, {
-            kind: _metrics(kind, found.kinds[kind], shapes[kind]) for kind in KINDS
-        })
+        return read_record(text, lambda values: cls(
+            values["model"], values["sentences"], {kind: _metrics(kind, values["kinds"][kind]) for kind in KINDS}
+        ))
 
 
-@dataclass(frozen=True)
-class _OfKind:
-    """What a record has of a kind of attention: averages by the name of the metric, and over how many queries."""
-
-    values: dict[str, np.ndarray]
-    queries: dict[str, Whole]
-
-
-@dataclass(frozen=True)
-class _Written:
-    """`Statistics` as they are written."""
-
-    model: str
-    sentences: Count
-    kinds: dict[Kind, _OfKind]
-
-
-def _metrics(kind: Kind, found: _OfKind, shape: tuple[int, ...]) -> HeadMetrics:
-    """The metrics of a kind, all of the same heads; those that are newer than the record are missing.
-
-    Raises:
-        ValueError: they are something else, or those are missing by which heads get their names.
-    """
-    where = f"kinds.{kind}.values"
-    for name, values in found.values.items():
-        check_array(f"{where}.{name}", values, shape, gaps=True)
-    try:
-        metrics = HeadMetrics(kind, found.values, {name: found.queries[name] for name in found.values})
-        head_rules(metrics)
-    except KeyError as error:
-        raise ValueError(f"{where}.{error.args[0]} is missing") from error
+def _metrics(kind: Kind, written: Mapping[str, Any]) -> HeadMetrics:
+    """The metrics of a kind, among them those that heads are named by; newer ones than the record are missing."""
+    arrays = {name: np.array(values, dtype=np.float64) for name, values in written["values"].items()}
+    metrics = HeadMetrics(kind, arrays, written["queries"])
+    head_rules(metrics)
     return metrics
 
 
