@@ -47,7 +47,7 @@ function recall(name) {
   }
 }
 
-class TextBox extends Component {
+export class TextBox extends Component {
   /** @type {BoxMessage | undefined} */
   data;
   /** @type {string | null} what was sent and is not yet answered */

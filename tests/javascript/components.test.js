@@ -9,7 +9,7 @@ import { HeadTable } from "../../assets/head_table/head_table.js";
 import { keepingFocus } from "../../assets/shared/controls.js";
 import { mount } from "../../assets/shared/mount.js";
 import { SyncedState } from "../../assets/shared/synced_state.js";
-import { TextBox } from "../../assets/text_box/box.js";
+import { TextBox } from "../../assets/text_box/text_box.js";
 
 test("a component is made once for its place, shown with new data, and closed when it leaves", () => {
   const calls = [];

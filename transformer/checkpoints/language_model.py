@@ -19,11 +19,12 @@ from transformer.model.linear import pack_weights
 from transformer.model.undrawn import Undrawn
 from transformer.text.tokenizer import VOCABULARY, Tokenizer
 from transformer.text.vocabulary import TextVocabulary
+from transformer.values.run import Runs
 from transformer.values.weights import Weights
 
 
 @dataclass(frozen=True, eq=False)
-class LoadedLanguageModel:
+class LoadedLanguageModel(Runs):
     """What the folder of a language model holds.
 
     Attributes:
