@@ -21,7 +21,7 @@ from tests.conftest import POSITIONS
 from tests.ui import driver
 from tests.ui.driver import headers, healthy, submit, tell, texts, typed
 from transformer.checkpoints.available_models import SHIPPED_LANGUAGE_MODEL, VARIABLE
-from transformer.checkpoints.language_model import LoadedLanguageModel, load_language_model
+from transformer.checkpoints.checkpoint import LanguageModel, load_language_model
 from transformer.language_modelling.continuation import continue_text
 from transformer.language_modelling.head_scores import NAMES, HeadScores, head_scores
 from transformer.language_modelling.scoring import score_text
@@ -32,7 +32,7 @@ PAGE = "pages/language_model.py"
 
 
 @pytest.fixture(scope="session")
-def loaded(tiny_language_model: Path) -> LoadedLanguageModel:
+def loaded(tiny_language_model: Path) -> LanguageModel:
     return load_language_model(tiny_language_model, "cpu")
 
 

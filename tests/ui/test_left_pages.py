@@ -15,7 +15,7 @@ from pages.ui.runs import inference, language_runs
 from pages.ui.runs.shared import SharedResults
 from tests.model_server import model_server
 from transformer.attribution.attribution import Method, Target
-from transformer.checkpoints.language_model import load_language_model
+from transformer.checkpoints.checkpoint import load_language_model
 from transformer.running.translator import Translator
 from transformer.serving.client import RemoteTranslator
 from transformer.serving.service import Service

@@ -5,8 +5,8 @@ import shutil
 import pytest
 import torch
 
+from transformer.checkpoints.checkpoint import load_checkpoint
 from transformer.checkpoints.model_files import read_tensors, save_model, write_tensors
-from transformer.checkpoints.translator import load_checkpoint
 from transformer.config import TransformerConfig
 from transformer.errors import CheckpointError
 from transformer.model.transformer import build

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from transformer.checkpoints.translator import Checkpoint
+from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.decoding.greedy import greedy
 from transformer.errors import CheckpointError, InterventionError
 from transformer.model.edits import edits_of

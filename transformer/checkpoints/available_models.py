@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from transformer.config import LanguageModelConfig, TransformerConfig
+from transformer.config import TransformerConfig
 from transformer.errors import CheckpointError
 from transformer.files.paths import LANGUAGE_MODEL, MODEL
 from transformer.files.small_files import MEGABYTE, read_beginning, read_small, read_small_text
@@ -178,12 +178,13 @@ def _translator(path: Path, text: str) -> ModelFolder:
             f"it is one of Hugging Face's; `attention-atlas import {path} --output {path.with_name('NAME')}` makes "
             "a model folder of it"
         )
-    TransformerConfig.from_json(text)
+    if not TransformerConfig.from_json(text).layers_of("cross"):
+        raise ValueError("it is an encoder alone, and no page shows one")
     return ModelFolder(path.name, path, read_languages(path), _codes(path / IDS))
 
 
 def _language_model(path: Path, text: str) -> ModelFolder:
-    if "model_type" not in json.loads(text) and LanguageModelConfig.from_json(text).attention != "full":
+    if "model_type" not in json.loads(text) and TransformerConfig.from_json(text).attention != "full":
         raise ValueError("its attention is not full attention, and the page shows nothing else")
     return ModelFolder(path.name, path)
 
@@ -194,7 +195,10 @@ def _is_language_model(path: Path, changed: int) -> bool:
         values = json.loads(read_small_text(path / CONFIG, MOST_BYTES))
     except (OSError, ValueError, RecursionError):
         return False
-    return isinstance(values, dict) and ("vocabulary" in values or values.get("model_type") == "gpt2")
+    if not isinstance(values, dict):
+        return False
+    former, today = "vocabulary" in values, values.get("encoder_layers") == 0
+    return former or today or values.get("model_type") == "gpt2"
 
 
 def _codes(path: Path) -> tuple[str, ...]:

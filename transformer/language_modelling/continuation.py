@@ -9,7 +9,7 @@ import torch
 from transformer.decoding.constraints import UNCONSTRAINED, Constraints
 from transformer.decoding.search import search
 from transformer.errors import TextError
-from transformer.model.language_model import LanguageModel
+from transformer.model.transformer import Transformer
 from transformer.text.normalisation import valid
 from transformer.text.vocabulary import TextVocabulary
 from transformer.values.decoding_settings import DecodingSettings
@@ -38,7 +38,7 @@ class Continuation:
 
 
 def continue_text(
-    model: LanguageModel, tokenizer: TextVocabulary, text: str, settings: DecodingSettings, *, limit: int = 40,
+    model: Transformer, tokenizer: TextVocabulary, text: str, settings: DecodingSettings, *, limit: int = 40,
     constraints: Constraints = UNCONSTRAINED, capture: bool = False,
 ) -> Continuation:
     """Write on from a beginning, which may be empty.
@@ -70,8 +70,9 @@ def continue_text(
         limit = min(limit, room)
     constraints = replace(constraints, spelling=tokenizer.spelling)
     with torch.inference_mode():
-        read = torch.tensor([[model.symbols.start, *beginning]], device=model.embedding.weight.device)
-        found = search(model, model.start_cache(read), settings, constraints, limit=limit, capture=capture)
+        read = torch.tensor([[model.symbols.start, *beginning]], device=model.device)
+        cache = model.start_after(read, model.start_cache())
+        found = search(model, cache, settings, constraints, limit=limit, capture=capture)
     ids = [*beginning, *found.pieces]
     located = tokenizer.pieces(ids)
     return Continuation(

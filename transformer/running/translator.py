@@ -16,8 +16,7 @@ from transformer.attribution.attribution import Attribution, Method, Target, eve
 from transformer.attribution.deletion import DeletionCurves, deletion_curves
 from transformer.attribution.erasure import erased_log_probs
 from transformer.attribution.methods import attribute
-from transformer.checkpoints.model_files import folder_version
-from transformer.checkpoints.translator import Checkpoint, Description, load_checkpoint
+from transformer.checkpoints.checkpoint import Checkpoint, Description, load_checkpoint
 from transformer.config import TransformerConfig
 from transformer.decoding.texts import given_target, shifted_right, source_text, text_pieces
 from transformer.errors import AtlasError, TextError
@@ -63,7 +62,7 @@ class Translator:
         device: "cuda", "mps" or "cpu".
         card: the model card, Markdown.
         languages: of the source and of the target.
-        curve: its learning curve, as in `transformer.checkpoints.translator.Checkpoint`.
+        curve: its learning curve, as in `transformer.checkpoints.checkpoint.Checkpoint`.
         version: changes whenever configuration, weights or vocabulary do.
         folder: that it was loaded from; None if it was made in memory.
         means: the heads' mean outputs, for interventions of the modes "mean" and "resample"; None if they were not made
@@ -92,7 +91,7 @@ class Translator:
         """Load a model folder.
 
         Args:
-            folder: as `checkpoints.translator.load_checkpoint` reads it; head_means.safetensors may be missing.
+            folder: as `checkpoints.checkpoint.load_checkpoint` reads it; head_means.safetensors may be missing.
             device: "cuda", "mps" or "cpu"; None takes the fastest available.
 
         Raises:
@@ -101,9 +100,10 @@ class Translator:
         """
         folder, device = Path(folder), chosen_device(device)
         checkpoint = load_checkpoint(folder)
-        version = folder_version(folder, checkpoint.tokenizer)
         with device_errors_explained(device):
-            return cls(checkpoint, device=device, version=version, means=HeadMeans.load(folder), folder=folder)
+            return cls(
+                checkpoint, device=device, version=checkpoint.version, means=HeadMeans.load(folder), folder=folder
+            )
 
     @cached_property
     def parameters(self) -> int:

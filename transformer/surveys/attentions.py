@@ -14,11 +14,11 @@ from pathlib import Path
 import torch
 
 from transformer.checkpoints.model_files import CONFIG, save_model
-from transformer.config import LanguageModelAttention
+from transformer.config import Attention
 from transformer.files.replacing import check_output, write_text, writing
 from transformer.language_modelling.attention_losses import AttentionLoss, RecordedLosses
 from transformer.language_modelling.cost import ATTENTIONS
-from transformer.model.language_model import LanguageModel, build_language_model
+from transformer.model.transformer import Transformer, build
 from transformer.training.config import TrainConfig
 from transformer.training.contexts import ContextBatch, ContextBatches, Contexts
 from transformer.training.loss import ContextLoss
@@ -93,12 +93,12 @@ def compare_attentions(
 
 
 def _trained(
-    config: TrainConfig, attention: LanguageModelAttention, train: Contexts, validation: Contexts, vocabulary: int
-) -> tuple[AttentionLoss, LanguageModel]:
+    config: TrainConfig, attention: Attention, train: Contexts, validation: Contexts, vocabulary: int
+) -> tuple[AttentionLoss, Transformer]:
     """A model of an attention, and how good it became."""
     torch.manual_seed(config.seed)
     shape = replace(config.language_model(vocabulary, train.width), attention=attention, block=BLOCK, stride=STRIDE)
-    model = build_language_model(shape)
+    model = build(shape)
     batches = ContextBatches(train, pieces=config.batch_pieces, seed=config.seed)
     began = time.monotonic()
     _learn(model, batches, config)
@@ -109,7 +109,7 @@ def _trained(
     return AttentionLoss(attention, config.seed, parameters, mean_loss(model, held_out), seconds), model
 
 
-def _learn(model: LanguageModel, batches: ContextBatches, config: TrainConfig) -> None:
+def _learn(model: Transformer, batches: ContextBatches, config: TrainConfig) -> None:
     """All steps of a training."""
     order = lru_cache(maxsize=1)(batches.epoch)
     count = len(order(0))
@@ -127,7 +127,7 @@ def _learn(model: LanguageModel, batches: ContextBatches, config: TrainConfig) -
 
 
 @torch.inference_mode()
-def mean_loss(model: LanguageModel, batches: Iterable[ContextBatch]) -> float:
+def mean_loss(model: Transformer, batches: Iterable[ContextBatch]) -> float:
     """Mean loss, nats a piece."""
     loss = ContextLoss(model, label_smoothing=0.0)
     total, pieces = 0.0, 0

@@ -6,7 +6,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from transformer.model.language_model import LanguageModel
 from transformer.model.transformer import Transformer
 from transformer.text.tokenizer import PAD
 from transformer.training.batching import Batch
@@ -41,14 +40,14 @@ class SummedLoss(nn.Module):
 class ContextLoss(nn.Module):
     """The same for a language model: cross-entropy of the pieces of its contexts, summed."""
 
-    def __init__(self, model: LanguageModel, *, label_smoothing: float) -> None:
+    def __init__(self, model: Transformer, *, label_smoothing: float) -> None:
         super().__init__()
         self.model = model
         self.label_smoothing = label_smoothing
 
     def forward(self, batch: ContextBatch) -> Tensor:
         """Summed loss, a scalar, in nats."""
-        logits = self.model(batch.read).flatten(0, 1)
+        logits = self.model(None, batch.read).flatten(0, 1)
         return F.cross_entropy(
             logits.float(), batch.predicted.flatten(), ignore_index=PAD, label_smoothing=self.label_smoothing,
             reduction="sum",

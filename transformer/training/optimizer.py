@@ -7,7 +7,6 @@ import math
 import torch
 from torch import Tensor, nn
 
-from transformer.model.language_model import LanguageModel
 from transformer.model.positions import PositionalEncoding
 from transformer.model.transformer import Transformer
 from transformer.training.config import TrainConfig
@@ -22,7 +21,7 @@ class Optimizer:
     2.2), so that one learning rate serves both.
     """
 
-    def __init__(self, model: Transformer | LanguageModel, config: TrainConfig) -> None:
+    def __init__(self, model: Transformer, config: TrainConfig) -> None:
         embeddings = {
             id(module.weight) for module in model.modules() if isinstance(module, nn.Embedding)
         } | {id(model.generator.weight)} | {

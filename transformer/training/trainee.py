@@ -12,10 +12,8 @@ import numpy as np
 import torch
 from torch import nn
 
-from transformer.checkpoints.language_model import load_language_model
-from transformer.checkpoints.translator import load_checkpoint
+from transformer.checkpoints.checkpoint import load_checkpoint, load_language_model
 from transformer.files.memory import memory_available
-from transformer.model.language_model import LanguageModel, build_language_model
 from transformer.model.transformer import Transformer, build
 from transformer.text.tokenizer import Tokenizer
 from transformer.training.batching import Batches
@@ -64,7 +62,7 @@ class Trainee(Protocol):
     """One kind of model."""
 
     @property
-    def model(self) -> Transformer | LanguageModel:
+    def model(self) -> Transformer:
         """With fresh weights."""
         ...
 
@@ -87,7 +85,7 @@ class Trainee(Protocol):
         """chrF, 0 to 100, of greedy translations of the first validation pairs; None if it does not translate."""
         ...
 
-    def weights_in(self, folder: Path) -> tuple[Transformer | LanguageModel, Tokenizer]:
+    def weights_in(self, folder: Path) -> tuple[Transformer, Tokenizer]:
         """A model of the same kind from a folder, with its vocabulary.
 
         Raises:
@@ -138,13 +136,13 @@ class LanguageModelTrainee:
         shape = config.language_model(tokenizer.size, train.width)
         check_size(shape, memory_available())
         torch.manual_seed(config.seed)
-        self.model = build_language_model(shape)
+        self.model = build(shape)
         self.loss = ContextLoss(self.model, label_smoothing=config.label_smoothing)
 
     def chrf(self, device: torch.device) -> None:
         return None
 
-    def weights_in(self, folder: Path) -> tuple[LanguageModel, Tokenizer]:
+    def weights_in(self, folder: Path) -> tuple[Transformer, Tokenizer]:
         given = load_language_model(folder, "cpu")
         config = self.model.config
         if (

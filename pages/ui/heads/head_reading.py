@@ -7,7 +7,7 @@ from typing import Protocol
 from pages.ui.heads.kinds import HeadMaps
 from pages.ui.params.attention import AttentionParams
 from transformer.analysis.heads.metrics import HeadMetrics
-from transformer.config import LanguageModelConfig, TransformerConfig
+from transformer.config import TransformerConfig
 from transformer.running.translator import Translator
 from transformer.text.languages import Languages
 from transformer.text.vocabulary import TextVocabulary, Vocabulary
@@ -23,7 +23,7 @@ class HeadReading(Protocol):
     def trace(self) -> Trace: ...
 
     @property
-    def config(self) -> TransformerConfig | LanguageModelConfig: ...
+    def config(self) -> TransformerConfig: ...
 
     @property
     def tokenizer(self) -> Vocabulary | TextVocabulary:

@@ -14,7 +14,7 @@ from pages.ui.text.markup import piece_label
 from pages.ui.text.shapes import letter_titles, piece_labels, shape_in_letters, sizes
 from transformer.analysis.replay.stages import Stage
 from transformer.analysis.view import axes_of
-from transformer.config import LanguageModelConfig, TransformerConfig
+from transformer.config import TransformerConfig
 from transformer.text.languages import Languages
 from transformer.text.vocabulary import TextVocabulary, Vocabulary
 from transformer.values.trace import Trace
@@ -40,7 +40,7 @@ class StageMatrix:
     note: str
 
 
-def shape(stage: Stage, config: TransformerConfig | LanguageModelConfig, trace: Trace) -> str:
+def shape(stage: Stage, config: TransformerConfig, trace: Trace) -> str:
     """The shape in letters and in numbers."""
     return shape_in_letters(stage.letters, sizes(config, trace))
 

@@ -25,7 +25,7 @@ from pages.ui.text.markup import WORD_JOINER, markdown, piece_label
 from pages.ui.text.number_format import typeset
 from pages.ui.text.python_lines import FROM_ZERO, continuation_lines
 from transformer.analysis.view import View, view_of
-from transformer.checkpoints.language_model import LoadedLanguageModel
+from transformer.checkpoints.checkpoint import LanguageModel
 from transformer.files.paths import LANGUAGE_MODEL
 from transformer.text.languages import LANGUAGES, Languages
 
@@ -33,7 +33,7 @@ from transformer.text.languages import LANGUAGES, Languages
 ENGLISH = Languages(LANGUAGES.source, LANGUAGES.source)
 
 
-def show_continuation(loaded: LoadedLanguageModel) -> None:
+def show_continuation(loaded: LanguageModel) -> None:
     """The text with what was written, the map of the chosen head, and the probability of every piece written."""
     with st.container(gap="xsmall"):
         reading = read_beginning(loaded)

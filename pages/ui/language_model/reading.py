@@ -19,8 +19,8 @@ from pages.ui.state import session
 from pages.ui.text.glossary import explain
 from pages.ui.text.markup import markdown
 from transformer.analysis.heads.metrics import HeadMetrics
-from transformer.checkpoints.language_model import LoadedLanguageModel
-from transformer.config import LanguageModelConfig
+from transformer.checkpoints.checkpoint import LanguageModel
+from transformer.config import TransformerConfig
 from transformer.errors import AtlasError
 from transformer.language_modelling.tracing import TracedContinuation, most_pieces
 from transformer.text.normalisation import valid
@@ -53,7 +53,7 @@ class LanguageReading:
         params: that decide how it goes on, without what does not exist.
     """
 
-    loaded: LoadedLanguageModel
+    loaded: LanguageModel
     text: str
     length: int
     params: ContinuationParams
@@ -90,7 +90,7 @@ class LanguageReading:
     # What `HeadReading` asks for besides.
 
     @property
-    def config(self) -> LanguageModelConfig:
+    def config(self) -> TransformerConfig:
         return self.loaded.model.config
 
     @property
@@ -119,7 +119,7 @@ class LanguageReading:
         return inference.weights(self.loaded)
 
 
-def read_beginning(loaded: LoadedLanguageModel, *, settings: bool = True) -> LanguageReading:
+def read_beginning(loaded: LanguageModel, *, settings: bool = True) -> LanguageReading:
     """Draw the box of the beginning and go on from it; stops the page with one message if that cannot be done.
 
     Args:

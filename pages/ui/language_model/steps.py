@@ -16,11 +16,11 @@ from pages.ui.lecture.figure import main_figure
 from pages.ui.params.language_model import ContinuationParams
 from pages.ui.state import session
 from pages.ui.text.markup import markdown
-from transformer.checkpoints.language_model import LoadedLanguageModel
+from transformer.checkpoints.checkpoint import LanguageModel
 from transformer.values.translation import TracedTranslation, Translation
 
 
-def show_steps(loaded: LoadedLanguageModel) -> None:
+def show_steps(loaded: LanguageModel) -> None:
     """The pieces written, a step each; the method is chosen among them."""
     with st.container(gap="xsmall"):
         reading = read_beginning(loaded, settings=False)

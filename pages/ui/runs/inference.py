@@ -21,7 +21,7 @@ from transformer.attribution.attribution import Attribution, Method, Target
 from transformer.attribution.deletion import DeletionCurves
 from transformer.attribution.direct_logits import DirectLogits
 from transformer.attribution.direct_logits import direct_logits as components_of_logits
-from transformer.checkpoints.language_model import LoadedLanguageModel
+from transformer.checkpoints.checkpoint import Checkpoint, LanguageModel
 from transformer.running.scoring import Scores
 from transformer.running.translator import Translator
 from transformer.serving.client import RemoteTranslator
@@ -37,12 +37,12 @@ MODEL_LOCK = Turns(show_place=place_shown, meanwhile=SCRIPT_RUNS)
 LONG_RUNS = Turns(show_place=place_shown, meanwhile=SCRIPT_RUNS)
 # A model computes the same as another one with the same weights on the same device.
 IDENTITY = {
-    kind: lambda model: (model.version, model.device) for kind in (Translator, RemoteTranslator, LoadedLanguageModel)
+    kind: lambda model: (model.version, model.device) for kind in (Translator, RemoteTranslator, Checkpoint)
 }
 # Hundreds of usual sentences, or five at the limit on length with all that is recorded of them.
 RUNS = SharedResults(limit=160 * 2**20, identity=IDENTITY, waiting=SCRIPT_RUNS.given_up)
 # On the CPU they are the model's own memory, so they go when it goes.
-WEIGHTS: WeakKeyDictionary[Translator | LoadedLanguageModel, Weights] = WeakKeyDictionary()
+WEIGHTS: WeakKeyDictionary[Translator | LanguageModel, Weights] = WeakKeyDictionary()
 
 
 @contextmanager
@@ -113,7 +113,7 @@ def metrics(translator: Translator, text: str, target: str, kind: Kind) -> HeadM
     return head_metrics(trace(translator, text, target), kind, translator.tokenizer.key_scores(kind))
 
 
-def weights(model: Translator | LoadedLanguageModel) -> Weights:
+def weights(model: Translator | LanguageModel) -> Weights:
     """The model's parameters, which nobody can change."""
     found = WEIGHTS.get(model)
     if found is None:

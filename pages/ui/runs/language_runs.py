@@ -6,7 +6,7 @@ from collections.abc import Set
 
 from pages.ui.runs.inference import LONG_RUNS, RUNS, turn
 from transformer.analysis.heads.metrics import HeadMetrics, head_metrics
-from transformer.checkpoints.language_model import LoadedLanguageModel
+from transformer.checkpoints.checkpoint import LanguageModel
 from transformer.language_modelling.head_scores import HeadScores, head_scores
 from transformer.language_modelling.scoring import TextScore
 from transformer.language_modelling.tracing import TracedContinuation
@@ -19,7 +19,7 @@ from transformer.values.trace import Trace
 
 @RUNS.remember("Writing …")
 def trace_continuation(
-    loaded: LoadedLanguageModel, text: str, settings: DecodingSettings, limit: int, forced: tuple[int, ...],
+    loaded: LanguageModel, text: str, settings: DecodingSettings, limit: int, forced: tuple[int, ...],
     suppressed: Set[int],
 ) -> TracedContinuation:
     """How a language model goes on from a beginning, and all that was computed for it.
@@ -38,7 +38,7 @@ def trace_continuation(
 
 @RUNS.remember()
 def continuation_metrics(
-    loaded: LoadedLanguageModel, text: str, settings: DecodingSettings, limit: int, forced: tuple[int, ...],
+    loaded: LanguageModel, text: str, settings: DecodingSettings, limit: int, forced: tuple[int, ...],
     suppressed: Set[int],
 ) -> HeadMetrics:
     """What every head does in a trace of `trace_continuation`."""
@@ -50,7 +50,7 @@ def continuation_metrics(
 
 @RUNS.remember("Reading without the mask …")
 def unmasked_trace(
-    loaded: LoadedLanguageModel, text: str, settings: DecodingSettings, limit: int, forced: tuple[int, ...],
+    loaded: LanguageModel, text: str, settings: DecodingSettings, limit: int, forced: tuple[int, ...],
     suppressed: Set[int],
 ) -> Trace:
     """The text of `trace_continuation`, read by the model without its mask."""
@@ -60,7 +60,7 @@ def unmasked_trace(
 
 
 @RUNS.remember("Reading …")
-def trace_text(loaded: LoadedLanguageModel, text: str) -> tuple[TextScore, Trace]:
+def trace_text(loaded: LanguageModel, text: str) -> tuple[TextScore, Trace]:
     """The probability of a text, and what was computed for it.
 
     Raises:
@@ -71,7 +71,7 @@ def trace_text(loaded: LoadedLanguageModel, text: str) -> tuple[TextScore, Trace
 
 
 @RUNS.remember("Reading random patterns …")
-def copying_scores(loaded: LoadedLanguageModel) -> HeadScores:
+def copying_scores(loaded: LanguageModel) -> HeadScores:
     """How much every head looks at the previous piece, and how much it continues a pattern.
 
     Raises:

@@ -21,7 +21,7 @@ from pages.ui.runs import inference, turns
 from pages.ui.runs.models import LOADING_LOCK, MODELS, load_language, load_translator
 from pages.ui.runs.script_runs import SCRIPT_RUNS
 from transformer.ablation.effect import Effect
-from transformer.checkpoints.translator import load_checkpoint
+from transformer.checkpoints.checkpoint import load_checkpoint
 from transformer.errors import TextError
 from transformer.running.translator import Translator
 from transformer.values.cancellation import cancellable, check_cancelled
