@@ -19,9 +19,10 @@ from transformer.files.replacing import check_output, write_text, writing
 from transformer.language_modelling.attention_losses import AttentionLoss, RecordedLosses
 from transformer.language_modelling.cost import ATTENTIONS
 from transformer.model.transformer import Transformer, build
+from transformer.training.batching import Batch
 from transformer.training.config import TrainConfig
-from transformer.training.contexts import ContextBatch, ContextBatches, Contexts
-from transformer.training.loss import ContextLoss
+from transformer.training.contexts import ContextBatches, Contexts
+from transformer.training.loss import SummedLoss
 from transformer.training.optimizer import Optimizer
 from transformer.training.run_folder import RunFolder
 from transformer.training.schedule import trapezoid
@@ -113,7 +114,7 @@ def _learn(model: Transformer, batches: ContextBatches, config: TrainConfig) -> 
     """All steps of a training."""
     order = lru_cache(maxsize=1)(batches.epoch)
     count = len(order(0))
-    loss, optimizer = ContextLoss(model, label_smoothing=config.label_smoothing).train(), Optimizer(model, config)
+    loss, optimizer = SummedLoss(model, label_smoothing=config.label_smoothing).train(), Optimizer(model, config)
     for step in range(config.steps):
         epoch, index = divmod(step, count)
         batch = batches.load(order(epoch)[index])
@@ -127,9 +128,9 @@ def _learn(model: Transformer, batches: ContextBatches, config: TrainConfig) -> 
 
 
 @torch.inference_mode()
-def mean_loss(model: Transformer, batches: Iterable[ContextBatch]) -> float:
+def mean_loss(model: Transformer, batches: Iterable[Batch]) -> float:
     """Mean loss, nats a piece."""
-    loss = ContextLoss(model, label_smoothing=0.0)
+    loss = SummedLoss(model, label_smoothing=0.0)
     total, pieces = 0.0, 0
     for batch in batches:
         total += float(loss(batch))

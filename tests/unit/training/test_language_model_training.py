@@ -82,11 +82,11 @@ def test_the_loss_is_that_of_the_pieces_that_there_are(run):
     real = batch.predicted != 0
     assert not real.all()
     with torch.no_grad():
-        log_probs = training.model(None, batch.read).log_softmax(dim=-1)
+        log_probs = training.model(None, batch.target).log_softmax(dim=-1)
         expected = -log_probs.gather(-1, batch.predicted[..., None]).squeeze(-1)[real].sum()
         torch.testing.assert_close(training.loss(batch), expected)
-        filled = torch.where(torch.cat([real[:, :1], real[:, :-1]], dim=1), batch.read, 7)
-        torch.testing.assert_close(training.loss(dataclasses.replace(batch, read=filled)), expected)
+        filled = torch.where(torch.cat([real[:, :1], real[:, :-1]], dim=1), batch.target, 7)
+        torch.testing.assert_close(training.loss(dataclasses.replace(batch, target=filled)), expected)
 
 
 def test_learned_positions_are_no_matrix_of_muons(run):
