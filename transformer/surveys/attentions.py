@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import math
 import os
 import time
 from collections.abc import Iterable
@@ -25,7 +24,7 @@ from transformer.training.contexts import ContextBatches, Contexts
 from transformer.training.loss import SummedLoss
 from transformer.training.optimizer import Optimizer
 from transformer.training.run_folder import RunFolder
-from transformer.training.schedule import trapezoid
+from transformer.training.steps import DivergedError, Steps
 
 log = logging.getLogger(__name__)
 
@@ -114,17 +113,19 @@ def _learn(model: Transformer, batches: ContextBatches, config: TrainConfig) -> 
     """All steps of a training."""
     order = lru_cache(maxsize=1)(batches.epoch)
     count = len(order(0))
-    loss, optimizer = SummedLoss(model, label_smoothing=config.label_smoothing).train(), Optimizer(model, config)
+    loss = SummedLoss(model, label_smoothing=config.label_smoothing)
+    steps = Steps(loss, Optimizer(model, config), config)
     for step in range(config.steps):
         epoch, index = divmod(step, count)
         batch = batches.load(order(epoch)[index])
-        each = loss(batch) / batch.pieces
-        each.backward()
-        norm = optimizer.step(trapezoid(step, steps=config.steps, warmup=config.warmup, cooldown=config.cooldown))
-        if not math.isfinite(norm):
-            raise ValueError(f"the training has diverged at step {step + 1}: begin again with other --steps")
+        try:
+            total, _ = steps.take(step, [batch], batch.pieces)
+        except DivergedError as error:
+            raise ValueError(
+                f"the training has diverged at step {step + 1}: begin again with other --steps"
+            ) from error
         if (step + 1) % LOG_STEPS == 0:
-            log.info("step %d: %.3f", step + 1, float(each.detach()))
+            log.info("step %d: %.3f", step + 1, total / batch.pieces)
 
 
 @torch.inference_mode()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Protocol
 
 import torch
 from torch import nn
@@ -12,16 +11,9 @@ from transformer.backpropagation.optimizers import Moments, adam
 from transformer.model.transformer import Transformer
 from transformer.tasks.config import TaskConfig
 from transformer.training.optimizer import Optimizer
+from transformer.training.steps import StepTaker
 
 BETAS = (0.9, 0.98)
-
-
-class Steps(Protocol):
-    """What takes the steps; as `transformer.training.optimizer.Optimizer`."""
-
-    def step(self, factor: float) -> float:
-        """Clip, take a step at `factor` times the peak learning rate, forget the gradients; their norm."""
-        ...
 
 
 class Adam:
@@ -69,7 +61,7 @@ class AdamByHand:
         return norm
 
 
-def optimizer(model: Transformer, config: TaskConfig) -> Steps:
+def optimizer(model: Transformer, config: TaskConfig) -> StepTaker:
     """The optimiser that a configuration names."""
     if config.optimizer == "muon":
         return Optimizer(model, config.training)
