@@ -26,7 +26,7 @@ from transformer.text.tokenizer import VOCABULARY, Tokenizer
 from transformer.text.vocabulary import TextVocabulary, Vocabulary
 from transformer.values.weights import Weights
 
-V = TypeVar("V", bound=TextVocabulary | Vocabulary)
+V = TypeVar("V", bound=TextVocabulary)
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ from transformer.decoding.texts import shifted_right
 from transformer.model.kv_cache import DecoderCache
 from transformer.model.recorder import Recorder
 from transformer.model.transformer import Transformer
-from transformer.text.vocabulary import TextVocabulary, Vocabulary
+from transformer.text.vocabulary import TextVocabulary
 from transformer.values.interventions import Interventions
 from transformer.values.kinds import Kind
 from transformer.values.pieces import Piece
@@ -40,7 +40,7 @@ class Reader:
     """
 
     model: Transformer
-    vocabulary: TextVocabulary | Vocabulary
+    vocabulary: TextVocabulary
     text: str
     pieces: tuple[Piece, ...]
     cache: DecoderCache

@@ -62,7 +62,7 @@ def text_pieces(vocabulary: Vocabulary, text: str, side: Literal["source", "targ
         raise TextError(
             f"Too long: {len(text):,} characters; the limit is {MAX_PIECES} tokens. Shorten it to a sentence or two."
         )
-    pieces = vocabulary.encode_source(text) if side == "source" else vocabulary.encode_target(text)
+    pieces = vocabulary.encode_source(text) if side == "source" else vocabulary.encode(text, end=True)
     if all(piece.special for piece in pieces):
         raise TextError(WANTED[side])
     if len(pieces) - 1 > MAX_PIECES:
@@ -89,6 +89,6 @@ def given_target(vocabulary: Vocabulary, target: str | Sequence[int]) -> tuple[s
     return vocabulary.decode(ids), vocabulary.pieces(ids)
 
 
-def shifted_right(vocabulary: TextVocabulary | Vocabulary, predicted: tuple[Piece, ...]) -> tuple[Piece, ...]:
+def shifted_right(vocabulary: TextVocabulary, predicted: tuple[Piece, ...]) -> tuple[Piece, ...]:
     """What the decoder reads to predict these pieces: the start symbol, then all but the last of them."""
     return (start_piece(vocabulary), *predicted[:-1])

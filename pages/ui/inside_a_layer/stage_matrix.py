@@ -16,7 +16,7 @@ from transformer.analysis.replay.stages import Stage
 from transformer.analysis.view import axes_of
 from transformer.config import TransformerConfig
 from transformer.text.languages import Languages
-from transformer.text.vocabulary import TextVocabulary, Vocabulary
+from transformer.text.vocabulary import TextVocabulary
 from transformer.values.trace import Trace
 
 
@@ -46,7 +46,7 @@ def shape(stage: Stage, config: TransformerConfig, trace: Trace) -> str:
 
 
 def stage_matrix(
-    stage: Stage, trace: Trace, tokenizer: Vocabulary | TextVocabulary, languages: Languages | None
+    stage: Stage, trace: Trace, tokenizer: TextVocabulary, languages: Languages | None
 ) -> StageMatrix:
     """The matrix of a stage with numbers for its pieces or its vocabulary."""
     letters = stage.letters.removeprefix("B, ").split(", ")
@@ -68,7 +68,7 @@ def stage_matrix(
     return StageMatrix(values, rows, columns, titles, SIGNED, "")
 
 
-def pieces_table(stage: Stage, trace: Trace, tokenizer: Vocabulary | TextVocabulary) -> pd.DataFrame:
+def pieces_table(stage: Stage, trace: Trace, tokenizer: TextVocabulary) -> pd.DataFrame:
     """The table of a stage that has only ids, [B, N]: each position's piece, and its number in the vocabulary."""
     letter = stage.letters.removeprefix("B, ")
     ids = [int(number) for number in stage.array[0]]
