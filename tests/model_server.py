@@ -31,8 +31,8 @@ def model_server(service: Service, port: int = 0) -> Iterator[str]:
 
         def respond(self, body: bytes) -> None:
             try:
-                request = service.parse(self.command, self.path, body)
-                reply = request if isinstance(request, Reply) else service.answer(request)
+                run = service.parse(self.command, self.path, body)
+                reply = run if isinstance(run, Reply) else service.answer(run)
             except Broken:
                 reply = Reply(500, "text/plain", b"Internal Server Error")
             self.send_response(reply.status)

@@ -191,7 +191,7 @@ def reads_no_large_body(port: int) -> None:
 
 def speaks_to_old_clients(address: str) -> None:
     """A client of another version gets the number that tells it so."""
-    body = json.dumps({"protocol": PROTOCOL - 1, "model": "?", "run": "trace"}).encode()
+    body = json.dumps({"protocol": PROTOCOL - 1, "model": "?", "run": "TraceRun"}).encode()
     with pytest.raises(urllib.error.HTTPError) as refused:
         urllib.request.urlopen(urllib.request.Request(f"{address}/run", body), timeout=PATIENCE)
     with refused.value as reply:

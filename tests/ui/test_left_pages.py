@@ -5,18 +5,24 @@ from __future__ import annotations
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import cast
+from typing import Any
 
 import pytest
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.testing.v1 import AppTest
 
-from pages.ui.runs import inference, language_runs
+from pages.ui.runs import inference
+from pages.ui.runs.inference import CachedRuns
 from pages.ui.runs.shared import SharedResults
 from tests.model_server import model_server
-from transformer.attribution.attribution import Method, Target
+from transformer.ablation.effect import EffectRun
+from transformer.ablation.importance import ImportanceRun
+from transformer.attribution.attribution import Target
 from transformer.checkpoints.checkpoint import load_language_model
-from transformer.running.translator import Translator
+from transformer.language_modelling.runs import TextContinuationRun
+from transformer.running.runs.attribution import AttributionRun, DeletionRun
+from transformer.running.runs.trace import TraceRun
+from transformer.running.runs.translation import DecodingRun, TranslationRun
 from transformer.serving.client import RemoteTranslator
 from transformer.serving.service import Service
 from transformer.values.decoding_settings import DecodingSettings
@@ -34,72 +40,58 @@ def page(decode):
     st.write("decoded")
 
 
-# The method of attribution after the name, where there is one.
-@pytest.mark.parametrize("run_of", [
-    "translate", "trace", "trace_decoding", "score", "effect_of", "trace_continuation", "attribute erasure",
-    "attribute frozen_gradient", "attribute integrated_gradients", "deletion_curves",
-])
-def test_a_run_ends_when_its_page_is_left(small_translator, tiny_language_model: Path, monkeypatch, run_of):
-    loaded = load_language_model(tiny_language_model, "cpu")
-    name, _, method = run_of.partition(" ")
-    first = Target((0,))
-    decode = {
-        "attribute": lambda: inference.attribution(
-            small_translator, "A dog.", "", cast("Method", method), (first,), False
-        ),
-        "deletion_curves": lambda: inference.deletion_curves(
-            small_translator, "A dog.", "", "weights", first, False, (0, 1)
-        ),
-        "translate": lambda: inference.translate(small_translator, "A dog.", BEAM),
-        "trace": lambda: inference.trace(small_translator, "A dog.", "", OFF),
-        "trace_decoding": lambda: inference.trace_decoding(small_translator, "A dog.", BEAM, (), frozenset()),
-        "score": lambda: inference.importance(small_translator, "A dog.", "", "zero", 0, 1),
-        "effect_of": lambda: inference.effect(small_translator, "A dog.", "", OFF, 1),
-        "trace_continuation": lambda: language_runs.trace_continuation(loaded, "A dog", BEAM, 9, (), frozenset()),
-    }[name]
-    place, attribute = {
-        "trace_continuation": (language_runs, "continue_and_trace"), "effect_of": (inference, name),
-    }.get(name, (Translator, name))
-    run = getattr(place, attribute)
+DOG, FIRST = TraceRun("A dog."), Target((0,))
+LEFT = (
+    TranslationRun("A dog.", BEAM), TraceRun("A dog.", interventions=OFF), DecodingRun("A dog.", BEAM),
+    ImportanceRun(DOG, "zero"), EffectRun(DOG, OFF), TextContinuationRun("A dog", BEAM, 9),
+    AttributionRun(DOG, "erasure", (FIRST,)), AttributionRun(DOG, "frozen_gradient", (FIRST,)),
+    AttributionRun(DOG, "integrated_gradients", (FIRST,)),
+    DeletionRun(AttributionRun(DOG, "weights", (FIRST,)), (0, 1)),
+)
 
-    def left_meanwhile(*args: object, **settings: object) -> object:
+
+@pytest.mark.parametrize("run", LEFT, ids=lambda run: f"{type(run).__name__} {getattr(run, 'method', '')}")
+def test_a_run_ends_when_its_page_is_left(small_translator, tiny_language_model: Path, monkeypatch, run):
+    of_text = isinstance(run, TextContinuationRun)
+    runs = CachedRuns(load_language_model(tiny_language_model, "cpu") if of_text else small_translator)
+    compute = type(run).compute
+
+    def left_meanwhile(*args: Any) -> object:
         context = get_script_run_ctx()
         assert context is not None and context.script_requests is not None
         context.script_requests.request_stop()
-        found = run(*args, **settings)
+        found = compute(*args)
         decoded.append(found)
         return found
 
     decoded: list[object] = []
     inference.RUNS.clear()
     with monkeypatch.context() as patched:
-        patched.setattr(place, attribute, left_meanwhile)
-        test = AppTest.from_function(page, args=(decode,)).run()
+        patched.setattr(type(run), "compute", left_meanwhile)
+        test = AppTest.from_function(page, args=(lambda: runs.get(run),)).run()
         assert not test.exception and not test.markdown and not decoded
     assert not inference.MODEL_LOCK._queue and not inference.LONG_RUNS._queue
-    assert [each.value for each in AppTest.from_function(page, args=(decode,)).run().markdown] == ["decoded"]
+    again = AppTest.from_function(page, args=(lambda: runs.get(run),)).run()
+    assert [each.value for each in again.markdown] == ["decoded"]
 
 
-@pytest.mark.parametrize("run", ["translate", "trace"])
+@pytest.mark.parametrize("run", [TranslationRun("A dog.", BEAM), DOG], ids=lambda run: type(run).__name__)
 def test_a_page_that_is_left_does_not_wait_for_a_models_server(small_translator, model_folder: Path, run):
     go_on = threading.Event()
     asked, answered = [], []
 
     class Slow(Service):
-        def answer(self, request, between_steps=None):
-            asked.append(request.run)
+        def answer(self, run, between_steps=None):
+            asked.append(run)
             go_on.wait(20)
-            answered.append(request.run)
-            return super().answer(request, between_steps)
+            answered.append(run)
+            return super().answer(run, between_steps)
 
     def leave() -> None:
         context = get_script_run_ctx()
         assert context is not None and context.script_requests is not None
         context.script_requests.request_stop()
-        if run == "trace":
-            inference.trace(remote, "A dog.")
-        else:
-            inference.translate(remote, "A dog.", BEAM)
+        CachedRuns(remote).get(run)
 
     inference.RUNS.clear()
     with model_server(Slow(small_translator)) as address:

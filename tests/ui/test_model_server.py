@@ -29,24 +29,24 @@ def nothing_known() -> Iterator[None]:
 
 @pytest.fixture
 def asked() -> list[str]:
-    """The runs that a service was asked for."""
+    """The kinds of runs that a service was asked for."""
     return []
 
 
 @pytest.fixture
 def service(shipped: Translator, asked: list[str]) -> Service:
     class Noting(Service):
-        def answer(self, request, between_steps=None):
-            asked.append(request.run)
-            return super().answer(request, between_steps)
+        def answer(self, run, between_steps=None):
+            asked.append(type(run).__name__)
+            return super().answer(run, between_steps)
 
     return Noting(shipped)
 
 
 @pytest.mark.parametrize(("page", "runs"), [
-    ("pages/cross_attention.py", {"trace"}), ("pages/decoding.py", {"trace", "trace_decoding"}),
+    ("pages/cross_attention.py", {"TraceRun"}), ("pages/decoding.py", {"TraceRun", "DecodingRun"}),
     *(
-        pytest.param(f"pages/{page}.py", {"trace"}, marks=pytest.mark.thorough)
+        pytest.param(f"pages/{page}.py", {"TraceRun"}, marks=pytest.mark.thorough)
         for page in ("switch_heads_off", "inside_a_layer", "what_mattered")
     ),
 ])

@@ -12,7 +12,7 @@ import pytest
 
 from pages.ui.measured import measuring
 from pages.ui.params.pages import PAGES
-from pages.ui.runs import inference
+from pages.ui.runs.inference import CachedRuns
 from pages.ui.runs.models import MODELS, load_translator
 from tests.foreign_models import TEXTS, arabic_model
 from tests.ui.driver import DREAM, FIRST, headers, healthy, opened, submit, texts, typed
@@ -166,7 +166,7 @@ def test_a_damaged_model_is_one_line_and_another_can_be_chosen():
 def test_at_most_two_models_stay_in_memory(models):
     MODELS.clear()
     first = weakref.ref(load_translator("cpu", models / "models" / ARABIC))
-    memory = weakref.ref(next(iter(inference.weights(first()).arrays.values())))
+    memory = weakref.ref(next(iter(CachedRuns(first()).weights().arrays.values())))
     for name in (SHIPPED, "ar-en", SHIPPED):
         opened("pages/about.py", text=DREAM, **({} if name == SHIPPED else {"model": name}))
         assert len(MODELS) <= 2

@@ -10,6 +10,7 @@ import pytest
 
 from pages.ui.charts.saving import json_text
 from pages.ui.reading.sentence import Reading
+from pages.ui.runs.inference import CachedRuns
 from pages.ui.switch_heads_off.effect import step_table
 from pages.ui.switch_heads_off.export import run_facts
 from transformer.ablation.effect import effect_of
@@ -44,7 +45,7 @@ def test_five_lines_repeat_what_the_page_exports(shipped, capsys):
     (number,) = (number for number, cell in enumerate(cells) if "exported = {" in cell)
     off = Interventions(gates={("cross", 5, 4): 0.25, ("encoder", 0, 2): 0.25}, mode="mean")
     effect = effect_of(shipped, "I have a dream.", off)
-    reading = Reading(shipped, effect.before, effect.before)
+    reading = Reading(CachedRuns(shipped), effect.before, effect.before)
     exported = json.loads(json_text(run_facts(reading, off), {"numbers": step_table(effect)}))
     names = {"translator": shipped, "exported": exported, "Interventions": Interventions, "parse_head": parse_head}
     repeat = cells[number + 1]

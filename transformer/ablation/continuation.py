@@ -6,8 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from transformer.running.runs.trace import TraceRun
 from transformer.running.translator import Translator
 from transformer.values.interventions import Interventions
+from transformer.values.run import Run
 from transformer.values.trace import Trace
 from transformer.values.translation import Translation
 
@@ -37,6 +39,54 @@ class Continuation:
     def next_pieces(self) -> tuple[int, int]:
         """Ids of the likeliest piece at the step, as trained and changed."""
         return int(self.before.candidate_ids[self.step, 0]), int(self.after.candidate_ids[self.step, 0])
+
+
+@dataclass(frozen=True)
+class RereadRun(Run[Trace]):
+    """`reread` of a translation.
+
+    Attributes:
+        trace: that has it.
+        interventions: of the changed model.
+
+    Raises: those of `TraceRun`.
+    """
+
+    trace: TraceRun
+    interventions: Interventions
+
+    message = "Running the changed model …"
+
+    @property
+    def needs(self) -> tuple[TraceRun]:
+        return (self.trace,)
+
+    def compute(self, runs: Translator, before: Trace) -> Trace:
+        return reread(runs, before, self.interventions)
+
+
+@dataclass(frozen=True)
+class ContinuationRun(Run[Continuation]):
+    """`continue_from` a step of a translation that a changed model has read.
+
+    Attributes:
+        read: the changed model reading it.
+        step: of `continue_from`.
+
+    Raises: those of `TraceRun`.
+    """
+
+    read: RereadRun
+    step: int | None = None
+
+    message = "Writing on from there …"
+
+    @property
+    def needs(self) -> tuple[TraceRun, RereadRun]:
+        return self.read.trace, self.read
+
+    def compute(self, runs: Translator, before: Trace, after: Trace) -> Continuation:
+        return continue_from(runs, before, after, self.step)
 
 
 def reread(translator: Translator, before: Trace, interventions: Interventions) -> Trace:

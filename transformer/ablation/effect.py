@@ -8,11 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from transformer.running.head_replacements import drawn
+from transformer.running.runs.trace import TraceRun
 from transformer.running.scoring import Scores
-from transformer.running.translator import ReadTarget, Translator
+from transformer.running.translator import Translator
+from transformer.running.translator_run import ReadTarget
 from transformer.values.cancellation import check_cancelled
 from transformer.values.interventions import DEFAULT_DRAWS, Interventions, draws_of
 from transformer.values.pieces import Piece
+from transformer.values.run import Run
 from transformer.values.trace import Trace
 
 
@@ -66,6 +69,33 @@ class Effect:
             return None
         same = (one == other for one, other in zip(old, new, strict=False))
         return next((step for step, equal in enumerate(same) if not equal), min(len(old), len(new)))
+
+
+@dataclass(frozen=True)
+class EffectRun(Run[Effect]):
+    """`effect_of` a text that is read.
+
+    Attributes:
+        trace: the translation as trained, or one that is given.
+        interventions: what to change.
+        draws: of the mode "resample".
+
+    Raises: those of `TraceRun`.
+    """
+
+    trace: TraceRun
+    interventions: Interventions
+    draws: int = DEFAULT_DRAWS
+
+    message = "Translating without them …"
+
+    @property
+    def long(self) -> bool:
+        # Each of the draws is an answer.
+        return self.interventions.mode == "resample"
+
+    def compute(self, runs: Translator) -> Effect:
+        return effect_of(runs, self.trace.text, self.interventions, self.trace.target, draws=self.draws)
 
 
 def effect_of(

@@ -8,9 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import rankdata
 
-from transformer.running.translator import ReadTarget, Translator
+from transformer.running.runs.trace import TraceRun
+from transformer.running.translator import Translator
+from transformer.running.translator_run import ReadTarget
 from transformer.values.interventions import DEFAULT_DRAWS, Head, Interventions, Mode, all_heads, draws_of
 from transformer.values.kinds import KINDS, Kind
+from transformer.values.run import Run
 
 # One number a head: float64 [L, H], by kind.
 ByHead = Mapping[Kind, np.ndarray]
@@ -45,6 +48,30 @@ class MeasuredImportance:
         """Spearman's rank correlation of the measured and the estimated numbers over all heads."""
         ranks = rankdata(flattened(self.measured)), rankdata(flattened(self.estimated))
         return float(np.corrcoef(*ranks)[0, 1])
+
+
+@dataclass(frozen=True)
+class ImportanceRun(Run[MeasuredImportance]):
+    """`head_importance` of a translation.
+
+    Attributes:
+        trace: that has the translation.
+        mode, seed, draws: of `head_importance`.
+
+    Raises: those of `TraceRun`.
+    """
+
+    trace: TraceRun
+    mode: Mode
+    seed: int = 0
+    draws: int = DEFAULT_DRAWS
+
+    message = "Switching every head off …"
+    long = True
+
+    def compute(self, runs: Translator) -> MeasuredImportance:
+        text, target = self.trace.text, self.trace.target
+        return head_importance(runs, text, target, mode=self.mode, seed=self.seed, draws=self.draws)
 
 
 def head_importance(

@@ -7,10 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from transformer.ablation.importance import ByHead, flattened
+from transformer.ablation.importance import ByHead, ImportanceRun, MeasuredImportance, flattened
 from transformer.config import TransformerConfig
-from transformer.running.translator import ReadTarget, Translator
+from transformer.running.runs.trace import TraceRun
+from transformer.running.translator import Translator
+from transformer.running.translator_run import ReadTarget
 from transformer.values.interventions import Head, Interventions, Mode, all_heads
+from transformer.values.run import Run
+from transformer.values.trace import Trace
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,3 +76,35 @@ def removal_curve(
 def without(heads: Sequence[Head], mode: Mode = "zero", seed: int = 0) -> Interventions:
     """All of these heads off."""
     return Interventions(gates=dict.fromkeys(heads, 0.0), mode=mode, seed=seed)
+
+
+@dataclass(frozen=True)
+class RemovalRun(Run[tuple[RemovalCurve, ...]]):
+    """The log-probability of a translation while heads are removed: first those of which `head_importance` measures the
+    least, then those of which its gradient does, then so many random orders.
+
+    Attributes:
+        importance: of the heads; of its draws the curves take the first.
+        orders: how many random ones.
+
+    Raises: those of `TraceRun`.
+    """
+
+    importance: ImportanceRun
+    orders: int
+
+    message = "Removing the heads one after the other …"
+    long = True
+
+    @property
+    def needs(self) -> tuple[ImportanceRun, TraceRun]:
+        return self.importance, self.importance.trace
+
+    def compute(self, runs: Translator, found: MeasuredImportance, read: Trace) -> tuple[RemovalCurve, ...]:
+        asked, config = self.importance, runs.config
+        ranked = [least_important_first(config, found.measured), least_important_first(config, found.estimated)]
+        ranked += [random_order(config, number) for number in range(self.orders)]
+        target = asked.trace.target or [piece.id for piece in read.predicted_pieces]
+        return tuple(
+            removal_curve(runs, asked.trace.text, target, order, mode=asked.mode, seed=asked.seed) for order in ranked
+        )

@@ -7,9 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from transformer.running.runs.trace import TraceRun
 from transformer.running.translator import Translator
 from transformer.values.interventions import Head, Interventions
 from transformer.values.kinds import KINDS
+from transformer.values.run import Run
+from transformer.values.trace import Trace
 
 # How many heads are tried alone, and how many together: most sentences need no more for another translation.
 ALONE, TOGETHER = 8, (2, 4, 8, 16, 32)
@@ -26,6 +29,42 @@ class TellingHeads:
 
     heads: tuple[Head, ...]
     written: str
+
+
+@dataclass(frozen=True)
+class TellingHeadsRun(Run[TellingHeads]):
+    """`telling_heads` of a text."""
+
+    text: str
+
+    message = "Looking for heads that change the words …"
+
+    def compute(self, runs: Translator) -> TellingHeads:
+        return telling_heads(runs, self.text)
+
+
+@dataclass(frozen=True)
+class TellingChangeRun(Run[int | None]):
+    """The number of the first of some changes under which the model writes another translation, from 0.
+
+    Attributes:
+        trace: the translation as trained.
+        variants: the changes.
+    """
+
+    trace: TraceRun
+    variants: tuple[Interventions, ...]
+
+    message = "Looking for a change of the words …"
+
+    @property
+    def needs(self) -> tuple[TraceRun]:
+        return (self.trace,)
+
+    def compute(self, runs: Translator, own: Trace) -> int | None:
+        ids = [piece.id for piece in own.predicted_pieces]
+        found = first_that_changes(runs, self.trace.text, ids, self.variants)
+        return None if found is None else found[0]
 
 
 def telling_heads(translator: Translator, text: str) -> TellingHeads:

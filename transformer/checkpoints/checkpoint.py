@@ -24,13 +24,14 @@ from transformer.text.languages import LANGUAGES, Languages, read_languages
 from transformer.text.pair_tokenizer import SOURCE, PairTokenizer
 from transformer.text.tokenizer import VOCABULARY, Tokenizer
 from transformer.text.vocabulary import TextVocabulary, Vocabulary
+from transformer.values.run import Runs
 from transformer.values.weights import Weights
 
 V = TypeVar("V", bound=TextVocabulary)
 
 
 @dataclass(frozen=True, eq=False)
-class Checkpoint(Generic[V]):
+class Checkpoint(Runs, Generic[V]):
     """What a model folder holds.
 
     Attributes:

@@ -13,8 +13,8 @@ from transformer.errors import AtlasError, CheckpointError, LessonError
 from transformer.files.terminal import at_terminal
 from transformer.lessons.claims import CLAIMS
 from transformer.lessons.lesson import read_lesson
-from transformer.lessons.remembered import RememberedRuns
 from transformer.lessons.result import broken_claims, uncarried_claims
+from transformer.running.remembered_runs import RememberedRuns
 from transformer.running.translator import Translator
 
 

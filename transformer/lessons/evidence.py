@@ -8,24 +8,19 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
 from transformer.analysis.heads.metrics import head_metrics
 from transformer.analysis.view import View, view_of
-from transformer.attribution.attribution import Attribution, Method, Target
-from transformer.config import TransformerConfig
 from transformer.errors import LessonError
 from transformer.lessons.document import quoted
-from transformer.running.scoring import Scores
-from transformer.text.vocabulary import Vocabulary
-from transformer.values.decoding_settings import DecodingSettings
+from transformer.running.remembered_runs import RememberedRuns
+from transformer.running.runs.scores import ScoresRun
+from transformer.running.runs.trace import TraceRun
 from transformer.values.interventions import AS_TRAINED, Interventions, all_heads
 from transformer.values.pieces import Piece
 from transformer.values.trace import Kind, Trace
-from transformer.values.translation import Translation
-from transformer.values.weights import Weights
 
 # The head with the highest value of a metric on the sentence.
 JOBS = {
@@ -43,56 +38,28 @@ NUMBERS = re.compile(r"([0-9]{1,3})\.([0-9]{1,3})")
 END_NAME, START_NAME = "the end symbol", "the start symbol"
 
 
-class Runs(Protocol):
-    """What runs the model: a `Translator`, or one that caches what it computed."""
-
-    @property
-    def config(self) -> TransformerConfig: ...
-
-    @property
-    def tokenizer(self) -> Vocabulary: ...
-
-    @property
-    def curve(self) -> str: ...
-
-    def weights(self) -> Weights: ...
-
-    def translate(self, text: str, settings: DecodingSettings) -> Translation: ...
-
-    def trace(
-        self, text: str, target: str | None = None, *, details: bool = False, interventions: Interventions = AS_TRAINED
-    ) -> Trace: ...
-
-    def score(self, text: str, target: str | None, variants: Sequence[Interventions]) -> Scores: ...
-
-    def attribute(
-        self, trace: Trace, method: Method, targets: Sequence[Target], *, words: bool = False
-    ) -> Attribution: ...
-
-
 @dataclass(frozen=True)
 class Evidence:
     """One sentence, and the model that reads it.
 
     Attributes:
-        runs: the model.
+        runs: of a translator.
         sentence: that the lesson is about.
     """
 
-    runs: Runs
+    runs: RememberedRuns
     sentence: str
 
     def trace(self, *, details: bool = False, interventions: Interventions = AS_TRAINED) -> Trace:
         """The run on the sentence; with interventions, reading the translation that the model wrote without them."""
-        if interventions == AS_TRAINED:
-            return self.runs.trace(self.sentence, details=details)
-        return self.runs.trace(self.sentence, self.trace().target_text, details=details, interventions=interventions)
+        read = None if interventions == AS_TRAINED else self.trace().target_text
+        return self.runs.get(TraceRun(self.sentence, read, details, interventions))
 
     def head_changes(self) -> np.ndarray:
         """Change of the log-probability of the translation without each head alone (zero ablation), nats, in the order
         of `all_heads`."""
         variants = tuple(Interventions(gates={head: 0.0}) for head in all_heads(self.runs.config))
-        return self.runs.score(self.sentence, None, variants).change
+        return self.runs.get(ScoresRun(self.sentence, None, variants)).change
 
     def view(self, kind: Kind) -> View:
         """Attention between whole words, start and end symbols included."""

@@ -21,6 +21,7 @@ from transformer.lessons.claims.learning import MOST_LOSS, noted_losses, noted_s
 from transformer.lessons.claims.registry import Value
 from transformer.lessons.claims.runs import NO_MASK, NO_POSITIONS, PARTS
 from transformer.lessons.evidence import JOBS, LATER, Evidence
+from transformer.running.runs.trace import TraceRun
 from transformer.values.interventions import Interventions, all_heads
 from transformer.values.pieces import Piece
 from transformer.values.trace import KINDS, Kind
@@ -146,7 +147,7 @@ def _probabilities(
         changed = evidence.trace(interventions=interventions)
         if changed.predicted_pieces != trace.predicted_pieces:
             # The model wrote its translation in other pieces than the tokenizer cuts it into.
-            trace = evidence.runs.trace(evidence.sentence, trace.target_text)
+            trace = evidence.runs.get(TraceRun(evidence.sentence, trace.target_text))
         runs = {"as trained": trace, name: changed}
     columns = {}
     for name, run in runs.items():
@@ -280,9 +281,9 @@ def _orders(evidence: Evidence, other: str) -> Table:
     """What two sentences become, with and without positions."""
     texts = evidence.sentence, other
     return Table("read", texts, {
-        "with positions": [evidence.runs.trace(text).target_text for text in texts],
+        "with positions": [evidence.runs.get(TraceRun(text)).target_text for text in texts],
         "without positions": [
-            evidence.runs.trace(text, interventions=NO_POSITIONS).target_text for text in texts
+            evidence.runs.get(TraceRun(text, interventions=NO_POSITIONS)).target_text for text in texts
         ],
     })
 

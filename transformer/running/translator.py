@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -24,25 +24,25 @@ from transformer.files.paths import MODEL
 from transformer.model.devices import chosen_device, device_errors_explained
 from transformer.model.parameter_counts import parameter_table
 from transformer.model.recorder import Recorder
-from transformer.running.encoded_source import EncodedSource, decode_together, decode_variants, encode, piece_ids
-from transformer.running.scoring import Comparison, Scores, gate_gradients, score
+from transformer.running.encoded_source import EncodedSource, decode_together, encode, piece_ids
+from transformer.running.runs.scores import ComparisonRun, GateGradientsRun, ScoresRun
+from transformer.running.runs.trace import TraceRun
+from transformer.running.runs.translation import DecodingRun, TranslationRun, VariantsRun
+from transformer.running.scoring import Comparison, Scores
+from transformer.running.translator_run import ReadTarget, TranslatorRun, hashable
 from transformer.text.vocabulary import Vocabulary
-from transformer.values.cancellation import check_cancelled
-from transformer.values.decoding_settings import DecodingSettings
+from transformer.values.decoding_settings import GREEDY, DecodingSettings
 from transformer.values.head_means import HeadMeans
 from transformer.values.interventions import AS_TRAINED, Interventions
 from transformer.values.kinds import Kind
 from transformer.values.pieces import Piece
+from transformer.values.run import Result, Run, Runs
 from transformer.values.trace import Trace
 from transformer.values.translation import TracedTranslation, Translation
 from transformer.values.weights import Weights
 
-GREEDY = DecodingSettings()
-# A translation to read: its text, the ids of its pieces, or the model's own.
-ReadTarget = str | Sequence[int] | None
 
-
-class Translator:
+class Translator(Runs):
     """Translates, and shows how. Threads may share one: nothing of a run is stored on it.
 
     >>> from transformer import DecodingSettings, Translator
@@ -54,6 +54,7 @@ class Translator:
     >>> translator.trace("I have a dream.", target="Ich habe einen Hund.").log_probs.shape
     (6,)
 
+    Its verbs ask for runs, which say what their arguments mean and what they raise (`transformer.running.runs`).
     A run can be cancelled between its steps: see `transformer.values.cancellation`.
 
     Attributes:
@@ -117,65 +118,54 @@ class Translator:
             return Weights(self.config, {name: value.detach().float().cpu().numpy() for name, value in named})
 
     def translate(
-        self,
-        text: str,
-        settings: DecodingSettings = GREEDY,
-        *,
-        prefix: Sequence[int] = (),
-        suppressed: Set[int] = frozenset(),
-        interventions: Interventions = AS_TRAINED,
+        self, text: str, settings: DecodingSettings = GREEDY, *, prefix: Sequence[int] = (),
+        suppressed: Set[int] = frozenset(), interventions: Interventions = AS_TRAINED,
     ) -> Translation:
-        """Translate, without storing anything that was computed for it.
-
-        Args:
-            text: a sentence in the source language.
-            settings: how pieces are chosen.
-            prefix: ids that the translation begins with; the whole translation, if the end symbol is the last of them.
-            suppressed: ids not to take after the prefix.
-            interventions: what to change, in this run only.
-
-        Raises:
-            TextError: there is nothing to translate, or too much, or the prefix is too long.
-            DeviceError: the device ran out of memory.
-            InterventionError: the model or the sentence has no part that the interventions change.
-            ValueError: a setting is out of range, or the vocabulary has no such piece.
-        """
-        with self._computing():
-            return self._encode(text, interventions).decode(settings, prefix, suppressed)
+        """The result of a `TranslationRun`."""
+        return self.get(TranslationRun(text, settings, tuple(prefix), frozenset(suppressed), interventions))
 
     def translate_variants(self, text: str, variants: Sequence[Interventions]) -> list[tuple[Piece, ...]]:
-        """What the model, changed in many ways, writes greedily: the pieces of each translation; one batch.
-
-        Args and Raises: those of `score`.
-        """
-        with self._computing():
-            source = piece_ids(text_pieces(self.tokenizer, self._typed(text), "source"), self.device)
-            self._check(variants, source)
-            return decode_variants(self._model, self.tokenizer, source, variants, self.means)
+        """The result of a `VariantsRun`."""
+        return self.get(VariantsRun(text, tuple(variants)))
 
     def trace(
         self, text: str, target: ReadTarget = None, *, details: bool = False, interventions: Interventions = AS_TRAINED
     ) -> Trace:
-        """Everything computed while the model translates greedily, or reads a given translation (teacher forcing).
+        """The result of a `TraceRun`."""
+        return self.get(TraceRun(text, hashable(target), details, interventions))
 
-        Args:
-            text: a sentence in the source language.
-            target: its translation, or the ids of its pieces; None takes the model's own.
-            details: include scores, queries, keys, values, head outputs and the residual stream.
-            interventions: what to change, in this run only.
+    def trace_decoding(
+        self, text: str, settings: DecodingSettings = GREEDY, *, prefix: Sequence[int] = (),
+        suppressed: Set[int] = frozenset(), interventions: Interventions = AS_TRAINED,
+    ) -> TracedTranslation:
+        """The result of a `DecodingRun`."""
+        return self.get(DecodingRun(text, settings, tuple(prefix), frozenset(suppressed), interventions))
 
-        Raises:
-            TextError: one of the texts is empty or too long.
-            DeviceError: the device ran out of memory.
-            InterventionError: the model or the sentence has no part that the interventions change.
+    def score(self, text: str, target: ReadTarget, variants: Sequence[Interventions]) -> Scores:
+        """The result of a `ScoresRun`.
+
+        >>> from transformer import Interventions, Translator
+        >>> off = [Interventions(gates={("cross", 0, head): 0.0}) for head in range(8)]
+        >>> Translator.load().score("I have a dream.", "Ich habe einen Traum.", off).change.shape
+        (8,)
         """
-        given = None if target is None else given_target(self.tokenizer, target)
+        return self.get(ScoresRun(text, hashable(target), tuple(variants)))
+
+    def compare(
+        self, text: str, target: ReadTarget, variants: Sequence[Interventions], *, details: bool = False
+    ) -> Comparison:
+        """The result of a `ComparisonRun`."""
+        return self.get(ComparisonRun(text, hashable(target), tuple(variants), details))
+
+    def gate_gradients(self, text: str, target: ReadTarget) -> dict[Kind, np.ndarray]:
+        """The result of a `GateGradientsRun`."""
+        return self.get(GateGradientsRun(text, hashable(target)))
+
+    def answer(self, run: Run[Result], *needed: Any) -> Result:
+        if not isinstance(run, TranslatorRun):
+            return super().answer(run, *needed)
         with self._computing():
-            source = self._encode(text, interventions, Recorder(details=details))
-            if given is None:
-                translation = source.decode(GREEDY)
-                given = translation.text, translation.pieces
-            return source.read(*given)
+            return run.compute(self, *needed)
 
     def trace_together(self, texts: Sequence[str], done: Callable[[int, Trace | AtlasError], object]) -> None:
         """`trace` several texts, whose translations are written side by side: in a fraction of the time.
@@ -195,34 +185,12 @@ class Translator:
             sources: dict[int, EncodedSource] = {}
             for number, text in enumerate(texts):
                 try:
-                    sources[number] = self._encode(text, AS_TRAINED, Recorder(details=False))
+                    sources[number] = self.encode(text, AS_TRAINED, Recorder(details=False))
                 except TextError as error:
                     done(number, error)
             numbers = list(sources)
             for place, written, pieces in decode_together(list(sources.values())) if sources else ():
                 done(numbers[place], sources[numbers[place]].read(written, pieces))
-
-    def trace_decoding(
-        self,
-        text: str,
-        settings: DecodingSettings = GREEDY,
-        *,
-        prefix: Sequence[int] = (),
-        suppressed: Set[int] = frozenset(),
-        interventions: Interventions = AS_TRAINED,
-    ) -> TracedTranslation:
-        """Translate as `translate` does, and return everything computed for the translation.
-
-        Args and Raises: those of `translate`.
-        """
-        with self._computing():
-            # The logit lens needs the residual stream.
-            source = self._encode(text, interventions, Recorder(details=True))
-            translation = source.decode(settings, prefix, suppressed, capture=True)
-            trace = source.read(translation.text, translation.pieces)
-            check_cancelled()
-            lens, ranks = source.logit_lens(translation.pieces)
-            return TracedTranslation(translation, replace(trace, details={}), ranks, lens)
 
     def attribute(
         self, trace: Trace, method: Method, targets: Sequence[Target] | None = None, *, words: bool = False
@@ -272,82 +240,27 @@ class Translator:
         with device_errors_explained(self.device):
             return deletion_curves(log_probs, attribution.source[target], columns)
 
-    def score(self, text: str, target: ReadTarget, variants: Sequence[Interventions]) -> Scores:
-        """How the model, changed in many ways, reads one translation; computed as one batch.
-
-        >>> from transformer import Interventions, Translator
-        >>> off = [Interventions(gates={("cross", 0, head): 0.0}) for head in range(8)]
-        >>> Translator.load().score("I have a dream.", "Ich habe einen Traum.", off).change.shape
-        (8,)
-
-        Args:
-            text: a sentence in the source language.
-            target: its translation, or the ids of its pieces; None takes the model's own, as trained.
-            variants: N interventions, which all add positions or all leave them out.
-
-        Raises: those of `trace`.
-        """
-        with self._computing():
-            source, read, predicted = self._given(text, target)
-            self._check(variants, source)
-            return score(self._model, source, read, predicted, variants, self.means)
-
-    def compare(
-        self, text: str, target: ReadTarget, variants: Sequence[Interventions], *, details: bool = False
-    ) -> Comparison:
-        """`score`, with the traces of two of its runs: as trained, and under the first variant; each runs once.
-
-        Args:
-            text, target, variants: of `score`; at least one variant.
-            details: of the traces, as in `trace`.
-
-        Raises: those of `trace`.
-        """
-        with self._computing():
-            runs = [self._encode(text, change, Recorder(details=details)) for change in (AS_TRAINED, variants[0])]
-            if target is None:
-                translation = runs[0].decode(GREEDY)
-                given = translation.text, translation.pieces
-            else:
-                given = given_target(self.tokenizer, target)
-            (before, trained), (after, changed) = (run.read_with_log_probs(*given) for run in runs)
-            # The model may have written a word in other pieces than the tokenizer would.
-            source, read, predicted = self._given(text, [piece.id for piece in given[1]])
-            self._check(variants, source)
-            return Comparison(before, after, score(
-                self._model, source, read, predicted, variants, self.means, known=(trained, changed)
-            ))
-
-    def gate_gradients(self, text: str, target: ReadTarget) -> dict[Kind, np.ndarray]:
-        """`transformer.running.scoring.gate_gradients` of a text and its translation, float32 [L, H] by kind.
-
-        Args and Raises: those of `score`.
-        """
-        with self._computing():
-            return {kind: part.cpu().numpy() for kind, part in gate_gradients(
-                self._model, *self._given(text, target)
-            ).items()}
-
-    def _given(self, text: str, target: ReadTarget) -> tuple[Tensor, Tensor, Tensor]:
+    def given(self, text: str, target: ReadTarget) -> tuple[Tensor, Tensor, Tensor]:
         """Ids of the source [1, S], of what the decoder reads [1, T], and of what it is to predict [T]."""
         predicted = self.translate(text).pieces if target is None else given_target(self.tokenizer, target)[1]
         source, read = (
-            text_pieces(self.tokenizer, self._typed(text), "source"), shifted_right(self.tokenizer, predicted)
+            text_pieces(self.tokenizer, self.typed(text), "source"), shifted_right(self.tokenizer, predicted)
         )
         return piece_ids(source, self.device), piece_ids(read, self.device), piece_ids(predicted, self.device)[0]
 
-    def _check(self, variants: Sequence[Interventions], source: Tensor) -> None:
+    def check_variants(self, variants: Sequence[Interventions], source: Tensor) -> None:
         """See that variants fit the model and a source [1, S]."""
         for variant in variants:
             variant.check(self.config, source.shape[1])
 
-    def _encode(self, text: str, interventions: Interventions, record: Recorder | None = None) -> EncodedSource:
+    def encode(self, text: str, interventions: Interventions, record: Recorder | None = None) -> EncodedSource:
+        """The encoder reads a text; for runs, in inference mode. See `transformer.running.encoded_source.encode`."""
         return encode(
-            self._model, self.tokenizer, self._typed(text), interventions, means=self.means, device=self.device,
+            self._model, self.tokenizer, self.typed(text), interventions, means=self.means, device=self.device,
             version=self.version, record=record,
         )
 
-    def _typed(self, text: str) -> str:
+    def typed(self, text: str) -> str:
         """The text that the model reads; see `source_text`."""
         return source_text(text, self.tokenizer.codes, self.languages)
 

@@ -1,31 +1,31 @@
-"""What a model's server answers: the result of a run as an .npz archive, and what is wrong as JSON.
+"""What a model's server answers: the result of a run as MessagePack, and what is wrong as JSON.
 
-A trace travels as the arrays that `Trace.to_npz` writes. What JSON can hold of the other results is in the array
-`answer` of the archive, with the protocol's and the model's version. Nothing is compressed, because such numbers hardly
-get smaller by it, and an archive is never more than numbers and text.
+A result is a value, written field by field; an array is its type, its shape and its bytes. Nothing is compressed,
+because such numbers hardly get smaller by it, and an answer is never more than numbers and text.
 """
 
 from __future__ import annotations
 
-import io
-import json
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, astuple, dataclass
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NoReturn, get_args
 
+import msgspec
 import numpy as np
+from msgspec import Raw
 
-from transformer.errors import ServerError
-from transformer.running.scoring import Comparison, Scores
-from transformer.serving.protocol import ERRORS, PROTOCOL, RequestError, read_settings, read_words
-from transformer.values.kinds import KINDS, Kind
-from transformer.values.pieces import Piece
-from transformer.values.trace import Trace
-from transformer.values.translation import Fate, LogitLens, Node, SearchTree, TracedTranslation, Translation
+from transformer import errors
+from transformer.errors import AtlasError, ServerError
+from transformer.running.translator_run import TranslatorRun
+from transformer.serving.protocol import PROTOCOL, Head, RequestError
+from transformer.values.run import Result
 
 JSON, ARCHIVE = "application/json", "application/octet-stream"
 OK, NOT_FOUND, CONFLICT, UNUSABLE, FAILED = 200, 404, 409, 422, 500
-Arrays = dict[str, np.ndarray]
+# Errors whose messages are for the reader, wherever they were raised.
+ERRORS: Mapping[str, type[ValueError]] = {
+    name: kind for name, kind in vars(errors).items() if isinstance(kind, type) and issubclass(kind, AtlasError)
+} | {"ValueError": ValueError}
 
 
 @dataclass(frozen=True)
@@ -43,17 +43,21 @@ class Reply:
     body: bytes
 
 
-@dataclass(frozen=True)
-class Result:
-    """A result in two parts.
+class Answer(Head, omit_defaults=True):
+    """What a reply says.
 
     Attributes:
-        words: what JSON can hold.
-        arrays: the rest by name.
+        device: on which the model runs, where one asked who answers.
+        error, message: what is wrong: the name of the exception, and its words.
+        run: that is answered.
+        result: of the run.
     """
 
-    words: dict[str, Any]
-    arrays: Arrays
+    device: str = ""
+    error: str = ""
+    message: str = ""
+    run: str = ""
+    result: Raw = Raw(b"")
 
 
 def said(model: str, status: int = OK, **words: Any) -> Reply:
@@ -61,59 +65,64 @@ def said(model: str, status: int = OK, **words: Any) -> Reply:
 
     Args:
         model: version of the model that answers.
-        words: what it says.
+        words: what it says, fields of `Answer`.
     """
-    return Reply(status, JSON, json.dumps({"protocol": PROTOCOL, "model": model, **words}).encode("ascii"))
+    return Reply(status, JSON, msgspec.json.encode({"protocol": PROTOCOL, "model": model, **words}))
 
 
-def archived(model: str, run: str, result: Any) -> Reply:
+def archived(model: str, run: TranslatorRun[Result], result: Result) -> Reply:
     """The result of a run as a reply."""
-    packed = PACKED[run][0](result)
-    words = json.dumps({"protocol": PROTOCOL, "model": model, "run": run, **packed.words}).encode("ascii")
-    file = io.BytesIO()
-    np.savez(file, allow_pickle=False, answer=np.frombuffer(words, dtype=np.uint8), **packed.arrays)
-    return Reply(OK, ARCHIVE, file.getvalue())
+    body = {"protocol": PROTOCOL, "model": model, "run": type(run).__name__, "result": result}
+    return Reply(OK, ARCHIVE, msgspec.msgpack.encode(body, enc_hook=_written))
 
 
-def result_of(reply: Reply, address: str, model: str, run: str = "") -> Any:
-    """What a reply says: the result of a run, or the words of a reply in JSON.
+def identity_of(reply: Reply, address: str, model: str) -> str:
+    """The device of a server that says who it is.
+
+    Raises: those of `result_of`.
+    """
+    answer = _answer(reply, address, model)
+    if not answer.device:
+        raise unreadable(address, "it does not say on which device it computes")
+    return answer.device
+
+
+def result_of(reply: Reply, address: str, model: str, run: TranslatorRun[Result]) -> Result:
+    """The result that a reply has.
 
     Args:
         address: of the server, for messages.
         model: that was to answer.
-        run: that was asked for; empty if none was.
+        run: that was asked for.
 
     Raises:
         ServerError: it is of another protocol or of another model, or no answer.
         AtlasError, ValueError: what the run raised.
     """
+    answer = _answer(reply, address, model)
     try:
-        words, arrays = _opened(reply)
-        _check(words, address, model)
-        if "error" in words:
-            raised = ERRORS.get(str(words["error"]), ServerError)(words["message"])
-        elif words.get("run", "") != run:
-            raise RequestError(f"it answers {words.get('run')!r}")
-        else:
-            return PACKED[run][1](Result(words, arrays)) if run else words
+        if answer.run != type(run).__name__:
+            raise RequestError(f"it answers {answer.run!r}")
+        return msgspec.msgpack.decode(answer.result, type=_result_type(type(run)), dec_hook=_array)
+    except Exception as error:
+        raise unreadable(address, error) from error
+
+
+def _answer(reply: Reply, address: str, model: str) -> Answer:
+    """What a reply says, once it is of this protocol and this model; raises what the run raised."""
+    decode = msgspec.msgpack.decode if reply.kind == ARCHIVE else msgspec.json.decode
+    try:
+        # First: what else another protocol says is not known.
+        _check(decode(reply.body, type=Head), address, model)
+        answer = decode(reply.body, type=Answer)
     except ServerError:
         raise
     except Exception as error:
-        # Bytes that are no archive, or no JSON, or no such result, fail in a dozen ways.
+        # Bytes that are no answer fail in several ways.
         raise unreadable(address, error) from error
-    raise raised
-
-
-def _opened(reply: Reply) -> tuple[dict[str, Any], Arrays]:
-    """The words and the arrays of a reply."""
-    if reply.kind != ARCHIVE:
-        return read_words(reply.body), {}
-    with np.load(io.BytesIO(reply.body), allow_pickle=False) as archive:
-        if sum(each.file_size for each in archive.zip.infolist()) > len(reply.body):
-            # None of ours, and perhaps more than the memory holds.
-            raise ValueError("its answer is compressed")
-        arrays = {name: archive[name] for name in archive.files}
-    return read_words(arrays.pop("answer").tobytes()), arrays
+    if answer.error:
+        raise ERRORS.get(answer.error, ServerError)(answer.message)
+    return answer
 
 
 def unreadable(address: str, error: object) -> ServerError:
@@ -124,146 +133,48 @@ def unreadable(address: str, error: object) -> ServerError:
     )
 
 
-def _check(words: Mapping[str, Any], address: str, model: str) -> None:
+def _check(head: Head, address: str, model: str) -> None:
     """See that an answer is of this protocol and of this model.
 
     Raises:
         ServerError: they are not.
+        RequestError: it names neither.
     """
-    if words["protocol"] != PROTOCOL:
+    if head.protocol is None or head.model is None:
+        raise RequestError("it names no protocol and no model")
+    if head.protocol != PROTOCOL:
         raise ServerError(
-            f"The model's server at {address} speaks version {words['protocol']} of the protocol, and this app "
+            f"The model's server at {address} speaks version {head.protocol} of the protocol, and this app "
             f"version {PROTOCOL}: install the same version of Attention Atlas on both machines, and start both again."
         )
-    if words["model"] != model:
+    if head.model != model:
         raise ServerError(
-            f"The model's server at {address} has the model {words['model']}, and this app wants {model}: start the "
+            f"The model's server at {address} has the model {head.model}, and this app wants {model}: start the "
             "server with the same model folder (`attention-atlas serve --model FOLDER`), or choose its model here."
         )
 
 
-def _prefixed(prefix: str, arrays: Mapping[str, np.ndarray]) -> Arrays:
-    return {f"{prefix}{name}": array for name, array in arrays.items()}
+def _result_type(kind: type[TranslatorRun[Any]]) -> Any:
+    """The type that a kind of run says its result has: Trace for `class TraceRun(TranslatorRun[Trace])`."""
+    return next(get_args(base)[0] for base in kind.__orig_bases__ if get_args(base))  # pyright: ignore
 
 
-def _under(prefix: str, arrays: Mapping[str, np.ndarray]) -> Arrays:
-    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+def _written(value: Any) -> Any:
+    """What MessagePack has no type for."""
+    if isinstance(value, np.ndarray):
+        return value.dtype.str, value.shape, value.tobytes()
+    if isinstance(value, Mapping):
+        return dict(value)
+    _no_answer(value)
 
 
-def _pieces_words(pieces: Iterable[Piece]) -> list[list[Any]]:
-    return [[piece.id, piece.text, piece.span and list(piece.span), piece.role] for piece in pieces]
+def _array(kind: type, value: Any) -> np.ndarray:
+    """An array that `_written` wrote; of numbers, never of objects."""
+    dtype, shape, data = value
+    if kind is not np.ndarray or np.dtype(dtype).kind not in "biuf":
+        _no_answer(dtype)
+    return np.frombuffer(data, dtype).reshape(shape)
 
 
-def _pieces(words: Iterable[Any]) -> tuple[Piece, ...]:
-    return tuple(Piece(number, text, tuple(span) if span else None, role) for number, text, span, role in words)
-
-
-def _pack_trace(trace: Trace) -> Result:
-    return Result({}, trace.to_arrays())
-
-
-def _trace(result: Result) -> Trace:
-    return Trace.from_arrays(result.arrays)
-
-
-def _pack_translation(translation: Translation) -> Result:
-    tree = translation.tree
-    words = {
-        "settings": asdict(translation.settings), "prefix": list(translation.prefix),
-        "suppressed": sorted(translation.suppressed), "pieces": _pieces_words(translation.pieces),
-        "text": translation.text, "log_prob": translation.log_prob, "complete": translation.complete,
-        "seconds": translation.seconds, "steps": None if tree is None else len(tree.decoder),
-    }
-    return Result({"translation": words}, {} if tree is None else _prefixed("tree.", _tree_arrays(tree)))
-
-
-def _translation(result: Result) -> Translation:
-    words = dict(result.words["translation"])
-    steps = words.pop("steps")
-    return Translation(
-        settings=read_settings(words.pop("settings")), prefix=tuple(words.pop("prefix")),
-        suppressed=frozenset(words.pop("suppressed")), pieces=_pieces(words.pop("pieces")),
-        tree=None if steps is None else _tree(_under("tree.", result.arrays), steps), **words,
-    )
-
-
-def _tree_arrays(tree: SearchTree) -> Arrays:
-    # A node a row, in the order of its fields; the first ones continue nothing.
-    nodes = [[-1.0 if value is None else float(value) for value in astuple(node)] for node in tree.nodes]
-    arrays = {
-        "nodes": np.array(nodes, dtype=np.float64), "cutoffs": np.array(tree.cutoffs, dtype=np.float64),
-        "best": np.array(tree.best, dtype=np.int64),
-    }
-    for name, rows in (("decoder", tree.decoder), ("cross", tree.cross)):
-        arrays |= {f"{name}.{step}": row for step, row in enumerate(rows)}
-    return arrays
-
-
-def _tree(arrays: Arrays, steps: int) -> SearchTree:
-    nodes = []
-    for parent, step, row, piece, log_prob, rank, score, penalised, place, fate in arrays["nodes"].tolist():
-        before = None if parent < 0 else int(parent)
-        nodes.append(Node(
-            before, int(step), int(row), int(piece), log_prob, int(rank), score, penalised, int(place), Fate(int(fate))
-        ))
-    decoder, cross = (tuple(arrays[f"{name}.{step}"] for step in range(steps)) for name in ("decoder", "cross"))
-    best = tuple(arrays["best"].tolist())
-    return SearchTree(tuple(nodes), tuple(arrays["cutoffs"].tolist()), best, decoder, cross)
-
-
-def _pack_traced(traced: TracedTranslation) -> Result:
-    translation, lens = _pack_translation(traced.translation), vars(traced.logit_lens)
-    arrays = translation.arrays | _prefixed("trace.", traced.trace.to_arrays()) | _prefixed("lens.", lens)
-    return Result(translation.words, {**arrays, "ranks": traced.ranks})
-
-
-def _traced(result: Result) -> TracedTranslation:
-    trace = Trace.from_arrays(_under("trace.", result.arrays))
-    lens = LogitLens(**_under("lens.", result.arrays))
-    return TracedTranslation(_translation(result), trace, result.arrays["ranks"], lens)
-
-
-def _pack_scores(scores: Scores) -> Result:
-    return Result({}, dict(vars(scores)))
-
-
-def _scores(result: Result) -> Scores:
-    return Scores(**result.arrays)
-
-
-def _pack_comparison(compared: Comparison) -> Result:
-    traces = _prefixed("before.", compared.before.to_arrays()) | _prefixed("after.", compared.after.to_arrays())
-    return Result({}, traces | _prefixed("scores.", vars(compared.scores)))
-
-
-def _comparison(result: Result) -> Comparison:
-    before, after = (Trace.from_arrays(_under(prefix, result.arrays)) for prefix in ("before.", "after."))
-    return Comparison(before, after, Scores(**_under("scores.", result.arrays)))
-
-
-def _pack_gradients(gradients: Mapping[Kind, np.ndarray]) -> Result:
-    return Result({}, {str(kind): gradients[kind] for kind in KINDS})
-
-
-def _gradients(result: Result) -> dict[Kind, np.ndarray]:
-    return {kind: result.arrays[kind] for kind in KINDS}
-
-
-def _pack_variants(translations: Iterable[tuple[Piece, ...]]) -> Result:
-    return Result({"translations": [_pieces_words(pieces) for pieces in translations]}, {})
-
-
-def _variants(result: Result) -> list[tuple[Piece, ...]]:
-    return [_pieces(words) for words in result.words["translations"]]
-
-
-# How the result of each run is taken apart, and put together.
-PACKED: Mapping[str, tuple[Callable[[Any], Result], Callable[[Result], Any]]] = {
-    "translate": (_pack_translation, _translation),
-    "translate_variants": (_pack_variants, _variants),
-    "trace": (_pack_trace, _trace),
-    "trace_decoding": (_pack_traced, _traced),
-    "score": (_pack_scores, _scores),
-    "compare": (_pack_comparison, _comparison),
-    "gate_gradients": (_pack_gradients, _gradients),
-}
+def _no_answer(value: object) -> NoReturn:
+    raise TypeError(f"{value!r} is in no answer")

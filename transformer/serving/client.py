@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from transformer.checkpoints.checkpoint import load_checkpoint, load_description
 from transformer.checkpoints.model_files import folder_version
@@ -16,18 +14,14 @@ from transformer.errors import AtlasError, TextError
 from transformer.files.paths import MODEL
 from transformer.model.devices import chosen_device
 from transformer.model.transformer import Transformer
-from transformer.running.scoring import Comparison, Scores
-from transformer.running.translator import GREEDY, ReadTarget, Translator
-from transformer.serving.answers import result_of, unreadable
+from transformer.running.translator import Translator
+from transformer.running.translator_run import TranslatorRun
+from transformer.serving.answers import identity_of, result_of
 from transformer.serving.connection import INTRODUCING, Connection
-from transformer.serving.protocol import IDENTITY, RUN, Request
-from transformer.values.decoding_settings import DecodingSettings
+from transformer.serving.protocol import IDENTITY, RUN, request
 from transformer.values.head_means import HeadMeans
-from transformer.values.interventions import AS_TRAINED, Interventions
-from transformer.values.kinds import Kind
-from transformer.values.pieces import Piece
+from transformer.values.run import Result, Run
 from transformer.values.trace import Trace
-from transformer.values.translation import TracedTranslation, Translation
 
 # The environment variable that has the address of a model's server.
 SERVER = "ATTENTION_ATLAS_SERVER"
@@ -61,12 +55,8 @@ class RemoteTranslator(Translator):
         self._own_device, self._folder = chosen_device(device), folder
         described = load_description(folder)
         version = folder_version(folder, described.tokenizer)
-        answer = result_of(self._connection.ask(IDENTITY, seconds=INTRODUCING), address, version)
-        if not isinstance(answer.get("device"), str):
-            raise unreadable(address, "it does not say on which device it computes")
-        super().__init__(
-            described, device=answer["device"], version=version, means=HeadMeans.load(folder), folder=folder
-        )
+        device = identity_of(self._connection.ask(IDENTITY, seconds=INTRODUCING), address, version)
+        super().__init__(described, device=device, version=version, means=HeadMeans.load(folder), folder=folder)
         self._loading = threading.Lock()
         self._loaded: Transformer | None = None
 
@@ -78,27 +68,11 @@ class RemoteTranslator(Translator):
                 self._loaded = load_checkpoint(self._folder).model_on(self._own_device)
             return self._loaded
 
-    def translate(
-        self,
-        text: str,
-        settings: DecodingSettings = GREEDY,
-        *,
-        prefix: Sequence[int] = (),
-        suppressed: Set[int] = frozenset(),
-        interventions: Interventions = AS_TRAINED,
-    ) -> Translation:
-        return self._run(
-            "translate", text=text, settings=settings, prefix=prefix, suppressed=suppressed,
-            interventions=interventions,
-        )
-
-    def translate_variants(self, text: str, variants: Sequence[Interventions]) -> list[tuple[Piece, ...]]:
-        return self._run("translate_variants", text=text, variants=variants)
-
-    def trace(
-        self, text: str, target: ReadTarget = None, *, details: bool = False, interventions: Interventions = AS_TRAINED
-    ) -> Trace:
-        return self._run("trace", text=text, target=target, details=details, interventions=interventions)
+    def answer(self, run: Run[Result], *needed: Any) -> Result:
+        if not isinstance(run, TranslatorRun):
+            return super().answer(run, *needed)
+        reply = self._connection.ask(RUN, request(run, self.version))
+        return result_of(reply, self._connection.address, self.version, run)
 
     def trace_together(self, texts: Sequence[str], done: Callable[[int, Trace | AtlasError], object]) -> None:
         """As that of `Translator`: the server makes batches of what arrives at the same time."""
@@ -112,32 +86,3 @@ class RemoteTranslator(Translator):
                 except TextError as error:
                     found = error
                 done(asked[each], found)
-
-    def trace_decoding(
-        self,
-        text: str,
-        settings: DecodingSettings = GREEDY,
-        *,
-        prefix: Sequence[int] = (),
-        suppressed: Set[int] = frozenset(),
-        interventions: Interventions = AS_TRAINED,
-    ) -> TracedTranslation:
-        return self._run(
-            "trace_decoding", text=text, settings=settings, prefix=prefix, suppressed=suppressed,
-            interventions=interventions,
-        )
-
-    def score(self, text: str, target: ReadTarget, variants: Sequence[Interventions]) -> Scores:
-        return self._run("score", text=text, target=target, variants=variants)
-
-    def compare(
-        self, text: str, target: ReadTarget, variants: Sequence[Interventions], *, details: bool = False
-    ) -> Comparison:
-        return self._run("compare", text=text, target=target, variants=variants, details=details)
-
-    def gate_gradients(self, text: str, target: ReadTarget) -> dict[Kind, np.ndarray]:
-        return self._run("gate_gradients", text=text, target=target)
-
-    def _run(self, run: str, /, **arguments: Any) -> Any:
-        reply = self._connection.ask(RUN, Request(self.version, run, arguments).to_json())
-        return result_of(reply, self._connection.address, self.version, run)

@@ -29,13 +29,14 @@ from starlette.responses import Response
 
 from transformer.files.paths import MODEL
 from transformer.running.translator import Translator
+from transformer.running.translator_run import TranslatorRun
 from transformer.serving.answers import Reply
 from transformer.serving.body import read_body
 from transformer.serving.connection import ANSWERING
-from transformer.serving.protocol import LONG_RUNS, Request
 from transformer.serving.server_process import settle
 from transformer.serving.service import Service
 from transformer.serving.turn import Turn
+from transformer.values.trace import Trace
 
 # Translations that one replica makes together, and seconds that the first of them waits for the others.
 MOST_TOGETHER, PATIENCE = 16, 0.005
@@ -58,20 +59,20 @@ class Replica:
 
     async def __call__(self, asked: Asked) -> Response:
         body = await read_body(int(asked.headers.get("Content-Length", 0)), asked.stream())
-        request = self._service.parse(asked.method, asked.url.path, body)
-        if isinstance(request, Reply):
-            reply = request
-        elif request.plain:
-            reply = await self._together(request)
+        run = self._service.parse(asked.method, asked.url.path, body)
+        if isinstance(run, Reply):
+            reply = run
+        elif run.plain:
+            reply = await self._together(run)
         else:
-            turn = self._long_turn if request.run in LONG_RUNS else self._turn
-            reply = await turn.run(partial(self._service.answer, request))
+            turn = self._long_turn if run.long else self._turn
+            reply = await turn.run(partial(self._service.answer, run))
         return Response(reply.body, reply.status, media_type=reply.kind)
 
     @serve.batch(max_batch_size=MOST_TOGETHER, batch_wait_timeout_s=PATIENCE)
-    async def _together(self, requests: list[Request]) -> list[Reply]:
+    async def _together(self, runs: list[TranslatorRun[Trace]]) -> list[Reply]:
         # Of a few tens of steps.
-        return await self._turn.run(lambda _: self._service.answer_together(requests))
+        return await self._turn.run(lambda _: self._service.answer_together(runs))
 
 
 class Scale(BaseModel):

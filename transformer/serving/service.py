@@ -4,20 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from transformer.errors import AtlasError
 from transformer.running.translator import Translator
-from transformer.serving.answers import CONFLICT, FAILED, NOT_FOUND, UNUSABLE, Reply, archived, said
-from transformer.serving.protocol import (
-    ERRORS,
-    IDENTITY,
-    MOST_BYTES,
-    PROTOCOL,
-    RUN,
-    Request,
-    RequestError,
-    read_words,
-)
+from transformer.running.translator_run import TranslatorRun
+from transformer.serving.answers import CONFLICT, ERRORS, FAILED, NOT_FOUND, UNUSABLE, Reply, archived, said
+from transformer.serving.protocol import IDENTITY, MOST_BYTES, PROTOCOL, RUN, RequestError, read_head, read_run
 from transformer.serving.turn import LeftError
 from transformer.values.cancellation import cancellable
 from transformer.values.trace import Trace
@@ -32,7 +25,7 @@ class Service:
         self._translator = translator
         self.model = translator.version
 
-    def parse(self, method: str, path: str, body: bytes | None) -> Request | Reply:
+    def parse(self, method: str, path: str, body: bytes | None) -> TranslatorRun[Any] | Reply:
         """The run that is asked for; or the reply, where none is.
 
         Args:
@@ -45,18 +38,18 @@ class Service:
         try:
             if body is None:
                 raise RequestError(f"it has more than {MOST_BYTES:,} bytes")
-            words = read_words(body)
-            if words.get("protocol") != PROTOCOL or words.get("model") != self.model:
+            head = read_head(body)
+            if head.protocol != PROTOCOL or head.model != self.model:
                 # Both are in every reply, so that whoever asked can say which of them differs.
                 return self._refused(CONFLICT, "RequestError", "The request is for another server.")
-            return Request.from_json(words)
+            return read_run(body)
         except AtlasError as error:
             return self._failed(error)
         except RequestError as error:
             return self._refused(UNUSABLE, "RequestError", f"The request cannot be read: {error}.")
 
-    def answer(self, request: Request, between_steps: Callable[[], object] | None = None) -> Reply:
-        """Run what is asked for.
+    def answer(self, run: TranslatorRun[Any], between_steps: Callable[[], object] | None = None) -> Reply:
+        """The result of a run.
 
         Args:
             between_steps: called between the steps of the run; a LeftError of it ends the run.
@@ -66,31 +59,27 @@ class Service:
         """
         try:
             with cancellable(between_steps):
-                result = getattr(self._translator, request.run)(**request.arguments)
+                result = self._translator.get(run)
         except LeftError:
             raise
         except Exception as error:
             return self._failed(error)
-        return archived(self.model, request.run, result)
+        return archived(self.model, run, result)
 
-    def answer_together(self, requests: Sequence[Request]) -> list[Reply]:
-        """Run several requests, all `plain`, as one batch; one that fails spoils no other."""
+    def answer_together(self, runs: Sequence[TranslatorRun[Any]]) -> list[Reply]:
+        """The results of several runs, all `plain`, computed as one batch; one that fails spoils no other."""
         replies: dict[int, Reply] = {}
 
         def done(number: int, found: Trace | AtlasError) -> None:
-            replies[number] = self._failed(found) if isinstance(found, AtlasError) else self._traced(found)
+            wrong = isinstance(found, AtlasError)
+            replies[number] = self._failed(found) if wrong else archived(self.model, runs[number], found)
 
         try:
-            self._translator.trace_together([request.arguments["text"] for request in requests], done)
+            self._translator.trace_together([run.text for run in runs], done)
         except Exception:
             # Whoever has no answer yet is answered alone.
-            LOG.warning("%d requests could not be answered together", len(requests), exc_info=True)
-        return [
-            replies[number] if number in replies else self.answer(request) for number, request in enumerate(requests)
-        ]
-
-    def _traced(self, trace: Trace) -> Reply:
-        return archived(self.model, "trace", trace)
+            LOG.warning("%d requests could not be answered together", len(runs), exc_info=True)
+        return [replies[number] if number in replies else self.answer(run) for number, run in enumerate(runs)]
 
     def _refused(self, status: int, error: str, message: str) -> Reply:
         return said(self.model, status, error=error, message=message)

@@ -37,3 +37,6 @@ class DecodingSettings:
     top_k: int = 0
     top_p: float = 1.0
     seed: int = 1
+
+
+GREEDY = DecodingSettings()

@@ -6,7 +6,6 @@ C candidates.
 
 from __future__ import annotations
 
-from collections.abc import Set
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -103,7 +102,7 @@ class Translation:
 
     settings: DecodingSettings
     prefix: tuple[int, ...]
-    suppressed: Set[int]
+    suppressed: frozenset[int]
     pieces: tuple[Piece, ...]
     text: str
     log_prob: float

@@ -18,7 +18,6 @@ from pages.ui.params.change_attention import EditParams
 from pages.ui.params.inside_a_layer import InsideParams
 from pages.ui.reading.sentence import Reading, read_sentence
 from pages.ui.reading.translation import show_translation
-from pages.ui.runs import inference
 from pages.ui.state import session
 from pages.ui.text.captions import how_to_read, sharpest, telling, what_to_look_for
 from pages.ui.text.glossary import explain
@@ -87,7 +86,7 @@ def _show_head(reading: Reading, kind: Kind, view: View, choice: AttentionParams
     )
     st.code(lines, language="python", wrap_lines=True)
     st.caption(FROM_ZERO)
-    save_every_head(partial(inference.trace, *reading.request), kind)
+    save_every_head(partial(reading.runs.get, reading.run), kind)
 
 
 def _change_button(kind: Kind) -> None:

@@ -3,86 +3,123 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from pages.ui.params.backpropagation import BackpropagationParams
 from pages.ui.reading.sentence import Reading
-from pages.ui.runs.inference import LONG_RUNS, RUNS, trace, turn, weights
 from pages.ui.state import session
 from transformer.backpropagation.finite_difference import finite_difference
 from transformer.backpropagation.gradients import Batch, parameters_of
 from transformer.backpropagation.norm_placement import GradientSizes, fresh_sizes, gradient_sizes
 from transformer.backpropagation.sentence import SentenceGradients, sentence_batch, sentence_gradients
 from transformer.backpropagation.stage import GradientStage
+from transformer.running.runs.trace import TraceRun
 from transformer.running.translator import Translator
 from transformer.values.cancellation import check_cancelled
+from transformer.values.run import Result, Run
+from transformer.values.trace import Trace
 
 TRAINED, PRE, POST = "this model, trained", "pre-norm, untrained", "post-norm, untrained"
-# What a loss is asked of: a text, its translation (empty for the model's own), the step (-1 for all), and smoothing.
-Asked = tuple[str, str, int, float]
 
 
-def asked(reading: Reading) -> Asked:
+@dataclass(frozen=True)
+class Loss:
+    """What a loss is asked of.
+
+    Attributes:
+        trace: whose translation it is about.
+        step: of the translation; None for all.
+        smoothing: of the labels.
+    """
+
+    trace: TraceRun
+    step: int | None
+    smoothing: float
+
+    def batch(self, trace: Trace) -> Batch:
+        return sentence_batch(trace, step=self.step, label_smoothing=self.smoothing)
+
+
+@dataclass(frozen=True)
+class _LossRun(Run[Result]):
+    """A run about a loss, by hand, with the weights."""
+
+    loss: Loss
+
+    uses = "weights"
+    long = True
+
+    @property
+    def needs(self) -> tuple[TraceRun]:
+        return (self.loss.trace,)
+
+
+@dataclass(frozen=True)
+class SentenceGradientsRun(_LossRun[SentenceGradients]):
+    """The gradients, with everything of two layers: 40 MB for the model that ships, twice, in float64."""
+
+    encoder_layer: int
+    decoder_layer: int
+
+    message = "Going backwards, by hand and by autograd …"
+
+    def compute(self, runs: Translator, trace: Trace) -> SentenceGradients:
+        return sentence_gradients(
+            runs.weights(), self.loss.batch(trace), encoder_layer=self.encoder_layer, decoder_layer=self.decoder_layer
+        )
+
+
+@dataclass(frozen=True)
+class DifferenceRun(_LossRun[float]):
+    """The finite difference of one number of a parameter or an activation."""
+
+    name: str
+    at: tuple[int, ...]
+    shape: tuple[int, ...]
+
+    def compute(self, runs: Translator, trace: Trace) -> float:
+        parameters, batch = parameters_of(runs.weights()), self.loss.batch(trace)
+        return finite_difference(parameters, runs.config, batch, self.name, self.at, self.shape)
+
+
+@dataclass(frozen=True)
+class GradientSizesRun(_LossRun[dict[str, GradientSizes]]):
+    """The size of gradients through this model, and through fresh ones with the norms in both places."""
+
+    message = "Computing the gradients of three models …"
+
+    def compute(self, runs: Translator, trace: Trace) -> dict[str, GradientSizes]:
+        batch, config = self.loss.batch(trace), runs.config
+        models: dict[str, Callable[[], GradientSizes]] = {
+            TRAINED: lambda: gradient_sizes(parameters_of(runs.weights()), config, batch),
+            PRE: lambda: fresh_sizes(config, "pre", batch),
+            POST: lambda: fresh_sizes(config, "post", batch),
+        }
+        sizes = {}
+        for name, measure in models.items():
+            sizes[name] = measure()
+            check_cancelled()
+        return sizes
+
+
+def asked(reading: Reading) -> Loss:
     """The loss that the page is about."""
-    params, own = session.params(BackpropagationParams), reading.trace
-    step = min(params.step, len(own.predicted_pieces)) - 1
-    return own.source_text, own.target_text if reading.given else "", step, params.smoothing
+    params = session.params(BackpropagationParams)
+    step = min(params.step, len(reading.trace.predicted_pieces)) - 1
+    return Loss(reading.run, None if step < 0 else step, params.smoothing)
 
 
 def gradients_of(reading: Reading, encoder_layer: int, decoder_layer: int) -> SentenceGradients:
     """The gradients, with everything of two layers."""
-    return _gradients(reading.translator, asked(reading), encoder_layer, decoder_layer)
+    return reading.runs.get(SentenceGradientsRun(asked(reading), encoder_layer, decoder_layer))
 
 
 def difference_of(reading: Reading, stage: GradientStage, row: int, column: int) -> float:
     """The finite difference of one number of a stage."""
     point = stage.point
-    return _difference(
-        reading.translator, asked(reading), point.name, point.place(row, column), point.shape
-    )
+    return reading.runs.get(DifferenceRun(asked(reading), point.name, point.place(row, column), point.shape))
 
 
 def sizes_of(reading: Reading) -> dict[str, GradientSizes]:
-    """The size of gradients through this model, and through fresh ones with the norms in both places."""
-    return _sizes(reading.translator, asked(reading))
-
-
-def _batch(translator: Translator, loss: Asked) -> Batch:
-    text, target, step, smoothing = loss
-    return sentence_batch(
-        trace(translator, text, target), step=None if step < 0 else step, label_smoothing=smoothing
-    )
-
-
-# 40 MB each for the model that ships: two layers, twice, in float64.
-@RUNS.remember("Going backwards, by hand and by autograd …")
-def _gradients(translator: Translator, loss: Asked, encoder_layer: int, decoder_layer: int) -> SentenceGradients:
-    batch = _batch(translator, loss)
-    with turn(LONG_RUNS):
-        return sentence_gradients(
-            weights(translator), batch, encoder_layer=encoder_layer, decoder_layer=decoder_layer
-        )
-
-
-@RUNS.remember()
-def _difference(
-    translator: Translator, loss: Asked, name: str, at: tuple[int, ...], shape: tuple[int, ...]
-) -> float:
-    batch = _batch(translator, loss)
-    with turn(LONG_RUNS):
-        return finite_difference(parameters_of(weights(translator)), translator.config, batch, name, at, shape)
-
-
-@RUNS.remember("Computing the gradients of three models …")
-def _sizes(translator: Translator, loss: Asked) -> dict[str, GradientSizes]:
-    batch, config = _batch(translator, loss), translator.config
-    models: dict[str, Callable[[], GradientSizes]] = {
-        TRAINED: lambda: gradient_sizes(parameters_of(weights(translator)), config, batch),
-        PRE: lambda: fresh_sizes(config, "pre", batch),
-        POST: lambda: fresh_sizes(config, "post", batch),
-    }
-    sizes = {}
-    with turn(LONG_RUNS):
-        for name, measure in models.items():
-            sizes[name] = measure()
-            check_cancelled()
-    return sizes
+    """The sizes of gradients of this model and of fresh ones."""
+    return reading.runs.get(GradientSizesRun(asked(reading)))

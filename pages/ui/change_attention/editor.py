@@ -16,6 +16,8 @@ from pages.ui.state import session
 from pages.ui.state.bind import bind
 from pages.ui.text.labels import SHORT_TITLES
 from pages.ui.text.markup import markdown
+from transformer.ablation.continuation import RereadRun
+from transformer.running.runs.metrics import MetricsRun
 from transformer.values.kinds import KINDS
 
 
@@ -35,8 +37,9 @@ def show_editor(reading: Reading, resolved: Resolved, written: str) -> Attention
     """
     params = session.params(EditParams)
     kind, trace = params.kind, reading.trace
+    run = RereadRun(reading.run, resolved.interventions)
     return attention_editor(
-        Version(reading.reread(resolved.interventions), reading.changed_metrics(kind, resolved.interventions)),
+        Version(reading.runs.get(run), reading.runs.get(MetricsRun(run, kind))),
         Version(trace, reading.metrics(kind)), f"{kind}_editor", what_changed(resolved.edits.edits, params, trace),
         str(params.edits), written, edited,
     )

@@ -9,7 +9,6 @@ from pages.ui.change_attention.resolved import without_words
 from pages.ui.params.change_attention import ERASURES, INVISIBLE, LEFT_OUT, EditParams
 from pages.ui.reading.sentence import Reading
 from pages.ui.reading.translation import NOTHING
-from pages.ui.runs import inference
 from pages.ui.state import session
 from pages.ui.state.bind import preset, when_chosen
 from pages.ui.text.differences import merged_words
@@ -17,6 +16,7 @@ from pages.ui.text.labels import told_apart
 from pages.ui.text.markup import group_label, markdown
 from transformer.analysis.words import groups_of
 from transformer.errors import AtlasError
+from transformer.running.runs.trace import TraceRun
 from transformer.values.pieces import Piece
 
 NAMES = {INVISIBLE: "Made invisible", LEFT_OUT: "Typed without them"}
@@ -77,7 +77,7 @@ def _show_shorter(reading: Reading, params: EditParams) -> None:
     """The sentence typed without the words, and its translation."""
     shorter = without_words(reading.trace, params.hidden_source)
     try:
-        trace = inference.trace(reading.translator, shorter)
+        trace = reading.runs.get(TraceRun(shorter))
     except AtlasError as error:
         st.warning(markdown(str(error)), icon=":material/edit:")
         return

@@ -12,10 +12,11 @@ from pages.ui.change_attention.resolved import given_rows
 from pages.ui.params.change_attention import MOST_PERCENT, Edit, EditList, EditParams
 from pages.ui.params.state import EXAMPLES
 from pages.ui.reading.sentence import Reading
-from pages.ui.runs import inference
 from pages.ui.state import session
 from pages.ui.text.markup import markdown
+from transformer.ablation.telling import TellingChangeRun
 from transformer.analysis.words import word_groups
+from transformer.running.runs.trace import TraceRun
 from transformer.values.interventions import AS_TRAINED, Interventions
 from transformer.values.trace import Trace
 
@@ -55,7 +56,7 @@ def example(reading: Reading) -> Edit | None:
         return FIRST
     tried = candidates(trace)
     variants = tuple(Interventions(attention=given_rows(edit, trace, AS_TRAINED)) for edit in tried)
-    number = inference.telling_change(reading.translator, trace.source_text, variants)
+    number = reading.runs.get(TellingChangeRun(TraceRun(trace.source_text), variants))
     return None if number is None else tried[number]
 
 

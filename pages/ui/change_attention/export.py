@@ -9,8 +9,7 @@ from pages.ui.change_attention.next_word import chosen_step, next_table, step_ta
 from pages.ui.change_attention.resolved import Resolved
 from pages.ui.charts.saving import csv_text, json_text, save_buttons, save_every_head, show_lines
 from pages.ui.reading.sentence import Reading
-from pages.ui.runs import inference
-from transformer.ablation.continuation import Continuation
+from transformer.ablation.continuation import Continuation, RereadRun
 
 MODE = "given attention: rows with given weights, and erased pieces that no other piece sees"
 BASELINE = "the model as trained, which reads the same translation"
@@ -22,8 +21,8 @@ def show_repeat(reading: Reading, resolved: Resolved, found: Continuation) -> No
     facts = run_facts(reading, resolved, found)
     table, steps = next_table(found, reading.translator.tokenizer), step_table(found)
     save_buttons("changed_attention", csv_text(table, facts), json_text(facts, {"next": table, "steps": steps}), "edit")
-    run, changed, step = reading.request, resolved.interventions, chosen_step(reading)
-    save_every_head(lambda: inference.continuation(*run, changed, step).after, "edit")
+    runs, run = reading.runs, RereadRun(reading.run, resolved.interventions)
+    save_every_head(lambda: runs.get(run), "edit")
 
 
 def repeatable(reading: Reading, resolved: Resolved, found: Continuation) -> str:

@@ -14,7 +14,7 @@ from pages.ui.reading.translation import NOTHING
 from pages.ui.state import session
 from pages.ui.text.differences import merged_words
 from pages.ui.text.markup import markdown
-from transformer.ablation.continuation import Continuation
+from transformer.ablation.continuation import Continuation, ContinuationRun, RereadRun
 from transformer.errors import InterventionError
 from transformer.values.interventions import AS_TRAINED
 
@@ -24,12 +24,12 @@ def run_changed(reading: Reading) -> tuple[Resolved, Continuation]:
     resolved = resolve(session.params(EditParams), reading.trace)
     step = chosen_step(reading)
     try:
-        found = reading.continuation(resolved.interventions, step)
+        found = reading.runs.get(ContinuationRun(RereadRun(reading.run, resolved.interventions), step))
     except InterventionError as error:
         resolved = replace(
             resolved, edits=EditList(), interventions=AS_TRAINED, problems=(*resolved.problems, str(error))
         )
-        found = reading.continuation(AS_TRAINED, step)
+        found = reading.runs.get(ContinuationRun(RereadRun(reading.run, AS_TRAINED), step))
     if resolved.problems:
         first, *others = resolved.problems
         more = f" So are {len(others)} more." if others else ""

@@ -15,7 +15,7 @@ from pages.ui.compare_heads.pairs import PAIRS, Pair, largest_differences, looks
 from pages.ui.components.side_by_side import DIFFERENCE, Map, side_by_side
 from pages.ui.lecture.figure import main_figure
 from pages.ui.params.compare_heads import CompareParams, Pin
-from pages.ui.runs import inference
+from pages.ui.runs.inference import CachedRuns
 from pages.ui.runs.page_end import PageEnd
 from pages.ui.state import session
 from pages.ui.state.bind import preset
@@ -26,6 +26,7 @@ from pages.ui.text.number_format import rounded
 from transformer.analysis.view import View, view_of
 from transformer.config import TransformerConfig
 from transformer.errors import AtlasError
+from transformer.running.runs.trace import TraceRun
 from transformer.running.translator import Translator
 from transformer.text.languages import LANGUAGES
 from transformer.text.vocabulary import split_code
@@ -76,10 +77,11 @@ def compared_translator(model: Translator) -> Compared:
         language = model.languages.asked_for(split_code(trace.source_text, model.tokenizer.codes)[0]).target
         return f"**{markdown(language.name)}:** {markdown(trace.target_text)}"
 
+    runs = CachedRuns(model)
     # The pairs show something where the model reads English.
     english = model.languages.source.name == LANGUAGES.source.name
     return Compared(
-        model.config, KINDS, ("a", "b"), lambda text: inference.trace(model, text), "sentence", session.text(),
+        model.config, KINDS, ("a", "b"), lambda text: runs.get(TraceRun(text)), "sentence", session.text(),
         PAIRS if english else (), written,
     )
 

@@ -8,10 +8,10 @@ import streamlit as st
 from pages.ui.charts.tables import draw_table, visible_cells
 from pages.ui.params.decoding import DecodingParams
 from pages.ui.reading.sentence import Reading
-from pages.ui.runs import inference
 from pages.ui.state import session
 from pages.ui.text.glossary import explain
 from pages.ui.text.number_format import typeset
+from transformer.running.runs.translation import TranslationRun
 from transformer.values.decoding_settings import DecodingSettings
 from transformer.values.translation import Translation
 
@@ -27,7 +27,7 @@ def show_methods_compared(reading: Reading) -> None:
     part = st.expander("Methods compared: greedy, beam, three samples", key="ways", on_change="rerun")
     if not part.open:
         return
-    params, model = session.params(DecodingParams), reading.translator
+    params = session.params(DecodingParams)
     methods = {
         "greedy": DecodingSettings(),
         f"beam {params.beam_size}": DecodingSettings(
@@ -43,7 +43,7 @@ def show_methods_compared(reading: Reading) -> None:
     }
     with part:
         found = {
-            name: inference.translate(model, reading.trace.source_text, settings)
+            name: reading.runs.get(TranslationRun(reading.trace.source_text, settings))
             for name, settings in methods.items()
         }
         table = comparison(found, reading.languages.target.name)

@@ -9,10 +9,10 @@ import streamlit as st
 
 from pages.ui.params.decoding import DecodingParams
 from pages.ui.reading.sentence import Reading
-from pages.ui.runs import inference
 from pages.ui.state import session
 from pages.ui.text.markup import markdown
 from transformer.errors import AtlasError
+from transformer.running.runs.translation import DecodingRun
 from transformer.text.vocabulary import Vocabulary
 from transformer.values.pieces import Piece
 from transformer.values.translation import TracedTranslation
@@ -60,13 +60,13 @@ def traced_decoding(reading: Reading) -> tuple[TracedTranslation, DecodingParams
     if params.free and reading.given:
         # Every piece of a translation that the reader gave is forced.
         forced = tuple(model.tokenizer.encode_ids(reading.trace.target_text))
-    asked = (model, reading.trace.source_text, params.settings)
+    asked = DecodingRun(reading.trace.source_text, params.settings)
     try:
-        traced = inference.trace_decoding(*asked, forced, frozenset(params.suppressed))
+        traced = reading.runs.get(replace(asked, prefix=tuple(forced), suppressed=frozenset(params.suppressed)))
     except AtlasError as error:
         st.warning(markdown(str(error)), icon=":material/edit:")
         params = params.for_another_sentence()
-        traced = inference.trace_decoding(*asked, (), frozenset())
+        traced = reading.runs.get(asked)
     return traced, replace(params, step=min(params.step, len(traced.translation.pieces) - 1))
 
 

@@ -13,7 +13,7 @@ from pages.ui.heads.prose import prose
 from pages.ui.language_model.reading import PAGES, REPEATING, go_on_from
 from pages.ui.lecture.figure import main_figure
 from pages.ui.params.language_model import LanguageModelParams, TextHeadParams
-from pages.ui.runs import language_runs
+from pages.ui.runs.inference import CachedRuns
 from pages.ui.state import session
 from pages.ui.text.glossary import explain
 from pages.ui.text.head_link import HeadLink
@@ -31,6 +31,7 @@ from transformer.language_modelling.head_scores import (
     earlier_occurrences,
     scores_in_text,
 )
+from transformer.language_modelling.runs import CopyingRun
 from transformer.values.trace import Trace
 
 TITLES = {
@@ -130,7 +131,7 @@ def says_copying(loaded: LanguageModel, trace: Trace, layer: int, head: int) -> 
 def scores_of_model(loaded: LanguageModel) -> HeadScores | str:
     """The scores of all heads; where the model cannot read the patterns, a sentence or two that say why."""
     try:
-        return language_runs.copying_scores(loaded)
+        return CachedRuns(loaded).get(CopyingRun())
     except DeviceError as error:
         # It says what to do, and another run may work.
         return str(error)

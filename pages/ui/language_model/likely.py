@@ -16,13 +16,14 @@ from pages.ui.components.save_as import show_altair
 from pages.ui.components.text_box import text_box
 from pages.ui.lecture.figure import main_figure
 from pages.ui.params.language_model import LanguageModelParams
-from pages.ui.runs import language_runs
+from pages.ui.runs.inference import CachedRuns
 from pages.ui.state import session
 from pages.ui.text.glossary import explain
 from pages.ui.text.markup import markdown, piece_label
 from pages.ui.text.number_format import typeset
 from transformer.checkpoints.checkpoint import LanguageModel
 from transformer.errors import AtlasError
+from transformer.language_modelling.runs import TextScoreRun
 from transformer.language_modelling.scoring import TextScore
 from transformer.language_modelling.tracing import most_pieces
 from transformer.text.normalisation import valid
@@ -92,7 +93,7 @@ def _read(name: str, typed: str) -> None:
 def _score(loaded: LanguageModel, number: int, text: str) -> TextScore | None:
     """The score of a text; None, after one message, where it cannot be read."""
     try:
-        return language_runs.trace_text(loaded, text)[0]
+        return CachedRuns(loaded).get(TextScoreRun(text))[0]
     except AtlasError as error:
         st.warning(f"Text {number}: {markdown(str(error))}", icon=":material/edit:")
         return None

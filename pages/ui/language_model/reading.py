@@ -13,7 +13,7 @@ from pages.ui.heads.kinds import HeadMaps, KindPage
 from pages.ui.language_model.settings import continuation_settings
 from pages.ui.params.attention import AttentionParams
 from pages.ui.params.language_model import ContinuationParams, LanguageModelParams, TextHeadParams
-from pages.ui.runs import inference, language_runs
+from pages.ui.runs.inference import CachedRuns
 from pages.ui.runs.page_end import PageEnd
 from pages.ui.state import session
 from pages.ui.text.glossary import explain
@@ -22,10 +22,10 @@ from transformer.analysis.heads.metrics import HeadMetrics
 from transformer.checkpoints.checkpoint import LanguageModel
 from transformer.config import TransformerConfig
 from transformer.errors import AtlasError
+from transformer.language_modelling.runs import ContinuationMetricsRun, TextContinuationRun, UnmaskedRun
 from transformer.language_modelling.tracing import TracedContinuation, most_pieces
 from transformer.text.normalisation import valid
 from transformer.text.vocabulary import TextVocabulary
-from transformer.values.decoding_settings import DecodingSettings
 from transformer.values.interventions import AS_TRAINED, Interventions
 from transformer.values.trace import Kind, Trace
 from transformer.values.weights import Weights
@@ -47,13 +47,13 @@ class LanguageReading:
     """A beginning, and how the model goes on from it.
 
     Attributes:
-        loaded: the model.
+        runs: of the model.
         text: the beginning, as it was typed.
         length: pieces that it may write.
         params: that decide how it goes on, without what does not exist.
     """
 
-    loaded: LanguageModel
+    runs: CachedRuns
     text: str
     length: int
     params: ContinuationParams
@@ -65,12 +65,19 @@ class LanguageReading:
         Raises:
             AtlasError: the beginning is too long; the message says what to do.
         """
-        return language_runs.trace_continuation(self.loaded, *self._asked)
+        return self.runs.get(self.run)
 
     @property
-    def _asked(self) -> tuple[str, DecodingSettings, int, tuple[int, ...], frozenset[int]]:
+    def run(self) -> TextContinuationRun:
+        """What the continuation is the result of."""
         params = self.params
-        return self.text, params.settings, self.length, params.forced, frozenset(params.suppressed)
+        return TextContinuationRun(
+            self.text, params.settings, self.length, params.forced, frozenset(params.suppressed)
+        )
+
+    @property
+    def loaded(self) -> LanguageModel:
+        return self.runs.model
 
     @property
     def trace(self) -> Trace:
@@ -80,7 +87,7 @@ class LanguageReading:
     def metrics(self, kind: Kind = "decoder") -> HeadMetrics:
         """What every head does with the text."""
         assert kind == "decoder", "a language model has no other kind"
-        return language_runs.continuation_metrics(self.loaded, *self._asked)
+        return self.runs.get(ContinuationMetricsRun(self.run))
 
     def choice(self, kind: Kind = "decoder") -> AttentionParams:
         """The head that is shown: the one that somebody chose, else the telling one of the text."""
@@ -112,11 +119,11 @@ class LanguageReading:
 
     def detailed(self, interventions: Interventions = AS_TRAINED) -> Trace:
         """The trace, or that of the model without its mask."""
-        return self.trace if interventions.decoder_mask else language_runs.unmasked_trace(self.loaded, *self._asked)
+        return self.trace if interventions.decoder_mask else self.runs.get(UnmaskedRun(self.run))
 
     def weights(self) -> Weights:
         """The model's parameters."""
-        return inference.weights(self.loaded)
+        return self.runs.weights()
 
 
 def read_beginning(loaded: LanguageModel, *, settings: bool = True) -> LanguageReading:
@@ -142,7 +149,7 @@ def read_beginning(loaded: LanguageModel, *, settings: bool = True) -> LanguageR
             continuation_settings()
     tokenizer = loaded.tokenizer
     params = session.params(ContinuationParams).within(tokenizer.size, tokenizer.symbols)
-    reading = LanguageReading(loaded, asked.text, asked.length, params)
+    reading = LanguageReading(CachedRuns(loaded), asked.text, asked.length, params)
     try:
         written = len(reading.traced.ranks)
     except AtlasError as error:

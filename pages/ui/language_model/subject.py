@@ -17,10 +17,11 @@ from pages.ui.params.subject import LANGUAGE_MODEL, TRANSLATOR, SubjectParams
 from pages.ui.reading.model_picker import translator
 from pages.ui.reading.sentence import read_sentence
 from pages.ui.reading.translation import show_translation
-from pages.ui.runs import language_runs
+from pages.ui.runs.inference import CachedRuns
 from pages.ui.state import session
 from pages.ui.state.bind import preset
 from transformer.checkpoints.available_models import SHIPPED_LANGUAGE_MODEL, language_model_folders
+from transformer.language_modelling.runs import TextScoreRun
 from transformer.values.trace import Trace
 
 PAIRS = (
@@ -106,7 +107,7 @@ def compared_subject() -> Compared:
     loaded = language_model()
 
     def read(text: str) -> Trace:
-        return language_runs.trace_text(loaded, text)[1]
+        return CachedRuns(loaded).get(TextScoreRun(text))[1]
 
     return Compared(
         loaded.model.config, ("decoder",), ("text_a", "text_b"), read, "text", session.params(LanguageModelParams).text,

@@ -20,11 +20,12 @@ from pages.ui.lessons.charts import bars, costs, ranks, tiles, with_points
 from pages.ui.lessons.measured import MeasuredStep
 from pages.ui.lessons.tables import framed, table_of, totals_of, without_maps
 from pages.ui.params.attention import AttentionParams
-from pages.ui.runs import inference
 from pages.ui.text.markup import markdown
 from transformer.lessons.evidence import JOBS
 from transformer.lessons.result import opened_head
 from transformer.lessons.tables import TABLES, Table
+from transformer.running.runs.metrics import MetricsRun
+from transformer.running.runs.trace import TraceRun
 from transformer.running.translator import Translator
 
 # Columns of sentences, and how wide they are, pixels, so that a projector shows the numbers behind them.
@@ -92,7 +93,7 @@ def show_map(measured: MeasuredStep, translator: Translator, opened: tuple[str, 
     draw_browser(
         key=_key(measured), width="stretch", on_choice_change=lambda: None,
         data=browser_payload(
-            trace, inference.metrics(translator, trace.source_text, "", measured.figure["kind"]),
+            trace, measured.evidence.runs.get(MetricsRun(TraceRun(trace.source_text), measured.figure["kind"])),
             first_choice(measured, solved=done), number=_request_number(measured, (*opened, done)),
             quiet=bool(step.question) and not done, lecture="figure" if presented() else "",
         ),

@@ -18,11 +18,12 @@ from pages.ui.components.html_export import POLICY, theme
 from pages.ui.lessons.figures import first_choice
 from pages.ui.lessons.measured import MeasuredStep, measured_step
 from pages.ui.lessons.tables import figure_table, without_maps
-from pages.ui.runs import inference
 from pages.ui.text.number_format import typeset
 from pages.ui.text.server_paths import without_server_paths
 from transformer.errors import AtlasError, LessonError
 from transformer.lessons.lesson import Lesson
+from transformer.running.runs.metrics import MetricsRun
+from transformer.running.runs.trace import TraceRun
 from transformer.running.translator import Translator
 
 WRITE = "Made with Attention Atlas. Every number was measured on its model {}."
@@ -113,7 +114,7 @@ def _figure(step: MeasuredStep, translator: Translator, maps: list[str]) -> str:
     """HTML of a figure; an attention browser is a place for the data that is added to `maps`."""
     if step.step.show == "map":
         kind, trace = step.figure["kind"], step.evidence.trace()
-        metrics = inference.metrics(translator, trace.source_text, "", kind)
+        metrics = step.evidence.runs.get(MetricsRun(TraceRun(trace.source_text), kind))
         data = browser_payload(trace, metrics, first_choice(step, solved=False), quiet=bool(step.step.question))
         maps.append(base64.b64encode(data).decode("ascii"))
         return f"<div class=figure data-map={len(maps) - 1}></div>"

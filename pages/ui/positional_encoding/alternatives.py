@@ -14,7 +14,7 @@ from pages.ui.components.save_as import show_altair, show_plotly
 from pages.ui.lecture.figure import main_figure
 from pages.ui.params.positional_encoding import PositionsParams
 from pages.ui.reading.model_picker import translator
-from pages.ui.runs import inference
+from pages.ui.runs.inference import CachedRuns
 from pages.ui.state import session
 from pages.ui.state.bind import bind_number
 from transformer.analysis.linear_biases import biases, slopes
@@ -31,7 +31,7 @@ LEARNED = "source_positions.table"
 def show_alternatives() -> None:
     """A map each, with the same rows and columns, then all by offset."""
     model = translator()
-    config, weights = model.config, inference.weights(model)
+    config, weights = model.config, CachedRuns(model).weights()
     encoding = session.params(PositionsParams)
     st.number_input("Positions", width=200, **bind_number(PositionsParams, "span"))
     span = encoding.span

@@ -19,7 +19,7 @@ from pages.ui.params.positional_encoding import PositionsParams
 from pages.ui.positional_encoding.shuffle import Shuffle, moved_pieces, shuffle
 from pages.ui.reading.sentence import Reading
 from pages.ui.reading.translation import NOTHING
-from pages.ui.runs import inference
+from pages.ui.runs.inference import CachedRuns
 from pages.ui.state import session
 from pages.ui.state.bind import bind, bind_number
 from pages.ui.text.differences import marked_words
@@ -29,7 +29,7 @@ from pages.ui.text.number_format import typeset
 from transformer.analysis.view import view_of
 from transformer.analysis.words import word_groups
 from transformer.errors import AtlasError, TextError
-from transformer.running.translator import Translator
+from transformer.running.runs.trace import TraceRun
 from transformer.values.interventions import AS_TRAINED, Interventions
 from transformer.values.trace import Trace
 
@@ -63,7 +63,7 @@ def show_shuffled(reading: Reading) -> None:
         "positional encoding is added to it. Below, the model reads your sentence, the same words shuffled, and both "
         "again without being told where each word stands."
     )
-    model, text = reading.translator, reading.own.source_text
+    text = reading.own.source_text
     encoding = session.params(PositionsParams)
     st.number_input("Which shuffle", width=200, **bind_number(PositionsParams, "shuffle"))
     mixed = shuffle(text, encoding.shuffle)
@@ -74,7 +74,7 @@ def show_shuffled(reading: Reading) -> None:
         settings[1:1] = [("shuffled, with positions", mixed.text, AS_TRAINED)]
         settings.append(("shuffled, positions switched off", mixed.text, WITHOUT))
     try:
-        runs = [_run(model, *setting, reading.own.target_text) for setting in settings]
+        runs = [_run(reading.runs, *setting, reading.own.target_text) for setting in settings]
     except AtlasError as error:
         st.warning(markdown(str(error)), icon=":material/edit:")
         return
@@ -91,11 +91,11 @@ def show_shuffled(reading: Reading) -> None:
     _attention(reading, runs)
 
 
-def _run(model: Translator, name: str, text: str, interventions: Interventions, target: str) -> Run:
-    def traced(target: str) -> Trace:
-        return inference.trace(model, text, target, interventions)
+def _run(model: CachedRuns, name: str, text: str, interventions: Interventions, target: str) -> Run:
+    def traced(target: str | None = None) -> Trace:
+        return model.get(TraceRun(text, target, interventions=interventions))
 
-    own = traced("")
+    own = traced()
     try:
         # Nothing at all, and a translation at the limit on length, cannot be read again.
         return Run(name, own, traced(target) if target.strip() else None)

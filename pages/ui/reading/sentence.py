@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import streamlit as st
 
@@ -23,28 +23,23 @@ from pages.ui.reading.model_picker import (
     translator,
 )
 from pages.ui.reading.target_language import kept_code, language_choice, text_of_box
-from pages.ui.runs import inference
+from pages.ui.runs.inference import CachedRuns
 from pages.ui.runs.page_end import PageEnd
 from pages.ui.state import session
 from pages.ui.text.glossary import explain
 from pages.ui.text.hints import unknown_characters, unusual_spelling
 from pages.ui.text.markup import markdown
-from transformer.ablation.continuation import Continuation
-from transformer.ablation.effect import Effect
-from transformer.ablation.importance import MeasuredImportance
-from transformer.ablation.removal import RemovalCurve
 from transformer.analysis.heads.metrics import HeadMetrics
-from transformer.attribution.attribution import Attribution, Method, Target
-from transformer.attribution.deletion import DeletionCurves
-from transformer.attribution.direct_logits import DirectLogits
 from transformer.config import TransformerConfig
 from transformer.decoding.texts import MAX_PIECES
 from transformer.errors import AtlasError, ServerError
 from transformer.files.paths import MODEL
+from transformer.running.runs.metrics import MetricsRun
+from transformer.running.runs.trace import TraceRun
 from transformer.running.translator import Translator
 from transformer.text.languages import Languages
 from transformer.text.vocabulary import Vocabulary, split_code
-from transformer.values.interventions import AS_TRAINED, DEFAULT_DRAWS, Interventions, Mode
+from transformer.values.interventions import AS_TRAINED, Interventions
 from transformer.values.trace import Kind, Trace
 from transformer.values.weights import Weights
 
@@ -62,22 +57,26 @@ class Reading:
     """A sentence that was read, and who read it.
 
     Attributes:
-        translator: the model.
+        runs: of the model.
         own: its own translation.
         trace: what is looked at: its own translation being read, or the one that the reader gave.
     """
 
-    translator: Translator
+    runs: CachedRuns
     own: Trace
     trace: Trace
 
     @property
+    def translator(self) -> Translator:
+        return self.runs.model
+
+    @property
     def config(self) -> TransformerConfig:
-        return self.translator.config
+        return self.runs.config
 
     @property
     def tokenizer(self) -> Vocabulary:
-        return self.translator.tokenizer
+        return self.runs.tokenizer
 
     @property
     def maps(self) -> HeadMaps:
@@ -92,91 +91,33 @@ class Reading:
     @property
     def languages(self) -> Languages:
         """What the model reads, and what it writes, here."""
-        code, _ = split_code(self.trace.source_text, self.translator.tokenizer.codes)
+        code, _ = split_code(self.trace.source_text, self.tokenizer.codes)
         return self.translator.languages.asked_for(code)
 
     @property
-    def _target(self) -> str:
-        """The translation that the reader gave; empty if there is none."""
-        return self.trace.target_text if self.given else ""
+    def run(self) -> TraceRun:
+        """What the trace is the result of; other runs are about it."""
+        return TraceRun(self.trace.source_text, self.trace.target_text if self.given else None)
 
     def metrics(self, kind: Kind) -> HeadMetrics:
         """What every head of a kind does with the sentence."""
-        return inference.metrics(self.translator, self.trace.source_text, self._target, kind)
+        return self.runs.get(MetricsRun(self.run, kind))
 
     def choice(self, kind: Kind) -> AttentionParams:
         """The head that is shown of a kind: the one that somebody chose, else the telling one of the sentence."""
         shape = self.trace.attention(kind).shape[:2]
         return at_telling_head(session.attention(kind), self.trace, self.metrics(kind)).within(*shape)
 
-    @property
-    def request(self) -> tuple[Translator, str, str]:
-        """What finds the trace again (`inference.trace`), for whoever should not keep it."""
-        return self.translator, self.trace.source_text, self._target
-
     def detailed(self, interventions: Interventions = AS_TRAINED) -> Trace:
         """The trace with everything that was computed, by a run that may leave parts of the model out.
 
         A run without parts writes its own translation, unless the reader gave one.
         """
-        return inference.detailed_trace(self.translator, self.trace.source_text, self._target, interventions)
+        return self.runs.get(replace(self.run, details=True, interventions=interventions))
 
     def weights(self) -> Weights:
         """The model's parameters."""
-        return inference.weights(self.translator)
-
-    def attribution(self, method: Method, *targets: Target, words: bool) -> Attribution:
-        """What mattered for some targets, by one method; without targets, for every predicted piece."""
-        return inference.attribution(
-            self.translator, self.trace.source_text, self._target, method, targets, words
-        )
-
-    def deletion_curves(
-        self, method: Method, explained: Target, columns: tuple[int, ...], *, words: bool
-    ) -> DeletionCurves:
-        """How fast a prediction falls when columns of the source go in the order of a method."""
-        return inference.deletion_curves(
-            self.translator, self.trace.source_text, self._target, method, explained, words, columns
-        )
-
-    def direct_logits(self, explained: Target) -> DirectLogits:
-        """What every component of the decoder adds to a logit; for pre-norm models."""
-        return inference.direct_logits(self.translator, self.trace.source_text, self._target, explained)
-
-    def effect(self, interventions: Interventions, draws: int = DEFAULT_DRAWS) -> Effect:
-        """The sentence with and without interventions."""
-        return inference.effect(self.translator, self.trace.source_text, self._target, interventions, draws)
-
-    def reread(self, interventions: Interventions) -> Trace:
-        """The same translation, read by a changed model.
-
-        Raises:
-            AtlasError: the model or the sentence has no such part; the message says what to do.
-        """
-        return inference.reread(self.translator, self.trace.source_text, self._target, interventions)
-
-    def changed_metrics(self, kind: Kind, interventions: Interventions) -> HeadMetrics:
-        """What every head of a kind does in `reread`."""
-        return inference.changed_metrics(self.translator, self.trace.source_text, self._target, interventions, kind)
-
-    def continuation(self, interventions: Interventions, step: int | None) -> Continuation:
-        """How a changed model writes the translation on from a step, or from the telling one.
-
-        Raises: those of `reread`.
-        """
-        return inference.continuation(self.translator, self.trace.source_text, self._target, interventions, step)
-
-    def importance(self, mode: Mode, seed: int = 0, draws: int = DEFAULT_DRAWS) -> MeasuredImportance:
-        """What every head is worth to the translation."""
-        return inference.importance(self.translator, self.trace.source_text, self._target, mode, seed, draws)
-
-    def removal_curves(
-        self, mode: Mode, orders: int, seed: int = 0, draws: int = DEFAULT_DRAWS
-    ) -> tuple[RemovalCurve, ...]:
-        """The translation while heads are removed: in the measured order, in the gradient's, and in random ones."""
-        return inference.removal_curves(
-            self.translator, self.trace.source_text, self._target, mode, seed, draws, orders
-        )
+        return self.runs.weights()
 
 
 def read_sentence(*, introduced: bool = False) -> Reading:
@@ -224,6 +165,7 @@ def read_sentence(*, introduced: bool = False) -> Reading:
             draw()
     # Only now: whoever has chosen a device that fails needs the box to choose another.
     model, text, target = translator(), session.text(), session.target()
+    runs = CachedRuns(model)
     if introduction is not None:
         with introduction, st.container(horizontal=True, vertical_alignment="center", key="introduction"):
             with st.container(width="stretch"):
@@ -234,7 +176,7 @@ def read_sentence(*, introduced: bool = False) -> Reading:
                 )
             st.page_link(LESSONS, label="New to this? Take the lessons", icon=":material/school:")
     try:
-        own = inference.trace(model, text)
+        own = runs.get(TraceRun(text))
     except ServerError:
         # Another sentence would not help.
         raise
@@ -245,10 +187,10 @@ def read_sentence(*, introduced: bool = False) -> Reading:
     trace = own
     if target.strip():
         try:
-            trace = inference.trace(model, text, target)
+            trace = runs.get(TraceRun(text, target))
         except AtlasError as error:
             st.warning(markdown(str(error)), icon=":material/edit:")
-    reading = Reading(model, own, trace)
+    reading = Reading(runs, own, trace)
     # Above all that it may make worthless. Its place stays where there is nothing to say: so what is below keeps the
     # focus.
     with st.container():

@@ -32,7 +32,7 @@ _thread = threading.local()
 
 
 class SharedResults:
-    """Results of functions by their arguments; whatever was not asked for the longest goes first.
+    """Results by what was asked for; whatever was not asked for the longest goes first.
 
     Threads may share it. What several ask for at once is computed once, while the others wait; what is raised is raised
     for those who waited for it, and not kept.
@@ -98,7 +98,7 @@ class SharedResults:
                 bound = signature.bind(*args, **settings)
                 bound.apply_defaults()
                 key = (run.__module__, run.__qualname__, *map(self._identified, bound.arguments.values()))
-                return self._result(key, lambda: run(*args, **settings), message)
+                return self.get(key, lambda: run(*args, **settings), message)
 
             return remembered
 
@@ -108,7 +108,12 @@ class SharedResults:
         identity = self._identity.get(type(argument))
         return argument if identity is None else identity(argument)
 
-    def _result(self, key: Hashable, compute: Callable[[], Result], message: str) -> Result:
+    def get(self, key: Hashable, compute: Callable[[], Result], message: str = "") -> Result:
+        """The result of a key; computed if there is none.
+
+        Args:
+            message: shown while somebody waits; empty for none.
+        """
         while True:
             with self._lock:
                 if key in self._results:

@@ -27,7 +27,7 @@ from pages.ui.text.glossary import explain
 from pages.ui.text.markup import bare, markdown, piece_label
 from pages.ui.text.number_format import typeset
 from pages.ui.text.python_lines import effect_lines
-from transformer.ablation.effect import Effect
+from transformer.ablation.effect import Effect, EffectRun
 from transformer.ablation.estimate import over_draws
 from transformer.values.interventions import Interventions
 from transformer.values.trace import Kind, Trace
@@ -47,7 +47,7 @@ def show_effect(reading: Reading, interventions: Interventions, draws: int, *, m
     if not list(interventions.head_gates()):
         st.caption("Every head is as trained.")
         return
-    effect = reading.effect(interventions, draws)
+    effect = reading.runs.get(EffectRun(reading.run, interventions, draws))
     drawn: dict[str, Any] = {"seed": interventions.seed, "draws": effect.draws} if effect.draws > 1 else {}
     before, free = reading.own.target_text, effect.free.target_text
     old, new = marked_words(before, free)

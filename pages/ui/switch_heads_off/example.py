@@ -7,10 +7,9 @@ import streamlit as st
 from pages.ui.heads.kinds import head_title
 from pages.ui.params.switch_heads_off import HeadSet, OffParams
 from pages.ui.reading.sentence import Reading
-from pages.ui.runs import inference
 from pages.ui.state import session
 from pages.ui.text.markup import markdown
-from transformer.ablation.telling import TellingHeads
+from transformer.ablation.telling import TellingHeads, TellingHeadsRun
 from transformer.values.interventions import Head
 
 # The sentence and the heads of the example that was taken.
@@ -21,7 +20,7 @@ def show_example(reading: Reading) -> None:
     """A large button while every head is on; once it was pressed, whose change this is, and how to clear it."""
     text, params = reading.trace.source_text, session.params(OffParams)
     if not params.within(reading.config):
-        found = inference.telling_heads(reading.translator, text)
+        found = reading.runs.get(TellingHeadsRun(text))
         with st.container(horizontal=True, vertical_alignment="center"):
             st.button(
                 f"Try: switch off {named(found.heads)}", key="off_try", type="primary", icon=":material/lightbulb:",

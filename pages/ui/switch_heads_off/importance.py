@@ -28,9 +28,9 @@ from pages.ui.text.labels import TITLES
 from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import typeset
 from pages.ui.text.python_lines import importance_lines
-from transformer.ablation.effect import Effect
+from transformer.ablation.effect import Effect, EffectRun
 from transformer.ablation.estimate import over_draws
-from transformer.ablation.importance import ByHead, MeasuredImportance, flattened
+from transformer.ablation.importance import ByHead, ImportanceRun, MeasuredImportance, flattened
 from transformer.config import TransformerConfig
 from transformer.values.interventions import Interventions, all_heads
 from transformer.values.kinds import KINDS, Kind
@@ -74,9 +74,10 @@ def show_importance(reading: Reading, *, main: bool = False) -> None:
         st.html(INTO_SIGHT, unsafe_allow_javascript=True)
     if not params.importance:
         return
-    found = reading.importance(params.mode, **params.drawn)
+    found = reading.runs.get(ImportanceRun(reading.run, params.mode, **params.drawn))
     worst = all_heads(reading.translator.config)[int(flattened(found.measured).argmin())]
-    without = reading.effect(Interventions({worst: 0.0}, params.mode, seed=params.seed), params.draws)
+    off = Interventions({worst: 0.0}, params.mode, seed=params.seed)
+    without = reading.runs.get(EffectRun(reading.run, off, params.draws))
     st.markdown(
         says_importance(
             found, reading.translator.config, named=linked_head, then="" if reading.given else what_is_written(without)

@@ -8,11 +8,10 @@ from pages.ui.charts.saving import save_every_head
 from pages.ui.components.changed_attention import Version, changed_attention
 from pages.ui.params.switch_heads_off import OffParams
 from pages.ui.reading.sentence import Reading
-from pages.ui.runs import inference
 from pages.ui.state import session
 from pages.ui.state.bind import bind
 from pages.ui.text.labels import TITLES
-from transformer.ablation.effect import Effect
+from transformer.ablation.effect import Effect, EffectRun
 from transformer.analysis.heads.metrics import head_metrics
 from transformer.values.interventions import Interventions
 from transformer.values.kinds import KINDS
@@ -43,5 +42,5 @@ def show_later_layers(
         "difference* shows what happens in the layers after it. A head that is off still attends, but its output is "
         "discarded."
     )
-    run = reading.request
-    save_every_head(lambda: inference.effect(*run, interventions, draws).after, "off")
+    runs, run = reading.runs, EffectRun(reading.run, interventions, draws)
+    save_every_head(lambda: runs.get(run).after, "off")

@@ -26,7 +26,8 @@ from pages.ui.switch_heads_off.switches import MODES
 from pages.ui.text.glossary import explain
 from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import typeset
-from transformer.ablation.removal import RemovalCurve
+from transformer.ablation.importance import ImportanceRun
+from transformer.ablation.removal import RemovalCurve, RemovalRun
 from transformer.surveys.removal import RemovalQuality
 from transformer.values.interventions import Interventions, head_name
 
@@ -63,7 +64,8 @@ def show_removal(reading: Reading) -> None:
 
 def _show_sentence(reading: Reading, params: OffParams) -> None:
     names = (MEASURED, GRADIENT, *(f"{RANDOM}, {seed + 1}" for seed in range(SEEDS)))
-    curves = dict(zip(names, reading.removal_curves(params.mode, SEEDS, **params.drawn), strict=True))
+    importance = ImportanceRun(reading.run, params.mode, **params.drawn)
+    curves = dict(zip(names, reading.runs.get(RemovalRun(importance, SEEDS)), strict=True))
     table = curve_table({name: curve.log_probs for name, curve in curves.items()}, range(_heads(curves) + 1))
     st.markdown(says_removal(curves), help=explain("head", "gradient", "log-probability", "nats"))
     with main_figure(

@@ -33,6 +33,7 @@ from pages.ui.what_mattered.words import attributions, slow_choice
 from transformer.attribution.agreement import Agreement, agreement
 from transformer.attribution.attribution import Attribution, Method
 from transformer.attribution.deletion import DeletionCurves, area
+from transformer.running.runs.attribution import AttributionRun, DeletionRun
 
 BEST, WORST, RANDOM = "most important first", "least important first", "random orders"
 
@@ -141,7 +142,9 @@ def _deletion(reading: Reading, question: Question, found: Sequence[Attribution]
         return
     listed: list[Method] = [chosen] if is_long(reading.trace) else methods
     curves: dict[Method, DeletionCurves] = {
-        method: reading.deletion_curves(method, question.target, question.ranked, words=question.words)
+        method: reading.runs.get(
+            DeletionRun(AttributionRun(reading.run, method, (question.target,), question.words), question.ranked)
+        )
         for method in listed
     }
     picture, numbers = st.columns([6, 5], gap="large")

@@ -27,6 +27,7 @@ from pages.ui.what_mattered.picker import pick_question
 from pages.ui.what_mattered.question import Question
 from pages.ui.what_mattered.strip import columns_of
 from transformer.attribution.direct_logits import Component, DirectLogits
+from transformer.running.runs.attribution import DirectLogitsRun
 from transformer.values.trace import Kind
 
 # Bars shown before the reader asks for all, and those that a hall can read.
@@ -41,7 +42,7 @@ def show_components(reading: Reading) -> None:
         st.info("Only in a pre-norm model does each part add to the logits directly; this model is post-norm.")
         return
     question = pick_question(reading)
-    found = reading.direct_logits(question.target)
+    found = reading.runs.get(DirectLogitsRun(reading.run, question.target))
     table = component_table(found)
     st.markdown(says_who(question, found, table, named=linked_component), help=explain("logit", "head"))
     shown = session.params(MatteredParams).components

@@ -17,7 +17,6 @@ from pages.ui.components.save_as import show_altair
 from pages.ui.lecture.figure import main_figure
 from pages.ui.params.what_mattered import MatteredParams
 from pages.ui.reading.sentence import Reading
-from pages.ui.runs import inference
 from pages.ui.state import session
 from pages.ui.state.bind import bind, preset
 from pages.ui.text.glossary import explain
@@ -29,6 +28,8 @@ from pages.ui.what_mattered.words import slow_choice
 from transformer.analysis.words import Group
 from transformer.attribution.attribution import METHODS, Attribution, Method, whole_sentence
 from transformer.errors import TextError
+from transformer.running.runs.attribution import AttributionRun
+from transformer.running.runs.trace import TraceRun
 from transformer.values.trace import Trace
 
 GUESS, YOU = "mattered_guessed", "you"
@@ -85,7 +86,8 @@ def show_guess(reading: Reading) -> None:
     listed: list[Method] = [
         method for method, entry in METHODS.items() if entry.measured or not (later and entry.slow)
     ]
-    found = [reading.attribution(method, whole_sentence(trace), words=True) for method in listed]
+    whole = (whole_sentence(trace),)
+    found = [reading.runs.get(AttributionRun(reading.run, method, whole, words=True)) for method in listed]
     guessed = firsts.get(params.guess)
     answers = who_named(found, ranked, guessed)
     measured = next(each for each in found if each.method == "erasure").source[0]
@@ -201,8 +203,8 @@ def without(trace: Trace, group: Group) -> str:
 def _typed_without(reading: Reading, group: Group) -> Typed:
     text, before = without(reading.trace, group), reading.trace
     try:
-        own = inference.trace(reading.translator, text)
-        again = inference.trace(reading.translator, text, before.target_text)
+        own = reading.runs.get(TraceRun(text))
+        again = reading.runs.get(TraceRun(text, before.target_text))
     except TextError:
         return Typed(text, "", None)
     return Typed(text, own.target_text, float(before.log_probs.sum() - again.log_probs.sum()))

@@ -21,6 +21,7 @@ from pages.ui.what_mattered.question import (
     telling_group,
 )
 from transformer.analysis.words import Group
+from transformer.running.runs.attribution import AttributionRun
 
 EXPLAINED = "mattered_word"
 
@@ -76,6 +77,6 @@ def _pick_other(reading: Reading, group: Group) -> None:
 
 def _telling(reading: Reading, *, words: bool) -> Group:
     """The word that the page opens with: one for which plain weights and ALTI+ disagree."""
-    tops = [reading.attribution(method, words=words).source for method in ("weights", "alti")]
+    tops = [reading.runs.get(AttributionRun(reading.run, method, words=words)).source for method in ("weights", "alti")]
     first = (scores.argmax(axis=1) for scores in tops)
     return telling_group(reading.trace, *first, words=words)

@@ -18,7 +18,7 @@ from pages.ui.lecture.figure import main_figure
 from pages.ui.params.decoding import DecodingParams
 from pages.ui.params.what_mattered import MatteredParams
 from pages.ui.reading.sentence import Reading
-from pages.ui.runs import inference
+from pages.ui.runs.inference import CachedRuns
 from pages.ui.state import session
 from pages.ui.text.markup import markdown, piece_label
 from pages.ui.what_mattered.export import save_buttons
@@ -27,9 +27,10 @@ from pages.ui.what_mattered.question import is_long
 from pages.ui.what_mattered.words import slow_choice
 from transformer.attribution.attribution import Attribution, Method
 from transformer.errors import AtlasError
-from transformer.running.translator import Translator
+from transformer.running.runs.attribution import AttributionRun
+from transformer.running.runs.trace import TraceRun
+from transformer.running.runs.translation import DecodingRun
 from transformer.text.languages import LANGUAGES, Languages
-from transformer.values.decoding_settings import DecodingSettings
 from transformer.values.trace import Trace
 
 # Those whose two sides can be compared, and that say more than the number of layers: rollout counts half of every
@@ -47,7 +48,8 @@ def show_sides(reading: Reading) -> None:
     slow_choice(reading)
     later = is_long(reading.trace) and not session.params(MatteredParams).slow
     found = [
-        reading.attribution(method, words=False) for method in METHODS_SHOWN if not (later and method == "erasure")
+        reading.runs.get(AttributionRun(reading.run, method))
+        for method in METHODS_SHOWN if not (later and method == "erasure")
     ]
     source, target = (each.name for each in reading.languages)
     table = share_table(reading.trace, found)
@@ -135,17 +137,17 @@ def _wrong_beginning(reading: Reading) -> None:
         st.selectbox("Begin with", BEGINNINGS, key=BEGINNING, width=220)
         st.button(
             "Let the model continue from there", icon=":material/edit:", on_click=_force,
-            args=(reading.translator, reading.trace.source_text),
+            args=(reading.runs, reading.trace.source_text),
             key="mattered_force",
         )
     problem = st.session_state.pop(PROBLEM, None)
     if problem is not None:
         st.warning(markdown(problem), icon=":material/edit:")
     if reading.given:
-        own = inference.attribution(
-            reading.translator, reading.trace.source_text, "", "frozen_gradient", (), False
-        ).source_share()
-        now = reading.attribution("frozen_gradient", words=False).source_share()
+        own, now = (
+            reading.runs.get(AttributionRun(run, "frozen_gradient")).source_share()
+            for run in (TraceRun(reading.trace.source_text), reading.run)
+        )
         lowest, before = int(np.nanargmin(now)), float(np.nanmin(own))
         st.markdown(
             f"The model now reads: **{markdown(reading.trace.target_text)}** According to frozen gradient, its lowest "
@@ -164,12 +166,12 @@ def _piece(trace: Trace, step: int) -> str:
     return piece_label(trace.predicted_pieces[step], trace.target_text)
 
 
-def _force(translator: Translator, text: str) -> None:
+def _force(runs: CachedRuns, text: str) -> None:
     """Callback: decode with the chosen beginning, and read the result on all pages."""
     beginning = st.session_state[BEGINNING]
-    forced = tuple(translator.tokenizer.encode_ids(beginning)[:-1])
+    forced = tuple(runs.tokenizer.encode_ids(beginning)[:-1])
     try:
-        traced = inference.trace_decoding(translator, text, DecodingSettings(), forced, frozenset())
+        traced = runs.get(DecodingRun(text, prefix=forced))
     except AtlasError as error:
         st.session_state[PROBLEM] = str(error)
         return

@@ -31,12 +31,15 @@ from pages.ui.what_mattered.strip import (
     sum_table,
 )
 from transformer.attribution.attribution import METHODS, Attribution, Method
+from transformer.running.runs.attribution import AttributionRun
 
 
 def attributions(reading: Reading, question: Question) -> list[Attribution]:
     """What every method that can says of a question; those that take long only when the reader wants them."""
     methods = asked_methods(reading, question)
-    return [reading.attribution(method, question.target, words=question.words) for method in methods]
+    return [
+        reading.runs.get(AttributionRun(reading.run, method, (question.target,), question.words)) for method in methods
+    ]
 
 
 def asked_methods(reading: Reading, question: Question) -> list[Method]:

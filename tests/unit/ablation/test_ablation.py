@@ -90,7 +90,7 @@ def test_scores_are_the_traces_and_the_definitions(shaped_translator):
         np.testing.assert_allclose(scores.log_probs[row], trace.log_probs, atol=1e-5)
         assert scores.change[row] == pytest.approx(float((trace.log_probs - plain.log_probs).sum()), abs=1e-4)
     model = shaped_translator._model
-    source, target, predicted = shaped_translator._given(TEXT, TARGET)
+    source, target, predicted = shaped_translator.given(TEXT, TARGET)
     last = edits_of(variants[:1], model.config)
     with torch.inference_mode():
         p = log_probs_of(model, source, target, Edits(), torch.tensor([0]), Edits())[0].exp().double().numpy()
@@ -330,7 +330,7 @@ def test_a_bootstrap_interval_is_that_of_the_mean():
 
 @ONE_SHAPE
 def test_a_variant_is_scored_in_chunks_as_alone(shaped_translator):
-    source, target, predicted = shaped_translator._given(TEXT, TARGET)
+    source, target, predicted = shaped_translator.given(TEXT, TARGET)
     variants = [Interventions(gates={head: 0.0}) for head in all_heads(shaped_translator.config)] * 8
     with torch.inference_mode():
         many = score(shaped_translator._model, source, target, predicted, variants)

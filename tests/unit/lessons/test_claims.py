@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from pages.ui.lessons.measured import CachedRuns
+from pages.ui.runs.inference import CachedRuns
 from tests.unit.lessons.test_lesson import TEXT
 from transformer.ablation.importance import flattened, head_importance
 from transformer.ablation.removal import least_important_first, without
@@ -21,10 +21,11 @@ from transformer.lessons.claims.attribution import named_words
 from transformer.lessons.claims.runs import NO_MASK
 from transformer.lessons.evidence import Evidence
 from transformer.lessons.lesson import lesson_of
-from transformer.lessons.remembered import RememberedRuns
 from transformer.lessons.result import broken_claims
 from transformer.lessons.shelf import SHIPPED
 from transformer.model.transformer import build
+from transformer.running.remembered_runs import RememberedRuns
+from transformer.running.runs.trace import TraceRun
 from transformer.running.translator import Translator
 from transformer.values.interventions import AS_TRAINED, Interventions
 
@@ -172,11 +173,13 @@ def test_a_translation_may_be_too_unlikely_for_a_number(small_config, tokenizer)
 
 def test_what_a_check_looks_at_twice_is_run_once(small_translator):
     runs = RememberedRuns(small_translator)
-    first = runs.trace(TEXT_READ)
-    assert runs.trace(TEXT_READ) is first and first.target_text == small_translator.trace(TEXT_READ).target_text
+    first = runs.get(TraceRun(TEXT_READ))
+    assert runs.get(TraceRun(TEXT_READ)) is first and first.target_text == small_translator.trace(TEXT_READ).target_text
     others = [
-        runs.trace(TEXT_READ, details=True), runs.trace(TEXT_READ, interventions=NO_MASK), runs.trace("A dog."),
-        runs.trace(TEXT_READ, first.target_text),
+        runs.get(run) for run in (
+            TraceRun(TEXT_READ, details=True), TraceRun(TEXT_READ, interventions=NO_MASK), TraceRun("A dog."),
+            TraceRun(TEXT_READ, first.target_text),
+        )
     ]
     assert len({id(trace) for trace in [first, *others]}) == 5
     np.testing.assert_array_equal(

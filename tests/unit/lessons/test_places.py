@@ -6,8 +6,9 @@ import re
 
 import pytest
 
-from pages.ui.lessons.measured import CachedRuns, measured_step
+from pages.ui.lessons.measured import measured_step
 from pages.ui.lessons.tables import figure_table, table_of
+from pages.ui.runs.inference import CachedRuns
 from tests.unit.lessons.test_lesson import TEXT
 from transformer.errors import LessonError
 from transformer.lessons.lesson import lesson_of, read_lesson

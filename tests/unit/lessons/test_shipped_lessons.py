@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pages.ui.lessons.measured import CachedRuns
+from pages.ui.runs.inference import CachedRuns
 from transformer.lessons.claims import CLAIMS
 from transformer.lessons.lesson import read_lesson
 from transformer.lessons.result import finding_of, question_of, uncarried_claims

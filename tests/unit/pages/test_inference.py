@@ -18,19 +18,26 @@ import torch
 
 from pages.ui.long_texts.models import LOADED, small_model
 from pages.ui.runs import inference, turns
+from pages.ui.runs.inference import CachedRuns
 from pages.ui.runs.models import LOADING_LOCK, MODELS, load_language, load_translator
 from pages.ui.runs.script_runs import SCRIPT_RUNS
-from transformer.ablation.effect import Effect
+from transformer.ablation.effect import Effect, EffectRun
+from transformer.ablation.importance import ImportanceRun
 from transformer.checkpoints.checkpoint import load_checkpoint
 from transformer.errors import TextError
+from transformer.running.runs.attribution import AttributionRun
+from transformer.running.runs.metrics import MetricsRun
+from transformer.running.runs.scores import ScoresRun
+from transformer.running.runs.trace import TraceRun
+from transformer.running.runs.translation import DecodingRun, TranslationRun
 from transformer.running.translator import Translator
 from transformer.values.cancellation import cancellable, check_cancelled
 from transformer.values.decoding_settings import DecodingSettings
 from transformer.values.interventions import Interventions
+from transformer.values.run import Run
 from transformer.values.trace import KINDS, Trace
 from transformer.values.translation import TracedTranslation
 
-RUNS = ("translate", "trace", "trace_together", "trace_decoding")
 # More than any run here takes; a thread that waits for a lock nobody gives back would wait forever.
 PATIENCE = 60
 
@@ -68,7 +75,7 @@ numbers = itertools.count()
 @pytest.fixture
 def watch(monkeypatch) -> Watch:
     watch = Watch()
-    for name in RUNS:
+    for name in ("answer", "trace_together"):
         monkeypatch.setattr(Translator, name, watch.over(getattr(Translator, name)))
     return watch
 
@@ -79,18 +86,15 @@ def model(model_folder) -> Translator:
     return Translator(load_checkpoint(model_folder), device="cpu", version=f"watched {next(numbers)}")
 
 
-def asked(model: Translator, text: str) -> list[Callable[[], object]]:
+BARE = Interventions(decoder_mask=False)
+
+
+def asked(text: str) -> list[Run[Any]]:
     """Everything that a page may ask of a model about a text."""
-    bare = Interventions(decoder_mask=False)
     return [
-        lambda: inference.trace(model, text),
-        lambda: inference.trace(model, text, "Ein Hund."),
-        lambda: inference.detailed_trace(model, text, "", bare),
-        lambda: inference.detailed_trace(model, text, "Ein Hund.", bare),
-        lambda: inference.trace(model, text, "", bare),
-        lambda: inference.metrics(model, text, "Ein Hund.", "cross"),
-        lambda: inference.trace_decoding(model, text, DecodingSettings(), (), frozenset()),
-        lambda: inference.translate(model, text, DecodingSettings()),
+        TraceRun(text), TraceRun(text, "Ein Hund."), TraceRun(text, details=True, interventions=BARE),
+        TraceRun(text, "Ein Hund.", True, BARE), TraceRun(text, interventions=BARE),
+        MetricsRun(TraceRun(text, "Ein Hund."), "cross"), DecodingRun(text), TranslationRun(text),
     ]
 
 
@@ -99,18 +103,21 @@ def test_two_people_never_run_the_model_at_once(model, watch, monkeypatch):
     monkeypatch.setattr(turns, "SLICE", PATIENCE)
     texts = ["A dog.", "The old man reads a book."]
     with ThreadPoolExecutor(max_workers=8) as people:
-        answers: list[Future] = [people.submit(ask) for text in texts for ask in asked(model, text)]
+        answers: list[Future] = [
+            people.submit(CachedRuns(model).get, run) for text in texts for run in asked(text)
+        ]
         found = [answer.result(timeout=PATIENCE) for answer in answers]
     assert len(found) == 16 and all(each is not None for each in found)
     assert watch.most == 1
 
 
 def test_a_run_that_fails_lets_the_next_one_run(model):
-    for ask in asked(model, " "):
+    runs = CachedRuns(model)
+    for run in asked(" "):
         with pytest.raises(TextError):
-            ask()
+            runs.get(run)
     with ThreadPoolExecutor(max_workers=1) as somebody_else:
-        trace = somebody_else.submit(asked(model, "A dog.")[0]).result(timeout=PATIENCE)
+        trace = somebody_else.submit(runs.get, TraceRun("A dog.")).result(timeout=PATIENCE)
     assert trace.source_text == "A dog."
 
 
@@ -122,7 +129,7 @@ def test_a_hall_of_people_gets_every_answer_for_itself(model, watch):
     def ask(text: str) -> Trace | TextError:
         arrived.wait(PATIENCE)
         try:
-            return inference.trace(model, text)
+            return CachedRuns(model).get(TraceRun(text))
         except TextError as error:
             return error
 
@@ -144,66 +151,60 @@ def test_a_hall_of_people_gets_every_answer_for_itself(model, watch):
         assert np.array_equal(answer.log_probs, alone.log_probs)
 
 
-LONG = {
-    "attribute": lambda model: inference.attribution(model, "A dog.", "", "rollout", (), False),
-    "score": lambda model: inference.score(model, "A dog.", "", (Interventions(gates={("cross", 0, 0): 0.0}),)),
-    "gate_gradients": lambda model: inference.importance(model, "A dog.", "", "zero", 0, 1),
-}
+ONE_OFF = Interventions(gates={("cross", 0, 0): 0.0})
+OTHER = TraceRun("The old man reads a book.")
 
 
-@pytest.mark.parametrize("name", LONG)
-def test_nobody_waits_for_a_long_run_who_wants_a_translation(model, monkeypatch, name):
+@pytest.mark.parametrize("run", [
+    AttributionRun(TraceRun("A dog."), "rollout"), ScoresRun("A dog.", None, (ONE_OFF,)),
+    ImportanceRun(TraceRun("A dog."), "zero"),
+], ids=lambda run: type(run).__name__)
+def test_nobody_waits_for_a_long_run_who_wants_a_translation(model, monkeypatch, run):
     begun, ends = threading.Event(), threading.Event()
-    run = getattr(Translator, name)
+    compute = type(run).compute
 
-    def lasting(*args: object, **settings: object) -> object:
+    def lasting(*args: Any) -> object:
         begun.set()
         assert ends.wait(PATIENCE)
-        return run(*args, **settings)
+        return compute(*args)
 
-    monkeypatch.setattr(Translator, name, lasting)
+    monkeypatch.setattr(type(run), "compute", lasting)
+    runs = CachedRuns(model)
     with ThreadPoolExecutor(max_workers=2) as people:
-        long = people.submit(LONG[name], model)
+        long = people.submit(runs.get, run)
         assert begun.wait(PATIENCE)
         try:
-            trace = people.submit(inference.trace, model, "The old man reads a book.").result(timeout=PATIENCE)
+            trace = people.submit(runs.get, OTHER).result(timeout=PATIENCE)
         finally:
             ends.set()
-        assert trace.source_text == "The old man reads a book." and long.result(timeout=PATIENCE) is not None
+        assert trace.source_text == OTHER.text and long.result(timeout=PATIENCE) is not None
 
 
-OFF = Interventions(gates={("cross", 0, 0): 0.0})
-STEPPED = {
-    "translate": (Translator, lambda model: inference.translate(model, "A dog.", DecodingSettings())),
-    "trace_decoding": (
-        Translator, lambda model: inference.trace_decoding(model, "A dog.", DecodingSettings("beam"), (), frozenset())
-    ),
-    "effect_of": (inference, lambda model: inference.effect(model, "A dog.", "", OFF, 1)),
-}
-
-
-@pytest.mark.parametrize("name", STEPPED)
-def test_a_long_run_at_the_model_lets_others_go_first(model, monkeypatch, name):
+@pytest.mark.parametrize("run", [
+    TranslationRun("A dog."), DecodingRun("A dog.", DecodingSettings("beam")),
+    EffectRun(TraceRun("A dog."), ONE_OFF, 1),
+], ids=lambda run: type(run).__name__)
+def test_a_long_run_at_the_model_lets_others_go_first(model, monkeypatch, run):
     """Between two of its steps; what it computes is not another thing by that."""
     monkeypatch.setattr(turns, "SLICE", 0.0)
-    place, ask = STEPPED[name]
-    run = getattr(place, name)
+    kind, runs = type(run), CachedRuns(model)
+    compute = kind.compute
     order: list[str] = []
     others: list[Future] = []
 
-    def crossed(*args: Any, **settings: Any) -> object:
+    def crossed(*args: Any) -> object:
         own = copy_context()
 
         def step() -> None:
             if not others:
-                others.append(people.submit(inference.trace, model, "The old man reads a book."))
+                others.append(people.submit(runs.get, OTHER))
                 while len(inference.MODEL_LOCK._queue) < 2:
                     time.sleep(0.001)
             own.run(check_cancelled)
 
         with cancellable(step):
-            found = run(*args, **settings)
-        order.append(name)
+            found = compute(*args)
+        order.append("run")
         return found
 
     def noted(*args: Any) -> None:
@@ -212,18 +213,18 @@ def test_a_long_run_at_the_model_lets_others_go_first(model, monkeypatch, name):
 
     together = Translator.trace_together
     monkeypatch.setattr(Translator, "trace_together", noted)
-    monkeypatch.setattr(place, name, crossed)
+    monkeypatch.setattr(kind, "compute", crossed)
     with ThreadPoolExecutor(max_workers=2) as people:
-        found = people.submit(ask, model).result(PATIENCE)
-        assert others[0].result(PATIENCE).source_text == "The old man reads a book."
-    assert order == ["other", name]
-    monkeypatch.setattr(place, name, run)
+        found = people.submit(runs.get, run).result(PATIENCE)
+        assert others[0].result(PATIENCE).source_text == OTHER.text
+    assert order == ["other", "run"]
+    monkeypatch.setattr(kind, "compute", compute)
     inference.RUNS.clear()
-    assert text_of(ask(model)) == text_of(found)
+    assert text_of(runs.get(run)) == text_of(found)
 
 
 def text_of(found: Any) -> str:
-    """What a run of `STEPPED` wrote."""
+    """What a run wrote."""
     if isinstance(found, Effect):
         return found.free.target_text
     return found.translation.text if isinstance(found, TracedTranslation) else found.text
@@ -231,13 +232,14 @@ def text_of(found: Any) -> str:
 
 def test_a_trace_is_computed_once(model, model_folder):
     """Whoever asks for it, and whichever options are spelt out; another model has its own."""
-    first = inference.trace(model, "A dog.")
-    twin = Translator(load_checkpoint(model_folder), device="cpu", version=model.version)
-    assert inference.trace(twin, "A dog.", "", Interventions()) is first
-    assert inference.metrics(model, "A dog.", "", "cross") is inference.metrics(twin, "A dog.", "", "cross")
-    assert inference.trace(model, "A dog.", "", Interventions(decoder_mask=False)) is not first
-    other = Translator(load_checkpoint(model_folder), device="cpu", version=f"watched {next(numbers)}")
-    assert inference.trace(other, "A dog.") is not first
+    run, runs = TraceRun("A dog."), CachedRuns(model)
+    first = runs.get(run)
+    twin = CachedRuns(Translator(load_checkpoint(model_folder), device="cpu", version=model.version))
+    assert twin.get(TraceRun("A dog.", None, False, Interventions())) is first
+    assert runs.get(MetricsRun(run, "cross")) is twin.get(MetricsRun(run, "cross"))
+    assert runs.get(TraceRun("A dog.", interventions=BARE)) is not first
+    other = CachedRuns(Translator(load_checkpoint(model_folder), device="cpu", version=f"watched {next(numbers)}"))
+    assert other.get(run) is not first
 
 
 @pytest.mark.parametrize("kind", ["language model", "model of long texts"])

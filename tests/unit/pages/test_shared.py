@@ -14,9 +14,10 @@ import numpy as np
 import pytest
 import streamlit as st
 
-from pages.ui.runs import inference
+from pages.ui.runs.inference import CachedRuns
 from pages.ui.runs.shared import SharedResults, size_in_bytes
 from pages.ui.runs.turns import Turns
+from transformer.running.runs.trace import TraceRun
 from transformer.values.decoding_settings import DecodingSettings
 from transformer.values.kinds import KINDS
 
@@ -287,11 +288,11 @@ def test_the_size_of_a_search_counts_its_rows(small_translator):
 
 def test_one_message_of_a_browser_empties_nothing(small_translator):
     """Streamlit clears `st.cache_resource` and `st.cache_data` for everybody whenever a client asks."""
-    trace, weights = inference.trace(small_translator, "A dog."), inference.weights(small_translator)
+    runs, run = CachedRuns(small_translator), TraceRun("A dog.")
+    trace, weights = runs.get(run), runs.weights()
     st.cache_data.clear()
     st.cache_resource.clear()
-    assert inference.trace(small_translator, "A dog.") is trace
-    assert inference.weights(small_translator) is weights
+    assert runs.get(run) is trace and CachedRuns(small_translator).weights() is weights
 
 
 def test_a_thread_that_draws_no_page_announces_nothing(caplog):

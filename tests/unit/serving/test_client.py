@@ -12,9 +12,10 @@ from tests.unit.serving.test_protocol import HOSTILE, OFF, same
 from transformer.ablation.effect import effect_of
 from transformer.ablation.importance import head_importance
 from transformer.errors import InterventionError, ServerError, TextError
+from transformer.running.runs.trace import TraceRun
+from transformer.running.runs.translation import DecodingRun, TranslationRun
 from transformer.serving.answers import Reply, said
 from transformer.serving.client import RemoteTranslator
-from transformer.serving.protocol import Request
 from transformer.serving.service import Service
 from transformer.serving.turn import LeftError
 from transformer.values.cancellation import cancellable
@@ -30,11 +31,11 @@ class Mortal(Service):
 
     deaths = 0
 
-    def answer(self, request, between_steps=None):
+    def answer(self, run, between_steps=None):
         if self.deaths:
             self.deaths -= 1
             raise Broken
-        return super().answer(request, between_steps)
+        return super().answer(run, between_steps)
 
 
 @pytest.fixture(scope="module")
@@ -103,14 +104,9 @@ def test_texts_are_answered_together_whatever_one_of_them_is(remote, small_trans
 
 
 def test_a_batch_is_what_one_at_a_time_is(service):
-    requests = [
-        Request(service.model, "trace", {
-            "text": text, "target": None, "details": False, "interventions": Interventions(),
-        })
-        for text in ("A dog.", " ", "The old man reads a book.")
-    ]
-    assert all(request.plain for request in requests)
-    assert service.answer_together(requests) == [service.answer(request) for request in requests]
+    runs = [TraceRun(text) for text in ("A dog.", " ", "The old man reads a book.")]
+    assert all(run.plain for run in runs)
+    assert service.answer_together(runs) == [service.answer(run) for run in runs]
 
 
 def test_what_is_wrong_with_a_text_is_said_as_ever(remote, small_translator):
@@ -153,10 +149,10 @@ def test_who_leaves_does_not_wait_for_the_answer(small_translator, model_folder)
     asked, go_on = threading.Event(), threading.Event()
 
     class Slow(Service):
-        def answer(self, request, between_steps=None):
+        def answer(self, run, between_steps=None):
             asked.set()
             go_on.wait(20)
-            return super().answer(request, between_steps)
+            return super().answer(run, between_steps)
 
     class Left(Exception):
         pass
@@ -180,22 +176,20 @@ def test_who_leaves_does_not_wait_for_the_answer(small_translator, model_folder)
     assert found.text == small_translator.translate("A dog.", BEAM).text
 
 
-@pytest.mark.parametrize("run", ["translate", "trace_decoding"])
-def test_what_nobody_waits_for_ends(service, run):
-    request = Request(service.model, run, {
-        "text": "The dog.", "settings": BEAM, "prefix": (), "suppressed": frozenset(), "interventions": OFF,
-    })
+@pytest.mark.parametrize("kind", [TranslationRun, DecodingRun])
+def test_what_nobody_waits_for_ends(service, kind):
+    run = kind("The dog.", BEAM, interventions=OFF)
     steps = []
-    assert service.answer(request, lambda: steps.append(1)).status == 200 and steps
+    assert service.answer(run, lambda: steps.append(1)).status == 200 and steps
 
     def left() -> None:
         raise LeftError
 
     with pytest.raises(LeftError):
-        service.answer(request, left)
+        service.answer(run, left)
 
 
-@pytest.mark.parametrize("words", [{}, {"device": None}, {"device": ["cpu"]}], ids=str)
+@pytest.mark.parametrize("words", [{}, {"device": ""}, {"device": None}, {"device": ["cpu"]}], ids=str)
 def test_a_server_that_does_not_say_its_device_is_none(small_translator, model_folder, words):
     class Speechless(Service):
         def parse(self, method: str, path: str, body: bytes) -> Reply:
@@ -203,7 +197,7 @@ def test_a_server_that_does_not_say_its_device_is_none(small_translator, model_f
 
     with (
         model_server(Speechless(small_translator)) as address,
-        pytest.raises(ServerError, match="is no model's server .*on which device"),
+        pytest.raises(ServerError, match="is no model's server .*device"),
     ):
         RemoteTranslator(address, model_folder, "cpu")
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import json
 from contextlib import suppress
 from dataclasses import fields, is_dataclass
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
@@ -15,9 +15,13 @@ from hypothesis import strategies as st
 from tests.properties import few, many
 from tests.unit.robustness.test_any_text import TEXTS
 from transformer.errors import InterventionError, ServerError, TextError
+from transformer.running.runs.scores import ComparisonRun, GateGradientsRun, ScoresRun
+from transformer.running.runs.trace import TraceRun
+from transformer.running.runs.translation import DecodingRun, TranslationRun, VariantsRun
 from transformer.running.scoring import Comparison, Scores
+from transformer.running.translator_run import TranslatorRun
 from transformer.serving.answers import ARCHIVE, JSON, Reply, archived, result_of, said
-from transformer.serving.protocol import PROTOCOL, RUNS, Request, RequestError, read_words
+from transformer.serving.protocol import PROTOCOL, RequestError, read_run, request
 from transformer.values.decoding_settings import METHODS, DecodingSettings
 from transformer.values.interventions import MODES, Interventions
 from transformer.values.pieces import Piece
@@ -26,9 +30,10 @@ from transformer.values.translation import LogitLens, Node, SearchTree, TracedTr
 
 ADDRESS = "http://127.0.0.1:1"
 IDS = st.lists(st.integers(0, 10**6), max_size=8).map(tuple)
+FINITE = st.floats(allow_nan=False, allow_infinity=False)
 SETTINGS = st.builds(
-    DecodingSettings, st.sampled_from(METHODS), st.integers(), st.floats(allow_nan=False), st.floats(allow_nan=False),
-    st.integers(), st.floats(allow_nan=False), st.integers(),
+    DecodingSettings, st.sampled_from(METHODS), st.integers(), FINITE, FINITE, st.integers(), FINITE,
+    st.integers(),
 )
 INTERVENTIONS = st.builds(
     Interventions,
@@ -45,14 +50,14 @@ INTERVENTIONS = st.builds(
     hidden_target=st.sets(st.integers(0, 99), max_size=3).map(tuple),
     decoder_mask=st.booleans(), positions=st.booleans(), seed=st.integers(0, 2**40), draw=st.integers(0, 99),
 )
-VALUES = {
-    "text": TEXTS, "target": st.none() | TEXTS | IDS, "details": st.booleans(), "settings": SETTINGS, "prefix": IDS,
-    "suppressed": IDS.map(frozenset), "interventions": INTERVENTIONS,
-    "variants": st.lists(INTERVENTIONS, max_size=3).map(tuple),
-}
-REQUESTS = st.sampled_from(sorted(RUNS)).flatmap(lambda run: st.builds(
-    Request, TEXTS, st.just(run), st.fixed_dictionaries({name: VALUES[name] for name in RUNS[run]})
-))
+VARIANTS = st.lists(INTERVENTIONS, max_size=3).map(tuple)
+TARGETS = st.none() | TEXTS | IDS
+DECODED = TEXTS, SETTINGS, IDS, IDS.map(frozenset), INTERVENTIONS
+RUNS = st.one_of(
+    st.builds(TranslationRun, *DECODED), st.builds(DecodingRun, *DECODED), st.builds(VariantsRun, TEXTS, VARIANTS),
+    st.builds(TraceRun, TEXTS, TARGETS, st.booleans(), INTERVENTIONS), st.builds(ScoresRun, TEXTS, TARGETS, VARIANTS),
+    st.builds(ComparisonRun, TEXTS, TARGETS, VARIANTS, st.booleans()), st.builds(GateGradientsRun, TEXTS, TARGETS),
+)
 
 
 def same(one: object, other: object) -> bool:
@@ -70,30 +75,23 @@ def same(one: object, other: object) -> bool:
     return one == other
 
 
-def returned(request: Request) -> Request:
-    return Request.from_json(read_words(request.to_json()))
-
-
 @few(100)
-@given(REQUESTS)
-def test_a_request_arrives_as_it_was_sent(request):
-    assert returned(request) == request
+@given(RUNS)
+def test_a_run_arrives_as_it_was_sent(run):
+    assert read_run(request(run, "a model")) == run
 
 
 @many(2_000)
-@given(REQUESTS)
-def test_every_request_arrives_as_it_was_sent(request):
-    assert returned(request) == request
+@given(RUNS)
+def test_every_run_arrives_as_it_was_sent(run):
+    assert read_run(request(run, "a model")) == run
 
 
-SENT = json.loads(Request("model", "translate", {
-    "text": "A dog.", "settings": DecodingSettings(), "prefix": (), "suppressed": frozenset(),
-    "interventions": Interventions(),
-}).to_json())
+SENT = json.loads(request(TranslationRun("A dog."), "model"))
 
 
-def changed(**arguments: object) -> bytes:
-    return json.dumps({**SENT, "arguments": {**SENT["arguments"], **arguments}}).encode()
+def changed(**fields: object) -> bytes:
+    return json.dumps({**SENT, "value": {**SENT["value"], **fields}}).encode()
 
 
 def without(name: str) -> bytes:
@@ -101,115 +99,111 @@ def without(name: str) -> bytes:
 
 
 @pytest.mark.parametrize("body", [
-    b"", b"null", b"[]", b"\xff", b"[" * 100_000, b"{}", without("model"), without("run"), without("arguments"),
-    json.dumps({**SENT, "run": "__init__"}).encode(), json.dumps({**SENT, "run": ["trace"]}).encode(),
-    json.dumps({**SENT, "arguments": []}).encode(), json.dumps({**SENT, "run": "score"}).encode(),
+    b"", b"null", b"[]", b"\xff", b"[" * 100_000, b"{}", without("run"), without("value"),
+    json.dumps({**SENT, "run": "__init__"}).encode(), json.dumps({**SENT, "run": ["TraceRun"]}).encode(),
+    json.dumps({**SENT, "value": []}).encode(), json.dumps({**SENT, "run": "ScoresRun"}).encode(),
     changed(more=1), changed(text=None), changed(text=["A dog."]), changed(prefix="abc"), changed(prefix=[1.5]),
     changed(prefix=[True]), changed(suppressed={"1": 2}), changed(settings={}), changed(settings=None),
-    changed(settings={**SENT["arguments"]["settings"], "beam_size": "4"}),
-    changed(settings={**SENT["arguments"]["settings"], "temperature": None}),
+    changed(settings={**SENT["value"]["settings"], "beam_size": "4"}),
+    changed(settings={**SENT["value"]["settings"], "temperature": None}),
     changed(interventions=None), changed(interventions={"gate": 1}), changed(interventions={"hidden_source": ["a"]}),
     changed(interventions={"gates": [1]}), changed(interventions={"positions": []}),
     changed(interventions={"decoder_mask": "false"}),
 ], ids=lambda body: body[:40].decode("latin-1"))
 def test_what_is_no_request_is_refused(body):
     with pytest.raises(RequestError):
-        Request.from_json(read_words(body))
+        read_run(body)
 
 
 def test_interventions_that_contradict_themselves_are_said():
     with pytest.raises(InterventionError, match="gate"):
-        Request.from_json(read_words(changed(interventions={"gates": [[["cross", 0, 0], 7]]})))
+        read_run(changed(interventions={"gates": [[["cross", 0, 0], 7]]}))
 
 
 OFF = Interventions(gates={("cross", 0, 1): 0.0, ("encoder", 1, 2): 0.5})
 HOSTILE = "<b>&amp;ﷺ \ud800 ▁\x00\u202eמה </s> 🙂"
-RESULTS = {
-    "translate": lambda model: model.translate(
-        "The old man reads.", DecodingSettings("beam", beam_size=3), prefix=[300, 301], suppressed={5, 3},
-    ),
-    "translate_variants": lambda model: model.translate_variants(HOSTILE, [OFF, Interventions()]),
-    "trace": lambda model: model.trace(HOSTILE, "Ein \ud800 Hund 🙂", details=True, interventions=OFF),
-    "trace_decoding": lambda model: model.trace_decoding(HOSTILE, DecodingSettings("beam", beam_size=3)),
-    "score": lambda model: model.score(HOSTILE, None, [OFF, Interventions()]),
-    "compare": lambda model: model.compare(HOSTILE, None, [OFF, Interventions()], details=True),
-    "gate_gradients": lambda model: model.gate_gradients("A dog.", "Ein Hund."),
-}
+BEAM = DecodingSettings("beam", beam_size=3)
+SENT_RUNS = (
+    TranslationRun("The old man reads.", BEAM, (300, 301), frozenset({5, 3})),
+    VariantsRun(HOSTILE, (OFF, Interventions())), TraceRun(HOSTILE, "Ein \ud800 Hund 🙂", True, OFF), TraceRun(HOSTILE),
+    DecodingRun(HOSTILE, BEAM), DecodingRun("A dog.", DecodingSettings("sample")),
+    ScoresRun(HOSTILE, None, (OFF, Interventions())), ComparisonRun(HOSTILE, None, (OFF, Interventions()), True),
+    GateGradientsRun("A dog.", "Ein Hund."),
+)
 
 
-@pytest.mark.parametrize("run", RUNS)
+@pytest.mark.parametrize("run", SENT_RUNS, ids=lambda run: type(run).__name__)
 def test_a_result_arrives_as_it_was_sent(small_translator, run):
-    sent = RESULTS[run](small_translator)
-    reply = archived("a model", run, sent)
-    assert same(result_of(reply, ADDRESS, "a model", run), sent)
+    sent = small_translator.get(run)
+    assert same(result_of(archived("a model", run, sent), ADDRESS, "a model", run), sent)
 
 
-def test_plain_traces_and_sampled_translations_travel_too(small_translator):
-    plain = small_translator.trace(HOSTILE)
-    sampled = small_translator.trace_decoding("A dog.", DecodingSettings("sample"))
-    assert same(result_of(archived("m", "trace", plain), ADDRESS, "m", "trace"), plain)
-    assert same(result_of(archived("m", "trace_decoding", sampled), ADDRESS, "m", "trace_decoding"), sampled)
+def test_every_kind_of_run_is_tried_here():
+    assert {type(run) for run in SENT_RUNS} == set(TranslatorRun.KINDS.values())
 
 
-def compressed() -> bytes:
-    """A megabyte of numbers in a kilobyte."""
-    file, zeros = io.BytesIO(), np.zeros(2**17)
-    words = json.dumps({"protocol": PROTOCOL, "model": "m", "run": "score"}).encode()
-    names = ("baseline", "log_prob", "change", "kl", "entropy")
-    np.savez_compressed(file, answer=np.frombuffer(words, dtype=np.uint8), **dict.fromkeys(names, zeros))
-    return file.getvalue()
+def written(result: object) -> bytes:
+    return msgspec.msgpack.encode({"protocol": PROTOCOL, "model": "m", "run": "ScoresRun", "result": result})
 
 
-def pickled() -> bytes:
-    file = io.BytesIO()
-    words = json.dumps({"protocol": PROTOCOL, "model": "m", "run": "score"}).encode()
-    np.savez(file, answer=np.frombuffer(words, dtype=np.uint8), baseline=np.array([{"an": "object"}], dtype=object))
-    return file.getvalue()
+def arrays(*array: object) -> bytes:
+    return written(dict.fromkeys(("baseline", "log_probs", "kl", "tvd", "ranks"), array))
+
+
+SCORES = ScoresRun("A dog.", None, ())
 
 
 @pytest.mark.parametrize("reply", [
-    Reply(200, ARCHIVE, b""), Reply(200, ARCHIVE, b"PK\x03\x04"), Reply(200, ARCHIVE, pickled()),
-    Reply(200, ARCHIVE, compressed()),
+    Reply(200, ARCHIVE, b""), Reply(200, ARCHIVE, b"PK\x03\x04"), Reply(200, ARCHIVE, written({})),
+    Reply(200, ARCHIVE, arrays("|O", [1], bytes(8))), Reply(200, ARCHIVE, arrays("<U4", [1], bytes(16))),
+    Reply(200, ARCHIVE, arrays("<f4", [2**40], bytes(8))), Reply(200, ARCHIVE, arrays("<f4", [2], "text")),
     Reply(200, JSON, b"<html>"), Reply(200, JSON, b"[]"), Reply(200, JSON, b"{}"), said("m"),
-    said("m", error=["TextError"]), said("m", error="TextError"),
+    said("m", error=["TextError"]),
 ], ids=lambda reply: repr(reply.body[:20]))
 def test_what_is_no_answer_is_said_in_one_line(reply):
     with pytest.raises(ServerError, match=f"^What answers at {ADDRESS} is no model's server .*$"):
-        result_of(reply, ADDRESS, "m", "score")
+        result_of(reply, ADDRESS, "m", SCORES)
 
 
 @few(150)
 @given(st.data())
 def test_a_damaged_answer_is_an_answer_or_refused(data):
     numbers = np.linspace(0, 1, 6, dtype=np.float32).reshape(2, 3)
-    body = bytearray(archived("m", "score", Scores(numbers[0], numbers, numbers, numbers, numbers)).body)
+    body = bytearray(archived("m", SCORES, Scores(numbers[0], numbers, numbers, numbers, numbers)).body)
     for at in data.draw(st.lists(st.integers(0, len(body) - 1), max_size=4)):
         body[at] ^= data.draw(st.integers(1, 255))
     cut = bytes(body[: data.draw(st.integers(0, len(body)) | st.just(len(body)))])
     with suppress(ServerError):
-        assert isinstance(result_of(Reply(200, ARCHIVE, cut), ADDRESS, "m", "score"), Scores)
+        assert isinstance(result_of(Reply(200, ARCHIVE, cut), ADDRESS, "m", SCORES), Scores)
 
 
 def test_errors_are_raised_as_what_they_were():
     for error in (TextError("too long"), InterventionError("no head"), ValueError("beam")):
         with pytest.raises(type(error), match=str(error)) as raised:
-            result_of(said("m", 422, error=type(error).__name__, message=str(error)), ADDRESS, "m", "trace")
+            result_of(said("m", 422, error=type(error).__name__, message=str(error)), ADDRESS, "m", TraceRun("A dog."))
         assert type(raised.value) is type(error)
     with pytest.raises(ServerError, match="failed"):
-        result_of(said("m", 500, error="KeyError", message="it failed"), ADDRESS, "m", "trace")
+        result_of(said("m", 500, error="KeyError", message="it failed"), ADDRESS, "m", TraceRun("A dog."))
 
 
 def test_another_protocol_and_another_model_are_said_in_one_line():
     newer = json.dumps({"protocol": PROTOCOL + 1, "model": "m", "what": "nobody knows yet"}).encode()
     versions = f"speaks version {PROTOCOL + 1} of the protocol, and this app version {PROTOCOL}"
     with pytest.raises(ServerError, match=f"^The model's server at .* {versions}: .*$"):
-        result_of(Reply(200, JSON, newer), ADDRESS, "m", "trace")
+        result_of(Reply(200, JSON, newer), ADDRESS, "m", TraceRun("A dog."))
     with pytest.raises(ServerError, match="^The model's server at .* has the model other, and this app wants m: .*$"):
-        result_of(said("other"), ADDRESS, "m", "trace")
+        result_of(said("other"), ADDRESS, "m", TraceRun("A dog."))
 
 
-# What version 2 sends: whoever changes a field of these, or what it means, counts PROTOCOL up.
+# What version 3 sends: whoever changes a field of these, or what it means, counts PROTOCOL up.
 FIELDS = {
+    TranslationRun: "text settings prefix suppressed interventions",
+    DecodingRun: "text settings prefix suppressed interventions",
+    VariantsRun: "text variants",
+    TraceRun: "text target details interventions",
+    ScoresRun: "text target variants",
+    ComparisonRun: "text target variants details",
+    GateGradientsRun: "text target",
     DecodingSettings: "method beam_size length_penalty temperature top_k top_p seed",
     Interventions: "gates mode attention hidden_source hidden_target decoder_mask positions seed draw",
     Piece: "id text span role",
@@ -228,4 +222,4 @@ FIELDS = {
 
 @pytest.mark.parametrize("kind", FIELDS)
 def test_what_travels_is_what_this_version_of_the_protocol_says(kind):
-    assert PROTOCOL == 2 and [each.name for each in fields(kind)] == FIELDS[kind].split()
+    assert PROTOCOL == 3 and [each.name for each in fields(kind)] == FIELDS[kind].split()

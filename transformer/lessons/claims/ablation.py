@@ -8,6 +8,7 @@ from transformer.errors import LessonError
 from transformer.lessons.claims.registry import Finding, claim
 from transformer.lessons.document import quoted
 from transformer.lessons.evidence import JOBS, Evidence
+from transformer.running.runs.trace import TraceRun
 from transformer.values.interventions import Interventions, all_heads
 from transformer.values.kinds import Kind
 
@@ -80,7 +81,9 @@ def removed_translations(evidence: Evidence, count: int) -> tuple[str, str, str]
     heads = all_heads(evidence.runs.config)
     ranked = [heads[index] for index in np.argsort(-evidence.head_changes(), kind="stable")]
     least, most = (
-        evidence.runs.trace(evidence.sentence, interventions=Interventions(gates=dict.fromkeys(removed, 0.0)))
+        evidence.runs.get(
+            TraceRun(evidence.sentence, interventions=Interventions(gates=dict.fromkeys(removed, 0.0)))
+        )
         for removed in (ranked[:count], ranked[-count:])
     )
     return evidence.trace().target_text, least.target_text, most.target_text

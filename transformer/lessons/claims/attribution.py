@@ -11,6 +11,8 @@ from transformer.attribution.attribution import Target, piece_groups, whole_sent
 from transformer.errors import LessonError
 from transformer.lessons.claims.registry import Finding, claim
 from transformer.lessons.evidence import Evidence, name
+from transformer.running.runs.attribution import AttributionRun
+from transformer.running.runs.trace import TraceRun
 
 NO_WORD = "a sentence without a word has no word that mattered"
 # Places of the words that a translation needs most: who names one of them is not far off.
@@ -157,7 +159,7 @@ def _looked_and_needed(evidence: Evidence, targets: list[Target]) -> tuple[list[
         raise LessonError(NO_WORD)
     english = [name([trace.source_pieces[at] for at in source[column]], trace.source_text) for column in columns]
     weights, costs = (
-        evidence.runs.attribute(trace, method, targets, words=True).source[:, columns]
+        evidence.runs.get(AttributionRun(TraceRun(evidence.sentence), method, tuple(targets), True)).source[:, columns]
         for method in ("weights", "erasure")
     )
     return english, weights, costs

@@ -7,6 +7,7 @@ import numpy as np
 from transformer.errors import LessonError
 from transformer.lessons.claims.registry import Finding, claim
 from transformer.lessons.evidence import END_NAME, Evidence
+from transformer.running.runs.translation import TranslationRun
 from transformer.text.vocabulary import SPACE_MARK
 from transformer.values.decoding_settings import MAX_BEAM_SIZE, MAX_TEMPERATURE, MIN_TEMPERATURE, DecodingSettings
 from transformer.values.pieces import Piece
@@ -75,12 +76,12 @@ def beam_and_greedy(evidence: Evidence, beam_size: int) -> tuple[Translation, Tr
     """
     if not 1 <= beam_size <= MAX_BEAM_SIZE:
         raise LessonError(f"a beam has 1 to {MAX_BEAM_SIZE} hypotheses, not {beam_size}")
-    greedy = evidence.runs.translate(evidence.sentence, DecodingSettings())
+    greedy = evidence.runs.get(TranslationRun(evidence.sentence))
     if beam_size == 1:
         return greedy, greedy
-    return greedy, evidence.runs.translate(
+    return greedy, evidence.runs.get(TranslationRun(
         evidence.sentence, DecodingSettings("beam", beam_size=beam_size, length_penalty=0.0)
-    )
+    ))
 
 
 @claim("different", "warm", "count", "greedy", "temperature")
@@ -98,7 +99,7 @@ def cooled(evidence: Evidence, temperature: float, count: int) -> Finding:
 def sampled(evidence: Evidence, temperature: float, count: int, least: int, most: int) -> Finding:
     """Sampling that many times at a temperature gives a number of different translations within limits."""
     texts = [one.text for one in samples(evidence, temperature, count)]
-    greedy = evidence.runs.translate(evidence.sentence, DecodingSettings()).text
+    greedy = evidence.runs.get(TranslationRun(evidence.sentence)).text
     different = len(set(texts))
     return Finding(least <= different <= most, {
         "different": different, "count": count, "greedy": greedy, "temperature": temperature,
@@ -118,7 +119,9 @@ def samples(evidence: Evidence, temperature: float, count: int) -> list[Translat
             f"not {count} and {temperature:g}"
         )
     return [
-        evidence.runs.translate(evidence.sentence, DecodingSettings("sample", temperature=temperature, seed=seed))
+        evidence.runs.get(TranslationRun(
+            evidence.sentence, DecodingSettings("sample", temperature=temperature, seed=seed)
+        ))
         for seed in range(1, count + 1)
     ]
 

@@ -9,6 +9,7 @@ import numpy as np
 from transformer.lessons.claims.heads import ROUNDING
 from transformer.lessons.claims.registry import Finding, claim
 from transformer.lessons.evidence import JOBS, LATER, Evidence
+from transformer.running.runs.trace import TraceRun
 from transformer.values.interventions import AS_TRAINED, Interventions
 from transformer.values.trace import Kind
 
@@ -22,8 +23,8 @@ PARTS: Mapping[str, Interventions] = {"positions": NO_POSITIONS, "mask": NO_MASK
 def order_lost(evidence: Evidence, other: str) -> Finding:
     """The same words in two orders have two translations with positions, and a single one without them."""
     sentences = (evidence.sentence, other)
-    first, second = (evidence.runs.trace(text).target_text for text in sentences)
-    without = [evidence.runs.trace(text, interventions=NO_POSITIONS).target_text for text in sentences]
+    first, second = (evidence.runs.get(TraceRun(text)).target_text for text in sentences)
+    without = [evidence.runs.get(TraceRun(text, interventions=NO_POSITIONS)).target_text for text in sentences]
     return Finding(first != second and without[0] == without[1] != "", {
         "first": first, "second": second, "first_without": without[0], "second_without": without[1],
     })

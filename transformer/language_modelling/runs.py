@@ -1,0 +1,109 @@
+"""The kinds of runs of a language model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from transformer.analysis.heads.metrics import HeadMetrics, head_metrics
+from transformer.checkpoints.checkpoint import LanguageModel
+from transformer.language_modelling.head_scores import HeadScores, head_scores
+from transformer.language_modelling.scoring import TextScore
+from transformer.language_modelling.tracing import (
+    TracedContinuation,
+    trace_continuation,
+    trace_text,
+    trace_unmasked,
+)
+from transformer.values.decoding_settings import DecodingSettings
+from transformer.values.run import Run
+from transformer.values.trace import Trace
+
+
+@dataclass(frozen=True)
+class TextContinuationRun(Run[TracedContinuation]):
+    """Go on from a beginning, and keep everything that was computed for it.
+
+    Attributes:
+        text, settings, limit, forced, suppressed: of `transformer.language_modelling.tracing.trace_continuation`.
+
+    Raises: those of that function.
+    """
+
+    text: str
+    settings: DecodingSettings
+    limit: int
+    forced: tuple[int, ...] = ()
+    suppressed: frozenset[int] = frozenset()
+
+    message = "Writing …"
+
+    def compute(self, runs: LanguageModel) -> TracedContinuation:
+        return trace_continuation(
+            runs, self.text, self.settings, limit=self.limit, forced=self.forced, suppressed=self.suppressed
+        )
+
+
+@dataclass(frozen=True)
+class ContinuationMetricsRun(Run[HeadMetrics]):
+    """What every head does in the trace of a continuation."""
+
+    continued: TextContinuationRun
+
+    uses = "results"
+
+    @property
+    def needs(self) -> tuple[TextContinuationRun]:
+        return (self.continued,)
+
+    def compute(self, runs: Any, traced: TracedContinuation) -> HeadMetrics:
+        # Pieces are numbered as they were merged, the most frequent first.
+        scores = [-float(number) for number in range(runs.tokenizer.size)]
+        return head_metrics(traced.trace, "decoder", scores)
+
+
+@dataclass(frozen=True)
+class UnmaskedRun(Run[Trace]):
+    """The text of a continuation, read by the model without its mask."""
+
+    continued: TextContinuationRun
+
+    message = "Reading without the mask …"
+
+    @property
+    def needs(self) -> tuple[TextContinuationRun]:
+        return (self.continued,)
+
+    def compute(self, runs: LanguageModel, traced: TracedContinuation) -> Trace:
+        return trace_unmasked(runs, traced.trace)
+
+
+@dataclass(frozen=True)
+class TextScoreRun(Run[tuple[TextScore, Trace]]):
+    """The probability of a text, and what was computed for it.
+
+    Raises: those of `transformer.language_modelling.tracing.trace_text`.
+    """
+
+    text: str
+
+    message = "Reading …"
+
+    def compute(self, runs: LanguageModel) -> tuple[TextScore, Trace]:
+        return trace_text(runs, self.text)
+
+
+@dataclass(frozen=True)
+class CopyingRun(Run[HeadScores]):
+    """How much every head looks at the previous piece, and how much it continues a pattern.
+
+    Raises:
+        ValueError: the vocabulary is too small for a pattern.
+        AtlasError: the model has learned too few positions for one, or its device fails.
+    """
+
+    message = "Reading random patterns …"
+    long = True
+
+    def compute(self, runs: LanguageModel) -> HeadScores:
+        return head_scores(runs.model)

@@ -1,0 +1,44 @@
+"""A model whose runs are made once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from transformer.values.run import Result, Run, Runs
+from transformer.values.weights import Weights
+
+
+class RememberedRuns(Runs):
+    """Runs that remember what they computed, for as long as they live.
+
+    Attributes:
+        model: that computes; here or elsewhere, of either kind.
+    """
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+        self._results: dict[Run[Any], Any] = {}
+
+    @property
+    def config(self) -> Any:
+        return self.model.config
+
+    @property
+    def tokenizer(self) -> Any:
+        return self.model.tokenizer
+
+    @property
+    def curve(self) -> str:
+        return self.model.curve
+
+    def weights(self) -> Weights:
+        """The model's parameters."""
+        return self.model.weights()
+
+    def get(self, run: Run[Result]) -> Result:
+        if run not in self._results:
+            self._results[run] = super().get(run)
+        return self._results[run]
+
+    def answer(self, run: Run[Result], *needed: Any) -> Result:
+        return run.compute(self, *needed) if run.uses == "results" else self.model.answer(run, *needed)

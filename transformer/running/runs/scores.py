@@ -1,0 +1,100 @@
+"""Runs that read one translation under many interventions, and the gradient that estimates the same."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from transformer.decoding.texts import given_target
+from transformer.model.recorder import Recorder
+from transformer.running.scoring import Comparison, Scores, gate_gradients, score
+from transformer.running.translator_run import Target, TranslatorRun
+from transformer.values.decoding_settings import GREEDY
+from transformer.values.interventions import AS_TRAINED, Interventions
+from transformer.values.kinds import Kind
+
+if TYPE_CHECKING:
+    from transformer.running.translator import Translator
+
+
+@dataclass(frozen=True)
+class ScoresRun(TranslatorRun[Scores]):
+    """How the model, changed in many ways, reads one translation; computed as one batch.
+
+    Attributes:
+        text: a sentence in the source language.
+        target: its translation, or the ids of its pieces; None takes the model's own, as trained.
+        variants: N interventions, which all add positions or all leave them out.
+
+    Raises: those of `TraceRun`.
+    """
+
+    text: str
+    target: Target
+    variants: tuple[Interventions, ...]
+
+    message = "Switching heads off …"
+    long = True
+
+    def compute(self, runs: Translator) -> Scores:
+        source, read, predicted = runs.given(self.text, self.target)
+        runs.check_variants(self.variants, source)
+        return score(runs._model, source, read, predicted, self.variants, runs.means)
+
+
+@dataclass(frozen=True)
+class ComparisonRun(TranslatorRun[Comparison]):
+    """`ScoresRun`, with the traces of two of its runs: as trained, and under the first variant; each runs once.
+
+    Attributes:
+        text, target, variants: of `ScoresRun`; at least one variant.
+        details: of the traces, as in `TraceRun`.
+
+    Raises: those of `TraceRun`.
+    """
+
+    text: str
+    target: Target
+    variants: tuple[Interventions, ...]
+    details: bool = False
+
+    long = True
+
+    def compute(self, runs: Translator) -> Comparison:
+        encoded = [
+            runs.encode(self.text, change, Recorder(details=self.details)) for change in (AS_TRAINED, self.variants[0])
+        ]
+        if self.target is None:
+            translation = encoded[0].decode(GREEDY)
+            given = translation.text, translation.pieces
+        else:
+            given = given_target(runs.tokenizer, self.target)
+        (before, trained), (after, changed) = (each.read_with_log_probs(*given) for each in encoded)
+        # The model may have written a word in other pieces than the tokenizer would.
+        source, read, predicted = runs.given(self.text, [piece.id for piece in given[1]])
+        runs.check_variants(self.variants, source)
+        return Comparison(before, after, score(
+            runs._model, source, read, predicted, self.variants, runs.means, known=(trained, changed)
+        ))
+
+
+@dataclass(frozen=True)
+class GateGradientsRun(TranslatorRun[dict[Kind, np.ndarray]]):
+    """`transformer.running.scoring.gate_gradients` of a text and its translation, float32 [L, H] by kind.
+
+    Attributes:
+        text, target: of `ScoresRun`.
+
+    Raises: those of `TraceRun`.
+    """
+
+    text: str
+    target: Target = None
+
+    long = True
+
+    def compute(self, runs: Translator) -> dict[Kind, np.ndarray]:
+        gradients = gate_gradients(runs._model, *runs.given(self.text, self.target))
+        return {kind: part.cpu().numpy() for kind, part in gradients.items()}

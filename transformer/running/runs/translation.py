@@ -1,0 +1,94 @@
+"""Runs that translate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from transformer.decoding.texts import text_pieces
+from transformer.model.recorder import Recorder
+from transformer.running.encoded_source import decode_variants, piece_ids
+from transformer.running.translator_run import TranslatorRun
+from transformer.values.cancellation import check_cancelled
+from transformer.values.decoding_settings import GREEDY, DecodingSettings
+from transformer.values.interventions import AS_TRAINED, Interventions
+from transformer.values.pieces import Piece
+from transformer.values.translation import TracedTranslation, Translation
+
+if TYPE_CHECKING:
+    from transformer.running.translator import Translator
+
+
+@dataclass(frozen=True)
+class Decoding:
+    """What is decoded, and how.
+
+    Attributes:
+        text: a sentence in the source language.
+        settings: how pieces are chosen.
+        prefix: ids that the translation begins with; the whole translation, if the end symbol is the last of them.
+        suppressed: ids not to take after the prefix.
+        interventions: what to change, in this run only.
+    """
+
+    text: str
+    settings: DecodingSettings = GREEDY
+    prefix: tuple[int, ...] = ()
+    suppressed: frozenset[int] = frozenset()
+    interventions: Interventions = AS_TRAINED
+
+    message = "Decoding …"
+
+
+@dataclass(frozen=True)
+class TranslationRun(Decoding, TranslatorRun[Translation]):
+    """Translate, without storing anything that was computed for it.
+
+    Raises:
+        TextError: there is nothing to translate, or too much, or the prefix is too long.
+        DeviceError: the device ran out of memory.
+        InterventionError: the model or the sentence has no part that the interventions change.
+        ValueError: a setting is out of range, or the vocabulary has no such piece.
+    """
+
+    def compute(self, runs: Translator) -> Translation:
+        return runs.encode(self.text, self.interventions).decode(self.settings, self.prefix, self.suppressed)
+
+
+@dataclass(frozen=True)
+class DecodingRun(Decoding, TranslatorRun[TracedTranslation]):
+    """Translate, and keep everything computed for the translation.
+
+    Raises: those of `TranslationRun`.
+    """
+
+    def compute(self, runs: Translator) -> TracedTranslation:
+        # The logit lens needs the residual stream.
+        source = runs.encode(self.text, self.interventions, Recorder(details=True))
+        translation = source.decode(self.settings, self.prefix, self.suppressed, capture=True)
+        trace = source.read(translation.text, translation.pieces)
+        check_cancelled()
+        lens, ranks = source.logit_lens(translation.pieces)
+        return TracedTranslation(translation, replace(trace, details={}), ranks, lens)
+
+
+@dataclass(frozen=True)
+class VariantsRun(TranslatorRun[list[tuple[Piece, ...]]]):
+    """What the model, changed in many ways, writes greedily: the pieces of each translation; one batch.
+
+    Attributes:
+        text: a sentence in the source language.
+        variants: N interventions, which all add positions or all leave them out.
+
+    Raises: those of `TranslationRun`.
+    """
+
+    text: str
+    variants: tuple[Interventions, ...]
+
+    long = True
+
+    def compute(self, runs: Translator) -> list[tuple[Piece, ...]]:
+        source = piece_ids(text_pieces(runs.tokenizer, runs.typed(self.text), "source"), runs.device)
+        runs.check_variants(self.variants, source)
+        return decode_variants(runs._model, runs.tokenizer, source, self.variants, runs.means)
