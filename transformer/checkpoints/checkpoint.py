@@ -65,10 +65,7 @@ class Checkpoint(Runs, Generic[V]):
         return sum(parameter.numel() for parameter in self.model.parameters())
 
     def weights(self) -> Weights:
-        """The model's parameters as arrays; on the CPU they are the model's own memory, read-only."""
-        named = self.model.named_parameters(remove_duplicate=False)
-        with device_errors_explained(self.device):
-            return Weights(self.config, {name: value.detach().float().cpu().numpy() for name, value in named})
+        return weights_of(self.model, self.device)
 
     def model_on(self, device: str | torch.device) -> Transformer:
         """The model, moved to a device and prepared for inference there; it cannot be trained any more."""
@@ -151,6 +148,17 @@ def load_description(folder: Path) -> Description:
         check_vocabulary(folder / VOCABULARY)
     tokenizer, languages = _words(folder)
     return Description(config, tokenizer, languages, card=read_card(folder), curve=read_curve(folder))
+
+
+def weights_of(model: Transformer, device: str) -> Weights:
+    """A model's parameters as arrays; on the CPU they are the model's own memory, read-only.
+
+    Raises:
+        DeviceError: the device ran out of memory.
+    """
+    named = model.named_parameters(remove_duplicate=False)
+    with device_errors_explained(device):
+        return Weights(model.config, {name: value.detach().float().cpu().numpy() for name, value in named})
 
 
 def _read_gpt2(folder: Path) -> LanguageModel:

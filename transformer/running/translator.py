@@ -16,7 +16,7 @@ from transformer.attribution.attribution import Attribution, Method, Target, eve
 from transformer.attribution.deletion import DeletionCurves, deletion_curves
 from transformer.attribution.erasure import erased_log_probs
 from transformer.attribution.methods import attribute
-from transformer.checkpoints.checkpoint import Checkpoint, Description, load_checkpoint
+from transformer.checkpoints.checkpoint import Checkpoint, Description, load_checkpoint, weights_of
 from transformer.config import TransformerConfig
 from transformer.decoding.texts import given_target, shifted_right, source_text, text_pieces
 from transformer.errors import AtlasError, TextError
@@ -112,10 +112,7 @@ class Translator(Runs):
         return sum(count for _, count in parameter_table(self.config))
 
     def weights(self) -> Weights:
-        """The model's parameters as arrays; on the CPU they are the model's own memory, read-only."""
-        named = self._model.named_parameters(remove_duplicate=False)
-        with device_errors_explained(self.device):
-            return Weights(self.config, {name: value.detach().float().cpu().numpy() for name, value in named})
+        return weights_of(self._model, self.device)
 
     def translate(
         self, text: str, settings: DecodingSettings = GREEDY, *, prefix: Sequence[int] = (),
