@@ -91,7 +91,7 @@ class Reader:
     def logit_lens(self, predicted: tuple[Piece, ...]) -> tuple[LogitLens, np.ndarray]:
         """The prediction of every decoder layer, and the rank of each token taken, [T]; after `read` with details."""
         # [1 + NL] streams, N sub-layers a layer -> the L after the last sub-layer of each.
-        parts = 3 if self.cache.source else 2
+        parts = 3 if self.pieces else 2
         outputs = self.record.tensors["decoder.residual"][parts::parts]
         lens, ranks = logit_lens(self.model.decoder_norm, self.model.generator, outputs, self._ids(predicted))
         return lens, ranks.cpu().numpy()

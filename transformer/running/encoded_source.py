@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
+from functools import cached_property
 from time import perf_counter
 
 import numpy as np
@@ -87,7 +88,7 @@ class EncodedSource:
         limit = most_pieces(len(self.pieces), len(prefix))
         constraints = Constraints(prefix, suppressed, self.vocabulary.spelling)
         began = perf_counter()
-        result = search(self.model, self._start_cache(), settings, constraints, limit=limit, capture=capture)
+        result = search(self.model, self._start, settings, constraints, limit=limit, capture=capture)
         return Translation(
             settings=settings,
             prefix=prefix,
@@ -106,20 +107,23 @@ class EncodedSource:
 
     def read_with_log_probs(self, target_text: str, predicted: tuple[Piece, ...]) -> tuple[Trace, Tensor]:
         """`read`, and the log-probability of every token of the vocabulary at every step, [T, V]."""
-        return self._reader().read(target_text, predicted)
+        return self._reader.read(target_text, predicted)
 
     def logit_lens(self, predicted: tuple[Piece, ...]) -> tuple[LogitLens, np.ndarray]:
         """See `Reader.logit_lens`; after `read` with details."""
-        return self._reader().logit_lens(predicted)
+        return self._reader.logit_lens(predicted)
 
+    @cached_property
     def _reader(self) -> Reader:
         assert self.record is not None, "a trace is made of a recorded run"
         return Reader(
-            self.model, self.vocabulary, self.text, self.pieces, self._start_cache(), self.interventions, self.record,
+            self.model, self.vocabulary, self.text, self.pieces, self._start, self.interventions, self.record,
             self.version,
         )
 
-    def _start_cache(self) -> DecoderCache:
+    @cached_property
+    def _start(self) -> DecoderCache:
+        """What the decoder starts from, whether it writes or reads."""
         return self.model.start_cache(self.memory, None, edits=self.edits)
 
 
