@@ -14,7 +14,7 @@ from pages.ui.change_attention.example import show_example
 from pages.ui.change_attention.export import show_repeat
 from pages.ui.change_attention.next_word import show_next_word
 from pages.ui.change_attention.outcome import run_changed, show_outcome
-from pages.ui.lecture.figure import main_figure
+from pages.ui.layout.roles import main_figure
 from pages.ui.reading.sentence import read_sentence
 from pages.ui.reading.translation import show_translation
 from transformer.values.interventions import AS_TRAINED

@@ -31,7 +31,7 @@ interventions = pick_heads(reading)
 # The switches are drawn before an example is looked for.
 with example:
     show_example(reading)
-# A hall looks at what was asked for last on the way down.
+# The main figure is what was asked for last on the way down.
 show_effect(reading, interventions, params.draws, main=not (params.importance or params.removal))
 show_importance(reading, main=params.importance and not params.removal)
 show_removal(reading)

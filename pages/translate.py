@@ -12,7 +12,7 @@ from pages.ui.components.attention_browser import glance
 from pages.ui.components.diagram import drawing
 from pages.ui.heads.kinds import PAGES
 from pages.ui.heads.prose import prose
-from pages.ui.lecture.figure import main_figure, presented
+from pages.ui.layout.roles import main_figure
 from pages.ui.reading.overview import attention_box
 from pages.ui.reading.sentence import read_sentence
 from pages.ui.reading.translation import show_translation
@@ -28,7 +28,6 @@ with main_figure(f"**{markdown(reading.trace.source_text)}**", f"→ **{markdown
         reading.trace.source_text, reading.trace.target_text, reading.languages,
         {kind: attention_box(reading, kind) for kind in PAGES},
         {"encoder": config.encoder_layers, "decoder": config.decoder_layers}, norm=config.norm,
-        large=presented(),
     )
 open_page(chosen)
 st.subheader("All heads at a glance", anchor=False)

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import struct
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
 from hypothesis import strategies as st
 
 CONTENTS = ("flip", "flip", "flip", "cut", "insert", "overwrite", "empty", "other", "random")
-PLACES = ("missing", "folder", "pipe", "loop")
+PLACES = ("missing", "folder", "loop")
 # Folders are made and thrown away by the thousand, in memory where the system has a place for that.
 MEMORY = Path("/dev/shm")
-# Seconds that nothing here takes: whoever opens a pipe waits for ever.
-FOR_EVER = 60
 
 
 @st.composite
@@ -41,8 +36,6 @@ def damage_file(folder: Path, kind: str, name: str, other: str = "", place: floa
     path.unlink()
     if kind == "folder":
         path.mkdir()
-    elif kind == "pipe":
-        os.mkfifo(path)
     elif kind == "loop":
         path.symlink_to(path)
     elif kind != "missing":
@@ -82,19 +75,3 @@ def change_header(path: Path, kind: str, which: object, value: object) -> None:
 
 def short_lived_folder() -> tempfile.TemporaryDirectory[str]:
     return tempfile.TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None)
-
-
-@contextmanager
-def waits_for_nothing() -> Iterator[None]:
-    """Fails where the block would wait for ever, instead of waiting."""
-
-    def fail(*_: object) -> None:
-        raise AssertionError("it waits")
-
-    before = signal.signal(signal.SIGALRM, fail)
-    signal.alarm(FOR_EVER)
-    try:
-        yield
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)

@@ -133,7 +133,7 @@ class TransformerConfig:
         Raises:
             ValueError: the text is no JSON object, or has a field too many, too few, or out of range.
         """
-        values = json_object(text)
+        values = _object(text)
         if "vocabulary" in values:
             _check_names(values, LANGUAGE_MODEL_FIELDS, {"vocabulary"})
             return decoder_only(**values)
@@ -209,7 +209,7 @@ def decoder_only(
     )
 
 
-def json_object(text: str) -> dict[str, Any]:
+def _object(text: str) -> dict[str, Any]:
     """The values of a configuration that was written as JSON.
 
     Raises:

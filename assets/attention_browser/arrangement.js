@@ -13,7 +13,7 @@
 /**
  * What the server sends of one kind of attention (pages/ui/components/attention_browser.py and attention_payload.py).
  * @typedef {{
- *   kind: "encoder" | "decoder" | "cross", title: string, id: string, glance: boolean, quiet: boolean, lecture: string,
+ *   kind: "encoder" | "decoder" | "cross", title: string, id: string, glance: boolean, quiet: boolean, beside: boolean, lecture?: boolean,
  *   layers: number, heads: number, queries: number, keys: number,
  *   arrangements: Record<string, Arrangement>, special: number[], doublings: string,
  *   axes: { pieces: AxisTitles, words: AxisTitles }, texts: { source: string, target: string },

@@ -203,7 +203,7 @@ class AttentionBrowser {
       this.lecture.reflect();
       this.metric = header.metrics.find(({ key }) => key === choice.metric) ?? null;
       this.links = header.glance || header.quiet ? null : wordLinks(this.data, choice, this.word());
-      if (!header.lecture) this.drawOverview();
+      if (!this.lecture.shown) this.drawOverview();
       if (!header.glance) {
         this.toolbar.reflect(choice, header);
         this.drawFigure();

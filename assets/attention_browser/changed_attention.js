@@ -18,7 +18,7 @@ class ChangedAttention extends AttentionBrowser {
    * @override
    */
   async read(bytes) {
-    const { header: { sizes, edits, what, written }, body } = unframe(bytes);
+    const { header: { sizes, edits, what, written, lecture }, body } = unframe(bytes);
     let start = 0;
     const messages = /** @type {number[]} */ (sizes).map((size) => body.slice(start, start += size));
     const [after, before] = await Promise.all(messages.map((message) => super.read(message)));
@@ -28,7 +28,7 @@ class ChangedAttention extends AttentionBrowser {
     };
     for (const [name, version] of Object.entries(versions)) {
       const shown = { before: "as trained", after: what, difference: `${what}, minus as trained` }[name];
-      Object.assign(version, { versions, header: { ...version.header, edits, version: shown, written } });
+      Object.assign(version, { versions, header: { ...version.header, edits, version: shown, written, lecture } });
     }
     return versions[this.version];
   }

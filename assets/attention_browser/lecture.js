@@ -40,9 +40,11 @@ class LectureView {
     removeEventListener("resize", this.onResize);
   }
 
-  // "page" where it is all of the page, "figure" where it is the figure of a lesson; empty outside lectures.
+  // "page" where it is all of the page, "figure" where words stand beside it; empty outside lectures.
   get shown() {
-    return this.browser.data?.header.lecture ?? "";
+    const header = this.browser.data?.header;
+    if (!header?.lecture || header.glance) return "";
+    return header.beside ? "figure" : "page";
   }
 
   // How much larger than its units the figure is drawn.

@@ -59,8 +59,8 @@ class SideBySide {
     this.root.remove();
   }
 
-  /** @param {{ sides: SideMessage[], lecture: boolean }} message */
-  show({ sides, lecture }) {
+  /** @param {{ sides: SideMessage[], lecture?: boolean }} message */
+  show({ sides, lecture = false }) {
     this.lecture = lecture;
     this.root.classList.toggle("lecture-sides", lecture);
     const names = JSON.stringify(sides.map(({ values, masked, ...named }) => named));

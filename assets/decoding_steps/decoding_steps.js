@@ -91,7 +91,7 @@ class DecodingSteps {
         this.pause();
         this.synced.take(translation.asked.number, translation.asked.params);
       }
-      this.root.classList.toggle("lecture", translation.asked.lecture);
+      this.root.classList.toggle("lecture", translation.lecture);
       this.translation = translation;
       this.filled = null;
     }

@@ -52,7 +52,7 @@
  * What the server sends of a translation, or of a continuation, whose beginning has `before` pieces
  * (pages/ui/decoding/payload.py).
  * @typedef {{
- *   id: string, asked: { number: number, params: StepsParams, lecture: boolean }, params: Decoded, layers: number, heads: number, before: number, noun: string,
+ *   id: string, asked: { number: number, params: StepsParams }, lecture?: boolean, params: Decoded, layers: number, heads: number, before: number, noun: string,
  *   source: string[], read: string[], languages: Record<"source" | "target", NamedLanguage>, suppressed: [number, string][], readable: boolean, steps: Step[],
  *   forced: { text: string, count: number, given: boolean } | null, translations: Visited[], tree: SearchTree | null,
  * }} TranslationHeader
@@ -87,6 +87,7 @@ class Translation {
   constructor({ header, codes }) {
     this.id = header.id;
     this.asked = header.asked;
+    this.lecture = Boolean(header.lecture);
     this.params = header.params;
     this.layers = header.layers;
     this.heads = header.heads;

@@ -121,7 +121,7 @@ class Diagram {
     this.root.setAttribute("aria-label", name);
     this.root.classList.toggle("small", !("kinds" in data));
     this.root.replaceChildren(svgElement("svg", { viewBox: `0 0 ${width} ${height}`, "data-figure": "" }, ...shapes));
-    this.root.classList.toggle("lecture", "kinds" in data && data.large);
+    this.root.classList.toggle("lecture", "kinds" in data && Boolean(data.lecture));
     this.root.classList.toggle("stacked", "kinds" in data && places === STACKED);
     for (const link of this.links()) {
       const { part, page } = link.dataset;

@@ -5,7 +5,7 @@
  * @typedef {{ title: string, subtitle: string, head: string, map: string, rows: number, columns: number }} AttentionBox
  */
 /**
- * @typedef {{ here: string, source: string, target: string, layers: { encoder: number, decoder: number }, large: boolean,
+ * @typedef {{ here: string, source: string, target: string, layers: { encoder: number, decoder: number }, lecture?: boolean,
  *   norm: "pre" | "post",
  *   languages: { source: string, target: string },
  *   kinds: { encoder: AttentionBox, decoder: AttentionBox, cross: AttentionBox } }} DrawingMessage
@@ -106,7 +106,7 @@ function normPill(middle, y, large) {
  * @param {[number, (top: number) => Node][]} parts height and box of each
  * @param {number} count of layers
  */
-function layerOf(left, { norm, large }, parts, count) {
+function layerOf(left, { norm, lecture: large = false }, parts, count) {
   const middle = left + COLUMN / 2;
   const shapes = [];
   const norms = [];
@@ -140,7 +140,7 @@ function layerOf(left, { norm, large }, parts, count) {
  * @param {Places} places
  */
 function largeDrawing(data, { decoderLeft, down, aside, longest }) {
-  const { source, target, languages, kinds, layers, large } = data;
+  const { source, target, languages, kinds, layers, lecture: large } = data;
   const size = large ? HALL : 15;
   const words = large ? { next: "Which word is next?", in: "Words + their order", far: "" }
     : { next: "Which word comes next? (linear, softmax)", in: "Word vectors + positions", far: "written so far: " };

@@ -43,9 +43,9 @@ class HeadGallery {
   }
 
   /**
-   * @param {{ exhibits: ExhibitCard[], lecture: boolean }} data in a lecture, one exhibit is seen at a time
+   * @param {{ exhibits: ExhibitCard[], lecture?: boolean }} data in a lecture, one exhibit is seen at a time
    */
-  show({ exhibits, lecture }) {
+  show({ exhibits, lecture = false }) {
     this.root.classList.toggle("lecture", lecture);
     const message = JSON.stringify(exhibits);
     // Shown again, a link would lose the focus.

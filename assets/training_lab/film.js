@@ -14,7 +14,7 @@
  *   id: string, steps: number, layers: number, heads: number, losses: [number, number][], at: number[], heldOut: number[],
  *   exact: number[], learned: number[] | null, spectra: number[][] | null, scores: Record<string, Record<FilmKind, (number | null)[][]>>, events: FilmEvent[],
  *   maps: { kind: FilmKind, title: string, rows: string[], columns: string[] }[], axes: AxisTitles,
- *   asked: { number: number, view: FilmView }, lecture: boolean, running: boolean,
+ *   asked: { number: number, view: FilmView }, lecture?: boolean, running: boolean,
  * }} FilmHeader
  */
 

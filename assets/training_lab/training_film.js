@@ -139,7 +139,7 @@ class TrainingFilm {
       this.waiting = null;
       if (!this.root.isConnected || !this.root.clientWidth) return;
       const { film, view } = this;
-      const { lecture, running, id, at } = film.header;
+      const { lecture = false, running, id, at } = film.header;
       const index = film.indexOf(view);
       this.root.classList.toggle("lecture", lecture);
       this.list();
@@ -162,7 +162,7 @@ class TrainingFilm {
    * @param {number} index of the snapshot
    */
   drawBars(index) {
-    const { spectra, lecture } = this.film.header;
+    const { spectra, lecture = false } = this.film.header;
     this.bars.hidden = !spectra || lecture;
     if (!spectra || lecture) return;
     const geometry = spectrumGeometry(this.curves.clientWidth);

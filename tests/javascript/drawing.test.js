@@ -24,12 +24,12 @@ globalThis.document = { createElementNS: (_, name) => new Drawn(name) };
 const { largeDrawing, SIDE_BY_SIDE, STACKED } = load("diagram", ["largeDrawing", "SIDE_BY_SIDE", "STACKED"]);
 
 const box = { title: "t", subtitle: "s", head: "layer 1, head 1", map: "", rows: 2, columns: 2 };
-const DATA = { here: "translate", source: "a", target: "b", layers: { encoder: 6, decoder: 6 }, large: false,
+const DATA = { here: "translate", source: "a", target: "b", layers: { encoder: 6, decoder: 6 },
   languages: { source: "English", target: "German" }, kinds: { encoder: box, decoder: box, cross: box } };
 
-function drawn(norm, places, large = false) {
+function drawn(norm, places, lecture = false) {
   const root = new Drawn("svg");
-  root.append(...largeDrawing({ ...DATA, norm, large }, places));
+  root.append(...largeDrawing({ ...DATA, norm, lecture }, places));
   const of = (name, style) => root.all((one) => one.name === name && one.attributes.class === style)
     .map(({ attributes }) => attributes);
   return { sums: of("circle", "sum"), norms: of("rect", "norm"), frames: of("rect", "stack"), root,

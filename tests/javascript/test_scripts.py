@@ -155,7 +155,7 @@ def write_training(folder: Path) -> None:
         Event(4, "a diagonal", "diagonal", "cross", 0, 1),
     ]
     view = {"moment": -1, "score": "auto", "encoder": 0, "decoder": 0, "cross": 0}
-    header = {"id": "own 1", "asked": {"number": 1, "view": view}, "running": True, "lecture": False}
+    header = {"id": "own 1", "asked": {"number": 1, "view": view}, "running": True}
     (folder / "training.bin").write_bytes(film_payload(run, happened, header))
     modular = TaskTrainer(TaskConfig(task="modular", d_model=8, items=8, steps=4, snapshots=2))
     modular.advance()

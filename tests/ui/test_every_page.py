@@ -11,7 +11,7 @@ from streamlit.runtime.media_file_manager import MediaFileManager
 from streamlit.runtime.state.common import WidgetMetadata
 from streamlit.testing.v1 import AppTest
 
-from pages.ui.lecture.figure import MAIN
+from pages.ui.layout.roles import MAIN
 from pages.ui.params.fields import Params
 from pages.ui.params.language_model import LanguageModelParams
 from pages.ui.params.lecture import LectureParams

@@ -225,6 +225,7 @@ FLOORS = {
     "pages.ui": [
         {"params", "runs", "server", "text", "ui"},
         {"charts", "state"},
+        {"layout"},
         {"components"},
         {"heads"},
         {"lecture", "reading"},
@@ -261,6 +262,12 @@ def test_every_import_goes_down(package):
                 if floor[room(name)] >= floor[room(importer)]:
                     upward.append((importer, name))
     assert not upward
+
+
+def test_one_module_knows_lecture_mode():
+    """Pages say what their main figure is; what that means where it is shown alone is decided in one place."""
+    knowing = {str(path.relative_to(ROOT)) for path in files("pages") if "pages.ui.params.lecture" in imported(path)}
+    assert knowing == {"pages/ui/layout/roles.py", "pages/ui/lecture/bar.py", "pages/ui/params/state.py"}
 
 
 def test_the_library_lies_in_rooms():

@@ -6,9 +6,10 @@ import pytest
 import torch
 
 from transformer.checkpoints.checkpoint import load_checkpoint
-from transformer.checkpoints.model_files import read_tensors, save_model, write_tensors
+from transformer.checkpoints.model_files import save_model
 from transformer.config import TransformerConfig
 from transformer.errors import CheckpointError
+from transformer.files.tensors import read_tensors, write_tensors
 from transformer.model.transformer import build
 from transformer.running.translator import Translator
 from transformer.text.tokenizer import train_tokenizer

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.stats import t as student
-
-from transformer.files.records import MOST, Fields
 
 
 @dataclass(frozen=True)
@@ -24,17 +24,10 @@ class Estimate:
     high: np.ndarray
 
 
-def read_estimate(fields: Fields, shape: tuple[int | None, ...], low: float = -MOST, high: float = MOST) -> Estimate:
-    """The estimate that stands in a record.
-
-    Args:
-        shape, low, high: of `Fields.array`.
-
-    Raises:
-        ValueError: it is none, or its ends do not fit its mean.
-    """
-    mean = fields.array("mean", shape, low, high)
-    return Estimate(mean, *(fields.array(end, mean.shape, low, high) for end in ("low", "high")))
+def read_estimate(written: Mapping[str, Any]) -> Estimate:
+    """The estimate that stands in a record."""
+    mean, low, high = (np.array(written[name], dtype=np.float64) for name in ("mean", "low", "high"))
+    return Estimate(mean, low, high)
 
 
 def over_draws(values: np.ndarray) -> Estimate:

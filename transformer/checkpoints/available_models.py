@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from transformer.config import TransformerConfig
 from transformer.errors import CheckpointError
 from transformer.files.paths import LANGUAGE_MODEL, MODEL
-from transformer.files.small_files import MEGABYTE, read_beginning, read_small, read_small_text
+from transformer.files.small_files import MEGABYTE, read_beginning, read_small_json
 from transformer.text.languages import FILE, LANGUAGES, Languages, read_languages
 from transformer.text.normalisation import valid
 from transformer.text.vocabulary import target_codes
@@ -140,12 +141,12 @@ def _changed(path: Path) -> int:
 
 # Every run of a page asks for all folders, several times.
 @lru_cache(maxsize=256)
-def _checked(path: Path, changed: tuple[int, ...], read: Callable[[Path, str], ModelFolder]) -> ModelFolder:
+def _checked(path: Path, changed: tuple[int, ...], read: Callable[[Path, dict[str, Any]], ModelFolder]) -> ModelFolder:
     """A folder, with what can be seen against it without reading weights.
 
     Args:
         changed: when its files were.
-        read: looks at one of its kind, whose config.json has a text.
+        read: looks at one of its kind, whose config.json has these values.
     """
 
     def useless(problem: str) -> ModelFolder:
@@ -155,7 +156,7 @@ def _checked(path: Path, changed: tuple[int, ...], read: Callable[[Path, str], M
     if not NAME.fullmatch(path.name):
         return useless("its name may have up to 64 Latin letters, digits, dots, hyphens and underscores; rename it")
     try:
-        found = read(path, read_small_text(path / CONFIG, MOST_BYTES))
+        found = read(path, read_small_json(path / CONFIG, MOST_BYTES))
         weights = (WEIGHTS, INDEX) if read is _language_model else (WEIGHTS,)
         return found if any((path / name).is_file() for name in weights) else useless(f"its {WEIGHTS} is missing")
     except FileNotFoundError:
@@ -166,9 +167,8 @@ def _checked(path: Path, changed: tuple[int, ...], read: Callable[[Path, str], M
         return useless(str(error).rstrip("."))
 
 
-def _translator(path: Path, text: str) -> ModelFolder:
-    values = json.loads(text)
-    if isinstance(values, dict) and "model_type" in values:
+def _translator(path: Path, values: dict[str, Any]) -> ModelFolder:
+    if "model_type" in values:
         if values["model_type"] != "marian":
             raise ValueError(
                 f"it is one of Hugging Face's of the family {values['model_type']}, and only those of Marian and GPT-2 "
@@ -178,13 +178,13 @@ def _translator(path: Path, text: str) -> ModelFolder:
             f"it is one of Hugging Face's; `attention-atlas import {path} --output {path.with_name('NAME')}` makes "
             "a model folder of it"
         )
-    if not TransformerConfig.from_json(text).layers_of("cross"):
+    if not TransformerConfig.from_json(json.dumps(values)).layers_of("cross"):
         raise ValueError("it is an encoder alone, and no page shows one")
     return ModelFolder(path.name, path, read_languages(path), _codes(path / IDS))
 
 
-def _language_model(path: Path, text: str) -> ModelFolder:
-    if "model_type" not in json.loads(text) and TransformerConfig.from_json(text).attention != "full":
+def _language_model(path: Path, values: dict[str, Any]) -> ModelFolder:
+    if "model_type" not in values and TransformerConfig.from_json(json.dumps(values)).attention != "full":
         raise ValueError("its attention is not full attention, and the page shows nothing else")
     return ModelFolder(path.name, path)
 
@@ -192,10 +192,8 @@ def _language_model(path: Path, text: str) -> ModelFolder:
 @lru_cache(maxsize=256)
 def _is_language_model(path: Path, changed: int) -> bool:
     try:
-        values = json.loads(read_small_text(path / CONFIG, MOST_BYTES))
-    except (OSError, ValueError, RecursionError):
-        return False
-    if not isinstance(values, dict):
+        values = read_small_json(path / CONFIG, MOST_BYTES)
+    except (OSError, ValueError):
         return False
     former, today = "vocabulary" in values, values.get("encoder_layers") == 0
     return former or today or values.get("model_type") == "gpt2"
@@ -204,7 +202,6 @@ def _is_language_model(path: Path, changed: int) -> bool:
 def _codes(path: Path) -> tuple[str, ...]:
     """Of a file of piece numbers; none of another file, which whoever loads the model will say."""
     try:
-        ids = json.loads(read_small(path))
-    except (OSError, ValueError, RecursionError):
+        return target_codes(read_small_json(path))
+    except (OSError, ValueError):
         return ()
-    return target_codes(ids) if isinstance(ids, dict) else ()

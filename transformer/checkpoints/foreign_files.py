@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Iterator
@@ -11,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from transformer.errors import CheckpointError
+from transformer.files.small_files import MEGABYTE, json_object
+from transformer.files.tensors import read_tensors
 
 WEIGHTS, PICKLE = "model.safetensors", "pytorch_model.bin"
 # The file that names those which a large model is split into, and what those are called.
@@ -23,7 +23,6 @@ SHARD = {
     INDEX: re.compile(r"model-\d{5}-of-\d{5}\.safetensors"),
     PICKLE_INDEX: re.compile(r"pytorch_model-\d{5}-of-\d{5}\.bin"),
 }
-MEGABYTE = 1 << 20
 LARGEST = {".json": 32 * MEGABYTE, ".spm": 16 * MEGABYTE, ".txt": 16 * MEGABYTE, ".md": MEGABYTE}
 LARGEST_WEIGHTS = 4096 * MEGABYTE
 DTYPES = {torch.float16, torch.bfloat16, torch.float32, torch.float64}
@@ -74,15 +73,11 @@ class Folder:
         Raises:
             CheckpointError: as `read`, or it holds something else.
         """
+        content = self.read(name)
         try:
-            values = json.loads(self.read(name))
-        except (ValueError, RecursionError) as error:
-            if isinstance(error, CheckpointError):
-                raise
-            raise CheckpointError(f"The file {self.path / name} is no JSON, or a damaged one.") from error
-        if not isinstance(values, dict):
-            raise CheckpointError(f"The file {self.path / name} is no JSON object.")
-        return values
+            return json_object(content, f"The file {self.path / name}")
+        except ValueError as error:
+            raise CheckpointError(f"{error}.") from error
 
     def weights(
         self, *, allow_pickle: bool, left_out: re.Pattern[str] | None = None, otherwise: str = SAVE_AGAIN
@@ -132,11 +127,10 @@ class Folder:
     def _safetensors(self, name: str) -> dict[str, Tensor]:
         path = self._checked(name, LARGEST_WEIGHTS)
         try:
-            with safe_open(path, framework="pt") as file:
-                return {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
-        except (SafetensorError, OSError) as error:
+            return read_tensors(path)[0]
+        except (OSError, ValueError) as error:
             raise CheckpointError(
-                f"The file {self.path / name} is damaged or half there ({error}): fetch it again."
+                f"The file {self.path / name} cannot be used, {error}: fetch it again."
             ) from error
 
     def _pickle(self, name: str) -> dict[str, Tensor]:

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from transformer.checkpoints.model_texts import RESTORE, check_is_file, read_bytes
+from transformer.checkpoints.model_texts import RESTORE, read_bytes, reading
 from transformer.errors import CheckpointError
 from transformer.files.memory import check_memory, memory_available, memory_needed
 from transformer.files.replacing import replaced, writing
+from transformer.files.tensors import bytes_of, opened, read_tensors, write_tensors
 
 CONFIG = "config.json"
 WEIGHTS = "model.safetensors"
@@ -109,7 +107,7 @@ def read_weights(
     """
     # Before the file is mapped: of a large one, even that may fail.
     check_memory(folder, memory_needed(folder / WEIGHTS), memory_available())
-    with _opened(folder / WEIGHTS) as file:
+    with reading(folder / WEIGHTS), opened(folder / WEIGHTS) as file:
         metadata = file.metadata() or {}
         slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
         found = {current_name(name): tuple(part.get_shape()) for name, part in slices.items()}
@@ -117,7 +115,8 @@ def read_weights(
     if vocabulary:
         _check_vocabulary(folder / vocabulary, metadata)
     _check_shapes(sizes, found, folder)
-    weights, _ = read_tensors(folder / WEIGHTS)
+    with reading(folder / WEIGHTS):
+        weights, _ = read_tensors(folder / WEIGHTS)
     # As `to_json` had written it, whatever white space there is now.
     sealed = json.dumps(json.loads(config), indent=2) + "\n"
     if metadata.get("contents") != _fingerprint(sealed, weights):
@@ -137,8 +136,9 @@ def check_vocabulary(path: Path) -> None:
     Raises:
         CheckpointError: it is another one, or a file is missing or damaged.
     """
-    with _opened(path.parent / WEIGHTS) as file:
-        _check_vocabulary(path, file.metadata() or {})
+    with reading(path.parent / WEIGHTS), opened(path.parent / WEIGHTS) as file:
+        metadata = file.metadata() or {}
+    _check_vocabulary(path, metadata)
 
 
 def folder_version(folder: Path, tokenizer: VocabularyFiles, weights: Sequence[str] = (WEIGHTS,)) -> str:
@@ -154,11 +154,8 @@ def folder_version(folder: Path, tokenizer: VocabularyFiles, weights: Sequence[s
     """
     digest = hashlib.sha256()
     for name in (CONFIG, *tokenizer.files, *weights):
-        check_is_file(folder / name)
-        try:
+        with reading(folder / name):
             digest.update((folder / name).read_bytes())
-        except OSError as error:
-            raise CheckpointError(f"The file {folder / name} cannot be read ({error.strerror}). {RESTORE}") from error
     return digest.hexdigest()[:16]
 
 
@@ -172,22 +169,6 @@ def _stored(weight: Tensor, exact: bool) -> Tensor:
     """A weight in float16, or, if that would change what must stay, in float32."""
     half = weight.half()
     return weight.float() if exact and not torch.equal(half.float(), weight.float()) else half
-
-
-def write_tensors(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str]) -> None:
-    """Write a safetensors file so that an interruption leaves either the old file or the new one."""
-    with replaced(path) as file:
-        save_file(tensors, file, metadata)
-
-
-def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """The tensors and the metadata of a safetensors file.
-
-    Raises:
-        CheckpointError: there is no such file, or it is no whole safetensors file.
-    """
-    with _opened(path) as file:
-        return {name: file.get_tensor(name) for name in file.keys()}, file.metadata() or {}  # noqa: SIM118
 
 
 def fill(model: nn.Module, weights: SealedWeights, folder: Path) -> None:
@@ -241,21 +222,10 @@ def _check_vocabulary(path: Path, metadata: Mapping[str, str]) -> None:
         )
 
 
-@contextmanager
-def _opened(path: Path) -> Iterator[Any]:
-    """A safetensors file, open."""
-    check_is_file(path)
-    try:
-        with safe_open(path, framework="pt") as file:
-            yield file
-    except (SafetensorError, OSError) as error:
-        raise CheckpointError(f"The file {path} is damaged ({error}). {RESTORE}") from error
-
-
 def _fingerprint(config: str, weights: Mapping[str, Tensor]) -> str:
     """SHA-256 of a configuration as JSON and the weights made for it, hexadecimal."""
     digest = hashlib.sha256(config.encode())
     for name, weight in sorted(weights.items()):
         digest.update(name.encode())
-        digest.update(weight.contiguous().view(-1).view(torch.uint8).numpy().data)
+        digest.update(bytes_of(weight))
     return digest.hexdigest()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 from transformer.checkpoints.cards import MOST_BYTES, shortened
 from transformer.checkpoints.learning_curve import check_curve
 from transformer.errors import CheckpointError
-from transformer.files.small_files import read_beginning, read_small
+from transformer.files.small_files import read_beginning, read_small, read_small_text
 
 CARD = "README.md"
 CURVE = "learning_curve.csv"
@@ -22,7 +23,7 @@ def read_bytes(path: Path) -> bytes:
     Raises:
         CheckpointError: it is missing, too large, or cannot be read.
     """
-    with _reading(path):
+    with reading(path):
         return read_small(path)
 
 
@@ -32,22 +33,20 @@ def read_text(path: Path) -> str:
     Raises:
         CheckpointError: as `read_bytes`, or it is not in UTF-8.
     """
-    try:
-        return read_bytes(path).decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise CheckpointError(f"The file {path} is no text in UTF-8 ({error}). {RESTORE}") from error
+    with reading(path):
+        return read_small_text(path)
 
 
 def read_card(folder: Path) -> str:
     """The card of a model folder, as much of it as a page shows; empty if there is none.
 
     Raises:
-        CheckpointError: the file is none, or no text.
+        CheckpointError: it is no text, or cannot be read.
     """
     path = folder / CARD
-    if not _is_there(path):
+    if not os.path.lexists(path):
         return ""
-    with _reading(path):
+    with reading(path):
         return shortened(*read_beginning(path, MOST_BYTES))
 
 
@@ -55,10 +54,10 @@ def read_curve(folder: Path) -> str:
     """The learning curve of a model folder; empty if there is none.
 
     Raises:
-        CheckpointError: the file is none.
+        CheckpointError: it is no learning curve, or cannot be read.
     """
     path = folder / CURVE
-    curve = read_text(path) if _is_there(path) else ""
+    curve = read_text(path) if os.path.lexists(path) else ""
     try:
         check_curve(curve)
     except ValueError as error:
@@ -66,40 +65,18 @@ def read_curve(folder: Path) -> str:
     return curve
 
 
-def check_is_file(path: Path) -> None:
-    """Refuse a file that is missing, and what is none: a folder, or a pipe that would be waited for."""
-    if not _is_there(path):
-        raise CheckpointError(f"The file {path} is missing. {RESTORE}")
-    if not path.is_file():
-        raise CheckpointError(f"There should be a file {path}, and it is something else. {RESTORE}")
-
-
-def _is_there(path: Path) -> bool:
-    """Whether there is something of that name.
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Say with its name what keeps a file of a model folder from being read.
 
     Raises:
-        CheckpointError: nobody can tell: its folder may not be entered, or no file could have such a name.
+        CheckpointError: the file is missing, cannot be read, or raised a ValueError.
     """
     try:
-        path.stat()
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    except OSError as error:
-        raise _unreadable(path, error) from error
-    return True
-
-
-@contextmanager
-def _reading(path: Path) -> Iterator[None]:
-    """Whatever keeps a file from being read is told with its name."""
-    check_is_file(path)
-    try:
         yield
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise CheckpointError(f"The file {path} is missing. {RESTORE}") from error
     except OSError as error:
-        raise _unreadable(path, error) from error
+        raise CheckpointError(f"The file {path} cannot be read ({error.strerror}). {RESTORE}") from error
     except ValueError as error:
         raise CheckpointError(f"The file {path} cannot be used: {error}. {RESTORE}") from error
-
-
-def _unreadable(path: Path, error: OSError) -> CheckpointError:
-    return CheckpointError(f"The file {path} cannot be read ({error.strerror}). {RESTORE}")

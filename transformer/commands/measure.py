@@ -169,7 +169,7 @@ def measure(options: argparse.Namespace) -> None:
     if not 1 <= options.processes <= MOST_PROCESSES:
         raise ValueError(f"--processes must be at least 1 and at most {MOST_PROCESSES}, not {options.processes}")
     state = options.output.with_name(f"{options.output.name}.partial")
-    check_output(state, replacing=True)
+    check_output(state)
     check_corpus(options.sentences)
     translator = model_of(options)
     clock = Clock(options.sentences, options.processes)
@@ -271,7 +271,7 @@ COMMANDS = {
 
 def execute(options: argparse.Namespace) -> None:
     means = options.command == "means"
-    check_output(options.model / FILE if means else options.output, replacing=means)
+    check_output(options.model / FILE if means else options.output)
     COMMANDS[options.command](options)
 
 

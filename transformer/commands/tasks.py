@@ -47,7 +47,7 @@ def train(options: argparse.Namespace) -> None:
     given = vars(options)
     # Before the steps, which may take minutes.
     if options.output:
-        check_output(options.output, replacing=True)
+        check_output(options.output)
     if options.models is not None and options.models < 2:
         raise AtlasError(f"--models must be at least 2, the first and the last, not {options.models}")
     config = TaskConfig(**{field.name: given[field.name] for field in fields(TaskConfig)})

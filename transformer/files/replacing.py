@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from stat import S_ISDIR, S_ISREG
 from tempfile import TemporaryDirectory, TemporaryFile
 
 from safetensors import SafetensorError
@@ -33,37 +32,24 @@ def writing(path: Path) -> Iterator[None]:
         ) from error
 
 
-def check_output(path: Path, *, replacing: bool = False) -> None:
+def check_output(path: Path) -> None:
     """Refuse a file that could not be written, before the hours of work that are to be written into it.
-
-    Args:
-        replacing: whether it will be `replaced`, which a device or a pipe must not be.
 
     Raises:
         AtlasError: it cannot be written; the message says why.
     """
     try:
-        mode, place = _mode(path), path
-        if mode is None and not replacing and path.is_symlink():
-            # The file is made where the link leads.
-            place = Path(os.path.realpath(path))
-        folder = _mode(place.parent)
-        if mode is not None and S_ISDIR(mode):
+        if path.is_dir():
             raise AtlasError(f"{path} is a folder: name a file, such as {path / 'NAME'}")
-        if folder is None or not S_ISDIR(folder):
-            raise AtlasError(f"there is no folder {place.parent} to write {place.name} into")
-        if replacing:
-            if mode is not None and not S_ISREG(mode):
-                raise AtlasError(f"{path} is a device or a pipe, whose place no file can take: name a file")
-            # Its name is longer.
-            _mode(path.with_suffix(UNFINISHED))
-        if replacing or mode is None:
-            # Nothing else says it of every folder: root may write into /dev/fd, where not even root can make a file.
-            TemporaryFile(dir=place.parent).close()
+        if not path.parent.is_dir():
+            raise AtlasError(f"there is no folder {path.parent} to write {path.name} into")
+        if not path.exists():
+            # Nothing else says it of every folder.
+            TemporaryFile(dir=path.parent).close()
+        elif not os.access(path, os.W_OK):
+            raise AtlasError(f"{path} could not be written: it may not be written to; name another file")
     except OSError as error:
         raise AtlasError(f"{path} could not be written ({error.strerror}): name another file") from error
-    if not replacing and mode is not None and not os.access(path, os.W_OK):
-        raise AtlasError(f"{path} could not be written: it may not be written to; name another file")
 
 
 @contextmanager
@@ -96,16 +82,8 @@ def new_folder(path: Path) -> Iterator[Path]:
         raise
 
 
-def _mode(path: Path) -> int | None:
-    """What something is and may be used for; None if there is nothing of that name."""
-    try:
-        return path.stat().st_mode
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-
-
 def write_text(path: Path, text: str) -> None:
-    """Write what a command was asked for; it may be no plain file, so nothing takes its place.
+    """Write what a command was asked for, into a file, a device or a pipe.
 
     Raises:
         OSError: as `writing` does.

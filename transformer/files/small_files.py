@@ -1,10 +1,11 @@
-"""Files that somebody waits for while they are read, so only true ones, and no larger than such files are."""
+"""Small files of folders that others may have made, read whole and within a bound."""
 
 from __future__ import annotations
 
+import json
 from codecs import getincrementaldecoder
 from pathlib import Path
-from stat import S_ISREG
+from typing import Any
 
 MEGABYTE = 1 << 20
 # No vocabulary is larger.
@@ -15,12 +16,13 @@ def read_small(path: Path, most: int = MOST) -> bytes:
     """The content of a file of at most so many bytes.
 
     Raises:
-        OSError: it is missing, or nobody may read it.
-        ValueError: it is larger, or something else than a file: a pipe would be waited for, a device need not end.
+        OSError: it is missing, or cannot be read.
+        ValueError: it is larger.
     """
-    if _size(path) > most:
+    content = _beginning(path, most)
+    if len(content) > most:
         raise ValueError(f"{path.name} is larger than the {most // MEGABYTE} MB that such a file may have")
-    return path.read_bytes()
+    return content
 
 
 def read_small_text(path: Path, most: int = MOST) -> str:
@@ -32,28 +34,50 @@ def read_small_text(path: Path, most: int = MOST) -> str:
     return _decoded(read_small(path, most), path)
 
 
+def read_small_json(path: Path, most: int = MOST) -> dict[str, Any]:
+    """The JSON object in a file.
+
+    Raises:
+        OSError, ValueError: as `read_small`; the latter also if it holds something else.
+    """
+    return json_object(read_small(path, most), path.name)
+
+
+def json_object(content: bytes | str, name: str) -> dict[str, Any]:
+    """The JSON object that a file of a name holds.
+
+    Raises:
+        ValueError: it holds something else.
+    """
+    try:
+        values = json.loads(content)
+    except (ValueError, RecursionError):
+        raise ValueError(f"{name} is no JSON file, or a damaged one") from None
+    if not isinstance(values, dict):
+        raise ValueError(f"{name} is no JSON object")
+    return values
+
+
 def read_beginning(path: Path, most: int) -> tuple[str, bool]:
     """The text of a file as far as its first `most` bytes go, and whether that is all of it.
 
     Raises:
-        OSError: it is missing, or nobody may read it.
-        ValueError: it is something else than a file, or not in UTF-8 so far.
+        OSError: it is missing, or cannot be read.
+        ValueError: it is not in UTF-8 so far.
     """
-    whole = _size(path) <= most
+    content = _beginning(path, most)
+    whole = len(content) <= most
+    return _decoded(content[:most], path, whole=whole), whole
+
+
+def _beginning(path: Path, most: int) -> bytes:
+    """The content of a file; of one that is larger, one byte more than `most`."""
     with path.open("rb") as file:
-        return _decoded(file.read(most), path, whole=whole), whole
-
-
-def _size(path: Path) -> int:
-    """Bytes of a file; a ValueError if it is something else."""
-    status = path.stat()
-    if not S_ISREG(status.st_mode):
-        raise ValueError(f"{path.name} is no file")
-    return status.st_size
+        return file.read(most + 1)
 
 
 def _decoded(content: bytes, path: Path, *, whole: bool = True) -> str:
-    """The text that the content of a file is; the last character may be half there where it is not the whole one."""
+    """The text that the content of a file is; a beginning may end within a character."""
     try:
         return getincrementaldecoder("utf-8")().decode(content, final=whole)
     except UnicodeDecodeError as error:

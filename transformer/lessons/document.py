@@ -1,4 +1,4 @@
-"""What stands in a lesson's file, before anybody knows what it means. The file is untrusted."""
+"""What stands in a lesson's file, before anybody knows what it means."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from transformer.errors import LessonError
 
 # No number of a lesson is larger, or further below 0.
 MOST_NUMBER = 1_000_000_000
-# In a line: keys such as a.a.a take the square of their length to be read, minutes of as many as a file can have.
-MOST_DOTS = 300
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = 80
 
@@ -25,11 +23,8 @@ def read_document(text: str) -> dict[str, Any]:
     """The fields of a TOML document.
 
     Raises:
-        LessonError: it is none, or has a number or a line that no lesson needs.
+        LessonError: it is none, or has a number that no lesson needs.
     """
-    dots = max(line.count(".") for line in text.split("\n"))
-    if dots > MOST_DOTS:
-        raise LessonError(f"one line of the file has {dots:,} dots; at most {MOST_DOTS} make sense in a lesson")
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

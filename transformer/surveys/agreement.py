@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from transformer.ablation.estimate import Estimate, read_estimate
 from transformer.analysis.words import has_word, word_groups
 from transformer.attribution.agreement import Agreement, agreement
 from transformer.attribution.attribution import METHODS, Method, Target, piece_groups
-from transformer.files.records import read_fields
+from transformer.files.records import read_record
 from transformer.running.translator import Translator
 from transformer.surveys.importance import DIGITS, DRAWS, SEED, bootstrap
 from transformer.values.head_means import sentences_digest
@@ -61,17 +62,17 @@ class AgreementStatistics:
         """Read what `to_json` wrote.
 
         Raises:
-            ValueError: it is something else; the message says where.
+            ValueError: it is something else.
         """
-        fields = read_fields(text)
-        methods = fields.choices("methods", METHODS)
-        if missing := set(ALWAYS) - set(methods):
-            raise ValueError(f"methods has no {', '.join(sorted(missing))}, which the others are compared with")
-        pairs = len(methods), len(methods)
+        return read_record(text, cls._of)
+
+    @classmethod
+    def _of(cls, values: Mapping[str, Any]) -> AgreementStatistics:
+        if not METHODS.keys() >= set(values["methods"]):
+            raise LookupError("one of its methods is none of today")
         return cls(
-            fields.text("model"), fields.whole("sentences", 1), fields.whole("left_out"), fields.text("digest"),
-            fields.number("words", 0), methods, read_estimate(fields.inner("tau"), pairs, -1, 1),
-            read_estimate(fields.inner("same_first"), pairs, 0, 1),
+            values["model"], values["sentences"], values["left_out"], values["digest"], values["words"],
+            tuple(values["methods"]), read_estimate(values["tau"]), read_estimate(values["same_first"]),
         )
 
 

@@ -78,7 +78,7 @@ def compare_attentions(
         for attention in ATTENTIONS:
             with writing(models):
                 (models / attention).mkdir(parents=True, exist_ok=True)
-            check_output(models / attention / CONFIG, replacing=True)
+            check_output(models / attention / CONFIG)
     for seed in range(1, seeds + 1):
         for attention in ATTENTIONS:
             found, model = _trained(replace(config, seed=seed), attention, train, validation, tokenizer.size)

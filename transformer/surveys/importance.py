@@ -12,10 +12,10 @@ import numpy as np
 
 from transformer.ablation.estimate import Estimate, read_estimate
 from transformer.ablation.importance import MeasuredImportance, head_importance, normalised_by_layer
-from transformer.files.records import Fields, check_shapes, read_fields
+from transformer.files.records import read_record
 from transformer.running.translator import Translator
 from transformer.values.head_means import sentences_digest
-from transformer.values.interventions import DEFAULT_DRAWS, MODES, Mode
+from transformer.values.interventions import DEFAULT_DRAWS, Mode
 from transformer.values.kinds import KINDS, Kind
 
 DRAWS = 2000
@@ -76,25 +76,21 @@ class ImportanceStatistics:
         """Read what `to_json` wrote.
 
         Raises:
-            ValueError: it is something else; the message says where.
+            ValueError: it is something else.
         """
-        fields = read_fields(text)
-        kinds: dict[Kind, Fields] = {kind: fields.inner("kinds").inner(kind) for kind in KINDS}
-        measured: dict[Kind, Estimate] = {
-            kind: read_estimate(each.inner("measured"), (None, None)) for kind, each in kinds.items()
-        }
-        shapes = {kind: each.mean.shape for kind, each in measured.items()}
-        check_shapes(shapes)
+        return read_record(text, cls._of)
+
+    @classmethod
+    def _of(cls, values: Mapping[str, Any]) -> ImportanceStatistics:
+        kinds: dict[Kind, Mapping[str, Any]] = {kind: values["kinds"][kind] for kind in KINDS}
         return cls(
-            fields.text("model"), fields.choice("mode", MODES), fields.whole("sentences", 1), fields.text("digest"),
-            measured,
-            {kind: read_estimate(each.inner("estimated"), shapes[kind]) for kind, each in kinds.items()},
-            {kind: each.array("magnitude", shapes[kind], 0) for kind, each in kinds.items()},
-            read_estimate(fields.inner("agreement"), (), -1, 1),
+            values["model"], values["mode"], values["sentences"], values["digest"],
+            {kind: read_estimate(each["measured"]) for kind, each in kinds.items()},
+            {kind: read_estimate(each["estimated"]) for kind, each in kinds.items()},
+            {kind: np.array(each["magnitude"], dtype=np.float64) for kind, each in kinds.items()},
+            read_estimate(values["agreement"]),
             # Files of older versions have none of these.
-            seed=fields.whole("seed") if "seed" in fields else 0,
-            draws=fields.whole("draws", 1) if "draws" in fields else 1,
-            reference=fields.text("reference") if "reference" in fields else "",
+            **{name: values[name] for name in ("seed", "draws", "reference") if name in values},
         )
 
 

@@ -9,14 +9,11 @@ from pathlib import Path
 
 from transformer.ablation.removal import without
 from transformer.checkpoints.checkpoint import load_checkpoint
-from transformer.files.records import read_fields
+from transformer.files.records import read_record
 from transformer.training.data import Pair
 from transformer.training.evaluate import score, translate_all
 from transformer.values.head_means import sentences_digest
-from transformer.values.interventions import MODES, Head, Mode
-
-# Orders that every record has, beside random ones.
-ALWAYS = ("measured", "gradient")
+from transformer.values.interventions import Head, Mode
 
 
 @dataclass(frozen=True)
@@ -64,38 +61,11 @@ class RemovalQuality:
         """Read what `to_json` wrote.
 
         Raises:
-            ValueError: it is something else; the message says where.
+            ValueError: it is something else.
         """
-        fields = read_fields(text)
-        points = tuple(
-            Quality(each.text("order"), each.whole("removed"), each.number("bleu", 0), each.number("chrf", 0))
-            for each in fields.all_inner("points")
+        return read_record(
+            text, lambda values: cls(**{**values, "points": tuple(Quality(**each) for each in values["points"])})
         )
-        _check_orders(points)
-        return cls(
-            fields.text("model"), fields.choice("mode", MODES), fields.text("data"), fields.whole("pairs", 1),
-            fields.text("digest"), points,
-        )
-
-
-def _check_orders(points: Sequence[Quality]) -> None:
-    """Refuse points that are no curves of the same model.
-
-    Raises:
-        ValueError: an order that is always measured, or the random ones beside them, are missing, or an order does not
-            begin with every head and go on by the same steps as the others.
-    """
-    removed: dict[str, list[int]] = {}
-    for point in points:
-        removed.setdefault(point.order, []).append(point.removed)
-    if not removed.keys() > set(ALWAYS):
-        raise ValueError(f"its points have the orders {', '.join(removed)}; they are {', '.join(ALWAYS)} and others")
-    steps = removed[ALWAYS[0]]
-    if len(steps) < 2 or steps[0] or steps != sorted(set(steps)):
-        raise ValueError(f"the heads removed in the order {ALWAYS[0]} are {steps}; they must rise from 0")
-    for order, others in removed.items():
-        if others != steps:
-            raise ValueError(f"the heads removed in the order {order} are {others}; in {ALWAYS[0]} they are {steps}")
 
 
 def pairs_digest(pairs: Sequence[Pair]) -> str:

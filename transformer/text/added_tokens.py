@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from transformer.files.small_files import json_object
 
 TOKENIZER, ADDED = "tokenizer_config.json", "added_tokens.json"
 # The named symbols in tokenizer_config.json.
@@ -78,18 +79,3 @@ def named_symbols(settings: Mapping[str, Any]) -> dict[str, str]:
         if isinstance(text, str) and text:
             symbols[name] = text
     return symbols
-
-
-def json_object(content: bytes, name: str) -> dict[str, Any]:
-    """The JSON object in a file of a name.
-
-    Raises:
-        ValueError: it holds something else.
-    """
-    try:
-        values = json.loads(content)
-    except (ValueError, RecursionError):
-        raise ValueError(f"{name} is no JSON file, or a damaged one") from None
-    if not isinstance(values, dict):
-        raise ValueError(f"{name} is no JSON object")
-    return values

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from transformer.files.small_files import json_object
 from transformer.text.added_tokens import (
     ADDED,
     TOKENIZER,
     AddedToken,
-    json_object,
     named_symbols,
     read_added,
     read_token,

@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeGuard
 
 from transformer.files.paths import ASSETS
 from transformer.files.replacing import write_text
-from transformer.files.small_files import read_small
+from transformer.files.small_files import read_small_json
 
 # Its file in a model folder: {"source": "en", "target": "fr"}.
 FILE = "languages.json"
@@ -110,8 +110,8 @@ def read_languages(folder: Path) -> Languages:
     path = folder / FILE
     if not path.exists():
         return LANGUAGES
-    codes = json.loads(read_small(path))
-    if not isinstance(codes, dict) or not all(is_code(codes.get(side)) for side in ("source", "target")):
+    codes = read_small_json(path)
+    if not all(is_code(codes.get(side)) for side in ("source", "target")):
         raise ValueError(f'{FILE} should be as {{"source": "en", "target": "de"}}')
     return Languages(language(codes["source"]), language(codes["target"]))
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import sentencepiece
 
-from transformer.files.small_files import read_small
+from transformer.files.small_files import json_object, read_small
 from transformer.text.spelling import Spelling
 from transformer.text.vocabulary import BYTE, SPACE_MARK, Symbols, split_code, target_codes
 from transformer.values.kinds import Kind
@@ -263,8 +263,8 @@ def read_ids(content: bytes, name: str) -> dict[str, int]:
     Raises:
         ValueError: it is something else.
     """
-    ids = _json(content, name)
-    if not isinstance(ids, dict) or not ids or any(type(number) is not int for number in ids.values()):
+    ids = json_object(content, name)
+    if not ids or any(type(number) is not int for number in ids.values()):
         raise ValueError(f"{name} is no JSON object that gives every piece a number")
     if sorted(ids.values()) != list(range(len(ids))):
         raise ValueError(f"{name} does not number its {len(ids):,} pieces from 0 to {len(ids) - 1:,}, each once")
@@ -277,8 +277,8 @@ def read_symbols(content: bytes) -> Symbols:
     Raises:
         ValueError: it is something else.
     """
-    values = _json(content, SYMBOLS)
-    if not isinstance(values, dict) or any(type(number) is not int or number < 0 for number in values.values()):
+    values = json_object(content, SYMBOLS)
+    if any(type(number) is not int or number < 0 for number in values.values()):
         raise ValueError(f"{SYMBOLS} is no JSON object of piece numbers")
     if values.keys() != {"pad", "unknown", "start", "end"}:
         raise ValueError(f"{SYMBOLS} should have pad, unknown, start and end, and has {', '.join(values)}")
@@ -291,10 +291,3 @@ def write_symbols(symbols: Symbols) -> bytes:
 
 def _numbers(symbols: Symbols) -> dict[str, int]:
     return {"pad": symbols.pad, "unknown": symbols.unknown, "start": symbols.start, "end": symbols.end}
-
-
-def _json(content: bytes, name: str) -> object:
-    try:
-        return json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{name} is no JSON file, or a damaged one") from error

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from transformer.checkpoints.sealed_tensors import write_sealed
+from transformer.files.tensors import write_sealed
 from transformer.text.tokenizer import PAD, START, Tokenizer
 from transformer.training.batching import Batch
 from transformer.training.data import Pair, check_size

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from transformer.checkpoints.sealed_tensors import write_sealed
+from transformer.files.tensors import write_sealed
 from transformer.text.tokenizer import PAD, Tokenizer, normalise
 
 Pair = tuple[str, str]

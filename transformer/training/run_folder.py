@@ -12,8 +12,8 @@ from torch import Tensor
 
 from transformer.checkpoints.model_files import current_name
 from transformer.checkpoints.model_texts import CURVE
-from transformer.checkpoints.sealed_tensors import read_sealed, seal_of, write_sealed
 from transformer.files.replacing import replaced, writing
+from transformer.files.tensors import read_sealed, seal_of, write_sealed
 from transformer.text.tokenizer import VOCABULARY, Tokenizer
 from transformer.training.contexts import CONTEXTS, Contexts
 from transformer.training.data import PieceData

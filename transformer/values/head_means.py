@@ -67,8 +67,6 @@ class HeadMeans:
         if not (folder / FILE).exists():
             return None
         try:
-            if not (folder / FILE).is_file():
-                raise OSError("it is no file")
             with safe_open(folder / FILE, framework="np") as file:
                 metadata = file.metadata()
                 outputs: dict[Kind, np.ndarray] = {kind: file.get_tensor(kind) for kind in KINDS}

@@ -13,7 +13,7 @@ from pages.ui.charts.matrix import AXIS, LEGEND
 from pages.ui.charts.palette import FIRST, SECOND
 from pages.ui.charts.tables import show_numbers
 from pages.ui.components.save_as import show_altair
-from pages.ui.lecture.figure import main_figure
+from pages.ui.layout.roles import main_figure
 from pages.ui.text.glossary import explain
 
 LOSS = {"training_loss": "training", "validation_loss": "held out"}

@@ -12,7 +12,7 @@ from pages.ui.charts.tables import draw_table
 from pages.ui.components.attention_browser import attention_browser
 from pages.ui.components.html_export import send_export_parts
 from pages.ui.heads.prose import prose
-from pages.ui.lecture.figure import main_figure
+from pages.ui.layout.roles import main_figure
 from pages.ui.params.attention import AttentionParams
 from pages.ui.params.change_attention import EditParams
 from pages.ui.params.inside_a_layer import InsideParams

@@ -12,7 +12,7 @@ from pages.ui.charts.matrix import PICK, matrix
 from pages.ui.charts.palette import diverging
 from pages.ui.charts.tables import numbered, show_table
 from pages.ui.components.save_as import show_altair, show_plotly
-from pages.ui.lecture.figure import main_figure, presented
+from pages.ui.layout.roles import main_figure
 from pages.ui.params.backpropagation import BackpropagationParams
 from pages.ui.reading.sentence import Reading
 from pages.ui.state import session
@@ -42,14 +42,34 @@ def show_entry(stage: GradientStage, shown: GradientMatrix, reading: Reading) ->
         "Red: the loss grows with this number; blue: it falls; the largest of all is "
         f"{typeset(float(np.abs(shown.values).max()), 4)}",
     ):
-        _map(stage, shown, row, column)
+        whole = shown.values.size > MOST_CELLS
+        if whole:
+            _whole(stage, shown)
+        else:
+            _map(stage, shown, row, column)
+    if whole:
+        with picture:
+            st.caption("This shows the numbers around the chosen one. Click one, or use the boxes to reach any other.")
+            _map(stage, shown, row, column)
     with numbers:
         _boxes(shown, row, column)
         _number(stage, shown, reading, row, column)
     _sum(stage, shown, reading, row, column)
 
 
+def _whole(stage: GradientStage, shown: GradientMatrix) -> None:
+    """All of a large matrix, too small to click in."""
+    show_plotly(
+        heatmap(
+            shown.seen(stage.masked), titles=shown.titles, name="gradient", rows=shown.rows, columns=shown.columns,
+            height=250,
+        ),
+        key="backward_whole", alt=f"The whole gradient: {stage.name}; the table below has its numbers.",
+    )
+
+
 def _map(stage: GradientStage, shown: GradientMatrix, row: int, column: int) -> None:
+    """The matrix to click in; of a large one, the part around a number."""
     rows, columns = (
         [str(number) for number in range(size)] if labels is None else labels
         for labels, size in zip((shown.rows, shown.columns), shown.values.shape, strict=True)
@@ -58,20 +78,10 @@ def _map(stage: GradientStage, shown: GradientMatrix, row: int, column: int) -> 
     most = float(np.abs(values).max()) or 1.0
     tops, lefts = slice(None), slice(None)
     if values.size > MOST_CELLS:
-        show_plotly(
-            heatmap(
-                shown.seen(stage.masked), titles=shown.titles, name="gradient", rows=shown.rows,
-                columns=shown.columns, height=250,
-            ),
-            key="backward_whole", alt=f"The whole gradient: {stage.name}; the table below has its numbers.",
-        )
         tops, lefts = (
             slice(start, start + size)
             for size, start in zip(WINDOW, _around((row, column), values.shape), strict=True)
         )
-        if presented():
-            return
-        st.caption("This shows the numbers around the chosen one. Click one, or use the boxes to reach any other.")
     top, left = tops.start or 0, lefts.start or 0
     # A chart remembers what was clicked in it: a number chosen elsewhere gets a new one.
     key = f"backward_map_{stage.key}_{row}_{column}"

@@ -15,7 +15,7 @@ from pages.ui.charts.matrix import AXIS, LEGEND
 from pages.ui.charts.palette import SERIES
 from pages.ui.charts.tables import show_numbers
 from pages.ui.components.save_as import show_altair
-from pages.ui.lecture.figure import main_figure
+from pages.ui.layout.roles import main_figure
 from pages.ui.params.backpropagation import NETWORK, QUANTITIES, STREAM, BackpropagationParams
 from pages.ui.reading.sentence import Reading
 from pages.ui.state import session
@@ -50,7 +50,7 @@ def show_sizes(reading: Reading) -> None:
     tables = {stack: size_table(found, stack, quantity) for stack in STACKS}
     limits = _limits([*tables.values()])
     for column, stack in zip(st.columns(2, gap="large"), STACKS, strict=True):
-        # A hall looks at the stack with more sub-layers.
+        # The main one is the stack with more sub-layers.
         with column, main_figure(
             f"**{stack.capitalize()}, how much of the gradient reaches each layer:** "
             f"{markdown(reading.trace.source_text)}",

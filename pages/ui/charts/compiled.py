@@ -16,7 +16,7 @@ import altair as alt
 import pandas as pd
 from altair.utils.schemapi import disable_debug_mode
 
-from pages.ui.charts.hall import AltairChart, for_hall
+from pages.ui.charts.large import AltairChart, enlarged
 
 # Altair would check every part as it is made.
 disable_debug_mode()
@@ -45,20 +45,20 @@ class FilledChart:
         shape: all that the form depends on.
         tables: by their names in the form.
         labels: values of parameters, by their names in the form.
-        hall: large, for a lecture.
+        large: as `enlarged` makes it.
     """
 
     form: Callable[..., AltairChart]
     shape: tuple[Hashable, ...]
     tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
     labels: Mapping[str, Sequence[str | Sequence[str]]] = field(default_factory=dict)
-    hall: bool = False
+    large: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """As `CompiledChart.to_dict`."""
         collect = alt.data_transformers.get()
         assert collect is not None, "Altair always has one"
-        specification = json.loads(_specification(self.form, self.shape, hall=self.hall))
+        specification = json.loads(_specification(self.form, self.shape, large=self.large))
         for part in (specification, *specification.get("layer", ())):
             name = part.get("data", {}).get("name")
             if name in self.tables:
@@ -70,6 +70,6 @@ class FilledChart:
 
 
 @lru_cache(FORMS)
-def _specification(form: Callable[..., AltairChart], shape: tuple[Hashable, ...], *, hall: bool) -> str:
+def _specification(form: Callable[..., AltairChart], shape: tuple[Hashable, ...], *, large: bool) -> str:
     chart = form(*shape)
-    return json.dumps((for_hall(chart) if hall else chart).to_dict(validate=False))
+    return json.dumps((enlarged(chart) if large else chart).to_dict(validate=False))

@@ -62,7 +62,7 @@ def sums(view: View, layer: int, head: int, positions: Sequence[int], *, of_rows
     })
 
 
-# The colour of the text around a chart, whatever the theme; the theme's own for charts is too faint for a hall.
+# The colour of the text around a chart, whatever the theme; the theme's own for charts is too faint for a projector.
 INK: dict[str, Any] = {"labelColor": "currentColor", "titleColor": "currentColor"}
 AXIS: dict[str, Any] = {
     "labelOverlap": False, "labelFlush": False, "ticks": False,

@@ -106,7 +106,7 @@ def show_table(
         else:
             continue
         if table.size <= MOST_TYPESET and (tiny or (column < 0).any()):
-            # With a power where a number needs one, as in a lecture; not 9.9558e−01 because another is tiny, and no −0.
+            # With a power where a number needs one, not 9.9558e−01 because another is tiny, no −0.
             typeset_columns[str(name)] = partial(typeset, form=digits if column.dtype.kind == "f" else form)
             columns[str(name)] = st.column_config.NumberColumn()
         else:
@@ -158,8 +158,8 @@ def _written(cell: object) -> str:
     return with_minus(str(cell))
 
 
-def show_hall_table(table: pd.DataFrame, *, digits: int = 6) -> None:
-    """Draw a table for the last row of a hall: as text that a lecture makes large; `show_table` paints small type.
+def show_large_table(table: pd.DataFrame, *, digits: int = 6) -> None:
+    """Draw a table as text, which can be made large; `show_table` paints small type.
 
     Args:
         digits: decimals of its numbers.
@@ -174,7 +174,7 @@ def show_hall_table(table: pd.DataFrame, *, digits: int = 6) -> None:
 
 
 def _large(value: object, digits: int) -> str:
-    """Markdown: a cell of a hall's table."""
+    """Markdown: a cell of a large table."""
     if not isinstance(value, float):
         return markdown(str(value))
     return typeset(value, digits) if np.isfinite(value) else ""

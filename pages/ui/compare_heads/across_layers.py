@@ -13,7 +13,7 @@ from pages.ui.components.save_as import show_altair
 from pages.ui.heads.head_reading import HeadReading
 from pages.ui.heads.kinds import chart_of_heads
 from pages.ui.heads.prose import prose
-from pages.ui.lecture.figure import main_figure, presented
+from pages.ui.layout.roles import main_figure
 from pages.ui.params.attention import UNCHOSEN
 from pages.ui.params.compare_heads import CompareParams
 from pages.ui.state import session
@@ -68,16 +68,15 @@ def show_across_layers(reading: HeadReading, kind: Kind) -> None:
     }
     layers = [f"layer {layer}" for layer in range(1, view.layers + 1)]
     columns = column_labels(view.axes)
-    with main_figure(
-        f"**Where “{markdown(labels[row])}”{place_of(labels, row)} looks, layer by layer:** "
-        f"{markdown(reading.trace.text)}",
-        f"{TITLES[kind]}, {next(iter(maps)).lower()}",
+    for number, (place, (title, (values, marks))) in enumerate(
+        zip(st.columns(len(maps), gap="medium"), maps.items(), strict=True)
     ):
-        # A hall reads one map at a time.
-        shown = dict(list(maps.items())[:1]) if presented() else maps
-        places = st.columns(len(shown), gap="medium")
-    for place, (title, (values, marks)) in zip(places, shown.items(), strict=True):
-        with place:
+        with place, main_figure(
+            f"**Where “{markdown(labels[row])}”{place_of(labels, row)} looks, layer by layer:** "
+            f"{markdown(reading.trace.text)}",
+            f"{TITLES[kind]}, {title.lower()}",
+            when=number == 0,
+        ):
             st.markdown(f"**{title}**")
             key = f"compare_layers_{title.split()[0]}"
             description = f"{title}: a row for each layer, a column for each word looked at; the table has the numbers."

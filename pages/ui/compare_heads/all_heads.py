@@ -19,7 +19,7 @@ from pages.ui.compare_heads.head_table import show_head_table
 from pages.ui.components.attention_browser import AlsoNamed
 from pages.ui.heads.head_reading import HeadReading
 from pages.ui.heads.kinds import chart_of_heads
-from pages.ui.lecture.figure import main_figure, presented
+from pages.ui.layout.roles import main_figure
 from pages.ui.measured.measuring import measured, offer_measuring
 from pages.ui.measured.recorded import IMPORTANCE, STATISTICS
 from pages.ui.params.compare_heads import CompareParams
@@ -66,14 +66,14 @@ def show_all_heads(reading: HeadReading, controls: DeltaGenerator, also: AlsoNam
     )
     meanings = {each.name: each.meaning for each in METRICS} | ({WORTH: says_worth(worth)} if worth else {})
     highest = _highest(here, metric)
-    # A hall reads one map at a time.
-    kinds = (highest.kind,) if highest and presented() else had
     said = f"**{titles[metric].capitalize()} of every head:** {markdown(reading.trace.text)}"
-    with main_figure(said, str(highest or "")):
+    # One map, or all where no head of them has the highest value.
+    with main_figure(said, when=highest is None):
         # A single map would be stretched over all of the page.
-        columns = st.columns(len(kinds) if presented() else max(len(kinds), 2), gap="medium")
-    for column, kind in zip(columns, kinds, strict=False):
-        with column, st.container(gap="xxsmall"):
+        columns = st.columns(max(len(had), 2), gap="medium")
+    for column, kind in zip(columns, had, strict=False):
+        main = highest is not None and kind == highest.kind
+        with column, main_figure(said, str(highest), when=main), st.container(gap="xxsmall"):
             st.markdown(f"**{TITLES[kind]}**")
             chart = _worth_map(worth, kind) if worth and metric == WORTH else _map(here[kind], metric)
             if chart is not None:

@@ -14,7 +14,7 @@ from pages.ui.charts.palette import shades
 from transformer.analysis.heads.mds import Plane
 
 HEIGHT = 520
-# Width of the plane on the narrowest screen of a lecture; on a wider one the names stand no closer.
+# Width of the plane on a projector's narrow screen; on a wider one the names stand no closer.
 NARROW = 640
 RADIUS = 8
 # Half the width and height of a name such as "3.7".

@@ -13,7 +13,7 @@ from pages.ui.components.save_as import show_altair
 from pages.ui.heads.head_picker import pick_head
 from pages.ui.heads.head_reading import HeadReading
 from pages.ui.heads.kinds import chart_of_heads, open_button
-from pages.ui.lecture.figure import main_figure
+from pages.ui.layout.roles import main_figure
 from pages.ui.params.compare_heads import CompareParams
 from pages.ui.text.glossary import explain
 from pages.ui.text.labels import TITLES

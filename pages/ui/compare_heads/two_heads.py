@@ -13,7 +13,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from pages.ui.compare_heads.pairs import PAIRS, Pair, largest_differences, looks_from, resolved, translations_differ
 from pages.ui.components.side_by_side import DIFFERENCE, Map, side_by_side
-from pages.ui.lecture.figure import main_figure
+from pages.ui.layout.roles import main_figure
 from pages.ui.params.compare_heads import CompareParams, Pin
 from pages.ui.runs.inference import CachedRuns
 from pages.ui.runs.page_end import PageEnd

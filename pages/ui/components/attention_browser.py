@@ -7,16 +7,15 @@ import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import streamlit as st
 
 from pages.ui.components.attention_payload import EVERY_ARRANGEMENT, payload
-from pages.ui.components.bundle import component
+from pages.ui.components.save_as import figure_component
 from pages.ui.components.synced_state import Request, SyncedState
 from pages.ui.params.attention import AttentionParams
-from pages.ui.params.lecture import LectureParams
 from pages.ui.runs.shared import SharedResults
 from pages.ui.state import session
 from pages.ui.text.labels import TITLES
@@ -49,7 +48,7 @@ class Shown:
 
 
 SYNCED: SyncedState[Shown] = SyncedState("_attention_browser")
-draw_browser = component("attention_browser")
+draw_browser = figure_component("attention_browser")
 
 
 def attention_browser(
@@ -68,10 +67,7 @@ def attention_browser(
     def draw(key: str, asked: Request[Shown], store: Callable[[], None]) -> None:
         draw_browser(
             key=key, on_choice_change=store, width="stretch",
-            data=browser_message(
-                trace, metrics, asked.state.choice, number=asked.number, also=also,
-                lecture="page" if session.params(LectureParams).lecture else "",
-            ),
+            data=browser_message(trace, metrics, asked.state.choice, number=asked.number, also=also),
         )
 
     return drawn_with_choice(trace, metrics, f"{of.PREFIX}{metrics.kind}_browser", draw, of)
@@ -147,12 +143,12 @@ def glance(trace: Trace, metrics: HeadMetrics) -> bool:
 
 def browser_message(
     trace: Trace, metrics: HeadMetrics, choice: AttentionParams, *, number: int = 0, glance: bool = False,
-    lecture: Literal["", "page", "figure"] = "", also: AlsoNamed = MappingProxyType({}),
+    also: AlsoNamed = MappingProxyType({}),
 ) -> bytes:
     """The same as `browser_payload`, made once for all runs of a page that show the same."""
     if also:
-        return browser_payload(trace, metrics, choice, number=number, glance=glance, lecture=lecture, also=also)
-    return _message(trace, metrics, choice, number, glance, lecture).bytes
+        return browser_payload(trace, metrics, choice, number=number, glance=glance, also=also)
+    return _message(trace, metrics, choice, number, glance).bytes
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,16 +162,14 @@ class _Message:
 
 @MESSAGES.remember()
 def _message(
-    trace: Trace, metrics: HeadMetrics, choice: AttentionParams, number: int, glance: bool,
-    lecture: Literal["", "page", "figure"],
+    trace: Trace, metrics: HeadMetrics, choice: AttentionParams, number: int, glance: bool
 ) -> _Message:
-    made = browser_payload(trace, metrics, choice, number=number, glance=glance, lecture=lecture)
-    return _Message(trace, metrics, made)
+    return _Message(trace, metrics, browser_payload(trace, metrics, choice, number=number, glance=glance))
 
 
 def browser_payload(
     trace: Trace, metrics: HeadMetrics, choice: AttentionParams, *, number: int = 0, glance: bool = False,
-    quiet: bool = False, lecture: Literal["", "page", "figure"] = "", also: AlsoNamed = MappingProxyType({}),
+    quiet: bool = False, beside: bool = False, also: AlsoNamed = MappingProxyType({}),
 ) -> bytes:
     """Everything that the browser needs for one kind.
 
@@ -185,14 +179,14 @@ def browser_payload(
         number: the browser shows `choice` if it was asked under another number before, or never.
         glance: only the small maps.
         quiet: what is pinned is not put into words, only what is pointed at.
-        lecture: only the large one, as all of the page or as a figure of it.
+        beside: words stand beside it, so that it never takes all of the screen.
         also: of `attention_browser`.
     """
     kind = metrics.kind
     # Without a toolbar nobody asks for the others.
     only = [(choice.words, not choice.hide)] if glance else EVERY_ARRANGEMENT
     return payload(trace, kind, {
-        "title": TITLES[kind], "glance": glance, "quiet": quiet, "lecture": lecture,
+        "title": TITLES[kind], "glance": glance, "quiet": quiet, "beside": beside,
         "asked": {"number": number, "choice": asdict(at_telling_head(choice, trace, metrics))},
         # As typed for the files of numbers, and as shown everywhere else.
         "id": sentence_id(trace), "texts": {"source": trace.source_text, "target": trace.target_text},

@@ -7,17 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
 import streamlit as st
 
 from pages.ui.components.attention_browser import Shown, browser_payload, drawn_with_choice
-from pages.ui.components.bundle import component
+from pages.ui.components.save_as import figure_component
 from pages.ui.components.synced_state import Request
 from pages.ui.components.wire import frame
 from pages.ui.params.attention import AttentionParams
-from pages.ui.params.lecture import LectureParams
-from pages.ui.state import session
 from pages.ui.text.markup import visible
 from transformer.analysis.heads.metrics import HeadMetrics
 from transformer.values.trace import Trace
@@ -25,8 +22,8 @@ from transformer.values.trace import Trace
 # What the editor sends to have the last change taken back begins with this; what follows differs each time.
 UNDO = "undo"
 
-draw_changed = component("changed_attention")
-draw_editor = component("attention_editor")
+draw_changed = figure_component("changed_attention")
+draw_editor = figure_component("attention_editor")
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +55,7 @@ def attention_editor(
     """As `changed_attention`, where rows can be edited.
 
     Args:
-        written: what the changed model writes, which a lecture says above the map.
+        written: what the changed model writes; a large map says it above.
         edits: that led from one version to the other, as in an address.
         changed: is told what the reader's edits are now, as untrusted as an address, or what begins with UNDO.
     """
@@ -69,9 +66,8 @@ def attention_editor(
             changed(sent)
 
     def draw(key: str, asked: Request[Shown], store: Callable[[], None]) -> None:
-        lecture = "page" if session.params(LectureParams).lecture else ""
         draw_editor(
-            key=key, data=changed_payload(after, before, asked, what, edits, written, lecture), on_choice_change=store,
+            key=key, data=changed_payload(after, before, asked, what, edits, written), on_choice_change=store,
             on_edited_change=edited, width="stretch",
         )
 
@@ -80,7 +76,6 @@ def attention_editor(
 
 def changed_payload(
     after: Version, before: Version, asked: Request[Shown], what: str, edits: str | None = None, written: str = "",
-    lecture: Literal["", "page"] = "",
 ) -> bytes:
     """The messages of both versions in one.
 
@@ -88,10 +83,9 @@ def changed_payload(
         asked: what to show.
         what: of `changed_attention`.
         edits, written: of `attention_editor`; None where nothing can be edited.
-        lecture: of `browser_payload`.
     """
     messages = [
-        browser_payload(version.trace, version.metrics, asked.state.choice, number=asked.number, lecture=lecture)
+        browser_payload(version.trace, version.metrics, asked.state.choice, number=asked.number)
         for version in (after, before)
     ]
     sizes = [len(message) for message in messages]

@@ -7,14 +7,13 @@ from dataclasses import asdict, dataclass
 
 import streamlit as st
 
-from pages.ui.components.bundle import component
-from pages.ui.components.save_as import saveable
+from pages.ui.components.save_as import figure_component, saveable
 from pages.ui.text.markup import visible
 from transformer.config import NormPlacement
 from transformer.text.languages import Languages
 from transformer.values.trace import Kind
 
-draw_diagram = component("diagram")
+draw_diagram = figure_component("diagram")
 # The page of the box that was clicked, until the run that the click caused comes to the drawing.
 CLICKED = "_clicked_box"
 
@@ -49,7 +48,7 @@ def where_you_are(page: str) -> str | None:
 
 def drawing(
     source: str, target: str, languages: Languages, kinds: Mapping[Kind, AttentionBox], layers: Mapping[str, int], *,
-    norm: NormPlacement, large: bool = False,
+    norm: NormPlacement,
 ) -> str | None:
     """Draw it large; returns the page whose box was clicked.
 
@@ -59,12 +58,11 @@ def drawing(
         kinds: what is shown of each kind of attention.
         layers: number of layers by stack.
         norm: where the layer norms of the model are.
-        large: its type large enough for a hall, and fewer words.
     """
     with saveable("drawing", "The Transformer, with three maps of its attention"):
         return _draw("drawing", {
             "here": "translate", "source": visible(source), "target": visible(target), "layers": dict(layers),
-            "large": large, "norm": norm,
+            "norm": norm,
             "languages": {"source": languages.source.name, "target": languages.target.name},
             "kinds": {kind: asdict(box) for kind, box in kinds.items()},
         })

@@ -6,24 +6,41 @@ The browser takes the picture from what it shows (assets/figures/), so a figure 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, cast
 
+import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
 from pages.ui.charts.compiled import CompiledChart, FilledChart
-from pages.ui.charts.hall import AltairChart, for_hall, plot_for_hall
+from pages.ui.charts.large import AltairChart, enlarged, enlarged_plot
+from pages.ui.charts.tables import show_large_table, show_table
 from pages.ui.components.bundle import component
-from pages.ui.params.lecture import LectureParams
+from pages.ui.components.wire import with_more
+from pages.ui.layout import roles
 from pages.ui.state import session
 from pages.ui.text.markup import visible
 
 draw_menu = component("save_as")
 CLEAR = "rgba(0, 0, 0, 0)"
+# A chart; or what makes it, given whether it is large, where that decides how much is in it.
+AnyChart = AltairChart | FilledChart | Callable[[bool], AltairChart]
 FILLING = {"width": "stretch", "height": "stretch"}
+
+
+def figure_component(name: str) -> Any:
+    """A `component` that is a figure. Where the page shows it alone, `lecture` is true in the data that it is sent."""
+    drawn = component(name)
+
+    def draw(*, data: Mapping[str, Any] | bytes, **options: Any) -> Any:
+        if roles.large():
+            data = with_more(data, lecture=True) if isinstance(data, bytes) else {**data, "lecture": True}
+        return drawn(data=data, **options)
+
+    return draw
 
 
 @contextmanager
@@ -49,9 +66,9 @@ def saveable(
 
 
 def show_altair(
-    chart: AltairChart | FilledChart, key: str, alt: str, *, sentence: str | None = None, **options: Any,
+    chart: AnyChart, key: str, alt: str, *, sentence: str | None = None, **options: Any,
 ) -> None:
-    """Draw a chart of Altair as a figure; in a lecture it fills what its place has room for.
+    """Draw a chart of Altair as a figure; a large one fills what its place has room for.
 
     Args:
         chart: to draw.
@@ -60,8 +77,11 @@ def show_altair(
         sentence: as of `saveable`.
         options: of `st.altair_chart`.
     """
-    if session.params(LectureParams).lecture:
-        chart = replace(chart, hall=True) if isinstance(chart, FilledChart) else for_hall(chart)
+    large = roles.large()
+    if not isinstance(chart, FilledChart | AltairChart):
+        chart = chart(large)
+    if large:
+        chart = replace(chart, large=True) if isinstance(chart, FilledChart) else enlarged(chart)
         options = {**options, **FILLING}
     with saveable(key, alt, sentence=sentence):
         drawn = chart if isinstance(chart, FilledChart) else CompiledChart(chart)
@@ -73,7 +93,24 @@ def show_plotly(figure: go.Figure, key: str, alt: str, *, sentence: str | None =
     """Draw a figure of Plotly; arguments as those of `show_altair`."""
     # A theme that is switched does not always come to the background; the page's shows through, which does change.
     figure.update_layout(paper_bgcolor=CLEAR, plot_bgcolor=CLEAR)
-    if session.params(LectureParams).lecture:
-        figure, options = plot_for_hall(figure), {**options, **FILLING}
+    if roles.large():
+        figure, options = enlarged_plot(figure), {**options, **FILLING}
     with saveable(key, alt, sentence=sentence):
         st.plotly_chart(figure, key=key, alt=alt, **options)
+
+
+def show_figure_table(
+    table: pd.DataFrame, key: str, *, digits: int = 6, wrapped: Mapping[str, int] | None = None, words: str = "",
+) -> None:
+    """Draw a table that is the main figure, or part of it; a large one is text, because Streamlit paints small type.
+
+    Args:
+        table, key, digits, wrapped: of `show_table`.
+        words: Markdown that takes the place of a large table.
+    """
+    if not roles.large():
+        show_table(table, key, digits=digits, wrapped=wrapped)
+    elif words:
+        roles.figure_words().markdown(words)
+    else:
+        show_large_table(table, digits=digits)

@@ -7,17 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pages.ui.components.bundle import component
-from pages.ui.components.save_as import saveable
+from pages.ui.components.save_as import figure_component, saveable
 from pages.ui.params.attention import FIXED
-from pages.ui.params.lecture import LectureParams
-from pages.ui.state import session
 from pages.ui.text.labels import titles
 from pages.ui.text.number_format import rounded
 
 DIFFERENCE = "difference"
 
-draw_maps = component("side_by_side")
+draw_maps = figure_component("side_by_side")
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,9 +51,7 @@ def side_by_side(maps: Sequence[Map], key: str, *, sentence: str | None = None) 
         sentence: as of `pages.ui.components.save_as.saveable`.
     """
     with saveable(key, " · ".join(one.title for one in maps), sentence=sentence):
-        draw_maps(key=key, width="stretch", data={
-            "sides": [_message(one) for one in maps], "lecture": session.params(LectureParams).lecture,
-        })
+        draw_maps(key=key, width="stretch", data={"sides": [_message(one) for one in maps]})
 
 
 def _message(one: Map) -> dict[str, object]:

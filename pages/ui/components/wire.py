@@ -47,6 +47,13 @@ def unframe(message: bytes) -> tuple[dict[str, Any], bytes]:
     return json.loads(message[LENGTH_BYTES:end]), message[end:]
 
 
+def with_more(message: bytes, **more: Any) -> bytes:
+    """The same message with more in its header, which is not empty."""
+    length = int.from_bytes(message[:LENGTH_BYTES], "little")
+    added = json.dumps(more, allow_nan=False).encode("ascii")[1:-1] + b", "
+    return (length + len(added)).to_bytes(LENGTH_BYTES, "little") + b"{" + added + message[LENGTH_BYTES + 1 :]
+
+
 def pack(header: Mapping[str, Any], numbers: np.ndarray) -> bytes:
     """A message whose body is codes, compressed: all low bytes, then all high ones.
 

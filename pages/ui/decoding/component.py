@@ -8,8 +8,7 @@ from typing import Any, TypeVar
 
 import streamlit as st
 
-from pages.ui.components.bundle import component
-from pages.ui.components.save_as import saveable
+from pages.ui.components.save_as import figure_component, saveable
 from pages.ui.components.synced_state import SyncedState
 from pages.ui.decoding.payload import decoding_payload
 from pages.ui.decoding.visited import (
@@ -21,7 +20,6 @@ from pages.ui.decoding.visited import (
 )
 from pages.ui.params.attention import AttentionParams
 from pages.ui.params.decoding import DecodingParams
-from pages.ui.params.lecture import LectureParams
 from pages.ui.reading.sentence import Reading
 from pages.ui.state import session
 from transformer.decoding.texts import MAX_CHARACTERS, MAX_PIECES
@@ -45,7 +43,7 @@ class Sight:
 
 
 SYNCED: SyncedState[Sight] = SyncedState("_decoding")
-draw_steps = component("decoding_steps")
+draw_steps = figure_component("decoding_steps")
 
 
 def decoding_steps(reading: Reading, traced: TracedTranslation, params: DecodingParams) -> None:
@@ -128,11 +126,8 @@ def draw_decoding(
         saveable("decoding_steps", "The translation, step by step", label="Save as (this step)"),
     ):
         draw_steps(
-            key=key, width="stretch", on_params_change=chosen, on_typed_change=typed,
-            on_restart_change=restarted, on_read_change=read, data=message({
-                "number": asked.number, "params": asked.state.to_browser(),
-                "lecture": session.params(LectureParams).lecture,
-            }),
+            key=key, width="stretch", on_params_change=chosen, on_typed_change=typed, on_restart_change=restarted,
+            on_read_change=read, data=message({"number": asked.number, "params": asked.state.to_browser()}),
         )
 
 

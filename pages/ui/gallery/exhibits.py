@@ -9,10 +9,9 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from pages.ui.components.bundle import component
-from pages.ui.components.save_as import saveable
+from pages.ui.components.save_as import figure_component, saveable
 from pages.ui.heads.kinds import PAGES
-from pages.ui.lecture.figure import main_figure, presented
+from pages.ui.layout.roles import main_figure
 from pages.ui.measured.recorded import GALLERY
 from pages.ui.state import session
 from pages.ui.text.head_link import HeadLink
@@ -28,7 +27,7 @@ START, END = "(start)", "(end)"
 # to the gallery.
 CLICKED = "_clicked_exhibit"
 
-draw_gallery = component("gallery")
+draw_gallery = figure_component("gallery")
 
 
 def show_exhibits(gallery: Gallery, translator: Translator) -> None:
@@ -47,7 +46,7 @@ def show_exhibits(gallery: Gallery, translator: Translator) -> None:
     with main_figure(), saveable("gallery", "What single heads of this model do", sentence=""):
         draw_gallery(
             key=key, on_open_change=clicked, width="stretch",
-            data={"exhibits": [card(each, languages) for each in found], "lecture": presented()},
+            data={"exhibits": [card(each, languages) for each in found]},
         )
     opened = st.session_state.pop(CLICKED, None)
     if opened is not None:

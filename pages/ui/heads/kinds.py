@@ -8,11 +8,10 @@ from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import urlencode
 
-import altair as alt
 import streamlit as st
 
 from pages.ui.charts.matrix import PICK
-from pages.ui.components.save_as import show_altair
+from pages.ui.components.save_as import AnyChart, show_altair
 from pages.ui.params.attention import AttentionParams
 from pages.ui.params.fields import Params
 from pages.ui.params.pages import KINDS_OF_PAGES
@@ -111,7 +110,7 @@ def open_button(kind: Kind, layer: int, head: int, *, name: str = "open", maps: 
 
 
 def chart_of_heads(
-    chart: alt.Chart | alt.LayerChart, kind: Kind | None, key: str, description: str, *,
+    chart: AnyChart, kind: Kind | None, key: str, description: str, *,
     fields: tuple[str, str] = ("layer", "head"), head_at: Callable[[Mapping[str, Any]], tuple[int, int]] | None = None,
     maps: HeadMaps = MAPS,
 ) -> None:

@@ -16,7 +16,7 @@ from pages.ui.heads.head_picker import pick_head, pick_kind, picked_cell
 from pages.ui.heads.head_reading import HeadReading
 from pages.ui.inside_a_layer.cell_picker import cell_boxes, cell_map, open_positions, summary, weight_elsewhere
 from pages.ui.inside_a_layer.cell_tables import product_table, softmax_table, term_table, value_table
-from pages.ui.lecture.figure import main_figure
+from pages.ui.layout.roles import main_figure
 from pages.ui.params.inside_a_layer import InsideParams
 from pages.ui.text.labels import TITLES, column_labels, place_of, row_labels
 from pages.ui.text.markup import markdown

@@ -14,7 +14,7 @@ from pages.ui.components.save_as import show_altair
 from pages.ui.heads.head_picker import pick_head
 from pages.ui.heads.head_reading import HeadReading
 from pages.ui.heads.kinds import HeadMaps, linked_head
-from pages.ui.lecture.figure import main_figure
+from pages.ui.layout.roles import main_figure
 from pages.ui.params.attention import AttentionParams
 from pages.ui.params.inside_a_layer import InsideParams
 from pages.ui.state import session
@@ -101,7 +101,7 @@ def _maps(masked: Trace, open_: Trace, choice: AttentionParams) -> None:
     )
     places = [*st.columns(2, gap="medium"), *st.columns(2, gap="medium")]
     for number, (place, (title, values, name, scale, hidden)) in enumerate(zip(places, maps, strict=True)):
-        # A hall looks at the scores that the mask has met.
+        # The main one has the scores that the mask has met.
         with place, main_figure(
             f"**The mask, layer {at[0] + 1}, head {at[1] + 1}:** {markdown(masked.target_text)}",
             "Grey: minus infinity is added, so the softmax makes it exactly 0; no step sees what comes later",

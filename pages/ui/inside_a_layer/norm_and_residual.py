@@ -18,7 +18,7 @@ from pages.ui.components.save_as import show_altair
 from pages.ui.heads.head_picker import pick_head
 from pages.ui.heads.head_reading import HeadReading
 from pages.ui.inside_a_layer.norm_diagram import diagram
-from pages.ui.lecture.figure import main_figure
+from pages.ui.layout.roles import main_figure
 from pages.ui.params.inside_a_layer import InsideParams
 from pages.ui.state import session
 from pages.ui.state.bind import bind

@@ -8,7 +8,7 @@ import streamlit as st
 from pages.ui.charts.parameter_bars import parameter_bars
 from pages.ui.charts.tables import draw_table
 from pages.ui.components.save_as import show_plotly
-from pages.ui.lecture.figure import main_figure
+from pages.ui.layout.roles import main_figure
 from pages.ui.state.architecture_form import architecture_form
 from transformer.config import TransformerConfig
 from transformer.model.parameter_counts import parameter_table

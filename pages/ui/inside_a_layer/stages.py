@@ -7,15 +7,15 @@ from collections.abc import Sequence
 import streamlit as st
 
 from pages.ui.charts.heatmap import SHARE, heatmap
-from pages.ui.charts.tables import frame, show_numbers, show_table
+from pages.ui.charts.tables import frame, show_numbers
 from pages.ui.charts.thumbnail import HEIGHT, thumbnail
 from pages.ui.components.diagram import which_part
-from pages.ui.components.save_as import show_plotly
+from pages.ui.components.save_as import show_figure_table, show_plotly
 from pages.ui.heads.head_picker import pick_head
 from pages.ui.heads.head_reading import HeadReading
 from pages.ui.inside_a_layer.stage_matrix import pieces_table, shape, sizes, stage_matrix
 from pages.ui.inside_a_layer.stage_sentences import plain_sentence
-from pages.ui.lecture.figure import main_figure, presented, text_for_hall
+from pages.ui.layout.roles import main_figure
 from pages.ui.params.inside_a_layer import InsideParams
 from pages.ui.state import session
 from pages.ui.text.glossary import explain_words_of
@@ -116,12 +116,9 @@ def _figure(stage: Stage, reading: HeadReading, trace: Trace, head: int) -> None
     if stage.array.dtype.kind == "i":
         table = pieces_table(stage, trace, reading.tokenizer)
         with figure:
-            if presented():
-                text_for_hall().markdown(" · ".join(
-                    f"{markdown(str(piece))} **{number}**" for piece, number in table.itertuples(index=False)
-                ))
-            else:
-                show_table(table, "inside_pieces")
+            show_figure_table(table, "inside_pieces", words=" · ".join(
+                f"{markdown(str(piece))} **{number}**" for piece, number in table.itertuples(index=False)
+            ))
         return
     shown = stage_matrix(stage, trace, reading.tokenizer, reading.languages)
     with figure:

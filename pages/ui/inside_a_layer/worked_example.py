@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.ui.charts.tables import show_table
-from pages.ui.lecture.figure import main_figure, text_for_hall
+from pages.ui.layout.roles import figure_words, main_figure
 from pages.ui.params.inside_a_layer import InsideParams
 from pages.ui.state import session
 from pages.ui.state.bind import bind_number
@@ -33,7 +33,7 @@ def show_example() -> None:
     with main_figure(
         f"**Two keys, one query:** {scores[0]:g} and {scores[1]:g}, divided by √{inspection.width}, then softmax",
         f"Without dividing, the weights would be {typeset(unscaled[0], 7)} and {typeset(unscaled[1], 7)}",
-    ), text_for_hall():
+    ), figure_words():
         with st.container(horizontal=True):
             st.metric("Weight of the first", typeset(weights[0], 2), border=True)
             st.metric("Weight of the second", typeset(weights[1], 2), border=True)

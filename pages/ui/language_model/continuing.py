@@ -15,7 +15,7 @@ from pages.ui.components.save_as import show_altair
 from pages.ui.heads.prose import prose
 from pages.ui.language_model.copying_heads import copying_names, says_copying
 from pages.ui.language_model.reading import PAGES, LanguageReading, read_beginning
-from pages.ui.lecture.figure import main_figure
+from pages.ui.layout.roles import main_figure
 from pages.ui.params.attention import AttentionParams
 from pages.ui.params.language_model import TextHeadParams
 from pages.ui.state import session

@@ -11,7 +11,7 @@ from pages.ui.components.attention_browser import AlsoNamed
 from pages.ui.components.side_by_side import Map, side_by_side
 from pages.ui.heads.prose import prose
 from pages.ui.language_model.reading import PAGES, REPEATING, go_on_from
-from pages.ui.lecture.figure import main_figure
+from pages.ui.layout.roles import main_figure
 from pages.ui.params.language_model import LanguageModelParams, TextHeadParams
 from pages.ui.runs.inference import CachedRuns
 from pages.ui.state import session

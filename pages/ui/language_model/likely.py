@@ -14,7 +14,7 @@ from pages.ui.charts.saving import csv_text, json_text, save_buttons
 from pages.ui.charts.tables import show_table
 from pages.ui.components.save_as import show_altair
 from pages.ui.components.text_box import text_box
-from pages.ui.lecture.figure import main_figure
+from pages.ui.layout.roles import main_figure
 from pages.ui.params.language_model import LanguageModelParams
 from pages.ui.runs.inference import CachedRuns
 from pages.ui.state import session

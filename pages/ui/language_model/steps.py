@@ -12,7 +12,7 @@ from pages.ui.decoding.payload import decoding_payload
 from pages.ui.decoding.visited import Visited
 from pages.ui.language_model.continuing import ENGLISH, show_written
 from pages.ui.language_model.reading import LanguageReading, read_beginning
-from pages.ui.lecture.figure import main_figure
+from pages.ui.layout.roles import main_figure
 from pages.ui.params.language_model import ContinuationParams
 from pages.ui.state import session
 from pages.ui.text.markup import markdown

@@ -1,1 +1,1 @@
-"""Lecture mode: one figure as large as the screen, the slides of a lecture, and the QR code of what is shown."""
+"""The lecturer's controls: lecture mode on and off, the slides of a lecture, and the QR code of what is shown."""

@@ -10,6 +10,7 @@ import streamlit as st
 
 from pages.ui.components.bundle import component
 from pages.ui.heads.kinds import head_title
+from pages.ui.layout.roles import clicker_is_free
 from pages.ui.lecture.qr_code import NO_CODE, full_address, local_only, qr_code
 from pages.ui.params.attention import AttentionParams
 from pages.ui.params.decoding import DecodingParams
@@ -87,7 +88,7 @@ def lecture_bar(page: str, titles: Mapping[str, str], first: str) -> None:
             key=KEY, on_act_change=act, width="stretch",
             data={
                 "lecture": params.lecture, "slide": params.slide,
-                "stepped": _step(page, params),
+                "stepped": _step(page),
                 "heading": params.heading(page), "longest": LONGEST_TITLE,
                 "slides": [
                     {"title": slide.title, "page": titles[slide.page], "text": _described(slide)}
@@ -179,10 +180,10 @@ def _switched(off: OffParams) -> str:
     return f"{named} {'changed' if off.gate else 'off'}"
 
 
-def _step(page: str, params: LectureParams) -> str:
+def _step(page: str) -> str:
     """Where a clicker is in a lesson that it goes through; empty where it goes through anything else."""
     lesson = session.params(LessonParams)
-    if page not in STEPPED or not lesson.id or params.presents_as_slide(lesson.id):
+    if page not in STEPPED or not lesson.id or not clicker_is_free():
         return ""
     # Of how many, the title says: what reads lessons loads torch, which this bar does not wait for.
     return f"Step {lesson.shown_step + 1}"

@@ -10,12 +10,12 @@ import pandas as pd
 import streamlit as st
 
 from pages.ui.about.learning_curve import LOSS, QUALITY, learning_chart
-from pages.ui.charts.tables import numbered, show_hall_table, show_numbers, show_table
+from pages.ui.charts.tables import numbered, show_numbers, show_table
 from pages.ui.components.attention_browser import browser_payload, draw_browser, sentence_id
-from pages.ui.components.save_as import show_altair
+from pages.ui.components.save_as import show_altair, show_figure_table
 from pages.ui.components.side_by_side import DIFFERENCE, Map, side_by_side
 from pages.ui.components.synced_state import SyncedState
-from pages.ui.lecture.figure import presented
+from pages.ui.layout.roles import aside
 from pages.ui.lessons.charts import bars, costs, ranks, tiles, with_points
 from pages.ui.lessons.measured import MeasuredStep
 from pages.ui.lessons.tables import framed, table_of, totals_of, without_maps
@@ -95,7 +95,7 @@ def show_map(measured: MeasuredStep, translator: Translator, opened: tuple[str, 
         data=browser_payload(
             trace, measured.evidence.runs.get(MetricsRun(TraceRun(trace.source_text), measured.figure["kind"])),
             first_choice(measured, solved=done), number=_request_number(measured, (*opened, done)),
-            quiet=bool(step.question) and not done, lecture="figure" if presented() else "",
+            quiet=bool(step.question) and not done, beside=True,
         ),
     )
 
@@ -173,14 +173,14 @@ def show_table_figure(measured: MeasuredStep) -> None:
         )
     digits = FINE if show == "translations" else DIGITS
     wrapped = {name: TEXT for name in frame if name in LONG}
-    if chart is None and show != "values":
-        if presented():
-            if show != "learning":
-                show_hall_table(frame, digits=digits)
-        else:
+    if show == "learning":
+        with aside("lesson_numbers"):
             show_table(frame, "lesson_table", digits=digits, wrapped=wrapped)
-    elif not presented():
-        show_numbers(frame, "lesson_numbers", digits=DIGITS)
+    elif chart is not None or show == "values":
+        with aside("lesson_numbers"):
+            show_numbers(frame, "lesson_numbers", digits=DIGITS)
+    else:
+        show_figure_table(frame, "lesson_table", digits=digits, wrapped=wrapped)
 
 
 def _chart(show: str, table: Table, frame: pd.DataFrame) -> alt.LayerChart | None:

@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import streamlit as st
 
-from pages.ui.params.lecture import LectureParams
+from pages.ui.layout.roles import clicker_is_free
 from pages.ui.params.lessons import SHOWN, LessonParams
 from pages.ui.state import session
 from pages.ui.text.markup import markdown
@@ -22,8 +22,7 @@ def show_moves(lesson: Lesson, number: int, *, done: bool) -> None:
         number: of the open step, from 0.
         done: whether what it asks for is done.
     """
-    # A slide is left by the keys that go through the slides.
-    keyed = not session.params(LectureParams).presents_as_slide(lesson.id)
+    keyed = clicker_is_free()
     label, to = _following(lesson, number)
     with st.container(horizontal=True):
         if not done:

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from pages.ui.heads.kinds import PAGES
-from pages.ui.lecture.figure import main_figure, presented
+from pages.ui.layout.roles import aside, words_and_figure
 from pages.ui.lessons.clicks import done_by, remark_on
 from pages.ui.lessons.figures import (
     chosen_in_map,
@@ -37,9 +37,8 @@ from transformer.lessons.lesson import Lesson, read_lesson
 from transformer.running.translator import Translator
 from transformer.values.trace import Kind
 
-# In a lecture: the widths of the words and of the figure, and beside the figures that are wide tables.
-LARGE, WIDE = (5, 7), (4, 8)
-WIDE_TABLES = ("translations", "needed")
+# Figures that are wide tables.
+WIDE = ("translations", "needed")
 # The page that has no name in an address.
 FIRST = "translate"
 MOST_GUESS = 999_999.0
@@ -57,7 +56,7 @@ def show_lesson(path: Path) -> None:
     number = params.shown_step
     model = load(folder.path)
     title = f"{markdown(lesson.title)} · {number + 1} of {len(lesson.steps)}"
-    if not presented():
+    with aside("lesson_head"):
         head, back = st.columns([8, 2], vertical_alignment="center")
         head.markdown(f"##### {title}")
         if several_models():
@@ -65,12 +64,9 @@ def show_lesson(path: Path) -> None:
         back.button("All lessons", icon=":material/list:", width="stretch", on_click=open_step, args=("",))
     try:
         measured = measured_step(model, lesson.steps[number])
-        with main_figure(f"**{title}:** {markdown(lesson.steps[number].sentence)}"):
-            # A hall reads larger words, which need more of the width.
-            words, figure = (
-                st.columns(WIDE if measured.step.show in WIDE_TABLES else LARGE, gap="small") if presented()
-                else st.columns([4, 8], gap="large")
-            )
+        words, figure = words_and_figure(
+            f"**{title}:** {markdown(lesson.steps[number].sentence)}", wide=measured.step.show in WIDE
+        )
         with figure:
             done, remark = _show_figure(measured, params, number, model)
         if done and number == len(lesson.steps) - 1:
@@ -125,8 +121,7 @@ def _show_figure(
 
 def _show_words(measured: MeasuredStep, params: LessonParams, done: bool, remark: str, model: str) -> None:
     step = measured.step
-    if not presented():
-        st.markdown(f"**Sentence:** {markdown(step.sentence)}")
+    aside("lesson_sentence").markdown(f"**Sentence:** {markdown(step.sentence)}")
     st.markdown(measured.markdown(step.look_for))
     if step.question:
         st.markdown(f"**{markdown(measured.plain(step.question))}**")
@@ -136,10 +131,9 @@ def _show_words(measured: MeasuredStep, params: LessonParams, done: bool, remark
             st.container(border=True).markdown(remark)
         return
     said, reveal = verdict(measured, params.answer), with_link(measured, measured.markdown(step.reveal), model)
-    # Two numbers beside each other would read as one; a projector has no room for another line.
-    between = " " if presented() else "  \n"
+    # Two numbers beside each other would read as one. A projector, which has no room for another line, shows no break.
     with st.container(border=True):
-        st.markdown(f"{said}{between}{reveal}" if said else reveal)
+        st.markdown(f"{said}  \n{reveal}" if said else reveal)
         if not measured.finding.holds:
             st.caption("On this model, what the lesson says here is not true; the numbers are this model's.")
 

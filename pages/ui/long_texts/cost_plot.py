@@ -12,7 +12,7 @@ from pages.ui.charts.layers import layered
 from pages.ui.charts.matrix import AXIS
 from pages.ui.charts.tables import show_numbers
 from pages.ui.components.save_as import show_altair
-from pages.ui.lecture.figure import main_figure
+from pages.ui.layout.roles import main_figure
 from pages.ui.long_texts.cost_words import concludes, says_saving, says_slopes, written
 from pages.ui.long_texts.measuring import costs, measure_button
 from pages.ui.long_texts.names import NAMES, colour, shape

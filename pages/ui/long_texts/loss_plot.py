@@ -9,7 +9,7 @@ import streamlit as st
 from pages.ui.charts.matrix import AXIS
 from pages.ui.charts.tables import show_table
 from pages.ui.components.save_as import show_altair
-from pages.ui.lecture.figure import main_figure
+from pages.ui.layout.roles import main_figure
 from pages.ui.long_texts.names import NAMES, colour, shape
 from pages.ui.measured.recorded import read_record
 from pages.ui.text.glossary import explain

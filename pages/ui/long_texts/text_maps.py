@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.ui.components.side_by_side import Map, side_by_side
 from pages.ui.components.text_box import text_box
-from pages.ui.lecture.figure import main_figure
+from pages.ui.layout.roles import main_figure
 from pages.ui.long_texts.models import MOST_PIECES, map_of
 from pages.ui.long_texts.names import NAMES
 from pages.ui.params.long_texts import ALL, HEADS, LAYERS, LongTextsParams

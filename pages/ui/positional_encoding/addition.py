@@ -11,7 +11,7 @@ from pages.ui.charts.matrix import AXIS, LEGEND
 from pages.ui.charts.palette import SERIES
 from pages.ui.charts.tables import draw_table, numbered, show_table
 from pages.ui.components.save_as import show_altair
-from pages.ui.lecture.figure import main_figure
+from pages.ui.layout.roles import main_figure
 from pages.ui.reading.sentence import Reading
 from pages.ui.state.architecture_form import architecture_form
 from pages.ui.text.markup import markdown, piece_label

@@ -11,7 +11,7 @@ from pages.ui.charts.heatmap import colours_of, heatmap
 from pages.ui.charts.matrix import AXIS, LEGEND
 from pages.ui.charts.tables import frame, show_numbers
 from pages.ui.components.save_as import show_altair, show_plotly
-from pages.ui.lecture.figure import main_figure
+from pages.ui.layout.roles import main_figure
 from pages.ui.params.positional_encoding import PositionsParams
 from pages.ui.reading.model_picker import translator
 from pages.ui.runs.inference import CachedRuns
@@ -106,7 +106,7 @@ def _by_offset(config: TransformerConfig, span: int, learned: np.ndarray | None)
             "positions": np.repeat([f"head {head}" for head in range(1, config.heads + 1)], span),
         }), "added to the score"),
     ):
-        # A hall looks at the alternative that is not a vector.
+        # The main one is the alternative that is not a vector.
         with place, main_figure(
             f"**{title}:** what is added to a score, and nothing to the embeddings",
             "The further apart two pieces are, the less; each head has a slope of its own",

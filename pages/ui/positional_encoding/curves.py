@@ -11,7 +11,7 @@ from pages.ui.charts.heatmap import TOOLS
 from pages.ui.charts.palette import MASKED
 from pages.ui.charts.tables import show_numbers, show_table
 from pages.ui.components.save_as import show_plotly
-from pages.ui.lecture.figure import main_figure
+from pages.ui.layout.roles import main_figure
 from pages.ui.params.positional_encoding import MAX_DIMENSIONS, PositionsParams
 from pages.ui.reading.model_picker import translator
 from pages.ui.state import session

@@ -12,7 +12,7 @@ from pages.ui.charts.matrix import AXIS, matrix
 from pages.ui.charts.palette import BITS, diverging
 from pages.ui.charts.tables import frame, show_numbers, show_table
 from pages.ui.components.save_as import show_altair, show_plotly
-from pages.ui.lecture.figure import main_figure
+from pages.ui.layout.roles import main_figure
 from pages.ui.params.positional_encoding import PositionsParams
 from pages.ui.state import session
 from pages.ui.state.bind import bind_number
@@ -45,10 +45,10 @@ def _offsets(table: np.ndarray) -> None:
     for place, (title, values) in zip(st.columns(2, gap="medium"), measured.items(), strict=True):
         name = title.lower()
         read = by_offset(values)
-        # A hall looks at the first.
-        with place, st.container() if name != "dot product" else main_figure(
+        with place, main_figure(
             "**Positional encoding:** only the offset of two positions counts",
             "Equal along the diagonals, and largest where a position meets itself",
+            when=name == "dot product",
         ):
             st.markdown(f"**{title} of every position with every other**")
             show_plotly(

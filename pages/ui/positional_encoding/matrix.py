@@ -9,7 +9,7 @@ import streamlit as st
 from pages.ui.charts.heatmap import heatmap
 from pages.ui.charts.tables import frame, show_numbers
 from pages.ui.components.save_as import show_plotly
-from pages.ui.lecture.figure import main_figure
+from pages.ui.layout.roles import main_figure
 from pages.ui.params.positional_encoding import PositionsParams
 from pages.ui.state import session
 from pages.ui.state.bind import bind_number
@@ -28,10 +28,10 @@ def show_matrix() -> None:
         st.number_input("Width D (even)", step=2, **bind_number(PositionsParams, "columns", value=columns))
     tables = {halves: sinusoids(encoding.rows, columns, halves=halves) for halves in LAYOUTS}
     for place, (halves, title) in zip(st.columns(2, gap="medium"), LAYOUTS.items(), strict=True):
-        # A hall looks at the first.
-        with place, st.container() if halves else main_figure(
+        with place, main_figure(
             "**Positional encoding:** a row a position",
             "On the left it changes from row to row, on the right hardly at all",
+            when=not halves,
         ):
             st.markdown(f"**{title}**")
             show_plotly(

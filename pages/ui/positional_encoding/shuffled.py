@@ -11,10 +11,10 @@ import streamlit as st
 
 from pages.ui.charts.matrix import cells, matrix
 from pages.ui.charts.palette import sequential
-from pages.ui.charts.tables import show_numbers, show_table
-from pages.ui.components.save_as import show_altair
+from pages.ui.charts.tables import show_numbers
+from pages.ui.components.save_as import show_altair, show_figure_table
 from pages.ui.heads.head_picker import pick_head
-from pages.ui.lecture.figure import main_figure, presented, text_for_hall
+from pages.ui.layout.roles import main_figure
 from pages.ui.params.positional_encoding import PositionsParams
 from pages.ui.positional_encoding.shuffle import Shuffle, moved_pieces, shuffle
 from pages.ui.reading.sentence import Reading
@@ -79,12 +79,9 @@ def show_shuffled(reading: Reading) -> None:
         st.warning(markdown(str(error)), icon=":material/edit:")
         return
     with main_figure("**What if the order were lost?** What the model writes; words that are new are marked"):
-        if presented():
-            text_for_hall().markdown(for_hall(runs))
-        else:
-            table = run_table(runs)
-            show_table(table.filter(list(WIDTHS)), "positions_runs", wrapped=WIDTHS)
-            show_numbers(table.drop(columns=["sentence", "translation"]), "positions_run_numbers", digits=2)
+        table = run_table(runs)
+        show_figure_table(table.filter(list(WIDTHS)), "positions_runs", wrapped=WIDTHS, words=new_words(runs))
+        show_numbers(table.drop(columns=["sentence", "translation"]), "positions_run_numbers", digits=2)
     st.markdown(_what_changed(runs))
     if mixed is not None:
         st.markdown(_bag_of_words(runs, mixed))
@@ -124,7 +121,7 @@ def run_table(runs: list[Run]) -> pd.DataFrame:
     return table
 
 
-def for_hall(runs: list[Run]) -> str:
+def new_words(runs: list[Run]) -> str:
     """Markdown: a table of what each run writes, with the words marked that are new.
 
     A column for each order of the words, a row with positions and one without.

@@ -1,4 +1,4 @@
-"""Whose page is being computed: one at a time, so that a full hall is answered one after the other."""
+"""Whose page is being computed: one at a time, so that all are answered one after the other."""
 
 from __future__ import annotations
 

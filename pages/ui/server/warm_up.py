@@ -25,7 +25,7 @@ from attention_atlas.app_process import ANSWERS_WHEN_WARM
 MODEL = "transformer.running.translator"
 # Seconds from the start of a process to its first page on two cores, one of which does something else.
 USUAL = 10.0
-# Pages that a lecture begins with, by their address; the first has none.
+# Pages that visitors open first, by their address; the first page has none.
 PAGES = ("", "cross_attention")
 _began = monotonic()
 _is_warm = False

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 import streamlit as st
 
 from pages.ui.components.diagram import where_you_are
+from pages.ui.layout.roles import lay_out
 from pages.ui.lecture.bar import lecture_bar, opened_page
-from pages.ui.lecture.figure import lecture_style
 from pages.ui.params.lessons import LessonParams
 from pages.ui.params.pages import FIRST, PAGES, sections
 from pages.ui.runs.page_end import PageEnd
@@ -48,7 +48,7 @@ def navigate() -> None:
     follow_address(page.url_path, write=slide is None)
     # A lesson has a title of its own.
     _heading(page.title, seen=name in HEADED and (name != "lessons" or not params(LessonParams).id))
-    lecture_style(name)
+    lay_out(name)
     lecture_bar(name, {page.name: page.title for page in PAGES.values()}, FIRST)
     # With its address, which would otherwise be one more stop of the back button.
     open_page(slide, address())

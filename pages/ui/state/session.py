@@ -19,7 +19,6 @@ from pages.ui.params.attention import AttentionParams, PinParams
 from pages.ui.params.decoding import DecodingParams
 from pages.ui.params.fields import Params
 from pages.ui.params.inside_a_layer import InsideParams
-from pages.ui.params.lecture import LectureParams
 from pages.ui.params.model import ModelParams
 from pages.ui.params.pages import KINDS_OF_PAGES
 from pages.ui.params.state import EXAMPLES as EXAMPLES
@@ -92,9 +91,10 @@ def _pinned_in_kind(state: State, page: str) -> State:
     return state.with_params(chosen.unpinned(), state.of(PinParams).pinned(kind, chosen.rows, chosen.columns))
 
 
-def open_address(address: Mapping[str, str], lecture: LectureParams) -> None:
-    """Show what an address stands for, in a lecture, as if it were opened; for callbacks, before a change of page."""
-    st.session_state[STATE] = st.session_state[MIRRORED] = State.from_address(address).with_params(lecture)
+def open_address(address: Mapping[str, str], kept: Params) -> None:
+    """Show what an address stands for, with other parameters, as if it were opened; for callbacks, before a change of
+    page."""
+    st.session_state[STATE] = st.session_state[MIRRORED] = State.from_address(address).with_params(kept)
 
 
 def address() -> dict[str, str]:

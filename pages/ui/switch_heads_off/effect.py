@@ -17,7 +17,7 @@ from pages.ui.charts.palette import FIRST, PICKED, diverging
 from pages.ui.charts.tables import show_numbers
 from pages.ui.components.save_as import show_altair
 from pages.ui.heads.kinds import head_title, linked_head
-from pages.ui.lecture.figure import main_figure
+from pages.ui.layout.roles import main_figure
 from pages.ui.reading.sentence import Reading
 from pages.ui.reading.translation import NOTHING
 from pages.ui.switch_heads_off.export import save_tables
@@ -42,7 +42,7 @@ def show_effect(reading: Reading, interventions: Interventions, draws: int, *, m
 
     Args:
         draws: of the mode "resample".
-        main: whether this is what a lecture shows of the page.
+        main: whether this has the main figure of the page.
     """
     if not list(interventions.head_gates()):
         st.caption("Every head is as trained.")

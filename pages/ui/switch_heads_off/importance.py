@@ -14,7 +14,7 @@ from pages.ui.charts.palette import diverging
 from pages.ui.charts.tables import show_numbers
 from pages.ui.components.save_as import show_altair
 from pages.ui.heads.kinds import head_title, linked_head
-from pages.ui.lecture.figure import main_figure
+from pages.ui.layout.roles import main_figure
 from pages.ui.params.switch_heads_off import HeadSet, OffParams
 from pages.ui.reading.sentence import Reading
 from pages.ui.reading.translation import NOTHING
@@ -60,7 +60,7 @@ def show_importance(reading: Reading, *, main: bool = False) -> None:
     """The boards, on demand: they take a run of the model for every head.
 
     Args:
-        main: whether they are what a lecture shows of the page.
+        main: whether one of them is the main figure of the page.
     """
     params = session.params(OffParams)
     st.subheader("What is every head worth to this sentence?", anchor=False)
@@ -93,7 +93,6 @@ def show_importance(reading: Reading, *, main: bool = False) -> None:
     ):
         st.markdown(title)
         for column, kind in zip(st.columns(3, gap="medium"), KINDS, strict=True):
-            # A hall reads one map at a time.
             with column, main_figure(
                 f"**{TITLES[kind]}, what every head is worth:** {markdown(reading.trace.source_text)}",
                 f"Needed most: layer {worst[1] + 1}, head {worst[2] + 1}; blue: less likely without it",

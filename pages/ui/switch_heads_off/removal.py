@@ -15,7 +15,7 @@ from pages.ui.charts.matrix import AXIS, LEGEND
 from pages.ui.charts.palette import FIRST, MASKED, SECOND
 from pages.ui.charts.tables import show_numbers
 from pages.ui.components.save_as import show_altair
-from pages.ui.lecture.figure import main_figure
+from pages.ui.layout.roles import main_figure
 from pages.ui.measured.recorded import REMOVAL
 from pages.ui.params.switch_heads_off import OffParams
 from pages.ui.reading.sentence import Reading

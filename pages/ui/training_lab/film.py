@@ -7,10 +7,8 @@ from typing import Any
 
 import streamlit as st
 
-from pages.ui.components.bundle import component
-from pages.ui.components.save_as import saveable
+from pages.ui.components.save_as import figure_component, saveable
 from pages.ui.components.synced_state import SyncedState
-from pages.ui.params.lecture import LectureParams
 from pages.ui.params.training_lab import NO_HEAD, LabParams
 from pages.ui.state import session
 from pages.ui.training_lab.payload import film_payload
@@ -25,7 +23,7 @@ VIEW = ("moment", "score", *KINDS)
 # Name of a training and what is looked at in it.
 SYNCED: SyncedState[tuple[str, dict[str, Any]]] = SyncedState("_training_film")
 
-draw_film = component("training_film")
+draw_film = figure_component("training_film")
 
 
 def training_film(run: TaskRun, events: Sequence[Event], name: str, *, running: bool) -> None:
@@ -50,7 +48,6 @@ def training_film(run: TaskRun, events: Sequence[Event], name: str, *, running: 
     with saveable("training", f"{task.title}: attention and losses of a training", sentence=f"Item: {written(run)}"):
         draw_film(key=KEY, on_view_change=store, width="stretch", data=film_payload(run, events, {
             "id": name, "asked": {"number": asked.number, "view": asked.state[1]}, "running": running,
-            "lecture": session.params(LectureParams).lecture,
         }))
 
 

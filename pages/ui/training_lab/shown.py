@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.ui.charts.tables import show_numbers
-from pages.ui.lecture.figure import main_figure
+from pages.ui.layout.roles import main_figure
 from pages.ui.params.training_lab import NEWEST, LabParams
 from pages.ui.state import session
 from pages.ui.text.glossary import explain

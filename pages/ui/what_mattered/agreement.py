@@ -14,7 +14,7 @@ from pages.ui.charts.matrix import AXIS, LEGEND
 from pages.ui.charts.palette import FIRST, MASKED, SECOND
 from pages.ui.charts.tables import show_table
 from pages.ui.components.save_as import show_altair
-from pages.ui.lecture.figure import main_figure
+from pages.ui.layout.roles import main_figure
 from pages.ui.params.what_mattered import MatteredParams
 from pages.ui.reading.sentence import Reading
 from pages.ui.state import session

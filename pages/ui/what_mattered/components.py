@@ -14,7 +14,7 @@ from pages.ui.charts.matrix import AXIS, LEGEND, PICK, labelled_axis
 from pages.ui.charts.palette import PALETTE
 from pages.ui.charts.tables import show_numbers
 from pages.ui.heads.kinds import chart_of_heads, linked_head, open_button
-from pages.ui.lecture.figure import main_figure, presented
+from pages.ui.layout.roles import main_figure
 from pages.ui.params.what_mattered import MatteredParams
 from pages.ui.reading.sentence import Reading
 from pages.ui.state import session
@@ -30,8 +30,8 @@ from transformer.attribution.direct_logits import Component, DirectLogits
 from transformer.running.runs.attribution import DirectLogitsRun
 from transformer.values.trace import Kind
 
-# Bars shown before the reader asks for all, and those that a hall can read.
-LARGEST, HALL = 20, 10
+# Bars shown before the reader asks for all; large ones leave room for half as many.
+LARGEST, LARGE = 20, 10
 GROUPS = ("embedding and position", "masked attention", "cross attention", "feed-forward", "bias", "all others")
 KINDS_OF_HEADS: dict[str, Kind] = {"self-attention head": "decoder", "cross-attention head": "cross"}
 
@@ -53,7 +53,7 @@ def show_components(reading: Reading) -> None:
         f"Most for it: {first.component}, {typeset(first.score, '+.2f')}; all bars add up to the logit",
     ):
         chart_of_heads(
-            component_chart(table if shown else largest(table, HALL if presented() else LARGEST)), None,
+            lambda large: component_chart(table if shown else largest(table, LARGE if large else LARGEST)), None,
             "mattered_bars", "Bars of what every component adds to the logit, sorted; the table below has the numbers.",
         )
     st.caption(

@@ -14,7 +14,7 @@ from pages.ui.charts.matrix import AXIS, LEGEND, labelled_axis, thinned
 from pages.ui.charts.palette import PALETTE
 from pages.ui.charts.tables import show_numbers
 from pages.ui.components.save_as import show_altair
-from pages.ui.lecture.figure import main_figure
+from pages.ui.layout.roles import main_figure
 from pages.ui.params.decoding import DecodingParams
 from pages.ui.params.what_mattered import MatteredParams
 from pages.ui.reading.sentence import Reading

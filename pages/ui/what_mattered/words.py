@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.ui.charts.tables import show_numbers, show_table
 from pages.ui.components.save_as import show_altair
-from pages.ui.lecture.figure import main_figure, presented
+from pages.ui.layout.roles import main_figure
 from pages.ui.params.what_mattered import MatteredParams
 from pages.ui.reading.sentence import Reading
 from pages.ui.state import session
@@ -77,7 +77,7 @@ def show_words(reading: Reading) -> None:
         first_words(question, found).partition(";")[0],
     ):
         show_altair(
-            strip_chart(question, found, table, large=presented()), key="mattered_strip",
+            lambda large: strip_chart(question, found, table, large=large), key="mattered_strip",
             alt=f"A row for every method, a column for every {source} word and, right of the line, for every {target} "
             "word already written; the table below has the numbers.",
         )

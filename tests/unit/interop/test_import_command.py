@@ -174,7 +174,7 @@ DAMAGE = {
     "no ids": (without("vocab.json"), "vocab.json is missing"),
     "half the weights": (half("model.safetensors"), "damaged or half there"),
     "half the ids": (half("vocab.json"), "vocab.json is no JSON file, or a damaged one"),
-    "half the config": (half("config.json"), "config.json is no JSON, or a damaged one"),
+    "half the config": (half("config.json"), "config.json is no JSON file, or a damaged one"),
     "empty config": (content("config.json", b""), "config.json is empty"),
     "deep config": (content("config.json", b"[" * 100_000), "config.json is no JSON"),
     "list config": (content("config.json", b"[]"), "is no JSON object"),

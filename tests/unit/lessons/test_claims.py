@@ -205,7 +205,7 @@ def test_the_command_checks_and_lists(run_main, tmp_path):
     (tmp_path / "folder.toml").mkdir()
     for name, message in (
         ("none.toml", "none.toml: the file cannot be read: No such file or directory"),
-        ("folder.toml", "folder.toml is no file"),
+        ("folder.toml", "folder.toml: the file cannot be read: Is a directory"),
     ):
         done = run_main(main, "check", tmp_path / name)
         assert done.returncode == 1 and done.stderr == f"error: {message}\n"

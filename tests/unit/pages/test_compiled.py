@@ -27,13 +27,13 @@ def chart_page(kind: str) -> None:
         st.altair_chart(CompiledChart(chart), key=f"compiled {number}")
 
 
-def form_page(hall: bool) -> None:
+def form_page(large: bool) -> None:
     import altair as alt
     import pandas as pd
     import streamlit as st
 
     from pages.ui.charts.compiled import FilledChart
-    from pages.ui.charts.hall import for_hall
+    from pages.ui.charts.large import enlarged
 
     def form(count: int, bars_of: object = alt.NamedData("bars"), line_of: object = alt.NamedData("line")):
         base = alt.Chart(bars_of).mark_bar().encode(
@@ -47,8 +47,8 @@ def form_page(hall: bool) -> None:
         line = pd.DataFrame({"value": [max(values)]})
         labels = [f"if {value}" for value in values]
         whole = form(len(values), bars, line).add_params(alt.param(name="labels", value=labels))
-        st.altair_chart(for_hall(whole) if hall else whole, key=f"whole {values}{len(st.session_state)}")
-        filled = FilledChart(form, (len(values),), {"bars": bars, "line": line}, {"labels": labels}, hall=hall)
+        st.altair_chart(enlarged(whole) if large else whole, key=f"whole {values}{len(st.session_state)}")
+        filled = FilledChart(form, (len(values),), {"bars": bars, "line": line}, {"labels": labels}, large=large)
         st.altair_chart(filled, key=f"filled {values}{len(st.session_state)}")
 
 
@@ -67,9 +67,9 @@ def test_it_is_drawn_as_the_chart_itself(kind):
     assert compiled == [first] * 2
 
 
-@pytest.mark.parametrize("hall", [False, True])
-def test_a_form_that_is_filled_in_is_drawn_as_the_chart_that_is_built_whole(hall):
-    charts = drawn(AppTest.from_function(form_page, kwargs={"hall": hall}, default_timeout=60))
+@pytest.mark.parametrize("large", [False, True])
+def test_a_form_that_is_filled_in_is_drawn_as_the_chart_that_is_built_whole(large):
+    charts = drawn(AppTest.from_function(form_page, kwargs={"large": large}, default_timeout=60))
     whole, filled = charts[::2], charts[1::2]
     assert filled == whole
     assert whole[3] == whole[0] and whole[1] != whole[0] != whole[2]

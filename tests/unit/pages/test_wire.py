@@ -5,7 +5,7 @@ import zlib
 import numpy as np
 import pytest
 
-from pages.ui.components.wire import MASKED_CODE, codes, frame, pack, unframe, unpack
+from pages.ui.components.wire import MASKED_CODE, codes, frame, pack, unframe, unpack, with_more
 
 
 def test_a_message_is_unpacked_as_it_was_packed():
@@ -15,6 +15,11 @@ def test_a_message_is_unpacked_as_it_was_packed():
     assert received == header
     np.testing.assert_array_equal(sent, numbers.ravel())
     assert unframe(frame(header, b"body")) == (header, b"body")
+
+
+def test_more_in_a_header_leaves_the_rest_as_it_is():
+    message = frame({"text": "für", "more": {}}, b"body")
+    assert unframe(with_more(message, lecture=True)) == ({"text": "für", "more": {}, "lecture": True}, b"body")
 
 
 def test_the_format_is_the_one_that_the_browser_reads():

@@ -19,9 +19,10 @@ from safetensors.numpy import save_file
 from tests.damages import change_header, damage_file, file_damages, set_field, short_lived_folder
 from tests.properties import few, many
 from transformer.checkpoints.learning_curve import FIELDS
-from transformer.checkpoints.model_files import read_tensors, save_model, write_tensors
+from transformer.checkpoints.model_files import save_model
 from transformer.config import TransformerConfig
 from transformer.errors import CheckpointError
+from transformer.files.tensors import read_tensors, write_tensors
 from transformer.model.transformer import build
 from transformer.running.translator import Translator
 from transformer.text.languages import LANGUAGES, write_languages

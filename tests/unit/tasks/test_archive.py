@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import io
-import json
-import os
 import random
-import shutil
-import zipfile
 
 import numpy as np
 import pytest
 
 from transformer.commands.tasks import main
 from transformer.errors import TaskError
+from transformer.files.archive import as_bytes, write_archive
 from transformer.tasks import archive
 from transformer.tasks.answer import answer
 from transformer.tasks.archive import load_run, save_run
@@ -68,16 +64,9 @@ def test_a_file_may_keep_the_weights_of_a_few_moments(small_run, tmp_path):
 
 
 def altered(stored, path, **parts):
-    """A copy with some parts replaced, or left out where None."""
-    with zipfile.ZipFile(stored) as source, zipfile.ZipFile(path, "w") as target:
-        for name in source.namelist():
-            part = parts.get(name.removesuffix(".npy"), ...)
-            if part is ...:
-                target.writestr(name, source.read(name))
-            elif part is not None:
-                file = io.BytesIO()
-                np.lib.format.write_array(file, part, allow_pickle=part.dtype.hasobject)
-                target.writestr(name, file.getvalue())
+    """A copy with some parts replaced."""
+    with np.load(stored) as arrays:
+        np.savez(path, **{**arrays, **parts})
     return path
 
 
@@ -89,42 +78,23 @@ def refused(path):
     return message
 
 
-def text(value):
-    return np.frombuffer(value.encode(), dtype=np.uint8)
+@pytest.mark.parametrize(("parts", "message"), [
+    ({"exact_match": np.full(5, 0.5)}, "not as it was written"), ({"digest": np.zeros(3, dtype=np.uint8)}, "not as it"),
+    ({"item": np.frombuffer(b"ponml", dtype=np.uint8)}, "not as it was written"),
+    ({"weights": np.array([{}], dtype=object)}, "allow_pickle=False"), ({"more": np.zeros(1)}, "not as it was written"),
+], ids=lambda each: ",".join(each) if isinstance(each, dict) else "")
+def test_a_file_that_was_altered_is_refused(stored, tmp_path, parts, message):
+    assert message in refused(altered(stored, tmp_path / "x.npz", **parts))
 
 
-def test_parts_that_do_not_fit_are_refused(small_run, stored, tmp_path):
-    path, config = tmp_path / "x.npz", json.loads(small_run.config.to_json())
-    weights = np.stack([snapshot.weights for snapshot in small_run.snapshots])
-    for parts, message in (
-        ({"weights": None}, "weights"),
-        ({"weights": weights[:, :-1]}, "should be float16"),
-        ({"weights": weights.astype(np.float32)}, "should be float16"),
-        ({"weights": np.full_like(weights, np.inf)}, "no numbers"),
-        ({"weights": np.array([{}], dtype=object)}, "weights"),
-        ({"losses": np.zeros(13, dtype=np.float32)}, "at most 12 numbers"),
-        ({"exact_match": np.full(5, 1.5)}, "no share"), ({"exact_match": np.full(5, 0.5)}, "not as it was written"),
-        ({"kept": np.zeros(5, dtype=np.uint32)}, "which snapshots"), ({"kept": np.zeros(0, dtype=np.uint32)}, "which"),
-        ({"kept": np.arange(1, 6, dtype=np.uint32)}, "which"), ({"digest": None}, "digest"),
-        ({"item": text("ponml")}, "not as it was written"),
-        ({"config": text("{}")}, "configuration"),
-        ({"config": text(json.dumps({**config, "steps": 10**9}))}, "--steps"),
-        ({"config": text(json.dumps({**config, "d_model": "x"}))}, "--d-model"),
-        ({"config": np.zeros(20_000, dtype=np.uint8)}, "config"), ({"config": np.array([255], dtype=np.uint8)}, ""),
-        ({"item": text("ß")}, "does not know"), ({"item": text("abc")}, "attention_encoder"),
-    ):
-        assert message in refused(altered(stored, path, **parts))
+@pytest.mark.parametrize("parts", [{"config": as_bytes("{}")}, {"config": as_bytes('{"of": "later"}')}, {}], ids=str)
+def test_a_run_of_another_version_is_refused(tmp_path, parts):
+    """Its seal fits."""
+    write_archive(tmp_path / "x.npz", parts)
+    assert "of another version of the Atlas" in refused(tmp_path / "x.npz")
 
 
-def test_a_part_that_is_there_twice_is_refused(stored, tmp_path):
-    """Which of the two counts, programs decide differently."""
-    path = shutil.copy(stored, tmp_path / "twice.npz")
-    with zipfile.ZipFile(path, "a") as archive, pytest.warns(UserWarning, match="Duplicate name"):
-        archive.writestr("losses.npy", archive.read("losses.npy"))
-    assert "a part is there twice" in refused(path)
-
-
-def test_the_spectra_of_a_modular_task_are_kept_and_checked(tmp_path):
+def test_the_spectra_of_a_modular_task_are_kept(tmp_path):
     config = TaskConfig(task="modular", d_model=8, items=8, steps=2, snapshots=2)
     trainer = TaskTrainer(config)
     trainer.advance()
@@ -132,12 +102,6 @@ def test_the_spectra_of_a_modular_task_are_kept_and_checked(tmp_path):
     save_run(trainer.run(), path)
     for one, other in zip(load_run(path).snapshots, trainer.snapshots, strict=True):
         np.testing.assert_array_equal(one.spectrum, other.spectrum)
-    spectra = np.stack([snapshot.spectrum for snapshot in trainer.snapshots])
-    for spectrum, message in (
-        (None, "spectrum"), (spectra[:, 1:], "should be float32"), (spectra * np.float32("nan"), "no numbers"),
-        (spectra + 1, "not as it was written"),
-    ):
-        assert message in refused(altered(path, tmp_path / "x.npz", spectrum=spectrum))
 
 
 def test_damaged_files_are_refused(stored, tmp_path):
@@ -160,36 +124,9 @@ def test_damaged_files_are_refused(stored, tmp_path):
             assert "\n" not in str(error)
 
 
-def test_damaged_headers_are_refused(stored, tmp_path):
-    """With right checksums, as somebody would write them on purpose."""
-    path, rng = tmp_path / "x.npz", random.Random(2)
-    with zipfile.ZipFile(stored) as source:
-        parts = {name: source.read(name) for name in source.namelist()}
-    for _ in range(100):
-        name = rng.choice(list(parts))
-        changed = bytearray(parts[name])
-        changed[rng.randrange(min(len(changed), 128))] = rng.randrange(256)
-        with zipfile.ZipFile(path, "w") as target:
-            for each, data in parts.items():
-                target.writestr(each, bytes(changed) if each == name else data)
-        try:
-            load_run(path)
-        except TaskError as error:
-            assert "\n" not in str(error)
-
-
 def test_a_file_too_large_is_not_read(stored, monkeypatch):
     monkeypatch.setattr(archive, "FILE_BYTES", 100)
     assert "larger than any recorded run" in refused(stored)
-
-
-def test_a_header_that_promises_more_than_there_is_costs_no_memory(stored, tmp_path):
-    path, header = tmp_path / "x.npz", io.BytesIO()
-    np.lib.format.write_array_header_1_0(header, {"descr": "<f2", "fortran_order": False, "shape": (5, 10**8)})
-    with zipfile.ZipFile(stored) as source, zipfile.ZipFile(path, "w") as target:
-        for name in source.namelist():
-            target.writestr(name, header.getvalue() if name == "weights.npy" else source.read(name))
-    assert "should be float16" in refused(path)
 
 
 def test_the_command_trains_shows_and_asks(run_main, tmp_path):
@@ -203,15 +140,12 @@ def test_the_command_trains_shows_and_asks(run_main, tmp_path):
 
 def test_the_command_says_what_is_wrong_in_one_line(run_main, tmp_path):
     (tmp_path / "empty.npz").touch()
-    (tmp_path / "loop").symlink_to("loop")
-    os.mkfifo(tmp_path / "pipe")
     for arguments in (
         ("train", "fly"), ("train", "copy", "--steps", 0), ("train", "copy", "--models", -1, "--steps", 10**400),
         ("train", "copy", "--models", -1, "--steps", 1), ("train", "copy", "--models", 1, "--steps", 1),
         ("train", "copy", "--watch", "ß"),
         ("train", "copy", "--output", tmp_path / "no" / "run.npz"), ("show", tmp_path / "none.npz"),
         ("show", tmp_path / "empty.npz"), ("show", tmp_path), ("show", ""), ("show", tmp_path / ("a" * 300)),
-        ("show", tmp_path / "loop"), ("show", tmp_path / "pipe"),
     ):
         done = run_main(main, *arguments)
         assert done.returncode == 1 and done.stderr.startswith("error: ") and done.stderr.count("\n") == 1

@@ -14,8 +14,9 @@ from tests.full_disk import full_disk
 from tests.unit.training.resuming import assert_continues_exactly
 from tests.unit.training.two_processes import two_processes
 from transformer.checkpoints.checkpoint import load_checkpoint
-from transformer.checkpoints.model_files import copy_weights, read_tensors
+from transformer.checkpoints.model_files import copy_weights
 from transformer.checkpoints.model_texts import CURVE
+from transformer.files.tensors import read_tensors
 from transformer.training.averaging import average
 from transformer.training.config import TrainConfig
 from transformer.training.distributed import Process
@@ -276,7 +277,7 @@ def test_a_damaged_vocabulary_is_told_with_its_file(run):
             trainer(run)
     path.unlink()
     path.mkdir()
-    with pytest.raises(ValueError, match="tokenizer.model is no file: call `prepare"):
+    with pytest.raises(ValueError, match="tokenizer.model cannot be read .*: call `prepare"):
         trainer(run)
 
 

@@ -11,12 +11,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
 from transformer.analysis.heads.tasks import TASK, TASKS, Link, Task, covered_text
 from transformer.analysis.view import axes_of, view_of
-from transformer.files.records import Fields, read_fields
+from transformer.files.records import read_record
 from transformer.text.languages import LANGUAGES, Languages
 from transformer.text.vocabulary import SPACE_MARK
 from transformer.values.pieces import Piece
@@ -117,32 +118,22 @@ class Gallery:
         """Read what `to_json` wrote.
 
         Raises:
-            ValueError: it is something else; the message says where.
+            ValueError: it is something else.
         """
-        fields = read_fields(text)
-        exhibits = tuple(map(_read_exhibit, fields.all_inner("exhibits", 0)))
-        return cls(fields.text("model"), fields.whole("sentences", 1), exhibits)
+        return read_record(
+            text, lambda values: cls(**{**values, "exhibits": tuple(map(_read_exhibit, values["exhibits"]))})
+        )
 
 
-def _read_exhibit(fields: Fields) -> Exhibit:
-    task = TASK[fields.choice("task", TASK)]
-    return Exhibit(
-        task.name, fields.choice("kind", [task.kind]), fields.whole("layer"), fields.whole("head"),
-        fields.number("share", 0, 1), fields.number("everyone", 0, 1), fields.choice("rule", ["", *TASK]),
-        fields.number("explained", 0, 1), fields.whole("rows", 1),
-        fields.whole("sentences", 1), tuple(map(_read_example, fields.all_inner("examples"))),
+def _read_exhibit(values: Mapping[str, Any]) -> Exhibit:
+    """The exhibit that `asdict` made values of."""
+    examples = tuple(
+        Example(**{name: tuple(value) if isinstance(value, list) else value for name, value in each.items()})
+        for each in values["examples"]
     )
-
-
-def _read_example(fields: Fields) -> Example:
-    labels, looked_at = fields.texts("labels"), fields.whole("looked_at")
-    if looked_at >= len(labels):
-        raise ValueError(f"{fields.where}looked_at is {looked_at}, and there are {len(labels)} labels from 0 on")
-    return Example(
-        text=fields.text("text"), target=fields.text("target"), words=fields.flag("words"), rows=fields.wholes("rows"),
-        columns=fields.wholes("columns"), read=fields.text("read"), written=fields.text("written"), labels=labels,
-        weights=tuple(fields.array("weights", (len(labels),), 0, 1).tolist()), looked_at=looked_at,
-    )
+    if not {values["task"], values["rule"]} <= {"", *TASK}:
+        raise LookupError("its task is none of today")
+    return Exhibit(**{**values, "examples": examples})
 
 
 def gallery_of(traces: Iterable[Trace], model: str, languages: Languages = LANGUAGES) -> Gallery:

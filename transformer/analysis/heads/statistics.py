@@ -6,13 +6,14 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
 from transformer.analysis.aligner import Aligner, find_aligner
 from transformer.analysis.heads.metrics import HeadMetrics, average, head_metrics
 from transformer.analysis.heads.names import head_rules
-from transformer.files.records import Fields, check_shapes, read_fields
+from transformer.files.records import read_record
 from transformer.text.vocabulary import Vocabulary
 from transformer.values.trace import KINDS, Kind, Trace
 
@@ -62,31 +63,18 @@ class Statistics:
         """Read what `to_json` wrote; the aligner follows from the averages.
 
         Raises:
-            ValueError: it is something else; the message says where.
+            ValueError: it is something else.
         """
-        fields = read_fields(text)
-        kinds = fields.inner("kinds")
-        heads: dict[Kind, HeadMetrics] = {kind: _read_metrics(kind, kinds.inner(kind)) for kind in KINDS}
-        check_shapes({kind: next(iter(each.values.values())).shape for kind, each in heads.items()})
-        return cls(fields.text("model"), fields.whole("sentences", 1), heads)
+        return read_record(text, lambda values: cls(
+            values["model"], values["sentences"], {kind: _metrics(kind, values["kinds"][kind]) for kind in KINDS}
+        ))
 
 
-def _read_metrics(kind: Kind, fields: Fields) -> HeadMetrics:
-    """The metrics of a kind, all of the same heads; those that are newer than the record are missing.
-
-    Raises:
-        ValueError: they are something else, or those are missing by which heads get their names.
-    """
-    values, queries, shape = fields.inner("values"), fields.inner("queries"), (None, None)
-    arrays: dict[str, np.ndarray] = {}
-    for name in values.values:
-        arrays[name] = values.array(name, shape, gaps=True)
-        shape = arrays[name].shape
-    metrics = HeadMetrics(kind, arrays, {name: queries.whole(name) for name in arrays})
-    try:
-        head_rules(metrics)
-    except KeyError as error:
-        raise ValueError(f"{values.where}{error.args[0]} is missing") from error
+def _metrics(kind: Kind, written: Mapping[str, Any]) -> HeadMetrics:
+    """The metrics of a kind, among them those that heads are named by; newer ones than the record are missing."""
+    arrays = {name: np.array(values, dtype=np.float64) for name, values in written["values"].items()}
+    metrics = HeadMetrics(kind, arrays, written["queries"])
+    head_rules(metrics)
     return metrics
 
 

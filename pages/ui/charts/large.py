@@ -1,4 +1,4 @@
-"""Charts for the last row of a lecture hall: as large as the screen, in type that can be read there. Pure."""
+"""Charts as large as the screen, in type that can be read from the last row of a lecture hall. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import altair as alt
 import plotly.graph_objects as go
 
 # Pixels, twenty points.
-HALL_TYPE = 27
+LARGE_TYPE = 27
 # Of Altair's charts, which assets/lecture/page.css enlarges by a third; the theme's type grows with the page's.
 VEGA_TYPE = 20.2
 # How much longer labels may be than on the page, whose type is smaller; pixels that no label exceeds, and none above a
@@ -21,7 +21,7 @@ AltairChart = alt.Chart | alt.LayerChart | alt.FacetChart | alt.VConcatChart | a
 OneChart = TypeVar("OneChart", bound=AltairChart)
 
 
-def for_hall(chart: OneChart) -> OneChart:
+def enlarged(chart: OneChart) -> OneChart:
     """A copy of a chart that has no size of its own, and whose type is large."""
     chart = chart.copy(deep=True)
     parts = list(_schemas(chart))
@@ -69,10 +69,10 @@ def _schemas(value: Any) -> Iterator[alt.SchemaBase]:
             yield from _schemas(each)
 
 
-def plot_for_hall(figure: go.Figure) -> go.Figure:
+def enlarged_plot(figure: go.Figure) -> go.Figure:
     """The same for Plotly."""
     figure = go.Figure(figure)
-    type_ = {"size": HALL_TYPE}
+    type_ = {"size": LARGE_TYPE}
     figure.update_layout(height=PLOTLY_HEIGHT, width=None, font=type_, legend={"font": type_})
     for update in (figure.update_xaxes, figure.update_yaxes):
         update(tickfont=type_, title_font=type_)

@@ -1,0 +1,88 @@
+"""Roles of what a page draws: its main figure, words of the figure, an aside; the rest explains or controls.
+
+Pages say only these roles. This module alone knows lecture mode, which shows the main figure as large as the screen and
+nothing else; assets/lecture/page.css hides and enlarges by the roles, and charts, tables and components ask `large`.
+"""
+
+from __future__ import annotations
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from pages.ui.params.lecture import LectureParams
+from pages.ui.params.lessons import LessonParams
+from pages.ui.state import session
+from transformer.files.paths import ASSETS
+
+MAIN = "main_figure"
+LINES = "lecture_lines"
+WORDS = "main_words"
+ASIDE = "aside"
+# Pixels that the title of a slide takes from its figure; as in assets/lecture/style.css.
+TITLE_HEIGHT = 46
+STYLE = f"<style>{(ASSETS / 'lecture' / 'page.css').read_text(encoding='utf-8')}</style>"
+
+
+def large() -> bool:
+    """Whether the page shows its main figure alone, as large as the screen."""
+    return session.params(LectureParams).lecture
+
+
+def lay_out(page: str) -> None:
+    """Take everything off the page that is not its main figure, and make all type large, where the figure is alone.
+
+    Args:
+        page: name of the open page's file.
+    """
+    if large():
+        titled = session.params(LectureParams).heading(page)
+        st.html(STYLE + (f"<style>:root {{ --slide-title: {TITLE_HEIGHT}px; }}</style>" if titled else ""))
+
+
+def main_figure(*headline: str, when: bool = True) -> DeltaGenerator:
+    """The container of a page's main figure; a page has one.
+
+    Args:
+        headline: Markdown, a line each: what the figure shows, and what to look for. It is for those who see the figure
+            alone.
+        when: whether it is the main figure, where a page chooses between several.
+    """
+    if not when:
+        return st.container()
+    place = st.container(key=MAIN)
+    lines = tuple(filter(None, headline))
+    if lines and large():
+        place.container(key=LINES, gap=None).markdown("\n\n".join(lines))
+    return place
+
+
+def words_and_figure(*headline: str, wide: bool = False) -> tuple[DeltaGenerator, DeltaGenerator]:
+    """The places of a main figure and, on its left, of words that are read with it.
+
+    Args:
+        headline: of `main_figure`.
+        wide: whether the figure needs more of the width than most.
+    """
+    with main_figure(*headline):
+        if not large():
+            return tuple(st.columns([4, 8], gap="large"))
+        return tuple(st.columns([4, 8] if wide else [5, 7], gap="small"))
+
+
+def figure_words() -> DeltaGenerator:
+    """The container of words that are part of the main figure, not about it; a page has one."""
+    return st.container(key=WORDS, gap="xsmall")
+
+
+def aside(name: str) -> DeltaGenerator:
+    """A container within or around the main figure of what is not part of it.
+
+    Args:
+        name: of the aside; a page has one of that name.
+    """
+    return st.container(key=f"{ASIDE}_{name}")
+
+
+def clicker_is_free() -> bool:
+    """Whether the page's own buttons may take a clicker's keys; those of a slide lead to the next slide."""
+    return not session.params(LectureParams).presents_as_slide(session.params(LessonParams).id)

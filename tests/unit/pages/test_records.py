@@ -1,0 +1,65 @@
+"""Records of other versions: each is refused, and its page does without it."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any
+
+import pytest
+
+from pages.ui.measured.recorded import AGREEMENT, GALLERY, IMPORTANCE, REMOVAL, STATISTICS, Recording, read_record
+from transformer.analysis.heads.statistics import Statistics
+
+
+@cache
+def written(recording: Recording[Any]) -> str:
+    return recording.path.read_text(encoding="utf-8")
+
+
+RECORDINGS: dict[str, Recording[Any]] = {
+    "statistics": STATISTICS, "gallery": GALLERY, "importance": IMPORTANCE, "removal": REMOVAL, "agreement": AGREEMENT,
+}
+
+
+@pytest.mark.parametrize("name", RECORDINGS)
+def test_what_ships_is_read_as_it_was_written(name):
+    text = written(RECORDINGS[name])
+    assert json.loads(RECORDINGS[name].read(text).to_json()) == json.loads(text)
+
+
+@pytest.mark.parametrize(("name", "way", "value"), [
+    ("gallery", ["exhibits", 0, "task"], "renamed_task"), ("gallery", ["exhibits"], 7), ("gallery", ["more"], ""),
+    ("agreement", ["methods", 0], "renamed"), ("removal", ["points", 0, "score"], 1.0),
+    ("statistics", ["kinds", "cross"], {}), ("statistics", ["kinds"], []), ("importance", ["kinds", "cross"], {}),
+])
+def test_a_record_of_another_version_is_refused_and_a_page_does_without(tmp_path, name, way, value):
+    recording = RECORDINGS[name]
+    document = json.loads(written(recording))
+    *parents, key = way
+    parent = document
+    for step in parents:
+        parent = parent[step]
+    parent[key] = value
+    text = json.dumps(document)
+    with pytest.raises(ValueError, match="of another version"):
+        recording.read(text)
+    (tmp_path / "record.json").write_text(text, encoding="utf-8")
+    assert read_record(tmp_path / "record.json", recording.read) is None
+
+
+@pytest.mark.parametrize("name", RECORDINGS)
+@pytest.mark.parametrize("text", ["", "7", "null", "[" * 100_000, "{}", '{"model": 1' + "0" * 5000 + "}"], ids=len)
+def test_what_is_no_record_is_refused(name, text):
+    with pytest.raises(ValueError, match=r"."):
+        RECORDINGS[name].read(text)
+
+
+def test_a_metric_that_is_newer_than_the_record_is_missing_and_those_that_name_heads_are_not():
+    document = json.loads(written(STATISTICS))
+    encoder = document["kinds"]["encoder"]["values"]
+    encoder.pop("entropy")
+    assert "entropy" not in Statistics.from_json(json.dumps(document)).heads["encoder"].values
+    encoder.pop("confidence")
+    with pytest.raises(ValueError, match="confidence"):
+        Statistics.from_json(json.dumps(document))
