@@ -258,8 +258,8 @@ def test_its_steps_are_those_of_the_continuation(loaded):
     traced = trace_continuation(loaded, "The dog", settings, limit=6)
     trace, written = traced.trace, len(traced.ranks)
     before = header["before"]
-    assert before == len(traced.continuation.beginning) and header["source"] == [] and header["noun"] == "continuation"
-    assert [step["id"] for step in header["steps"]] == [piece.id for piece in traced.continuation.pieces]
+    assert before == len(traced.translation.beginning) and header["source"] == [] and header["noun"] == "continuation"
+    assert [step["id"] for step in header["steps"]] == [piece.id for piece in traced.translation.pieces]
     assert [step["rank"] for step in header["steps"]] == traced.ranks.tolist()
     assert header["steps"][0]["logProb"] == pytest.approx(float(trace.log_probs[before]), abs=1e-5)
     assert len(header["read"]) == before + written and header["tree"] and header["asked"]["params"]["step"] == 1

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-from dataclasses import dataclass
 
-import numpy as np
 import torch
 
 from transformer.checkpoints.checkpoint import LanguageModel
@@ -13,7 +11,7 @@ from transformer.decoding.constraints import Constraints
 from transformer.decoding.reading import Reader
 from transformer.decoding.texts import MAX_CHARACTERS, MAX_PIECES
 from transformer.errors import TextError
-from transformer.language_modelling.continuation import Continuation, continue_text
+from transformer.language_modelling.continuation import continue_text
 from transformer.language_modelling.scoring import TextScore, score_text
 from transformer.model.devices import device_errors_explained
 from transformer.model.edits import edits_of
@@ -22,24 +20,7 @@ from transformer.text.normalisation import valid
 from transformer.values.decoding_settings import DecodingSettings
 from transformer.values.interventions import AS_TRAINED, Interventions
 from transformer.values.trace import Trace
-from transformer.values.translation import LogitLens
-
-
-@dataclass(frozen=True, eq=False)
-class TracedContinuation:
-    """A beginning, what a model wrote after it, and all that was computed for both.
-
-    Attributes:
-        continuation: the texts; W pieces were written.
-        trace: of the model reading all of it; its last W rows predict what was written.
-        ranks: rank of each written piece in the model's distribution, 1 is the likeliest, int [W].
-        logit_lens: what each layer alone would have written, [L, W].
-    """
-
-    continuation: Continuation
-    trace: Trace
-    ranks: np.ndarray
-    logit_lens: LogitLens
+from transformer.values.translation import LogitLens, TracedTranslation
 
 
 def most_pieces(loaded: LanguageModel) -> int:
@@ -69,7 +50,7 @@ def check_length(loaded: LanguageModel, text: str) -> None:
 def trace_continuation(
     loaded: LanguageModel, text: str, settings: DecodingSettings, *, limit: int,
     forced: Sequence[int] = (), suppressed: Set[int] = frozenset(),
-) -> TracedContinuation:
+) -> TracedTranslation:
     """Go on from a beginning, and keep what was computed.
 
     Args:
@@ -84,9 +65,13 @@ def trace_continuation(
         TextError: the beginning is too long.
         DeviceError: the device ran out of memory.
         ValueError: a setting is out of range, or the vocabulary has no such piece.
+
+    Returns:
+        The continuation; the trace is of the model reading all of it, the beginning too, and ranks and logit lens are
+        of the tokens that were written.
     """
     check_length(loaded, text)
-    with device_errors_explained(loaded.device):
+    with device_errors_explained(loaded.device), torch.inference_mode():
         continuation = continue_text(
             loaded.model, loaded.tokenizer, text, settings, limit=max(limit, len(forced) + 1),
             constraints=Constraints(tuple(forced), frozenset(suppressed)), capture=True,
@@ -96,7 +81,7 @@ def trace_continuation(
         reader = _reader(loaded)
         trace = _read(reader, ids)
         lens, ranks = reader.logit_lens(trace.predicted_pieces)
-        return TracedContinuation(
+        return TracedTranslation(
             continuation, trace, ranks[first:],
             LogitLens(lens.candidate_ids[:, first:], lens.candidate_log_probs[:, first:], lens.taken[:, first:]),
         )
@@ -110,7 +95,7 @@ def trace_text(loaded: LanguageModel, text: str) -> tuple[TextScore, Trace]:
         DeviceError: the device ran out of memory.
     """
     check_length(loaded, text)
-    with device_errors_explained(loaded.device):
+    with device_errors_explained(loaded.device), torch.inference_mode():
         score = score_text(loaded.model, loaded.tokenizer, text)
         return score, _read(_reader(loaded), [piece.id for piece in score.pieces])
 
@@ -125,7 +110,7 @@ def trace_unmasked(loaded: LanguageModel, trace: Trace) -> Trace:
     Raises:
         DeviceError: the device ran out of memory.
     """
-    with device_errors_explained(loaded.device):
+    with device_errors_explained(loaded.device), torch.inference_mode():
         reader = _reader(loaded, Interventions(decoder_mask=False))
         return _read(reader, [piece.id for piece in trace.predicted_pieces])
 
@@ -139,5 +124,4 @@ def _reader(loaded: LanguageModel, interventions: Interventions = AS_TRAINED) ->
 
 def _read(reader: Reader, pieces: Sequence[int]) -> Trace:
     """The trace of a text, the start symbol before it, given as the ids of its tokens."""
-    with torch.inference_mode():
-        return reader.read(reader.vocabulary.decode(pieces), reader.vocabulary.pieces(pieces))[0]
+    return reader.read(reader.vocabulary.decode(pieces), reader.vocabulary.pieces(pieces))[0]

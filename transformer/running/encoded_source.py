@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
-from time import perf_counter
 
 import numpy as np
 import torch
@@ -15,8 +14,8 @@ from torch.nn.utils.rnn import pad_sequence
 from transformer.decoding.constraints import Constraints
 from transformer.decoding.greedy import greedy_batch
 from transformer.decoding.reading import Reader
-from transformer.decoding.search import search
 from transformer.decoding.texts import MAX_PIECES, text_pieces
+from transformer.decoding.writing import write
 from transformer.errors import TextError
 from transformer.model.edits import Edits, edits_of
 from transformer.model.kv_cache import DecoderCache
@@ -86,19 +85,9 @@ class EncodedSource:
                 "take fewer."
             )
         limit = most_pieces(len(self.pieces), len(prefix))
-        constraints = Constraints(prefix, suppressed, self.vocabulary.spelling)
-        began = perf_counter()
-        result = search(self.model, self._start, settings, constraints, limit=limit, capture=capture)
-        return Translation(
-            settings=settings,
-            prefix=prefix,
-            suppressed=suppressed,
-            pieces=self.vocabulary.pieces(result.pieces),
-            text=self.vocabulary.decode(result.pieces),
-            log_prob=result.log_prob,
-            complete=result.complete,
-            seconds=perf_counter() - began,
-            tree=result.tree,
+        return write(
+            self.model, self.vocabulary, self._start, settings, Constraints(prefix, suppressed), limit=limit,
+            capture=capture,
         )
 
     def read(self, target_text: str, predicted: tuple[Piece, ...]) -> Trace:

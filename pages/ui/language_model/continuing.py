@@ -93,7 +93,7 @@ def show_written(reading: LanguageReading) -> None:
 
 def show_text(reading: LanguageReading) -> None:
     """The beginning, and what the model wrote after it."""
-    continuation = reading.traced.continuation
+    continuation = reading.traced.translation
     text = continuation.text
     spans = [piece.span for piece in continuation.pieces if piece.span is not None]
     at = spans[0][0] if spans else len(text)
@@ -112,7 +112,7 @@ def show_text(reading: LanguageReading) -> None:
 
 def show_likelihood(reading: LanguageReading) -> None:
     """By which method it was written, how likely the model finds it, and why it ends there."""
-    continuation = reading.traced.continuation
+    continuation = reading.traced.translation
     count, total = len(continuation.pieces), continuation.log_prob
     config, length = reading.loaded.model.config, len(continuation.beginning) + count
     if continuation.complete:

@@ -23,11 +23,12 @@ from transformer.checkpoints.checkpoint import LanguageModel
 from transformer.config import TransformerConfig
 from transformer.errors import AtlasError
 from transformer.language_modelling.runs import ContinuationMetricsRun, TextContinuationRun, UnmaskedRun
-from transformer.language_modelling.tracing import TracedContinuation, most_pieces
+from transformer.language_modelling.tracing import most_pieces
 from transformer.text.normalisation import valid
 from transformer.text.vocabulary import TextVocabulary
 from transformer.values.interventions import AS_TRAINED, Interventions
 from transformer.values.trace import Kind, Trace
+from transformer.values.translation import TracedTranslation
 from transformer.values.weights import Weights
 
 PAGES: Mapping[Kind, KindPage] = {
@@ -59,7 +60,7 @@ class LanguageReading:
     params: ContinuationParams
 
     @property
-    def traced(self) -> TracedContinuation:
+    def traced(self) -> TracedTranslation:
         """The continuation, with all that was computed for it.
 
         Raises:

@@ -96,7 +96,7 @@ def test_a_continuation_and_what_was_computed_for_it_belong_together(loaded, met
     traced = trace_continuation(loaded, "the house", settings, limit=6)
     found = continue_text(loaded.model, loaded.tokenizer, "the house", settings, limit=6)
     written = len(found.pieces)
-    assert traced.continuation.text == found.text and traced.trace.target_text == found.text
+    assert traced.translation.text == found.text and traced.trace.target_text == found.text
     assert traced.trace.log_probs[-written:].sum() == pytest.approx(found.log_prob, abs=1e-4)
     assert traced.ranks.shape == (written,) and traced.logit_lens.taken.shape == (3, written)
     np.testing.assert_allclose(traced.logit_lens.taken[-1], traced.trace.log_probs[-written:], atol=1e-5)
@@ -105,13 +105,13 @@ def test_a_continuation_and_what_was_computed_for_it_belong_together(loaded, met
         likeliest = traced.trace.candidate_ids[-written:, 0]
         whole = [number not in loaded.tokenizer.spelling.parts for number in likeliest.tolist()]
         assert any(whole) and (traced.ranks[whole] == 1).all()
-    assert (traced.continuation.tree is not None) == (method == "beam")
+    assert (traced.translation.tree is not None) == (method == "beam")
 
 
 def test_what_is_forced_comes_first_even_beyond_the_limit(loaded):
     forced = [20, 21, 22, 23]
     traced = trace_continuation(loaded, "the", DecodingSettings(), limit=2, forced=forced, suppressed={30})
-    ids = [piece.id for piece in traced.continuation.pieces]
+    ids = [piece.id for piece in traced.translation.pieces]
     assert ids[:4] == forced and 30 not in ids and len(ids) <= 5
 
 
