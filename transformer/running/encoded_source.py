@@ -1,4 +1,4 @@
-"""A source that the encoder has read, and what the decoder makes of it: a translation, or a trace."""
+"""A source that the encoder has read, and what the decoder makes of it: it writes a translation, or reads one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
@@ -27,8 +26,7 @@ from transformer.values.decoding_settings import DecodingSettings
 from transformer.values.head_means import HeadMeans
 from transformer.values.interventions import Interventions
 from transformer.values.pieces import Piece
-from transformer.values.trace import Trace
-from transformer.values.translation import LogitLens, Translation
+from transformer.values.translation import Translation
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,20 +88,9 @@ class EncodedSource:
             capture=capture,
         )
 
-    def read(self, target_text: str, predicted: tuple[Piece, ...]) -> Trace:
-        """The decoder reads a whole target at once; see `Reader.read`."""
-        return self.read_with_log_probs(target_text, predicted)[0]
-
-    def read_with_log_probs(self, target_text: str, predicted: tuple[Piece, ...]) -> tuple[Trace, Tensor]:
-        """`read`, and the log-probability of every token of the vocabulary at every step, [T, V]."""
-        return self._reader.read(target_text, predicted)
-
-    def logit_lens(self, predicted: tuple[Piece, ...]) -> tuple[LogitLens, np.ndarray]:
-        """See `Reader.logit_lens`; after `read` with details."""
-        return self._reader.logit_lens(predicted)
-
     @cached_property
-    def _reader(self) -> Reader:
+    def reader(self) -> Reader:
+        """Reads targets, of which everything is recorded."""
         assert self.record is not None, "a trace is made of a recorded run"
         return Reader(
             self.model, self.vocabulary, self.text, self.pieces, self._start, self.interventions, self.record,

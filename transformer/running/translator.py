@@ -187,7 +187,7 @@ class Translator(Runs):
                     done(number, error)
             numbers = list(sources)
             for place, written, pieces in decode_together(list(sources.values())) if sources else ():
-                done(numbers[place], sources[numbers[place]].read(written, pieces))
+                done(numbers[place], sources[numbers[place]].reader.read(written, pieces)[0])
 
     def attribute(
         self, trace: Trace, method: Method, targets: Sequence[Target] | None = None, *, words: bool = False
