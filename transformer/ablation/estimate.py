@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.stats import t as student
@@ -22,12 +20,6 @@ class Estimate:
     mean: np.ndarray
     low: np.ndarray
     high: np.ndarray
-
-
-def read_estimate(written: Mapping[str, Any]) -> Estimate:
-    """The estimate that stands in a record."""
-    mean, low, high = (np.array(written[name], dtype=np.float64) for name in ("mean", "low", "high"))
-    return Estimate(mean, low, high)
 
 
 def over_draws(values: np.ndarray) -> Estimate:

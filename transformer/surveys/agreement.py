@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from transformer.ablation.estimate import Estimate, read_estimate
+from transformer.ablation.estimate import Estimate
 from transformer.analysis.words import has_word, word_groups
 from transformer.attribution.agreement import Agreement, agreement
 from transformer.attribution.attribution import METHODS, Method, Target, piece_groups
-from transformer.files.records import read_record
+from transformer.files.records import read_record, typed
 from transformer.running.translator import Translator
 from transformer.surveys.importance import DIGITS, DRAWS, SEED, bootstrap
 from transformer.values.head_means import sentences_digest
@@ -68,12 +68,10 @@ class AgreementStatistics:
 
     @classmethod
     def _of(cls, values: Mapping[str, Any]) -> AgreementStatistics:
-        if not METHODS.keys() >= set(values["methods"]):
+        found = typed(values, cls)
+        if not METHODS.keys() >= set(found.methods):
             raise LookupError("one of its methods is none of today")
-        return cls(
-            values["model"], values["sentences"], values["left_out"], values["digest"], values["words"],
-            tuple(values["methods"]), read_estimate(values["tau"]), read_estimate(values["same_first"]),
-        )
+        return found
 
 
 def agreement_statistics(translator: Translator, sentences: Iterable[str]) -> AgreementStatistics:

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from transformer.ablation.estimate import Estimate, read_estimate
+from transformer.ablation.estimate import Estimate
 from transformer.ablation.importance import MeasuredImportance, head_importance, normalised_by_layer
-from transformer.files.records import read_record
+from transformer.files.records import read_record, typed
 from transformer.running.translator import Translator
 from transformer.values.head_means import sentences_digest
 from transformer.values.interventions import DEFAULT_DRAWS, Mode
@@ -85,10 +85,10 @@ class ImportanceStatistics:
         kinds: dict[Kind, Mapping[str, Any]] = {kind: values["kinds"][kind] for kind in KINDS}
         return cls(
             values["model"], values["mode"], values["sentences"], values["digest"],
-            {kind: read_estimate(each["measured"]) for kind, each in kinds.items()},
-            {kind: read_estimate(each["estimated"]) for kind, each in kinds.items()},
+            {kind: typed(each["measured"], Estimate) for kind, each in kinds.items()},
+            {kind: typed(each["estimated"], Estimate) for kind, each in kinds.items()},
             {kind: np.array(each["magnitude"], dtype=np.float64) for kind, each in kinds.items()},
-            read_estimate(values["agreement"]),
+            typed(values["agreement"], Estimate),
             # Files of older versions have none of these.
             **{name: values[name] for name in ("seed", "draws", "reference") if name in values},
         )

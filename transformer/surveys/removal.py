@@ -9,7 +9,7 @@ from pathlib import Path
 
 from transformer.ablation.removal import without
 from transformer.checkpoints.checkpoint import load_checkpoint
-from transformer.files.records import read_record
+from transformer.files.records import read_record, typed
 from transformer.training.data import Pair
 from transformer.training.evaluate import score, translate_all
 from transformer.values.head_means import sentences_digest
@@ -63,9 +63,7 @@ class RemovalQuality:
         Raises:
             ValueError: it is something else.
         """
-        return read_record(
-            text, lambda values: cls(**{**values, "points": tuple(Quality(**each) for each in values["points"])})
-        )
+        return read_record(text, lambda values: typed(values, cls))
 
 
 def pairs_digest(pairs: Sequence[Pair]) -> str:

@@ -29,8 +29,8 @@ def test_what_ships_is_read_as_it_was_written(name):
 
 
 @pytest.mark.parametrize(("name", "way", "value"), [
-    ("gallery", ["exhibits", 0, "task"], "renamed_task"), ("gallery", ["exhibits"], 7), ("gallery", ["more"], ""),
-    ("agreement", ["methods", 0], "renamed"), ("removal", ["points", 0, "score"], 1.0),
+    ("gallery", ["exhibits", 0, "task"], "renamed_task"), ("gallery", ["exhibits"], 7), ("gallery", ["model"], 7),
+    ("agreement", ["methods", 0], "renamed"), ("removal", ["points", 0, "bleu"], "1.0"),
     ("statistics", ["kinds", "cross"], {}), ("statistics", ["kinds"], []), ("importance", ["kinds", "cross"], {}),
 ])
 def test_a_record_of_another_version_is_refused_and_a_page_does_without(tmp_path, name, way, value):

@@ -17,7 +17,7 @@ import numpy as np
 
 from transformer.analysis.heads.tasks import TASK, TASKS, Link, Task, covered_text
 from transformer.analysis.view import axes_of, view_of
-from transformer.files.records import read_record
+from transformer.files.records import read_record, typed
 from transformer.text.languages import LANGUAGES, Languages
 from transformer.text.vocabulary import SPACE_MARK
 from transformer.values.pieces import Piece
@@ -120,20 +120,14 @@ class Gallery:
         Raises:
             ValueError: it is something else.
         """
-        return read_record(
-            text, lambda values: cls(**{**values, "exhibits": tuple(map(_read_exhibit, values["exhibits"]))})
-        )
+        return read_record(text, cls._of)
 
-
-def _read_exhibit(values: Mapping[str, Any]) -> Exhibit:
-    """The exhibit that `asdict` made values of."""
-    examples = tuple(
-        Example(**{name: tuple(value) if isinstance(value, list) else value for name, value in each.items()})
-        for each in values["examples"]
-    )
-    if not {values["task"], values["rule"]} <= {"", *TASK}:
-        raise LookupError("its task is none of today")
-    return Exhibit(**{**values, "examples": examples})
+    @classmethod
+    def _of(cls, values: Mapping[str, Any]) -> Gallery:
+        found = typed(values, cls)
+        if not {name for each in found.exhibits for name in (each.task, each.rule)} <= {"", *TASK}:
+            raise LookupError("a task is none of today")
+        return found
 
 
 def gallery_of(traces: Iterable[Trace], model: str, languages: Languages = LANGUAGES) -> Gallery:
