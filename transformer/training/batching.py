@@ -36,10 +36,8 @@ class Batch:
         return int((self.predicted != PAD).sum())
 
     def to(self, device: torch.device | str) -> Batch:
-        return Batch(*(
-            None if ids is None else ids.to(device, non_blocking=True)
-            for ids in (self.source, self.target, self.predicted)
-        ))
+        target, predicted = (ids.to(device, non_blocking=True) for ids in (self.target, self.predicted))
+        return Batch(None if self.source is None else self.source.to(device, non_blocking=True), target, predicted)
 
 
 class Batches:

@@ -96,5 +96,6 @@ def trainee_of(folder: RunFolder, tokenizer: Tokenizer, config: TrainConfig) -> 
 
 
 def _batches(data: Data, config: TrainConfig) -> Batches | ContextBatches:
-    make = ContextBatches if isinstance(data, Contexts) else Batches
-    return make(data, pieces=config.batch_pieces, seed=config.seed)
+    if isinstance(data, Contexts):
+        return ContextBatches(data, pieces=config.batch_pieces, seed=config.seed)
+    return Batches(data, pieces=config.batch_pieces, seed=config.seed)
