@@ -17,6 +17,7 @@ from transformer.decoding.texts import MAX_PIECES
 from transformer.errors import DeviceError, TextError
 from transformer.model import devices
 from transformer.model.devices import available_devices
+from transformer.running.runs.trace import TraceRun
 from transformer.running.translator import Translator
 from transformer.text.tokenizer import END, START
 from transformer.values.interventions import AS_TRAINED, Interventions
@@ -310,3 +311,9 @@ def test_half_a_surrogate_pair_is_read_as_a_replacement_character(small_translat
     table = cells(view_of(trace, "cross"), 0, 0)
     assert "\ufffd" in "".join(table["to"]) and table.to_csv().encode("utf-8")
     assert small_translator.trace("🙂 dog").source_text == "🙂 dog"
+
+
+def test_equal_runs_are_equal_values_however_they_are_spelt(small_translator):
+    run = TraceRun("A dog\ud83d\ude42.", [5, 6, 2])
+    assert run == TraceRun("A dog🙂.", (5, 6, 2), interventions=Interventions()) and len({run, TraceRun(run.text)}) == 2
+    assert small_translator.get(TraceRun("A dog.", "Ein Hund.")).equals(small_translator.trace("A dog.", "Ein Hund."))

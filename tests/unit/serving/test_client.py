@@ -9,9 +9,12 @@ import pytest
 
 from tests.model_server import Broken, model_server
 from tests.unit.serving.test_protocol import HOSTILE, OFF, same
+from transformer.ablation.continuation import RereadRun
 from transformer.ablation.effect import effect_of
 from transformer.ablation.importance import head_importance
 from transformer.errors import InterventionError, ServerError, TextError
+from transformer.running.runs.attribution import AttributionRun
+from transformer.running.runs.metrics import MetricsRun
 from transformer.running.runs.trace import TraceRun
 from transformer.running.runs.translation import DecodingRun, TranslationRun
 from transformer.serving.answers import Reply, said
@@ -65,7 +68,12 @@ def test_it_is_the_same_model(remote, small_translator):
     lambda model: model.gate_gradients("The dog.", [300, 3]),
     lambda model: effect_of(model, "The dog.", OFF),
     lambda model: head_importance(model, "The dog."),
-], ids=["plain", "details", "decoding", "variants", "score", "compare", "gradients", "effect", "importance"])
+    lambda model: model.get(MetricsRun(RereadRun(TraceRun("The dog."), OFF), "cross")).values,
+    lambda model: model.get(AttributionRun(TraceRun("The dog."), "erasure")),
+], ids=[
+    "plain", "details", "decoding", "variants", "score", "compare", "gradients", "effect", "importance", "metrics",
+    "attribution",
+])
 def test_every_run_is_the_same(remote, small_translator, run):
     there, here = run(remote), run(small_translator)
     if hasattr(there, "translation"):
