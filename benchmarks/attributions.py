@@ -43,9 +43,9 @@ import inseq
 
 from benchmarks.timing import Figure, figure, medians, show
 from transformer.attribution.attribution import METHODS, Attribution, Method, Target, every_position, whole_sentence
+from transformer.checkpoints.checkpoint import load_checkpoint
 from transformer.checkpoints.model_files import save_model
 from transformer.checkpoints.model_texts import CARD
-from transformer.checkpoints.translator import load_checkpoint
 from transformer.interop.exporting import export_huggingface
 from transformer.model.transformer import build
 from transformer.running.translator import MODEL, Translator

@@ -11,11 +11,10 @@ from pathlib import Path
 import pytest
 import torch
 
+from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.checkpoints.model_files import save_model
-from transformer.checkpoints.translator import Checkpoint
-from transformer.config import LanguageModelConfig, TransformerConfig
+from transformer.config import TransformerConfig, decoder_only
 from transformer.files.paths import MODEL
-from transformer.model.language_model import build_language_model
 from transformer.model.transformer import build
 from transformer.running.translator import Translator
 from transformer.text.tokenizer import VOCABULARY, Tokenizer, train_tokenizer
@@ -120,10 +119,10 @@ def tiny_language_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder "tiny" of a language model, whose attention and predictions are not those of a fresh one."""
     torch.manual_seed(4)
     tokenizer = Tokenizer.load(MODEL / VOCABULARY)
-    config = LanguageModelConfig(
+    config = decoder_only(
         vocabulary=tokenizer.size, d_model=32, heads=4, layers=3, d_ff=64, max_positions=POSITIONS
     )
-    model = build_language_model(config)
+    model = build(config)
     weights = {name: weight.detach() + 0.1 * torch.randn_like(weight) for name, weight in model.named_parameters()}
     folder = tmp_path_factory.mktemp("models") / "tiny"
     save_model(folder, config, weights, tokenizer)

@@ -9,7 +9,9 @@ from typing import Any, Literal, get_args
 # GPT-2 computes the Gaussian error linear unit by its approximation with tanh.
 Activation = Literal["relu", "gelu", "gelu_tanh", "silu"]
 NormPlacement = Literal["pre", "post"]
-LanguageModelAttention = Literal["full", "local", "compressed"]
+# Of attention: the encoder's and the decoder's self-attention, and cross-attention.
+Kind = Literal["encoder", "decoder", "cross"]
+Attention = Literal["full", "local", "compressed"]
 Positions = Literal["sinusoidal", "sinusoidal_halves", "learned", "none"]
 TiedEmbeddings = Literal["none", "target", "all"]
 
@@ -19,26 +21,28 @@ CHOICES = {
     "positions": get_args(Positions),
     "tied_embeddings": get_args(TiedEmbeddings),
 }
-COUNTS = ("source_vocabulary", "target_vocabulary", "d_model", "heads", "encoder_layers", "decoder_layers",
-          "d_ff", "max_positions")
-# Fields that config.json may lack: the models of before have none.
-YOUNGER = ("tied_output", "unapplied")
+COUNTS = ("d_model", "heads", "d_ff", "max_positions", "block", "stride")
+# Fields that config.json may lack: older models have none.
+YOUNGER = ("unapplied", "attention", "block", "stride")
 # A longer line would be no setting.
 LONGEST = 200
 
 
 @dataclass(frozen=True, kw_only=True)
 class TransformerConfig:
-    """Sizes and choices of an encoder-decoder Transformer ("Attention Is All You Need", section 3, table 3).
+    """Sizes and choices of a Transformer ("Attention Is All You Need", section 3, table 3).
+
+    With layers in both stacks it is an encoder-decoder. With `encoder_layers` 0 it is a language model, decoder-only
+    and without cross-attention (see `decoder_only`); with `decoder_layers` 0 it is an encoder alone.
 
     The defaults are the paper's base model, but for the place of the layer norms: "pre" trains without its long
     warm-up (Xiong et al. 2020, "On Layer Normalization in the Transformer Architecture").
 
     Attributes:
-        source_vocabulary, target_vocabulary: number of pieces V on each side.
+        source_vocabulary, target_vocabulary: number of tokens V on each side; 0 for a stack without layers.
         d_model: width D of the residual stream; even, and a multiple of `heads`.
         heads: attention heads H of every attention layer.
-        encoder_layers, decoder_layers: number of layers L of each stack.
+        encoder_layers, decoder_layers: number of layers L of each stack; 0 leaves the stack out.
         d_ff: width F of the position-wise feed-forward network.
         dropout: rate after each sub-layer, on the embeddings (section 5.4) and on the attention weights; used
             in training only.
@@ -52,6 +56,11 @@ class TransformerConfig:
         scale_embedding: multiply embeddings by sqrt(D) (section 3.4).
         output_bias: give the output layer a bias.
         unapplied: what the settings of an imported model ask of a search and this one does not do, as "num_beams 6".
+        attention: what a position of a language model may look at: "full", everything up to itself; "local", that of
+            its own block; "compressed", keys and values that a convolution makes of several positions (Liu et al. 2018,
+            "Generating Wikipedia by Summarizing Long Sequences", section 4.2.3).
+        block: positions of a block of local attention.
+        stride: positions that compressed attention makes one; the width of its kernel too.
 
     Raises:
         ValueError: a value is out of range or two values do not fit together; the message names both.
@@ -73,136 +82,138 @@ class TransformerConfig:
     scale_embedding: bool = True
     output_bias: bool = True
     unapplied: tuple[str, ...] = ()
+    attention: Attention = "full"
+    block: int = 256
+    stride: int = 3
 
     def __post_init__(self) -> None:
-        _check(self, COUNTS, CHOICES, ("scale_embedding", "output_bias"))
+        self._check_values()
+        self._check_stacks()
         if self.tied_embeddings == "all" and self.source_vocabulary != self.target_vocabulary:
             raise ValueError(
                 "tied_embeddings='all' needs one joint vocabulary: source_vocabulary is "
                 f"{self.source_vocabulary}, target_vocabulary is {self.target_vocabulary}"
             )
+        if self.d_model % self.heads:
+            raise ValueError(f"d_model must be a multiple of heads: {self.d_model} is no multiple of {self.heads}")
+        if self.d_model % 2 and self.positions.startswith("sinusoidal"):
+            raise ValueError(f"sinusoidal positions need an even d_model, not {self.d_model}")
+
+    @property
+    def d_head(self) -> int:
+        """Width K of one head."""
+        return self.d_model // self.heads
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """The kinds of attention that the model has."""
+        return tuple(kind for kind in get_args(Kind) if self.layers_of(kind))
+
+    def layers_of(self, kind: Kind) -> int:
+        """Number of layers L that have a kind of attention: cross-attention needs both stacks."""
+        if kind == "encoder":
+            return self.encoder_layers
+        return self.decoder_layers if kind == "decoder" or self.encoder_layers else 0
+
+    def to_json(self) -> str:
+        """The fields as a JSON object.
+
+        Seals are made of it, so a field that is younger than the first models is left out where it has its default.
+        """
+        values = asdict(self)
+        for field in fields(self):
+            if field.name in YOUNGER and values[field.name] == field.default:
+                del values[field.name]
+        return json.dumps(values, indent=2) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> TransformerConfig:
+        """Read what `to_json` wrote, or the configuration of a language model as it was written at first.
+
+        Raises:
+            ValueError: the text is no JSON object, or has a field too many, too few, or out of range.
+        """
+        values = _object(text)
+        if "vocabulary" in values:
+            _check_names(values, LANGUAGE_MODEL_FIELDS, {"vocabulary"})
+            return decoder_only(**values)
+        _check_names(values, {field.name for field in fields(cls)}, {"source_vocabulary", "target_vocabulary"})
+        if isinstance(values.get("unapplied"), list):
+            values["unapplied"] = tuple(values["unapplied"])
+        return cls(**values)
+
+    def _check_values(self) -> None:
+        """See that each value by itself is in its range."""
+        for name in COUNTS:
+            _check_whole(name, getattr(self, name), 1)
+        for name in ("source_vocabulary", "target_vocabulary", "encoder_layers", "decoder_layers"):
+            _check_whole(name, getattr(self, name), 0)
+        for name, values in {**CHOICES, "attention": get_args(Attention)}.items():
+            if getattr(self, name) not in values:
+                raise ValueError(f"{name} must be one of {', '.join(values)}, not {getattr(self, name)!r}")
+        for name in ("scale_embedding", "output_bias"):
+            if type(getattr(self, name)) is not bool:
+                raise ValueError(f"{name} must be true or false, not {getattr(self, name)!r}")
+        if type(self.dropout) not in (int, float) or not 0 <= self.dropout < 1:
+            raise ValueError(f"dropout must be at least 0 and below 1, not {self.dropout!r}")
         if not isinstance(self.unapplied, tuple) or len(self.unapplied) > LONGEST or not all(
             isinstance(each, str) and len(each) <= LONGEST for each in self.unapplied
         ):
             raise ValueError(f"unapplied must be texts of at most {LONGEST} characters, not {self.unapplied!r:.60}")
 
-    @property
-    def d_head(self) -> int:
-        """Width K of one head."""
-        return self.d_model // self.heads
-
-    def to_json(self) -> str:
-        return _json(self)
-
-    @classmethod
-    def from_json(cls, text: str) -> TransformerConfig:
-        """Read what `to_json` wrote.
-
-        Raises:
-            ValueError: the text is no JSON object, or has a field too many, too few, or out of range.
-        """
-        values = _fields(cls, text, {"source_vocabulary", "target_vocabulary"})
-        if isinstance(values.get("unapplied"), list):
-            values["unapplied"] = tuple(values["unapplied"])
-        return cls(**values)
+    def _check_stacks(self) -> None:
+        """See that there is a stack, and that what belongs to a stack is there with it alone."""
+        if not self.encoder_layers and not self.decoder_layers:
+            raise ValueError("encoder_layers and decoder_layers are both 0")
+        for side, stack in (("source", "encoder"), ("target", "decoder")):
+            layers, size = getattr(self, f"{stack}_layers"), getattr(self, f"{side}_vocabulary")
+            if bool(layers) != bool(size):
+                raise ValueError(f"{stack}_layers is {layers}, and {side}_vocabulary {size}: both or neither are 0")
+        if self.tied_embeddings != "none" and not self.decoder_layers:
+            raise ValueError(f"tied_embeddings={self.tied_embeddings!r} needs a decoder, and decoder_layers is 0")
+        if self.attention != "full" and self.encoder_layers:
+            raise ValueError(f"attention={self.attention!r} needs encoder_layers 0, not {self.encoder_layers}")
 
 
-@dataclass(frozen=True, kw_only=True)
-class LanguageModelConfig:
-    """Sizes and choices of a decoder-only Transformer (Radford et al. 2019, "Language Models are Unsupervised
-    Multitask Learners", section 2.3).
+# What config.json of a language model held when it was a class of its own.
+LANGUAGE_MODEL_FIELDS = {
+    "vocabulary", "d_model", "heads", "layers", "d_ff", "dropout", "activation", "norm", "positions", "max_positions",
+    "scale_embedding", "attention", "block", "stride", "tied_output",
+}
 
-    The defaults are GPT-2's smallest model.
 
-    Attributes:
-        vocabulary: number of pieces V.
-        d_model, heads, layers, d_ff, dropout, norm, positions, max_positions, scale_embedding: as in
-            `TransformerConfig`; every layer has masked self-attention and a feed-forward network.
-        activation: of the feed-forward network; "gelu_tanh" is GPT-2's.
-        attention: what a position may look at: "full", everything up to itself; "local", that of its own block;
-            "compressed", keys and values of several positions that a convolution has made one (Liu et al. 2018,
-            "Generating Wikipedia by Summarizing Long Sequences", section 4.2.3).
-        block: positions of a block of local attention.
-        stride: positions that compressed attention makes one; the width of its kernel too.
+def decoder_only(
+    vocabulary: int, *, layers: int = 12, tied_output: bool = True, **choices: Any
+) -> TransformerConfig:
+    """The configuration of a language model; by default of GPT-2's smallest (Radford et al. 2019, "Language Models are
+    Unsupervised Multitask Learners", section 2.3).
+
+    Args:
+        vocabulary: number of tokens V.
+        layers: each with masked self-attention and a feed-forward network.
         tied_output: the output layer is the embedding.
+        choices: other fields of `TransformerConfig`.
 
     Raises:
-        ValueError: a value is out of range or two values do not fit together; the message names both.
+        ValueError: as `TransformerConfig`.
     """
-
-    vocabulary: int
-    d_model: int = 768
-    heads: int = 12
-    layers: int = 12
-    d_ff: int = 3072
-    dropout: float = 0.1
-    activation: Activation = "gelu_tanh"
-    norm: NormPlacement = "pre"
-    positions: Positions = "learned"
-    max_positions: int = 1024
-    scale_embedding: bool = False
-    attention: LanguageModelAttention = "full"
-    block: int = 256
-    stride: int = 3
-    tied_output: bool = True
-
-    def __post_init__(self) -> None:
-        choices = {name: CHOICES[name] for name in ("activation", "norm", "positions")}
-        choices["attention"] = get_args(LanguageModelAttention)
-        counts = ("vocabulary", "d_model", "heads", "layers", "d_ff", "max_positions", "block", "stride")
-        _check(self, counts, choices, ("scale_embedding", "tied_output"))
-
-    # Under the names that `TransformerConfig` has for them: what reads a decoder reads a language model too.
-
-    @property
-    def d_head(self) -> int:
-        """Width K of one head."""
-        return self.d_model // self.heads
-
-    @property
-    def decoder_layers(self) -> int:
-        return self.layers
-
-    @property
-    def target_vocabulary(self) -> int:
-        return self.vocabulary
-
-    @property
-    def tied_embeddings(self) -> TiedEmbeddings:
-        return "target" if self.tied_output else "none"
-
-    @property
-    def output_bias(self) -> bool:
-        return False
-
-    def to_json(self) -> str:
-        return _json(self)
-
-    @classmethod
-    def from_json(cls, text: str) -> LanguageModelConfig:
-        """Read what `to_json` wrote, as `TransformerConfig.from_json` does."""
-        return cls(**_fields(cls, text, {"vocabulary"}))
+    if type(tied_output) is not bool:
+        raise ValueError(f"tied_output must be true or false, not {tied_output!r}")
+    gpt2 = {
+        "d_model": 768, "heads": 12, "d_ff": 3072, "activation": "gelu_tanh", "positions": "learned",
+        "max_positions": 1024, "scale_embedding": False,
+    }
+    return TransformerConfig(
+        source_vocabulary=0, target_vocabulary=vocabulary, encoder_layers=0, decoder_layers=layers, output_bias=False,
+        tied_embeddings="target" if tied_output else "none", **{**gpt2, **choices},
+    )
 
 
-def _json(config: TransformerConfig | LanguageModelConfig) -> str:
-    """The fields as a JSON object.
-
-    Seals are made of it, so a field that is younger than the first models is left out where it has its default.
-    """
-    values = asdict(config)
-    for field in fields(config):
-        if field.name in YOUNGER and values[field.name] == field.default:
-            del values[field.name]
-    return json.dumps(values, indent=2) + "\n"
-
-
-def _fields(
-    config: type[TransformerConfig] | type[LanguageModelConfig], text: str, required: set[str]
-) -> dict[str, Any]:
-    """The fields of a configuration that was written as JSON.
+def _object(text: str) -> dict[str, Any]:
+    """The values of a configuration that was written as JSON.
 
     Raises:
-        ValueError: the text is no JSON object, or has a field too many or too few.
+        ValueError: the text is no JSON object.
     """
     try:
         values = json.loads(text)
@@ -210,42 +221,18 @@ def _fields(
         raise ValueError("the configuration is nested too deeply") from None
     if not isinstance(values, dict):
         raise ValueError(f"a configuration is a JSON object, not {type(values).__name__}")
-    unknown = values.keys() - {field.name for field in fields(config)}
+    return values
+
+
+def _check_names(values: dict[str, Any], known: set[str], required: set[str]) -> None:
+    unknown = values.keys() - known
     if unknown:
         raise ValueError(f"unknown field in the configuration: {', '.join(sorted(unknown))}")
     missing = required - values.keys()
     if missing:
         raise ValueError(f"missing field in the configuration: {', '.join(sorted(missing))}")
-    return values
 
 
-def _check(
-    config: TransformerConfig | LanguageModelConfig, counts: tuple[str, ...], choices: dict[str, tuple[str, ...]],
-    flags: tuple[str, ...],
-) -> None:
-    """What every configuration is held to.
-
-    Args:
-        config: to be checked.
-        counts, choices, flags: names of its whole numbers, of its choices with their values, and of what is true or
-            false.
-
-    Raises:
-        ValueError: a value is out of range or two values do not fit together.
-    """
-    for name in counts:
-        value = getattr(config, name)
-        if type(value) is not int or value < 1:
-            raise ValueError(f"{name} must be a whole number of at least 1, not {value!r}")
-    for name, values in choices.items():
-        if getattr(config, name) not in values:
-            raise ValueError(f"{name} must be one of {', '.join(values)}, not {getattr(config, name)!r}")
-    for name in flags:
-        if type(getattr(config, name)) is not bool:
-            raise ValueError(f"{name} must be true or false, not {getattr(config, name)!r}")
-    if type(config.dropout) not in (int, float) or not 0 <= config.dropout < 1:
-        raise ValueError(f"dropout must be at least 0 and below 1, not {config.dropout!r}")
-    if config.d_model % config.heads:
-        raise ValueError(f"d_model must be a multiple of heads: {config.d_model} is no multiple of {config.heads}")
-    if config.d_model % 2 and config.positions.startswith("sinusoidal"):
-        raise ValueError(f"sinusoidal positions need an even d_model, not {config.d_model}")
+def _check_whole(name: str, value: object, least: int) -> None:
+    if type(value) is not int or value < least:
+        raise ValueError(f"{name} must be a whole number of at least {least}, not {value!r}")

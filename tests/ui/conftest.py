@@ -16,7 +16,7 @@ from streamlit.runtime.scriptrunner.script_cache import ScriptCache
 from streamlit.testing.v1 import app_test, local_script_runner
 
 from pages.ui.runs import models
-from transformer.checkpoints.translator import Checkpoint
+from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.model.transformer import build
 from transformer.running.translator import Translator
 

@@ -34,7 +34,7 @@ from transformer.analysis.replay.cell import cell
 from transformer.analysis.replay.stages import stages
 from transformer.analysis.view import view_of
 from transformer.checkpoints.available_models import VARIABLE
-from transformer.checkpoints.language_model import LoadedLanguageModel, load_language_model
+from transformer.checkpoints.checkpoint import LanguageModel, load_language_model
 from transformer.language_modelling.tracing import trace_continuation, trace_text, trace_unmasked
 from transformer.values.decoding_settings import DecodingSettings
 from transformer.values.trace import Trace
@@ -53,12 +53,12 @@ FOREIGN = re.compile(r"\b(english|german|translat(e|es|ed|ion|ions)|encoders?|de
 
 
 @pytest.fixture(scope="session")
-def loaded(tiny_language_model: Path) -> LoadedLanguageModel:
+def loaded(tiny_language_model: Path) -> LanguageModel:
     return load_language_model(tiny_language_model, "cpu")
 
 
 @pytest.fixture(scope="session")
-def trace(loaded: LoadedLanguageModel) -> Trace:
+def trace(loaded: LanguageModel) -> Trace:
     return trace_continuation(loaded, "The dog", DecodingSettings(), limit=6).trace
 
 

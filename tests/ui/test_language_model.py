@@ -21,7 +21,7 @@ from tests.conftest import POSITIONS
 from tests.ui import driver
 from tests.ui.driver import headers, healthy, submit, tell, texts, typed
 from transformer.checkpoints.available_models import SHIPPED_LANGUAGE_MODEL, VARIABLE
-from transformer.checkpoints.language_model import LoadedLanguageModel, load_language_model
+from transformer.checkpoints.checkpoint import LanguageModel, load_language_model
 from transformer.language_modelling.continuation import continue_text
 from transformer.language_modelling.head_scores import NAMES, HeadScores, head_scores
 from transformer.language_modelling.scoring import score_text
@@ -32,7 +32,7 @@ PAGE = "pages/language_model.py"
 
 
 @pytest.fixture(scope="session")
-def loaded(tiny_language_model: Path) -> LoadedLanguageModel:
+def loaded(tiny_language_model: Path) -> LanguageModel:
     return load_language_model(tiny_language_model, "cpu")
 
 
@@ -262,8 +262,8 @@ def test_its_steps_are_those_of_the_continuation(loaded):
     traced = trace_continuation(loaded, "The dog", settings, limit=6)
     trace, written = traced.trace, len(traced.ranks)
     before = header["before"]
-    assert before == len(traced.continuation.beginning) and header["source"] == [] and header["noun"] == "continuation"
-    assert [step["id"] for step in header["steps"]] == [piece.id for piece in traced.continuation.pieces]
+    assert before == len(traced.translation.beginning) and header["source"] == [] and header["noun"] == "continuation"
+    assert [step["id"] for step in header["steps"]] == [piece.id for piece in traced.translation.pieces]
     assert [step["rank"] for step in header["steps"]] == traced.ranks.tolist()
     assert header["steps"][0]["logProb"] == pytest.approx(float(trace.log_probs[before]), abs=1e-5)
     assert len(header["read"]) == before + written and header["tree"] and header["asked"]["params"]["step"] == 1

@@ -18,7 +18,7 @@ from tests.model_server import model_server
 from transformer.ablation.effect import EffectRun
 from transformer.ablation.importance import ImportanceRun
 from transformer.attribution.attribution import Target
-from transformer.checkpoints.language_model import load_language_model
+from transformer.checkpoints.checkpoint import load_language_model
 from transformer.language_modelling.runs import TextContinuationRun
 from transformer.running.runs.attribution import AttributionRun, DeletionRun
 from transformer.running.runs.trace import TraceRun

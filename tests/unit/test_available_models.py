@@ -23,7 +23,7 @@ from transformer.checkpoints.available_models import (
     model_folder,
     model_folders,
 )
-from transformer.checkpoints.translator import load_checkpoint
+from transformer.checkpoints.checkpoint import load_checkpoint
 from transformer.errors import CheckpointError
 from transformer.files.memory import check_memory, memory_available, memory_needed
 from transformer.files.paths import LANGUAGE_MODEL, MODEL

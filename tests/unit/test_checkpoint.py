@@ -5,8 +5,8 @@ import shutil
 import pytest
 import torch
 
+from transformer.checkpoints.checkpoint import load_checkpoint
 from transformer.checkpoints.model_files import save_model
-from transformer.checkpoints.translator import load_checkpoint
 from transformer.config import TransformerConfig
 from transformer.errors import CheckpointError
 from transformer.files.tensors import read_tensors, write_tensors

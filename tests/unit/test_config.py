@@ -7,7 +7,7 @@ import json
 import pytest
 import torch
 
-from transformer.config import CHOICES, TransformerConfig
+from transformer.config import CHOICES, TransformerConfig, decoder_only
 from transformer.model.transformer import build
 
 SMALL = {
@@ -72,6 +72,33 @@ def test_says_what_does_not_fit(change, message):
 def test_refuses_a_file_that_is_no_configuration(text, message):
     with pytest.raises(ValueError, match=message):
         TransformerConfig.from_json(text)
+
+
+@pytest.mark.parametrize(("change", "message"), [
+    ({"encoder_layers": 0}, "encoder_layers is 0, and source_vocabulary 11"),
+    ({"target_vocabulary": 0}, "decoder_layers is 1, and target_vocabulary 0"),
+    ({"encoder_layers": 0, "decoder_layers": 0}, "encoder_layers and decoder_layers are both 0"),
+    ({"decoder_layers": 0, "target_vocabulary": 0, "tied_embeddings": "target"}, "needs a decoder"),
+    ({"attention": "local"}, "attention='local' needs encoder_layers 0, not 2"),
+])
+def test_what_belongs_to_a_stack_comes_with_it(change, message):
+    with pytest.raises(ValueError, match=message):
+        TransformerConfig(**{**SMALL, **change})
+
+
+def test_kinds_are_those_of_the_stacks_that_there_are():
+    both, decoder = TransformerConfig(**SMALL), decoder_only(11, d_model=8, heads=2, layers=3)
+    encoder = TransformerConfig(**{**SMALL, "decoder_layers": 0, "target_vocabulary": 0})
+    assert (both.kinds, decoder.kinds, encoder.kinds) == (("encoder", "decoder", "cross"), ("decoder",), ("encoder",))
+    assert [decoder.layers_of(kind) for kind in both.kinds] == [0, 3, 0]
+
+
+@pytest.mark.parametrize("tied", [True, False])
+def test_a_former_configuration_of_a_language_model_is_read(tied):
+    former = {"vocabulary": 11, "d_model": 8, "heads": 2, "layers": 3, "attention": "local", "block": 4}
+    today = decoder_only(11, d_model=8, heads=2, layers=3, attention="local", block=4, tied_output=tied)
+    assert TransformerConfig.from_json(json.dumps({**former, "tied_output": tied})) == today
+    assert TransformerConfig.from_json(today.to_json()) == today
 
 
 CHOICE_COMBINATIONS = [

@@ -10,7 +10,7 @@ import pytest
 import transformer
 from pages.ui.params.state import State
 from pages.ui.params.switch_heads_off import OffParams
-from transformer.checkpoints.language_model import load_language_model
+from transformer.checkpoints.checkpoint import load_language_model
 from transformer.values.trace import KINDS, Trace
 
 FORMER = Path(__file__).parent / "former"
@@ -34,7 +34,7 @@ def test_a_former_trace_has_the_numbers_of_today(kept):
 
 
 def test_a_former_language_model_is_read():
-    assert load_language_model(FORMER / "language_model", "cpu").model.config.layers == 1
+    assert load_language_model(FORMER / "language_model", "cpu").model.config.decoder_layers == 1
 
 
 def test_a_former_address_opens_what_it_opened():

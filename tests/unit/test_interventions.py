@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from tests.conftest import ONE_SHAPE
-from transformer.checkpoints.translator import Checkpoint
+from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.decoding.greedy import greedy
 from transformer.errors import CheckpointError, InterventionError
 from transformer.model.edits import edits_of

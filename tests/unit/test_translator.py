@@ -9,8 +9,8 @@ import torch
 
 from pages.ui.charts.matrix import cells
 from transformer.analysis.view import view_of
+from transformer.checkpoints.checkpoint import load_checkpoint
 from transformer.checkpoints.model_files import save_model
-from transformer.checkpoints.translator import load_checkpoint
 from transformer.decoding.greedy import greedy
 from transformer.decoding.step import entropy, top_candidates
 from transformer.decoding.texts import MAX_PIECES

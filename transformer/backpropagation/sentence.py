@@ -80,7 +80,7 @@ def sentence_gradients(
         encoder_layer, decoder_layer: from 0.
     """
     config, parameters = weights.config, parameters_of(weights)
-    assert isinstance(config, TransformerConfig), "a language model has no sentence pairs"
+    assert config.encoder_layers, "a language model has no sentence pairs"
     found = gradients(parameters, config, batch)
     check_cancelled()
     reference = autograd(parameters, config, batch)

@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from transformer.config import LanguageModelConfig, TransformerConfig
+from transformer.config import TransformerConfig
 from transformer.errors import CheckpointError
 from transformer.files.paths import LANGUAGE_MODEL, MODEL
 from transformer.files.small_files import MEGABYTE, read_beginning, read_small_json
@@ -178,12 +178,13 @@ def _translator(path: Path, values: dict[str, Any]) -> ModelFolder:
             f"it is one of Hugging Face's; `attention-atlas import {path} --output {path.with_name('NAME')}` makes "
             "a model folder of it"
         )
-    TransformerConfig.from_json(json.dumps(values))
+    if not TransformerConfig.from_json(json.dumps(values)).layers_of("cross"):
+        raise ValueError("it is an encoder alone, and no page shows one")
     return ModelFolder(path.name, path, read_languages(path), _codes(path / IDS))
 
 
 def _language_model(path: Path, values: dict[str, Any]) -> ModelFolder:
-    if "model_type" not in values and LanguageModelConfig.from_json(json.dumps(values)).attention != "full":
+    if "model_type" not in values and TransformerConfig.from_json(json.dumps(values)).attention != "full":
         raise ValueError("its attention is not full attention, and the page shows nothing else")
     return ModelFolder(path.name, path)
 
@@ -194,7 +195,8 @@ def _is_language_model(path: Path, changed: int) -> bool:
         values = read_small_json(path / CONFIG, MOST_BYTES)
     except (OSError, ValueError):
         return False
-    return "vocabulary" in values or values.get("model_type") == "gpt2"
+    former, today = "vocabulary" in values, values.get("encoder_layers") == 0
+    return former or today or values.get("model_type") == "gpt2"
 
 
 def _codes(path: Path) -> tuple[str, ...]:

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
 from transformer.checkpoints.foreign_files import Folder
 from transformer.checkpoints.foreign_settings import CONFIG, GENERATION, activation, check_fit, flag, whole
-from transformer.config import LanguageModelConfig
+from transformer.config import TransformerConfig, decoder_only
 from transformer.errors import CheckpointError
-from transformer.model.language_model import LanguageModel
+from transformer.model.transformer import Transformer
 from transformer.model.undrawn import Undrawn
 from transformer.text.added_tokens import ADDED, TOKENIZER
 from transformer.text.byte_tokenizer import ByteTokenizer
@@ -37,6 +37,7 @@ REQUIRED = {"add_cross_attention": False, "layer_norm_epsilon": 1e-5}
 MASK = re.compile(r"(transformer\.)?h\.\d+\.attn\.(masked_)?bias")
 PREFIX, OUTPUT = "transformer.", "lm_head.weight"
 EMBEDDING, POSITIONS = "wte.weight", "wpe.weight"
+EMBEDDED = "target_embedding.weight"
 # Ours and theirs within a layer.
 NORMS = {"self_attention_residual.norm": "ln_1", "feed_forward_residual.norm": "ln_2"}
 LINEAR = {
@@ -45,8 +46,7 @@ LINEAR = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class ImportedLanguageModel:
+class ImportedLanguageModel(NamedTuple):
     """What a folder holds, in our terms.
 
     Attributes:
@@ -55,7 +55,7 @@ class ImportedLanguageModel:
         weights: names of the files that the weights are in.
     """
 
-    model: LanguageModel
+    model: Transformer
     tokenizer: ByteTokenizer
     weights: tuple[str, ...]
 
@@ -85,19 +85,19 @@ def _read(folder: Folder) -> ImportedLanguageModel:
             f"{folder.path} is no GPT-2 model: model_type in {CONFIG} is {settings.get('model_type')!r}, not 'gpt2'."
         )
     config = _config(settings)
-    tokenizer = _vocabulary(folder, settings, config.vocabulary)
+    tokenizer = _vocabulary(folder, settings, config.target_vocabulary)
     weights = _weights(folder, settings, config)
-    config = replace(config, tied_output="generator.weight" not in weights)
+    config = replace(config, tied_embeddings="none" if "generator.weight" in weights else "target")
     with torch.device("meta"), Undrawn():
-        check_fit(LanguageModel(config), weights)
+        check_fit(Transformer(config), weights)
     # Rows beyond the vocabulary stand for no text; they only fill the matrix up to a rounder number.
-    for name in sorted({"embedding.weight", "generator.weight"} & weights.keys()):
+    for name in sorted({EMBEDDED, "generator.weight"} & weights.keys()):
         weights[name] = weights[name][: tokenizer.size].contiguous()
     with torch.device("meta"), Undrawn():
-        model = LanguageModel(replace(config, vocabulary=tokenizer.size), tokenizer.symbols)
-    model.load_state_dict({"generator.weight": weights["embedding.weight"], **weights}, assign=True)
-    if config.tied_output:
-        model.generator.weight = model.embedding.weight
+        model = Transformer(replace(config, target_vocabulary=tokenizer.size), tokenizer.symbols)
+    model.load_state_dict({"generator.weight": weights[EMBEDDED], **weights}, assign=True)
+    if config.tied_embeddings == "target":
+        model.generator.weight = model.target_embedding.weight
     return ImportedLanguageModel(model.eval().requires_grad_(False), tokenizer, folder.weight_files())
 
 
@@ -125,17 +125,17 @@ def _vocabulary(folder: Folder, settings: dict[str, Any], rows: int) -> ByteToke
     return ByteTokenizer(files, rows=rows, start=candidates("bos_token_id"), end=candidates("eos_token_id"))
 
 
-def _config(settings: dict[str, Any]) -> LanguageModelConfig:
+def _config(settings: dict[str, Any]) -> TransformerConfig:
     """The shape of the model.
 
     Raises:
-        ValueError: it has one that `LanguageModel` does not have.
+        ValueError: it has one that `Transformer` does not have.
     """
     for name, value in REQUIRED.items():
         if settings.get(name, value) != value:
             raise ValueError(f"{name} in {CONFIG} is {settings[name]!r}, and only {value!r} can be computed")
     sizes = {name: whole({**SIZES, **settings}, name, LARGEST) for name in SIZES}
-    return LanguageModelConfig(
+    return decoder_only(
         vocabulary=sizes["vocab_size"], d_model=sizes["n_embd"], heads=sizes["n_head"], layers=sizes["n_layer"],
         max_positions=sizes["n_positions"],
         d_ff=4 * sizes["n_embd"] if settings.get("n_inner") is None else whole(settings, "n_inner", LARGEST),
@@ -144,7 +144,7 @@ def _config(settings: dict[str, Any]) -> LanguageModelConfig:
     )
 
 
-def _scale(settings: dict[str, Any], config: LanguageModelConfig, layer: int) -> float:
+def _scale(settings: dict[str, Any], config: TransformerConfig, layer: int) -> float:
     """What the scores of a layer are multiplied with there, divided by what they are here.
 
     Raises:
@@ -154,7 +154,7 @@ def _scale(settings: dict[str, Any], config: LanguageModelConfig, layer: int) ->
     return scale / (layer + 1) if flag(settings, "scale_attn_by_inverse_layer_idx", False) else scale
 
 
-def _weights(folder: Folder, settings: dict[str, Any], config: LanguageModelConfig) -> dict[str, Tensor]:
+def _weights(folder: Folder, settings: dict[str, Any], config: TransformerConfig) -> dict[str, Tensor]:
     """The parameters by our names, float32; the output layer is among them if it is not the embedding.
 
     Raises:
@@ -174,25 +174,26 @@ def _weights(folder: Folder, settings: dict[str, Any], config: LanguageModelConf
         return found.pop(name)
 
     output = found.pop(OUTPUT, None)
-    weights = {"embedding.weight": taken(EMBEDDING), "positions.table": taken(POSITIONS)}
+    weights = {EMBEDDED: taken(EMBEDDING), "target_positions.table": taken(POSITIONS)}
     if output is None and not flag(settings, "tie_word_embeddings", True):
         raise ValueError(f"the weights have no {OUTPUT}, and {CONFIG} says that it is not {EMBEDDING}")
     # Two that differ are two, whatever config.json says, as they are in transformers.
-    if output is not None and not torch.equal(output, weights["embedding.weight"]):
+    if output is not None and not torch.equal(output, weights[EMBEDDED]):
         weights["generator.weight"] = output
     for kind in ("weight", "bias"):
-        weights[f"norm.{kind}"] = taken(f"ln_f.{kind}")
-        for layer in range(config.layers):
+        weights[f"decoder_norm.{kind}"] = taken(f"ln_f.{kind}")
+        for layer in range(config.decoder_layers):
             for ours, theirs in NORMS.items():
-                weights[f"layers.{layer}.{ours}.{kind}"] = taken(f"h.{layer}.{theirs}.{kind}")
+                weights[f"decoder_layers.{layer}.{ours}.{kind}"] = taken(f"h.{layer}.{theirs}.{kind}")
             for ours, theirs in LINEAR.items():
                 # [inputs, outputs] -> [outputs, inputs]; a bias has one axis.
                 matrix = taken(f"h.{layer}.{theirs}.{kind}")
-                weights[f"layers.{layer}.{ours}.{kind}"] = matrix.mT.contiguous() if matrix.ndim == 2 else matrix
+                turned = matrix.mT.contiguous() if matrix.ndim == 2 else matrix
+                weights[f"decoder_layers.{layer}.{ours}.{kind}"] = turned
             scale = _scale(settings, config, layer)
             if scale != 1:
                 # Scores are proportional to the queries, which come first.
-                weights[f"layers.{layer}.self_attention.in_projection.{kind}"][: config.d_model] *= scale
+                weights[f"decoder_layers.{layer}.self_attention.in_projection.{kind}"][: config.d_model] *= scale
     if found:
         raise ValueError(f"it has a tensor that no GPT-2 model has, {min(found)}")
     return weights

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,11 @@ CONFIG = "config.json"
 WEIGHTS = "model.safetensors"
 # What safetensors calls the types that weights may have.
 FLOATING = frozenset({"F16", "BF16", "F32"})
+# What the parts of a language model were called when it was a class of its own.
+FORMER_PARTS = {
+    "embedding": "target_embedding", "positions": "target_positions", "layers": "decoder_layers",
+    "norm": "decoder_norm",
+}
 
 
 class Config(Protocol):
@@ -76,7 +82,7 @@ def save_model(
         with replaced(folder / name) as file:
             file.write_bytes(content)
     stored = {name: _stored(weight.detach().cpu(), exact).contiguous() for name, weight in weights.items()}
-    seals = {"tokenizer": tokenizer.fingerprint, "contents": _fingerprint(config, stored)}
+    seals = {"tokenizer": tokenizer.fingerprint, "contents": _fingerprint(config.to_json(), stored)}
     write_tensors(folder / WEIGHTS, stored, seals)
     # Last: a folder that has it counts as one that holds a model.
     with replaced(folder / CONFIG) as file:
@@ -84,13 +90,13 @@ def save_model(
 
 
 def read_weights(
-    folder: Path, config: Config, sizes: Mapping[str, tuple[int, ...]], *, vocabulary: str = ""
+    folder: Path, config: str, sizes: Mapping[str, tuple[int, ...]], *, vocabulary: str = ""
 ) -> SealedWeights:
     """The weights of a model folder, of which nothing is used before the seals in their file have been looked at.
 
     Args:
         folder: of the model.
-        config: that its config.json holds.
+        config: the text of its config.json.
         sizes: shapes of some parameters, which together name every size of the configuration.
         vocabulary: name of its file, if the vocabulary has only one: it is to be the one of the seal, before it is
             parsed by somebody else's library.
@@ -104,21 +110,24 @@ def read_weights(
     with reading(folder / WEIGHTS), opened(folder / WEIGHTS) as file:
         metadata = file.metadata() or {}
         slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
-        found = {name: tuple(part.get_shape()) for name, part in slices.items()}
+        found = {current_name(name): tuple(part.get_shape()) for name, part in slices.items()}
         floating = all(part.get_dtype() in FLOATING for part in slices.values())
     if vocabulary:
         _check_vocabulary(folder / vocabulary, metadata)
     _check_shapes(sizes, found, folder)
     with reading(folder / WEIGHTS):
         weights, _ = read_tensors(folder / WEIGHTS)
-    if metadata.get("contents") != _fingerprint(config, weights):
+    # As `to_json` had written it, whatever white space there is now.
+    sealed = json.dumps(json.loads(config), indent=2) + "\n"
+    if metadata.get("contents") != _fingerprint(sealed, weights):
         raise CheckpointError(f"The weights or {CONFIG} in {folder} were altered after they were saved. {RESTORE}")
     if not floating or not all(bool(weight.isfinite().all()) for weight in weights.values()):
         raise CheckpointError(
             f"The weights in {folder} are not all finite numbers: their training diverged. Train again with a lower "
             "learning rate, or take a checkpoint from before."
         )
-    return SealedWeights(weights, metadata.get("tokenizer"))
+    named = {current_name(name): tensor for name, tensor in weights.items()}
+    return SealedWeights(named, metadata.get("tokenizer"))
 
 
 def check_vocabulary(path: Path) -> None:
@@ -148,6 +157,12 @@ def folder_version(folder: Path, tokenizer: VocabularyFiles, weights: Sequence[s
         with reading(folder / name):
             digest.update((folder / name).read_bytes())
     return digest.hexdigest()[:16]
+
+
+def current_name(name: str) -> str:
+    """What a parameter is called today that an older file may have by the name of then."""
+    part, dot, rest = name.partition(".")
+    return FORMER_PARTS.get(part, part) + dot + rest
 
 
 def _stored(weight: Tensor, exact: bool) -> Tensor:
@@ -207,9 +222,9 @@ def _check_vocabulary(path: Path, metadata: Mapping[str, str]) -> None:
         )
 
 
-def _fingerprint(config: Config, weights: Mapping[str, Tensor]) -> str:
-    """SHA-256 of a configuration and the weights made for it, hexadecimal."""
-    digest = hashlib.sha256(config.to_json().encode())
+def _fingerprint(config: str, weights: Mapping[str, Tensor]) -> str:
+    """SHA-256 of a configuration as JSON and the weights made for it, hexadecimal."""
+    digest = hashlib.sha256(config.encode())
     for name, weight in sorted(weights.items()):
         digest.update(name.encode())
         digest.update(bytes_of(weight))

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from transformer.checkpoints.language_model import LoadedLanguageModel, load_language_model
+from transformer.checkpoints.checkpoint import LanguageModel, load_language_model
 from transformer.errors import AtlasError
 from transformer.files.paths import LANGUAGE_MODEL
 from transformer.files.replacing import check_output, write_text
@@ -70,7 +70,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
     return parser
 
 
-def write_on(loaded: LoadedLanguageModel, options: argparse.Namespace) -> None:
+def write_on(loaded: LanguageModel, options: argparse.Namespace) -> None:
     beginnings = options.beginnings
     if options.file:
         beginnings = [line for _, line in read_lines(options.file)]
@@ -87,7 +87,7 @@ def write_on(loaded: LoadedLanguageModel, options: argparse.Namespace) -> None:
         print(found.text + ("" if found.complete else " …"))
 
 
-def score(loaded: LoadedLanguageModel, texts: Sequence[str]) -> None:
+def score(loaded: LanguageModel, texts: Sequence[str]) -> None:
     for text in texts:
         found = score_text(loaded.model, loaded.tokenizer, text)
         print(f"{text}\nlog-probability {found.log_prob:.2f}, perplexity {found.perplexity:.2f} per piece, "
@@ -96,7 +96,7 @@ def score(loaded: LoadedLanguageModel, texts: Sequence[str]) -> None:
             print(f"{log_prob:8.2f}  {' '.join(filter(None, label_parts(piece, found.text)))}")
 
 
-def predict(loaded: LoadedLanguageModel, data: Sequence[Path], baseline: Sequence[Path]) -> None:
+def predict(loaded: LanguageModel, data: Sequence[Path], baseline: Sequence[Path]) -> None:
     pairs = [pair for path in data for pair in read_pairs(path)]
     texts, too_long = readable(loaded, texts_of(pairs))
     if too_long:
@@ -108,7 +108,7 @@ def predict(loaded: LoadedLanguageModel, data: Sequence[Path], baseline: Sequenc
             print(f"{name}: {found}")
 
 
-def name_heads(loaded: LoadedLanguageModel, output: Path | None) -> None:
+def name_heads(loaded: LanguageModel, output: Path | None) -> None:
     scores = head_scores(loaded.model)
     found = {}
     for kind, name in NAMES.items():

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
-from transformer.checkpoints.translator import load_description
+from transformer.checkpoints.checkpoint import load_description
 from transformer.errors import AtlasError
 from transformer.files.paths import MODEL
 from transformer.files.terminal import MOST_PORT, at_terminal

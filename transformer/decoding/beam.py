@@ -10,8 +10,9 @@ import torch
 from torch import Tensor
 
 from transformer.decoding.constraints import UNCONSTRAINED, Constraints
-from transformer.decoding.step import Decoder, Distribution, Step, predict, token_rank
+from transformer.decoding.step import Distribution, Step, predict, token_rank
 from transformer.model.kv_cache import DecoderCache
+from transformer.model.transformer import Transformer
 from transformer.values.decoding_settings import LENGTH_PENALTY, MAX_BEAM_SIZE, MAX_LENGTH_PENALTY
 from transformer.values.translation import Fate
 
@@ -44,7 +45,7 @@ class BeamStep(Step):
 
 
 def beam_search(
-    model: Decoder,
+    model: Transformer,
     cache: DecoderCache,
     *,
     beam_size: int,

@@ -9,13 +9,14 @@ from torch import Tensor
 
 from transformer.decoding.constraints import UNCONSTRAINED, Constraints
 from transformer.decoding.loop import decode_loop
-from transformer.decoding.step import Decoder, Step, logits_of_next
+from transformer.decoding.step import Step, logits_of_next
 from transformer.model.kv_cache import DecoderCache
+from transformer.model.transformer import Transformer
 from transformer.values.cancellation import check_cancelled
 
 
 def greedy(
-    model: Decoder,
+    model: Transformer,
     cache: DecoderCache,
     *,
     limit: int,
@@ -37,7 +38,7 @@ def likeliest(logits: Tensor) -> Tensor:
 
 
 def greedy_batch(
-    model: Decoder, cache: DecoderCache, limits: Sequence[int], *, constraints: Constraints = UNCONSTRAINED
+    model: Transformer, cache: DecoderCache, limits: Sequence[int], *, constraints: Constraints = UNCONSTRAINED
 ) -> Iterator[tuple[int, tuple[int, ...]]]:
     """Take the likeliest piece of B sentences side by side; each leaves as soon as it is complete.
 

@@ -9,15 +9,16 @@ import torch
 from torch import Tensor
 
 from transformer.decoding.constraints import Constraints
-from transformer.decoding.step import Decoder, Step, predict
+from transformer.decoding.step import Step, predict
 from transformer.model.kv_cache import DecoderCache
+from transformer.model.transformer import Transformer
 from transformer.values.cancellation import check_cancelled
 
 AnyStep = TypeVar("AnyStep", bound=Step)
 
 
 def decode_loop(
-    model: Decoder,
+    model: Transformer,
     cache: DecoderCache,
     choose: Callable[[Tensor], Tensor],
     *,

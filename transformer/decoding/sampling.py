@@ -9,13 +9,14 @@ from torch import Tensor
 
 from transformer.decoding.constraints import UNCONSTRAINED, Constraints
 from transformer.decoding.loop import decode_loop
-from transformer.decoding.step import Decoder, Step
+from transformer.decoding.step import Step
 from transformer.model.kv_cache import DecoderCache
+from transformer.model.transformer import Transformer
 from transformer.values.decoding_settings import MAX_TEMPERATURE, MIN_TEMPERATURE
 
 
 def sample(
-    model: Decoder,
+    model: Transformer,
     cache: DecoderCache,
     *,
     limit: int,

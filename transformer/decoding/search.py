@@ -14,9 +14,10 @@ from transformer.decoding.greedy import greedy
 from transformer.decoding.hypotheses import hypotheses
 from transformer.decoding.loop import watched
 from transformer.decoding.sampling import sample
-from transformer.decoding.step import Decoder, token_rank, top_candidates
+from transformer.decoding.step import token_rank, top_candidates
 from transformer.decoding.tree import search_tree
 from transformer.model.kv_cache import DecoderCache
+from transformer.model.transformer import Transformer
 from transformer.values.decoding_settings import METHODS, DecodingSettings
 from transformer.values.translation import LogitLens, SearchTree
 
@@ -41,7 +42,7 @@ class SearchResult:
 
 
 def search(
-    model: Decoder,
+    model: Transformer,
     cache: DecoderCache,
     settings: DecodingSettings,
     constraints: Constraints,

@@ -9,12 +9,8 @@ import torch
 from torch import Tensor
 
 from transformer.model.kv_cache import DecoderCache
-from transformer.model.language_model import LanguageModel
 from transformer.model.recorder import Recorder
 from transformer.model.transformer import Transformer
-
-# What a search can decode with: both predict the next piece from a cache.
-Decoder = Transformer | LanguageModel
 
 
 @dataclass(frozen=True)
@@ -79,7 +75,7 @@ class Step:
 
 
 def predict(
-    model: Decoder, read: Tensor, cache: DecoderCache, *, capture: bool
+    model: Transformer, read: Tensor, cache: DecoderCache, *, capture: bool
 ) -> tuple[Distribution, DecoderCache]:
     """Read one more piece of each hypothesis and predict the next.
 
@@ -105,7 +101,7 @@ def predict(
 
 
 def logits_of_next(
-    model: Decoder, read: Tensor, cache: DecoderCache, record: Recorder | None = None
+    model: Transformer, read: Tensor, cache: DecoderCache, record: Recorder | None = None
 ) -> tuple[Tensor, DecoderCache]:
     """As `predict`, with logits, float32 [N, V], in place of a distribution: enough to compare pieces, and cheaper."""
     hidden, cache = model.decode_step(read.unsqueeze(1), cache, record=record)

@@ -10,7 +10,7 @@ from transformer.decoding.constraints import Constraints
 from transformer.errors import TextError
 from transformer.text.languages import Languages, language
 from transformer.text.normalisation import valid
-from transformer.text.vocabulary import Vocabulary, split_code, start_piece
+from transformer.text.vocabulary import TextVocabulary, Vocabulary, split_code, start_piece
 from transformer.values.pieces import Piece
 
 # The longest text on either side, in pieces, the end symbol not counted.
@@ -62,7 +62,7 @@ def text_pieces(vocabulary: Vocabulary, text: str, side: Literal["source", "targ
         raise TextError(
             f"Too long: {len(text):,} characters; the limit is {MAX_PIECES} tokens. Shorten it to a sentence or two."
         )
-    pieces = vocabulary.encode_source(text) if side == "source" else vocabulary.encode_target(text)
+    pieces = vocabulary.encode_source(text) if side == "source" else vocabulary.encode(text, end=True)
     if all(piece.special for piece in pieces):
         raise TextError(WANTED[side])
     if len(pieces) - 1 > MAX_PIECES:
@@ -89,6 +89,6 @@ def given_target(vocabulary: Vocabulary, target: str | Sequence[int]) -> tuple[s
     return vocabulary.decode(ids), vocabulary.pieces(ids)
 
 
-def shifted_right(vocabulary: Vocabulary, predicted: tuple[Piece, ...]) -> tuple[Piece, ...]:
+def shifted_right(vocabulary: TextVocabulary, predicted: tuple[Piece, ...]) -> tuple[Piece, ...]:
     """What the decoder reads to predict these pieces: the start symbol, then all but the last of them."""
     return (start_piece(vocabulary), *predicted[:-1])

@@ -9,10 +9,10 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
+from transformer.checkpoints.checkpoint import Checkpoint, load_checkpoint
 from transformer.checkpoints.foreign_files import WEIGHTS
 from transformer.checkpoints.foreign_settings import CONFIG, GENERATION
 from transformer.checkpoints.model_texts import CARD
-from transformer.checkpoints.translator import Checkpoint, load_checkpoint
 from transformer.errors import CheckpointError
 from transformer.files.replacing import new_folder, writing
 from transformer.interop.generation import applied_elsewhere

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from transformer.config import LanguageModelAttention
+from transformer.config import Attention
 from transformer.language_modelling.cost import ATTENTIONS
 
 
@@ -24,7 +24,7 @@ class AttentionLoss:
         seconds: of the training.
     """
 
-    attention: LanguageModelAttention
+    attention: Attention
     seed: int
     parameters: int
     held_out: float
@@ -54,7 +54,7 @@ class RecordedLosses:
     machine: str
     command: str
 
-    def of(self, attention: LanguageModelAttention) -> tuple[AttentionLoss, ...]:
+    def of(self, attention: Attention) -> tuple[AttentionLoss, ...]:
         """The models with an attention, one a seed."""
         return tuple(each for each in self.losses if each.attention == attention)
 

@@ -8,14 +8,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from transformer.config import LanguageModelConfig
+from transformer.config import TransformerConfig
 from transformer.errors import TextError
 from transformer.language_modelling.cost import cells
 from transformer.model.blocks import Blocks
 from transformer.model.devices import device_errors_explained
-from transformer.model.language_model import LanguageModel
 from transformer.model.masks import causal_mask, compressed_mask, local_mask
 from transformer.model.recorder import Recorder
+from transformer.model.transformer import Transformer
 from transformer.text.normalisation import valid
 from transformer.text.vocabulary import TextVocabulary, start_piece
 from transformer.values.pieces import Piece
@@ -37,7 +37,7 @@ class AttentionMap:
     weights: np.ndarray
     allowed: np.ndarray
     columns: tuple[tuple[int, ...], ...]
-    config: LanguageModelConfig
+    config: TransformerConfig
 
     @property
     def cells(self) -> int:
@@ -45,7 +45,7 @@ class AttentionMap:
         return cells(self.config, len(self.pieces))
 
 
-def map_of_text(model: LanguageModel, tokenizer: TextVocabulary, text: str, most: int) -> AttentionMap:
+def map_of_text(model: Transformer, tokenizer: TextVocabulary, text: str, most: int) -> AttentionMap:
     """Let a model read a text, the start symbol before it.
 
     Args:
@@ -64,7 +64,7 @@ def map_of_text(model: LanguageModel, tokenizer: TextVocabulary, text: str, most
     if len(pieces) > most:
         raise TextError(f"This text has {len(pieces):,} pieces, and a map has room for {most}: shorten it.")
     rows = (start_piece(tokenizer), *pieces)
-    device = model.embedding.weight.device
+    device = model.device
     with device_errors_explained(str(device)):
         ids = torch.tensor([[piece.id for piece in rows]], device=device)
         weights = attention_weights(model, ids)[:, 0].float().cpu().numpy()
@@ -76,7 +76,7 @@ def map_of_text(model: LanguageModel, tokenizer: TextVocabulary, text: str, most
     )
 
 
-def attention_weights(model: LanguageModel, pieces: Tensor) -> Tensor:
+def attention_weights(model: Transformer, pieces: Tensor) -> Tensor:
     """Weights [L, B, H, T, S] of reading pieces [B, T]; what local attention does not compute is 0.
 
     Args:
@@ -84,7 +84,7 @@ def attention_weights(model: LanguageModel, pieces: Tensor) -> Tensor:
     """
     record = Recorder(details=False)
     with torch.inference_mode():
-        model(pieces, record=record)
+        model(None, pieces, record=record)
     weights = record.tensors["decoder.weights"]
     if model.config.attention == "local":
         blocks = Blocks(model.config.block, 0, pieces.shape[1])
@@ -92,7 +92,7 @@ def attention_weights(model: LanguageModel, pieces: Tensor) -> Tensor:
     return torch.stack(weights)
 
 
-def may_look(config: LanguageModelConfig, length: int) -> Tensor:
+def may_look(config: TransformerConfig, length: int) -> Tensor:
     """Which keys each position may look at, bool [T, S]."""
     if config.attention == "local":
         return local_mask(length, config.block)

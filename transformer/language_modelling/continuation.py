@@ -2,45 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 import torch
 
 from transformer.decoding.constraints import UNCONSTRAINED, Constraints
-from transformer.decoding.search import search
+from transformer.decoding.writing import write
 from transformer.errors import TextError
-from transformer.model.language_model import LanguageModel
+from transformer.model.transformer import Transformer
 from transformer.text.normalisation import valid
 from transformer.text.vocabulary import TextVocabulary
 from transformer.values.decoding_settings import DecodingSettings
-from transformer.values.pieces import Piece
-from transformer.values.translation import SearchTree
-
-
-@dataclass(frozen=True, eq=False)
-class Continuation:
-    """A beginning and what a model wrote after it.
-
-    Attributes:
-        text: both.
-        beginning, pieces: of each part, the end symbol included; spans refer to `text`.
-        log_prob: sum over `pieces`, nats.
-        complete: whether the model ended the text; False if it only ran out of steps or positions.
-        tree: of a beam search; None unless it was captured.
-    """
-
-    text: str
-    beginning: tuple[Piece, ...]
-    pieces: tuple[Piece, ...]
-    log_prob: float
-    complete: bool
-    tree: SearchTree | None
+from transformer.values.translation import Translation
 
 
 def continue_text(
-    model: LanguageModel, tokenizer: TextVocabulary, text: str, settings: DecodingSettings, *, limit: int = 40,
+    model: Transformer, tokenizer: TextVocabulary, text: str, settings: DecodingSettings, *, limit: int = 40,
     constraints: Constraints = UNCONSTRAINED, capture: bool = False,
-) -> Continuation:
+) -> Translation:
     """Write on from a beginning, which may be empty.
 
     Args:
@@ -58,7 +35,7 @@ def continue_text(
     """
     if limit < 1:
         raise ValueError(f"limit must be at least 1, not {limit}")
-    beginning = [piece.id for piece in tokenizer.encode(valid(text), end=False)]
+    beginning = tuple(piece.id for piece in tokenizer.encode(valid(text), end=False))
     if model.config.positions == "learned":
         # The last piece that is written is not read.
         room = model.config.max_positions - len(beginning)
@@ -68,13 +45,9 @@ def continue_text(
                 f"{model.config.max_positions:,} positions: shorten it."
             )
         limit = min(limit, room)
-    constraints = replace(constraints, spelling=tokenizer.spelling)
     with torch.inference_mode():
-        read = torch.tensor([[model.symbols.start, *beginning]], device=model.embedding.weight.device)
-        found = search(model, model.start_cache(read), settings, constraints, limit=limit, capture=capture)
-    ids = [*beginning, *found.pieces]
-    located = tokenizer.pieces(ids)
-    return Continuation(
-        tokenizer.decode(ids), located[: len(beginning)], located[len(beginning) :], found.log_prob, found.complete,
-        found.tree,
-    )
+        read = torch.tensor([[model.symbols.start, *beginning]], device=model.device)
+        return write(
+            model, tokenizer, model.start_after(read, model.start_cache()), settings, constraints, limit=limit,
+            capture=capture, beginning=beginning,
+        )

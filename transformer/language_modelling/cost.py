@@ -9,9 +9,9 @@ from typing import Any, get_args
 
 import numpy as np
 
-from transformer.config import LanguageModelAttention, LanguageModelConfig
+from transformer.config import Attention, TransformerConfig
 
-ATTENTIONS: tuple[LanguageModelAttention, ...] = get_args(LanguageModelAttention)
+ATTENTIONS: tuple[Attention, ...] = get_args(Attention)
 # Doubled from length to length, so that they are evenly spread on a logarithmic axis.
 LENGTHS = (64, 128, 256, 512, 1024, 2048, 4096)
 # Of a weight, a key or a value: float32.
@@ -32,7 +32,7 @@ class Cost:
         seconds: of the pass.
     """
 
-    attention: LanguageModelAttention
+    attention: Attention
     length: int
     weights: int
     keys_and_values: int
@@ -74,7 +74,7 @@ class RecordedCosts:
         return cls(**{**values, "costs": costs})
 
 
-def cells(config: LanguageModelConfig, length: int) -> int:
+def cells(config: TransformerConfig, length: int) -> int:
     """Attention weights of one head that reads a text of T pieces: T times T; with local attention as many blocks as
     there are, each squared; with compressed attention T times ceil(T / stride)."""
     if config.attention == "local":
@@ -83,7 +83,7 @@ def cells(config: LanguageModelConfig, length: int) -> int:
     return length * keys(config, length)
 
 
-def keys(config: LanguageModelConfig, length: int) -> int:
+def keys(config: TransformerConfig, length: int) -> int:
     """Keys that the heads of a text of T pieces read in all."""
     return -(-length // config.stride) if config.attention == "compressed" else length
 
@@ -101,7 +101,7 @@ def slope(lengths: Sequence[int], values: Sequence[float]) -> float:
     return float(np.linalg.lstsq(design, np.log(values), rcond=None)[0][0])
 
 
-def slopes(costs: Sequence[Cost], quantity: str, *, first: int = FITTED_FROM) -> Mapping[LanguageModelAttention, float]:
+def slopes(costs: Sequence[Cost], quantity: str, *, first: int = FITTED_FROM) -> Mapping[Attention, float]:
     """The slope of a quantity for each attention, over the texts of at least `first` pieces; without those for which
     fewer than two lengths are measured.
 

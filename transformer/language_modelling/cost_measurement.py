@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 import torch
 from torch import Tensor
 
-from transformer.config import LanguageModelAttention, LanguageModelConfig
+from transformer.config import Attention, TransformerConfig, decoder_only
 from transformer.language_modelling.cost import ATTENTIONS, LENGTHS, NUMBER_BYTES, Cost, cells
-from transformer.model.language_model import LanguageModel, build_language_model
 from transformer.model.recorder import Recorder
+from transformer.model.transformer import Transformer, build
 
 # One head: what a larger model takes is a multiple of that.
 MODEL = "one layer with one head of width 64, random weights, float32, one text at a time"
@@ -25,9 +25,9 @@ HELD = 4
 GROWTH = 4
 
 
-def configuration(attention: LanguageModelAttention) -> LanguageModelConfig:
+def configuration(attention: Attention) -> TransformerConfig:
     """The model that is measured."""
-    return LanguageModelConfig(
+    return decoder_only(
         vocabulary=256, d_model=64, heads=1, layers=1, d_ff=256, dropout=0.0, positions="sinusoidal",
         max_positions=LENGTHS[-1], attention=attention,
     )
@@ -47,8 +47,8 @@ def measurements(
         available: bytes that the machine has free; None where nobody knows.
     """
     room = MOST_BYTES if available is None else min(MOST_BYTES, SHARE * available)
-    models: dict[LanguageModelAttention, LanguageModel] = {each: _model(each) for each in ATTENTIONS}
-    seconds: dict[LanguageModelAttention, float] = dict.fromkeys(ATTENTIONS, 0.0)
+    models: dict[Attention, Transformer] = {each: _model(each) for each in ATTENTIONS}
+    seconds: dict[Attention, float] = dict.fromkeys(ATTENTIONS, 0.0)
     for length in lengths:
         for attention, model in models.items():
             if peak_bytes(model.config, length) <= room and GROWTH * seconds[attention] <= MOST_SECONDS:
@@ -57,12 +57,12 @@ def measurements(
                 yield found
 
 
-def peak_bytes(config: LanguageModelConfig, length: int) -> int:
+def peak_bytes(config: TransformerConfig, length: int) -> int:
     """Bytes that a pass over a text of so many pieces holds at most at once, about."""
     return HELD * NUMBER_BYTES * config.heads * cells(config, length)
 
 
-def measure(model: LanguageModel, length: int, repeats: int = REPEATS) -> Cost:
+def measure(model: Transformer, length: int, repeats: int = REPEATS) -> Cost:
     """What a pass over a text of random pieces takes: the bytes of the tensors, and the seconds of the fastest, which
     whatever else runs has disturbed least.
 
@@ -71,15 +71,15 @@ def measure(model: LanguageModel, length: int, repeats: int = REPEATS) -> Cost:
         length: pieces of the text.
         repeats: passes that are timed, after one that is not.
     """
-    pieces = torch.randint(model.config.vocabulary, (1, length), generator=torch.Generator().manual_seed(0))
+    pieces = torch.randint(model.config.target_vocabulary, (1, length), generator=torch.Generator().manual_seed(0))
     seconds = []
     with torch.inference_mode():
         for _ in range(1 + repeats):
             sizes = _Sizes()
             began = time.perf_counter()
-            model(pieces, record=sizes)
+            model(None, pieces, record=sizes)
             seconds.append(time.perf_counter() - began)
-    heads = model.config.layers * model.config.heads
+    heads = model.config.decoder_layers * model.config.heads
     return Cost(
         model.config.attention, length, sizes.weights // heads, sizes.keys_and_values // heads, min(seconds[1:])
     )
@@ -102,7 +102,7 @@ class _Sizes(Recorder):
         self.keys_and_values += parts["keys"].nbytes + parts["values"].nbytes
 
 
-def _model(attention: LanguageModelAttention) -> LanguageModel:
+def _model(attention: Attention) -> Transformer:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        return build_language_model(configuration(attention)).eval()
+        return build(configuration(attention)).eval()

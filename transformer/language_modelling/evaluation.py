@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from transformer.checkpoints.language_model import LoadedLanguageModel
+from transformer.checkpoints.checkpoint import LanguageModel
 from transformer.errors import TextError
 from transformer.language_modelling.bigrams import Bigrams
 from transformer.text.normalisation import valid
@@ -53,7 +53,7 @@ class Prediction:
         )
 
 
-def readable(loaded: LoadedLanguageModel, texts: Sequence[str]) -> tuple[list[str], list[str]]:
+def readable(loaded: LanguageModel, texts: Sequence[str]) -> tuple[list[str], list[str]]:
     """Which texts a model has positions for, and which are too long."""
     config = loaded.model.config
     most = config.max_positions if config.positions == "learned" else math.inf
@@ -63,7 +63,7 @@ def readable(loaded: LoadedLanguageModel, texts: Sequence[str]) -> tuple[list[st
     return short, long
 
 
-def evaluate(loaded: LoadedLanguageModel, texts: Sequence[str]) -> Prediction:
+def evaluate(loaded: LanguageModel, texts: Sequence[str]) -> Prediction:
     """How well a language model predicts texts.
 
     Raises:
@@ -73,7 +73,7 @@ def evaluate(loaded: LoadedLanguageModel, texts: Sequence[str]) -> Prediction:
 
 
 def evaluate_baselines(
-    loaded: LoadedLanguageModel, texts: Sequence[str], training: Sequence[str]
+    loaded: LanguageModel, texts: Sequence[str], training: Sequence[str]
 ) -> tuple[Prediction, Prediction]:
     """How well counts of single pieces, and of pairs, predict the same pieces.
 
@@ -94,7 +94,7 @@ def evaluate_baselines(
     )
 
 
-def text_log_probs(loaded: LoadedLanguageModel, encoded: Sequence[Sequence[int]]) -> np.ndarray:
+def text_log_probs(loaded: LanguageModel, encoded: Sequence[Sequence[int]]) -> np.ndarray:
     """Log-probability of each text given as ids of pieces, nats, float64 [N]; those of similar length are read
     together."""
     symbols, device = loaded.tokenizer.symbols, loaded.device
@@ -106,7 +106,7 @@ def text_log_probs(loaded: LoadedLanguageModel, encoded: Sequence[Sequence[int]]
         pieces = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=symbols.pad).to(device)
         read = torch.cat([pieces.new_full((len(rows), 1), symbols.start), pieces[:, :-1]], dim=1)
         with torch.inference_mode():
-            log_probs = loaded.model(read).double().log_softmax(dim=-1)
+            log_probs = loaded.model(None, read).double().log_softmax(dim=-1)
         taken = log_probs.gather(-1, pieces[..., None]).squeeze(-1)  # [B, T, V] -> [B, T]
         # Padding may be a piece, as in GPT-2, so it is known by its place.
         lengths = torch.tensor([len(row) for row in rows], device=device)
@@ -116,7 +116,7 @@ def text_log_probs(loaded: LoadedLanguageModel, encoded: Sequence[Sequence[int]]
 
 
 def _prediction(
-    loaded: LoadedLanguageModel, texts: Sequence[str], log_prob: Callable[[Sequence[Sequence[int]]], float]
+    loaded: LanguageModel, texts: Sequence[str], log_prob: Callable[[Sequence[Sequence[int]]], float]
 ) -> Prediction:
     """The prediction of texts by whatever gives their pieces a log-probability."""
     texts = [valid(text) for text in texts]

@@ -14,7 +14,7 @@ import torch
 
 from transformer.language_modelling.attention_map import attention_weights
 from transformer.model.devices import device_errors_explained
-from transformer.model.language_model import LanguageModel
+from transformer.model.transformer import Transformer
 
 PATTERNS, LENGTH, SEED = 8, 25, 0
 # The share of its attention that makes a head one of its kind: more than half, as Clark et al. 2019 (section 3.1) ask
@@ -40,7 +40,7 @@ class HeadScores:
 
 
 def head_scores(
-    model: LanguageModel, *, patterns: int = PATTERNS, length: int = LENGTH, seed: int = SEED
+    model: Transformer, *, patterns: int = PATTERNS, length: int = LENGTH, seed: int = SEED
 ) -> HeadScores:
     """Let a model read random patterns, each twice, so that nothing but the repetition can tell what comes next.
 
@@ -58,7 +58,7 @@ def head_scores(
         raise ValueError("the scores are of attention to single pieces, and this model compresses several to one")
     symbols = model.symbols
     # What is never a piece of a text would be no ordinary pattern.
-    ordinary = torch.tensor([piece for piece in range(model.config.vocabulary) if not symbols.role(piece)])
+    ordinary = torch.tensor([piece for piece in range(model.config.target_vocabulary) if not symbols.role(piece)])
     if len(ordinary) < length:
         raise ValueError(f"a pattern has {length} different pieces, and the vocabulary has only {len(ordinary)}")
     generator = torch.Generator().manual_seed(seed)
@@ -66,7 +66,7 @@ def head_scores(
         ordinary[torch.randperm(len(ordinary), generator=generator)[:length]] for _ in range(patterns)
     ])
     start = torch.full((patterns, 1), symbols.start)
-    device = model.embedding.weight.device
+    device = model.device
     with device_errors_explained(str(device)):
         weights = attention_weights(model, torch.cat([start, drawn, drawn], dim=1).to(device)).double().cpu().numpy()
     return scores_of(weights, length)

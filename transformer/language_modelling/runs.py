@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from transformer.analysis.heads.metrics import HeadMetrics, head_metrics
-from transformer.checkpoints.language_model import LoadedLanguageModel
+from transformer.checkpoints.checkpoint import LanguageModel
 from transformer.language_modelling.head_scores import HeadScores, head_scores
 from transformer.language_modelling.scoring import TextScore
 from transformer.language_modelling.tracing import (
-    TracedContinuation,
     trace_continuation,
     trace_text,
     trace_unmasked,
@@ -18,10 +17,11 @@ from transformer.language_modelling.tracing import (
 from transformer.values.decoding_settings import DecodingSettings
 from transformer.values.run import Run
 from transformer.values.trace import Trace
+from transformer.values.translation import TracedTranslation
 
 
 @dataclass(frozen=True)
-class TextContinuationRun(Run[TracedContinuation]):
+class TextContinuationRun(Run[TracedTranslation]):
     """Go on from a beginning, and keep everything that was computed for it.
 
     Attributes:
@@ -38,7 +38,7 @@ class TextContinuationRun(Run[TracedContinuation]):
 
     message = "Writing …"
 
-    def compute(self, runs: LoadedLanguageModel) -> TracedContinuation:
+    def compute(self, runs: LanguageModel) -> TracedTranslation:
         return trace_continuation(
             runs, self.text, self.settings, limit=self.limit, forced=self.forced, suppressed=self.suppressed
         )
@@ -56,7 +56,7 @@ class ContinuationMetricsRun(Run[HeadMetrics]):
     def needs(self) -> tuple[TextContinuationRun]:
         return (self.continued,)
 
-    def compute(self, runs: Any, traced: TracedContinuation) -> HeadMetrics:
+    def compute(self, runs: Any, traced: TracedTranslation) -> HeadMetrics:
         # Pieces are numbered as they were merged, the most frequent first.
         scores = [-float(number) for number in range(runs.tokenizer.size)]
         return head_metrics(traced.trace, "decoder", scores)
@@ -74,7 +74,7 @@ class UnmaskedRun(Run[Trace]):
     def needs(self) -> tuple[TextContinuationRun]:
         return (self.continued,)
 
-    def compute(self, runs: LoadedLanguageModel, traced: TracedContinuation) -> Trace:
+    def compute(self, runs: LanguageModel, traced: TracedTranslation) -> Trace:
         return trace_unmasked(runs, traced.trace)
 
 
@@ -89,7 +89,7 @@ class TextScoreRun(Run[tuple[TextScore, Trace]]):
 
     message = "Reading …"
 
-    def compute(self, runs: LoadedLanguageModel) -> tuple[TextScore, Trace]:
+    def compute(self, runs: LanguageModel) -> tuple[TextScore, Trace]:
         return trace_text(runs, self.text)
 
 
@@ -105,5 +105,5 @@ class CopyingRun(Run[HeadScores]):
     message = "Reading random patterns …"
     long = True
 
-    def compute(self, runs: LoadedLanguageModel) -> HeadScores:
+    def compute(self, runs: LanguageModel) -> HeadScores:
         return head_scores(runs.model)

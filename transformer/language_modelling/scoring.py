@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from transformer.errors import TextError
-from transformer.model.language_model import LanguageModel
+from transformer.model.transformer import Transformer
 from transformer.text.normalisation import valid
 from transformer.text.vocabulary import TextVocabulary
 from transformer.values.pieces import Piece
@@ -55,7 +55,7 @@ class TextScore:
         return -self.log_prob / math.log(2) / len(self.text.encode())
 
 
-def score_text(model: LanguageModel, tokenizer: TextVocabulary, text: str) -> TextScore:
+def score_text(model: Transformer, tokenizer: TextVocabulary, text: str) -> TextScore:
     """Read a text with a language model, the start symbol before it.
 
     Args:
@@ -70,9 +70,9 @@ def score_text(model: LanguageModel, tokenizer: TextVocabulary, text: str) -> Te
     pieces = tokenizer.encode(text, end=False)
     if not pieces:
         raise TextError("There is no text: type at least one character.")
-    ids = torch.tensor([piece.id for piece in pieces], device=model.embedding.weight.device)
+    ids = torch.tensor([piece.id for piece in pieces], device=model.device)
     read = torch.cat([ids.new_tensor([model.symbols.start]), ids[:-1]])
     with torch.inference_mode():
-        log_probs = model(read[None])[0].double().log_softmax(dim=-1)
+        log_probs = model(None, read[None])[0].double().log_softmax(dim=-1)
     taken = log_probs.gather(-1, ids[:, None]).squeeze(-1)  # [N, V] -> [N]
     return TextScore(text, pieces, taken.cpu().numpy())

@@ -158,13 +158,12 @@ def edits_of(
     positions = {each.positions for each in interventions}
     if len(positions) > 1:
         raise ValueError("the rows of one batch either all add positions or all leave them out")
-    layers = {"encoder": config.encoder_layers, "decoder": config.decoder_layers, "cross": config.decoder_layers}
     # By name and kind; a tensor is only made for what changes.
     parts: dict[str, dict[Kind, Tensor]] = {"gates": {}, "sharpness": {}, "offsets": {}}
 
     def part(name: str, kind: Kind, make: Callable[..., Tensor], *shape: int) -> Tensor:
         if kind not in parts[name]:
-            parts[name][kind] = make(len(interventions), layers[kind], config.heads, *shape)
+            parts[name][kind] = make(len(interventions), config.layers_of(kind), config.heads, *shape)
         return parts[name][kind]
 
     replaced: dict[int, ByKind] = {}

@@ -110,9 +110,9 @@ class DecoderCache:
         source: cross-attention keys and values of the source; empty for a model without a source.
         source_mask: bool [B, S], False on padding; None when there is none.
         edits: what its rows do differently, at every step.
-        past: self-attention keys and values of the pieces read so far; empty before the first.
-        length: number of pieces read so far, P.
-        unread: ids [B] of the pieces that decoding reads first, the last of a beginning; None for the start symbol.
+        past: self-attention keys and values of the tokens read so far; empty before the first.
+        length: number of tokens read so far, P.
+        unread: ids [B] of the tokens that decoding reads first, the last of a beginning; None for the start symbol.
     """
 
     source: tuple[KeysAndValues, ...]
@@ -125,11 +125,16 @@ class DecoderCache:
     @property
     def sentences(self) -> int:
         """Number of rows B."""
-        return len((self.source or self.past)[0].joined)
+        return len(self._carried)
 
     @property
     def device(self) -> torch.device:
-        return (self.source or self.past)[0].joined.device
+        return self._carried.device
+
+    @property
+    def _carried(self) -> Tensor:
+        """A tensor that has a row for each sentence."""
+        return (self.source or self.past)[0].joined if self.unread is None else self.unread
 
     def first_read(self, start: int) -> Tensor:
         """The pieces [B] that decoding reads first; `start` is the id of the start symbol."""

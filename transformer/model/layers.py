@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from transformer.config import LanguageModelConfig, TransformerConfig
+from transformer.config import TransformerConfig
 from transformer.model.attention import MultiHeadAttention
 from transformer.model.blocks import Blocks
 from transformer.model.compression import Compression
@@ -28,7 +28,7 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 class FeedForward(Module):
     """Two linear maps with an activation between, the same at every position (section 3.3)."""
 
-    def __init__(self, config: TransformerConfig | LanguageModelConfig) -> None:
+    def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         self.expand = Linear(config.d_model, config.d_ff)
         self.contract = Linear(config.d_ff, config.d_model)
@@ -50,7 +50,7 @@ class Residual(Module):
         stack: "encoder" or "decoder"; the name under which a recorder stores the residual stream.
     """
 
-    def __init__(self, config: TransformerConfig | LanguageModelConfig, stack: str) -> None:
+    def __init__(self, config: TransformerConfig, stack: str) -> None:
         super().__init__()
         self.pre = config.norm == "pre"
         self.norm = LayerNorm(config.d_model)
@@ -98,28 +98,37 @@ class EncoderLayer(Module):
 
 
 class DecoderLayer(Module):
-    """Masked self-attention, cross-attention to the source, then the feed-forward network (section 3.1, "Decoder")."""
+    """Masked self-attention, cross-attention to the source, then the feed-forward network (section 3.1, "Decoder").
+
+    Without an encoder there is no cross-attention. With compressed attention, keys and values are cached as they are
+    and shortened at every step.
+    """
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
+        crosses, compresses = config.encoder_layers > 0, config.attention == "compressed"
         self.self_attention = MultiHeadAttention(
             config.d_model, config.heads, dropout=config.dropout, kind="decoder"
         )
-        self.cross_attention = MultiHeadAttention(
-            config.d_model, config.heads, dropout=config.dropout, kind="cross"
-        )
+        if crosses:
+            self.cross_attention = MultiHeadAttention(
+                config.d_model, config.heads, dropout=config.dropout, kind="cross"
+            )
+        self.compression = Compression(config.d_model, config.heads, config.stride) if compresses else None
         self.feed_forward = FeedForward(config)
         self.self_attention_residual = Residual(config, "decoder")
-        self.cross_attention_residual = Residual(config, "decoder")
+        if crosses:
+            self.cross_attention_residual = Residual(config, "decoder")
         self.feed_forward_residual = Residual(config, "decoder")
 
     def forward(
         self,
         x: Tensor,
-        source: KeysAndValues,
+        source: KeysAndValues | None,
         allowed: Tensor | None,
         source_allowed: Tensor | None,
         *,
+        blocks: Blocks | None = None,
         past: KeysAndValues | None = None,
         record: Recorder | None = None,
         edit: AttentionEdit | None = None,
@@ -129,9 +138,10 @@ class DecoderLayer(Module):
 
         Args:
             x: [B, T, D].
-            source: this layer's cross-attention keys and values of the source, [B, H, S, K].
+            source: this layer's cross-attention keys and values of the source, [B, H, S, K]; None without a source.
             allowed: broadcastable to [B, H, T, P + T] for P past positions.
             source_allowed: broadcastable to [B, H, T, S].
+            blocks: those of local attention; `allowed` is then of a block.
             past: self-attention keys and values of the positions before x, [B, H, P, K].
             record: receives this layer's tensors.
             edit, source_edit: what self-attention and cross-attention do differently.
@@ -143,62 +153,20 @@ class DecoderLayer(Module):
         query, target = self.self_attention.project(self.self_attention_residual.read(x))
         if past is not None:
             target = past.append(target)  # [B, H, P, K] and [B, H, T, K] -> [B, H, P + T, K]
-        y = self.self_attention(query, target, allowed, record, edit)
+        if blocks is not None:
+            memory = blocks.split_memory(target)
+            y = blocks.join(self.self_attention(blocks.split_queries(query), memory, allowed, record, edit))
+        else:
+            memory = target if self.compression is None else self.compression(target)
+            y = self.self_attention(query, memory, allowed, record, edit)
         x = self.self_attention_residual.write(x, y, record)
 
         # 2. cross-attention
-        query = self.cross_attention.project_queries(self.cross_attention_residual.read(x))
-        y = self.cross_attention(query, source, source_allowed, record, source_edit)
-        x = self.cross_attention_residual.write(x, y, record)
+        if source is not None:
+            query = self.cross_attention.project_queries(self.cross_attention_residual.read(x))
+            y = self.cross_attention(query, source, source_allowed, record, source_edit)
+            x = self.cross_attention_residual.write(x, y, record)
 
         # 3. feed-forward
         y = self.feed_forward(self.feed_forward_residual.read(x))
         return self.feed_forward_residual.write(x, y, record), target
-
-
-class LanguageModelLayer(Module):
-    """Masked self-attention, then the feed-forward network: a decoder layer without a source to look at.
-
-    With compressed attention, keys and values are cached as they are and shortened at every step.
-    """
-
-    def __init__(self, config: LanguageModelConfig) -> None:
-        super().__init__()
-        self.self_attention = MultiHeadAttention(
-            config.d_model, config.heads, dropout=config.dropout, kind="decoder"
-        )
-        compressed = config.attention == "compressed"
-        self.compression = Compression(config.d_model, config.heads, config.stride) if compressed else None
-        self.feed_forward = FeedForward(config)
-        self.self_attention_residual = Residual(config, "decoder")
-        self.feed_forward_residual = Residual(config, "decoder")
-
-    def forward(
-        self,
-        x: Tensor,
-        allowed: Tensor | None,
-        *,
-        blocks: Blocks | None = None,
-        past: KeysAndValues | None = None,
-        record: Recorder | None = None,
-    ) -> tuple[Tensor, KeysAndValues]:
-        """Run the layer on new positions that follow those in `past`, as `DecoderLayer.forward` does.
-
-        Args:
-            blocks: those of local attention; `allowed` is then of a block.
-        """
-        # 1. masked self-attention
-        query, read = self.self_attention.project(self.self_attention_residual.read(x))
-        if past is not None:
-            read = past.append(read)  # [B, H, P, K] and [B, H, T, K] -> [B, H, P + T, K]
-        if blocks is not None:
-            memory = blocks.split_memory(read)
-            y = blocks.join(self.self_attention(blocks.split_queries(query), memory, allowed, record))
-        else:
-            memory = read if self.compression is None else self.compression(read)
-            y = self.self_attention(query, memory, allowed, record)
-        x = self.self_attention_residual.write(x, y, record)
-
-        # 2. feed-forward
-        y = self.feed_forward(self.feed_forward_residual.read(x))
-        return self.feed_forward_residual.write(x, y, record), read

@@ -8,8 +8,7 @@ from functools import lru_cache
 
 import torch
 
-from transformer.config import LanguageModelConfig, TransformerConfig
-from transformer.model.language_model import LanguageModel
+from transformer.config import TransformerConfig
 from transformer.model.transformer import Transformer
 from transformer.model.undrawn import Undrawn
 
@@ -29,7 +28,7 @@ class Concatenation:
     concatenated: int
 
 
-def parameter_table(config: TransformerConfig | LanguageModelConfig) -> list[tuple[str, int]]:
+def parameter_table(config: TransformerConfig) -> list[tuple[str, int]]:
     """Number of parameters of each part, in the order of the forward pass; shared ones count
     where they come first.
 
@@ -42,8 +41,7 @@ def parameter_table(config: TransformerConfig | LanguageModelConfig) -> list[tup
     """
     counts: Counter[str] = Counter()
     for name, size in _sizes(config):
-        part = _part(name, config) if isinstance(config, TransformerConfig) else _part_of_language_model(name)
-        counts[part] += size
+        counts[_part(name, config)] += size
     return list(counts.items())
 
 
@@ -70,42 +68,40 @@ def concatenation_table(config: TransformerConfig) -> list[Concatenation]:
 
 
 @lru_cache(maxsize=16)
-def _sizes(config: TransformerConfig | LanguageModelConfig) -> list[tuple[str, int]]:
+def _sizes(config: TransformerConfig) -> list[tuple[str, int]]:
     """Names and sizes of all parameters of a configuration; a page asks for the same ones at every click."""
     with torch.device("meta"), Undrawn():
-        model = Transformer(config) if isinstance(config, TransformerConfig) else LanguageModel(config)
+        model = Transformer(config)
     return [(name, parameter.numel()) for name, parameter in model.named_parameters()]
 
 
-def _part_of_language_model(name: str) -> str:
-    """The literature's name of the part that a parameter of a language model belongs to."""
+def _part(name: str, config: TransformerConfig) -> str:
+    """The literature's name of the part that a parameter belongs to; of a model with one stack, without the stack's."""
+    stack, _, rest = name.partition("_")
+    both = bool(config.layers_of("cross"))
+    where, of = (f"{stack}: ", f" ({stack})") if both else ("", "")
+    if name.endswith("positions.table"):
+        return f"learned positional encoding{of}"
     if "norm." in name:
-        return "layer normalisation"
+        return f"{where}layer normalisation"
     if "self_attention" in name:
-        return "masked multi-head self-attention"
+        return f"{where}{'masked ' if stack == 'decoder' else ''}multi-head self-attention"
+    if "cross_attention" in name:
+        return f"{where}multi-head cross-attention"
     if "compression" in name:
         return "compression of keys and values"
     if "feed_forward" in name:
-        return "position-wise feed-forward network"
-    return "learned positional encoding" if name.startswith("positions") else "token embedding, shared with the output"
-
-
-def _part(name: str, config: TransformerConfig) -> str:
-    """The literature's name of the part that a parameter belongs to."""
-    stack, _, rest = name.partition("_")
-    if name.endswith("positions.table"):
-        return f"learned positional encoding ({stack})"
-    if "norm." in name:
-        return f"{stack}: layer normalisation"
-    if "self_attention" in name:
-        return f"{stack}: {'masked ' if stack == 'decoder' else ''}multi-head self-attention"
-    if "cross_attention" in name:
-        return f"{stack}: multi-head cross-attention"
-    if "feed_forward" in name:
-        return f"{stack}: position-wise feed-forward network"
+        return f"{where}position-wise feed-forward network"
     if rest.startswith("embedding"):
-        if config.tied_embeddings == "all":
-            return "token embedding, shared by source, target and output"
-        shared = config.tied_embeddings == "target" and stack == "target"
-        return f"token embedding ({stack}{', shared with the output' if shared else ''})"
+        return _embedding(stack, both, config)
     return "generator (output layer)"
+
+
+def _embedding(side: str, both: bool, config: TransformerConfig) -> str:
+    """The name of an embedding, with what shares it."""
+    if config.tied_embeddings == "all":
+        return "token embedding, shared by source, target and output"
+    shared = config.tied_embeddings == "target" and side == "target"
+    if not both:
+        return f"token embedding{', shared with the output' if shared else ''}"
+    return f"token embedding ({side}{', shared with the output' if shared else ''})"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from transformer.config import LanguageModelConfig, TransformerConfig
+from transformer.config import TransformerConfig
 from transformer.errors import TextError
 from transformer.model.module import Module
 from transformer.model.sinusoids import sinusoids
@@ -25,7 +25,7 @@ class PositionalEncoding(Module):
 
     table: Tensor
 
-    def __init__(self, config: TransformerConfig | LanguageModelConfig) -> None:
+    def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         self.kind = config.positions
         self.max_positions = config.max_positions

@@ -1,20 +1,23 @@
-"""The encoder-decoder Transformer."""
+"""The Transformer: an encoder-decoder, or one of its stacks alone."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import cast
 
+import torch
 from torch import Tensor, nn
 
 from transformer.config import TransformerConfig
+from transformer.model.blocks import Blocks
 from transformer.model.dropout import dropout
 from transformer.model.edits import UNEDITED, Edits
 from transformer.model.kv_cache import DecoderCache
 from transformer.model.layers import DecoderLayer, EncoderLayer
 from transformer.model.linear import Linear
-from transformer.model.masks import intersect, padding_mask
+from transformer.model.masks import compressed_mask, intersect, padding_mask
 from transformer.model.module import Embedding, LayerNorm, Module
 from transformer.model.positions import PositionalEncoding
 from transformer.model.recorder import Recorder
@@ -24,44 +27,65 @@ from transformer.text.vocabulary import OWN, Symbols
 class Transformer(Module):
     """The model of "Attention Is All You Need" (Vaswani et al. 2017, section 3, figure 1).
 
+    Without an encoder it is a language model, p(w_1 .. w_n) = prod p(w_j | w_1 .. w_j-1) (Liu et al. 2018, "Generating
+    Wikipedia by Summarizing Long Sequences", section 4.2.2; with pre-norm, learned positions and `gelu_tanh` it is
+    GPT-2, Radford et al. 2019, section 2.3). Without a decoder it is an encoder alone, which `encode` runs.
+
     Holds parameters only. Every run gets its masks, edits, cache and recorder as arguments, so threads can share one
     model.
 
     Args:
         config: its shape.
-        symbols: ids of the pieces that decoding starts with, ends with and leaves out.
+        symbols: ids of the tokens that a text starts with, ends with and leaves out.
     """
 
     def __init__(self, config: TransformerConfig, symbols: Symbols = OWN) -> None:
         super().__init__()
         self.config = config
         self.symbols = symbols
-        self.source_embedding = Embedding(config.source_vocabulary, config.d_model)
-        self.target_embedding = Embedding(config.target_vocabulary, config.d_model)
-        self.source_positions = PositionalEncoding(config)
-        self.target_positions = PositionalEncoding(config)
+        encodes, decodes = config.encoder_layers > 0, config.decoder_layers > 0
+        if encodes:
+            self.source_embedding = Embedding(config.source_vocabulary, config.d_model)
+        if decodes:
+            self.target_embedding = Embedding(config.target_vocabulary, config.d_model)
+        if encodes:
+            self.source_positions = PositionalEncoding(config)
+        if decodes:
+            self.target_positions = PositionalEncoding(config)
         self.encoder_layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
         self.decoder_layers = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
         # Pre-norm leaves each stack's output unnormalised; post-norm has just normalised it.
         pre = config.norm == "pre"
-        self.encoder_norm = LayerNorm(config.d_model) if pre else nn.Identity()
-        self.decoder_norm = LayerNorm(config.d_model) if pre else nn.Identity()
-        self.generator = Linear(config.d_model, config.target_vocabulary, bias=config.output_bias)
+        self.encoder_norm = LayerNorm(config.d_model) if pre and encodes else nn.Identity()
+        self.decoder_norm = LayerNorm(config.d_model) if pre and decodes else nn.Identity()
+        if decodes:
+            self.generator = Linear(config.d_model, config.target_vocabulary, bias=config.output_bias)
         if config.tied_embeddings == "all":
             self.source_embedding.weight = self.target_embedding.weight
         if config.tied_embeddings != "none":
             self.generator.weight = self.target_embedding.weight
 
-    def forward(self, source: Tensor, target: Tensor, *, source_mask: Tensor | None = None) -> Tensor:
-        """Logits [B, T, V] of the piece after each target piece.
+    @property
+    def device(self) -> torch.device:
+        """Where the parameters are."""
+        return next(self.parameters()).device
+
+    def forward(
+        self, source: Tensor | None, target: Tensor, *, source_mask: Tensor | None = None, edits: Edits = UNEDITED,
+        record: Recorder | None = None,
+    ) -> Tensor:
+        """Logits [B, T, V] of the token after each target token, all read at once (teacher forcing).
 
         Args:
-            source: piece ids [B, S].
-            target: ids of the pieces the decoder reads [B, T], the start symbol first. Padding at their end needs
+            source: token ids [B, S]; None for a language model.
+            target: ids of the tokens the decoder reads [B, T], the start symbol first. Padding at their end needs
                 no mask: no earlier position attends to it.
             source_mask: bool [B, S], False on padding; None when there is none.
+            edits: what the rows do differently, see `edits_of`.
+            record: receives what is computed.
         """
-        return self.generator(self.decode(target, self.encode(source, source_mask), source_mask))
+        memory = None if source is None else self.encode(source, source_mask, edits=edits, record=record)
+        return self.generator(self.decode(target, memory, source_mask, edits=edits, record=record))
 
     def encode(
         self,
@@ -87,8 +111,8 @@ class Transformer(Module):
     def decode(
         self,
         target: Tensor,
-        memory: Tensor,
-        source_mask: Tensor | None,
+        memory: Tensor | None,
+        source_mask: Tensor | None = None,
         *,
         edits: Edits = UNEDITED,
         record: Recorder | None = None,
@@ -97,48 +121,76 @@ class Transformer(Module):
         return self.decode_step(target, self.start_cache(memory, source_mask, edits=edits), record=record)[0]
 
     def start_cache(
-        self, memory: Tensor, source_mask: Tensor | None, *, edits: Edits = UNEDITED
+        self, memory: Tensor | None = None, source_mask: Tensor | None = None, *, edits: Edits = UNEDITED
     ) -> DecoderCache:
-        """The cache that decoding starts from, given the encoder's output [B, S, D]; no piece is read yet.
+        """The cache that decoding starts from; no token is read yet.
 
-        `edits` are those of `encode`; every later step takes them from the cache.
+        Args:
+            memory: the encoder's output [B, S, D]; None for a language model.
+            source_mask: of `encode`.
+            edits: those of `encode`; every later step takes them from the cache.
         """
+        if memory is None:
+            return DecoderCache((), source_mask, edits)
         layers = cast("Iterable[DecoderLayer]", self.decoder_layers)
         source = tuple(layer.cross_attention.project_keys_and_values(memory).contiguous() for layer in layers)
         return DecoderCache(source, source_mask, edits)
 
+    def start_after(self, beginning: Tensor, cache: DecoderCache) -> DecoderCache:
+        """The cache that decoding continues a beginning [B, T] from, whose first token is the start symbol.
+
+        All of the beginning but its last token, which the first step reads, has been read. Only for runs without
+        gradients.
+        """
+        if beginning.shape[1] > 1:
+            cache = self.decode_step(beginning[:, :-1], cache)[1]
+        return replace(cache, unread=beginning[:, -1])
+
     def decode_step(
         self, target: Tensor, cache: DecoderCache, *, record: Recorder | None = None
     ) -> tuple[Tensor, DecoderCache]:
-        """Read further target pieces [B, T], which follow those in the cache.
+        """Read further target tokens [B, T], which follow those in the cache.
 
         Returns:
-            The decoder's output [B, T, D] for the new pieces (`generator` turns it into logits), and the cache
+            The decoder's output [B, T, D] for the new tokens (`generator` turns it into logits), and the cache
             extended by them. The cache passed in does not change.
         """
-        edits = cache.edits
+        edits, rows, start = cache.edits, target.shape[1], cache.length
         positions = self.target_positions if edits.positions else None
-        x = self._embed(target, self.target_embedding, positions, start=cache.length)
+        x = self._embed(target, self.target_embedding, positions, start=start)
         if record is not None:
             record.residual("decoder", x)
-        rows, start = target.shape[1], cache.length
-        allowed = edits.allowed("decoder", rows, start + rows, target.device, start=start)
-        source_allowed = intersect(
-            padding_mask(cache.source_mask),
-            edits.allowed("cross", rows, cache.source[0].length, target.device, start=start),
-        )
-        count = len(cache.source)
+        blocks = Blocks(self.config.block, start, rows) if self.config.attention == "local" else None
+        allowed = self._allowed(edits, start, rows, target.device, blocks)
+        source_allowed = None
+        if cache.source:
+            source_allowed = intersect(
+                padding_mask(cache.source_mask),
+                edits.allowed("cross", rows, cache.source[0].length, target.device, start=start),
+            )
+        count = len(self.decoder_layers)
         read = []
         for layer, source, past, edit, source_edit in zip(
-            self.decoder_layers, cache.source, cache.past or [None] * count,
+            self.decoder_layers, cache.source or [None] * count, cache.past or [None] * count,
             edits.of_layers("decoder", count, start=start), edits.of_layers("cross", count, start=start), strict=True,
         ):
             x, keys_and_values = layer(
-                x, source, allowed, source_allowed, past=past, record=record, edit=edit, source_edit=source_edit
+                x, source, allowed, source_allowed, blocks=blocks, past=past, record=record, edit=edit,
+                source_edit=source_edit,
             )
             read.append(keys_and_values)
         cache = DecoderCache(cache.source, cache.source_mask, edits, tuple(read), start + rows)
         return self.decoder_norm(x), cache
+
+    def _allowed(
+        self, edits: Edits, start: int, rows: int, device: torch.device, blocks: Blocks | None
+    ) -> Tensor | None:
+        """What the target's positions start, start + 1, ... may look at; None for everything."""
+        if blocks is not None:
+            return blocks.allowed(device)
+        if self.config.attention == "compressed":
+            return compressed_mask(start + rows, self.config.stride, device=device)[start:]
+        return edits.allowed("decoder", rows, start + rows, device, start=start)
 
     def _embed(
         self, pieces: Tensor, embedding: Embedding, positions: PositionalEncoding | None, *, start: int = 0
@@ -150,23 +202,17 @@ class Transformer(Module):
         return dropout(x, self.config.dropout, self.training)
 
 
-def build(config: TransformerConfig) -> Transformer:
+def build(config: TransformerConfig, symbols: Symbols = OWN) -> Transformer:
     """A Transformer with fresh weights, drawn from torch's global random generator.
 
     Matrices are Xavier-uniform (Glorot and Bengio 2010), each of the three parts of a fused projection for
     itself; biases are 0. Embeddings and learned positions are normal with variance 1/D, so that a scaled embedding
     has unit variance, and so have the logits of a tied output layer.
     """
-    model = Transformer(config)
-    initialise(model, config.d_model)
-    return model
-
-
-def initialise(model: nn.Module, d_model: int) -> None:
-    """Draw the weights of a model of width D as `build` says, which also makes its decoder-only sibling."""
+    model = Transformer(config, symbols)
     for name, parameter in model.named_parameters():
         if name.endswith(("embedding.weight", "positions.table")):
-            nn.init.normal_(parameter, std=d_model**-0.5)
+            nn.init.normal_(parameter, std=config.d_model**-0.5)
         elif name.endswith("in_projection.weight"):
             for part in parameter.detach().chunk(3):
                 nn.init.xavier_uniform_(part)
@@ -174,3 +220,4 @@ def initialise(model: nn.Module, d_model: int) -> None:
             nn.init.zeros_(parameter)
         elif parameter.ndim == 2:
             nn.init.xavier_uniform_(parameter)
+    return model

@@ -1,21 +1,20 @@
-"""A source that the encoder has read, and what the decoder makes of it: a translation, or a trace."""
+"""A source that the encoder has read, and what the decoder makes of it: it writes a translation, or reads one."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
-from time import perf_counter
+from functools import cached_property
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from transformer.decoding.constraints import Constraints
 from transformer.decoding.greedy import greedy_batch
-from transformer.decoding.search import logit_lens, search
-from transformer.decoding.step import entropy, top_candidates
-from transformer.decoding.texts import MAX_PIECES, shifted_right, text_pieces
+from transformer.decoding.reading import Reader
+from transformer.decoding.texts import MAX_PIECES, text_pieces
+from transformer.decoding.writing import write
 from transformer.errors import TextError
 from transformer.model.edits import Edits, edits_of
 from transformer.model.kv_cache import DecoderCache
@@ -27,10 +26,7 @@ from transformer.values.decoding_settings import DecodingSettings
 from transformer.values.head_means import HeadMeans
 from transformer.values.interventions import Interventions
 from transformer.values.pieces import Piece
-from transformer.values.trace import DETAILS, KINDS, STACKS, Trace
-from transformer.values.translation import LogitLens, Translation
-
-CANDIDATES = 10
+from transformer.values.translation import Translation
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,83 +83,24 @@ class EncodedSource:
                 "take fewer."
             )
         limit = most_pieces(len(self.pieces), len(prefix))
-        constraints = Constraints(prefix, suppressed, self.vocabulary.spelling)
-        began = perf_counter()
-        result = search(self.model, self._start_cache(), settings, constraints, limit=limit, capture=capture)
-        return Translation(
-            settings=settings,
-            prefix=prefix,
-            suppressed=suppressed,
-            pieces=self.vocabulary.pieces(result.pieces),
-            text=self.vocabulary.decode(result.pieces),
-            log_prob=result.log_prob,
-            complete=result.complete,
-            seconds=perf_counter() - began,
-            tree=result.tree,
+        return write(
+            self.model, self.vocabulary, self._start, settings, Constraints(prefix, suppressed), limit=limit,
+            capture=capture,
         )
 
-    def read(self, target_text: str, predicted: tuple[Piece, ...]) -> Trace:
-        """The decoder reads a whole target at once (teacher forcing); everything the run computed becomes a trace.
-
-        Args:
-            target_text: what the pieces spell.
-            predicted: T pieces, the end symbol included if there is one.
-        """
-        return self.read_with_log_probs(target_text, predicted)[0]
-
-    def read_with_log_probs(self, target_text: str, predicted: tuple[Piece, ...]) -> tuple[Trace, Tensor]:
-        """`read`, and the log-probability of every piece of the vocabulary at every step, [T, V]."""
-        record = self._recorded()
-        target = shifted_right(self.vocabulary, predicted)
-        hidden, _ = self.model.decode_step(self._ids(target), self._start_cache(), record=record)
-        log_probs = self.model.generator(hidden[0]).float().log_softmax(dim=-1)
-        taken = log_probs.gather(-1, self._ids(predicted).T).squeeze(-1)
-        candidates = top_candidates(log_probs, CANDIDATES)
-        rows, columns = len(target), len(self.pieces)
-        details = {}
-        if record.details:
-            details = {f"{kind}_{name}": record.stacked(f"{kind}.{name}") for kind in KINDS for name in DETAILS}
-            details |= {f"{stack}_residual": record.stacked(f"{stack}.residual") for stack in STACKS}
-        trace = Trace(
-            source_text=self.text,
-            target_text=target_text,
-            source_pieces=self.pieces,
-            target_pieces=target,
-            predicted_pieces=predicted,
-            complete=predicted[-1].role == "end",
-            encoder=record.stacked("encoder.weights"),
-            decoder=record.stacked("decoder.weights"),
-            cross=record.stacked("cross.weights"),
-            encoder_mask=self.interventions.visible("encoder", columns, columns),
-            decoder_mask=self.interventions.visible("decoder", rows, rows),
-            cross_mask=self.interventions.visible("cross", rows, columns),
-            log_probs=taken.cpu().numpy(),
-            entropy=entropy(log_probs).cpu().numpy(),
-            candidate_ids=candidates.ids.cpu().numpy(),
-            candidate_log_probs=candidates.log_probs.cpu().numpy(),
-            details=details,
-            interventions=self.interventions,
-            model=self.version,
-        )
-        return trace, log_probs
-
-    def logit_lens(self, predicted: tuple[Piece, ...]) -> tuple[LogitLens, np.ndarray]:
-        """The prediction of every decoder layer, and the rank of each piece taken, [T]; after `read` with details."""
-        # [1 + 3L] streams -> the L after the last sub-layer of each layer.
-        outputs = self._recorded().tensors["decoder.residual"][3::3]
-        model, ids = self.model, self._ids(predicted)[0]
-        lens, ranks = logit_lens(model.decoder_norm, model.generator, outputs, ids)
-        return lens, ranks.cpu().numpy()
-
-    def _start_cache(self) -> DecoderCache:
-        return self.model.start_cache(self.memory, None, edits=self.edits)
-
-    def _recorded(self) -> Recorder:
+    @cached_property
+    def reader(self) -> Reader:
+        """Reads targets, of which everything is recorded."""
         assert self.record is not None, "a trace is made of a recorded run"
-        return self.record
+        return Reader(
+            self.model, self.vocabulary, self.text, self.pieces, self._start, self.interventions, self.record,
+            self.version,
+        )
 
-    def _ids(self, pieces: Sequence[Piece]) -> Tensor:
-        return piece_ids(pieces, self.memory.device)
+    @cached_property
+    def _start(self) -> DecoderCache:
+        """What the decoder starts from, whether it writes or reads."""
+        return self.model.start_cache(self.memory, None, edits=self.edits)
 
 
 def encode(

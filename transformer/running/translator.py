@@ -16,8 +16,7 @@ from transformer.attribution.attribution import Attribution, Method, Target, eve
 from transformer.attribution.deletion import DeletionCurves, deletion_curves
 from transformer.attribution.erasure import erased_log_probs
 from transformer.attribution.methods import attribute
-from transformer.checkpoints.model_files import folder_version
-from transformer.checkpoints.translator import Checkpoint, Description, load_checkpoint
+from transformer.checkpoints.checkpoint import Checkpoint, Description, load_checkpoint, weights_of
 from transformer.config import TransformerConfig
 from transformer.decoding.texts import given_target, shifted_right, source_text, text_pieces
 from transformer.errors import AtlasError, TextError
@@ -64,7 +63,7 @@ class Translator(Runs):
         device: "cuda", "mps" or "cpu".
         card: the model card, Markdown.
         languages: of the source and of the target.
-        curve: its learning curve, as in `transformer.checkpoints.translator.Checkpoint`.
+        curve: its learning curve, as in `transformer.checkpoints.checkpoint.Checkpoint`.
         version: changes whenever configuration, weights or vocabulary do.
         folder: that it was loaded from; None if it was made in memory.
         means: the heads' mean outputs, for interventions of the modes "mean" and "resample"; None if they were not made
@@ -93,7 +92,7 @@ class Translator(Runs):
         """Load a model folder.
 
         Args:
-            folder: as `checkpoints.translator.load_checkpoint` reads it; head_means.safetensors may be missing.
+            folder: as `checkpoints.checkpoint.load_checkpoint` reads it; head_means.safetensors may be missing.
             device: "cuda", "mps" or "cpu"; None takes the fastest available.
 
         Raises:
@@ -102,9 +101,10 @@ class Translator(Runs):
         """
         folder, device = Path(folder), chosen_device(device)
         checkpoint = load_checkpoint(folder)
-        version = folder_version(folder, checkpoint.tokenizer)
         with device_errors_explained(device):
-            return cls(checkpoint, device=device, version=version, means=HeadMeans.load(folder), folder=folder)
+            return cls(
+                checkpoint, device=device, version=checkpoint.version, means=HeadMeans.load(folder), folder=folder
+            )
 
     @cached_property
     def parameters(self) -> int:
@@ -112,10 +112,7 @@ class Translator(Runs):
         return sum(count for _, count in parameter_table(self.config))
 
     def weights(self) -> Weights:
-        """The model's parameters as arrays; on the CPU they are the model's own memory, read-only."""
-        named = self._model.named_parameters(remove_duplicate=False)
-        with device_errors_explained(self.device):
-            return Weights(self.config, {name: value.detach().float().cpu().numpy() for name, value in named})
+        return weights_of(self._model, self.device)
 
     def translate(
         self, text: str, settings: DecodingSettings = GREEDY, *, prefix: Sequence[int] = (),
@@ -190,7 +187,7 @@ class Translator(Runs):
                     done(number, error)
             numbers = list(sources)
             for place, written, pieces in decode_together(list(sources.values())) if sources else ():
-                done(numbers[place], sources[numbers[place]].read(written, pieces))
+                done(numbers[place], sources[numbers[place]].reader.read(written, pieces)[0])
 
     def attribute(
         self, trace: Trace, method: Method, targets: Sequence[Target] | None = None, *, words: bool = False

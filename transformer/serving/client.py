@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
+from transformer.checkpoints.checkpoint import load_checkpoint, load_description
 from transformer.checkpoints.model_files import folder_version
-from transformer.checkpoints.translator import load_checkpoint, load_description
 from transformer.errors import AtlasError, TextError
 from transformer.files.paths import MODEL
 from transformer.model.devices import chosen_device

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import math
 import os
 import time
 from collections.abc import Iterable
@@ -14,17 +13,18 @@ from pathlib import Path
 import torch
 
 from transformer.checkpoints.model_files import CONFIG, save_model
-from transformer.config import LanguageModelAttention
+from transformer.config import Attention
 from transformer.files.replacing import check_output, write_text, writing
 from transformer.language_modelling.attention_losses import AttentionLoss, RecordedLosses
 from transformer.language_modelling.cost import ATTENTIONS
-from transformer.model.language_model import LanguageModel, build_language_model
+from transformer.model.transformer import Transformer, build
+from transformer.training.batching import Batch
 from transformer.training.config import TrainConfig
-from transformer.training.contexts import ContextBatch, ContextBatches, Contexts
-from transformer.training.loss import ContextLoss
+from transformer.training.contexts import ContextBatches, Contexts
+from transformer.training.loss import SummedLoss
 from transformer.training.optimizer import Optimizer
 from transformer.training.run_folder import RunFolder
-from transformer.training.schedule import trapezoid
+from transformer.training.steps import DivergedError, Steps
 
 log = logging.getLogger(__name__)
 
@@ -93,12 +93,12 @@ def compare_attentions(
 
 
 def _trained(
-    config: TrainConfig, attention: LanguageModelAttention, train: Contexts, validation: Contexts, vocabulary: int
-) -> tuple[AttentionLoss, LanguageModel]:
+    config: TrainConfig, attention: Attention, train: Contexts, validation: Contexts, vocabulary: int
+) -> tuple[AttentionLoss, Transformer]:
     """A model of an attention, and how good it became."""
     torch.manual_seed(config.seed)
     shape = replace(config.language_model(vocabulary, train.width), attention=attention, block=BLOCK, stride=STRIDE)
-    model = build_language_model(shape)
+    model = build(shape)
     batches = ContextBatches(train, pieces=config.batch_pieces, seed=config.seed)
     began = time.monotonic()
     _learn(model, batches, config)
@@ -109,27 +109,29 @@ def _trained(
     return AttentionLoss(attention, config.seed, parameters, mean_loss(model, held_out), seconds), model
 
 
-def _learn(model: LanguageModel, batches: ContextBatches, config: TrainConfig) -> None:
+def _learn(model: Transformer, batches: ContextBatches, config: TrainConfig) -> None:
     """All steps of a training."""
     order = lru_cache(maxsize=1)(batches.epoch)
     count = len(order(0))
-    loss, optimizer = ContextLoss(model, label_smoothing=config.label_smoothing).train(), Optimizer(model, config)
+    loss = SummedLoss(model, label_smoothing=config.label_smoothing)
+    steps = Steps(loss, Optimizer(model, config), config)
     for step in range(config.steps):
         epoch, index = divmod(step, count)
         batch = batches.load(order(epoch)[index])
-        each = loss(batch) / batch.pieces
-        each.backward()
-        norm = optimizer.step(trapezoid(step, steps=config.steps, warmup=config.warmup, cooldown=config.cooldown))
-        if not math.isfinite(norm):
-            raise ValueError(f"the training has diverged at step {step + 1}: begin again with other --steps")
+        try:
+            total, _ = steps.take(step, [batch], batch.pieces)
+        except DivergedError as error:
+            raise ValueError(
+                f"the training has diverged at step {step + 1}: begin again with other --steps"
+            ) from error
         if (step + 1) % LOG_STEPS == 0:
-            log.info("step %d: %.3f", step + 1, float(each.detach()))
+            log.info("step %d: %.3f", step + 1, total / batch.pieces)
 
 
 @torch.inference_mode()
-def mean_loss(model: LanguageModel, batches: Iterable[ContextBatch]) -> float:
+def mean_loss(model: Transformer, batches: Iterable[Batch]) -> float:
     """Mean loss, nats a piece."""
-    loss = ContextLoss(model, label_smoothing=0.0)
+    loss = SummedLoss(model, label_smoothing=0.0)
     total, pieces = 0.0, 0
     for batch in batches:
         total += float(loss(batch))

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from transformer.ablation.removal import without
-from transformer.checkpoints.translator import load_checkpoint
+from transformer.checkpoints.checkpoint import load_checkpoint
 from transformer.files.records import read_record, typed
 from transformer.training.data import Pair
 from transformer.training.evaluate import score, translate_all

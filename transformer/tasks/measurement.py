@@ -44,9 +44,9 @@ def measure(model: Transformer, items: Items, seen: Sequence[Item], watched: Ite
     """
     loss, matches, _ = teacher_forced(model, items, items.held_out)
     scored = items.held_out[:SCORED]
-    batch = items.batch(scored)
+    source, target = _read(items, scored)
     scores = head_scores(
-        attention(model, items, scored), batch.source.numpy(), batch.target.numpy(),
+        attention(model, items, scored), source.numpy(), target.numpy(),
         [(len(item.source), len(item.target)) for item in scored],
     )
     rows, columns = len(watched.target) + 1, len(watched.source) + 1
@@ -87,8 +87,14 @@ def teacher_forced(model: Transformer, items: Items, asked: Sequence[Item]) -> t
 
 def attention(model: Transformer, items: Items, asked: Sequence[Item]) -> dict[Kind, np.ndarray]:
     """All weights by kind, float32 [N, L, H, rows, columns], while the decoder reads the right answers."""
+    return recorded_attention(model, *_read(items, asked))
+
+
+def _read(items: Items, asked: Sequence[Item]) -> tuple[Tensor, Tensor]:
+    """Ids [N, S] and [N, T] that encoder and decoder read."""
     batch = items.batch(asked)
-    return recorded_attention(model, batch.source, batch.target)
+    assert batch.source is not None, "every item has a source"
+    return batch.source, batch.target
 
 
 @torch.inference_mode()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Protocol
 
 import torch
 from torch import nn
@@ -12,36 +11,9 @@ from transformer.backpropagation.optimizers import Moments, adam
 from transformer.model.transformer import Transformer
 from transformer.tasks.config import TaskConfig
 from transformer.training.optimizer import Optimizer
+from transformer.training.steps import StepTaker
 
 BETAS = (0.9, 0.98)
-
-
-class Steps(Protocol):
-    """What takes the steps; as `transformer.training.optimizer.Optimizer`."""
-
-    def step(self, factor: float) -> float:
-        """Clip, take a step at `factor` times the peak learning rate, forget the gradients; their norm."""
-        ...
-
-
-class Adam:
-    """torch's AdamW for all parameters."""
-
-    def __init__(self, model: Transformer, config: TaskConfig) -> None:
-        self.parameters = list(model.parameters())
-        self.peak, self.clip = config.learning_rate, config.training.clip
-        self.torch = torch.optim.AdamW(
-            self.parameters, lr=self.peak, betas=BETAS, eps=1e-9, weight_decay=config.weight_decay
-        )
-
-    def step(self, factor: float) -> float:
-        norm = float(nn.utils.clip_grad_norm_(self.parameters, self.clip))
-        if math.isfinite(norm):
-            for group in self.torch.param_groups:
-                group["lr"] = self.peak * factor
-            self.torch.step()
-            self.torch.zero_grad()
-        return norm
 
 
 class AdamByHand:
@@ -69,8 +41,11 @@ class AdamByHand:
         return norm
 
 
-def optimizer(model: Transformer, config: TaskConfig) -> Steps:
+def optimizer(model: Transformer, config: TaskConfig) -> StepTaker:
     """The optimiser that a configuration names."""
-    if config.optimizer == "muon":
-        return Optimizer(model, config.training)
-    return Adam(model, config) if config.optimizer == "adam" else AdamByHand(model, config)
+    if config.optimizer == "adam-by-hand":
+        return AdamByHand(model, config)
+    adam = torch.optim.AdamW(
+        model.parameters(), lr=config.learning_rate, betas=BETAS, eps=1e-9, weight_decay=config.weight_decay
+    )
+    return Optimizer(model, config.training, (adam,) if config.optimizer == "adam" else None)

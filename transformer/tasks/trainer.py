@@ -19,7 +19,7 @@ from transformer.tasks.registry import task_named
 from transformer.tasks.run import Snapshot, TaskRun
 from transformer.tasks.task import Item
 from transformer.training.loss import SummedLoss
-from transformer.training.schedule import trapezoid
+from transformer.training.steps import DivergedError, Steps
 
 # Training items that a snapshot asks for where there is no end of them.
 SEEN = 64
@@ -62,8 +62,8 @@ class TaskTrainer:
     def reset(self) -> None:
         """Begin again with the first weights."""
         self.model = seeded_model(self.config)
-        self.loss = SummedLoss(self.model, label_smoothing=0.0)
-        self.optimizer = optimizer(self.model, self.config)
+        loss = SummedLoss(self.model, label_smoothing=0.0)
+        self.steps = Steps(loss, optimizer(self.model, self.config), self.config.training)
         self.losses: list[float] = []
         self.snapshots: list[Snapshot] = []
         self.seconds = 0.0
@@ -111,20 +111,12 @@ class TaskTrainer:
         )
 
     def _take_step(self) -> None:
-        config = self.config
-        self.model.train()
-        batch = self.items.batch(self.items.training(self.step, config.items))
-        with torch.enable_grad():
-            loss = self.loss(batch) / batch.pieces
-            loss.backward()
-        factor = trapezoid(
-            self.step, steps=config.steps, warmup=config.training.warmup, cooldown=config.cooldown
-        )
-        norm = self.optimizer.step(factor)
-        found = float(loss.detach())
-        if not math.isfinite(found) or not math.isfinite(norm):
-            raise self._diverged(self.step + 1)
-        self.losses.append(found)
+        batch = self.items.batch(self.items.training(self.step, self.config.items))
+        try:
+            total, _ = self.steps.take(self.step, [batch], batch.pieces)
+        except DivergedError as error:
+            raise self._diverged(self.step + 1) from error
+        self.losses.append(total / batch.pieces)
 
     def _take_snapshot(self) -> None:
         self.model.eval()

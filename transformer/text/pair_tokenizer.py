@@ -91,11 +91,12 @@ class PairTokenizer:
         """
         return (*self._source.encode(text), self._end)
 
-    def encode_target(self, text: str) -> tuple[Piece, ...]:
-        return (*self._target.encode(text), self._end)
+    def encode(self, text: str, *, end: bool = True) -> tuple[Piece, ...]:
+        """The pieces of a target text."""
+        return (*self._target.encode(text), *[self._end] * end)
 
     def encode_ids(self, text: str, *, end: bool = True) -> list[int]:
-        return [piece.id for piece in self._target.encode(text)] + [self.symbols.end] * end
+        return [piece.id for piece in self.encode(text, end=end)]
 
     def pieces(self, ids: Sequence[int]) -> tuple[Piece, ...]:
         surfaces, spans = self._spelled(ids)

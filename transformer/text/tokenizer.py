@@ -130,9 +130,6 @@ class Tokenizer:
     def encode_source(self, text: str) -> tuple[Piece, ...]:
         return self.encode(text)
 
-    def encode_target(self, text: str) -> tuple[Piece, ...]:
-        return self.encode(text)
-
     def key_scores(self, kind: Kind) -> tuple[float, ...]:
         return self.scores
 

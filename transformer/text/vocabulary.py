@@ -98,10 +98,15 @@ def with_code(text: str, code: str, codes: Collection[str]) -> str:
 
 
 class TextVocabulary(Protocol):
-    """What a language model needs of its vocabulary. Threads may share one.
+    """Text to tokens and back, of what a decoder reads and writes. Threads may share one.
 
     Attributes:
-        symbols, size, texts, files, fingerprint, spelling: as in `Vocabulary`.
+        symbols: ids of the tokens that are not part of a text.
+        size: number of tokens V.
+        texts: what each token spells, V, as in `Piece`.
+        files: what it is made of, by name in a model folder.
+        fingerprint: changes whenever anything of it does.
+        spelling: tells where tokens that are parts of a character may be written.
     """
 
     symbols: Symbols
@@ -116,70 +121,43 @@ class TextVocabulary(Protocol):
     def spelling(self) -> Spelling: ...
 
     def encode(self, text: str, *, end: bool) -> tuple[Piece, ...]:
-        """The pieces of a text, the end symbol after them if `end`; their spans refer to `text` as typed."""
+        """The tokens of a text, the end symbol after them if `end`; their spans refer to `text` as typed."""
         ...
 
     def pieces(self, ids: Sequence[int]) -> tuple[Piece, ...]:
-        """The pieces with these ids; their spans refer to `decode(ids)`."""
+        """The tokens with these ids; their spans refer to `decode(ids)`."""
         ...
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of pieces: symbols left out, bytes joined, broken bytes as U+FFFD."""
+        """The text of tokens: symbols left out, bytes joined, broken bytes as U+FFFD."""
         ...
 
 
-def start_piece(vocabulary: TextVocabulary | Vocabulary) -> Piece:
-    """What a decoder reads first."""
-    (start,) = vocabulary.pieces([vocabulary.symbols.start])
-    return replace(start, span=None, role="start")
-
-
-class Vocabulary(Protocol):
-    """Text to pieces and back. Threads may share one.
+class Vocabulary(TextVocabulary, Protocol):
+    """That of a translator: what `TextVocabulary` has is of the target.
 
     Attributes:
-        symbols: ids of the pieces that are not part of a text.
-        size, source_size: number of target pieces V, and of source pieces; one vocabulary may serve both sides.
-        texts: what each target piece spells, V, as in `Piece`.
-        codes: source pieces that ask for a target language, as ">>fra<<"; empty if the model has only one.
-        files: what it is made of, by name in a model folder.
-        fingerprint: changes whenever anything of it does.
-        spelling: tells where target pieces that are parts of a character may be written.
+        source_size: number of source tokens; one vocabulary may serve both sides.
+        codes: source tokens that ask for a target language, as ">>fra<<"; empty if the model has only one.
     """
 
-    symbols: Symbols
-    size: int
     source_size: int
-    texts: tuple[str, ...]
     codes: tuple[str, ...]
-    files: Mapping[str, bytes]
-
-    @property
-    def fingerprint(self) -> str: ...
-
-    @property
-    def spelling(self) -> Spelling: ...
 
     def encode_source(self, text: str) -> tuple[Piece, ...]:
-        """The pieces of a source text, the end symbol last; their spans refer to `text` as typed."""
-        ...
-
-    def encode_target(self, text: str) -> tuple[Piece, ...]:
-        """The same of a target text."""
+        """The tokens of a source text, the end symbol last; their spans refer to `text` as typed."""
         ...
 
     def encode_ids(self, text: str, *, end: bool = True) -> list[int]:
-        """Ids of the pieces of a target text, with the end symbol unless `end` is False."""
-        ...
-
-    def pieces(self, ids: Sequence[int]) -> tuple[Piece, ...]:
-        """The target pieces with these ids; their spans refer to `decode(ids)`."""
-        ...
-
-    def decode(self, ids: Sequence[int]) -> str:
-        """The text of target pieces: special ones left out, bytes joined, broken bytes as U+FFFD."""
+        """Ids of the tokens of a target text, with the end symbol unless `end` is False."""
         ...
 
     def key_scores(self, kind: Kind) -> Sequence[float]:
-        """How common each piece is that a kind of attention looks at, by id: a lower score is rarer."""
+        """How common each token is that a kind of attention looks at, by id: a lower score is rarer."""
         ...
+
+
+def start_piece(vocabulary: TextVocabulary) -> Piece:
+    """What a decoder reads first."""
+    (start,) = vocabulary.pieces([vocabulary.symbols.start])
+    return replace(start, span=None, role="start")

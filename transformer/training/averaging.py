@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from transformer.checkpoints.available_models import is_language_model
+from transformer.checkpoints.checkpoint import load_checkpoint
 from transformer.checkpoints.model_files import CONFIG, save_model
-from transformer.checkpoints.translator import load_checkpoint
 from transformer.errors import CheckpointError
 from transformer.files.replacing import writing
 from transformer.text.languages import LANGUAGES, write_languages

@@ -18,15 +18,15 @@ WIDTHS = (8, 10, 12, 14, 16, 18, 20, 24, 28, 32, 40, 48, 64, 96, 128, 192, 256)
 
 @dataclass(frozen=True)
 class Batch:
-    """Sentence pairs, each side padded to one length.
+    """Sentence pairs, each side padded to one length, or the contexts of a language model.
 
     Attributes:
-        source: piece ids [B, S].
+        source: token ids [B, S]; None for a language model.
         target: ids that the decoder reads [B, T], the start symbol first.
         predicted: ids that it should predict [B, T], the end symbol last.
     """
 
-    source: Tensor
+    source: Tensor | None
     target: Tensor
     predicted: Tensor
 
@@ -36,7 +36,8 @@ class Batch:
         return int((self.predicted != PAD).sum())
 
     def to(self, device: torch.device | str) -> Batch:
-        return Batch(*(ids.to(device, non_blocking=True) for ids in (self.source, self.target, self.predicted)))
+        target, predicted = (ids.to(device, non_blocking=True) for ids in (self.target, self.predicted))
+        return Batch(None if self.source is None else self.source.to(device, non_blocking=True), target, predicted)
 
 
 class Batches:

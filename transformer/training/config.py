@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from transformer.config import LanguageModelConfig, TransformerConfig
+from transformer.config import TransformerConfig, decoder_only
 
 # Of whole numbers: what follows from a seed and a step must fit into the 64 bits that torch takes for a seed.
 MOST = 2**31 - 1
@@ -106,9 +106,9 @@ class TrainConfig:
             tied_embeddings="all",
         )
 
-    def language_model(self, vocabulary: int, context: int) -> LanguageModelConfig:
+    def language_model(self, vocabulary: int, context: int) -> TransformerConfig:
         """The configuration of a language model for a vocabulary and contexts of that many pieces."""
-        return LanguageModelConfig(
-            vocabulary=vocabulary, d_model=self.d_model, heads=self.heads, layers=self.layers, d_ff=self.d_ff,
+        return decoder_only(
+            vocabulary, d_model=self.d_model, heads=self.heads, layers=self.layers, d_ff=self.d_ff,
             dropout=self.dropout, max_positions=context,
         )

@@ -8,37 +8,16 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from transformer.files.tensors import write_sealed
 from transformer.text.tokenizer import PAD, START, Tokenizer
+from transformer.training.batching import Batch
 from transformer.training.data import Pair, check_size
 
 # Its name in a file, by which the file is known from one of sentence pairs.
 CONTEXTS = "contexts"
 # Pieces of a pattern, from and to.
 PATTERN = (4, 48)
-
-
-@dataclass(frozen=True)
-class ContextBatch:
-    """Contexts of one width.
-
-    Attributes:
-        read: piece ids [B, T], the start symbol first.
-        predicted: ids that follow them [B, T]: of texts, an end symbol after each, and of padding after the last.
-    """
-
-    read: Tensor
-    predicted: Tensor
-
-    @property
-    def pieces(self) -> int:
-        """Pieces to predict, padding left out."""
-        return int((self.predicted != PAD).sum())
-
-    def to(self, device: torch.device | str) -> ContextBatch:
-        return ContextBatch(*(ids.to(device, non_blocking=True) for ids in (self.read, self.predicted)))
 
 
 @dataclass(frozen=True)
@@ -156,13 +135,13 @@ class ContextBatches:
         """Pieces to predict of the contexts `members`."""
         return int(self.data.lengths[members].sum())
 
-    def load(self, members: np.ndarray) -> ContextBatch:
+    def load(self, members: np.ndarray) -> Batch:
         """The contexts `members` as one batch."""
         predicted = self.data.pieces[members].astype(np.int64)
         read = np.concatenate([np.full((len(members), 1), START), predicted[:, :-1]], axis=1)
-        return ContextBatch(torch.from_numpy(read), torch.from_numpy(predicted))
+        return Batch(None, torch.from_numpy(read), torch.from_numpy(predicted))
 
-    def __iter__(self) -> Iterator[ContextBatch]:
+    def __iter__(self) -> Iterator[Batch]:
         """Every context once, the order of epoch 0."""
         return map(self.load, self.epoch(0))
 

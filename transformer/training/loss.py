@@ -6,11 +6,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from transformer.model.language_model import LanguageModel
 from transformer.model.transformer import Transformer
 from transformer.text.tokenizer import PAD
 from transformer.training.batching import Batch
-from transformer.training.contexts import ContextBatch
 
 # Positions to predict are counted in these portions, so that the product with the vocabulary has few shapes.
 PORTION = 256
@@ -29,29 +27,17 @@ class SummedLoss(nn.Module):
 
     def forward(self, batch: Batch) -> Tensor:
         """Summed loss, a scalar, in nats."""
-        source_mask = batch.source != PAD
-        hidden = self.model.decode(batch.target, self.model.encode(batch.source, source_mask), source_mask)
-        positions, labels = positions_to_predict(batch.predicted)
-        logits = self.model.generator(hidden.flatten(0, 1)[positions])
+        if batch.source is None:
+            # Contexts are full of tokens: there is hardly any padding to leave out.
+            hidden, labels = self.model.decode(batch.target, None).flatten(0, 1), batch.predicted.flatten()
+        else:
+            source_mask = batch.source != PAD
+            hidden = self.model.decode(batch.target, self.model.encode(batch.source, source_mask), source_mask)
+            positions, labels = positions_to_predict(batch.predicted)
+            hidden = hidden.flatten(0, 1)[positions]
+        logits = self.model.generator(hidden)
         return F.cross_entropy(
             logits.float(), labels, ignore_index=PAD, label_smoothing=self.label_smoothing, reduction="sum"
-        )
-
-
-class ContextLoss(nn.Module):
-    """The same for a language model: cross-entropy of the pieces of its contexts, summed."""
-
-    def __init__(self, model: LanguageModel, *, label_smoothing: float) -> None:
-        super().__init__()
-        self.model = model
-        self.label_smoothing = label_smoothing
-
-    def forward(self, batch: ContextBatch) -> Tensor:
-        """Summed loss, a scalar, in nats."""
-        logits = self.model(batch.read).flatten(0, 1)
-        return F.cross_entropy(
-            logits.float(), batch.predicted.flatten(), ignore_index=PAD, label_smoothing=self.label_smoothing,
-            reduction="sum",
         )
 
 

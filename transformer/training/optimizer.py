@@ -1,4 +1,4 @@
-"""The optimiser: Muon for the matrices inside the layers, AdamW for everything else."""
+"""The optimiser: clipping, the learning rate of the step, and the torch optimisers that share the parameters."""
 
 from __future__ import annotations
 
@@ -7,39 +7,26 @@ import math
 import torch
 from torch import Tensor, nn
 
-from transformer.model.language_model import LanguageModel
 from transformer.model.positions import PositionalEncoding
 from transformer.model.transformer import Transformer
 from transformer.training.config import TrainConfig
 
 
 class Optimizer:
-    """One optimiser made of two.
+    """One optimiser made of several, which share the parameters and the learning rate.
 
-    Muon (Jordan et al. 2024, "Muon: An optimizer for hidden layers in neural networks") takes matrices that map
-    activations to activations; embeddings, learned positions, norms and biases are not of that kind and go to AdamW.
-    Muon's updates are scaled to the size of AdamW's (Liu et al. 2025, "Muon is Scalable for LLM Training", section
-    2.2), so that one learning rate serves both.
+    Args:
+        model: whose parameters it changes.
+        config: how to train.
+        parts: what it is made of; None for `muon_and_adamw`.
     """
 
-    def __init__(self, model: Transformer | LanguageModel, config: TrainConfig) -> None:
-        embeddings = {
-            id(module.weight) for module in model.modules() if isinstance(module, nn.Embedding)
-        } | {id(model.generator.weight)} | {
-            id(p) for module in model.modules() if isinstance(module, PositionalEncoding) for p in module.parameters()
-        }
+    def __init__(
+        self, model: Transformer, config: TrainConfig, parts: tuple[torch.optim.Optimizer, ...] | None = None
+    ) -> None:
         self.parameters = list(model.parameters())
-        matrices = [p for p in self.parameters if p.ndim == 2 and id(p) not in embeddings]
-        chosen = {id(p) for p in matrices}
-        rest = [p for p in self.parameters if id(p) not in chosen]
-        self.peak = config.learning_rate
-        self.clip = config.clip
-        self.parts: tuple[torch.optim.Optimizer, ...] = (
-            torch.optim.Muon(
-                matrices, lr=self.peak, weight_decay=config.weight_decay, adjust_lr_fn="match_rms_adamw"
-            ),
-            torch.optim.AdamW(rest, lr=self.peak, betas=(0.9, 0.98), weight_decay=0.0, fused=True),
-        )
+        self.peak, self.clip = config.learning_rate, config.clip
+        self.parts = muon_and_adamw(model, config) if parts is None else parts
 
     def step(self, factor: float) -> float:
         """Clip, take a step at `factor` times the peak learning rate, and forget the gradients.
@@ -73,3 +60,26 @@ class Optimizer:
             optimizer = self.parts[int(part)]
             parameter = optimizer.param_groups[0]["params"][int(position)]
             optimizer.state[parameter][key] = tensor.to(parameter.device)
+
+
+def muon_and_adamw(model: Transformer, config: TrainConfig) -> tuple[torch.optim.Optimizer, ...]:
+    """Muon for the matrices inside the layers, and AdamW for everything else.
+
+    Muon (Jordan et al. 2024, "Muon: An optimizer for hidden layers in neural networks") takes matrices that map
+    activations to activations; embeddings, learned positions, norms and biases are not of that kind. Its updates are
+    scaled to the size of AdamW's (Liu et al. 2025, "Muon is Scalable for LLM Training", section 2.2), so that one
+    learning rate serves both.
+    """
+    embeddings = {
+        id(p) for module in model.modules() if isinstance(module, nn.Embedding | PositionalEncoding)
+        for p in module.parameters()
+    } | {id(model.generator.weight)}
+    matrices = [p for p in model.parameters() if p.ndim == 2 and id(p) not in embeddings]
+    chosen = {id(p) for p in matrices}
+    rest = [p for p in model.parameters() if id(p) not in chosen]
+    return (
+        torch.optim.Muon(
+            matrices, lr=config.learning_rate, weight_decay=config.weight_decay, adjust_lr_fn="match_rms_adamw"
+        ),
+        torch.optim.AdamW(rest, lr=config.learning_rate, betas=(0.9, 0.98), weight_decay=0.0, fused=True),
+    )

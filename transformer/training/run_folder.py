@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args
 
 from torch import Tensor
 
+from transformer.checkpoints.model_files import current_name
 from transformer.checkpoints.model_texts import CURVE
 from transformer.files.replacing import replaced, writing
 from transformer.files.tensors import read_sealed, seal_of, write_sealed
@@ -126,7 +127,7 @@ class RunFolder:
             )
         except FileNotFoundError:
             return None
-        return State(found.tensors, found.notes)
+        return State({_current(name): tensor for name, tensor in found.tensors.items()}, found.notes)
 
     def save_state(self, state: State) -> None:
         """Replace what the run continues from.
@@ -189,7 +190,13 @@ class RunFolder:
         found = read_sealed(path, {"step"}, advice)
         if found.notes != {"step": step}:
             raise ValueError(f"the file {path} holds other weights than those of step {step}: {advice}")
-        return dict(found.tensors)
+        return {current_name(name): tensor for name, tensor in found.tensors.items()}
+
+
+def _current(name: str) -> str:
+    """What a tensor of a state is called today, "weights.NAME" or "optimizer.NAME"."""
+    part, _, rest = name.partition(".")
+    return f"{part}.{current_name(rest)}" if part == "weights" else name
 
 
 def read_data(path: Path, advice: str) -> tuple[PieceData | Contexts, str]:

@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-from transformer.config import LanguageModelConfig, TransformerConfig
+from transformer.config import TransformerConfig
 from transformer.files.memory import gigabytes
 
 # Bytes of a parameter: itself, its gradient, and the one number that Muon remembers of it; AdamW remembers two.
 BYTES = 12
 
 
-def parameters(config: TransformerConfig | LanguageModelConfig) -> int:
+def parameters(config: TransformerConfig) -> int:
     """Number of parameters of a model of the kinds that are trained here: pre-norm, with one embedding for all that
     reads and predicts pieces."""
     d_model, d_ff = config.d_model, config.d_ff
     attention, norm = 4 * d_model * (d_model + 1), 2 * d_model
     feed_forward = 2 * d_model * d_ff + d_ff + d_model
-    decoder_only = attention + feed_forward + 2 * norm
-    if isinstance(config, LanguageModelConfig):
-        return (config.vocabulary + config.max_positions) * d_model + config.layers * decoder_only + norm
-    # The output layer has a bias.
-    embedding = config.target_vocabulary * (d_model + 1)
-    decoder = 2 * attention + feed_forward + 3 * norm
-    return embedding + config.encoder_layers * decoder_only + config.decoder_layers * decoder + 2 * norm
+    total = config.target_vocabulary * (d_model + config.output_bias)
+    for kind in config.kinds:
+        total += config.layers_of(kind) * (attention + norm)
+    for layers in (config.encoder_layers, config.decoder_layers):
+        total += layers * (feed_forward + norm) + (norm if layers else 0)
+    if config.positions == "learned":
+        total += config.max_positions * d_model
+    return total
 
 
-def check_size(config: TransformerConfig | LanguageModelConfig, available: int | None) -> None:
+def check_size(config: TransformerConfig, available: int | None) -> None:
     """Refuse a model that cannot be trained on this machine.
 
     Args:

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Sequence
 from pathlib import Path
 
-from transformer.checkpoints.translator import load_checkpoint
+from transformer.checkpoints.checkpoint import load_checkpoint
 from transformer.files.replacing import check_output, writing
 from transformer.model.devices import chosen_device
 from transformer.training.data import Pair, read_sentences

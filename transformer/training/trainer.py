@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import logging
-import math
 import time
 from collections.abc import Mapping
-from contextlib import nullcontext
 from dataclasses import asdict
 from functools import lru_cache, partial
 from pathlib import Path
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.parallel import DistributedDataParallel
 
 from transformer.checkpoints.learning_curve import Curve, Validation
 from transformer.checkpoints.model_files import copy_weights, save_model
-from transformer.errors import AtlasError
 from transformer.training.averaging import average
 from transformer.training.config import TrainConfig
 from transformer.training.distributed import Process, has_bfloat16
@@ -26,6 +23,7 @@ from transformer.training.optimizer import Optimizer
 from transformer.training.run_folder import STATE, RunFolder, State
 from transformer.training.schedule import trapezoid
 from transformer.training.shared_state import shared_state
+from transformer.training.steps import DivergedError, Steps
 from transformer.training.trainee import trainee_of
 from transformer.training.vocabulary_transfer import transfer
 
@@ -34,10 +32,6 @@ LOG_STEPS = 25
 MOVABLE = ("steps", "cooldown", "average", "save_minutes")
 
 log = logging.getLogger(__name__)
-
-
-class DivergedError(AtlasError):
-    """The loss, its gradient or the weights are no longer finite numbers."""
 
 
 class Trainer:
@@ -90,9 +84,9 @@ class Trainer:
         elif start:
             self._start_with(start)
         process.in_first(partial(self._tidy, state))
-        self.objective: nn.Module = self.loss
-        if process.count > 1:
-            self.objective = DistributedDataParallel(self.loss)
+        objective = DistributedDataParallel(self.loss) if process.count > 1 else self.loss
+        mixed = has_bfloat16(process.device)
+        self.steps = Steps(objective, self.optimizer, config, process, mixed=mixed)
 
     def train(self) -> None:
         """Take the steps that are left, and leave the finished model in `model/`.
@@ -142,33 +136,16 @@ class Trainer:
             DivergedError: the loss or the gradient is not finite; the weights stay as they were.
         """
         config, process = self.config, self.process
-        self.objective.train()
         torch.manual_seed((config.seed * 1_000_003 + self.step) * process.count + process.rank)
         members = [self._members(self.step * config.micro_batches + i) for i in range(config.micro_batches)]
-        # The mean over all pieces of the step, whoever computes them; DistributedDataParallel divides by the
-        # number of processes, hence the factor.
-        pieces = sum(map(self.batches.count, members))
-        scale = process.count / pieces
-        own = members[process.rank :: process.count]
-        total = 0.0
-        for number, indices in enumerate(own, start=1):
-            batch = self.batches.load(indices)
-            # Processes exchange their gradients once a step, with the last micro-batch.
-            objective, last = self.objective, number == len(own)
-            with objective.no_sync() if isinstance(objective, DistributedDataParallel) and not last else nullcontext():
-                with self._autocast():
-                    loss = objective(batch.to(process.device))
-                (loss * scale).backward()
-            total += float(loss.detach())
-        total = process.sum(total)
-        if not math.isfinite(total):
-            raise self._diverged(f"the loss of step {self.step + 1} is {total}")
-        factor = trapezoid(self.step, steps=config.steps, warmup=config.warmup, cooldown=config.cooldown)
-        norm = self.optimizer.step(factor)
-        if not math.isfinite(norm):
-            raise self._diverged(f"the gradient of step {self.step + 1} has the norm {norm}")
+        tokens = sum(map(self.batches.count, members))
+        own = [self.batches.load(each) for each in members[process.rank :: process.count]]
+        try:
+            total, norm = self.steps.take(self.step, own, tokens)
+        except DivergedError as error:
+            raise self._diverged(str(error)) from error
         self.step += 1
-        return total, pieces, norm
+        return total, tokens, norm
 
     @torch.no_grad()
     def validation_loss(self) -> float:
@@ -176,7 +153,7 @@ class Trainer:
         self.loss.eval()
         total, pieces = 0.0, 0
         for batch in self.validation:
-            with self._autocast():
+            with self.steps.autocast():
                 total += float(self.loss(batch.to(self.process.device)))
             pieces += batch.pieces
         return total / pieces
@@ -184,10 +161,6 @@ class Trainer:
     def validate(self) -> Validation:
         """How good the weights of this step are on the validation data."""
         return Validation(self.validation_loss(), self.trainee.chrf(self.process.device))
-
-    def _autocast(self) -> torch.autocast:
-        device = self.process.device
-        return torch.autocast(device.type, torch.bfloat16, enabled=has_bfloat16(device))
 
     def _members(self, number: int) -> np.ndarray:
         """The items of micro-batch `number` of the run."""

@@ -10,9 +10,7 @@ from torch import Tensor
 from transformer.text.tokenizer import Tokenizer
 
 # The parameters that have one row for each piece of the vocabulary.
-PIECE_ROWS = (
-    "embedding.weight", "source_embedding.weight", "target_embedding.weight", "generator.weight", "generator.bias"
-)
+PIECE_ROWS = ("source_embedding.weight", "target_embedding.weight", "generator.weight", "generator.bias")
 
 
 def transfer(weights: Mapping[str, Tensor], old: Tokenizer, new: Tokenizer) -> dict[str, Tensor]:

@@ -138,7 +138,7 @@ class Interventions:
             InterventionError: there is no such layer, head or source piece.
         """
         for head in [*(head for head, _ in self.head_gates()), *(row[:3] for row, _ in self.given_rows())]:
-            layers = config.encoder_layers if head[0] == "encoder" else config.decoder_layers
+            layers = config.layers_of(head[0])
             if head[1] >= layers or head[2] >= config.heads:
                 raise InterventionError(
                     f"There is no head {head_name(head)}: {head[0]} attention has {layers} layers of {config.heads} "
@@ -201,8 +201,10 @@ def draws_of(interventions: Interventions, count: int) -> tuple[Interventions, .
 
 def all_heads(config: TransformerConfig) -> tuple[Head, ...]:
     """Every head of a model, kind by kind, layer by layer."""
-    layers = {"encoder": config.encoder_layers, "decoder": config.decoder_layers, "cross": config.decoder_layers}
-    return tuple((kind, layer, head) for kind in KINDS for layer in range(layers[kind]) for head in range(config.heads))
+    return tuple(
+        (kind, layer, head) for kind in config.kinds for layer in range(config.layers_of(kind))
+        for head in range(config.heads)
+    )
 
 
 def head_name(head: Head) -> str:

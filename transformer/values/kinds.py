@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import get_args
 
-Kind = Literal["encoder", "decoder", "cross"]
+from transformer.config import Kind as Kind
 
-KINDS: tuple[Kind, ...] = ("encoder", "decoder", "cross")
+KINDS: tuple[Kind, ...] = get_args(Kind)

@@ -2,7 +2,7 @@
 
 A run says what is asked of a model: a text, a target, settings, interventions. It is a frozen dataclass, so equal runs
 are equal values: they can be kept, compared and sent. Whoever answers runs has `get`. There are three: the model itself
-(`running.translator.Translator`, `checkpoints.language_model.LoadedLanguageModel`), one whose model is elsewhere
+(`running.translator.Translator`, `checkpoints.checkpoint.LanguageModel`), one whose model is elsewhere
 (`serving.client.RemoteTranslator`), and `running.cached_runs.CachedRuns`, which decorates either.
 
 >>> from transformer import Translator

@@ -86,18 +86,19 @@ class SearchTree:
 
 @dataclass(frozen=True, eq=False)
 class Translation:
-    """A translation, and how it was decoded.
+    """A translation, or what a language model wrote after a beginning, and how it was decoded.
 
     Attributes:
         settings: how its pieces were chosen.
         prefix: ids that it had to begin with.
         suppressed: ids that were not to be taken.
-        pieces: T pieces, the end symbol included.
-        text: what they spell.
+        pieces: T tokens written, the end symbol included; spans refer to `text`.
+        text: what they spell, the beginning before them.
         log_prob: sum of the model's log-probabilities of the pieces, nats.
         complete: False if the limit on length ended it before its end symbol.
         seconds: wall-clock time of decoding, the encoder's not included.
         tree: of a beam search by `Translator.trace_decoding`; None otherwise.
+        beginning: tokens that a language model went on from; spans refer to `text`.
     """
 
     settings: DecodingSettings
@@ -109,6 +110,7 @@ class Translation:
     complete: bool
     seconds: float
     tree: SearchTree | None
+    beginning: tuple[Piece, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from transformer.config import LanguageModelConfig, TransformerConfig
+from transformer.config import TransformerConfig
 from transformer.values.trace import Kind
 
 ATTENTION: Mapping[Kind, str] = {
@@ -62,11 +62,10 @@ class Weights:
 
     Attributes:
         config: shape of the model.
-        arrays: float32, read-only, by the names in the checkpoint; a shared one is listed under all of its names. Those
-            of a language model have the names of a decoder's.
+        arrays: float32, read-only, by the names in the checkpoint; a shared one is listed under all of its names.
     """
 
-    config: TransformerConfig | LanguageModelConfig
+    config: TransformerConfig
     arrays: Mapping[str, np.ndarray]
 
     def __post_init__(self) -> None:

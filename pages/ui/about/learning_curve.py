@@ -25,7 +25,7 @@ def show_learning(curve: str) -> None:
     """Both charts, what they are of, and the numbers where all were measured.
 
     Args:
-        curve: of `transformer.checkpoints.translator.Checkpoint`.
+        curve: of `transformer.checkpoints.checkpoint.Checkpoint`.
     """
     table = pd.read_csv(StringIO(curve))
     st.markdown("**How it learned**", help=explain("loss", "label smoothing", "dropout", "epoch", "chrF"))

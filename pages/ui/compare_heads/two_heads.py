@@ -13,7 +13,6 @@ from streamlit.delta_generator import DeltaGenerator
 
 from pages.ui.compare_heads.pairs import PAIRS, Pair, largest_differences, looks_from, resolved, translations_differ
 from pages.ui.components.side_by_side import DIFFERENCE, Map, side_by_side
-from pages.ui.heads.kinds import layer_count
 from pages.ui.layout.roles import main_figure
 from pages.ui.params.compare_heads import CompareParams, Pin
 from pages.ui.runs.inference import CachedRuns
@@ -25,7 +24,7 @@ from pages.ui.text.labels import SHORT_TITLES, TITLES, column_labels, place_of, 
 from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import rounded
 from transformer.analysis.view import View, view_of
-from transformer.config import LanguageModelConfig, TransformerConfig
+from transformer.config import TransformerConfig
 from transformer.errors import AtlasError
 from transformer.running.runs.trace import TraceRun
 from transformer.running.translator import Translator
@@ -52,7 +51,7 @@ class Compared:
         written: markdown of what the model made of a text; None if it writes nothing else.
     """
 
-    config: TransformerConfig | LanguageModelConfig
+    config: TransformerConfig
     kinds: tuple[Kind, ...]
     fields: tuple[str, str]
     read: Callable[[str], Trace]
@@ -67,7 +66,7 @@ class Compared:
         for field in self.fields:
             pin: Pin = getattr(session.params(CompareParams), field)
             pin = pin if pin.kind in self.kinds else replace(pin, kind=self.kinds[0])
-            found[field] = pin.within(layer_count(self.config, pin.kind), self.config.heads)
+            found[field] = pin.within(self.config.layers_of(pin.kind), self.config.heads)
         return found
 
 
@@ -193,7 +192,7 @@ def _bound(name: str, pin: Pin, field: str) -> dict[str, Any]:
 
 
 def _pick_head(name: str, pin: Pin, model: Compared) -> None:
-    layers, heads = range(layer_count(model.config, pin.kind)), range(model.config.heads)
+    layers, heads = range(model.config.layers_of(pin.kind)), range(model.config.heads)
     kind, layer, head = st.columns([3, 2, 2])
     if len(model.kinds) > 1:
         kind.selectbox(

@@ -10,7 +10,7 @@ import streamlit as st
 
 from pages.ui.components.save_as import figure_component, saveable
 from pages.ui.components.synced_state import SyncedState
-from pages.ui.decoding.payload import AnyVocabulary, decoding_payload
+from pages.ui.decoding.payload import decoding_payload
 from pages.ui.decoding.visited import (
     forget_visited,
     ids_of,
@@ -23,6 +23,7 @@ from pages.ui.params.decoding import DecodingParams
 from pages.ui.reading.sentence import Reading
 from pages.ui.state import session
 from transformer.decoding.texts import MAX_CHARACTERS, MAX_PIECES
+from transformer.text.vocabulary import TextVocabulary
 from transformer.values.translation import TracedTranslation
 
 KEY = "decoding_steps"
@@ -75,7 +76,7 @@ def decoding_steps(reading: Reading, traced: TracedTranslation, params: Decoding
 
 
 def draw_decoding(
-    key: str, traced: TracedTranslation, params: DecodingParams, choice: AttentionParams, tokenizer: AnyVocabulary,
+    key: str, traced: TracedTranslation, params: DecodingParams, choice: AttentionParams, tokenizer: TextVocabulary,
     encode: Callable[[str], list[int]], message: Callable[[dict[str, Any]], bytes], *,
     store: Callable[[DecodingParams], None], restart: Callable[[], None], read: Callable[[], None] = lambda: None,
 ) -> None:
@@ -131,7 +132,7 @@ def draw_decoding(
 
 
 def with_typed(
-    typed: Any, tokenizer: AnyVocabulary, encode: Callable[[str], list[int]], of: type[P],
+    typed: Any, tokenizer: TextVocabulary, encode: Callable[[str], list[int]], of: type[P],
 ) -> P | None:
     """The parameters that continue with a word that the reader typed; None if there is no word.
 

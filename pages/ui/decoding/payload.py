@@ -15,16 +15,15 @@ from pages.ui.text.markup import entry_label, piece_label, visible
 from pages.ui.text.number_format import rounded
 from transformer.text.languages import Languages
 from transformer.text.normalisation import normalise
-from transformer.text.vocabulary import TextVocabulary, Vocabulary
+from transformer.text.vocabulary import TextVocabulary
 from transformer.values.translation import Fate, SearchTree, TracedTranslation
 
 # Of a translator, or of a language model.
-AnyVocabulary = Vocabulary | TextVocabulary
 HOW = {"greedy": "greedy", "beam": "beam {beam_size}", "sample": "sample, seed {seed}"}
 
 
 def decoding_payload(
-    traced: TracedTranslation, visited: Sequence[Visited], params: DecodingParams, tokenizer: AnyVocabulary,
+    traced: TracedTranslation, visited: Sequence[Visited], params: DecodingParams, tokenizer: TextVocabulary,
     asked: Mapping[str, Any], head: tuple[int, int], languages: Languages,
 ) -> bytes:
     """A message of `pages.ui.components.wire`: every step, and the codes of all weights.
@@ -82,14 +81,14 @@ def first_row(traced: TracedTranslation) -> int:
     return len(traced.trace.predicted_pieces) - len(traced.translation.pieces)
 
 
-def _candidates(ids: np.ndarray, log_probs: np.ndarray, tokenizer: AnyVocabulary) -> list[tuple[int, str, float]]:
+def _candidates(ids: np.ndarray, log_probs: np.ndarray, tokenizer: TextVocabulary) -> list[tuple[int, str, float]]:
     return [
         (piece, entry_label(tokenizer, piece), round(log_prob, 6))
         for piece, log_prob in zip(ids.tolist(), log_probs.tolist(), strict=True)
     ]
 
 
-def _step(traced: TracedTranslation, step: int, tokenizer: AnyVocabulary) -> dict[str, Any]:
+def _step(traced: TracedTranslation, step: int, tokenizer: TextVocabulary) -> dict[str, Any]:
     trace, lens = traced.trace, traced.logit_lens
     row = first_row(traced) + step
     piece = trace.predicted_pieces[row]
@@ -116,7 +115,7 @@ def _forced(traced: TracedTranslation, params: DecodingParams) -> dict[str, Any]
 
 
 def _visited(
-    other: Visited, first: Visited, traced: TracedTranslation, params: DecodingParams, tokenizer: AnyVocabulary
+    other: Visited, first: Visited, traced: TracedTranslation, params: DecodingParams, tokenizer: TextVocabulary
 ) -> dict[str, Any]:
     parts = other.differs_from(first)
     common = tokenizer.decode(other.pieces[:parts])
@@ -154,7 +153,7 @@ def shown_nodes(tree: SearchTree, size: int) -> list[int]:
 
 
 def _tree(
-    tree: SearchTree, params: DecodingParams, tokenizer: AnyVocabulary, head: tuple[int, int]
+    tree: SearchTree, params: DecodingParams, tokenizer: TextVocabulary, head: tuple[int, int]
 ) -> dict[str, Any]:
     shown = shown_nodes(tree, params.beam_size)
     place = {index: number for number, index in enumerate(shown)}

@@ -7,10 +7,10 @@ from typing import Protocol
 from pages.ui.heads.kinds import HeadMaps
 from pages.ui.params.attention import AttentionParams
 from transformer.analysis.heads.metrics import HeadMetrics
-from transformer.config import LanguageModelConfig, TransformerConfig
+from transformer.config import TransformerConfig
 from transformer.running.translator import Translator
 from transformer.text.languages import Languages
-from transformer.text.vocabulary import TextVocabulary, Vocabulary
+from transformer.text.vocabulary import TextVocabulary
 from transformer.values.interventions import AS_TRAINED, Interventions
 from transformer.values.trace import Kind, Trace
 from transformer.values.weights import Weights
@@ -23,10 +23,10 @@ class HeadReading(Protocol):
     def trace(self) -> Trace: ...
 
     @property
-    def config(self) -> TransformerConfig | LanguageModelConfig: ...
+    def config(self) -> TransformerConfig: ...
 
     @property
-    def tokenizer(self) -> Vocabulary | TextVocabulary:
+    def tokenizer(self) -> TextVocabulary:
         """Of what the model writes."""
         ...
 

@@ -18,7 +18,6 @@ from pages.ui.params.pages import KINDS_OF_PAGES
 from pages.ui.params.pages import PAGES as ALL_PAGES
 from pages.ui.state import session
 from pages.ui.text.labels import TITLES
-from transformer.config import LanguageModelConfig, TransformerConfig
 from transformer.text.languages import Languages
 from transformer.values.trace import Kind
 
@@ -75,13 +74,6 @@ class HeadMaps:
 
 # Those of a translator.
 MAPS = HeadMaps(PAGES)
-
-
-def layer_count(config: TransformerConfig | LanguageModelConfig, kind: Kind) -> int:
-    """The number of layers that have a kind of attention."""
-    if kind == "encoder" and isinstance(config, TransformerConfig):
-        return config.encoder_layers
-    return config.decoder_layers
 
 
 # The head that was clicked in a chart, until the run that the click caused comes to the chart.

@@ -17,7 +17,7 @@ from pages.ui.text.labels import TITLES, titles
 from pages.ui.text.number_format import DECIMALS, formatted, typeset
 from transformer.analysis.replay.cell import Cell
 from transformer.analysis.view import view_of
-from transformer.config import LanguageModelConfig, TransformerConfig
+from transformer.config import TransformerConfig
 from transformer.values.trace import Kind, Trace
 
 MAP = "inside_map"
@@ -134,7 +134,7 @@ def weight_elsewhere(trace: Trace, kind: Kind, choice: AttentionParams, row: int
     return f"The attention page shows **{typeset(shown, DECIMALS)}** here, because there {', and '.join(changes)}."
 
 
-def open_positions(config: TransformerConfig | LanguageModelConfig, row: int, column: int) -> None:
+def open_positions(config: TransformerConfig, row: int, column: int) -> None:
     """A button to the curves that tell the positions of a row and a column apart, as this model adds them.
 
     Where both are the same, the next position takes the place of the second.

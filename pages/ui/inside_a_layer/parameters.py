@@ -10,12 +10,12 @@ from pages.ui.charts.tables import draw_table
 from pages.ui.components.save_as import show_plotly
 from pages.ui.layout.roles import main_figure
 from pages.ui.state.architecture_form import architecture_form
-from transformer.config import LanguageModelConfig
+from transformer.config import TransformerConfig
 from transformer.model.parameter_counts import parameter_table
 from transformer.running.translator import Translator
 
 
-def show_parameters_of_language_model(config: LanguageModelConfig) -> None:
+def show_parameters_of_language_model(config: TransformerConfig) -> None:
     """The chart of the model."""
     table = parameter_table(config)
     said = f"The language model has {sum(count for _, count in table):,} parameters"

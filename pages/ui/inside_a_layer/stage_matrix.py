@@ -14,9 +14,9 @@ from pages.ui.text.markup import piece_label
 from pages.ui.text.shapes import letter_titles, piece_labels, shape_in_letters, sizes
 from transformer.analysis.replay.stages import Stage
 from transformer.analysis.view import axes_of
-from transformer.config import LanguageModelConfig, TransformerConfig
+from transformer.config import TransformerConfig
 from transformer.text.languages import Languages
-from transformer.text.vocabulary import TextVocabulary, Vocabulary
+from transformer.text.vocabulary import TextVocabulary
 from transformer.values.trace import Trace
 
 
@@ -40,13 +40,13 @@ class StageMatrix:
     note: str
 
 
-def shape(stage: Stage, config: TransformerConfig | LanguageModelConfig, trace: Trace) -> str:
+def shape(stage: Stage, config: TransformerConfig, trace: Trace) -> str:
     """The shape in letters and in numbers."""
     return shape_in_letters(stage.letters, sizes(config, trace))
 
 
 def stage_matrix(
-    stage: Stage, trace: Trace, tokenizer: Vocabulary | TextVocabulary, languages: Languages | None
+    stage: Stage, trace: Trace, tokenizer: TextVocabulary, languages: Languages | None
 ) -> StageMatrix:
     """The matrix of a stage with numbers for its pieces or its vocabulary."""
     letters = stage.letters.removeprefix("B, ").split(", ")
@@ -68,7 +68,7 @@ def stage_matrix(
     return StageMatrix(values, rows, columns, titles, SIGNED, "")
 
 
-def pieces_table(stage: Stage, trace: Trace, tokenizer: Vocabulary | TextVocabulary) -> pd.DataFrame:
+def pieces_table(stage: Stage, trace: Trace, tokenizer: TextVocabulary) -> pd.DataFrame:
     """The table of a stage that has only ids, [B, N]: each position's piece, and its number in the vocabulary."""
     letter = stage.letters.removeprefix("B, ")
     ids = [int(number) for number in stage.array[0]]

@@ -25,7 +25,7 @@ from pages.ui.text.markup import WORD_JOINER, markdown, piece_label
 from pages.ui.text.number_format import typeset
 from pages.ui.text.python_lines import FROM_ZERO, continuation_lines
 from transformer.analysis.view import View, view_of
-from transformer.checkpoints.language_model import LoadedLanguageModel
+from transformer.checkpoints.checkpoint import LanguageModel
 from transformer.files.paths import LANGUAGE_MODEL
 from transformer.text.languages import LANGUAGES, Languages
 
@@ -33,7 +33,7 @@ from transformer.text.languages import LANGUAGES, Languages
 ENGLISH = Languages(LANGUAGES.source, LANGUAGES.source)
 
 
-def show_continuation(loaded: LoadedLanguageModel) -> None:
+def show_continuation(loaded: LanguageModel) -> None:
     """The text with what was written, the map of the chosen head, and the probability of every piece written."""
     with st.container(gap="xsmall"):
         reading = read_beginning(loaded)
@@ -93,7 +93,7 @@ def show_written(reading: LanguageReading) -> None:
 
 def show_text(reading: LanguageReading) -> None:
     """The beginning, and what the model wrote after it."""
-    continuation = reading.traced.continuation
+    continuation = reading.traced.translation
     text = continuation.text
     spans = [piece.span for piece in continuation.pieces if piece.span is not None]
     at = spans[0][0] if spans else len(text)
@@ -112,7 +112,7 @@ def show_text(reading: LanguageReading) -> None:
 
 def show_likelihood(reading: LanguageReading) -> None:
     """By which method it was written, how likely the model finds it, and why it ends there."""
-    continuation = reading.traced.continuation
+    continuation = reading.traced.translation
     count, total = len(continuation.pieces), continuation.log_prob
     config, length = reading.loaded.model.config, len(continuation.beginning) + count
     if continuation.complete:

@@ -18,7 +18,7 @@ from pages.ui.state import session
 from pages.ui.text.glossary import explain
 from pages.ui.text.head_link import HeadLink
 from pages.ui.text.markup import markdown
-from transformer.checkpoints.language_model import LoadedLanguageModel
+from transformer.checkpoints.checkpoint import LanguageModel
 from transformer.decoding.texts import MAX_CHARACTERS
 from transformer.errors import AtlasError, DeviceError
 from transformer.language_modelling.head_scores import (
@@ -47,7 +47,7 @@ PLACES = {
 REPEATED = ("induction", "duplicate")
 
 
-def show_copying_heads(loaded: LoadedLanguageModel) -> None:
+def show_copying_heads(loaded: LanguageModel) -> None:
     """The scores of every head as maps of layers and heads, and which of them have a name."""
     st.markdown(
         f"The model reads {PATTERNS} random patterns of {LENGTH} pieces, each **twice**. What comes next in the second "
@@ -100,7 +100,7 @@ def named_heads(scores: HeadScores, name: str) -> list[str | HeadLink]:
     return [*parts, "."]
 
 
-def _open_map(loaded: LoadedLanguageModel, name: str) -> None:
+def _open_map(loaded: LanguageModel, name: str) -> None:
     """Callback of a link: go to the map, of a beginning in which a head with such a score has something to do."""
     beginning = session.params(LanguageModelParams).text[:MAX_CHARACTERS]
     pieces = [piece.id for piece in loaded.tokenizer.encode(beginning, end=False)]
@@ -110,7 +110,7 @@ def _open_map(loaded: LoadedLanguageModel, name: str) -> None:
     session.update(LanguageModelParams, part="continue")
 
 
-def says_copying(loaded: LoadedLanguageModel, trace: Trace, layer: int, head: int) -> str:
+def says_copying(loaded: LanguageModel, trace: Trace, layer: int, head: int) -> str:
     """What a head that copies random patterns does in a text, in a sentence or two; empty for any other head."""
     names = copying_names(loaded).get((layer, head), ())
     if not any(NAMES[score] in names for score in REPEATED):
@@ -128,7 +128,7 @@ def says_copying(loaded: LoadedLanguageModel, trace: Trace, layer: int, head: in
     return f"{called} Here {rows} occurred before: of the attention from them, {shares}."
 
 
-def scores_of_model(loaded: LoadedLanguageModel) -> HeadScores | str:
+def scores_of_model(loaded: LanguageModel) -> HeadScores | str:
     """The scores of all heads; where the model cannot read the patterns, a sentence or two that say why."""
     try:
         return CachedRuns(loaded).get(CopyingRun())
@@ -139,7 +139,7 @@ def scores_of_model(loaded: LoadedLanguageModel) -> HeadScores | str:
         return f"This model cannot read the patterns: {error}."
 
 
-def copying_names(loaded: LoadedLanguageModel) -> AlsoNamed:
+def copying_names(loaded: LanguageModel) -> AlsoNamed:
     """The names of the heads that pass."""
     scores = scores_of_model(loaded)
     return {} if isinstance(scores, str) else copying_heads(scores)

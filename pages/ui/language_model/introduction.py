@@ -9,25 +9,27 @@ import streamlit as st
 from pages.ui.text.glossary import explain
 from pages.ui.text.markup import markdown
 from pages.ui.text.server_paths import path_label
-from transformer.checkpoints.language_model import LoadedLanguageModel
+from transformer.checkpoints.checkpoint import LanguageModel
 from transformer.files.paths import LANGUAGE_MODEL
 
 # As its card says it.
 TEXTS = re.compile(r"(?<![0-9,])([0-9][0-9,]{1,15}) different texts")
 
 
-def introduce(loaded: LoadedLanguageModel) -> None:
+def introduce(loaded: LanguageModel) -> None:
     """Draw it."""
     config = loaded.model.config
     if loaded.folder == LANGUAGE_MODEL:
         which, whose = "this small one mostly writes grammatical nonsense", f"has read {_amount(loaded.card)}"
     else:
+        assert loaded.folder is not None, "a page's model comes from a folder"
         folder = markdown(path_label(loaded.folder))
         which, whose = f"this one is from the folder {folder}", "may have read anything"
     st.markdown(
         f":small[**A language model predicts the next piece, again and again**; {which}.]",
-        help=f"This one is decoder-only, has {config.layers} × {config.heads} heads and {loaded.parameters / 1e6:.1f} "
-        f"million parameters, and {whose}. {explain('decoder-only', 'language model', 'parameter', 'layer', 'head')}",
+        help=f"This one is decoder-only, has {config.decoder_layers} × {config.heads} heads and "
+        f"{loaded.parameters / 1e6:.1f} million parameters, and {whose}. "
+        f"{explain('decoder-only', 'language model', 'parameter', 'layer', 'head')}",
     )
 
 

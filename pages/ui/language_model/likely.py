@@ -21,7 +21,7 @@ from pages.ui.state import session
 from pages.ui.text.glossary import explain
 from pages.ui.text.markup import markdown, piece_label
 from pages.ui.text.number_format import typeset
-from transformer.checkpoints.language_model import LoadedLanguageModel
+from transformer.checkpoints.checkpoint import LanguageModel
 from transformer.errors import AtlasError
 from transformer.language_modelling.runs import TextScoreRun
 from transformer.language_modelling.scoring import TextScore
@@ -35,7 +35,7 @@ QUOTED = 60
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-def show_likely(loaded: LoadedLanguageModel) -> None:
+def show_likely(loaded: LanguageModel) -> None:
     """Two boxes, and for each text a strip of probabilities and a line of a table."""
     asked = {name: getattr(session.params(LanguageModelParams), name) for name in NUMBERS}
     scores: dict[int, TextScore] = {}
@@ -75,7 +75,7 @@ def show_likely(loaded: LoadedLanguageModel) -> None:
                 save_buttons("text-probability", csv_text(pieces, facts), numbers, f"lm_{number}")
 
 
-def _text_box(loaded: LoadedLanguageModel, name: str, text: str) -> None:
+def _text_box(loaded: LanguageModel, name: str, text: str) -> None:
     """The box of a field, which shows its text."""
     first = name == "first"
     text_box(
@@ -90,7 +90,7 @@ def _read(name: str, typed: str) -> None:
     session.update(LanguageModelParams, **{name: valid(typed)})
 
 
-def _score(loaded: LoadedLanguageModel, number: int, text: str) -> TextScore | None:
+def _score(loaded: LanguageModel, number: int, text: str) -> TextScore | None:
     """The score of a text; None, after one message, where it cannot be read."""
     try:
         return CachedRuns(loaded).get(TextScoreRun(text))[0]

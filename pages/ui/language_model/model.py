@@ -11,7 +11,7 @@ from pages.ui.state import session
 from pages.ui.state.bind import bind
 from pages.ui.text.server_paths import says
 from transformer.checkpoints.available_models import OWN, language_model_folders
-from transformer.checkpoints.language_model import LoadedLanguageModel
+from transformer.checkpoints.checkpoint import LanguageModel
 from transformer.errors import AtlasError, CheckpointError
 from transformer.model.devices import available_devices
 
@@ -21,7 +21,7 @@ NONE = (
 )
 
 
-def language_model() -> LoadedLanguageModel:
+def language_model() -> LanguageModel:
     """The chosen model on the chosen device; stops the page with one message if there is none that can be used."""
     folders = language_model_folders()
     if not folders:

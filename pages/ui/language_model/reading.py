@@ -19,15 +19,16 @@ from pages.ui.state import session
 from pages.ui.text.glossary import explain
 from pages.ui.text.markup import markdown
 from transformer.analysis.heads.metrics import HeadMetrics
-from transformer.checkpoints.language_model import LoadedLanguageModel
-from transformer.config import LanguageModelConfig
+from transformer.checkpoints.checkpoint import LanguageModel
+from transformer.config import TransformerConfig
 from transformer.errors import AtlasError
 from transformer.language_modelling.runs import ContinuationMetricsRun, TextContinuationRun, UnmaskedRun
-from transformer.language_modelling.tracing import TracedContinuation, most_pieces
+from transformer.language_modelling.tracing import most_pieces
 from transformer.text.normalisation import valid
 from transformer.text.vocabulary import TextVocabulary
 from transformer.values.interventions import AS_TRAINED, Interventions
 from transformer.values.trace import Kind, Trace
+from transformer.values.translation import TracedTranslation
 from transformer.values.weights import Weights
 
 PAGES: Mapping[Kind, KindPage] = {
@@ -59,7 +60,7 @@ class LanguageReading:
     params: ContinuationParams
 
     @property
-    def traced(self) -> TracedContinuation:
+    def traced(self) -> TracedTranslation:
         """The continuation, with all that was computed for it.
 
         Raises:
@@ -76,7 +77,7 @@ class LanguageReading:
         )
 
     @property
-    def loaded(self) -> LoadedLanguageModel:
+    def loaded(self) -> LanguageModel:
         return self.runs.model
 
     @property
@@ -97,7 +98,7 @@ class LanguageReading:
     # What `HeadReading` asks for besides.
 
     @property
-    def config(self) -> LanguageModelConfig:
+    def config(self) -> TransformerConfig:
         return self.loaded.model.config
 
     @property
@@ -126,7 +127,7 @@ class LanguageReading:
         return self.runs.weights()
 
 
-def read_beginning(loaded: LoadedLanguageModel, *, settings: bool = True) -> LanguageReading:
+def read_beginning(loaded: LanguageModel, *, settings: bool = True) -> LanguageReading:
     """Draw the box of the beginning and go on from it; stops the page with one message if that cannot be done.
 
     Args:

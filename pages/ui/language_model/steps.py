@@ -11,28 +11,27 @@ from pages.ui.decoding.component import draw_decoding
 from pages.ui.decoding.payload import decoding_payload
 from pages.ui.decoding.visited import Visited
 from pages.ui.language_model.continuing import ENGLISH, show_written
-from pages.ui.language_model.reading import LanguageReading, read_beginning
+from pages.ui.language_model.reading import read_beginning
 from pages.ui.layout.roles import main_figure
 from pages.ui.params.language_model import ContinuationParams
 from pages.ui.state import session
 from pages.ui.text.markup import markdown
-from transformer.checkpoints.language_model import LoadedLanguageModel
-from transformer.values.translation import TracedTranslation, Translation
+from transformer.checkpoints.checkpoint import LanguageModel
 
 
-def show_steps(loaded: LoadedLanguageModel) -> None:
+def show_steps(loaded: LanguageModel) -> None:
     """The pieces written, a step each; the method is chosen among them."""
     with st.container(gap="xsmall"):
         reading = read_beginning(loaded, settings=False)
         show_written(reading)
-    traced, params, choice, tokenizer = _as_decoded(reading), reading.params, reading.choice(), loaded.tokenizer
+    traced, params, choice, tokenizer = reading.traced, reading.params, reading.choice(), loaded.tokenizer
     ids = tuple(piece.id for piece in traced.translation.pieces)
     shown = Visited(ids, traced.translation.text, traced.translation.log_prob, params)
 
     def message(asked: dict[str, Any]) -> bytes:
         return decoding_payload(traced, [shown], params, tokenizer, asked, (choice.layer, choice.head), ENGLISH)
 
-    with main_figure(f"**Step by step:** {markdown(reading.traced.continuation.text)}"):
+    with main_figure(f"**Step by step:** {markdown(traced.translation.text)}"):
         draw_decoding(
             "lm_steps", traced, params, choice, tokenizer,
             lambda text: [piece.id for piece in tokenizer.encode(text, end=False)], message, store=session.store,
@@ -43,15 +42,3 @@ def show_steps(loaded: LoadedLanguageModel) -> None:
         "probabilities are always the model's own: temperature, top-k, top-p and banned pieces change which piece is "
         "taken, not these numbers."
     )
-
-
-def _as_decoded(reading: LanguageReading) -> TracedTranslation:
-    """What was written, as the steps of a translation are shown: the trace begins with the beginning."""
-    found, params = reading.traced, reading.params
-    continuation = found.continuation
-    translation = Translation(
-        settings=params.settings, prefix=params.forced, suppressed=frozenset(params.suppressed),
-        pieces=continuation.pieces, text=continuation.text, log_prob=continuation.log_prob,
-        complete=continuation.complete, seconds=0.0, tree=continuation.tree,
-    )
-    return TracedTranslation(translation, found.trace, found.ranks, found.logit_lens)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from pages.ui.long_texts.names import NAMES
 from pages.ui.params.long_texts import KEYS_AND_VALUES, SECONDS, WEIGHTS
-from transformer.config import LanguageModelAttention
+from transformer.config import Attention
 from transformer.language_modelling.cost import Cost, slopes
 from transformer.language_modelling.cost_measurement import configuration
 
@@ -18,7 +18,7 @@ SUBJECTS = {
     KEYS_AND_VALUES: "The keys and values of **{length:,} pieces** take {amount} in one head.",
 }
 # With the sizes of what was measured.
-FULL_NAMES: Mapping[LanguageModelAttention, str] = {
+FULL_NAMES: Mapping[Attention, str] = {
     "full": "Full", "local": f"Local, in blocks of {configuration('local').block} pieces",
     "compressed": f"Compressed, {configuration('compressed').stride} pieces to a key",
 }
@@ -83,7 +83,7 @@ def concludes(found: Sequence[Cost], quantity: str) -> str:
     return CONCLUSIONS[quantity] + (MACHINE if steep else "")
 
 
-def longest(found: Sequence[Cost]) -> tuple[int, Mapping[LanguageModelAttention, Cost]]:
+def longest(found: Sequence[Cost]) -> tuple[int, Mapping[Attention, Cost]]:
     """The longest text that was measured with full attention, and what it takes with each."""
     length = max(each.length for each in found if each.attention == "full")
     return length, {each.attention: each for each in found if each.length == length}

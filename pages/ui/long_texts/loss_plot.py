@@ -13,7 +13,7 @@ from pages.ui.layout.roles import main_figure
 from pages.ui.long_texts.names import NAMES, colour, shape
 from pages.ui.measured.recorded import read_record
 from pages.ui.text.glossary import explain
-from transformer.config import LanguageModelAttention, LanguageModelConfig
+from transformer.config import Attention, decoder_only
 from transformer.files.paths import ASSETS
 from transformer.language_modelling import cost
 from transformer.language_modelling.attention_losses import RecordedLosses, mean_and_spread
@@ -68,9 +68,9 @@ def loss_table(recorded: RecordedLosses) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def cells(recorded: RecordedLosses, attention: LanguageModelAttention) -> int:
+def cells(recorded: RecordedLosses, attention: Attention) -> int:
     """Of one head that reads a whole context."""
-    config = LanguageModelConfig(
+    config = decoder_only(
         vocabulary=1, attention=attention, block=recorded.block, stride=recorded.stride, max_positions=recorded.context
     )
     return cost.cells(config, recorded.context)
@@ -92,7 +92,7 @@ def loss_chart(recorded: RecordedLosses) -> alt.Chart:
 
 def says_losses(recorded: RecordedLosses) -> str:
     """What each attention saves and what it loses, in two sentences."""
-    means: dict[LanguageModelAttention, float] = {
+    means: dict[Attention, float] = {
         each: mean_and_spread([model.held_out for model in recorded.of(each)])[0]
         for each in ATTENTIONS if recorded.of(each)
     }

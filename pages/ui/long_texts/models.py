@@ -6,8 +6,8 @@ from pages.ui.runs.inference import MODEL_LOCK, RUNS
 from pages.ui.runs.models import LOADING_LOCK
 from pages.ui.runs.script_runs import SCRIPT_RUNS
 from pages.ui.runs.shared import SharedResults
-from transformer.checkpoints.language_model import LoadedLanguageModel, load_language_model
-from transformer.config import LanguageModelAttention
+from transformer.checkpoints.checkpoint import LanguageModel, load_language_model
+from transformer.config import Attention
 from transformer.files.paths import ASSETS
 from transformer.language_modelling.attention_map import AttentionMap, map_of_text
 from transformer.serving.server_process import settle
@@ -20,7 +20,7 @@ MOST_PIECES = 96
 
 
 @LOADED.remember("Loading the models …")
-def small_model(attention: LanguageModelAttention) -> LoadedLanguageModel:
+def small_model(attention: Attention) -> LanguageModel:
     """The model of an attention, on the CPU.
 
     Raises:
@@ -33,7 +33,7 @@ def small_model(attention: LanguageModelAttention) -> LoadedLanguageModel:
 
 
 @RUNS.remember()
-def map_of(attention: LanguageModelAttention, text: str) -> AttentionMap:
+def map_of(attention: Attention, text: str) -> AttentionMap:
     """What the heads of the model of an attention look at in a text.
 
     Raises:

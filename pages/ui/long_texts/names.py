@@ -8,12 +8,12 @@ import altair as alt
 
 from pages.ui.charts.matrix import LEGEND
 from pages.ui.charts.palette import SERIES
-from transformer.config import LanguageModelAttention
+from transformer.config import Attention
 
-NAMES: Mapping[LanguageModelAttention, str] = {"full": "Full", "local": "Local", "compressed": "Compressed"}
-COLOURS: Mapping[LanguageModelAttention, str] = {"full": SERIES[2], "local": SERIES[3], "compressed": SERIES[1]}
+NAMES: Mapping[Attention, str] = {"full": "Full", "local": "Local", "compressed": "Compressed"}
+COLOURS: Mapping[Attention, str] = {"full": SERIES[2], "local": SERIES[3], "compressed": SERIES[1]}
 # Which the colour-blind tell apart.
-SHAPES: Mapping[LanguageModelAttention, str] = {"full": "circle", "local": "square", "compressed": "triangle-up"}
+SHAPES: Mapping[Attention, str] = {"full": "circle", "local": "square", "compressed": "triangle-up"}
 
 
 LEGEND_BELOW = alt.Legend(title=None, columns=3, **LEGEND)

@@ -17,7 +17,7 @@ from pages.ui.state.bind import bind
 from pages.ui.text.glossary import explain
 from pages.ui.text.markup import piece_label
 from pages.ui.text.server_paths import says
-from transformer.config import LanguageModelAttention
+from transformer.config import Attention
 from transformer.errors import AtlasError, TextError
 from transformer.language_modelling.attention_map import AttentionMap
 from transformer.language_modelling.cost import ATTENTIONS
@@ -49,13 +49,13 @@ def show_maps() -> None:
         placeholder="Type two or three sentences …", button="Show its maps", primary=True,
         help=f"Piece: {explain('piece')}",
     )
-    shown: list[LanguageModelAttention] = [each for each in ATTENTIONS if params.attention in (ALL, each)]
+    shown: list[Attention] = [each for each in ATTENTIONS if params.attention in (ALL, each)]
     try:
         if len(text) > MOST_CHARACTERS:
             raise TextError(
                 f"This text has {len(text):,} characters, and a map has room for {MOST_PIECES} pieces: shorten it."
             )
-        maps: dict[LanguageModelAttention, AttentionMap] = {attention: map_of(attention, text) for attention in shown}
+        maps: dict[Attention, AttentionMap] = {attention: map_of(attention, text) for attention in shown}
     except AtlasError as error:
         st.warning(says(error), icon=":material/edit:")
         return
@@ -79,21 +79,21 @@ def _read(typed: str) -> None:
     session.update(LongTextsParams, text=valid(typed))
 
 
-def drawn(attention: LanguageModelAttention, found: AttentionMap, text: str, layer: int, head: int) -> Map:
+def drawn(attention: Attention, found: AttentionMap, text: str, layer: int, head: int) -> Map:
     """The map of a head, as the component draws it."""
     labels = [piece_label(piece, text) for piece in found.pieces]
     columns = ["".join(labels[row] for row in rows) for rows in found.columns]
     return Map(title_of(attention, found), labels, columns, found.weights[layer, head], found.allowed)
 
 
-def title_of(attention: LanguageModelAttention, found: AttentionMap) -> str:
+def title_of(attention: Attention, found: AttentionMap) -> str:
     """What stands above a map: its name and size."""
     rows, columns = found.allowed.shape
     blocks = f", in blocks of {found.config.block}" if attention == "local" else ""
     return f"{NAMES[attention]}{blocks}: {rows} × {columns}"
 
 
-def says_sizes(maps: Mapping[LanguageModelAttention, AttentionMap]) -> str:
+def says_sizes(maps: Mapping[Attention, AttentionMap]) -> str:
     """Markdown: how many cells the maps have."""
     length = len(next(iter(maps.values())).pieces)
     parts = [f"{NAMES[attention].lower()} {found.cells:,}" for attention, found in maps.items()]

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 from pages.ui.runs.script_runs import SCRIPT_RUNS
 from pages.ui.runs.shared import SharedResults, end_if_left, place_shown
 from pages.ui.runs.turns import Turns
-from transformer.checkpoints.language_model import LoadedLanguageModel
+from transformer.checkpoints.checkpoint import LanguageModel
 from transformer.running.remembered_runs import RememberedRuns
 from transformer.running.runs.trace import TraceRun
 from transformer.running.translator import Translator
@@ -25,7 +25,7 @@ LONG_RUNS = Turns(show_place=place_shown, meanwhile=SCRIPT_RUNS)
 # Hundreds of usual sentences, or five at the limit on length with all that is recorded of them.
 RUNS = SharedResults(limit=160 * 2**20, waiting=SCRIPT_RUNS.given_up)
 # On the CPU they are the model's own memory, so they go when it goes.
-WEIGHTS: WeakKeyDictionary[Translator | LoadedLanguageModel, Weights] = WeakKeyDictionary()
+WEIGHTS: WeakKeyDictionary[Translator | LanguageModel, Weights] = WeakKeyDictionary()
 
 
 @contextmanager
@@ -57,7 +57,7 @@ class CachedRuns(RememberedRuns):
     there, and others go on here meanwhile.
     """
 
-    def __init__(self, model: Translator | LoadedLanguageModel) -> None:
+    def __init__(self, model: Translator | LanguageModel) -> None:
         super().__init__(model)
         # A model computes the same as another one with the same weights on the same device.
         self._identity = model.version, model.device

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pages.ui.runs.script_runs import SCRIPT_RUNS
 from pages.ui.runs.shared import SharedResults
-from transformer.checkpoints.language_model import LoadedLanguageModel, load_language_model
+from transformer.checkpoints.checkpoint import LanguageModel, load_language_model
 from transformer.files.paths import MODEL
 from transformer.running.translator import Translator
 from transformer.serving.client import SERVER, RemoteTranslator
@@ -45,7 +45,7 @@ def load_translator(device: str, folder: Path = MODEL) -> Translator:
 
 
 @MODELS.remember("Loading the language model …")
-def load_language(device: str, folder: Path) -> LoadedLanguageModel:
+def load_language(device: str, folder: Path) -> LanguageModel:
     """A language model on a device; otherwise as `load_translator`."""
     with SCRIPT_RUNS.given_up(), LOADING_LOCK:
         MODELS.make_room(1)

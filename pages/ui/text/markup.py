@@ -10,7 +10,6 @@ from transformer.text.vocabulary import (
     LINE_SIGNS,
     SIGNS,
     TextVocabulary,
-    Vocabulary,
     has_shape,
     label_parts,
 )
@@ -86,7 +85,7 @@ def bare(label: str) -> str:
     return BEFORE_WORD.sub("", label)
 
 
-def entry_label(vocabulary: Vocabulary | TextVocabulary, piece: int) -> str:
+def entry_label(vocabulary: TextVocabulary, piece: int) -> str:
     """A piece of the vocabulary outside any text, as people see it."""
     return piece_label(Piece(piece, vocabulary.texts[piece], None, vocabulary.symbols.role(piece)), "")
 

@@ -48,7 +48,7 @@ def continuation_lines(trace: Trace, folder: Path | None, layer: int, head: int)
     return "\n".join((
         *(["from pathlib import Path"] if path else []),
         "import numpy",
-        "from transformer.checkpoints.language_model import load_language_model",
+        "from transformer.checkpoints.checkpoint import load_language_model",
         "from transformer.language_modelling.tracing import trace_text",
         f"model = load_language_model({path})",
         f"score, trace = trace_text(model, {trace.target_text!r})",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pages.ui.text.markup import piece_label
-from transformer.config import LanguageModelConfig, TransformerConfig
+from transformer.config import TransformerConfig
 from transformer.text.languages import Languages
 from transformer.values.trace import Trace
 
@@ -19,7 +19,7 @@ def letter_titles(languages: Languages | None) -> dict[str, str]:
     }
 
 
-def sizes(config: TransformerConfig | LanguageModelConfig, trace: Trace) -> Mapping[str, int]:
+def sizes(config: TransformerConfig, trace: Trace) -> Mapping[str, int]:
     """The size that every letter of a shape means."""
     return {
         "B": 1, "S": len(trace.source_pieces), "T": len(trace.target_pieces), "D": config.d_model, "K": config.d_head,

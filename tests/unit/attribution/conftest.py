@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from transformer.checkpoints.translator import Checkpoint
+from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.model.transformer import build
 from transformer.running.translator import Translator
 from transformer.text.tokenizer import END

@@ -36,7 +36,7 @@ def test_its_score_is_that_of_reading_it(model, tokenizer, settings):
     found = continue_text(model, tokenizer, TEXT, settings, limit=10)
     read = [0, *ids(found.beginning), *ids(found.pieces)]
     with torch.inference_mode():
-        log_probs = model(torch.tensor([read[:-1]]))[0].log_softmax(dim=-1)
+        log_probs = model(None, torch.tensor([read[:-1]]))[0].log_softmax(dim=-1)
     expected = sum(log_probs[at - 1, read[at]].item() for at in range(len(found.beginning) + 1, len(read)))
     assert found.log_prob == pytest.approx(expected, abs=1e-4)
     assert found.text.startswith(TEXT)
@@ -48,16 +48,16 @@ def test_a_wide_beam_finds_the_likeliest_of_all(model, tokenizer):
     from transformer.decoding.constraints import Constraints
 
     few = [5, 40, 77, 120, 300]
-    constraints = Constraints(suppressed=frozenset(range(model.config.vocabulary)) - set(few))
+    constraints = Constraints(suppressed=frozenset(range(model.config.target_vocabulary)) - set(few))
     found = continue_text(
         model, tokenizer, TEXT, DecodingSettings(method="beam", beam_size=5), limit=2, constraints=constraints
     )
     beginning = [0, *ids(found.beginning)]
     with torch.inference_mode():
-        first = model(torch.tensor([beginning]))[0, -1].log_softmax(dim=-1)
+        first = model(None, torch.tensor([beginning]))[0, -1].log_softmax(dim=-1)
         scores = {
-            (one, two): (first[one] + model(torch.tensor([[*beginning, one]]))[0, -1].log_softmax(dim=-1)[two]).item()
-            for one in few for two in few
+            (one, two): (first[one] + second[two]).item() for one in few
+            for second in [model(None, torch.tensor([[*beginning, one]]))[0, -1].log_softmax(dim=-1)] for two in few
         }
     assert tuple(ids(found.pieces)) == max(scores, key=scores.__getitem__)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from transformer.config import LanguageModelConfig
+from transformer.config import decoder_only
 from transformer.files.paths import ASSETS
 from transformer.language_modelling.cost import (
     ATTENTIONS,
@@ -21,15 +21,15 @@ from transformer.language_modelling.cost import (
     slopes,
 )
 from transformer.language_modelling.cost_measurement import MODEL, configuration, measure, measurements, peak_bytes
-from transformer.model.language_model import build_language_model
+from transformer.model.transformer import build
 
 SIZES = {"vocabulary": 30, "d_model": 16, "heads": 2, "layers": 2, "d_ff": 8, "dropout": 0.0, "max_positions": 64}
 
 
 def small(attention):
     torch.manual_seed(4)
-    config = LanguageModelConfig(**SIZES, attention=attention, block=16, stride=3)
-    return build_language_model(config).eval()
+    config = decoder_only(**SIZES, attention=attention, block=16, stride=3)
+    return build(config).eval()
 
 
 @pytest.mark.parametrize(("attention", "length", "expected"), [
@@ -37,7 +37,7 @@ def small(attention):
     ("local", 16, 16 * 8), ("local", 32, 32 * 8), ("local", 5, 5 * 5), ("local", 17, 3 * 8 * 8),
 ])
 def test_the_cells_are_those_of_the_formula(attention, length, expected):
-    config = LanguageModelConfig(**SIZES, attention=attention, block=8, stride=3)
+    config = decoder_only(**SIZES, attention=attention, block=8, stride=3)
     assert cells(config, length) == expected
 
 
@@ -60,7 +60,7 @@ def test_training_keeps_no_larger_tensor_than_the_map(attention):
     model, sizes = small(attention).train(), []
     pieces = torch.randint(30, (1, 48))
     with torch.autograd.graph.saved_tensors_hooks(lambda x: sizes.append(x.shape) or x, lambda x: x):
-        model(pieces).sum().backward()
+        model(None, pieces).sum().backward()
     # [B, H, T, S]; the others are of positions alone.
     assert max(prod(shape) for shape in sizes if len(shape) == 4) == 2 * cells(model.config, 48)
 

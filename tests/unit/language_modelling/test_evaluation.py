@@ -9,24 +9,24 @@ import pytest
 import torch
 
 from tests.conftest import SENTENCES
-from transformer.checkpoints.language_model import load_language_model
+from transformer.checkpoints.checkpoint import load_language_model
 from transformer.checkpoints.model_files import save_model
-from transformer.config import LanguageModelConfig
+from transformer.config import decoder_only
 from transformer.errors import TextError
 from transformer.language_modelling.bigrams import DISCOUNT, Bigrams
 from transformer.language_modelling.evaluation import evaluate, evaluate_baselines, readable
 from transformer.language_modelling.scoring import score_text
-from transformer.model.language_model import build_language_model
+from transformer.model.transformer import build
 
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory, piece_tokenizer):
     folder = tmp_path_factory.mktemp("trained")
     torch.manual_seed(2)
-    config = LanguageModelConfig(
+    config = decoder_only(
         vocabulary=piece_tokenizer.size, d_model=16, heads=2, layers=2, d_ff=32, max_positions=40
     )
-    save_model(folder, config, dict(build_language_model(config).named_parameters()), piece_tokenizer)
+    save_model(folder, config, dict(build(config).named_parameters()), piece_tokenizer)
     return load_language_model(folder, "cpu")
 
 

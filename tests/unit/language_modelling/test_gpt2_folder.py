@@ -47,7 +47,7 @@ def test_old_files_without_the_prefix_and_with_masks_are_the_same_model(folder, 
 
 def test_it_is_ready_for_inference(imported):
     assert not imported.model.training
-    assert imported.model.generator.weight is imported.model.embedding.weight
+    assert imported.model.generator.weight is imported.model.target_embedding.weight
     assert imported.model.config.max_positions == 64
 
 
@@ -63,7 +63,7 @@ WRONG = {
     "merges of zeros": (lambda folder: (folder / "merges.txt").write_bytes(b"\0" * 9), "is not two pieces"),
     "a Marian model": (lambda folder: configured(folder, model_type="marian"), "is no GPT-2 model"),
     "too many pieces": (lambda folder: configured(folder, vocab_size=421), "should be (421, 24) and is (420, 24)"),
-    "another width": (lambda folder: configured(folder, n_embd=32), "embedding.weight should be"),
+    "another width": (lambda folder: configured(folder, n_embd=32), "target_embedding.weight should be"),
     "another depth": (lambda folder: configured(folder, n_layer=4), "the weights have no h.3.ln_1.weight"),
     "a layer too many": (lambda folder: configured(folder, n_layer=2), "a tensor that no GPT-2 model has, h.2"),
     "heads": (lambda folder: configured(folder, n_head=5), "24 is no multiple of 5"),

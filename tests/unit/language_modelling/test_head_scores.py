@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 import torch
 
-from transformer.config import LanguageModelConfig
+from transformer.config import decoder_only
 from transformer.language_modelling.head_scores import (
     earlier_occurrences,
     head_scores,
     scores_in_text,
     scores_of,
 )
-from transformer.model.language_model import build_language_model
+from transformer.model.transformer import build
 
 
 def looking(back, length=5):
@@ -35,7 +35,7 @@ def test_a_head_that_does_one_thing_has_its_score(name, back):
 
 def small(**values):
     torch.manual_seed(0)
-    return build_language_model(LanguageModelConfig(
+    return build(decoder_only(
         **{"vocabulary": 60, "d_model": 64, "heads": 1, "layers": 1, "d_ff": 8, "max_positions": 32} | values
     )).eval()
 
@@ -43,7 +43,7 @@ def small(**values):
 def test_even_attention_has_the_score_of_chance():
     model = small(heads=4, layers=2)
     with torch.no_grad():
-        for layer in model.layers:
+        for layer in model.decoder_layers:
             layer.self_attention.in_projection.weight.zero_()
     scores = head_scores(model, patterns=2, length=10)
     assert scores.previous.shape == (2, 4)
@@ -54,10 +54,10 @@ def test_even_attention_has_the_score_of_chance():
 def test_a_head_that_reads_positions_alone_is_a_previous_piece_head():
     """Position p is the p-th unit vector, a key is its position, and a query the one before its own."""
     model = small(positions="learned", norm="post")
-    attention = model.layers[0].self_attention
+    attention = model.decoder_layers[0].self_attention
     with torch.no_grad():
-        model.embedding.weight.zero_()
-        model.positions.table.copy_(torch.eye(32, 64))
+        model.target_embedding.weight.zero_()
+        model.target_positions.table.copy_(torch.eye(32, 64))
         attention.in_projection.weight.zero_()
         attention.in_projection.weight[:64] = 400 * torch.eye(64).roll(-1, dims=0)
         attention.in_projection.weight[64:128] = torch.eye(64)

@@ -14,13 +14,13 @@ from transformer.analysis.replay.contributions import contributions
 from transformer.analysis.replay.identifiability import head_identifiability
 from transformer.analysis.replay.residual import stream_sizes
 from transformer.analysis.replay.stages import stages
+from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.checkpoints.foreign_files import Folder
 from transformer.checkpoints.gpt2 import read_gpt2
-from transformer.checkpoints.language_model import LoadedLanguageModel
-from transformer.config import LanguageModelConfig
+from transformer.config import decoder_only
 from transformer.language_modelling.tracing import trace_text, trace_unmasked
-from transformer.model.language_model import build_language_model
 from transformer.model.recorder import Recorder
+from transformer.model.transformer import build
 
 TEXT = "the house is small and the house is big."
 LAYER, HEAD = 1, 2
@@ -43,13 +43,13 @@ def loaded(request, piece_tokenizer, gpt2_folder, huggingface, tmp_path_factory)
     else:
         torch.manual_seed(3)
         tokenizer = piece_tokenizer
-        model = build_language_model(LanguageModelConfig(
+        model = build(decoder_only(
             vocabulary=tokenizer.size, d_model=24, heads=4, layers=3, d_ff=40, **SHAPES[request.param]
         )).eval().requires_grad_(False)
         for parameter in model.parameters():
             parameter += 0.2 * torch.randn_like(parameter)
     model.double()
-    return LoadedLanguageModel(model, tokenizer, "", "", "test", "cpu", tmp_path_factory.getbasetemp())
+    return Checkpoint(model, tokenizer, version="test", folder=tmp_path_factory.getbasetemp())
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,7 @@ def found(loaded, trace):
 def again(loaded, trace):
     """What the model's own forward pass records, and its logits."""
     record = Recorder(details=True)
-    logits = loaded.model(torch.tensor([[piece.id for piece in trace.target_pieces]]), record=record)
+    logits = loaded.model(None, torch.tensor([[piece.id for piece in trace.target_pieces]]), record=record)
     return record.tensors, logits
 
 
@@ -83,7 +83,7 @@ def test_the_stages_are_those_of_one_stack_without_a_source(loaded, trace, found
     assert ("decoder.positions" in found) == (config.positions != "none")
     sizes = {
         "B": 1, "T": len(trace.target_pieces), "D": config.d_model, "K": config.d_head, "F": config.d_ff,
-        "V": config.vocabulary,
+        "V": config.target_vocabulary,
     }
     for stage in found.values():
         assert stage.array.shape == tuple(sizes[letter] for letter in stage.letters.split(", ")), stage.key
@@ -97,7 +97,7 @@ def test_the_way_in_and_the_way_out_are_the_models_own(loaded, found, again):
     if config.positions != "none":
         way_in = way_in + found["decoder.positions"].array
     same(way_in, tensors["decoder.residual"][0])
-    same(found["decoder.output"].array, loaded.model.norm(tensors["decoder.residual"][-1]))
+    same(found["decoder.output"].array, loaded.model.decoder_norm(tensors["decoder.residual"][-1]))
     # These are computed in single precision, as in a model that is used.
     np.testing.assert_allclose(found["generator.logits"].array, logits.numpy(), rtol=1e-5, atol=1e-5)
     np.testing.assert_allclose(found["generator.probabilities"].array, logits.softmax(-1).numpy(), atol=1e-5)
@@ -107,7 +107,7 @@ def test_the_way_in_and_the_way_out_are_the_models_own(loaded, found, again):
 
 def test_the_stages_of_a_layer_are_the_models_own(loaded, trace, found, again):
     tensors, _ = again
-    layer, pre = loaded.model.layers[LAYER], loaded.model.config.norm == "pre"
+    layer, pre = loaded.model.decoder_layers[LAYER], loaded.model.config.norm == "pre"
     stream = tensors["decoder.residual"][2 * LAYER :]
     same(found["decoder.self_attention.stream"].array, stream[0])
     for name in ("queries", "keys", "values", "scores", "weights"):

@@ -6,10 +6,10 @@ import pytest
 import torch
 
 from tests.unit.language_modelling.conftest import random_weights
-from transformer.config import LanguageModelConfig
-from transformer.model.language_model import LanguageModel, build_language_model
+from transformer.config import decoder_only
 from transformer.model.recorder import Recorder
 from transformer.model.sinusoids import sinusoids
+from transformer.model.transformer import Transformer, build
 
 
 def attention(record):
@@ -22,23 +22,23 @@ def pieces(vocabulary, *, rows=3, length=17):
 
 def small(**choices):
     torch.manual_seed(6)
-    return build_language_model(LanguageModelConfig(
+    return build(decoder_only(
         **{"vocabulary": 40, "d_model": 16, "heads": 2, "layers": 2, "d_ff": 20, "max_positions": 32} | choices
     )).eval()
 
 
 def assert_equal_to(theirs, model):
     """Logits and all attentions within 1e-5, in one pass and through the cache."""
-    ids = pieces(model.config.vocabulary)
+    ids = pieces(model.config.target_vocabulary)
     with torch.inference_mode():
         expected = theirs(ids, output_attentions=True)
         maps = torch.stack(expected.attentions)
         record = Recorder(details=False)
-        torch.testing.assert_close(model(ids, record=record), expected.logits, atol=1e-5, rtol=0)
+        torch.testing.assert_close(model(None, ids, record=record), expected.logits, atol=1e-5, rtol=0)
         torch.testing.assert_close(attention(record), maps, atol=1e-5, rtol=0)
-        torch.testing.assert_close(model(ids), expected.logits, atol=1e-5, rtol=0)
+        torch.testing.assert_close(model(None, ids), expected.logits, atol=1e-5, rtol=0)
 
-        cache, last = model.start_cache(ids[:, :5]), ids[:, 4:5]
+        cache, last = model.start_after(ids[:, :5], model.start_cache()), ids[:, 4:5]
         for at in range(4, ids.shape[1]):
             record = Recorder(details=False)
             hidden, cache = model.decode_step(last, cache, record=record)
@@ -61,10 +61,10 @@ def test_with_post_norm_it_is_the_first_gpt():
     )))
     model = small(norm="post", d_ff=64)
     names = {
-        "embedding.weight": "tokens_embed.weight", "positions.table": "positions_embed.weight",
+        "target_embedding.weight": "tokens_embed.weight", "target_positions.table": "positions_embed.weight",
         "self_attention.in_projection": "attn.c_attn", "self_attention.out_projection": "attn.c_proj",
         "feed_forward.expand": "mlp.c_fc", "feed_forward.contract": "mlp.c_proj",
-        "self_attention_residual.norm": "ln_1", "feed_forward_residual.norm": "ln_2", "layers": "h",
+        "self_attention_residual.norm": "ln_1", "feed_forward_residual.norm": "ln_2", "decoder_layers": "h",
     }
     found = theirs.transformer.state_dict()
     with torch.no_grad():
@@ -80,10 +80,10 @@ def test_with_post_norm_it_is_the_first_gpt():
 def test_sinusoidal_positions_are_learned_ones_with_the_waves_in_the_table():
     waves, learned = small(positions="sinusoidal"), small()
     learned.load_state_dict({
-        **waves.state_dict(), "positions.table": torch.from_numpy(sinusoids(32, 16)).float()
+        **waves.state_dict(), "target_positions.table": torch.from_numpy(sinusoids(32, 16)).float()
     })
     ids = pieces(40)
-    torch.testing.assert_close(waves(ids), learned(ids))
+    torch.testing.assert_close(waves(None, ids), learned(None, ids))
 
 
 @pytest.mark.parametrize("norm", ["pre", "post"])
@@ -92,14 +92,14 @@ def test_no_piece_sees_a_later_one(norm, positions):
     model, ids = small(norm=norm, positions=positions), pieces(40)
     changed = ids.clone()
     changed[:, 9] = (changed[:, 9] + 1) % 40
-    before, after = model(ids), model(changed)
+    before, after = model(None, ids), model(None, changed)
     assert torch.equal(before[:, :9], after[:, :9])
     assert (before[:, 9] != after[:, 9]).any()
 
 
 def test_one_matrix_is_embedding_and_output():
-    model = LanguageModel(LanguageModelConfig(vocabulary=12, d_model=8, heads=2, layers=1, d_ff=8))
-    assert model.generator.weight is model.embedding.weight
+    model = Transformer(decoder_only(vocabulary=12, d_model=8, heads=2, layers=1, d_ff=8))
+    assert model.generator.weight is model.target_embedding.weight
     assert not [name for name, _ in model.named_parameters() if "generator" in name]
 
 
@@ -109,7 +109,7 @@ def test_it_learns():
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
 
     def loss():
-        return torch.nn.functional.cross_entropy(model(ids[:, :-1]).flatten(0, 1), ids[:, 1:].flatten())
+        return torch.nn.functional.cross_entropy(model(None, ids[:, :-1]).flatten(0, 1), ids[:, 1:].flatten())
 
     first = loss().item()
     for _ in range(60):
@@ -120,7 +120,7 @@ def test_it_learns():
 
 
 @pytest.mark.parametrize(("values", "message"), [
-    ({"layers": 0}, "layers must be a whole number of at least 1"),
+    ({"layers": 0}, "encoder_layers and decoder_layers are both 0"),
     ({"heads": 3}, "16 is no multiple of 3"),
     ({"activation": "tanh"}, "activation must be one of relu, gelu, gelu_tanh, silu"),
     ({"norm": "both"}, "norm must be one of pre, post"),

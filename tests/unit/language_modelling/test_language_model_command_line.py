@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from transformer.checkpoints.language_model import load_language_model
+from transformer.checkpoints.checkpoint import load_language_model
 from transformer.commands.language_model import main
 from transformer.language_modelling.continuation import continue_text
 from transformer.language_modelling.head_scores import head_scores

@@ -10,14 +10,14 @@ import pytest
 import torch
 
 from tests.conftest import SENTENCES
-from transformer.checkpoints.language_model import load_language_model
+from transformer.checkpoints.checkpoint import load_language_model
 from transformer.checkpoints.model_files import save_model
-from transformer.config import LanguageModelConfig
+from transformer.config import TransformerConfig, decoder_only
 from transformer.errors import CheckpointError
 from transformer.language_modelling.continuation import continue_text
 from transformer.language_modelling.head_scores import head_scores
 from transformer.language_modelling.scoring import score_text
-from transformer.model.language_model import build_language_model
+from transformer.model.transformer import build
 from transformer.values.decoding_settings import DecodingSettings
 
 SIZES = {"d_model": 16, "heads": 2, "layers": 2, "d_ff": 32, "max_positions": 64}
@@ -25,7 +25,7 @@ SIZES = {"d_model": 16, "heads": 2, "layers": 2, "d_ff": 32, "max_positions": 64
 
 @pytest.fixture(params=["learned", "sinusoidal"])
 def config(request, tokenizer):
-    return LanguageModelConfig(vocabulary=tokenizer.size, positions=request.param, **SIZES)
+    return decoder_only(vocabulary=tokenizer.size, positions=request.param, **SIZES)
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def tokenizer(piece_tokenizer):
 def trained(config, tokenizer, tmp_path):
     """A folder, and the model that it was written from."""
     torch.manual_seed(1)
-    model = build_language_model(config).eval()
+    model = build(config).eval()
     save_model(tmp_path, config, dict(model.named_parameters()), tokenizer)
     return tmp_path, model
 
@@ -54,9 +54,8 @@ def test_loads_what_was_saved_in_half_precision(trained, config, tokenizer):
 
 def test_the_seals_of_older_models_stay_whole(config):
     """A field that came later is written only where it says something new."""
-    assert "tied_output" not in config.to_json()
-    untied = dataclasses.replace(config, tied_output=False)
-    assert LanguageModelConfig.from_json(untied.to_json()) == untied != config
+    untied = dataclasses.replace(config, tied_embeddings="none")
+    assert TransformerConfig.from_json(untied.to_json()) == untied != config
 
 
 def test_it_scores_continues_and_is_measured(trained):
@@ -84,7 +83,7 @@ def test_a_gpt2_folder_is_one(gpt2_folder, imported):
     assert loaded.tokenizer.fingerprint == imported.tokenizer.fingerprint
     read = torch.tensor([[0, 5, 6]])
     with torch.inference_mode():
-        torch.testing.assert_close(loaded.model(read), imported.model(read))
+        torch.testing.assert_close(loaded.model(None, read), imported.model(None, read))
 
 
 def configured(folder, **values):
@@ -102,7 +101,7 @@ def configured(folder, **values):
     (lambda folder: (folder / "config.json").write_text("{"), "config.json cannot be used"),
     (lambda folder: (folder / "config.json").write_text("[" * 100_000), "config.json cannot be used"),
     (lambda folder: (folder / "config.json").write_text("[]"), "is a JSON object, not list"),
-    (lambda folder: configured(folder, layers=10**9), "do not fit config.json"),
+    (lambda folder: configured(folder, decoder_layers=10**9), "do not fit config.json"),
     (lambda folder: configured(folder, d_model=2**30, heads=1), "do not fit config.json"),
     (lambda folder: configured(folder, heads=4), "were altered after they were saved"),
     (lambda folder: configured(folder, temperature=1), "unknown field in the configuration: temperature"),
@@ -120,7 +119,7 @@ def test_what_cannot_be_used_is_one_line(trained, change, message):
 def test_weights_that_are_not_finite_are_refused(trained, config, tokenizer):
     folder, model = trained
     weights = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
-    weights["norm.weight"][3] = math.nan
+    weights["decoder_norm.weight"][3] = math.nan
     save_model(folder, config, weights, tokenizer)
     with pytest.raises(CheckpointError, match="are not all finite numbers"):
         load_language_model(folder, "cpu")
@@ -128,7 +127,7 @@ def test_weights_that_are_not_finite_are_refused(trained, config, tokenizer):
 
 def test_a_vocabulary_of_another_size_is_refused(trained, config, tokenizer):
     folder, model = trained
-    smaller = dataclasses.replace(config, vocabulary=tokenizer.size - 1)
-    save_model(folder, smaller, dict(build_language_model(smaller).named_parameters()), tokenizer)
-    with pytest.raises(CheckpointError, match="pieces, and config.json says"):
+    smaller = dataclasses.replace(config, target_vocabulary=tokenizer.size - 1)
+    save_model(folder, smaller, dict(build(smaller).named_parameters()), tokenizer)
+    with pytest.raises(CheckpointError, match="is not the one that the weights beside it were trained with"):
         load_language_model(folder, "cpu")

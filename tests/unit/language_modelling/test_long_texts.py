@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 import torch
 
-from transformer.config import LanguageModelConfig
+from transformer.config import decoder_only
 from transformer.errors import TextError
 from transformer.language_modelling.attention_map import attention_weights, map_of_text, may_look
 from transformer.model.attention import scaled_dot_product_attention
 from transformer.model.blocks import Blocks
 from transformer.model.compression import Compression
 from transformer.model.kv_cache import KeysAndValues
-from transformer.model.language_model import build_language_model
 from transformer.model.masks import compressed_mask, local_mask
 from transformer.model.recorder import Recorder
+from transformer.model.transformer import build
 
 LENGTH = 14
 KINDS = [{"attention": "full"}, {"attention": "local", "block": 4}, {"attention": "compressed", "stride": 3}]
@@ -22,7 +22,7 @@ KINDS = [{"attention": "full"}, {"attention": "local", "block": 4}, {"attention"
 
 def small(**choices):
     torch.manual_seed(6)
-    return build_language_model(LanguageModelConfig(
+    return build(decoder_only(
         vocabulary=40, d_model=16, heads=2, layers=2, d_ff=20, max_positions=32, dropout=0.0, **choices
     )).eval()
 
@@ -41,15 +41,15 @@ def test_no_piece_sees_a_later_one(choices):
     for at in range(LENGTH):
         changed = ids.clone()
         changed[:, at] = (changed[:, at] + 1) % 40
-        torch.testing.assert_close(model(changed)[:, :at], model(ids)[:, :at], atol=1e-6, rtol=0)
-        assert (model(changed)[:, at] != model(ids)[:, at]).any()
+        torch.testing.assert_close(model(None, changed)[:, :at], model(None, ids)[:, :at], atol=1e-6, rtol=0)
+        assert (model(None, changed)[:, at] != model(None, ids)[:, at]).any()
 
 
 @kinds
 def test_piece_by_piece_it_is_the_same(choices):
     model, ids = small(**choices), pieces()
     with torch.inference_mode():
-        expected, cache = model(ids), model.start_cache(ids[:, :1])
+        expected, cache = model(None, ids), model.start_after(ids[:, :1], model.start_cache())
         for at in range(LENGTH):
             hidden, cache = model.decode_step(ids[:, at : at + 1], cache)
             torch.testing.assert_close(model.generator(hidden)[:, 0], expected[:, at], atol=1e-5, rtol=0)
@@ -58,7 +58,7 @@ def test_piece_by_piece_it_is_the_same(choices):
 @kinds
 def test_recorded_and_fused_passes_agree_and_gradients_are_finite(choices):
     model, ids = small(**choices), pieces()
-    fused, recorded = model(ids), model(ids, record=Recorder(details=False))
+    fused, recorded = model(None, ids), model(None, ids, record=Recorder(details=False))
     torch.testing.assert_close(fused, recorded, atol=1e-5, rtol=0)
     for logits in (fused, recorded):
         model.zero_grad()
@@ -70,7 +70,7 @@ def test_recorded_and_fused_passes_agree_and_gradients_are_finite(choices):
 def test_local_attention_with_a_block_as_long_as_the_text_is_full(block):
     full, local = small(), small(attention="local", block=block)
     local.load_state_dict(full.state_dict())
-    assert torch.equal(local(pieces()), full(pieces()))
+    assert torch.equal(local(None, pieces()), full(None, pieces()))
 
 
 def test_local_attention_in_blocks_is_a_full_product_with_the_mask():
@@ -95,7 +95,7 @@ def test_several_pieces_at_a_time_are_the_same(choices, cuts):
     """Whether what is new begins with a block, ends with it, or crosses several."""
     model, ids = small(**choices), pieces()
     with torch.inference_mode():
-        expected, cache, before = model(ids), model.start_cache(ids[:, :1]), 0
+        expected, cache, before = model(None, ids), model.start_after(ids[:, :1], model.start_cache()), 0
         for after in (*cuts, LENGTH):
             hidden, cache = model.decode_step(ids[:, before:after], cache)
             torch.testing.assert_close(model.generator(hidden), expected[:, before:after], atol=1e-5, rtol=0)
@@ -119,18 +119,18 @@ def test_local_attention_stays_in_its_block():
     torch.testing.assert_close(weights.sum(dim=-1), torch.ones(2, 3, 2, LENGTH))
     changed = ids.clone()
     changed[:, 3] = (changed[:, 3] + 1) % 40
-    assert torch.equal(model(changed)[:, 4:], model(ids)[:, 4:])
+    assert torch.equal(model(None, changed)[:, 4:], model(None, ids)[:, 4:])
 
 
 def test_compressed_attention_of_single_pieces_with_the_identity_is_full():
     full, compressed = small(), small(attention="compressed", stride=1)
     compressed.load_state_dict(full.state_dict(), strict=False)
     with torch.no_grad():
-        for layer in compressed.layers:
+        for layer in compressed.decoder_layers:
             for convolution in (layer.compression.keys, layer.compression.values):
                 convolution.weight.copy_(torch.eye(8).repeat(2, 1)[..., None])
                 convolution.bias.zero_()
-    torch.testing.assert_close(compressed(pieces()), full(pieces()), atol=1e-5, rtol=0)
+    torch.testing.assert_close(compressed(None, pieces()), full(None, pieces()), atol=1e-5, rtol=0)
     found, expected = (attention_weights(model, pieces()) for model in (compressed, full))
     torch.testing.assert_close(found, expected, atol=1e-6, rtol=0)
 
@@ -181,7 +181,7 @@ def test_choices_out_of_range_are_refused(choices, message):
 
 @kinds
 def test_a_map_of_a_text_names_what_its_columns_hold(choices, piece_tokenizer):
-    model = build_language_model(LanguageModelConfig(
+    model = build(decoder_only(
         vocabulary=piece_tokenizer.size, d_model=16, heads=2, layers=2, d_ff=20, max_positions=32, dropout=0.0,
         **choices
     )).eval()

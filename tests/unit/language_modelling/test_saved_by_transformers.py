@@ -13,7 +13,7 @@ from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, 
 
 from tests.conftest import SENTENCES
 from tests.unit.language_modelling.conftest import END_OF_TEXT, random_weights
-from transformer.checkpoints.language_model import load_language_model
+from transformer.checkpoints.checkpoint import load_language_model
 from transformer.errors import CheckpointError
 from transformer.model.recorder import Recorder
 
@@ -166,7 +166,7 @@ def test_ids_logits_and_attention_are_the_same(name, plain_tokenizer, tmp_path):
     record = Recorder(details=False)
     with torch.inference_mode():
         out = theirs(pieces, output_attentions=True)
-        logits = loaded.model(pieces, record=record)
+        logits = loaded.model(None, pieces, record=record)
     torch.testing.assert_close(logits, out.logits[..., :size], atol=2e-5, rtol=1e-5)
     for ours, attention in zip(record.tensors["decoder.weights"], out.attentions, strict=True):
         torch.testing.assert_close(ours, attention, atol=1e-5, rtol=0)

@@ -34,7 +34,7 @@ def test_the_probabilities_of_all_next_pieces_sum_to_one(model, tokenizer):
     beginning = score_text(model, tokenizer, "cat")
     read = torch.tensor([[0, *(piece.id for piece in beginning.pieces)]])
     with torch.inference_mode():
-        assert model(read)[0, -1].softmax(dim=-1).sum().item() == pytest.approx(1, abs=1e-6)
+        assert model(None, read)[0, -1].softmax(dim=-1).sum().item() == pytest.approx(1, abs=1e-6)
 
 
 def test_a_text_has_at_least_a_character(model, tokenizer):

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from transformer.checkpoints.language_model import load_language_model
+from transformer.checkpoints.checkpoint import load_language_model
 from transformer.files.paths import LANGUAGE_MODEL
 from transformer.language_modelling.continuation import continue_text
 from transformer.language_modelling.head_scores import THRESHOLD, copying_heads, head_scores

@@ -17,14 +17,14 @@ from pages.ui.params.attention import AttentionParams
 from pages.ui.text.labels import column_labels
 from transformer.analysis.heads.metrics import head_metrics
 from transformer.analysis.view import axes_of, view_of
-from transformer.checkpoints.language_model import load_language_model
+from transformer.checkpoints.checkpoint import load_language_model
 from transformer.checkpoints.model_files import save_model
-from transformer.config import LanguageModelConfig
+from transformer.config import decoder_only
 from transformer.errors import TextError
 from transformer.language_modelling.continuation import continue_text
 from transformer.language_modelling.tracing import check_length, trace_continuation, trace_text
-from transformer.model.language_model import build_language_model
 from transformer.model.recorder import Recorder
+from transformer.model.transformer import build
 from transformer.values.decoding_settings import METHODS, DecodingSettings
 from transformer.values.trace import KINDS, Trace
 
@@ -34,12 +34,12 @@ POSITIONS = 40
 @pytest.fixture(scope="module")
 def loaded(tmp_path_factory, piece_tokenizer):
     torch.manual_seed(2)
-    config = LanguageModelConfig(
+    config = decoder_only(
         vocabulary=piece_tokenizer.size, d_model=16, heads=2, layers=3, d_ff=32, max_positions=POSITIONS
     )
     weights = {
         name: weight.detach() + 0.2 * torch.randn_like(weight)
-        for name, weight in build_language_model(config).named_parameters()
+        for name, weight in build(config).named_parameters()
     }
     folder = tmp_path_factory.mktemp("lm")
     save_model(folder, config, weights, piece_tokenizer)
@@ -70,7 +70,7 @@ def test_the_numbers_are_the_models(loaded):
     ids = [piece.id for piece in score.pieces]
     record = Recorder(details=True)
     with torch.inference_mode():
-        log_probs = loaded.model(torch.tensor([[loaded.model.symbols.start, *ids[:-1]]]), record=record)[0]
+        log_probs = loaded.model(None, torch.tensor([[loaded.model.symbols.start, *ids[:-1]]]), record=record)[0]
     np.testing.assert_allclose(trace.log_probs, score.log_probs, atol=1e-5)
     weights = np.concatenate([layer.numpy() for layer in record.tensors["decoder.weights"]])
     np.testing.assert_array_equal(trace.decoder, weights)
@@ -96,7 +96,7 @@ def test_a_continuation_and_what_was_computed_for_it_belong_together(loaded, met
     traced = trace_continuation(loaded, "the house", settings, limit=6)
     found = continue_text(loaded.model, loaded.tokenizer, "the house", settings, limit=6)
     written = len(found.pieces)
-    assert traced.continuation.text == found.text and traced.trace.target_text == found.text
+    assert traced.translation.text == found.text and traced.trace.target_text == found.text
     assert traced.trace.log_probs[-written:].sum() == pytest.approx(found.log_prob, abs=1e-4)
     assert traced.ranks.shape == (written,) and traced.logit_lens.taken.shape == (3, written)
     np.testing.assert_allclose(traced.logit_lens.taken[-1], traced.trace.log_probs[-written:], atol=1e-5)
@@ -105,13 +105,13 @@ def test_a_continuation_and_what_was_computed_for_it_belong_together(loaded, met
         likeliest = traced.trace.candidate_ids[-written:, 0]
         whole = [number not in loaded.tokenizer.spelling.parts for number in likeliest.tolist()]
         assert any(whole) and (traced.ranks[whole] == 1).all()
-    assert (traced.continuation.tree is not None) == (method == "beam")
+    assert (traced.translation.tree is not None) == (method == "beam")
 
 
 def test_what_is_forced_comes_first_even_beyond_the_limit(loaded):
     forced = [20, 21, 22, 23]
     traced = trace_continuation(loaded, "the", DecodingSettings(), limit=2, forced=forced, suppressed={30})
-    ids = [piece.id for piece in traced.continuation.pieces]
+    ids = [piece.id for piece in traced.translation.pieces]
     assert ids[:4] == forced and 30 not in ids and len(ids) <= 5
 
 

@@ -12,8 +12,8 @@ from pages.ui.runs.inference import CachedRuns
 from tests.unit.lessons.test_lesson import TEXT
 from transformer.ablation.importance import flattened, head_importance
 from transformer.ablation.removal import least_important_first, without
+from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.checkpoints.learning_curve import FIELDS
-from transformer.checkpoints.translator import Checkpoint
 from transformer.commands.lessons import main
 from transformer.errors import LessonError
 from transformer.lessons.claims import measured

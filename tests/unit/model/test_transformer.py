@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 import torch
 
 from transformer.config import TransformerConfig
 from transformer.model.edits import edits_of
 from transformer.model.recorder import Recorder
-from transformer.model.transformer import build
+from transformer.model.transformer import Transformer, build
 from transformer.values.interventions import Interventions
 
 SIZES = {
@@ -73,6 +75,14 @@ def test_tied_embeddings_are_one_matrix(tied, shared):
     target = model.target_embedding.weight
     same = [model.generator.weight is target, model.source_embedding.weight is target]
     assert sum(same) == shared
+
+
+def test_an_encoder_alone_computes_what_it_does_beside_a_decoder(model, pair):
+    config = dataclasses.replace(model.config, decoder_layers=0, target_vocabulary=0, tied_embeddings="none")
+    alone = Transformer(config).eval()
+    alone.load_state_dict({name: value for name, value in model.state_dict().items() if name in alone.state_dict()})
+    assert {name.partition("_")[0] for name, _ in alone.named_parameters()} == {"source", "encoder"}
+    torch.testing.assert_close(alone.encode(pair[0], None), model.encode(pair[0], None))
 
 
 def test_fresh_weights_are_xavier_uniform():

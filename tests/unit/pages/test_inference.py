@@ -23,7 +23,7 @@ from pages.ui.runs.models import LOADING_LOCK, MODELS, load_language, load_trans
 from pages.ui.runs.script_runs import SCRIPT_RUNS
 from transformer.ablation.effect import Effect, EffectRun
 from transformer.ablation.importance import ImportanceRun
-from transformer.checkpoints.translator import load_checkpoint
+from transformer.checkpoints.checkpoint import load_checkpoint
 from transformer.errors import TextError
 from transformer.running.runs.attribution import AttributionRun
 from transformer.running.runs.metrics import MetricsRun

@@ -16,12 +16,12 @@ from tests.damages import change_header, damage_file, file_damages, set_field, s
 from tests.foreign_models import arabic_model
 from tests.properties import few, many
 from transformer.checkpoints.available_models import VARIABLE, ModelFolder, language_model_folders, model_folders
-from transformer.checkpoints.language_model import LoadedLanguageModel, load_language_model
+from transformer.checkpoints.checkpoint import LanguageModel, load_language_model
 from transformer.checkpoints.learning_curve import FIELDS
 from transformer.checkpoints.model_files import save_model
-from transformer.config import LanguageModelConfig
+from transformer.config import decoder_only
 from transformer.errors import CheckpointError
-from transformer.model.language_model import build_language_model
+from transformer.model.transformer import build
 from transformer.running.translator import Translator
 from transformer.text.pair_tokenizer import PairTokenizer
 from transformer.text.tokenizer import Tokenizer
@@ -39,10 +39,10 @@ class Whole(NamedTuple):
     """Folders of both kinds with every file, and what they hold."""
 
     folders: dict[str, Path]
-    models: dict[str, Translator | LoadedLanguageModel]
+    models: dict[str, Translator | LanguageModel]
 
 
-def load(kind: str, folder: Path) -> Translator | LoadedLanguageModel:
+def load(kind: str, folder: Path) -> Translator | LanguageModel:
     return Translator.load(folder, "cpu") if kind == "marian" else load_language_model(folder, "cpu")
 
 
@@ -50,9 +50,9 @@ def load(kind: str, folder: Path) -> Translator | LoadedLanguageModel:
 def whole(tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> Whole:
     place = tmp_path_factory.mktemp("whole")
     ours = place / "language-model"
-    config = LanguageModelConfig(vocabulary=tokenizer.size, d_model=16, heads=2, layers=1, d_ff=32, max_positions=64)
+    config = decoder_only(vocabulary=tokenizer.size, d_model=16, heads=2, layers=1, d_ff=32, max_positions=64)
     torch.manual_seed(4)
-    save_model(ours, config, dict(build_language_model(config).named_parameters()), tokenizer)
+    save_model(ours, config, dict(build(config).named_parameters()), tokenizer)
     (ours / "README.md").write_text("# A card", encoding="utf-8")
     (ours / "learning_curve.csv").write_text(f"{','.join(FIELDS)}\n25,0.1,9.0,8.5,,,1.5,1e-4,900\n")
     marian = arabic_model(place / "marian", separate=True, encoder_layers=1, decoder_layers=1)
@@ -60,7 +60,7 @@ def whole(tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> Who
     return Whole(folders, {kind: load(kind, folder) for kind, folder in folders.items()})
 
 
-def same(one: Translator | LoadedLanguageModel, other: Translator | LoadedLanguageModel) -> bool:
+def same(one: Translator | LanguageModel, other: Translator | LanguageModel) -> bool:
     """Whether they compute the same, bit for bit."""
     mine, theirs = one.weights().arrays, other.weights().arrays
     vocabularies = one.tokenizer, other.tokenizer

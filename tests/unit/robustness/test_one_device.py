@@ -14,7 +14,7 @@ from pages.ui.language_model.copying_heads import scores_of_model
 from pages.ui.runs.inference import RUNS
 from tests.conftest import EACH_SHAPE, SHAPES
 from tests.unit.robustness.one_device import META, OneDevice, ids
-from transformer.checkpoints.language_model import load_language_model
+from transformer.checkpoints.checkpoint import load_language_model
 from transformer.config import TransformerConfig
 from transformer.decoding.beam import beam_search
 from transformer.decoding.constraints import Constraints

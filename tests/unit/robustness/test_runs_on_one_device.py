@@ -13,15 +13,13 @@ import torch
 
 from tests.unit.robustness.one_device import META, OneDevice, ids
 from transformer.attribution.attribution import Target
-from transformer.checkpoints.language_model import LoadedLanguageModel
-from transformer.checkpoints.translator import Checkpoint
-from transformer.config import LanguageModelConfig, TransformerConfig
+from transformer.checkpoints.checkpoint import Checkpoint, LanguageModel
+from transformer.config import TransformerConfig, decoder_only
 from transformer.decoding.constraints import UNCONSTRAINED
 from transformer.decoding.greedy import greedy_batch, likeliest
 from transformer.decoding.loop import decode_loop
 from transformer.language_modelling.tracing import trace_continuation, trace_text, trace_unmasked
-from transformer.model.language_model import build_language_model
-from transformer.model.transformer import Transformer
+from transformer.model.transformer import Transformer, build
 from transformer.running.translator import Translator
 from transformer.values.decoding_settings import DecodingSettings
 from transformer.values.head_means import HeadMeans
@@ -49,10 +47,10 @@ def translator(config, tokenizer) -> Translator:
 
 
 @pytest.fixture(scope="module")
-def language_model(tokenizer) -> LoadedLanguageModel:
-    config = LanguageModelConfig(vocabulary=tokenizer.size, d_model=24, heads=3, layers=2, d_ff=40, max_positions=64)
-    model = build_language_model(config).to(META).eval()
-    return LoadedLanguageModel(model, tokenizer, "", "", VERSION, "meta", Path())
+def language_model(tokenizer) -> LanguageModel:
+    config = decoder_only(vocabulary=tokenizer.size, d_model=24, heads=3, layers=2, d_ff=40, max_positions=64)
+    model = build(config).to(META).eval()
+    return Checkpoint(model, tokenizer, version=VERSION, device="meta", folder=Path())
 
 
 def traced_together(translator: Translator) -> list[Any]:
@@ -108,7 +106,7 @@ def test_a_sentence_that_ends_early_leaves_its_batch_on_the_device(config):
     assert {step.predicted.device for step in steps} == {META}
 
 
-LANGUAGE_RUNS: dict[str, Callable[[LoadedLanguageModel], Any]] = {
+LANGUAGE_RUNS: dict[str, Callable[[Checkpoint], Any]] = {
     "text": lambda each: trace_text(each, TEXT)[0].log_probs,
     "continuation": lambda each: trace_continuation(each, TEXT, DecodingSettings(), limit=3).ranks,
     "unmasked": lambda each: trace_unmasked(each, trace_text(each, TEXT)[1]).log_probs,

@@ -210,7 +210,7 @@ FIELDS = {
     Trace: "source_text target_text source_pieces target_pieces predicted_pieces complete encoder decoder cross "
     "encoder_mask decoder_mask cross_mask log_probs entropy candidate_ids candidate_log_probs details interventions "
     "model",
-    Translation: "settings prefix suppressed pieces text log_prob complete seconds tree",
+    Translation: "settings prefix suppressed pieces text log_prob complete seconds tree beginning",
     Node: "parent step row piece log_prob rank score penalised place fate",
     SearchTree: "nodes cutoffs best decoder cross",
     LogitLens: "candidate_ids candidate_log_probs taken",

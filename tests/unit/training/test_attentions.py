@@ -9,13 +9,13 @@ import pytest
 import torch
 
 from tests.conftest import SENTENCES
-from transformer.checkpoints.language_model import load_language_model
-from transformer.config import LanguageModelConfig
+from transformer.checkpoints.checkpoint import load_language_model
+from transformer.config import decoder_only
 from transformer.errors import AtlasError
 from transformer.language_modelling.attention_losses import AttentionLoss, RecordedLosses, mean_and_spread
 from transformer.language_modelling.cost import ATTENTIONS
 from transformer.language_modelling.scoring import score_text
-from transformer.model.language_model import build_language_model
+from transformer.model.transformer import build
 from transformer.surveys.attentions import compare_attentions, mean_loss
 from transformer.text.tokenizer import START
 from transformer.training.contexts import ContextBatches, Contexts
@@ -64,25 +64,25 @@ def test_the_same_seed_is_the_same_model(run, tmp_path):
 
 def test_the_loss_is_that_of_the_probabilities(tokenizer):
     torch.manual_seed(2)
-    model = build_language_model(LanguageModelConfig(
+    model = build(decoder_only(
         vocabulary=tokenizer.size, d_model=16, heads=2, layers=1, d_ff=16, max_positions=WIDTH, dropout=0.0
     )).eval()
     data = contexts(tokenizer)
     total = 0.0
     for row, length in zip(data.pieces.astype(int), data.lengths, strict=True):
         read = torch.tensor([[START, *row[: length - 1]]])
-        log_probs = model(read)[0].detach().log_softmax(dim=-1)
+        log_probs = model(None, read)[0].detach().log_softmax(dim=-1)
         total -= float(log_probs[range(length), row[:length]].sum())
     expected = total / data.lengths.sum()
     assert mean_loss(model, ContextBatches(data, pieces=2 * WIDTH, seed=0)) == pytest.approx(expected, abs=1e-5)
 
 
 def test_even_predictions_lose_the_logarithm_of_the_vocabulary(tokenizer):
-    model = build_language_model(LanguageModelConfig(
+    model = build(decoder_only(
         vocabulary=tokenizer.size, d_model=8, heads=1, layers=1, d_ff=8, max_positions=WIDTH, dropout=0.0
     )).eval()
     with torch.no_grad():
-        model.embedding.weight.zero_()
+        model.target_embedding.weight.zero_()
     batches = ContextBatches(contexts(tokenizer), pieces=WIDTH, seed=0)
     assert mean_loss(model, batches) == pytest.approx(math.log(tokenizer.size), abs=1e-5)
 

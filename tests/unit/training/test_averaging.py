@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 import torch
 
+from transformer.checkpoints.checkpoint import load_checkpoint
 from transformer.checkpoints.model_files import save_model
-from transformer.checkpoints.translator import load_checkpoint
 from transformer.commands.train import main
 from transformer.errors import CheckpointError
 from transformer.files.paths import MODEL

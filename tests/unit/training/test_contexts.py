@@ -73,8 +73,8 @@ def test_what_is_read_is_what_is_predicted_one_place_on(tokenizer):
     seen = []
     for members in batches.epoch(0):
         batch = batches.load(members)
-        assert (batch.read[:, 0] == START).all()
-        assert (batch.read[:, 1:] == batch.predicted[:, :-1]).all()
+        assert (batch.target[:, 0] == START).all()
+        assert (batch.target[:, 1:] == batch.predicted[:, :-1]).all()
         assert batch.pieces == batches.count(members) == int((data.pieces[members] != PAD).sum())
         seen += members.tolist()
     assert sorted(seen) == list(range(len(data)))

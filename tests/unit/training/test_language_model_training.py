@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from tests.unit.training.resuming import assert_continues_exactly
-from transformer.checkpoints.language_model import load_language_model
+from transformer.checkpoints.checkpoint import load_language_model
 from transformer.language_modelling.continuation import continue_text
 from transformer.language_modelling.scoring import score_text
 from transformer.training.config import TrainConfig
@@ -82,17 +82,17 @@ def test_the_loss_is_that_of_the_pieces_that_there_are(run):
     real = batch.predicted != 0
     assert not real.all()
     with torch.no_grad():
-        log_probs = training.model(batch.read).log_softmax(dim=-1)
+        log_probs = training.model(None, batch.target).log_softmax(dim=-1)
         expected = -log_probs.gather(-1, batch.predicted[..., None]).squeeze(-1)[real].sum()
         torch.testing.assert_close(training.loss(batch), expected)
-        filled = torch.where(torch.cat([real[:, :1], real[:, :-1]], dim=1), batch.read, 7)
-        torch.testing.assert_close(training.loss(dataclasses.replace(batch, read=filled)), expected)
+        filled = torch.where(torch.cat([real[:, :1], real[:, :-1]], dim=1), batch.target, 7)
+        torch.testing.assert_close(training.loss(dataclasses.replace(batch, target=filled)), expected)
 
 
 def test_learned_positions_are_no_matrix_of_muons(run):
     training = trainer(run)
     muon, adam = training.optimizer.parts
-    table = training.model.positions.table
+    table = training.model.target_positions.table
     assert any(p is table for p in adam.param_groups[0]["params"])
     assert len(muon.param_groups[0]["params"]) == 4 * TINY["layers"]
 
@@ -118,7 +118,7 @@ def test_a_run_can_start_with_a_model_of_another_vocabulary(run, prepared, tmp_p
     prepare_language_model(other, **data, context=40, vocabulary=396)
     again = trainer(other, start=run / "model")
     old, new = given.tokenizer, again.tokenizer
-    rows, made = given.model.embedding.weight, again.model.embedding.weight
+    rows, made = given.model.target_embedding.weight, again.model.target_embedding.weight
     torch.testing.assert_close(made[new.texts.index("e")], rows[old.texts.index("e")])
     piece = new.texts.index("▁blue")
     spelt = old.spell("▁blue")

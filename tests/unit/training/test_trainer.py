@@ -13,9 +13,9 @@ from safetensors.torch import save_file
 from tests.full_disk import full_disk
 from tests.unit.training.resuming import assert_continues_exactly
 from tests.unit.training.two_processes import two_processes
+from transformer.checkpoints.checkpoint import load_checkpoint
 from transformer.checkpoints.model_files import copy_weights
 from transformer.checkpoints.model_texts import CURVE
-from transformer.checkpoints.translator import load_checkpoint
 from transformer.files.tensors import read_tensors
 from transformer.training.averaging import average
 from transformer.training.config import TrainConfig

@@ -71,7 +71,7 @@ class ComparisonRun(TranslatorRun[Comparison]):
             given = translation.text, translation.pieces
         else:
             given = given_target(runs.tokenizer, self.target)
-        (before, trained), (after, changed) = (each.read_with_log_probs(*given) for each in encoded)
+        (before, trained), (after, changed) = (each.reader.read(*given) for each in encoded)
         # The model may have written a word in other pieces than the tokenizer would.
         source, read, predicted = runs.given(self.text, [piece.id for piece in given[1]])
         runs.check_variants(self.variants, source)

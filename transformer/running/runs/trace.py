@@ -51,4 +51,4 @@ class TraceRun(TranslatorRun[Trace]):
         if given is None:
             translation = source.decode(GREEDY)
             given = translation.text, translation.pieces
-        return source.read(*given)
+        return source.reader.read(*given)[0]

@@ -66,9 +66,9 @@ class DecodingRun(Decoding, TranslatorRun[TracedTranslation]):
         # The logit lens needs the residual stream.
         source = runs.encode(self.text, self.interventions, Recorder(details=True))
         translation = source.decode(self.settings, self.prefix, self.suppressed, capture=True)
-        trace = source.read(translation.text, translation.pieces)
+        trace, _ = source.reader.read(translation.text, translation.pieces)
         check_cancelled()
-        lens, ranks = source.logit_lens(translation.pieces)
+        lens, ranks = source.reader.logit_lens(translation.pieces)
         return TracedTranslation(translation, replace(trace, details={}), ranks, lens)
 
 

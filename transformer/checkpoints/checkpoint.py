@@ -1,0 +1,244 @@
+"""A model folder: configuration, weights, vocabulary, model card and learning curve, which belong together."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import torch
+
+from transformer.checkpoints.foreign_files import Folder
+from transformer.checkpoints.gpt2 import read_gpt2
+from transformer.checkpoints.model_files import CONFIG, WEIGHTS, check_vocabulary, fill, folder_version, read_weights
+from transformer.checkpoints.model_texts import RESTORE, read_card, read_curve, read_text
+from transformer.config import TransformerConfig
+from transformer.errors import CheckpointError
+from transformer.files.paths import LANGUAGE_MODEL
+from transformer.model.devices import chosen_device, device_errors_explained
+from transformer.model.linear import pack_weights
+from transformer.model.transformer import Transformer
+from transformer.model.undrawn import Undrawn
+from transformer.text.languages import LANGUAGES, Languages, read_languages
+from transformer.text.pair_tokenizer import SOURCE, PairTokenizer
+from transformer.text.tokenizer import VOCABULARY, Tokenizer
+from transformer.text.vocabulary import TextVocabulary, Vocabulary
+from transformer.values.run import Runs
+from transformer.values.weights import Weights
+
+V = TypeVar("V", bound=TextVocabulary)
+
+
+@dataclass(frozen=True, eq=False)
+class Checkpoint(Runs, Generic[V]):
+    """What a model folder holds.
+
+    Attributes:
+        model: in float32, in evaluation mode.
+        tokenizer: the one it was trained with; of a translator it has two sides.
+        languages: of the source and of the target.
+        card: the model card, Markdown; empty if the folder has none.
+        curve: how it learned, a CSV of `transformer.checkpoints.learning_curve.FIELDS`; empty if the folder has none.
+        version: changes whenever the configuration, the vocabulary or a weight does.
+        device: where the model is.
+        folder: where it came from; None if it was made in memory.
+    """
+
+    model: Transformer
+    tokenizer: V
+    languages: Languages = LANGUAGES
+    card: str = ""
+    curve: str = ""
+    version: str = ""
+    device: str = "cpu"
+    folder: Path | None = None
+
+    @property
+    def config(self) -> TransformerConfig:
+        """The model's shape."""
+        return self.model.config
+
+    @property
+    def parameters(self) -> int:
+        """Number of parameters, shared ones counted once."""
+        return sum(parameter.numel() for parameter in self.model.parameters())
+
+    def weights(self) -> Weights:
+        return weights_of(self.model, self.device)
+
+    def model_on(self, device: str | torch.device) -> Transformer:
+        """The model, moved to a device and prepared for inference there; it cannot be trained any more."""
+        model = self.model.to(device)
+        if torch.device(device).type == "cpu":
+            pack_weights(model)
+        return model
+
+
+LanguageModel = Checkpoint[TextVocabulary]
+
+
+@dataclass(frozen=True)
+class Description:
+    """What a model folder says of its translator, without the model.
+
+    Attributes:
+        config: the model's shape.
+        tokenizer, languages, card, curve: as in `Checkpoint`.
+    """
+
+    config: TransformerConfig
+    tokenizer: Vocabulary
+    languages: Languages
+    card: str
+    curve: str
+
+
+def load_checkpoint(folder: Path) -> Checkpoint[Vocabulary]:
+    """Read the folder of a translator: config.json, model.safetensors and the files of its vocabulary, with README.md,
+    languages.json and learning_curve.csv if they are there. The model is on the CPU.
+
+    Nothing is made in a size that only config.json names, and no weight is used, before the seals in the weights'
+    file have shown that the files belong together.
+
+    Raises:
+        CheckpointError: a file is missing or damaged, the files do not belong together, there is too little memory, or
+            the model does not translate.
+    """
+    written = read_text(folder / CONFIG)
+    config = _config(folder, written)
+    _check_translates(folder, config)
+    return _read_ours(folder, config, written)
+
+
+def load_language_model(folder: Path = LANGUAGE_MODEL, device: str | None = None) -> LanguageModel:
+    """Read the folder of a language model, onto a device; it cannot be trained any more.
+
+    Args:
+        folder: as `transformer.training` leaves it, or with the files of a GPT-2 (see `transformer.checkpoints.gpt2`).
+        device: "cuda", "mps" or "cpu"; None takes the fastest available.
+
+    Raises:
+        CheckpointError: as `load_checkpoint`, or the model translates.
+        DeviceError: the device is missing, or has too little memory for the model.
+    """
+    device = chosen_device(device)
+    written = read_text(folder / CONFIG)
+    if _is_gpt2(written):
+        loaded = _read_gpt2(folder)
+    else:
+        config = _config(folder, written)
+        if config.kinds != ("decoder",):
+            raise CheckpointError(f"The model in {folder} is no language model: it has an encoder.")
+        loaded = _read_ours(folder, config, written)
+    with device_errors_explained(device):
+        return replace(loaded, model=loaded.model_on(device), device=device)
+
+
+def load_description(folder: Path) -> Description:
+    """Read what the folder of a translator says of its model; the weights stay where they are, and are not checked.
+
+    Raises:
+        CheckpointError: a file is missing or damaged, the vocabulary is not the one of the weights, or the model does
+            not translate.
+    """
+    config = _config(folder, read_text(folder / CONFIG))
+    _check_translates(folder, config)
+    if not (folder / SOURCE).exists():
+        check_vocabulary(folder / VOCABULARY)
+    tokenizer, languages = _words(folder)
+    return Description(config, tokenizer, languages, card=read_card(folder), curve=read_curve(folder))
+
+
+def weights_of(model: Transformer, device: str) -> Weights:
+    """A model's parameters as arrays; on the CPU they are the model's own memory, read-only.
+
+    Raises:
+        DeviceError: the device ran out of memory.
+    """
+    named = model.named_parameters(remove_duplicate=False)
+    with device_errors_explained(device):
+        return Weights(model.config, {name: value.detach().float().cpu().numpy() for name, value in named})
+
+
+def _read_gpt2(folder: Path) -> LanguageModel:
+    model, tokenizer, weights = read_gpt2(Folder(folder))
+    return Checkpoint(
+        model, tokenizer, card=read_card(folder), curve=read_curve(folder),
+        version=folder_version(folder, tokenizer, weights), folder=folder,
+    )
+
+
+def _read_ours(folder: Path, config: TransformerConfig, written: str) -> Checkpoint[Any]:
+    """A model of `transformer.training` or `transformer.interop`, whose config.json holds a text."""
+    one_file = not (folder / SOURCE).exists()
+    weights = read_weights(folder, written, _sizes(config), vocabulary=VOCABULARY if one_file else "")
+    tokenizer, languages = _words(folder)
+    sizes = config.source_vocabulary or tokenizer.source_size, config.target_vocabulary
+    if weights.tokenizer != tokenizer.fingerprint or sizes != (tokenizer.source_size, tokenizer.size):
+        raise CheckpointError(
+            f"The vocabulary ({', '.join(tokenizer.files)}) in {folder} is not the one that the weights beside it were "
+            f"trained with. {RESTORE}"
+        )
+    with Undrawn():
+        model = Transformer(config, tokenizer.symbols)
+    fill(model, weights, folder)
+    return Checkpoint(
+        model, tokenizer, languages, card=read_card(folder), curve=read_curve(folder),
+        version=folder_version(folder, tokenizer, (WEIGHTS,)), folder=folder,
+    )
+
+
+def _is_gpt2(written: str) -> bool:
+    """Whether a configuration is one of Hugging Face's, which `read_gpt2` accepts or refuses."""
+    try:
+        values = json.loads(written)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(values, dict) and "model_type" in values
+
+
+def _config(folder: Path, written: str) -> TransformerConfig:
+    try:
+        return TransformerConfig.from_json(written)
+    except ValueError as error:
+        raise CheckpointError(f"The file {folder / CONFIG} cannot be used: {error}. {RESTORE}") from error
+
+
+def _check_translates(folder: Path, config: TransformerConfig) -> None:
+    if not config.layers_of("cross"):
+        missing = "encoder" if config.decoder_layers else "decoder"
+        raise CheckpointError(f"The model in {folder} does not translate: it has no {missing}.")
+
+
+def _words(folder: Path) -> tuple[Vocabulary, Languages]:
+    try:
+        return _vocabulary(folder), read_languages(folder)
+    except (ValueError, OSError, RecursionError) as error:
+        raise CheckpointError(f"The model folder {folder} cannot be read: {error}. {RESTORE}") from error
+
+
+def _vocabulary(folder: Path) -> Vocabulary:
+    if (folder / SOURCE).exists():
+        return PairTokenizer.load(folder)
+    return Tokenizer.load(folder / VOCABULARY)
+
+
+def _sizes(config: TransformerConfig) -> dict[str, tuple[int, ...]]:
+    """Shapes of some parameters which together name every size of a configuration; no tensor is made."""
+    sizes: dict[str, tuple[int, ...]] = {}
+    for stack, layers, side, vocabulary in (
+        ("encoder", config.encoder_layers, "source", config.source_vocabulary),
+        ("decoder", config.decoder_layers, "target", config.target_vocabulary),
+    ):
+        if layers:
+            sizes[f"{stack}_layers.{layers - 1}.feed_forward.expand.weight"] = config.d_ff, config.d_model
+            sizes[f"{side}_embedding.weight"] = vocabulary, config.d_model
+        if layers and config.positions == "learned":
+            sizes[f"{side}_positions.table"] = config.max_positions, config.d_model
+    if config.tied_embeddings == "all":
+        # Parameters that are shared are listed once, under the name that comes first.
+        del sizes["target_embedding.weight"]
+    if config.attention == "compressed":
+        sizes["decoder_layers.0.compression.keys.weight"] = config.d_model, config.d_head, config.stride
+    return sizes

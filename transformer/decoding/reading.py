@@ -1,0 +1,117 @@
+"""Reading a whole text at once (teacher forcing), which is what a trace is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from transformer.decoding.search import logit_lens
+from transformer.decoding.step import entropy, top_candidates
+from transformer.decoding.texts import shifted_right
+from transformer.model.kv_cache import DecoderCache
+from transformer.model.recorder import Recorder
+from transformer.model.transformer import Transformer
+from transformer.text.vocabulary import TextVocabulary
+from transformer.values.interventions import Interventions
+from transformer.values.kinds import Kind
+from transformer.values.pieces import Piece
+from transformer.values.trace import DETAILS, STACKS, Trace
+from transformer.values.translation import LogitLens
+
+CANDIDATES = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Reader:
+    """A model that reads targets, with what its decoder starts from.
+
+    Attributes:
+        model: in evaluation mode; call under `torch.inference_mode()`.
+        vocabulary: of the model.
+        text, pieces: of the source; empty for a language model.
+        cache: of `Transformer.start_cache`.
+        interventions: of the run.
+        record: has what the encoder computed, and receives what the decoder does.
+        version: of the model, which its traces name.
+    """
+
+    model: Transformer
+    vocabulary: TextVocabulary
+    text: str
+    pieces: tuple[Piece, ...]
+    cache: DecoderCache
+    interventions: Interventions
+    record: Recorder
+    version: str
+
+    def read(self, target_text: str, predicted: tuple[Piece, ...]) -> tuple[Trace, Tensor]:
+        """The decoder reads a target; everything the run computed becomes a trace.
+
+        Args:
+            target_text: what the tokens spell.
+            predicted: T tokens, the end symbol included if there is one.
+
+        Returns:
+            The trace, and the log-probability of every token of the vocabulary at every step, [T, V].
+        """
+        target = shifted_right(self.vocabulary, predicted)
+        hidden, _ = self.model.decode_step(self._ids(target)[None], self.cache, record=self.record)
+        log_probs = self.model.generator(hidden[0]).float().log_softmax(dim=-1)
+        taken = log_probs.gather(-1, self._ids(predicted)[:, None]).squeeze(-1)
+        candidates = top_candidates(log_probs, CANDIDATES)
+        rows, columns = len(target), len(self.pieces)
+        visible = self.interventions.visible
+        trace = Trace(
+            source_text=self.text,
+            target_text=target_text,
+            source_pieces=self.pieces,
+            target_pieces=target,
+            predicted_pieces=predicted,
+            complete=predicted[-1].role == "end",
+            encoder=self._weights("encoder", columns, columns),
+            decoder=self._weights("decoder", rows, rows),
+            cross=self._weights("cross", rows, columns),
+            encoder_mask=visible("encoder", columns, columns),
+            decoder_mask=visible("decoder", rows, rows),
+            cross_mask=visible("cross", rows, columns),
+            log_probs=taken.cpu().numpy(),
+            entropy=entropy(log_probs).cpu().numpy(),
+            candidate_ids=candidates.ids.cpu().numpy(),
+            candidate_log_probs=candidates.log_probs.cpu().numpy(),
+            details=self._details(),
+            interventions=self.interventions,
+            model=self.version,
+        )
+        return trace, log_probs
+
+    def logit_lens(self, predicted: tuple[Piece, ...]) -> tuple[LogitLens, np.ndarray]:
+        """The prediction of every decoder layer, and the rank of each token taken, [T]; after `read` with details."""
+        # [1 + NL] streams, N sub-layers a layer -> the L after the last sub-layer of each.
+        parts = 3 if self.pieces else 2
+        outputs = self.record.tensors["decoder.residual"][parts::parts]
+        lens, ranks = logit_lens(self.model.decoder_norm, self.model.generator, outputs, self._ids(predicted))
+        return lens, ranks.cpu().numpy()
+
+    def _weights(self, kind: Kind, rows: int, columns: int) -> np.ndarray:
+        """Weights [L, H, rows, columns] of a kind; of one that the model does not have, for no source token."""
+        if kind in self.model.config.kinds:
+            return self.record.stacked(f"{kind}.weights")
+        config = self.model.config
+        return np.zeros((config.decoder_layers, config.heads, rows, columns), np.float32)
+
+    def _details(self) -> dict[str, np.ndarray]:
+        if not self.record.details:
+            return {}
+        kinds = self.model.config.kinds
+        stacks = [stack for stack in STACKS if stack in kinds]
+        return {
+            **{f"{kind}_{name}": self.record.stacked(f"{kind}.{name}") for kind in kinds for name in DETAILS},
+            **{f"{stack}_residual": self.record.stacked(f"{stack}.residual") for stack in stacks},
+        }
+
+    def _ids(self, pieces: Sequence[Piece]) -> Tensor:
+        return torch.tensor([piece.id for piece in pieces], device=self.model.device)

@@ -1,0 +1,46 @@
+"""Writing on: what a decoder writes from its cache, as a value."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from time import perf_counter
+
+from transformer.decoding.constraints import Constraints
+from transformer.decoding.search import search
+from transformer.model.kv_cache import DecoderCache
+from transformer.model.transformer import Transformer
+from transformer.text.vocabulary import TextVocabulary
+from transformer.values.decoding_settings import DecodingSettings
+from transformer.values.translation import Translation
+
+
+def write(
+    model: Transformer, vocabulary: TextVocabulary, cache: DecoderCache, settings: DecodingSettings,
+    constraints: Constraints, *, limit: int, capture: bool = False, beginning: tuple[int, ...] = (),
+) -> Translation:
+    """Write a translation, or the continuation of a beginning, token by token.
+
+    Args:
+        model: in evaluation mode; call under `torch.inference_mode()`.
+        vocabulary: of what it writes.
+        cache: that decoding starts from, of one text.
+        settings: how tokens are chosen.
+        constraints: tokens to take or not to take; parts of characters are spelt as the vocabulary says.
+        limit: maximum number of tokens.
+        capture: return the tree of a beam search.
+        beginning: ids that a language model has read, which are not among the tokens written.
+
+    Raises:
+        ValueError: a setting is out of range, or the vocabulary has no such token.
+    """
+    spelt = replace(constraints, spelling=vocabulary.spelling)
+    began = perf_counter()
+    found = search(model, cache, settings, spelt, limit=limit, capture=capture)
+    seconds = perf_counter() - began
+    ids = [*beginning, *found.pieces]
+    located = vocabulary.pieces(ids)
+    return Translation(
+        settings=settings, prefix=constraints.prefix, suppressed=frozenset(constraints.suppressed),
+        pieces=located[len(beginning) :], text=vocabulary.decode(ids), log_prob=found.log_prob,
+        complete=found.complete, seconds=seconds, tree=found.tree, beginning=located[: len(beginning)],
+    )
