@@ -18,6 +18,8 @@ MAIN = "main_figure"
 LINES = "lecture_lines"
 WORDS = "main_words"
 ASIDE = "aside"
+# Characters of a headline that a projector 1024 pixels wide shows in one row; a longer one takes two.
+ROW = 72
 # Pixels that the title of a slide takes from its figure; as in assets/lecture/style.css.
 TITLE_HEIGHT = 46
 STYLE = f"<style>{(ASSETS / 'lecture' / 'page.css').read_text(encoding='utf-8')}</style>"
@@ -52,7 +54,10 @@ def main_figure(*headline: str, when: bool = True) -> DeltaGenerator:
     place = st.container(key=MAIN)
     lines = tuple(filter(None, headline))
     if lines and large():
-        place.container(key=LINES, gap=None).markdown("\n\n".join(lines))
+        rows = sum(1 + (len(line) > ROW) for line in lines)
+        with place.container(key=LINES, gap=None):
+            st.markdown("\n\n".join(lines))
+            st.html(f"<style>.st-key-{MAIN} {{ --lines: {rows}; }}</style>")
     return place
 
 

@@ -18,22 +18,29 @@ TAKEN = "_off_example"
 
 
 def show_example(reading: Reading) -> None:
-    """A large button while every head is on; once it was pressed, whose change this is, and how to clear it."""
+    """The example as an offer while every head is on; then whose choice this is, and how to clear it.
+
+    The row is always there: the maps below it would move under the pointer.
+    """
     text, params = reading.trace.source_text, session.params(OffParams)
-    if not params.within(reading.config):
-        found = inference.telling_heads(reading.translator, text)
-        with st.container(horizontal=True, vertical_alignment="center"):
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if not (chosen := params.within(reading.config)):
+            found = inference.telling_heads(reading.translator, text)
+            says = says_example(found)
             st.button(
                 f"Try: switch off {named(found.heads)}", key="off_try", type="primary", icon=":material/lightbulb:",
                 on_click=_take, args=(text, found),
             )
-            with st.container(width="stretch"):
-                st.markdown(says_example(found))
-    elif st.session_state.get(TAKEN) == (text, params.heads):
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.button("Clear the example", key="off_clear", icon=":material/close:", on_click=_clear)
-            with st.container(width="stretch"):
-                st.markdown(f"**This is the example, not your choice:** {named(params.heads.heads)} off.")
+        else:
+            example = st.session_state.get(TAKEN) == (text, params.heads)
+            whose = "This is the example, not your choice" if example else "Your choice"
+            says = f"**{whose}:** {named(chosen)} off."
+            st.button(
+                "Clear the example" if example else "Clear your choice", key="off_clear", icon=":material/close:",
+                on_click=_clear,
+            )
+        with st.container(width="stretch"):
+            st.markdown(says)
 
 
 def named(heads: tuple[Head, ...]) -> str:
