@@ -149,7 +149,7 @@ class Visitor:
         self.until(target, FREE, what)
 
     def see(self, text: str) -> None:
-        self.page.get_by_text(text, exact=False).first.wait_for()
+        self.page.get_by_text(text, exact=False).filter(visible=True).first.wait_for()
 
     def drawn(self, mark: Locator) -> None:
         """Until Vega has drawn a chart for good: it begins anew when the width of its place is known."""

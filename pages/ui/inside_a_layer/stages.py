@@ -117,7 +117,7 @@ def _figure(stage: Stage, reading: HeadReading, trace: Trace, head: int) -> None
         table = pieces_table(stage, trace, reading.tokenizer)
         with figure:
             show_figure_table(table, "inside_pieces", words=" · ".join(
-                f"{markdown(str(piece))} **{number}**" for piece, number in table.itertuples(index=False)
+                f"{markdown(str(piece))} **{number}**" for piece, number, *_ in table.itertuples(index=False)
             ))
         return
     shown = stage_matrix(stage, trace, reading.tokenizer, reading.languages)
