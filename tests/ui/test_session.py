@@ -109,6 +109,24 @@ def test_pins_of_german_pieces_belong_to_their_translation():
     assert pinned(test) == ([2], []) and headers(test)[0]["asked"]["number"] > before
 
 
+def test_a_course_of_decoding_stays_with_the_translation_that_it_led_to():
+    def page() -> None:
+        import streamlit as st
+
+        from pages.ui.state import session
+
+        session.follow_address("decoding")
+        st.button("Read on all pages", on_click=session.read_instead, args=("Ein Hund.", "a beam of 4"))
+        st.button("Read", on_click=session.read_target, args=("Eine Katze.",))
+
+    test = AppTest.from_function(page)
+    test.query_params.update({TEXT: DREAM, "forced": "5"})
+    test.run().button[0].click().run()
+    assert (test.query_params[TARGET], test.query_params["forced"]) == ("Ein Hund.", "5")
+    test.button[1].click().run()
+    assert test.query_params[TARGET] == "Eine Katze." and "forced" not in test.query_params
+
+
 def test_no_request_of_another_server_is_repeated():
     """A page that was open while the server started again answers only to a number that it has not heard."""
     first, second = (headers(opened(ENCODER, text=DREAM))[0]["asked"]["number"] for _ in range(2))
