@@ -78,7 +78,10 @@ export function slidesDialog(act) {
     });
     else keepingFocus(list, "button, input", () => list.replaceChildren(...slides.map((shown, index) => item(shown, index, message))));
     made = pages;
-    if (moved) list.children[moved.slide - 1]?.querySelector(`button:enabled:is([title="${moved.label}"], [title^=Move])`)?.focus();
+    // At the end of the list only the other one of the two buttons is enabled.
+    const buttons = moved ? [...list.children[moved.slide - 1].querySelectorAll("button:enabled[title^=Move]")] : [];
+    const same = buttons.find((one) => one instanceof HTMLElement && one.title === moved?.label) ?? buttons[0];
+    if (same instanceof HTMLElement) same.focus();
     moved = null;
     list.querySelectorAll("li").forEach((one, index) => one.classList.toggle("here", index + 1 === message.slide));
     problem.textContent = message.problem;
