@@ -158,6 +158,7 @@ test("a list that is filled anew keeps the focus at its place, or on the last wh
   Object.assign(globalThis, { Document: class {}, ShadowRoot: class {}, HTMLElement: class {
     focus() { page.activeElement = this; }
   } });
+  const { Document, HTMLElement } = globalThis;
   const page = new Document();
   const made = (count) => Array.from({ length: count }, () => new HTMLElement());
   const list = { children: made(3), getRootNode: () => page, querySelectorAll() { return this.children; } };
