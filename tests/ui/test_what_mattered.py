@@ -135,7 +135,7 @@ def test_words_are_deleted_on_demand(narrow_app):
 def test_agreement_over_many_sentences_is_the_recorded_one():
     test = app(mattered_part="agreement", mattered_explained="9")
     numbers = table(test, "tau", "from", "to")
-    assert healthy(test) and len(numbers) == len(METHODS) ** 2
+    assert healthy(test) and len(numbers) == len(set(numbers.method)) ** 2
     assert ((numbers["from"] <= numbers["tau"]) & (numbers["tau"] <= numbers["to"])).all()
     assert "Erasure measures, and" in texts(test) and "one word is drawn at random" in texts(test)
 

@@ -17,7 +17,7 @@ def unit_and_sum(found: Attribution, target: int = 0) -> str:
     """The unit of the scores of a target, and what they add up to."""
     properties, total = METHODS[found.method], float(found.total[target])
     if properties.adds_up == "no":
-        return f"{properties.unit}; measured one by one"
+        return f"{properties.unit}; measured one by one" if properties.measured else properties.unit
     if properties.adds_up == "separately":
         return "shares; each side adds up to 1"
     if not found.remainders:

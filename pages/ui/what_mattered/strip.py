@@ -58,7 +58,7 @@ def strip_table(question: Question, found: Sequence[Attribution], target: int = 
         for side, scores in sides.items():
             offset = 1 if side == source else len(question.source) + 2
             for number, (score, label) in enumerate(zip(scores.tolist(), labels[side], strict=True)):
-                missing = HIDDEN if each.method == "erasure" else UNDECIDED
+                missing = HIDDEN if properties.measured else UNDECIDED
                 cells.append({
                     "method": title(each.method), "unit": properties.unit, "row": row, "column": offset + number,
                     "side": side, "number": number + 1, "word": label, "score": score,

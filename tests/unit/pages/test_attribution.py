@@ -326,13 +326,13 @@ def test_the_bars_can_be_clicked_and_the_sentence_has_their_sum(asked, written):
 def test_pairs_within_the_band_are_grey(asked, found):
     agreed = agreement(found, asked.ranked)
     table = pair_table(agreed)
-    assert len(table) == 49 and (table.n == len(asked.ranked)).all()
+    assert len(table) == len(METHODS) ** 2 and (table.n == len(asked.ranked)).all()
     assert ((abs(table.tau) > table.chance) == table["beyond chance"]).all()
     spec = square_chart(agreed.methods, table, []).to_dict()
     grey = next(layer for layer in spec["layer"] if "inside" in str(layer["transform"]) and "color" in layer["mark"])
     assert grey["mark"]["type"] == "rect"
     sentence = what_follows(asked, agreed, found)
-    upper = np.triu_indices(7, k=1)
+    upper = np.triu_indices(len(METHODS), k=1)
     assert f"Of 21 pairs of methods, **{(agreed.above_chance & (agreed.tau > 0))[upper].sum()}**" in sentence
     assert "What you may not" in sentence
 
@@ -417,7 +417,7 @@ def test_an_export_says_by_which_method_of_which_model(shipped, trace, asked, fo
     assert set(rows.model) == {shipped.version} and set(rows.sentence) == {TIRED} and set(rows.positions) == {"[8]"}
     assert set(rows[rows.method == "Integrated gradients"].baseline) == {"embeddings of 0, positions kept"}
     content = json.loads(json_text(table, facts, {"sums": sum_table(found, LANGUAGES)}))
-    assert len(content["numbers"]) == len(table) and len(content["sums"]) == 7
+    assert len(content["numbers"]) == len(table) and len(content["sums"]) == len(METHODS)
     assert content["numbers"][-1]["score"] is None, "erasure of the piece just read"
     assert content["model"] == shipped.version and content["against"] is None
 
