@@ -142,7 +142,7 @@ def test_a_lecture_by_clicker(reader):
     keyboard.press("PageDown")
     lecture(reader, "lecture 3")
     reader.see("One row of a map · 1 of 4")
-    expect(page.locator(".st-key-lesson_words p").first).to_be_in_viewport(ratio=1)
+    expect(page.locator(".st-key-lesson_words p:visible").first).to_be_in_viewport(ratio=1)
     page.get_by_role("button", name="Show me").click()
     reader.wait()
     page.get_by_role("button", name="Next", exact=True).click()
