@@ -158,10 +158,10 @@ test("a list that is filled anew keeps the focus at its place, or on the last wh
   class Page {}
   class Button {
     focus() { page.activeElement = this; }
-  } });
-  const { Document, HTMLElement } = globalThis;
-  const page = new Document();
-  const made = (count) => Array.from({ length: count }, () => new HTMLElement());
+  }
+  Object.assign(globalThis, { Document: Page, ShadowRoot: class {}, HTMLElement: Button });
+  const page = new Page();
+  const made = (count) => Array.from({ length: count }, () => new Button());
   const list = { children: made(3), getRootNode: () => page, querySelectorAll() { return this.children; } };
   const refill = (count) => keepingFocus(list, "button", () => { list.children = made(count); });
   const place = () => list.children.indexOf(page.activeElement);
