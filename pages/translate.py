@@ -23,7 +23,9 @@ from pages.ui.text.markup import markdown
 reading = read_sentence(introduced=True)
 show_translation(reading, large=True)
 config = reading.translator.config
-with main_figure(f"**{markdown(reading.trace.source_text)}**", f"→ **{markdown(reading.trace.target_text)}**"):
+with main_figure(
+    f"**{markdown(reading.trace.source_text)}**", f"→ **{markdown(reading.trace.target_text)}**", rows=2
+):
     chosen = drawing(
         reading.trace.source_text, reading.trace.target_text, reading.languages,
         {kind: attention_box(reading, kind) for kind in PAGES},

@@ -18,7 +18,7 @@ MAIN = "main_figure"
 LINES = "lecture_lines"
 WORDS = "main_words"
 ASIDE = "aside"
-# Characters of a headline that a projector 1024 pixels wide shows in one row; a longer one takes two.
+# Characters of a headline that a projector 1024 pixels wide shows in one row.
 ROW = 72
 # Pixels that the title of a slide takes from its figure; as in assets/lecture/lecture.css.
 TITLE_HEIGHT = 46
@@ -41,23 +41,24 @@ def lay_out(page: str) -> None:
         st.html(STYLE + (f"<style>:root {{ --slide-title: {TITLE_HEIGHT}px; }}</style>" if titled else ""))
 
 
-def main_figure(*headline: str, when: bool = True) -> DeltaGenerator:
+def main_figure(*headline: str, when: bool = True, rows: int = 1) -> DeltaGenerator:
     """The container of a page's main figure; a page has one.
 
     Args:
         headline: Markdown, a line each: what the figure shows, and what to look for. It is for those who see the figure
             alone.
         when: whether it is the main figure, where a page chooses between several.
+        rows: that a line may take; what is longer is cut, so that the figure stays high on the screen.
     """
     if not when:
         return st.container()
     place = st.container(key=MAIN)
     lines = tuple(filter(None, headline))
     if lines and large():
-        rows = sum(1 + (len(line) > ROW) for line in lines)
+        taken = sum(min(rows, 1 + len(line) // ROW) for line in lines)
         with place.container(key=LINES, gap=None):
             st.markdown("\n\n".join(lines))
-            st.html(f"<style>.st-key-{MAIN} {{ --lines: {rows}; }}</style>")
+            st.html(f"<style>.st-key-{MAIN} {{ --lines: {taken}; --rows: {rows}; }}</style>")
     return place
 
 

@@ -73,7 +73,7 @@ def show_effect(reading: Reading, interventions: Interventions, draws: int, *, m
     ):
         with place, main_figure(
             f"**Every head on:** {old or NOTHING}", f"**{what[0].upper()}{what[1:]}:** {new or NOTHING}", title,
-            when=main and signed,
+            when=main and signed, rows=2,
         ):
             st.markdown(f"**{title}**")
             show_altair(
