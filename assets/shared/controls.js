@@ -1,4 +1,4 @@
-// Small controls of which the components are made.
+// Small controls that components share.
 
 import { element } from "./element.js";
 

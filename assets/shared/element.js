@@ -1,4 +1,4 @@
-// The elements of which the components are made. What users type only ever becomes text.
+// Elements that components share. What users type only ever becomes text.
 
 /**
  * An element.

@@ -3,7 +3,8 @@
 A run says what is asked of a model: a text, a target, settings, interventions. It is a frozen dataclass, so equal runs
 are equal values: they can be kept, compared and sent. Whoever answers runs has `get`. There are three: the model itself
 (`running.translator.Translator`, `checkpoints.checkpoint.LanguageModel`), one whose model is elsewhere
-(`serving.client.RemoteTranslator`), and `running.cached_runs.CachedRuns`, which decorates either.
+(`serving.client.RemoteTranslator`), and `running.remembered_runs.RememberedRuns`, which decorates either; the app's
+`CachedRuns` is one whose results all sessions share.
 
 >>> from transformer import Translator
 >>> from transformer.running.runs.trace import TraceRun
