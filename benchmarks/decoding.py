@@ -43,7 +43,7 @@ from transformer.decoding.greedy import greedy
 from transformer.decoding.hypotheses import hypotheses
 from transformer.model.attention import MultiHeadAttention
 from transformer.model.layers import DecoderLayer, EncoderLayer
-from transformer.model.linear import pack_weights
+from transformer.model.fast.packing import pack_weights
 from transformer.model.transformer import Transformer, build
 from transformer.running.translator import MODEL
 from transformer.text.tokenizer import END, PAD, START

@@ -30,7 +30,7 @@ from benchmarks.timing import Figure, figure, medians, show
 from transformer.ablation.importance import head_importance
 from transformer.checkpoints.model_files import CONFIG
 from transformer.config import TransformerConfig
-from transformer.model.linear import pack_weights
+from transformer.model.fast.packing import pack_weights
 from transformer.model.transformer import Transformer, build
 from transformer.running.scoring import score
 from transformer.running.translator import MODEL, Translator

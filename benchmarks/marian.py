@@ -107,7 +107,7 @@ from benchmarks.server import memory
 from transformer.decoding.constraints import Constraints
 from transformer.decoding.search import search
 from transformer.values.decoding_settings import DecodingSettings
-from transformer.model.malloc import return_freed_memory
+from transformer.model.fast.malloc import return_freed_memory
 from transformer.running.translator import Translator
 return_freed_memory()
 translator = Translator.load(Path(sys.argv[1]), "cpu")

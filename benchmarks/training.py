@@ -24,7 +24,7 @@ from torch import Tensor, nn
 # Called by its path, Python knows only this file's folder.
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from transformer.model.malloc import keep_freed_memory
+from transformer.model.fast.malloc import keep_freed_memory
 from transformer.model.positions import sinusoidal_positions
 from transformer.running.translator import MODEL
 from transformer.text.tokenizer import PAD, Tokenizer

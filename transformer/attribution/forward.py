@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from transformer.model.attention import MultiHeadAttention, masked_softmax
 from transformer.model.edits import UNEDITED, Edits
 from transformer.model.layers import DecoderLayer, EncoderLayer, FeedForward, Residual
-from transformer.model.linear import Linear
+from transformer.model.fast.packing import Linear
 from transformer.model.positions import PositionalEncoding
 from transformer.model.transformer import Transformer
 

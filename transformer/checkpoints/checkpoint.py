@@ -17,7 +17,7 @@ from transformer.config import TransformerConfig
 from transformer.errors import CheckpointError
 from transformer.files.paths import LANGUAGE_MODEL
 from transformer.model.devices import chosen_device, device_errors_explained
-from transformer.model.linear import pack_weights
+from transformer.model.fast.packing import pack_weights
 from transformer.model.transformer import Transformer
 from transformer.model.undrawn import Undrawn
 from transformer.text.languages import LANGUAGES, Languages, read_languages

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from transformer.files.terminal import at_terminal
-from transformer.model.malloc import keep_freed_memory
+from transformer.model.fast.malloc import keep_freed_memory
 from transformer.surveys.attentions import compare_attentions
 from transformer.text.tokenizer import VOCABULARY, Tokenizer
 from transformer.training.averaging import average_models

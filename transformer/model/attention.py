@@ -9,11 +9,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from transformer.model.dropout import dropout as drop
+from transformer.model.fast.dropout import dropout as drop
 from transformer.model.edits import AttentionEdit
 from transformer.model.kv_cache import KeysAndValues
-from transformer.model.linear import Linear
-from transformer.model.module import Module
+from transformer.model.fast.packing import Linear
+from transformer.model.fast.modules import Module
 from transformer.model.recorder import Recorder
 
 

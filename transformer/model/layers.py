@@ -13,11 +13,11 @@ from transformer.config import TransformerConfig
 from transformer.model.attention import MultiHeadAttention
 from transformer.model.blocks import Blocks
 from transformer.model.compression import Compression
-from transformer.model.dropout import dropout
+from transformer.model.fast.dropout import dropout
 from transformer.model.edits import AttentionEdit
 from transformer.model.kv_cache import KeysAndValues
-from transformer.model.linear import Linear
-from transformer.model.module import LayerNorm, Module
+from transformer.model.fast.packing import Linear
+from transformer.model.fast.modules import LayerNorm, Module
 from transformer.model.recorder import Recorder
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from transformer.config import TransformerConfig
 from transformer.errors import TextError
-from transformer.model.module import Module
+from transformer.model.fast.modules import Module
 from transformer.model.sinusoids import sinusoids
 
 

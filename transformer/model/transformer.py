@@ -12,13 +12,13 @@ from torch import Tensor, nn
 
 from transformer.config import TransformerConfig
 from transformer.model.blocks import Blocks
-from transformer.model.dropout import dropout
+from transformer.model.fast.dropout import dropout
 from transformer.model.edits import UNEDITED, Edits
 from transformer.model.kv_cache import DecoderCache
 from transformer.model.layers import DecoderLayer, EncoderLayer
-from transformer.model.linear import Linear
+from transformer.model.fast.packing import Linear
 from transformer.model.masks import compressed_mask, intersect, padding_mask
-from transformer.model.module import Embedding, LayerNorm, Module
+from transformer.model.fast.modules import Embedding, LayerNorm, Module
 from transformer.model.positions import PositionalEncoding
 from transformer.model.recorder import Recorder
 from transformer.text.vocabulary import OWN, Symbols

@@ -15,7 +15,7 @@ from torch import Tensor
 from transformer.config import TransformerConfig
 from transformer.decoding.step import token_rank
 from transformer.model.edits import Edits, Replacement, edits_of
-from transformer.model.malloc import return_holes
+from transformer.model.fast.malloc import return_holes
 from transformer.model.transformer import Transformer
 from transformer.running.head_replacements import HeadReplacements
 from transformer.values.cancellation import check_cancelled

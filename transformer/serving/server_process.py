@@ -8,7 +8,7 @@ import time
 from functools import cache
 
 from transformer.model.devices import use_one_thread
-from transformer.model.malloc import return_freed_memory, return_holes
+from transformer.model.fast.malloc import return_freed_memory, return_holes
 
 # Seconds between two looks for memory that can go back to the system, which take a few milliseconds each.
 TIDY_EVERY = 10.0

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from transformer.model.dropout import dropout
+from transformer.model.fast.dropout import dropout
 
 
 @pytest.mark.parametrize("rate", [0.1, 0.3, 0.5, 0.9])

@@ -7,8 +7,8 @@ import torch
 from torch import nn
 from torch.nn.modules.module import register_module_forward_hook
 
-from transformer.model.linear import Linear
-from transformer.model.module import Embedding, LayerNorm, Module
+from transformer.model.fast.packing import Linear
+from transformer.model.fast.modules import Embedding, LayerNorm, Module
 
 
 class Pair(Module):

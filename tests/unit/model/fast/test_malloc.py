@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from transformer.model.malloc import HUGE_PAGE, return_holes, use_huge_pages
+from transformer.model.fast.malloc import HUGE_PAGE, return_holes, use_huge_pages
 
 # Below the size from which glibc maps a block by itself, so that it lies in the heap.
 BLOCK, BLOCKS = 60_000, 2_000

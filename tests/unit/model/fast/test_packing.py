@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 
 from transformer.config import TransformerConfig
-from transformer.model.linear import WORTH_ALL_CORES, Linear, pack_weights
+from transformer.model.fast.packing import WORTH_ALL_CORES, Linear, pack_weights
 from transformer.model.transformer import build
 
 needs_half_products = pytest.mark.skipif(

@@ -8,8 +8,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from transformer.model.malloc import use_huge_pages
-from transformer.model.module import Module
+from transformer.model.fast.malloc import use_huge_pages
+from transformer.model.fast.modules import Module
 
 # Multiplications from which on a product is faster on all cores than on one.
 WORTH_ALL_CORES = 1 << 21
