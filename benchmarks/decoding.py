@@ -42,8 +42,8 @@ from transformer.decoding.constraints import Constraints
 from transformer.decoding.greedy import greedy
 from transformer.decoding.hypotheses import hypotheses
 from transformer.model.attention import MultiHeadAttention
+from transformer.model.fast.modules import speed_up
 from transformer.model.layers import DecoderLayer, EncoderLayer
-from transformer.model.fast.packing import pack_weights
 from transformer.model.transformer import Transformer, build
 from transformer.running.translator import MODEL
 from transformer.text.tokenizer import END, PAD, START
@@ -199,7 +199,7 @@ def random_model() -> Transformer:
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.copy_(parameter.half())
-    pack_weights(model)
+    speed_up(model)
     return model
 
 

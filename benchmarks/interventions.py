@@ -30,7 +30,7 @@ from benchmarks.timing import Figure, figure, medians, show
 from transformer.ablation.importance import head_importance
 from transformer.checkpoints.model_files import CONFIG
 from transformer.config import TransformerConfig
-from transformer.model.fast.packing import pack_weights
+from transformer.model.fast.modules import speed_up
 from transformer.model.transformer import Transformer, build
 from transformer.running.scoring import score
 from transformer.running.translator import MODEL, Translator
@@ -128,7 +128,7 @@ def main() -> None:
     # The weights of a checkpoint are numbers of half precision.
     for parameter in model.parameters():
         parameter.copy_(parameter.half())
-    pack_weights(model)
+    speed_up(model)
     peer = marian(config)
     source, predicted = torch.randint(FIRST_PIECE, config.source_vocabulary, (2, 1, LENGTH))
     source[:, -1] = predicted[:, -1] = END

@@ -19,7 +19,6 @@ from torch import Tensor, nn
 from transformer.model.attention import MultiHeadAttention, masked_softmax
 from transformer.model.edits import UNEDITED, Edits
 from transformer.model.layers import DecoderLayer, EncoderLayer, FeedForward, Residual
-from transformer.model.fast.packing import Linear
 from transformer.model.positions import PositionalEncoding
 from transformer.model.transformer import Transformer
 
@@ -168,7 +167,7 @@ class ForwardPass:
         factor = FACTORS[self.model.config.activation](hidden)
         return self._linear(hidden * (factor.detach() if self.frozen else factor), network.contract)
 
-    def _linear(self, x: Tensor, linear: Linear, rows: slice = slice(None)) -> Tensor:
+    def _linear(self, x: Tensor, linear: nn.Linear, rows: slice = slice(None)) -> Tensor:
         weight, bias = linear.weight.detach()[rows], linear.bias.detach()[rows]
         if self.bias is None:
             return F.linear(x, weight, bias)

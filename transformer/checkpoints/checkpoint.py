@@ -17,7 +17,7 @@ from transformer.config import TransformerConfig
 from transformer.errors import CheckpointError
 from transformer.files.paths import LANGUAGE_MODEL
 from transformer.model.devices import chosen_device, device_errors_explained
-from transformer.model.fast.packing import pack_weights
+from transformer.model.fast.modules import speed_up
 from transformer.model.transformer import Transformer
 from transformer.model.undrawn import Undrawn
 from transformer.text.languages import LANGUAGES, Languages, read_languages
@@ -70,8 +70,7 @@ class Checkpoint(Runs, Generic[V]):
     def model_on(self, device: str | torch.device) -> Transformer:
         """The model, moved to a device and prepared for inference there; it cannot be trained any more."""
         model = self.model.to(device)
-        if torch.device(device).type == "cpu":
-            pack_weights(model)
+        speed_up(model)
         return model
 
 

@@ -7,13 +7,11 @@ from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 
-from transformer.model.fast.dropout import dropout as drop
 from transformer.model.edits import AttentionEdit
+from transformer.model.fast.dropout import dropout as drop
 from transformer.model.kv_cache import KeysAndValues
-from transformer.model.fast.packing import Linear
-from transformer.model.fast.modules import Module
 from transformer.model.recorder import Recorder
 
 
@@ -73,7 +71,7 @@ def masked_softmax(scores: Tensor, allowed: Tensor | None = None) -> Tensor:
     return weights.masked_fill(blocked, 0.0)
 
 
-class MultiHeadAttention(Module):
+class MultiHeadAttention(nn.Module):
     """Heads that attend side by side ("Attention Is All You Need", section 3.2.2).
 
     Projects to queries, keys and values, splits them into heads, and joins the heads' outputs. Projection and
@@ -93,22 +91,24 @@ class MultiHeadAttention(Module):
         self.dropout = dropout
         self.kind = kind
         # One matrix for queries, keys and values: self-attention then needs one product instead of three.
-        self.in_projection = Linear(d_model, 3 * d_model, split=d_model)
-        self.out_projection = Linear(d_model, d_model)
+        self.in_projection = nn.Linear(d_model, 3 * d_model)
+        self.out_projection = nn.Linear(d_model, d_model)
+        self.queries, self.keys_and_values = slice(d_model), slice(d_model, None)  # the rows of each
 
     def project(self, x: Tensor) -> tuple[Tensor, KeysAndValues]:
         """Queries, and keys and values, of the same positions [B, T, D]; each is [B, H, T, K]."""
-        # [B, 3H, T, K] -> [B, H, T, K] and [B, 2H, T, K]
-        query, memory = self.split_heads(self.in_projection(x)).split_with_sizes((self.heads, 2 * self.heads), dim=1)
+        heads = self.split_heads(self.in_projection(x))  # [B, T, D] -> [B, T, 3D] -> [B, 3H, T, K]
+        query, memory = heads.split_with_sizes((self.heads, 2 * self.heads), dim=1)  # -> [B, H, T, K], [B, 2H, T, K]
         return query, KeysAndValues(memory)
 
     def project_queries(self, x: Tensor) -> Tensor:
         """Queries [B, H, T, K] of x [B, T, D]."""
-        return self.split_heads(self.in_projection.before_split(x))
+        return self.split_heads(F.linear(x, *self.rows(self.queries)))  # [B, T, D] -> [B, T, D] -> [B, H, T, K]
 
     def project_keys_and_values(self, x: Tensor) -> KeysAndValues:
         """Keys and values [B, H, S, K] of x [B, S, D]."""
-        return KeysAndValues(self.split_heads(self.in_projection.after_split(x)))
+        heads = self.split_heads(F.linear(x, *self.rows(self.keys_and_values)))  # -> [B, S, 2D] -> [B, 2H, S, K]
+        return KeysAndValues(heads)
 
     def forward(
         self,
@@ -132,30 +132,33 @@ class MultiHeadAttention(Module):
             [B, T, D].
         """
         rate = self.dropout if self.training else 0.0
-        keys, values = memory.joined.chunk(2, dim=1)
+        keys, values = memory.joined.chunk(2, dim=1)  # [B, 2H, S, K] -> 2 x [B, H, S, K]
         # On a CPU the backward pass of torch's fused attention takes longer than everything around it.
-        written_out = record is not None or (self.training and query.device.type == "cpu")
+        written_out = record is not None or (query.requires_grad and query.device.type == "cpu")
         if written_out or (edit is not None and edit.changes_weights):
-            attention = scaled_dot_product_attention(query, keys, values, allowed, dropout=rate, edit=edit)
-            heads = attention.output
+            scores, weights, heads = scaled_dot_product_attention(
+                query, keys, values, allowed, dropout=rate, edit=edit
+            )
             if record is not None:
                 record.attention(
-                    self.kind, queries=query, keys=keys, values=values, scores=attention.scores,
-                    weights=attention.weights, outputs=heads,
+                    self.kind, queries=query, keys=keys, values=values, scores=scores, weights=weights, outputs=heads
                 )
         else:
             # The same by torch's fused kernel, which has no scores and weights to show or change.
             heads = F.scaled_dot_product_attention(query, keys, values, allowed, dropout_p=rate)
             if edit is not None:
                 heads = edit.output(heads)
-        if heads.shape[2] == 1:
-            return self.out_projection(heads.reshape(heads.shape[0], 1, -1))  # [B, H, 1, K] -> [B, 1, D]
-        return self.out_projection(heads.transpose(1, 2).flatten(2))  # [B, H, T, K] -> [B, T, H, K] -> [B, T, D]
+        return self.out_projection(self.join_heads(heads))  # [B, H, T, K] -> [B, T, D] -> [B, T, D]
 
     def split_heads(self, x: Tensor) -> Tensor:
         """What N projections side by side, x [B, T, N D], are to the heads of each, [B, N H, T, K]."""
-        batch, positions, numbers = x.shape
-        if positions == 1:  # nothing to change places with
-            return x.view(batch, numbers // self.width, 1, self.width)
-        x = x.view(batch, positions, numbers // self.width, self.width)  # [B, T, N D] -> [B, T, N H, K]
+        x = x.view(*x.shape[:2], -1, self.width)  # [B, T, N D] -> [B, T, N H, K]
         return x.transpose(1, 2)  # -> [B, N H, T, K]
+
+    def join_heads(self, x: Tensor) -> Tensor:
+        """The reverse: x [B, H, T, K] as [B, T, D]."""
+        return x.transpose(1, 2).flatten(2)  # [B, H, T, K] -> [B, T, H, K] -> [B, T, D]
+
+    def rows(self, part: slice) -> tuple[Tensor, Tensor]:
+        """Weight and bias of a part of the projection."""
+        return self.in_projection.weight[part], self.in_projection.bias[part]

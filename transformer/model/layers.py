@@ -7,17 +7,15 @@ from functools import partial
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 
 from transformer.config import TransformerConfig
 from transformer.model.attention import MultiHeadAttention
 from transformer.model.blocks import Blocks
 from transformer.model.compression import Compression
-from transformer.model.fast.dropout import dropout
 from transformer.model.edits import AttentionEdit
+from transformer.model.fast.dropout import dropout
 from transformer.model.kv_cache import KeysAndValues
-from transformer.model.fast.packing import Linear
-from transformer.model.fast.modules import LayerNorm, Module
 from transformer.model.recorder import Recorder
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -25,21 +23,22 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 }
 
 
-class FeedForward(Module):
+class FeedForward(nn.Module):
     """Two linear maps with an activation between, the same at every position (section 3.3)."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
-        self.expand = Linear(config.d_model, config.d_ff)
-        self.contract = Linear(config.d_ff, config.d_model)
+        self.expand = nn.Linear(config.d_model, config.d_ff)
+        self.contract = nn.Linear(config.d_ff, config.d_model)
         self.activation = ACTIVATIONS[config.activation]
 
     def forward(self, x: Tensor) -> Tensor:
         """[B, T, D] to [B, T, D]."""
-        return self.contract(self.activation(self.expand(x)))
+        x = self.expand(x)  # [B, T, D] -> [B, T, F]
+        return self.contract(self.activation(x))  # [B, T, F] -> [B, T, D]
 
 
-class Residual(Module):
+class Residual(nn.Module):
     """Residual connection and layer norm around a sub-layer f, in the order of the configuration.
 
     Post-norm is norm(x + f(x)) (section 3.1); pre-norm is x + f(norm(x)). `read` gives the input of f, `write` adds its
@@ -53,7 +52,7 @@ class Residual(Module):
     def __init__(self, config: TransformerConfig, stack: str) -> None:
         super().__init__()
         self.pre = config.norm == "pre"
-        self.norm = LayerNorm(config.d_model)
+        self.norm = nn.LayerNorm(config.d_model)
         self.dropout = config.dropout
         self.stack = stack
 
@@ -63,7 +62,7 @@ class Residual(Module):
 
     def write(self, x: Tensor, y: Tensor, record: Recorder | None = None) -> Tensor:
         """The stream x [B, T, D] after the sub-layer wrote y [B, T, D] to it."""
-        x = x + (dropout(y, self.dropout) if self.training else y)
+        x = x + dropout(y, self.dropout, self.training)
         if not self.pre:
             x = self.norm(x)
         if record is not None:
@@ -71,7 +70,7 @@ class Residual(Module):
         return x
 
 
-class EncoderLayer(Module):
+class EncoderLayer(nn.Module):
     """Self-attention, then the feed-forward network (section 3.1, "Encoder")."""
 
     def __init__(self, config: TransformerConfig) -> None:
@@ -97,7 +96,7 @@ class EncoderLayer(Module):
         return self.feed_forward_residual.write(x, y, record)
 
 
-class DecoderLayer(Module):
+class DecoderLayer(nn.Module):
     """Masked self-attention, cross-attention to the source, then the feed-forward network (section 3.1, "Decoder").
 
     Without an encoder there is no cross-attention. With compressed attention, keys and values are cached as they are

@@ -7,7 +7,6 @@ from torch import Tensor, nn
 
 from transformer.config import TransformerConfig
 from transformer.errors import TextError
-from transformer.model.fast.modules import Module
 from transformer.model.sinusoids import sinusoids
 
 
@@ -16,7 +15,7 @@ def sinusoidal_positions(length: int, d_model: int, *, halves: bool = False) -> 
     return torch.from_numpy(sinusoids(length, d_model, halves=halves)).float()
 
 
-class PositionalEncoding(Module):
+class PositionalEncoding(nn.Module):
     """Adds to each embedding the encoding of its position.
 
     Raises:

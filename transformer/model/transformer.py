@@ -12,19 +12,17 @@ from torch import Tensor, nn
 
 from transformer.config import TransformerConfig
 from transformer.model.blocks import Blocks
-from transformer.model.fast.dropout import dropout
 from transformer.model.edits import UNEDITED, Edits
+from transformer.model.fast.dropout import dropout
 from transformer.model.kv_cache import DecoderCache
 from transformer.model.layers import DecoderLayer, EncoderLayer
-from transformer.model.fast.packing import Linear
 from transformer.model.masks import compressed_mask, intersect, padding_mask
-from transformer.model.fast.modules import Embedding, LayerNorm, Module
 from transformer.model.positions import PositionalEncoding
 from transformer.model.recorder import Recorder
 from transformer.text.vocabulary import OWN, Symbols
 
 
-class Transformer(Module):
+class Transformer(nn.Module):
     """The model of "Attention Is All You Need" (Vaswani et al. 2017, section 3, figure 1).
 
     Without an encoder it is a language model, p(w_1 .. w_n) = prod p(w_j | w_1 .. w_j-1) (Liu et al. 2018, "Generating
@@ -45,9 +43,9 @@ class Transformer(Module):
         self.symbols = symbols
         encodes, decodes = config.encoder_layers > 0, config.decoder_layers > 0
         if encodes:
-            self.source_embedding = Embedding(config.source_vocabulary, config.d_model)
+            self.source_embedding = nn.Embedding(config.source_vocabulary, config.d_model)
         if decodes:
-            self.target_embedding = Embedding(config.target_vocabulary, config.d_model)
+            self.target_embedding = nn.Embedding(config.target_vocabulary, config.d_model)
         if encodes:
             self.source_positions = PositionalEncoding(config)
         if decodes:
@@ -56,10 +54,10 @@ class Transformer(Module):
         self.decoder_layers = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
         # Pre-norm leaves each stack's output unnormalised; post-norm has just normalised it.
         pre = config.norm == "pre"
-        self.encoder_norm = LayerNorm(config.d_model) if pre and encodes else nn.Identity()
-        self.decoder_norm = LayerNorm(config.d_model) if pre and decodes else nn.Identity()
+        self.encoder_norm = nn.LayerNorm(config.d_model) if pre and encodes else nn.Identity()
+        self.decoder_norm = nn.LayerNorm(config.d_model) if pre and decodes else nn.Identity()
         if decodes:
-            self.generator = Linear(config.d_model, config.target_vocabulary, bias=config.output_bias)
+            self.generator = nn.Linear(config.d_model, config.target_vocabulary, bias=config.output_bias)
         if config.tied_embeddings == "all":
             self.source_embedding.weight = self.target_embedding.weight
         if config.tied_embeddings != "none":
@@ -193,7 +191,7 @@ class Transformer(Module):
         return edits.allowed("decoder", rows, start + rows, device, start=start)
 
     def _embed(
-        self, pieces: Tensor, embedding: Embedding, positions: PositionalEncoding | None, *, start: int = 0
+        self, pieces: Tensor, embedding: nn.Embedding, positions: PositionalEncoding | None, *, start: int = 0
     ) -> Tensor:
         x = embedding(pieces)
         if self.config.scale_embedding:

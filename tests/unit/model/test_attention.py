@@ -76,6 +76,7 @@ def test_equals_torchs_multi_head_attention(attention, masked):
     torch.testing.assert_close(record.tensors["cross.weights"][0], weights, atol=1e-5, rtol=1e-5)
 
 
+@torch.inference_mode()
 def test_fused_attention_agrees_with_the_written_out_one(attention):
     x = torch.randn(2, 6, 12)
     query, memory = attention.project(x)
@@ -84,6 +85,7 @@ def test_fused_attention_agrees_with_the_written_out_one(attention):
     torch.testing.assert_close(fused, written, atol=1e-5, rtol=1e-5)
 
 
+@torch.inference_mode()
 def test_fused_attention_runs_when_nobody_records(attention, monkeypatch):
     calls = []
     fused = F.scaled_dot_product_attention

@@ -1,6 +1,11 @@
-"""torch's module, with less between a call and what it computes."""
+"""The model's modules with less between a call and what it computes, for inference.
+
+`speed_up` gives the modules of a loaded model these classes; parameters and their names stay.
+"""
 
 from __future__ import annotations
+
+from functools import cache
 
 import torch
 from torch import Tensor, nn
@@ -11,13 +16,34 @@ from torch.nn.modules.module import (
     _global_forward_pre_hooks,
 )
 
+from transformer.model.attention import MultiHeadAttention
+from transformer.model.fast.malloc import use_huge_pages
+from transformer.model.fast.packing import PackedWeights, can_pack
+from transformer.model.kv_cache import KeysAndValues
 
-class Module(nn.Module):
-    """A module that takes less of a decoding step, which calls 77 modules in little more than a millisecond.
+# Parameters from which on a model is read from memory at every step, not from a processor's own.
+LARGE = 1 << 20
 
-    Its sub-modules are ordinary attributes too: torch looks for them in Python, after the ordinary way to find an
-    attribute has failed. And a call without hooks only asks whether there are any.
+
+def speed_up(model: nn.Module) -> None:
+    """Prepare a model for inference on the device that it is on; its weights must not change any more.
+
+    On a CPU its linear maps get half-precision copies of their weights where these are exact. A run that needs
+    gradients takes the weights themselves.
     """
+    for module in model.modules():
+        module.__class__ = _lean(type(module))
+        # Sub-modules as ordinary attributes: torch finds them in Python, after the ordinary way has failed.
+        module.__dict__.update(module._modules)
+        if isinstance(module, Linear | Attention):
+            module.pack()
+    parameters = list(model.parameters())
+    if parameters[0].device.type == "cpu" and sum(each.numel() for each in parameters) >= LARGE:
+        use_huge_pages()
+
+
+class Lean(nn.Module):
+    """A call without hooks only asks whether there are any: a decoding step calls 77 modules in a millisecond."""
 
     def __call__(self, *args, **kwargs):
         if (
@@ -28,24 +54,73 @@ class Module(nn.Module):
             return super().__call__(*args, **kwargs)
         return self.forward(*args, **kwargs)
 
-    def __setattr__(self, name: str, value: Tensor | nn.Module) -> None:
-        super().__setattr__(name, value)
-        if isinstance(value, nn.Module):
-            self.__dict__[name] = value
 
-
-class Embedding(Module, nn.Embedding):
-    """torch's embedding, without the function between it and the kernel."""
+class Embedding(Lean, nn.Embedding):
+    """torch's, without the function between it and the kernel."""
 
     def forward(self, input: Tensor) -> Tensor:
-        """Piece ids [...] to vectors [..., D]."""
         return torch.embedding(self.weight, input)
 
 
-class LayerNorm(Module, nn.LayerNorm):
-    """torch's layer norm (Ba et al. 2016), without the function between it and the kernel."""
+class LayerNorm(Lean, nn.LayerNorm):
+    """torch's, without the function between it and the kernel."""
 
     def forward(self, input: Tensor) -> Tensor:
-        """[..., D] to [..., D]."""
         parameters = self._parameters  # Not `self.weight`, which torch looks for in Python.
         return torch.layer_norm(input, self.normalized_shape, parameters["weight"], parameters["bias"], self.eps)
+
+
+class Linear(Lean, nn.Linear):
+    """torch's, with packed weights."""
+
+    _packed: PackedWeights | None = None
+
+    def pack(self) -> None:
+        if self.weight.device.type == "cpu" and can_pack(self.weight):
+            self._packed = PackedWeights(self.weight, self.bias)
+
+    def forward(self, input: Tensor) -> Tensor:
+        packed = self._packed
+        if packed is not None and not input.requires_grad:
+            return packed.product(input)
+        return nn.functional.linear(input, self.weight, self.bias)
+
+
+class Attention(Lean, MultiHeadAttention):
+    """Ours, with packed weights for cross-attention, and without exchanging axes of which one is 1."""
+
+    _packed: tuple[PackedWeights, PackedWeights] | None = None
+
+    def pack(self) -> None:
+        projection = self.in_projection
+        if self.kind == "cross" and projection.weight.device.type == "cpu" and can_pack(projection.weight):
+            queries, keys_and_values = (self.rows(part) for part in (self.queries, self.keys_and_values))
+            self._packed = PackedWeights(*queries), PackedWeights(*keys_and_values)
+
+    def project_queries(self, x: Tensor) -> Tensor:
+        if self._packed is None or x.requires_grad:
+            return super().project_queries(x)
+        return self.split_heads(self._packed[0].product(x))
+
+    def project_keys_and_values(self, x: Tensor) -> KeysAndValues:
+        if self._packed is None or x.requires_grad:
+            return super().project_keys_and_values(x)
+        return KeysAndValues(self.split_heads(self._packed[1].product(x)))
+
+    def split_heads(self, x: Tensor) -> Tensor:
+        batch, positions, numbers = x.shape
+        return x.view(batch, numbers // self.width, 1, self.width) if positions == 1 else super().split_heads(x)
+
+    def join_heads(self, x: Tensor) -> Tensor:
+        return x.reshape(x.shape[0], 1, -1) if x.shape[2] == 1 else super().join_heads(x)
+
+
+FAST = {nn.Embedding: Embedding, nn.LayerNorm: LayerNorm, nn.Linear: Linear, MultiHeadAttention: Attention}
+
+
+@cache
+def _lean(kind: type[nn.Module]) -> type[nn.Module]:
+    """The class that takes the place of a module's; a fast one takes its own."""
+    if issubclass(kind, Lean):
+        return kind
+    return FAST.get(kind) or type(kind.__name__, (Lean, kind), {"__module__": kind.__module__})

@@ -1,90 +1,84 @@
+"""A model that was made fast computes what it did before."""
+
 from __future__ import annotations
 
 import copy
 
 import pytest
 import torch
-from torch import nn
 from torch.nn.modules.module import register_module_forward_hook
 
-from transformer.model.fast.packing import Linear
-from transformer.model.fast.modules import Embedding, LayerNorm, Module
+from transformer.config import TransformerConfig
+from transformer.model.fast.modules import Lean, speed_up
+from transformer.model.transformer import build
 
 
-class Pair(Module):
-    def __init__(self):
-        super().__init__()
-        self.norm = LayerNorm(4)
-        self.linear = Linear(4, 2)
-
-    def forward(self, x):
-        return self.linear(self.norm(x))
+@pytest.fixture(params=[True, False], ids=["halves", "whole numbers of float32"])
+def pair(request):
+    """A model and the same one made fast; numbers of half precision are packed, where the CPU can."""
+    torch.manual_seed(2)
+    plain = build(TransformerConfig(
+        source_vocabulary=40, target_vocabulary=40, d_model=16, heads=4, encoder_layers=2, decoder_layers=2, d_ff=32,
+        tied_embeddings="all",
+    )).eval().requires_grad_(False)
+    if request.param:
+        for parameter in plain.parameters():
+            parameter.copy_(parameter.half())
+    fast = copy.deepcopy(plain)
+    speed_up(fast)
+    return plain, fast
 
 
 @pytest.fixture
-def pair():
-    torch.manual_seed(2)
-    module = Pair()
-    nn.init.normal_(module.norm.weight)
-    nn.init.normal_(module.norm.bias)
-    return module
+def texts():
+    torch.manual_seed(3)
+    return torch.randint(4, 40, (2, 2, 7))
 
 
-def test_parameters_have_the_names_that_torch_gives_them(pair):
-    names = ["norm.weight", "norm.bias", "linear.weight", "linear.bias"]
-    assert list(pair.state_dict()) == [name for name, _ in pair.named_parameters()] == names
+def test_it_says_the_same_under_the_same_names(pair, texts):
+    plain, fast = pair
+    assert list(fast.state_dict()) == list(plain.state_dict())
+    assert all(isinstance(module, Lean) for module in fast.modules())
+    torch.testing.assert_close(fast(*texts), plain(*texts), atol=1e-5, rtol=1e-5)
 
 
-def test_a_copy_has_parts_of_its_own(pair):
-    x = torch.randn(3, 4)
-    before = pair(x)
-    copied = copy.deepcopy(pair)
-    nn.init.zeros_(copied.linear.weight)
-    nn.init.zeros_(copied.linear.bias)
-    assert not copied(x).any() and torch.equal(pair(x), before)
+def test_step_by_step_it_says_the_same(pair, texts):
+    hidden = []
+    for model in pair:
+        cache, rows = model.start_cache(model.encode(texts[0], None)), []
+        for column in texts[1].split(1, dim=1):
+            row, cache = model.decode_step(column, cache)
+            rows.append(row)
+        hidden.append(torch.cat(rows, dim=1))
+    torch.testing.assert_close(*hidden, atol=1e-5, rtol=1e-5)
 
 
-def test_what_takes_a_parts_place_is_used(pair):
-    pair.linear = Linear(4, 3)
-    assert pair(torch.randn(3, 4)).shape == (3, 3)
-    assert pair.state_dict()["linear.weight"].shape == (3, 4)
+def test_its_gradients_are_those_of_the_weights_themselves(pair, texts):
+    found = []
+    for model in pair:
+        memory = model.encode(texts[0], None).requires_grad_()
+        logits = model.generator(model.decode(texts[1], memory))
+        found.append(torch.autograd.grad(logits.square().sum(), memory)[0])
+    torch.testing.assert_close(*found, atol=1e-5, rtol=1e-4)
 
 
-def test_hooks_of_every_module_are_called(pair):
+def test_making_it_fast_again_and_copying_it_change_nothing(pair, texts):
+    fast = pair[1]
+    before = fast(*texts)
+    speed_up(fast)
+    copied = copy.deepcopy(pair[0])
+    copied.generator.bias.fill_(1.0)
+    assert torch.equal(fast(*texts), before)
+
+
+def test_hooks_are_called(pair, texts):
     seen = []
-    for module in (pair, pair.norm, pair.linear):
-        module.register_forward_hook(lambda module, *_: seen.append(module))
-    pair(torch.randn(3, 4))
-    assert seen == [pair.norm, pair.linear, pair]
-
-
-def test_hooks_for_all_modules_are_called(pair):
-    seen = []
-    handle = register_module_forward_hook(lambda module, *_: seen.append(module))
-    pair(torch.randn(3, 4))
-    handle.remove()
-    pair(torch.randn(3, 4))
-    assert seen == [pair.norm, pair.linear, pair]
-
-
-def test_hooks_of_the_backward_pass_are_called(pair):
-    seen = []
-    for module in (pair, pair.norm, pair.linear):
-        module.register_full_backward_hook(lambda module, *_: seen.append(module))
-    pair(torch.randn(3, 4, requires_grad=True)).sum().backward()
-    assert seen == [pair.linear, pair.norm, pair]
-
-
-def test_embedding_is_torchs():
-    embedding, pieces = Embedding(5, 4), torch.tensor([[4, 0], [2, 4]])
-    ours, expected = embedding(pieces), nn.functional.embedding(pieces, embedding.weight)
-    assert torch.equal(ours, expected)
-    (found,), (reference,) = (torch.autograd.grad(each.square().sum(), embedding.weight) for each in (ours, expected))
-    assert torch.equal(found, reference)
-
-
-def test_layer_norm_is_torchs(pair):
-    expected = nn.LayerNorm(4)
-    expected.load_state_dict(pair.norm.state_dict())
-    x = torch.randn(2, 3, 4)
-    assert torch.equal(pair.norm(x), expected(x))
+    fast = pair[1]
+    every = register_module_forward_hook(lambda module, *_: seen.append(module))
+    fast(*texts)
+    every.remove()
+    assert {fast.encoder_layers[0].feed_forward, fast.generator} <= set(seen)
+    seen.clear()
+    fast.generator.register_forward_hook(lambda module, *_: seen.append(module))
+    fast(*texts)
+    assert seen == [fast.generator]
