@@ -47,8 +47,8 @@ COMMANDS = {
 }
 # What the app imports of requirements.txt.
 PACKAGES = (
-    "torch", "numpy", "scipy", "sentencepiece", "safetensors", "msgspec", "streamlit", "plotly", "altair", "pandas",
-    "PIL", "segno", "starlette",
+    "torch", "numpy", "scipy", "sentencepiece", "tokenizers", "safetensors", "msgspec", "streamlit", "plotly", "altair",
+    "pandas", "PIL", "segno", "starlette",
 )
 OPTIONS = ("--lecture", "--processes")
 

@@ -35,7 +35,7 @@ def test_an_installation_has_the_licence_of_everything_in_it():
 
 
 REQUIREMENTS = (
-    "requirements.txt", "requirements-hub.txt", "requirements-serve.txt", "tests/requirements.txt",
+    "requirements.txt", "requirements-serve.txt", "tests/requirements.txt",
     "benchmarks/requirements.txt",
 )
 # The first version without the holes that were known in November 2026, and what the last of these is called.

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from transformer.checkpoints.checkpoint import LanguageModel, load_language_model
-from transformer.errors import AtlasError
 from transformer.files.paths import LANGUAGE_MODEL
 from transformer.files.replacing import check_output, write_text
 from transformer.files.terminal import at_terminal
@@ -128,7 +126,9 @@ def name_heads(loaded: LanguageModel, output: Path | None) -> None:
         write_text(output, text + "\n")
 
 
-def execute(options: argparse.Namespace) -> None:
+@at_terminal(ValueError, OSError)
+def main(arguments: Sequence[str] | None = None, prog: str = "python -m transformer.language_modelling") -> None:
+    options = parser(prog).parse_args(arguments)
     if options.command == "heads" and options.output:
         check_output(options.output)
     loaded = load_language_model(options.model, options.device)
@@ -140,14 +140,3 @@ def execute(options: argparse.Namespace) -> None:
         predict(loaded, options.data, options.baseline)
     else:
         name_heads(loaded, options.output)
-
-
-def main(arguments: Sequence[str] | None = None, prog: str = "python -m transformer.language_modelling") -> None:
-    options = parser(prog).parse_args(arguments)
-    try:
-        with at_terminal():
-            execute(options)
-    except FileNotFoundError as error:
-        sys.exit(f"error: there is no file {error.filename}")
-    except (AtlasError, ValueError, OSError) as error:
-        sys.exit(f"error: {error}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -66,13 +65,10 @@ def check(options: argparse.Namespace) -> None:
         raise AtlasError("\n".join(wrong))
 
 
+@at_terminal(ValueError, OSError)
 def main(arguments: Sequence[str] | None = None, prog: str = "python -m transformer.lessons") -> None:
     options = parser(prog).parse_args(arguments)
-    try:
-        with at_terminal():
-            if options.command == "claims":
-                list_claims()
-            else:
-                check(options)
-    except AtlasError as error:
-        sys.exit(f"error: {error}")
+    if options.command == "claims":
+        list_claims()
+    else:
+        check(options)

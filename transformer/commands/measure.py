@@ -15,7 +15,6 @@ from transformer.analysis.heads.gallery import Gallery, gallery_of
 from transformer.analysis.heads.names import head_names
 from transformer.analysis.heads.statistics import Statistics
 from transformer.analysis.heads.tasks import TASK
-from transformer.errors import AtlasError
 from transformer.files.paths import ASSETS
 from transformer.files.replacing import check_output, write_text
 from transformer.files.terminal import at_terminal
@@ -269,16 +268,8 @@ COMMANDS = {
 }
 
 
-def execute(options: argparse.Namespace) -> None:
-    means = options.command == "means"
-    check_output(options.model / FILE if means else options.output)
-    COMMANDS[options.command](options)
-
-
+@at_terminal(ValueError, OSError)
 def main(arguments: Sequence[str] | None = None, prog: str = "python -m transformer.analysis") -> None:
     options = parser(prog).parse_args(arguments)
-    try:
-        with at_terminal():
-            execute(options)
-    except (AtlasError, ValueError, OSError) as error:
-        sys.exit(f"error: {error}")
+    check_output(options.model / FILE if options.command == "means" else options.output)
+    COMMANDS[options.command](options)

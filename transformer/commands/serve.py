@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from transformer.checkpoints.checkpoint import load_description
-from transformer.errors import AtlasError
 from transformer.files.paths import MODEL
 from transformer.files.terminal import MOST_PORT, at_terminal
 from transformer.serving.client import SERVER
@@ -35,7 +34,7 @@ def parser(prog: str) -> argparse.ArgumentParser:
     return parser
 
 
-@at_terminal()
+@at_terminal(ValueError, OSError)
 def main(arguments: Sequence[str] | None = None, prog: str = "python -m transformer.serving") -> None:
     options = parser(prog).parse_args(arguments)
     if options.replicas < 1:
@@ -59,8 +58,6 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m transfor
         from transformer.serving.server import Scale, start, stop
     except ModuleNotFoundError as error:
         sys.exit(f"error: {MISSING} ({error})")
-    except (AtlasError, OSError) as error:
-        sys.exit(f"error: {error}")
     try:
         start(
             Scale(model=str(options.model.resolve()), replicas=options.replicas, most=options.most), options.host,
@@ -70,7 +67,5 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m transfor
         threading.Event().wait()
     except KeyboardInterrupt:
         pass
-    except AtlasError as error:
-        sys.exit(f"error: {error}")
     finally:
         stop()

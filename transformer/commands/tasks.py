@@ -88,10 +88,7 @@ def show(options: argparse.Namespace) -> None:
         print(f"{task.write(found.item.source)} -> {task.write(found.written)} ({verdict})")
 
 
+@at_terminal(ValueError, OSError)
 def main(arguments: Sequence[str] | None = None, prog: str = "python -m transformer.tasks") -> None:
     options = parser(prog).parse_args(arguments)
-    try:
-        with at_terminal():
-            (train if options.command == "train" else show)(options)
-    except (AtlasError, OSError) as error:
-        sys.exit(f"error: {error}")
+    (train if options.command == "train" else show)(options)

@@ -9,7 +9,6 @@ import sys
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
 
 from transformer.files.terminal import at_terminal
 from transformer.model.fast.malloc import keep_freed_memory
@@ -143,7 +142,9 @@ def _add_data(command: argparse.ArgumentParser) -> None:
     )
 
 
-def execute(options: dict[str, Any]) -> None:
+@at_terminal(ValueError, OSError)
+def main(arguments: Sequence[str] | None = None, prog: str = "python -m transformer.training") -> None:
+    options = vars(parser(prog).parse_args(arguments))
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
     command = options.pop("command")
     if command == "prepare":
@@ -184,14 +185,3 @@ def execute(options: dict[str, Any]) -> None:
         held_out = read_pairs(options["held_out"])
         shared = overlap([pair for path in options["data"] for pair in read_pairs(path)], held_out)
         print(f"{len(shared)} of {2 * len(held_out)} held-out sentences are in the training data", *shared, sep="\n")
-
-
-def main(arguments: Sequence[str] | None = None, prog: str = "python -m transformer.training") -> None:
-    options = vars(parser(prog).parse_args(arguments))
-    try:
-        with at_terminal():
-            execute(options)
-    except FileNotFoundError as error:
-        sys.exit(f"error: there is no file {error.filename}")
-    except (ValueError, OSError) as error:
-        sys.exit(f"error: {error}")

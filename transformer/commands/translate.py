@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,7 +11,7 @@ from pathlib import Path
 from transformer.ablation.effect import effect_of
 from transformer.ablation.estimate import over_draws
 from transformer.decoding.texts import not_written
-from transformer.errors import AtlasError, InterventionError, TextError
+from transformer.errors import InterventionError, TextError
 from transformer.files.replacing import check_output, writing
 from transformer.files.terminal import at_terminal
 from transformer.interop.exporting import export_huggingface
@@ -105,37 +104,6 @@ def in_language(translator: Translator, text: str, language: str) -> str:
     return with_code(text, code, codes)
 
 
-def execute(options: argparse.Namespace) -> None:
-    if options.command == "import":
-        print(import_model(
-            options.source, options.output, revision=options.revision, allow_pickle=options.allow_pickle_weights,
-            tie=options.tie, languages=(options.source_language, options.target_language),
-        ))
-        return
-    if options.command == "export":
-        export_huggingface(options.model, options.output)
-        print(f"written to {options.output}")
-        return
-    if options.command == "translate" and options.trace is not None:
-        check_output(options.trace)
-    translator = Translator.load(options.model, options.device)
-    if options.command == "info":
-        print(describe(translator))
-        return
-    text = options.text if options.language is None else in_language(translator, options.text, options.language)
-    if options.mode != "resample" and (options.draws is not None or options.seed is not None):
-        raise InterventionError("Nothing is drawn in this mode: --draws and --seed belong to --mode resample.")
-    interventions = Interventions({parse_head(name): 0.0 for name in options.off}, options.mode, seed=options.seed or 0)
-    if options.mode == "resample":
-        trace = resample(translator, text, interventions, options)
-    else:
-        trace = translator.trace(text, options.target, details=options.details, interventions=interventions)
-        print(trace.to_json() if options.json else trace.target_text)
-    if options.trace is not None:
-        with writing(options.trace):
-            trace.to_npz(options.trace)
-
-
 def resample(translator: Translator, text: str, interventions: Interventions, options: argparse.Namespace) -> Trace:
     """Print what the draws write and how likely the translation with every head on is to them; returns the trace of the
     first draw, reading the translation that was given or writing its own.
@@ -170,10 +138,34 @@ def resample(translator: Translator, text: str, interventions: Interventions, op
     return trace
 
 
+@at_terminal(ValueError, OSError)
 def main(arguments: Sequence[str] | None = None, prog: str = "python -m transformer") -> None:
     options = parser(prog).parse_args(arguments)
-    try:
-        with at_terminal():
-            execute(options)
-    except (AtlasError, OSError) as error:
-        sys.exit(f"error: {error}")
+    if options.command == "import":
+        print(import_model(
+            options.source, options.output, revision=options.revision, allow_pickle=options.allow_pickle_weights,
+            tie=options.tie, languages=(options.source_language, options.target_language),
+        ))
+        return
+    if options.command == "export":
+        export_huggingface(options.model, options.output)
+        print(f"written to {options.output}")
+        return
+    if options.command == "translate" and options.trace is not None:
+        check_output(options.trace)
+    translator = Translator.load(options.model, options.device)
+    if options.command == "info":
+        print(describe(translator))
+        return
+    text = options.text if options.language is None else in_language(translator, options.text, options.language)
+    if options.mode != "resample" and (options.draws is not None or options.seed is not None):
+        raise InterventionError("Nothing is drawn in this mode: --draws and --seed belong to --mode resample.")
+    interventions = Interventions({parse_head(name): 0.0 for name in options.off}, options.mode, seed=options.seed or 0)
+    if options.mode == "resample":
+        trace = resample(translator, text, interventions, options)
+    else:
+        trace = translator.trace(text, options.target, details=options.details, interventions=interventions)
+        print(trace.to_json() if options.json else trace.target_text)
+    if options.trace is not None:
+        with writing(options.trace):
+            trace.to_npz(options.trace)

@@ -16,12 +16,15 @@ MOST_PORT = 65_535
 
 
 @contextmanager
-def at_terminal() -> Iterator[None]:
+def at_terminal(*errors: type[Exception]) -> Iterator[None]:
     """Run a command: Ctrl-C ends it with one line, a reader who has read enough without any, and a character that the
     terminal cannot show is written as `\\u65e5`.
 
+    Args:
+        errors: those that end it with one line, too, because their message says what was wrong.
+
     Raises:
-        SystemExit: it was stopped, or nobody reads on.
+        SystemExit: it was stopped, nobody reads on, or there was such an error.
     """
     # None where there is no terminal, as on Windows.
     output: TextIO | None = sys.stdout
@@ -40,3 +43,6 @@ def at_terminal() -> Iterator[None]:
         if output is not None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), output.fileno())
         sys.exit(UNREAD)
+    except errors as error:
+        missing = isinstance(error, FileNotFoundError)
+        sys.exit(f"error: {f'there is no file {error.filename}' if missing else error}")

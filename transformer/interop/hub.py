@@ -15,7 +15,6 @@ WANTED = [
     "model-?????-of-?????.safetensors", "README.md",
 ]
 PICKLED = [PICKLE, PICKLE_INDEX, "pytorch_model-?????-of-?????.bin"]
-INSTALL = "pip install huggingface_hub"
 
 
 def fetch(name: str, *, revision: str | None, pickle: bool) -> tuple[Path, str]:
@@ -30,14 +29,11 @@ def fetch(name: str, *, revision: str | None, pickle: bool) -> tuple[Path, str]:
         The folder, and the commit that it is of.
 
     Raises:
-        CheckpointError: huggingface_hub is not installed, or cannot fetch it.
+        CheckpointError: it cannot be fetched.
     """
-    try:
-        from huggingface_hub import snapshot_download
-    except ImportError:
-        raise CheckpointError(
-            f"To fetch {name} by its name: {INSTALL}, or download the folder and give its path."
-        ) from None
+    # A second that no other command waits for.
+    from huggingface_hub import snapshot_download
+
     try:
         folder = snapshot_download(name, revision=revision, allow_patterns=WANTED + PICKLED * pickle)
     except Exception as error:  # Of the hub, of HTTP, of the network and of the disk: no class is common to all.

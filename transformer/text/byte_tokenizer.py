@@ -4,32 +4,24 @@ from __future__ import annotations
 
 import codecs
 import hashlib
-import heapq
 import re
-import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property, lru_cache
+from collections.abc import Collection, Mapping, Sequence
+from functools import cached_property
 
-from transformer.text.added_tokens import AddedToken
+from tokenizers import AddedToken, Tokenizer
+from tokenizers.models import BPE
+from tokenizers.pre_tokenizers import ByteLevel
+
 from transformer.text.byte_vocabulary import ByteVocabulary, read_byte_vocabulary
 from transformer.text.spelling import Spelling, spelt_in_part
 from transformer.text.vocabulary import SPACE_MARK, Symbols, has_shape
 from transformer.values.pieces import Piece
 
 END_OF_TEXT = "<|endoftext|>"
-# Splits that are remembered; words repeat.
-CACHED = 10_000
+# A byte that is no piece: it is left out, but must have a place for the others to be counted rightly.
+UNKNOWN = "unknown byte"
 # Half of a surrogate pair, which UTF-8 cannot spell.
 SURROGATE = re.compile("[\ud800-\udfff]")
-# Unicode's White_Space; Python's counts four control characters more.
-WHITE_SPACE = frozenset(
-    "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
-)
-WORD = re.compile(r"\w")
-BLANKS = "".join(sorted(WHITE_SPACE))
-CONTRACTION = re.compile("'(?:[sdmt]|ll|ve|re)")
-# The rest of GPT-2's pattern, over a letter a character: L letter, N number, S the space, W other white space, O other.
-UNIT = re.compile("S?L+|S?N+|S?O+|[SW]+(?![LNO])|[SW]+")
 
 
 def _spelling() -> dict[int, str]:
@@ -91,7 +83,7 @@ class ByteTokenizer:
         self._ids = found.ids
         self._added = {number: token for number, token in found.added.items() if rows is None or number < rows}
         self._prefix_space = found.prefix_space
-        self._ranks = _ranks(found)
+        merges = _merges(found)
         self._spelt = self._spelled(found)
         self.texts = tuple(map(_readable, self._spelt))
         self.size = len(self._spelt)
@@ -100,7 +92,9 @@ class ByteTokenizer:
                 f"{found.source} has {self.size:,} pieces, and vocab_size in config.json says {rows:,}; if pieces were "
                 "added, resize the model's embedding and save it again"
             )
-        first, last = self._symbol(start, found, "bos_token"), self._symbol(end, found, "eos_token")
+        ordinary = {first + second for first, second in merges} | BYTES.keys()
+        first = self._symbol((*start, found.symbols.get("bos_token"), END_OF_TEXT), ordinary)
+        last = self._symbol((*end, found.symbols.get("eos_token"), END_OF_TEXT), ordinary)
         if first is None and last is None:
             raise ValueError(
                 "nothing says with which symbol a text starts: bos_token_id and eos_token_id name none, and "
@@ -110,15 +104,13 @@ class ByteTokenizer:
         assert first is not None and last is not None
         self.symbols = Symbols(pad=last, unknown=last, start=first, end=last)
         typed = {
-            number: token for number, token in self._added.items() if not token.special and number not in (first, last)
+            token.content: number for number, token in self._added.items()
+            if not token.special and number not in (first, last)
         }
-        # Those that are normalized are looked for in what the others have left.
-        self._patterns = tuple(
-            pattern for normalized in (False, True)
-            if (pattern := _pattern([each for each in typed.values() if each.normalized is normalized]))
-        )
-        self._typed = {token.content: (number, token) for number, token in typed.items()}
-        self._cut = lru_cache(CACHED)(self._merged)
+        ids = {UNKNOWN: self.size, **typed, **found.ids}
+        self._cutter = Tokenizer(BPE(vocab=ids, merges=merges, unk_token=UNKNOWN))
+        self._cutter.pre_tokenizer = ByteLevel(add_prefix_space=found.prefix_space)
+        self._cutter.add_tokens([AddedToken(**vars(self._added[number])) for number in typed.values()])
 
     @property
     def fingerprint(self) -> str:
@@ -142,12 +134,14 @@ class ByteTokenizer:
 
         Their spans refer to `text`, spaces before a word left out; pieces with bytes of one character share its span.
         """
+        found = self._cutter.encode(SURROGATE.sub("\ufffd", text))
         pieces = []
-        for number, start, after in self._parts(text):
-            if number is None:
-                pieces += self._pieces_of(text, start, after)
-            else:
-                pieces.append(Piece(number, self.texts[number], _span(text, start, after)))
+        for number, (start, after) in zip(found.ids, found.offsets, strict=True):
+            if number == self.size:
+                continue
+            # A space that is put before a part of the text covers nothing.
+            put = self._spelt[number] == SPELLING[ord(" ")] and text[start] != " "
+            pieces.append(Piece(number, self.texts[number], _span(text, start, start if put else after)))
         if end:
             pieces.append(self._end)
         return tuple(pieces)
@@ -198,11 +192,10 @@ class ByteTokenizer:
             )
         return tuple(texts[number] for number in range(len(texts)))
 
-    def _symbol(self, candidates: Sequence[object], found: ByteVocabulary, name: str) -> int | None:
-        """The id of a symbol, from candidates and what the vocabulary itself says; None if there is none."""
+    def _symbol(self, candidates: Sequence[object], ordinary: Collection[str]) -> int | None:
+        """The id of the first candidate that is a symbol, and no `ordinary` piece; None if there is none."""
         added = {token.content: number for number, token in self._added.items()}
-        ordinary = {first + second for first, second in self._ranks} | BYTES.keys()
-        for candidate in (*candidates, found.symbols.get(name), END_OF_TEXT):
+        for candidate in candidates:
             number = candidate
             if isinstance(candidate, str):
                 number = added.get(candidate, self._ids.get(candidate))
@@ -212,138 +205,21 @@ class ByteTokenizer:
                 return number
         return None
 
-    def _parts(self, text: str) -> list[tuple[int | None, int, int]]:
-        """Where each added token of a text begins and ends, with its id, and each part between them, with None."""
-        parts: list[tuple[int | None, int, int]] = [(None, 0, len(text))]
-        for pattern in self._patterns:
-            parts = [
-                finer for number, start, end in parts
-                for finer in ([(number, start, end)] if number is not None else self._found(text, start, end, pattern))
-            ]
-        return parts
 
-    def _found(
-        self, text: str, start: int, end: int, pattern: re.Pattern[str]
-    ) -> Iterator[tuple[int | None, int, int]]:
-        at = start
-        # A part is searched as if there were nothing around it.
-        part = text[start:end]
-        for match in pattern.finditer(part):
-            number, token = self._typed[match[0]]
-            first, after = match.span()
-            if token.single_word and (WORD.match(part[first - 1 : first]) or WORD.match(part[after : after + 1])):
-                continue
-            if token.lstrip:
-                first = max(at - start, len(part[:first].rstrip(BLANKS)))
-            if token.rstrip:
-                after = len(part) - len(part[after:].lstrip(BLANKS))
-            if at < start + first:
-                yield None, at, start + first
-            at = start + after
-            yield number, start + first, at
-        if at < end:
-            yield None, at, end
-
-    def _pieces_of(self, text: str, start: int, end: int) -> list[Piece]:
-        """The pieces of a part of a text that has no added token."""
-        pieces: list[Piece] = []
-        part = text[start:end]
-        # The space that is put before a part covers nothing.
-        before = " " if self._prefix_space and not part.startswith(" ") else ""
-        for first, after_unit in units(before + part):
-            # The character that each byte belongs to.
-            owners, spelt = [], []
-            for at in range(first, after_unit):
-                character = part[at - len(before)] if at >= len(before) else " "
-                encoded = [SPELLING[byte] for byte in SURROGATE.sub("\ufffd", character).encode("utf-8")]
-                known = [byte for byte in encoded if byte in self._ids]
-                owners += [start + at - len(before)] * len(known)
-                spelt += known
-            at = 0
-            for piece in self._cut("".join(spelt)):
-                after = at + len(piece)
-                span = _span(text, max(owners[at], start), max(owners[after - 1] + 1, start))
-                number = self._ids[piece]
-                pieces.append(Piece(number, self.texts[number], span))
-                at = after
-        return pieces
-
-    def _merged(self, unit: str) -> tuple[str, ...]:
-        """The pieces of a unit that is spelt byte by byte.
-
-        Of all neighbours the pair of lowest rank is merged, the first of equals, until no pair has a rank.
-        """
-        pieces: list[str] = list(unit)
-        before, after = list(range(-1, len(unit) - 1)), list(range(1, len(unit) + 1))
-        waiting: list[tuple[int, int, str, str]] = []
-
-        def propose(left: int) -> None:
-            if left >= 0 and after[left] < len(pieces):
-                pair = pieces[left], pieces[after[left]]
-                if pair in self._ranks:
-                    heapq.heappush(waiting, (self._ranks[pair], left, *pair))
-
-        for left in range(len(pieces)):
-            propose(left)
-        while waiting:
-            _, left, first, second = heapq.heappop(waiting)
-            right = after[left]
-            # A neighbour may have been merged since; a merged piece is empty.
-            if pieces[left] != first or right >= len(pieces) or pieces[right] != second:
-                continue
-            pieces[left], pieces[right] = first + second, ""
-            after[left] = after[right]
-            if after[right] < len(pieces):
-                before[after[right]] = left
-            propose(before[left])
-            propose(left)
-        return tuple(piece for piece in pieces if piece)
-
-
-def _ranks(found: ByteVocabulary) -> dict[tuple[str, str], int]:
-    """The rank of each merge, the first is 0.
+def _merges(found: ByteVocabulary) -> list[tuple[str, str]]:
+    """The pairs of pieces that are merged, each once, the first ones first.
 
     Raises:
         ValueError: a merge has a piece that is none.
     """
-    ranks: dict[tuple[str, str], int] = {}
     for first, second, place in found.merges:
         if unknown := [piece for piece in (first, second, first + second) if piece not in found.ids]:
             raise ValueError(f"{place} has the piece {unknown[0]!r}, which {found.source} has not")
-        ranks.setdefault((first, second), len(ranks))
-    return ranks
+    return list(dict.fromkeys((first, second) for first, second, _ in found.merges))
 
 
 def _spelling_of(content: str) -> str:
     return "".join(SPELLING[byte] for byte in SURROGATE.sub("\ufffd", content).encode("utf-8"))
-
-
-def _pattern(tokens: Sequence[AddedToken]) -> re.Pattern[str] | None:
-    """What finds one of some tokens, the longest of those that begin at a place; None if there is none."""
-    contents = sorted((token.content for token in tokens), key=len, reverse=True)
-    return re.compile("|".join(map(re.escape, contents))) if contents else None
-
-
-def units(text: str) -> list[tuple[int, int]]:
-    """Where each part of a text begins and ends that pieces may not cross: words, numbers, other characters with the
-    space before them, contractions, white space (GPT-2's pattern)."""
-    kinds = "".join(map(_kind, text))
-    found, at = [], 0
-    while at < len(text):
-        unit = CONTRACTION.match(text, at) or UNIT.match(kinds, at)
-        assert unit is not None
-        found.append((at, unit.end()))
-        at = unit.end()
-    return found
-
-
-def _kind(character: str) -> str:
-    if character == " ":
-        return "S"
-    if character in WHITE_SPACE:
-        return "W"
-    major = unicodedata.category(character)[0]
-    return major if major in "LN" else "O"
 
 
 def _span(text: str, start: int, end: int) -> tuple[int, int]:

@@ -270,14 +270,6 @@ def test_what_is_no_folder_and_no_name_is_said(peer, tmp_path, run_main):
     refused(run_main(main, "import", peer.folder, "--revision", "main", "--output", tmp_path / "x"), "no --revision")
 
 
-def test_a_name_needs_huggingface_hub(tmp_path, run_main, monkeypatch):
-    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
-    refused(
-        run_main(main, "import", "Helsinki-NLP/opus-mt-en-fr", "--output", tmp_path / "x"),
-        "pip install huggingface_hub", "give its path",
-    )
-
-
 def test_a_name_is_fetched_at_its_revision(peer, tmp_path, run_main, monkeypatch):
     """What is asked of huggingface_hub, whose cache links files of a snapshot to its blobs."""
     asked = {}

@@ -8,7 +8,7 @@ import unicodedata
 
 import pytest
 
-from transformer.text.byte_tokenizer import ByteTokenizer, units
+from transformer.text.byte_tokenizer import ByteTokenizer
 
 # What pieces are cut at, and what is easy to cut wrongly: contractions, kinds of spaces, combining and joined
 # characters, numbers that are no digits, control characters, several bytes.
@@ -115,9 +115,12 @@ def test_half_a_surrogate_pair_is_replaced(tokenizer):
     assert pieces[-1].span == (2, 3)
 
 
-def test_units_are_those_of_the_pattern():
-    text = "it's  3½ a'b 's"
-    assert [text[start:end] for start, end in units(text)] == ["it", "'s", " ", " 3½", " a", "'", "b", " '", "s"]
+def test_a_byte_that_is_no_piece_is_left_out():
+    ids = {piece: number for number, piece in enumerate(["t", "h", "e", "he", "Ġ", "Ã", "©", "<|endoftext|>"])}
+    tokenizer = ByteTokenizer({"vocab.json": written(ids), "merges.txt": b"h e\n"})
+    assert [(piece.text, piece.span) for piece in tokenizer.encode("xthe éq")] == [
+        ("t", (1, 2)), ("he", (2, 4)), ("▁", (5, 5)), ("<0xC3>", (5, 6)), ("<0xA9>", (5, 6)),
+    ]
 
 
 def test_a_long_word_is_cut(tokenizer):
