@@ -8,12 +8,12 @@ ensure_router()
 
 import streamlit as st
 
+from attention_atlas.browser.labels import SHORT_TITLES
 from pages.ui.heads.head_picker import pick_kind
 from pages.ui.language_model.subject import compared_subject, named_besides, read_subject, subject_choice
 from pages.ui.params.compare_heads import CompareParams
 from pages.ui.params.pages import PAGES
 from pages.ui.shell.parts import pick_part
-from pages.ui.text.labels import SHORT_TITLES
 
 PAGE = PAGES["compare_heads"]
 

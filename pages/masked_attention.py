@@ -8,9 +8,9 @@ ensure_router()
 
 import streamlit as st
 
+from attention_atlas.browser.labels import column_labels, row_labels
 from pages.ui.attention.page import attention_page
 from pages.ui.components.side_by_side import DIFFERENCE, Map, side_by_side
-from pages.ui.text.labels import column_labels, row_labels
 from pages.ui.text.number_format import rounded
 from transformer.analysis.view import axes_of
 

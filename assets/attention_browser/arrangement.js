@@ -15,7 +15,7 @@ import { MASKED_CODE, weightOf } from "../shared/wire.js";
  * @typedef {{ key: string, name: string, unit: string, most: number, values: (number | null)[] }} Metric
  */
 /**
- * What the server sends of one kind of attention (pages/ui/components/attention_browser.py and attention_payload.py).
+ * What the server sends of one kind of attention (attention_atlas/browser/payload.py).
  * @typedef {{
  *   kind: "encoder" | "decoder" | "cross", title: string, id: string, glance: boolean, quiet: boolean, beside: boolean, lecture?: boolean,
  *   layers: number, heads: number, queries: number, keys: number,

@@ -1,7 +1,7 @@
-// Messages of the server: a header, and weights as 16-bit codes (pages/ui/components/wire.py is the other end).
+// Messages of the server: a header, and weights as 16-bit codes (attention_atlas/browser/wire.py is the other end).
 
 // A weight is a whole number of 1/60,000, placed so that its first four decimals are the tensor's; those on pieces that are
-// not special are doubled as often as the header says of their row (pages/ui/components/attention_payload.py).
+// not special are doubled as often as the header says of their row (attention_atlas/browser/payload.py).
 const WEIGHT_STEPS = 60000;
 export const MASKED_CODE = 65535;
 

@@ -18,10 +18,10 @@ import numpy as np
 from PIL import Image
 from playwright.sync_api import Browser, Locator, Page, ViewportSize
 
-from pages.ui.components.attention_browser import browser_payload
-from pages.ui.components.html_export import PLACEHOLDER, TEMPLATE
+from attention_atlas.browser.html_file import PLACEHOLDER, TEMPLATE
+from attention_atlas.browser.labels import TITLES, column_labels, row_labels
+from attention_atlas.browser.payload import browser_payload
 from pages.ui.params.attention import AttentionParams
-from pages.ui.text.labels import TITLES, column_labels, row_labels
 from transformer.analysis.heads.metrics import head_metrics
 from transformer.analysis.view import axes_of
 from transformer.running.translator import Translator
@@ -155,7 +155,7 @@ class Component:
 def document(trace: Trace, kind: Kind, choice: AttentionParams, vocabulary: Vocabulary) -> str:
     """The file that the browser writes, of any trace, where a kind is shown."""
     metrics = {each: head_metrics(trace, each, vocabulary.key_scores(each)) for each in KINDS}
-    kinds = {each: browser_payload(trace, metrics[each], choice) for each in KINDS}
+    kinds = {each: browser_payload(trace, metrics[each], vars(choice)) for each in KINDS}
     content = {
         "choice": {"heads": [], **asdict(choice)}, "kind": kind,
         "texts": {"source": trace.source_text, "target": trace.target_text},

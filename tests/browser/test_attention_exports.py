@@ -15,9 +15,9 @@ import pytest
 from PIL import Image
 from playwright.sync_api import expect
 
+from attention_atlas.browser.labels import TITLES
 from pages.ui.charts.matrix import sums
 from pages.ui.charts.saving import FORMULA
-from pages.ui.text.labels import TITLES
 from tests.browser.component import SVG, Component, in_pieces, labels, middle, opened_file, texts
 from transformer.analysis.view import view_of
 from transformer.values.trace import Trace

@@ -8,7 +8,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Locator
 
-from pages.ui.text.labels import column_labels, row_labels
+from attention_atlas.browser.labels import column_labels, row_labels
 from pages.ui.text.number_format import rounded
 from tests.browser.component import settle
 from tests.browser.conftest import Visitor

@@ -16,19 +16,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from attention_atlas.browser.labels import column_labels, row_labels
+from attention_atlas.browser.payload import browser_payload
+from attention_atlas.browser.scripts import script
+from attention_atlas.browser.wire import pack
 from pages.ui.change_attention.resolved import resolve
-from pages.ui.components.attention_browser import Shown, browser_payload
-from pages.ui.components.bundle import script
+from pages.ui.components.attention_browser import Shown
 from pages.ui.components.changed_attention import Version, changed_payload
 from pages.ui.components.synced_state import Request
-from pages.ui.components.wire import pack
 from pages.ui.decoding.payload import decoding_payload
 from pages.ui.decoding.visited import Visited
 from pages.ui.params.attention import AttentionParams
 from pages.ui.params.change_attention import EditList, EditParams
 from pages.ui.params.decoding import DecodingParams
 from pages.ui.params.training_lab import LabParams
-from pages.ui.text.labels import column_labels, row_labels
 from pages.ui.training_lab.film import shown_heads
 from pages.ui.training_lab.payload import film_payload
 from transformer.ablation.continuation import reread
@@ -94,7 +95,7 @@ def write_attention(folder: Path, translator, kind) -> None:
     """A kind as the browser gets it, and every head of it as the pages' own view has it."""
     trace = translator.trace(SOURCE, TARGET)
     metrics = head_metrics(trace, kind, translator.tokenizer.scores)
-    (folder / f"{kind}.bin").write_bytes(browser_payload(trace, metrics, replace(FIRST, layer=1), number=3))
+    (folder / f"{kind}.bin").write_bytes(browser_payload(trace, metrics, vars(replace(FIRST, layer=1)), number=3))
     views = []
     for words in (False, True):
         for special in (False, True):

@@ -13,7 +13,7 @@ from streamlit.components.v2.bidi_component.main import _make_trigger_id
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Selectbox
 
-from pages.ui.components.wire import unframe
+from attention_atlas.browser.wire import unframe
 
 FIRST = "pages/translate.py"
 DREAM = "I have a dream."

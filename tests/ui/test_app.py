@@ -11,8 +11,8 @@ import torch
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest
 
+from attention_atlas.browser.wire import unframe
 from pages.ui.compare_heads.pairs import PAIRS
-from pages.ui.components.wire import unframe
 from pages.ui.params.attention import LOOKS, PALETTES, SCALES, AttentionParams
 from pages.ui.params.pages import PAGES as ALL_PAGES
 from pages.ui.params.pages import sections

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from attention_atlas.browser.wire import unframe
 from pages.ui.change_attention.example import FIRST
 from pages.ui.components.changed_attention import UNDO
-from pages.ui.components.wire import unframe
 from pages.ui.state.session import EXAMPLES
 from tests.ui.driver import (
     DREAM,

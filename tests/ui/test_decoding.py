@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.ui.components.wire import unframe
+from attention_atlas.browser.wire import unframe
 from pages.ui.params.decoding import SHOWS
 from tests.ui import driver
 from tests.ui.driver import submit

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.ui.components.wire import unpack
+from attention_atlas.browser.wire import unpack
 from pages.ui.language_model.copying_heads import PLACES, named_heads
 from pages.ui.language_model.likely import score_table, verdict
 from pages.ui.language_model.reading import REPEATING

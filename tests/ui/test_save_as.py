@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pages.ui.components.wire import unframe
+from attention_atlas.browser.wire import unframe
 from tests.ui.driver import healthy, opened, send
 from tests.ui.page_checks import every_figure_has_a_menu, no_text_is_an_expression
 

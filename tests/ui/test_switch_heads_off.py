@@ -7,8 +7,8 @@ import json
 import numpy as np
 import pytest
 
+from attention_atlas.browser.labels import TITLES
 from pages.ui.state.session import EXAMPLES
-from pages.ui.text.labels import TITLES
 from pages.ui.text.number_format import typeset
 from tests.ui.driver import (
     DREAM,

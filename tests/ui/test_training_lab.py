@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.ui.components.wire import unpack
+from attention_atlas.browser.wire import unpack
 from pages.ui.params.training_lab import LabParams
 from pages.ui.state import session
 from pages.ui.training_lab import live

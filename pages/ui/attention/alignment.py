@@ -7,6 +7,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from attention_atlas.browser.labels import told_apart
+from attention_atlas.browser.piece_labels import piece_label
 from pages.ui.charts.compiled import FilledChart
 from pages.ui.charts.layers import layered
 from pages.ui.charts.matrix import AXIS, LEGEND, label_axis
@@ -16,8 +18,7 @@ from pages.ui.components.save_as import show_altair
 from pages.ui.state import session
 from pages.ui.state.bind import preset, when_chosen
 from pages.ui.text.glossary import explain
-from pages.ui.text.labels import told_apart
-from pages.ui.text.markup import markdown, piece_label
+from pages.ui.text.markup import markdown
 from transformer.analysis.alignment import alignment_rows, coverage, hard_alignment, special_columns, special_share
 from transformer.text.languages import Languages
 from transformer.values.trace import Trace

@@ -6,6 +6,7 @@ from functools import partial
 
 import streamlit as st
 
+from attention_atlas.browser.labels import TITLES
 from pages.ui.charts import matrix
 from pages.ui.charts.saving import save_every_head
 from pages.ui.charts.tables import draw_table
@@ -21,7 +22,6 @@ from pages.ui.reading.translation import show_translation
 from pages.ui.state import session
 from pages.ui.text.captions import how_to_read, sharpest, telling, what_to_look_for
 from pages.ui.text.glossary import explain
-from pages.ui.text.labels import TITLES
 from pages.ui.text.python_lines import FROM_ZERO, head_lines
 from transformer.analysis.view import View, view_of
 from transformer.values.trace import Kind

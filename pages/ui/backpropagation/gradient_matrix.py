@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from attention_atlas.browser.labels import row_labels
+from attention_atlas.browser.piece_labels import entry_label
 from pages.ui.charts.tables import numbered
-from pages.ui.text.labels import row_labels
-from pages.ui.text.markup import entry_label
 from pages.ui.text.shapes import letter_titles, piece_labels
 from transformer.analysis.view import axes_of
 from transformer.backpropagation.stage import GradientStage

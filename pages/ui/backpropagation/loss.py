@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
+from attention_atlas.browser.piece_labels import piece_label
 from pages.ui.params.backpropagation import BackpropagationParams
 from pages.ui.reading.sentence import Reading
 from pages.ui.state import session
 from pages.ui.state.bind import bind_number, key_for, preset
-from pages.ui.text.markup import piece_label
 
 
 def pick_loss(reading: Reading) -> None:

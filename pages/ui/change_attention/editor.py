@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from attention_atlas.browser.labels import SHORT_TITLES
 from pages.ui.change_attention.changing import edited, remove, undo, undo_all
 from pages.ui.change_attention.example import is_example, show_second_example
 from pages.ui.change_attention.labels import edit_label, what_changed
@@ -14,7 +15,6 @@ from pages.ui.params.change_attention import EditParams
 from pages.ui.reading.sentence import Reading
 from pages.ui.state import session
 from pages.ui.state.bind import bind
-from pages.ui.text.labels import SHORT_TITLES
 from pages.ui.text.markup import markdown
 from transformer.ablation.continuation import RereadRun
 from transformer.running.runs.metrics import MetricsRun

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
+from attention_atlas.browser.labels import told_apart
+from attention_atlas.browser.piece_labels import group_label
 from pages.ui.change_attention.changing import change
 from pages.ui.change_attention.resolved import without_words
 from pages.ui.params.change_attention import ERASURES, INVISIBLE, LEFT_OUT, EditParams
@@ -12,8 +14,7 @@ from pages.ui.reading.translation import NOTHING
 from pages.ui.state import session
 from pages.ui.state.bind import preset, when_chosen
 from pages.ui.text.differences import merged_words
-from pages.ui.text.labels import told_apart
-from pages.ui.text.markup import group_label, markdown
+from pages.ui.text.markup import markdown
 from transformer.analysis.words import groups_of
 from transformer.errors import AtlasError
 from transformer.running.runs.trace import TraceRun

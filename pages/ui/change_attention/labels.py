@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from attention_atlas.browser.labels import TITLES, told_apart
+from attention_atlas.browser.piece_labels import bare, isolated, piece_label
 from pages.ui.params.change_attention import Edit, EditParams, Span
-from pages.ui.text.labels import TITLES, told_apart
-from pages.ui.text.markup import bare, isolated, piece_label
 from transformer.values.pieces import Piece
 from transformer.values.trace import Trace
 

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from attention_atlas.browser.piece_labels import bare, entry_label, piece_label
 from pages.ui.change_attention.changing import change
 from pages.ui.charts.matrix import AXIS, LEGEND, labelled_axis
 from pages.ui.charts.palette import FIRST, SECOND
@@ -16,7 +17,7 @@ from pages.ui.reading.sentence import Reading
 from pages.ui.state import session
 from pages.ui.state.bind import key_for, preset
 from pages.ui.text.glossary import explain
-from pages.ui.text.markup import bare, entry_label, markdown, piece_label
+from pages.ui.text.markup import markdown
 from transformer.ablation.continuation import Continuation, candidates
 from transformer.text.vocabulary import Vocabulary
 

@@ -9,9 +9,9 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
+from attention_atlas.browser.labels import column_labels, row_labels
 from pages.ui.charts.layers import layered
 from pages.ui.charts.palette import MASKED, PICKED, ink_on
-from pages.ui.text.labels import column_labels, row_labels
 from pages.ui.text.number_format import DECIMALS, rounded, typeset
 from transformer.analysis.view import View
 

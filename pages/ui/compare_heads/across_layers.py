@@ -6,6 +6,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from attention_atlas.browser.labels import TITLES, column_labels, place_of, row_labels
+from attention_atlas.browser.piece_labels import isolated
 from pages.ui.charts.matrix import matrix
 from pages.ui.charts.palette import sequential
 from pages.ui.charts.tables import numbered, show_numbers
@@ -19,8 +21,7 @@ from pages.ui.params.compare_heads import CompareParams
 from pages.ui.state import session
 from pages.ui.state.bind import bind, preset
 from pages.ui.text.head_link import HeadLink
-from pages.ui.text.labels import TITLES, column_labels, place_of, row_labels
-from pages.ui.text.markup import isolated, markdown
+from pages.ui.text.markup import markdown
 from transformer.analysis.heads.pattern import pattern
 from transformer.analysis.view import View, view_of
 from transformer.values.trace import Kind

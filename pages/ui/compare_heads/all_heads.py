@@ -12,11 +12,12 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from attention_atlas.browser.labels import TITLES
+from attention_atlas.browser.payload import AlsoNamed
 from pages.ui.charts.matrix import matrix
 from pages.ui.charts.palette import diverging, sequential
 from pages.ui.charts.saving import csv_text
 from pages.ui.compare_heads.head_table import show_head_table
-from pages.ui.components.attention_browser import AlsoNamed
 from pages.ui.heads.head_reading import HeadReading
 from pages.ui.heads.kinds import chart_of_heads
 from pages.ui.layout.roles import main_figure
@@ -27,7 +28,6 @@ from pages.ui.runs.inference import LONG_RUNS
 from pages.ui.state import session
 from pages.ui.state.bind import bind
 from pages.ui.text.glossary import explain
-from pages.ui.text.labels import TITLES
 from pages.ui.text.markup import markdown
 from transformer.analysis.heads.metrics import METRICS, HeadMetrics, metrics_of
 from transformer.analysis.heads.names import RULES, head_names

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from attention_atlas.browser.labels import TITLES
 from pages.ui.charts.matrix import INK, labelled_axis
 from pages.ui.compare_heads.head_scatter import head_scatter
 from pages.ui.components.save_as import show_altair
@@ -16,7 +17,6 @@ from pages.ui.heads.kinds import chart_of_heads, open_button
 from pages.ui.layout.roles import main_figure
 from pages.ui.params.compare_heads import CompareParams
 from pages.ui.text.glossary import explain
-from pages.ui.text.labels import TITLES
 from pages.ui.text.markup import markdown
 from transformer.analysis.heads.clustering import average_linkage, leaf_order
 from transformer.analysis.heads.mds import classical_mds

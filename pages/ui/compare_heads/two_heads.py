@@ -11,6 +11,7 @@ import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from attention_atlas.browser.labels import SHORT_TITLES, TITLES, column_labels, place_of, row_labels
 from pages.ui.compare_heads.pairs import PAIRS, Pair, largest_differences, looks_from, resolved, translations_differ
 from pages.ui.components.side_by_side import DIFFERENCE, Map, side_by_side
 from pages.ui.layout.roles import main_figure
@@ -20,7 +21,6 @@ from pages.ui.runs.page_end import PageEnd
 from pages.ui.state import session
 from pages.ui.state.bind import preset
 from pages.ui.text.glossary import explain
-from pages.ui.text.labels import SHORT_TITLES, TITLES, column_labels, place_of, row_labels
 from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import rounded
 from transformer.analysis.view import View, view_of

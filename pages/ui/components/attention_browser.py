@@ -2,33 +2,24 @@
 
 from __future__ import annotations
 
-import math
-import zlib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any
 
-import numpy as np
 import streamlit as st
 
-from pages.ui.components.attention_payload import EVERY_ARRANGEMENT, payload
+from attention_atlas.browser.payload import AlsoNamed, browser_payload, sentence_id
 from pages.ui.components.save_as import figure_component
 from pages.ui.components.synced_state import Request, SyncedState
 from pages.ui.params.attention import AttentionParams
 from pages.ui.runs.shared import SharedResults
 from pages.ui.state import session
-from pages.ui.text.labels import TITLES
-from pages.ui.text.markup import visible
-from transformer.analysis.heads.metrics import HeadMetrics, Metric, metrics_of
-from transformer.analysis.heads.names import head_names
+from transformer.analysis.heads.metrics import HeadMetrics
 from transformer.analysis.heads.telling import telling_head
 from transformer.values.trace import Trace
 
 # A click at a head sends what the browser has already: the same bytes, of which Streamlit then sends only the name.
 MESSAGES = SharedResults(limit=32 * 2**20, identity={Trace: id, HeadMetrics: id})
-# Names of heads by layer and head, from 0.
-AlsoNamed = Mapping[tuple[int, int], Sequence[str]]
 
 
 @dataclass(frozen=True)
@@ -145,9 +136,9 @@ def browser_message(
     trace: Trace, metrics: HeadMetrics, choice: AttentionParams, *, number: int = 0, glance: bool = False,
     also: AlsoNamed = MappingProxyType({}),
 ) -> bytes:
-    """The same as `browser_payload`, made once for all runs of a page that show the same."""
+    """The `browser_payload` of a choice, made once for all runs of a page that show the same."""
     if also:
-        return browser_payload(trace, metrics, choice, number=number, glance=glance, also=also)
+        return browser_payload(trace, metrics, vars(choice), number=number, glance=glance, also=also)
     return _message(trace, metrics, choice, number, glance).bytes
 
 
@@ -164,51 +155,4 @@ class _Message:
 def _message(
     trace: Trace, metrics: HeadMetrics, choice: AttentionParams, number: int, glance: bool
 ) -> _Message:
-    return _Message(trace, metrics, browser_payload(trace, metrics, choice, number=number, glance=glance))
-
-
-def browser_payload(
-    trace: Trace, metrics: HeadMetrics, choice: AttentionParams, *, number: int = 0, glance: bool = False,
-    quiet: bool = False, beside: bool = False, also: AlsoNamed = MappingProxyType({}),
-) -> bytes:
-    """Everything that the browser needs for one kind.
-
-    Args:
-        trace, metrics: what is looked at.
-        choice: what to show first.
-        number: the browser shows `choice` if it was asked under another number before, or never.
-        glance: only the small maps.
-        quiet: what is pinned is not put into words, only what is pointed at.
-        beside: words stand beside it, so that it never takes all of the screen.
-        also: of `attention_browser`.
-    """
-    kind = metrics.kind
-    # Without a toolbar nobody asks for the others.
-    only = [(choice.words, not choice.hide)] if glance else EVERY_ARRANGEMENT
-    return payload(trace, kind, {
-        "title": TITLES[kind], "glance": glance, "quiet": quiet, "beside": beside,
-        "asked": {"number": number, "choice": asdict(at_telling_head(choice, trace, metrics))},
-        # As typed for the files of numbers, and as shown everywhere else.
-        "id": sentence_id(trace), "texts": {"source": trace.source_text, "target": trace.target_text},
-        "shown": {"source": visible(trace.source_text), "target": visible(trace.target_text)},
-        "names": [
-            ", ".join(dict.fromkeys((*names, *also.get((layer, head), ()))))
-            for layer, heads in enumerate(head_names(metrics)) for head, names in enumerate(heads)
-        ],
-        "metrics": [] if glance else [_metric(metric, metrics.values[metric.name]) for metric in metrics_of(kind)],
-    }, only)
-
-
-def sentence_id(trace: Trace) -> str:
-    """Tells the data of one sentence from those of another."""
-    return f"{zlib.crc32((trace.source_text + trace.target_text).encode('utf-8', 'surrogatepass')):08x}"
-
-
-def _metric(metric: Metric, values: np.ndarray) -> dict[str, Any]:
-    """A metric of all heads, with the value of a full bar; null where it does not apply."""
-    known = values[~np.isnan(values)]
-    return {
-        "key": metric.name, "name": metric.title, "unit": metric.unit,
-        "most": metric.high or max(float(known.max(initial=0.0)), 1e-9),
-        "values": [None if math.isnan(value) else value for value in values.round(6).ravel().tolist()],
-    }
+    return _Message(trace, metrics, browser_payload(trace, metrics, vars(choice), number=number, glance=glance))

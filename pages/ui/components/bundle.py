@@ -1,30 +1,15 @@
-"""Component scripts: the ES modules of a component in assets/, joined into the one file that a browser fetches.
-
-A browser could import the modules themselves, but the first page would fetch 52 files in place of 7 and be there half a
-second later. Joined modules share a scope, so a name is defined once among them and keeps its name where it is imported
-(tests/javascript). A style sheet beside a module, under its name, comes along.
-"""
+"""Components of JavaScript, registered with Streamlit: the browser fetches their scripts as files."""
 
 from __future__ import annotations
 
-import json
-import re
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from streamlit.components import v2
 
+from attention_atlas.browser.scripts import script, style
 from pages.ui.server.served import keep_script
-from pages.ui.text.glossary import explain, words
-from transformer.files.paths import ASSETS
 
-IMPORT = re.compile(r'^import (?:[^"]+ from )?"([^"]+)";\n', re.MULTILINE)
-EXPORT = re.compile(r"^export (?!default )", re.MULTILINE)
-DEFAULT = re.compile(r"^export default .*\n", re.MULTILINE)
-COMMENT = re.compile(r"^ *(?:/\*(?:[^*]|\*(?!/))*\*/|//.*)\n", re.MULTILINE)
-# What assets/shared/glossary.js has in place of the explanations.
-NO_WORDS = "GLOSSARY = {};"
 # What Streamlit sends within every message of a component: where its script is.
 FETCHED = """
 const script = await import(new URL("{path}", new URL(".", location.href)));
@@ -40,46 +25,3 @@ def component(entry: str) -> Any:
     """
     name = Path(entry).name
     return v2.component(name, js=FETCHED.format(path=keep_script(name, script(entry))), css=style(entry) or None)
-
-
-def script(entry: str) -> str:
-    """One module of JavaScript: that of the entry, after all that it imports; with its exports by default."""
-    *imported, last = modules(entry)
-    joined = "\n".join([*(DEFAULT.sub("", _stripped(module)) for module in imported), _stripped(last)])
-    if NO_WORDS not in joined:
-        return joined
-    explained = {word: explain(word) for word in words() if f'"{word}"' in joined}
-    return joined.replace(NO_WORDS, f"GLOSSARY = {json.dumps(explained)};")
-
-
-def style(entry: str) -> str:
-    """The style sheets of an entry and of all that it imports, as one."""
-    sheets = [module.with_suffix(".css") for module in modules(entry)]
-    return "\n".join(sheet.read_text(encoding="utf-8") for sheet in sheets if sheet.exists())
-
-
-@cache
-def modules(entry: str) -> tuple[Path, ...]:
-    """The files of an entry, each after those that it imports, as JavaScript runs them."""
-    found: dict[Path, None] = {}
-
-    def visit(module: Path) -> None:
-        if module not in found:
-            for path in IMPORT.findall(_source(module)):
-                visit((module.parent / path).resolve())
-            found[module] = None
-
-    visit((ASSETS / f"{entry}.js").resolve())
-    return tuple(found)
-
-
-@cache
-def _source(module: Path) -> str:
-    return module.read_text(encoding="utf-8")
-
-
-@cache
-def _stripped(module: Path) -> str:
-    """Without imports, exports and comments; a library of others as it comes, for it exports to the page."""
-    source = _source(module)
-    return source if module.parent.name == "vendor" else COMMENT.sub("", EXPORT.sub("", IMPORT.sub("", source)))

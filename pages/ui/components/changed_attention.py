@@ -10,12 +10,13 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from pages.ui.components.attention_browser import Shown, browser_payload, drawn_with_choice
+from attention_atlas.browser.payload import browser_payload
+from attention_atlas.browser.piece_labels import visible
+from attention_atlas.browser.wire import frame
+from pages.ui.components.attention_browser import Shown, drawn_with_choice
 from pages.ui.components.save_as import figure_component
 from pages.ui.components.synced_state import Request
-from pages.ui.components.wire import frame
 from pages.ui.params.attention import AttentionParams
-from pages.ui.text.markup import visible
 from transformer.analysis.heads.metrics import HeadMetrics
 from transformer.values.trace import Trace
 
@@ -85,7 +86,7 @@ def changed_payload(
         edits, written: of `attention_editor`; None where nothing can be edited.
     """
     messages = [
-        browser_payload(version.trace, version.metrics, asked.state.choice, number=asked.number)
+        browser_payload(version.trace, version.metrics, vars(asked.state.choice), number=asked.number)
         for version in (after, before)
     ]
     sizes = [len(message) for message in messages]

@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 
 import streamlit as st
 
+from attention_atlas.browser.piece_labels import visible
 from pages.ui.components.save_as import figure_component, saveable
-from pages.ui.text.markup import visible
 from transformer.config import NormPlacement
 from transformer.text.languages import Languages
 from transformer.values.trace import Kind

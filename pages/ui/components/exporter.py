@@ -11,8 +11,8 @@ from functools import cache
 
 import streamlit as st
 
+from attention_atlas.browser.wire import frame
 from pages.ui.components.bundle import component
-from pages.ui.components.wire import frame
 from transformer.files.paths import APP, ASSETS
 
 # Files in assets/fonts with the name and the weight that a PDF knows each by.
@@ -57,7 +57,7 @@ def colours() -> list[tuple[str, str]]:
 
 @cache
 def fonts() -> bytes:
-    """A message of `pages.ui.components.wire`: names and sizes of the fonts, and all of them, compressed."""
+    """A message of `attention_atlas.browser.wire`: names and sizes of the fonts, and all of them, compressed."""
     files = {name: (ASSETS / "fonts" / name).read_bytes() for name in FONTS}
     listed = [
         {"family": family, "weight": weight, "size": len(files[name])} for name, (family, weight) in FONTS.items()

@@ -15,14 +15,14 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
+from attention_atlas.browser.piece_labels import visible
+from attention_atlas.browser.wire import with_more
 from pages.ui.charts.compiled import CompiledChart, FilledChart
 from pages.ui.charts.large import AltairChart, enlarged, enlarged_plot
 from pages.ui.charts.tables import show_large_table, show_table
 from pages.ui.components.bundle import component
-from pages.ui.components.wire import with_more
 from pages.ui.layout import roles
 from pages.ui.state import session
-from pages.ui.text.markup import visible
 
 draw_menu = component("figures/save_as")
 CLEAR = "rgba(0, 0, 0, 0)"

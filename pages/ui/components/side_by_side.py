@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from attention_atlas.browser.labels import titles
 from pages.ui.components.save_as import figure_component, saveable
 from pages.ui.params.attention import FIXED
-from pages.ui.text.labels import titles
 from pages.ui.text.number_format import rounded
 
 DIFFERENCE = "difference"

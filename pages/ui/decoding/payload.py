@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from pages.ui.components.wire import codes, pack
+from attention_atlas.browser.piece_labels import entry_label, piece_label, visible
+from attention_atlas.browser.wire import codes, pack
 from pages.ui.decoding.visited import Visited, decoded
 from pages.ui.params.decoding import DecodingParams
-from pages.ui.text.markup import entry_label, piece_label, visible
 from pages.ui.text.number_format import rounded
 from transformer.text.languages import Languages
 from transformer.text.normalisation import normalise
@@ -26,7 +26,7 @@ def decoding_payload(
     traced: TracedTranslation, visited: Sequence[Visited], params: DecodingParams, tokenizer: TextVocabulary,
     asked: Mapping[str, Any], head: tuple[int, int], languages: Languages,
 ) -> bytes:
-    """A message of `pages.ui.components.wire`: every step, and the codes of all weights.
+    """A message of `attention_atlas.browser.wire`: every step, and the codes of all weights.
 
     The codes are those of the decoder [L * H + 1, T, B + T], where B pieces were given to go on from, and of the source
     [L * H + 1, T, S]; the last plane of each is

@@ -9,13 +9,14 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
+from attention_atlas.browser.piece_labels import isolated, visible
 from pages.ui.components.save_as import figure_component, saveable
 from pages.ui.heads.kinds import PAGES
 from pages.ui.layout.roles import main_figure
 from pages.ui.measured.recorded import GALLERY
 from pages.ui.state import session
 from pages.ui.text.head_link import HeadLink
-from pages.ui.text.markup import isolated, markdown, visible
+from pages.ui.text.markup import markdown
 from transformer.analysis.heads.gallery import DOES, MARGIN, Example, Exhibit, Gallery
 from transformer.analysis.heads.tasks import TASK
 from transformer.running.translator import Translator

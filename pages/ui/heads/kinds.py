@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
+from attention_atlas.browser.labels import TITLES
 from pages.ui.charts.matrix import PICK
 from pages.ui.components.save_as import AnyChart, show_altair
 from pages.ui.params.attention import AttentionParams
@@ -17,7 +18,6 @@ from pages.ui.params.fields import Params
 from pages.ui.params.pages import KINDS_OF_PAGES
 from pages.ui.params.pages import PAGES as ALL_PAGES
 from pages.ui.state import session
-from pages.ui.text.labels import TITLES
 from transformer.text.languages import Languages
 from transformer.values.trace import Kind
 

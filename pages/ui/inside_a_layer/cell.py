@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from attention_atlas.browser.labels import TITLES, column_labels, place_of, row_labels
 from pages.ui.charts.heatmap import heatmap
 from pages.ui.charts.matrix import AXIS
 from pages.ui.charts.palette import FIRST, SECOND
@@ -18,7 +19,6 @@ from pages.ui.inside_a_layer.cell_picker import cell_boxes, cell_map, open_posit
 from pages.ui.inside_a_layer.cell_tables import product_table, softmax_table, term_table, value_table
 from pages.ui.layout.roles import main_figure
 from pages.ui.params.inside_a_layer import InsideParams
-from pages.ui.text.labels import TITLES, column_labels, place_of, row_labels
 from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import DECIMALS, typeset
 from transformer.analysis.replay.cell import Cell, cell

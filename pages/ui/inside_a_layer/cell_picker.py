@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
+from attention_atlas.browser.labels import TITLES, titles
 from pages.ui.charts.matrix import PICK, matrix
 from pages.ui.charts.palette import sequential
 from pages.ui.charts.tables import frame, numbered, show_numbers
@@ -13,7 +14,6 @@ from pages.ui.params.attention import AttentionParams
 from pages.ui.params.positional_encoding import PositionsParams
 from pages.ui.state import session
 from pages.ui.state.bind import key_for, preset
-from pages.ui.text.labels import TITLES, titles
 from pages.ui.text.number_format import DECIMALS, formatted, typeset
 from transformer.analysis.replay.cell import Cell
 from transformer.analysis.view import view_of

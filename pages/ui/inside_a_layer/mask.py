@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from attention_atlas.browser.labels import column_labels, row_labels, titles
 from pages.ui.charts.matrix import matrix
 from pages.ui.charts.palette import FIRST, diverging, sequential
 from pages.ui.charts.tables import frame, numbered, show_numbers, show_table
@@ -20,7 +21,6 @@ from pages.ui.params.inside_a_layer import InsideParams
 from pages.ui.state import session
 from pages.ui.state.bind import bind_number
 from pages.ui.text.glossary import explain
-from pages.ui.text.labels import column_labels, row_labels, titles
 from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import typeset
 from transformer.analysis.replay.softmax import softmax

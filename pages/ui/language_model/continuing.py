@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
+from attention_atlas.browser.piece_labels import piece_label
 from pages.ui.charts import matrix
 from pages.ui.charts.pieces import piece_strip, piece_table
 from pages.ui.charts.saving import save_every_head
@@ -21,7 +22,7 @@ from pages.ui.params.language_model import TextHeadParams
 from pages.ui.state import session
 from pages.ui.text.captions import how_to_read, sharpest, telling, what_to_look_for
 from pages.ui.text.glossary import explain
-from pages.ui.text.markup import WORD_JOINER, markdown, piece_label
+from pages.ui.text.markup import WORD_JOINER, markdown
 from pages.ui.text.number_format import typeset
 from pages.ui.text.python_lines import FROM_ZERO, continuation_lines
 from transformer.analysis.view import View, view_of

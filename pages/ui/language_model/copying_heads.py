@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from pages.ui.components.attention_browser import AlsoNamed
+from attention_atlas.browser.payload import AlsoNamed
 from pages.ui.components.side_by_side import Map, side_by_side
 from pages.ui.heads.prose import prose
 from pages.ui.language_model.reading import PAGES, REPEATING, go_on_from

@@ -9,6 +9,7 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
+from attention_atlas.browser.piece_labels import piece_label
 from pages.ui.charts.pieces import piece_strip, piece_table
 from pages.ui.charts.saving import csv_text, json_text, save_buttons
 from pages.ui.charts.tables import show_table
@@ -19,7 +20,7 @@ from pages.ui.params.language_model import LanguageModelParams
 from pages.ui.runs.inference import CachedRuns
 from pages.ui.state import session
 from pages.ui.text.glossary import explain
-from pages.ui.text.markup import markdown, piece_label
+from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import typeset
 from transformer.checkpoints.checkpoint import LanguageModel
 from transformer.errors import AtlasError

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
+from attention_atlas.browser.payload import AlsoNamed
 from pages.ui.compare_heads.pairs import Pair
 from pages.ui.compare_heads.two_heads import Compared, compared_translator
-from pages.ui.components.attention_browser import AlsoNamed
 from pages.ui.heads.head_reading import HeadReading
 from pages.ui.language_model.continuing import show_text
 from pages.ui.language_model.copying_heads import copying_names

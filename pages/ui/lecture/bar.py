@@ -8,6 +8,7 @@ from typing import Any
 
 import streamlit as st
 
+from attention_atlas.browser.piece_labels import visible
 from pages.ui.components.bundle import component
 from pages.ui.heads.kinds import head_title
 from pages.ui.layout.roles import clicker_is_free
@@ -21,7 +22,7 @@ from pages.ui.params.slides import LONGEST_TITLE, MOST_BYTES, Slide, Slides
 from pages.ui.params.subject import LANGUAGE_MODEL, SubjectParams
 from pages.ui.params.switch_heads_off import OffParams
 from pages.ui.state import session
-from pages.ui.text.markup import markdown, visible
+from pages.ui.text.markup import markdown
 
 KEY = "lecture"
 # The page of a slide that was asked for, until the run that goes there.

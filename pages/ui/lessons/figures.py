@@ -9,9 +9,10 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from attention_atlas.browser.payload import browser_payload, sentence_id
 from pages.ui.about.learning_curve import LOSS, QUALITY, learning_chart
 from pages.ui.charts.tables import numbered, show_numbers, show_table
-from pages.ui.components.attention_browser import browser_payload, draw_browser, sentence_id
+from pages.ui.components.attention_browser import draw_browser
 from pages.ui.components.save_as import show_altair, show_figure_table
 from pages.ui.components.side_by_side import DIFFERENCE, Map, side_by_side
 from pages.ui.components.synced_state import SyncedState
@@ -94,7 +95,7 @@ def show_map(measured: MeasuredStep, translator: Translator, opened: tuple[str, 
         key=_key(measured), width="stretch", on_choice_change=lambda: None,
         data=browser_payload(
             trace, measured.evidence.runs.get(MetricsRun(TraceRun(trace.source_text), measured.figure["kind"])),
-            first_choice(measured, solved=done), number=_request_number(measured, (*opened, done)),
+            vars(first_choice(measured, solved=done)), number=_request_number(measured, (*opened, done)),
             quiet=bool(step.question) and not done, beside=True,
         ),
     )

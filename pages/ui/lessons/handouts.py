@@ -12,9 +12,9 @@ from math import isnan
 import numpy as np
 import pandas as pd
 
-from pages.ui.components.attention_browser import browser_payload
-from pages.ui.components.bundle import script, style
-from pages.ui.components.html_export import POLICY, theme
+from attention_atlas.browser.html_file import POLICY, theme
+from attention_atlas.browser.payload import browser_payload
+from attention_atlas.browser.scripts import script, style
 from pages.ui.lessons.figures import first_choice
 from pages.ui.lessons.measured import MeasuredStep, measured_step
 from pages.ui.lessons.tables import figure_table, without_maps
@@ -116,7 +116,7 @@ def _figure(step: MeasuredStep, translator: Translator, maps: list[str]) -> str:
     if step.step.show == "map":
         kind, trace = step.figure["kind"], step.evidence.trace()
         metrics = step.evidence.runs.get(MetricsRun(TraceRun(trace.source_text), kind))
-        data = browser_payload(trace, metrics, first_choice(step, solved=False), quiet=bool(step.step.question))
+        data = browser_payload(trace, metrics, vars(first_choice(step, solved=False)), quiet=bool(step.step.question))
         maps.append(base64.b64encode(data).decode("ascii"))
         return f"<div class=figure data-map={len(maps) - 1}></div>"
     if step.step.show == "without":

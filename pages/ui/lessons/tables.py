@@ -7,9 +7,9 @@ import re
 import numpy as np
 import pandas as pd
 
+from attention_atlas.browser.labels import column_labels, row_labels
+from attention_atlas.browser.piece_labels import group_label
 from pages.ui.lessons.measured import MeasuredStep
-from pages.ui.text.labels import column_labels, row_labels
-from pages.ui.text.markup import group_label
 from transformer.analysis.view import axes_of
 from transformer.lessons.claims.runs import PARTS
 from transformer.lessons.evidence import JOBS, LATER, Evidence

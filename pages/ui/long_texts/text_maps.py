@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import streamlit as st
 
+from attention_atlas.browser.piece_labels import piece_label
 from pages.ui.components.side_by_side import Map, side_by_side
 from pages.ui.components.text_box import text_box
 from pages.ui.layout.roles import main_figure
@@ -15,7 +16,6 @@ from pages.ui.params.long_texts import ALL, HEADS, LAYERS, LongTextsParams
 from pages.ui.state import session
 from pages.ui.state.bind import bind
 from pages.ui.text.glossary import explain
-from pages.ui.text.markup import piece_label
 from pages.ui.text.server_paths import says
 from transformer.config import Attention
 from transformer.errors import AtlasError, TextError

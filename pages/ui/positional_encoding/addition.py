@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from attention_atlas.browser.piece_labels import piece_label
 from pages.ui.charts.matrix import AXIS, LEGEND
 from pages.ui.charts.palette import SERIES
 from pages.ui.charts.tables import draw_table, numbered, show_table
@@ -14,7 +15,7 @@ from pages.ui.components.save_as import show_altair
 from pages.ui.layout.roles import main_figure
 from pages.ui.reading.sentence import Reading
 from pages.ui.state.architecture_form import architecture_form
-from pages.ui.text.markup import markdown, piece_label
+from pages.ui.text.markup import markdown
 from transformer.analysis.replay.embedding import EmbeddedText, embedded_text
 from transformer.model.parameter_counts import concatenation_table
 

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from attention_atlas.browser.labels import TITLES, column_labels, row_labels, titles
 from pages.ui.charts.matrix import cells, matrix
 from pages.ui.charts.palette import sequential
 from pages.ui.charts.tables import show_numbers
@@ -23,7 +24,6 @@ from pages.ui.runs.inference import CachedRuns
 from pages.ui.state import session
 from pages.ui.state.bind import bind, bind_number
 from pages.ui.text.differences import marked_words
-from pages.ui.text.labels import TITLES, column_labels, row_labels, titles
 from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import typeset
 from transformer.analysis.view import view_of

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from attention_atlas.browser.piece_labels import bare, piece_label
 from pages.ui.charts.layers import layered
 from pages.ui.charts.matrix import AXIS, label_angle, labelled_axis, thinned
 from pages.ui.charts.palette import FIRST, PICKED, diverging
@@ -24,7 +25,7 @@ from pages.ui.switch_heads_off.export import save_tables
 from pages.ui.switch_heads_off.later_layers import show_later_layers
 from pages.ui.text.differences import marked_words
 from pages.ui.text.glossary import explain
-from pages.ui.text.markup import bare, markdown, piece_label
+from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import typeset
 from pages.ui.text.python_lines import effect_lines
 from transformer.ablation.effect import Effect, EffectRun

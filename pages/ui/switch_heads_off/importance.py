@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from attention_atlas.browser.labels import TITLES
 from pages.ui.charts.matrix import PICK, matrix
 from pages.ui.charts.palette import diverging
 from pages.ui.charts.tables import show_numbers
@@ -24,7 +25,6 @@ from pages.ui.switch_heads_off.export import save_tables
 from pages.ui.switch_heads_off.switches import MODES
 from pages.ui.text.differences import marked_words
 from pages.ui.text.glossary import explain
-from pages.ui.text.labels import TITLES
 from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import typeset
 from pages.ui.text.python_lines import importance_lines

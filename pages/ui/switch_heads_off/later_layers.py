@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 
+from attention_atlas.browser.labels import TITLES
 from pages.ui.charts.saving import save_every_head
 from pages.ui.components.changed_attention import Version, changed_attention
 from pages.ui.params.switch_heads_off import OffParams
 from pages.ui.reading.sentence import Reading
 from pages.ui.state import session
 from pages.ui.state.bind import bind
-from pages.ui.text.labels import TITLES
 from transformer.ablation.effect import Effect, EffectRun
 from transformer.analysis.heads.metrics import head_metrics
 from transformer.values.interventions import Interventions

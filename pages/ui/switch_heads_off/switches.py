@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
+from attention_atlas.browser.labels import TITLES
 from pages.ui.charts.thumbnail import data_uri
 from pages.ui.components.bundle import component
 from pages.ui.components.save_as import saveable
@@ -13,7 +14,6 @@ from pages.ui.reading.sentence import Reading
 from pages.ui.state import session
 from pages.ui.state.bind import bind, bind_number
 from pages.ui.text.glossary import explain
-from pages.ui.text.labels import TITLES
 from transformer.values.interventions import Interventions, Mode
 from transformer.values.trace import KINDS, Trace
 

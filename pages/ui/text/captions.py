@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from attention_atlas.browser.labels import output_label, place_of
+from attention_atlas.browser.piece_labels import bare, group_label
 from pages.ui.text.head_link import HeadLink
-from pages.ui.text.labels import output_label, place_of
-from pages.ui.text.markup import bare, group_label, markdown
+from pages.ui.text.markup import markdown
 from transformer.analysis.heads.expectation import (
     Expectation,
     aligning,

@@ -3,30 +3,13 @@
 from __future__ import annotations
 
 import re
-import unicodedata
-from collections.abc import Sequence
 
-from transformer.text.vocabulary import (
-    LINE_SIGNS,
-    SIGNS,
-    TextVocabulary,
-    has_shape,
-    label_parts,
-)
-from transformer.values.pieces import Piece
+from attention_atlas.browser.piece_labels import isolated
 
-BEFORE_WORD = re.compile(rf"^[{''.join(SIGNS.values())}]+(?=\S)")
 PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
 # Streamlit replaces these even when their punctuation is escaped: links, arrows, dashes, signs and icons. A word
 # joiner, which has no width, after the first character prevents it.
 REPLACED = re.compile(r"(?=://|@|www|<-|->|--|<=|>=|~=|:material|:streamlit).", re.IGNORECASE)
-# Around text whose direction its first letter decides, whatever stands around it.
-ISOLATE, END_OF_ISOLATE = "\u2068", "\u2069"
-# Characters without a shape that turn round what comes after them: isolates up to their end, embeddings and overrides.
-ISOLATES = frozenset("\u2066\u2067\u2068")
-TURNING = ISOLATES | frozenset("\u2069\u202a\u202b\u202c\u202d\u202e")
-REPLACEMENT = "\ufffd"
-RIGHT_TO_LEFT = frozenset({"R", "AL"})
 WORD_JOINER = "\u2060"
 
 
@@ -39,63 +22,3 @@ def markdown(text: str) -> str:
     joined = REPLACED.sub(lambda match: match[0] + WORD_JOINER, " ".join(text.split()))
     shown = PUNCTUATION.sub(r"\\\1", joined)
     return isolated(shown)
-
-
-def isolated(text: str) -> str:
-    """Text within a sentence: what runs from right to left reorders neither its punctuation nor its numbers."""
-    shown = visible(text)
-    backwards = any(unicodedata.bidirectional(each) in RIGHT_TO_LEFT for each in shown)
-    return f"{ISOLATE}{shown}{END_OF_ISOLATE}" if backwards else shown
-
-
-def visible(text: str) -> str:
-    """Text as it is shown, as long as before: a character that would turn round what stands beside it is U+FFFD.
-
-    An isolate that the text itself ends stays: it turns nothing outside, and `isolated` makes such ones.
-    """
-    if TURNING.isdisjoint(text):
-        return text
-    shown, begun = list(text), []
-    for position, character in enumerate(text):
-        if character in ISOLATES:
-            begun.append(position)
-        elif character == END_OF_ISOLATE and begun:
-            begun.pop()
-        elif character in TURNING:
-            shown[position] = REPLACEMENT
-    for position in begun:
-        shown[position] = REPLACEMENT
-    return "".join(shown)
-
-
-def piece_label(piece: Piece, text: str) -> str:
-    """A piece as people see it, as `label_parts` says: white space is visible, special pieces are named, bytes and
-    unknown pieces show what they stand for.
-
-    Args:
-        piece: of the vocabulary.
-        text: what its span refers to.
-    """
-    covered, spelling = label_parts(piece, text)
-    return f"{isolated(covered)} {visible(spelling)}".lstrip(" ")
-
-
-def bare(label: str) -> str:
-    """A label within a sentence, where the white space before a word needs no mark."""
-    return BEFORE_WORD.sub("", label)
-
-
-def entry_label(vocabulary: TextVocabulary, piece: int) -> str:
-    """A piece of the vocabulary outside any text, as people see it."""
-    return piece_label(Piece(piece, vocabulary.texts[piece], None, vocabulary.symbols.role(piece)), "")
-
-
-def group_label(pieces: Sequence[Piece], text: str, *, words: bool) -> str:
-    """A piece, or for words the characters of `text` that its pieces cover."""
-    if not words or pieces[0].special:
-        return piece_label(pieces[0], text)
-    spans = [piece.span for piece in pieces if piece.span is not None]
-    covered = text[spans[0][0] : spans[-1][1]].strip(" ")
-    if not any(map(has_shape, covered)):
-        return "".join(piece_label(piece, text) for piece in pieces)
-    return visible(covered.translate(str.maketrans(LINE_SIGNS)))

@@ -37,5 +37,5 @@ def parameter_count(count: int) -> str:
 
 
 def rounded(weights: np.ndarray) -> np.ndarray:
-    """Weights rounded to `DECIMALS` decimals; halves go up, as in the browser (`components.wire.codes`)."""
+    """Weights rounded to `DECIMALS` decimals; halves go up, as in the browser (`browser.wire.codes`)."""
     return np.floor(weights.astype(np.float64) * 10**DECIMALS + 0.5) / 10**DECIMALS

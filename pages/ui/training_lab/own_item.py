@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 
+from attention_atlas.browser.labels import TITLES
 from pages.ui.components.side_by_side import Map, side_by_side
 from pages.ui.components.text_box import text_box
 from pages.ui.params.training_lab import NEWEST, LabParams
 from pages.ui.runs.inference import MODEL_LOCK
 from pages.ui.state import session
 from pages.ui.text.glossary import explain
-from pages.ui.text.labels import TITLES
 from pages.ui.text.markup import markdown
 from pages.ui.training_lab.payload import END, kind_labels, mask_of
 from transformer.errors import TaskError

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from pages.ui.components.wire import codes, pack
-from pages.ui.text.labels import TITLES, titles
+from attention_atlas.browser.labels import TITLES, titles
+from attention_atlas.browser.wire import codes, pack
 from transformer.tasks.events import Event
 from transformer.tasks.registry import task_named
 from transformer.tasks.run import TaskRun
@@ -23,7 +23,7 @@ MOST_POINTS = 300
 
 
 def film_payload(run: TaskRun, events: Sequence[Event], header: Mapping[str, Any]) -> bytes:
-    """A message of `pages.ui.components.wire`, whose codes are those of each snapshot's kinds one after another.
+    """A message of `attention_atlas.browser.wire`, whose codes are those of each snapshot's kinds one after another.
 
     Args:
         run: the training so far.

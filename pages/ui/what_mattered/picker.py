@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import streamlit as st
 
+from attention_atlas.browser.piece_labels import entry_label
 from pages.ui.params.what_mattered import NOTHING, WHOLE, MatteredParams
 from pages.ui.reading.sentence import Reading
 from pages.ui.state import session
 from pages.ui.state.bind import bind, key_for, preset, when_chosen
 from pages.ui.text.glossary import explain
-from pages.ui.text.markup import entry_label
 from pages.ui.what_mattered.question import (
     Question,
     ask,

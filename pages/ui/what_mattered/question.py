@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from attention_atlas.browser.labels import told_apart
+from attention_atlas.browser.piece_labels import bare, entry_label, group_label
 from pages.ui.params.what_mattered import NOTHING, WHOLE, MatteredParams
-from pages.ui.text.labels import told_apart
-from pages.ui.text.markup import bare, entry_label, group_label, markdown
+from pages.ui.text.markup import markdown
 from transformer.analysis.words import Group, groups_of, has_word
 from transformer.attribution.attribution import Target, piece_groups, whole_sentence
 from transformer.text.languages import Languages

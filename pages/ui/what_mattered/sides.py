@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from attention_atlas.browser.piece_labels import piece_label
 from pages.ui.charts.layers import layered
 from pages.ui.charts.matrix import AXIS, LEGEND, labelled_axis, thinned
 from pages.ui.charts.palette import PALETTE
@@ -20,7 +21,7 @@ from pages.ui.params.what_mattered import MatteredParams
 from pages.ui.reading.sentence import Reading
 from pages.ui.runs.inference import CachedRuns
 from pages.ui.state import session
-from pages.ui.text.markup import markdown, piece_label
+from pages.ui.text.markup import markdown
 from pages.ui.what_mattered.export import save_buttons
 from pages.ui.what_mattered.methods import title
 from pages.ui.what_mattered.question import is_long

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 import torch
 
-from pages.ui.components.attention_browser import browser_payload
+from attention_atlas.browser.labels import column_labels
+from attention_atlas.browser.payload import browser_payload
+from attention_atlas.browser.wire import unframe, unpack
 from pages.ui.components.html_export import export_parts
-from pages.ui.components.wire import unframe, unpack
 from pages.ui.params.attention import AttentionParams
-from pages.ui.text.labels import column_labels
 from transformer.analysis.heads.metrics import head_metrics
 from transformer.analysis.view import axes_of, view_of
 from transformer.checkpoints.checkpoint import load_language_model
@@ -137,7 +137,7 @@ def test_a_text_of_exactly_the_limit_is_accepted(loaded):
 def test_the_browser_gets_the_one_kind_and_the_names_that_the_model_has(loaded):
     score, trace = trace_text(loaded, "the house is small.")
     metrics = head_metrics(trace, "decoder", [0.0] * loaded.tokenizer.size)
-    header, codes = unpack(browser_payload(trace, metrics, AttentionParams(), also={(1, 0): ("induction",)}))
+    header, codes = unpack(browser_payload(trace, metrics, vars(AttentionParams()), also={(1, 0): ("induction",)}))
     count = len(score.pieces)
     assert (header["kind"], header["queries"], header["keys"]) == ("decoder", count, count)
     assert codes.size == 3 * 2 * count * count and header["names"][2].endswith("induction")

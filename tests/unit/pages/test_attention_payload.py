@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pages.ui.components.attention_browser import browser_message, browser_payload
-from pages.ui.components.attention_payload import payload
-from pages.ui.components.wire import MASKED_CODE, PER_DECIMAL, STEPS, codes, unpack
+from attention_atlas.browser.payload import browser_payload, payload
+from attention_atlas.browser.wire import MASKED_CODE, PER_DECIMAL, STEPS, codes, unpack
+from pages.ui.components.attention_browser import browser_message
 from pages.ui.params.attention import AttentionParams
 from pages.ui.text.number_format import rounded
 from transformer.analysis.heads.metrics import head_metrics
@@ -98,7 +98,7 @@ def test_64_pieces_are_below_the_budget(small_translator):
 def test_a_glance_has_what_its_choice_shows(small_translator, trace, words, hide):
     metrics = head_metrics(trace, "cross", small_translator.tokenizer.scores)
     choice = AttentionParams(layer=0, head=0, words=words, hide=hide)
-    whole, small = (unpacked(browser_payload(trace, metrics, choice, glance=glance)) for glance in (False, True))
+    whole, small = (unpacked(browser_payload(trace, metrics, vars(choice), glance=glance)) for glance in (False, True))
     shown = ("words" if words else "pieces") + ("-hidden" if hide else "")
     assert small[0].pop("arrangements") == {shown: whole[0].pop("arrangements")[shown]}
     assert small[0] == {**whole[0], "glance": True, "metrics": []}
@@ -116,5 +116,5 @@ def test_what_is_sent_again_is_made_once_and_is_nobody_elses(small_translator, t
     }
     assert len(set(asked.values())) == 16
     for (each, choice, number, glance), message in asked.items():
-        assert message == browser_payload(each, metrics, choice, number=number, glance=glance)
+        assert message == browser_payload(each, metrics, vars(choice), number=number, glance=glance)
         assert browser_message(each, metrics, choice, number=number, glance=glance) is message

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pages.ui.components.wire import unpack
+from attention_atlas.browser.wire import unpack
 from pages.ui.decoding.component import with_typed
 from pages.ui.decoding.payload import decoding_payload, shown_nodes
 from pages.ui.decoding.visited import Visited, origin, written_by

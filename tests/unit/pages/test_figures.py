@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from pages.ui.components.bundle import modules, script
+from attention_atlas.browser.scripts import modules, script
+from attention_atlas.browser.wire import unframe
 from pages.ui.components.exporter import FONTS, colours, fonts
-from pages.ui.components.wire import unframe
 
 ROOT = Path(__file__).parents[3]
 ASSETS = ROOT / "assets"

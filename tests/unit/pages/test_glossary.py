@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import transformer.values.trace
-from pages.ui.components.bundle import script
+from attention_atlas.browser.scripts import script
 from pages.ui.text.glossary import ARRAY, document, explain, explain_words_of, glossary
 
 ROOT = Path(__file__).parents[3]

@@ -6,9 +6,10 @@ import zlib
 import numpy as np
 import pytest
 
-from pages.ui.components.attention_browser import browser_payload, sentence_id
-from pages.ui.components.html_export import PLACEHOLDER, TEMPLATE, export_parts
-from pages.ui.components.wire import unframe
+from attention_atlas.browser.html_file import PLACEHOLDER, TEMPLATE
+from attention_atlas.browser.payload import browser_payload, sentence_id
+from attention_atlas.browser.wire import unframe
+from pages.ui.components.html_export import export_parts
 from pages.ui.params.attention import AttentionParams
 from transformer.analysis.heads.metrics import head_metrics
 from transformer.values.trace import KINDS
@@ -25,8 +26,8 @@ def test_the_archive_holds_what_the_page_of_a_kind_lacks(small_translator, kind)
     assert ends[-1] == len(body)
     assert zlib.decompress(parts[0]).decode("utf-8") == TEMPLATE
     others = [
-        browser_payload(trace, head_metrics(trace, other, vocabulary.scores), AttentionParams()) for other in KINDS
-        if other != kind
+        browser_payload(trace, head_metrics(trace, other, vocabulary.scores), vars(AttentionParams()))
+        for other in KINDS if other != kind
     ]
     assert parts[1:] == others
 

@@ -9,7 +9,7 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
-from pages.ui.components.wire import MASKED_CODE, unpack
+from attention_atlas.browser.wire import MASKED_CODE, unpack
 from pages.ui.params.training_lab import MOST_STEPS, NEWEST, LabParams
 from pages.ui.training_lab.film import shown_heads
 from pages.ui.training_lab.form import settings_of

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pages.ui.text.labels import column_labels, place_of, row_labels, titles, told_apart
+from attention_atlas.browser.labels import column_labels, place_of, row_labels, titles, told_apart
 from transformer.analysis.view import Axes, axes_of
 from transformer.values.pieces import Piece
 

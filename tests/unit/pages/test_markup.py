@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from pages.ui.text.markup import bare, entry_label, group_label, isolated, markdown, piece_label, visible
+from attention_atlas.browser.piece_labels import bare, entry_label, group_label, isolated, piece_label, visible
+from pages.ui.text.markup import markdown
 from transformer.text.tokenizer import END, PAD, START, UNKNOWN
 from transformer.values.pieces import Piece
 

@@ -8,6 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 from PIL import Image
 
+from attention_atlas.browser.scripts import script
 from pages.ui.charts.palette import (
     DIVERGING,
     MASKED,
@@ -20,7 +21,6 @@ from pages.ui.charts.palette import (
     shades,
 )
 from pages.ui.charts.thumbnail import data_uri, thumbnail
-from pages.ui.components.bundle import script
 from pages.ui.params.attention import PALETTES
 
 

@@ -5,7 +5,7 @@ import zlib
 import numpy as np
 import pytest
 
-from pages.ui.components.wire import MASKED_CODE, codes, frame, pack, unframe, unpack, with_more
+from attention_atlas.browser.wire import MASKED_CODE, codes, frame, pack, unframe, unpack, with_more
 
 
 def test_a_message_is_unpacked_as_it_was_packed():

@@ -14,12 +14,13 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from attention_atlas.browser.labels import column_labels, row_labels, titles
+from attention_atlas.browser.payload import payload
+from attention_atlas.browser.piece_labels import piece_label
+from attention_atlas.browser.wire import unframe
 from pages.ui.charts.matrix import cells, matrix
 from pages.ui.charts.palette import sequential
-from pages.ui.components.attention_payload import payload
-from pages.ui.components.wire import unframe
-from pages.ui.text.labels import column_labels, row_labels, titles
-from pages.ui.text.markup import markdown, piece_label
+from pages.ui.text.markup import markdown
 from tests.properties import few, many
 from tests.ui.driver import HOSTILE, RESERVED, UNREADABLE
 from transformer.analysis.view import view_of

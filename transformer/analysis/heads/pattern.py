@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import entr
 
 from transformer.values.pieces import Piece
 
@@ -54,7 +53,8 @@ class Pattern:
 
 def row_entropy(weights: np.ndarray) -> np.ndarray:
     """Entropy of each row, nats: [..., R, C] to [..., R]. A row with a single weight of 1 has 0."""
-    return entr(weights).sum(axis=-1)
+    logs = np.log(weights, out=np.zeros_like(weights), where=weights > 0)
+    return -(weights * logs).sum(axis=-1)
 
 
 def offset_share(weights: np.ndarray, mask: np.ndarray, offset: int) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from pages.ui.text.markup import bare, group_label, piece_label
+from attention_atlas.browser.piece_labels import bare, group_label, piece_label
 from transformer.analysis.view import Axes
 from transformer.analysis.words import parted
 from transformer.values.pieces import Piece

@@ -1,0 +1,139 @@
+"""One kind of attention as bytes for the browser: all weights of all heads, and what stands beside them."""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from attention_atlas.browser.labels import TITLES, column_labels, row_labels, titles
+from attention_atlas.browser.piece_labels import visible
+from attention_atlas.browser.wire import codes, pack
+from transformer.analysis.heads.metrics import HeadMetrics, Metric, metrics_of
+from transformer.analysis.heads.names import head_names
+from transformer.analysis.heads.telling import telling_head
+from transformer.analysis.view import Axes, axes_of
+from transformer.values.trace import Kind, Trace
+
+# Where start and end symbols are hidden, what a row leaves for the other pieces is scaled up to 1, and may have been
+# very little. So its weights there are sent doubled, as often as they can be and at most this often.
+MOST_DOUBLINGS = 15
+DIGITS = np.frombuffer(b"0123456789abcdef", dtype=np.uint8)
+# Pieces or words, with the special ones or without: (words, special).
+EVERY_ARRANGEMENT = tuple((words, special) for words in (False, True) for special in (False, True))
+# Names of heads by layer and head, from 0.
+AlsoNamed = Mapping[tuple[int, int], Sequence[str]]
+
+
+def doublings(weights: np.ndarray, special: np.ndarray) -> np.ndarray:
+    """How often the weights of each row on pieces that are not special can be doubled, and their sum stays at most 1.
+
+    Args:
+        weights: [..., R, C].
+        special: bool [C].
+
+    Returns:
+        uint8 [..., R], 0 to MOST_DOUBLINGS.
+    """
+    left = np.maximum(weights[..., ~special].sum(axis=-1), 2.0**-MOST_DOUBLINGS)
+    return np.maximum(np.floor(-np.log2(left)), 0).astype(np.uint8)
+
+
+def payload(
+    trace: Trace, kind: Kind, header: Mapping[str, Any], arrangements: Iterable[tuple[bool, bool]] = EVERY_ARRANGEMENT
+) -> bytes:
+    """A message of `wire`: what the browser needs to draw a kind, and the codes of all its weights.
+
+    Args:
+        trace: of a run.
+        kind: of attention.
+        header: what else the browser needs.
+        arrangements: those that can be chosen there.
+    """
+    weights, mask = trace.attention(kind), trace.mask(kind)
+    layers, heads, queries, keys = weights.shape
+    special = np.array([piece.special for piece in trace.key_pieces(kind)])
+    doubled = doublings(weights, special)
+    complete = {
+        **header,
+        "kind": kind, "layers": layers, "heads": heads, "queries": queries, "keys": keys,
+        "arrangements": {
+            ("words" if words else "pieces") + ("" if special else "-hidden"): _arrangement(
+                axes_of(trace, kind, words=words, special=special)
+            )
+            for words, special in arrangements
+        },
+        "special": np.flatnonzero(special).tolist(), "doublings": DIGITS[doubled.ravel()].tobytes().decode("ascii"),
+        "axes": {"pieces": _titles(words=False), "words": _titles(words=True)},
+    }
+    return pack(complete, codes(np.where(special, weights, np.ldexp(weights, doubled[..., None])), mask))
+
+
+def browser_payload(
+    trace: Trace, metrics: HeadMetrics, choice: Mapping[str, Any], *, number: int = 0, glance: bool = False,
+    quiet: bool = False, beside: bool = False, also: AlsoNamed = MappingProxyType({}),
+) -> bytes:
+    """Everything that the browser needs for one kind.
+
+    Args:
+        trace, metrics: what is looked at.
+        choice: what to show first: a value for each name of `Choice` in assets/attention_browser/arrangement.js but
+            `heads`; a layer and a head of -1 for the one that has the most to show.
+        number: the browser shows `choice` if it was asked under another number before, or never.
+        glance: only the small maps.
+        quiet: what is pinned is not put into words, only what is pointed at.
+        beside: words stand beside it, so that it never takes all of the screen.
+        also: names of heads beside those that they have for what they do in this run.
+    """
+    kind, asked = metrics.kind, dict(choice)
+    if asked["layer"] < 0 and asked["head"] < 0:
+        telling = telling_head(trace, metrics)
+        asked |= {"layer": telling.layer, "head": telling.head}
+    # Without a toolbar nobody asks for the others.
+    only = [(choice["words"], not choice["hide"])] if glance else EVERY_ARRANGEMENT
+    return payload(trace, kind, {
+        "title": TITLES[kind], "glance": glance, "quiet": quiet, "beside": beside,
+        "asked": {"number": number, "choice": asked},
+        # As typed for the files of numbers, and as shown everywhere else.
+        "id": sentence_id(trace), "texts": {"source": trace.source_text, "target": trace.target_text},
+        "shown": {"source": visible(trace.source_text), "target": visible(trace.target_text)},
+        "names": [
+            ", ".join(dict.fromkeys((*names, *also.get((layer, head), ()))))
+            for layer, heads in enumerate(head_names(metrics)) for head, names in enumerate(heads)
+        ],
+        "metrics": [] if glance else [_metric(metric, metrics.values[metric.name]) for metric in metrics_of(kind)],
+    }, only)
+
+
+def sentence_id(trace: Trace) -> str:
+    """Tells the data of one sentence from those of another."""
+    return f"{zlib.crc32((trace.source_text + trace.target_text).encode('utf-8', 'surrogatepass')):08x}"
+
+
+def _metric(metric: Metric, values: np.ndarray) -> dict[str, Any]:
+    """A metric of all heads, with the value of a full bar; null where it does not apply."""
+    known = values[~np.isnan(values)]
+    return {
+        "key": metric.name, "name": metric.title, "unit": metric.unit,
+        "most": metric.high or max(float(known.max(initial=0.0)), 1e-9),
+        "values": [None if math.isnan(value) else value for value in values.round(6).ravel().tolist()],
+    }
+
+
+def _arrangement(axes: Axes) -> dict[str, Any]:
+    sides = {"rows": (row_labels(axes), axes.row_positions), "columns": (column_labels(axes), axes.column_positions)}
+    return {
+        "scaled": not axes.special,
+        **{
+            side: [{"label": label, "positions": group} for label, group in zip(labels, groups, strict=True)]
+            for side, (labels, groups) in sides.items()
+        },
+    }
+
+
+def _titles(*, words: bool) -> dict[str, str]:
+    return dict(zip(("from", "to"), titles(words), strict=True))
