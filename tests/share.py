@@ -8,6 +8,7 @@ that commit by commit all of them have their turn.
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
@@ -35,8 +36,9 @@ def names(path: str) -> set[str]:
 
 
 def concerned(test: str, changed: Iterable[str]) -> bool:
-    """Whether a test's file or folder is named after something that changed, or has changed itself."""
-    subjects = names(test.partition("::")[0])
+    """Whether a test's file, folder or case is named after something that changed, or the test has changed itself."""
+    path, _, case = test.partition("::")
+    subjects = names(path) | set(re.findall(r"[a-z]\w+", case.partition("[")[2])) - GENERAL
     return any(_alike(subject, name) for path in changed for name in names(path) for subject in subjects)
 
 

@@ -16,6 +16,7 @@ def test_a_changed_page_brings_the_tests_named_after_it():
     assert concerned(decoding, changed) and not concerned(gallery, changed)
     assert concerned("tests/browser/test_decoding.py::test", ["assets/decoding_steps/timeline.js"])
     assert concerned("tests/unit/training/test_trainer.py::test", ["transformer/training/distributed.py"])
+    assert concerned("tests/browser/test_every_page.py::test_it[decoding-dark]", changed), "a case of all pages"
     assert concerned("tests/ui/test_models.py::test", ["tests/ui/test_models.py"]) is False
     chosen = share(LONG, changed, turn=3)
     assert sum("decoding" in test for test in chosen) >= SECONDS // 5

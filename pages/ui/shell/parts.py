@@ -11,7 +11,7 @@ from pages.ui.state.bind import bind
 
 
 def pick_part(page: str, params: type[Params], **languages: str) -> str:
-    """Draw the control of a page's parts; returns the name of the chosen one.
+    """Draw the control of a page's parts, if there are several; returns the name of the chosen one.
 
     Args:
         page: name of the page.
@@ -19,8 +19,9 @@ def pick_part(page: str, params: type[Params], **languages: str) -> str:
         languages: "source" and "target", where a title names them.
     """
     parts = PAGES[page].parts
-    st.segmented_control(
-        PAGES[page].title, tuple(parts), format_func=lambda part: parts[part].title.format(**languages), required=True,
-        label_visibility="collapsed", wrap=True, **bind(params, "part"),
-    )
+    if len(parts) > 1:
+        st.segmented_control(
+            PAGES[page].title, tuple(parts), format_func=lambda part: parts[part].title.format(**languages),
+            required=True, label_visibility="collapsed", wrap=True, **bind(params, "part"),
+        )
     return vars(session.params(params))["part"]

@@ -30,7 +30,9 @@ def test_the_readme_lists_the_registered_pages():
         for section, listed in sections().items() for page in listed
     ]
     table = re.findall(r"^\|.*\|$", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
-    assert [row for row in table if row in rows] == rows, "README.md needs these rows:\n" + "\n".join(rows)
+    missing = [row for row in rows if row not in table]
+    assert not missing, "README.md needs these rows:\n" + "\n".join(missing)
+    assert [row for row in table if row in rows] == rows, "README.md has its rows in another order than the menu"
 
 
 def test_a_part_has_an_address():
