@@ -1,4 +1,4 @@
-"""The README's promises, as far as they can be run."""
+"""Commands, links and paths in the README and the documents are valid."""
 
 from __future__ import annotations
 
@@ -6,33 +6,42 @@ import re
 import shlex
 from pathlib import Path
 
+import pytest
 from torch.distributed.run import get_args_parser
 
 from transformer.commands.train import parser
 
 ROOT = Path(__file__).parents[2]
+DOCUMENTS = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md")))
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def test_its_python_runs(capsys):
+def test_python_example_runs(capsys):
     (code,) = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
     exec(code, {})
     assert "(6, 8, " in capsys.readouterr().out
 
 
-def test_what_it_names_is_there():
-    for path, heading in re.findall(r"\]\((?!http)([^)#]+)#?([^)]*)\)", README):
-        assert (ROOT / path).exists(), path
-        headings = re.findall(r"^#+ (.+)$", (ROOT / path).read_text(), re.MULTILINE) if heading else []
+def test_readme_is_short():
+    assert len(README.splitlines()) <= 150
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_links_and_paths_exist(document):
+    text = document.read_text(encoding="utf-8")
+    for path, heading in re.findall(r"\]\((?!http)([^)#]+)#?([^)]*)\)", text):
+        target = document.parent / path
+        assert target.exists(), path
+        headings = re.findall(r"^#+ (.+)$", target.read_text(encoding="utf-8"), re.MULTILINE) if heading else []
         assert not heading or heading in [each.lower().replace(" ", "-") for each in headings], heading
-    for path in re.findall(r"`((?:pages|transformer|assets)/[\w/.-]+)`", README):
-        assert (ROOT / path).exists(), path
+    for path in re.findall(r"`((?:pages|transformer|assets)/[\w/.-]+)`", text):
+        assert (ROOT / path).exists() or "NAME" in path, path
 
 
-def test_torchrun_takes_its_commands():
-    # Without the "--" torchrun takes --run for an abbreviation of its own options, and refuses it.
-    deployment = (ROOT / "docs" / "deployment.md").read_text(encoding="utf-8").replace("\\\n", " ")
-    commands = re.findall(r"torchrun (-[^`\n]+)", README + deployment)
+def test_torchrun_commands_parse():
+    # Without "--", torchrun takes --run for an abbreviation of one of its own options and rejects it.
+    text = "".join((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("training.md", "deployment.md"))
+    commands = re.findall(r"torchrun (-[^`\n]+)", text.replace("\\\n", " "))
     assert len(commands) == 2
     for command in commands:
         options = get_args_parser().parse_args(shlex.split(command))

@@ -74,13 +74,12 @@ _PAGES = (
     Page(
         "translate", "Translate", "Look",
         "Type a sentence. See its translation and the whole model as one drawing.",
-        "the translation, and a drawing of the Transformer with three of its maps; "
-        "every box opens a page",
+        "the translation, and a drawing of the Transformer with three attention maps; every box opens a page",
     ),
     Page(
         "encoder_attention", "Encoder attention", "Look",
         "How the words of your sentence look at each other, in every head.",
-        "how the pieces of the English sentence look at each other",
+        "how the tokens of the English sentence look at each other",
         folder="attention", kind="encoder",
     ),
     Page(
@@ -98,16 +97,14 @@ _PAGES = (
     Page(
         "decoding", "Decoding step by step", "Look",
         "The translation one token at a time, with the other candidates. Choose one and see what follows.",
-        "how the German sentence is written: every step played, stopped "
-        "and turned back, what else it could have been, and what the translation is then; beam search with its whole "
-        "tree",
+        "how the German sentence is written: play, stop or step back; see the other candidates and force one; "
+        "beam search with its whole tree",
     ),
     Page(
         "language_model", "Language model", "Look",
         "A model that continues a text: what it looks at, and how likely it finds a text.",
-        "how a small decoder-only Transformer goes on from any beginning, "
-        "by every method and step by step: the probability of each piece, and the attention of all its heads; how "
-        "likely it finds a text, or two against each other; which heads copy",
+        "how a small decoder-only Transformer continues a text, with every decoding method; the probability of "
+        "each token and the attention of all heads; two texts compared; copying heads",
         needs="language model",
         parts={
             "continue": Part("How it goes on", "continuing.show_continuation"),
@@ -119,8 +116,8 @@ _PAGES = (
     Page(
         "compare_heads", "Compare heads", "Look",
         "All heads by what they do. Find similar ones, or lay two sentences side by side.",
-        "every number of every head, heads alike, two heads against each "
-        "other, one word through all layers; of the translator or of a language model",
+        "all measurements for all heads, similar heads, two heads compared, one word through all layers; for the "
+        "translator or a language model",
         parts={
             "heads": Part("All heads", "all_heads.show_all_heads"),
             "similarity": Part("Similarity", "similar_heads.show_similar_heads"),
@@ -131,26 +128,25 @@ _PAGES = (
     Page(
         "gallery", "Gallery of heads", "Look",
         "Heads that do one thing that can be named, each with examples.",
-        "what single heads of this model do, each on the sentences that show it "
-        "best",
+        "what individual heads of this model do, each on the sentences that show it best",
     ),
     Page(
         "switch_heads_off", "Switch heads off", "Ask",
         "Switch heads off and see what the model writes without them.",
-        "any of the 144 heads off, weakened, doubled or replaced: the "
-        "new translation beside the old; what every head is worth to the sentence",
+        "any of the 144 heads switched off, scaled or replaced; the new translation beside the original; how "
+        "important each head is for the sentence",
     ),
     Page(
         "change_attention", "Change what it looks at", "Ask",
         "Make a word look at another one and see what the model writes then.",
-        "a click moves a row of attention, of one head or of "
-        "all, and words are erased: what the next word becomes, and how the translation goes on",
+        "click to redirect a row of attention in one head or all, or erase words; see the next word change and "
+        "the translation continue",
     ),
     Page(
         "what_mattered", "What mattered", "Ask",
         "Which words a translated word depends on, by several methods that can disagree.",
-        "which source words a translated word depends on, by several methods, "
-        "and whether they agree; which part of the model wrote it",
+        "which source words a translated word depends on, by several methods, and whether they agree; which part "
+        "of the model wrote it",
         parts={
             "strip": Part("Which words", "words.show_words"),
             "writers": Part("Which parts of the model", "components.show_components"),
@@ -162,8 +158,7 @@ _PAGES = (
     Page(
         "positional_encoding", "Positional encoding", "Understand",
         "How the model knows the order of the words, and what happens without it.",
-        "curves, matrix, distances and rotations; what the "
-        "order of the words is worth to this model",
+        "curves, matrix, distances and rotations; what happens to this model without word order",
         parts={
             "shuffled": Part("What if the order were lost?", "shuffled.show_shuffled", former=("matters",)),
             "curves": Part("Curves", "curves.show_curves", reads=False),
@@ -180,8 +175,8 @@ _PAGES = (
     Page(
         "inside_a_layer", "Inside a layer", "Understand",
         "Every number of the way from the sentence to the translation, step by step.",
-        "every stage with its formula, shape and tensor; one cell "
-        "with all of its sums; mask, norms, parameters; of the translator or of a language model",
+        "every stage with its formula, shape and tensor; one cell with all of its sums; mask, norms, parameters; "
+        "for the translator or a language model",
         parts={
             "stages": Part("Stage by stage", "stages.show_stages", former=("way",)),
             "cell": Part("One cell", "cell.show_cell"),
@@ -194,9 +189,8 @@ _PAGES = (
     Page(
         "backpropagation", "Backpropagation", "Understand",
         "How a mistake becomes a small change of every parameter.",
-        "the gradient of the sentence's loss, walked back from the "
-        "loss to the embeddings: every formula with its numbers by hand and by autograd, any number taken apart into "
-        "its sum; pre-norm against post-norm",
+        "the gradient of the sentence's loss, step by step back to the embeddings; every formula by hand and by "
+        "autograd; any number as its sum; pre-norm and post-norm compared",
         parts={
             "gradients": Part("Step by step, backwards", "gradient.show_gradient", former=("walk",)),
             "sizes": Part("Large and small gradients", "sizes.show_sizes"),
@@ -205,17 +199,16 @@ _PAGES = (
     Page(
         "training_lab", "Training lab", "Build",
         "Watch small models learn, or train one yourself.",
-        "a small Transformer learns a task (copy, reverse, sort, addition …) "
-        "while one watches: all three kinds of attention at every moment, loss and score of every head on one axis, "
-        "what happened and when; any item asked at any moment; grokking, with the Fourier spectrum of the numbers",
+        "a small Transformer learns a task (copy, reverse, sort, addition …) while you watch: all attention maps "
+        "at every moment, loss and head scores on one axis; try your own items; grokking, with the Fourier "
+        "spectrum of the embeddings",
         needs="nothing",
     ),
     Page(
         "long_texts", "Long texts", "Build",
         "What attention to long texts costs, and ways to make it cheaper.",
-        "why the attention map of a long text does not fit: its bytes and seconds "
-        "measured against the length, for full, local and compressed attention; the map of each for your own text, and "
-        "what each loses",
+        "why the attention map of a long text does not fit into memory: bytes and seconds by length for full, "
+        "local and compressed attention; the maps for your own text, and what each kind loses",
         needs="nothing",
         parts={
             "map": Part("The map", "text_maps.show_maps", reads=False),
@@ -226,8 +219,7 @@ _PAGES = (
     Page(
         "lessons", "Lessons", "Learn",
         "Short lessons with questions, from the first map to what attention explains.",
-        "twelve lessons of a few steps each, with a question before every number; "
-        "teachers add their own",
+        "twelve short lessons with a question before every number; teachers can add their own",
     ),
     Page(
         "about", "About the model", "Learn",
