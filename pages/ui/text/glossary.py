@@ -21,18 +21,18 @@ ARRAY = re.compile(r"^([a-zA-Z_]+) +(\[[^]]*\]) *(.*)$", re.MULTILINE)
 INTRODUCTION = """\
 # Glossary
 
-Written from `assets/glossary.toml`, which the app's help texts come from as well, by
-`python -m pages.ui.text.glossary > docs/glossary.md`.
+`python -m pages.ui.text.glossary > docs/glossary.md` writes this file from `assets/glossary.toml`, which also contains the
+app's help texts.
 """
 ARRAYS = """\
 ## The arrays of a trace
 
-What Hugging Face (outputs of an encoder-decoder model) and TransformerLens (hooks of `HookedEncoderDecoder`) call the
-arrays of `transformer.Trace`. Theirs have a batch dimension in front, and each layer has its own, numbered from 0
-(LAYER); a trace stacks them. KIND is `encoder`, `decoder` or `cross`; the letters of the shapes are those of
-`transformer/values/trace.py`.
+The table has the names of the arrays of `transformer.Trace` in Hugging Face (outputs of an encoder-decoder model) and in
+TransformerLens (hooks of `HookedEncoderDecoder`). Their arrays begin with a batch dimension, and each layer has its own
+array, numbered from 0 (LAYER); a trace stacks the layers. KIND is `encoder`, `decoder` or `cross`.
+`transformer/values/trace.py` explains the letters of the shapes.
 
-| ours | shape | Hugging Face | TransformerLens |
+| `Trace` | shape | Hugging Face | TransformerLens |
 |---|---|---|---|
 """
 
