@@ -1,4 +1,4 @@
-"""The technical words of the app, explained once: for help texts, and for docs/glossary.md.
+"""The glossary of technical words, for help texts and for docs/glossary.md.
 
 python -m pages.ui.text.glossary > docs/glossary.md
 """
@@ -21,15 +21,15 @@ ARRAY = re.compile(r"^([a-zA-Z_]+) +(\[[^]]*\]) *(.*)$", re.MULTILINE)
 INTRODUCTION = """\
 # Glossary
 
-`python -m pages.ui.text.glossary > docs/glossary.md` writes this file from `assets/glossary.toml`, which also contains the
-app's help texts.
+`python -m pages.ui.text.glossary > docs/glossary.md` writes this file from `assets/glossary.toml`, which also contains
+the app's help texts.
 """
 ARRAYS = """\
 ## The arrays of a trace
 
-The table has the names of the arrays of `transformer.Trace` in Hugging Face (outputs of an encoder-decoder model) and in
-TransformerLens (hooks of `HookedEncoderDecoder`). Their arrays begin with a batch dimension, and each layer has its own
-array, numbered from 0 (LAYER); a trace stacks the layers. KIND is `encoder`, `decoder` or `cross`.
+The table has the names of the arrays of `transformer.Trace` in Hugging Face (outputs of an encoder-decoder model) and
+in TransformerLens (hooks of `HookedEncoderDecoder`). Their arrays begin with a batch dimension, and each layer has its
+own array, numbered from 0 (LAYER); a trace stacks the layers. KIND is `encoder`, `decoder` or `cross`.
 `transformer/values/trace.py` explains the letters of the shapes.
 
 | `Trace` | shape | Hugging Face | TransformerLens |

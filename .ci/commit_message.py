@@ -1,0 +1,47 @@
+"""Check a commit message: an imperative subject of at most 72 characters, and a wrapped body."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+LONGEST = 72
+# Git writes these subjects itself.
+WRITTEN_BY_GIT = re.compile(r"(Merge|Revert|fixup!|squash!|amend!) ")
+# First words that are no imperative: another form of a verb, an article, a pronoun. "Bring" and "Process" are verbs.
+NOT_IMPERATIVE = re.compile(
+    r"(?!(?:Bring|String|Ring|Process|Address|Pass|Access|Focus|Compress|Express|Suppress|Discuss|Miss|Cross|Press"
+    r"|Embed|Feed|Need|Seed|Speed|Shed|Exceed|Proceed)\b)(\w+(ing|ed|s)|An?|The|It|We|I|No|Who|What|Which|Where|When|Of)\b",
+    re.IGNORECASE,
+)
+
+
+def faults(message: str) -> list[str]:
+    """Faults of a commit message, one sentence each."""
+    lines = [line for line in message.splitlines() if not line.startswith("#")]
+    subject = lines[0] if lines else ""
+    if WRITTEN_BY_GIT.match(subject):
+        return []
+    found = []
+    if not subject.strip():
+        found.append("The subject is empty.")
+    if len(subject) > LONGEST:
+        found.append(f"The subject has {len(subject)} characters; the limit is {LONGEST}.")
+    if subject.endswith("."):
+        found.append("The subject ends with a full stop.")
+    # A scope may come first: "Serving: size the thread pool".
+    if NOT_IMPERATIVE.match(re.sub(r"^[\w /-]+: ", "", subject)) or not subject[:1].isupper():
+        found.append("The subject does not begin with a capital and a verb in the imperative, such as “Add” or “Fix”.")
+    if len(lines) > 1 and lines[1].strip():
+        found.append("The line after the subject is not empty.")
+    # An address or a quoted line of output cannot be wrapped.
+    if any(len(line) > LONGEST and " " in line.strip() and "://" not in line for line in lines[2:]):
+        found.append(f"A line of the body has more than {LONGEST} characters.")
+    return found
+
+
+if __name__ == "__main__":
+    problems = faults(Path(sys.argv[1]).read_text(encoding="utf-8"))
+    if problems:
+        raise SystemExit("\n".join(["The commit message needs a change:", *problems]))
