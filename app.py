@@ -5,12 +5,12 @@ from __future__ import annotations
 import streamlit as st
 
 if __name__ == "__main__":
-    # A run of the page for somebody.
+    # Streamlit runs the page for a session.
     from pages.ui.shell.frame import draw
 
     draw()
 else:
-    # Streamlit found the last line, and imports this file before it answers anybody.
+    # Streamlit found `app` below, and imports this file before it accepts a connection.
     from pages.ui.server.doors import close_doors
     from pages.ui.server.served import serve_own
     from pages.ui.server.warm_up import warming
