@@ -33,7 +33,7 @@ HEADLESS_NAME = re.compile(r"test_(what|which|who|whose|whom|whoever|whatever|of
 # Marks that a comment may begin with, for a tool.
 FOR_TOOLS = re.compile(r"(noqa|type:|pyright:|ruff:|fmt:|@ts-|eslint)")
 LIMITS = {
-    "assets": 121, "attention_atlas": 20, "attention_atlas/browser": 7, "benchmarks": 40, "deploy": 11, "pages": 7,
+    "assets": 122, "attention_atlas": 20, "attention_atlas/browser": 7, "benchmarks": 40, "deploy": 11, "pages": 7,
     "pages/ui": 340, "tests": 14, "tests/browser": 64, "tests/javascript": 11, "tests/serving": 6, "tests/ui": 91,
     "tests/unit": 351, "transformer": 2, "transformer/ablation": 7, "transformer/analysis": 52,
     "transformer/attribution": 27, "transformer/backpropagation": 23, "transformer/checkpoints": 26,
@@ -47,7 +47,7 @@ LIMITS = {
 def faults(text: str, headless: re.Pattern[str] = HEADLESS) -> Iterator[str]:
     """Findings in one docstring, comment or heading."""
     # Code, tables, headings of arguments and examples are not prose.
-    prose = re.sub(r"``?[^`]*``?|https?://\S+", "X", text)
+    prose = re.sub(r"``?[^`]*``?|https?://[^\s)]+", "X", text)
     for found in PRIVATE.finditer(prose):
         yield f"“{found.group()}”: write “{USUAL[found.lastgroup or '']}”"
     if headless.match(prose):
@@ -97,14 +97,15 @@ def faults_of_javascript(source: str) -> Iterator[str]:
 
 
 def faults_of_document(source: str) -> Iterator[str]:
-    """Findings in a document: in its headings all, in the rest the words alone."""
+    """Findings in the headings, paragraphs, lists and tables of a document."""
     source = re.sub(r"^```.*?^```|^( {4}.*\n)+", "", source, flags=re.DOTALL | re.MULTILINE)
-    for line in source.splitlines():
-        heading = re.match(r"#+ (.*)", line)
-        if heading and heading.group(1) in {page.title for page in PAGES.values()}:
-            continue
-        found = faults(heading.group(1) if heading else line)
-        yield from (fault for fault in found if heading or fault.startswith("“"))
+    titles = {page.title for page in PAGES.values()}
+    # Each heading, each row of a table, and each block of other lines.
+    for block in re.findall(r"^(?:#.*|\|.*|(?:[^#|\n].*\n?)+)", source, re.MULTILINE):
+        text = block.lstrip("# ")
+        if text not in titles:
+            # A cell need not be a sentence; only its words are checked.
+            yield from (fault for fault in faults(text) if fault.startswith("“") or not text.startswith("|"))
 
 
 READERS = {".py": faults_of_python, ".js": faults_of_javascript, ".md": faults_of_document}
@@ -122,7 +123,7 @@ def findings() -> dict[str, list[str]]:
     folders = ("transformer", "attention_atlas", "pages", "tests", "benchmarks", "deploy", "docs", "assets")
     paths = [*ROOT.glob("*.*"), *(path for folder in folders for path in (ROOT / folder).rglob("*.*"))]
     for path in sorted(paths):
-        if path.suffix in READERS and not {"vendor", "node_modules"} & set(path.parts):
+        if path.suffix in READERS and not {"vendor", "node_modules", "fonts"} & set(path.parts):
             each = READERS[path.suffix](path.read_text(encoding="utf-8"))
             found.setdefault(package_of(path), []).extend(f"{path.relative_to(ROOT)}: {fault}" for fault in each)
     return found
