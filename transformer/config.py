@@ -105,6 +105,11 @@ class TransformerConfig:
         return self.d_model // self.heads
 
     @property
+    def position_limit(self) -> int | None:
+        """Number of tokens of the longest text that there are positions for; None for no limit."""
+        return self.max_positions if self.positions == "learned" else None
+
+    @property
     def kinds(self) -> tuple[Kind, ...]:
         """The kinds of attention that the model has."""
         return tuple(kind for kind in get_args(Kind) if self.layers_of(kind))

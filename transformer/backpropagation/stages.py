@@ -98,7 +98,7 @@ def _stack(maker: Maker, stack: Stack) -> Iterator[GradientStage]:
             r"dx = \text{what layer 1 sends back}", f"B, {rows}, D", f"{side}.input", lambda a: a[0], None,
         )
     d_input = found.gradients[f"{side}.input"][0]
-    if config.positions == "learned":
+    if config.position_limit is not None:
         length = len(d_input)
         yield maker.parameter(
             f"{stack}.positions", stack, None, "learned positions", r"dP_n = dx_n", f"{rows}, D",

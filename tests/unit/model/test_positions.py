@@ -6,13 +6,17 @@ import pytest
 import torch
 
 from transformer.config import TransformerConfig
-from transformer.model.positions import PositionalEncoding, sinusoidal_positions
-from transformer.model.sinusoids import frequencies
+from transformer.model.positions import PositionalEncoding
+from transformer.model.sinusoids import frequencies, sinusoids
 
 
 def config(positions, **changes):
     sizes = {"source_vocabulary": 9, "target_vocabulary": 9, "d_model": 8, "heads": 2, "max_positions": 6}
     return TransformerConfig(**{**sizes, **changes}, positions=positions)
+
+
+def sinusoidal_positions(length, d_model, *, halves=False):
+    return torch.from_numpy(sinusoids(length, d_model, halves=halves)).float()
 
 
 def test_values_of_the_paper():

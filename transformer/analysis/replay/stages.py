@@ -16,6 +16,7 @@ from transformer.analysis.replay.feed_forward import FeedForwardPass
 from transformer.analysis.replay.prediction import prediction
 from transformer.analysis.replay.residual import SubLayer, stack_output, sublayer
 from transformer.config import Activation
+from transformer.model.encodings import ENCODINGS
 from transformer.values.trace import Detail, Kind, Stack, Trace
 from transformer.values.weights import Weights
 
@@ -88,7 +89,8 @@ def _text(trace: Trace, weights: Weights, stack: Stack) -> Iterator[Stage]:
     if weights.config.scale_embedding:
         yield stage("scaled", "token embedding, scaled", scaled, f"B, {rows}, D", text.scaled[None])
     if text.positions is not None:
-        yield stage("positions", "positional encoding", _position_formula(weights), f"{rows}, D", text.positions)
+        formula = ENCODINGS[weights.config.positions].formula
+        yield stage("positions", "positional encoding", formula, f"{rows}, D", text.positions)
         yield stage(
             "input", "token embedding + positional encoding", rf"x = {scaled} + PE", f"B, {rows}, D",
             text.total[None],
@@ -220,13 +222,3 @@ def _rows(stack: Stack) -> str:
 def _read(weights: Weights) -> str:
     """What a sub-layer reads: the normalised stream in pre-norm, the stream itself in post-norm."""
     return r"\hat{x}" if weights.config.norm == "pre" else "x"
-
-
-def _position_formula(weights: Weights) -> str:
-    if weights.config.positions == "learned":
-        return r"PE_{p}"
-    sine, cosine = (
-        ("i", "D/2+i") if weights.config.positions == "sinusoidal_halves" else ("2i", "2i+1")
-    )
-    angle = r"\left(p \cdot 10000^{-2i/D}\right)"
-    return rf"PE_{{p,{sine}}} = \sin{angle}, \quad PE_{{p,{cosine}}} = \cos{angle}"
