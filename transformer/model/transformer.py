@@ -93,9 +93,11 @@ class Transformer(nn.Module):
         edits: Edits = UNEDITED,
         record: Recorder | None = None,
     ) -> Tensor:
-        """The encoder's output [B, S, D] for piece ids [B, S]; `source_mask` as in `forward`.
+        """The encoder's output [B, S, D].
 
-        `edits` are what the rows do differently, see `edits_of`.
+        Args:
+            source: token ids [B, S], or vectors [B, S, D] in place of their scaled embeddings.
+            source_mask, edits, record: as in `forward`.
         """
         x = self._embed(source, self.source_embedding, self.source_positions if edits.positions else None)
         if record is not None:
@@ -115,7 +117,13 @@ class Transformer(nn.Module):
         edits: Edits = UNEDITED,
         record: Recorder | None = None,
     ) -> Tensor:
-        """The decoder's output [B, T, D] when it reads all of `target` [B, T] at once (teacher forcing)."""
+        """The decoder's output [B, T, D] when it reads all of a target at once (teacher forcing).
+
+        Args:
+            target: token ids [B, T], or vectors [B, T, D] in place of their scaled embeddings.
+            memory: the encoder's output [B, S, D]; None for a language model.
+            source_mask, edits, record: as in `forward`.
+        """
         return self.decode_step(target, self.start_cache(memory, source_mask, edits=edits), record=record)[0]
 
     def start_cache(
@@ -190,12 +198,17 @@ class Transformer(nn.Module):
             return compressed_mask(start + rows, self.config.stride, device=device)[start:]
         return edits.allowed("decoder", rows, start + rows, device, start=start)
 
+    def token_vectors(self, tokens: Tensor, embedding: nn.Embedding) -> Tensor:
+        """The scaled embeddings [B, T, D] of token ids [B, T]; vectors [B, T, D] are taken as they are."""
+        if tokens.is_floating_point():
+            return tokens
+        x = embedding(tokens)  # [B, T] -> [B, T, D]
+        return x * math.sqrt(self.config.d_model) if self.config.scale_embedding else x
+
     def _embed(
-        self, pieces: Tensor, embedding: nn.Embedding, positions: PositionalEncoding | None, *, start: int = 0
+        self, tokens: Tensor, embedding: nn.Embedding, positions: PositionalEncoding | None, *, start: int = 0
     ) -> Tensor:
-        x = embedding(pieces)
-        if self.config.scale_embedding:
-            x = x * math.sqrt(self.config.d_model)
+        x = self.token_vectors(tokens, embedding)
         x = x if positions is None else positions(x, start=start)
         return dropout(x, self.config.dropout, self.training)
 
