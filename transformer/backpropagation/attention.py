@@ -55,7 +55,7 @@ def scaled_dot_product_attention(
         O [..., T, K].
     """
     scores = notes.note("scores", query @ key.swapaxes(-1, -2) / math.sqrt(query.shape[-1]))
-    weights = notes.note("weights", softmax(scores, allowed)[0])
+    weights = notes.note("weights", softmax(scores, allowed))
     return weights @ value, AttentionSaved(query, key, value, weights)
 
 

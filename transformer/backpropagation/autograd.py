@@ -10,13 +10,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from transformer.analysis.replay.embedding import SIDES
 from transformer.backpropagation.gradients import Batch
 from transformer.config import TransformerConfig
 from transformer.model.recorder import Recorder
 from transformer.model.transformer import Transformer
 from transformer.model.undrawn import Undrawn
-from transformer.values.trace import DETAILS, PARTS
+from transformer.values.trace import DETAILS, PARTS, SIDES
 
 
 @dataclass(frozen=True, eq=False)

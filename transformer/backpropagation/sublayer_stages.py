@@ -7,13 +7,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from transformer.analysis.replay.embedding import SIDES
 from transformer.backpropagation.activations import DERIVATIVES
 from transformer.backpropagation.attention import join_heads
 from transformer.backpropagation.layer_norm import LayerNormSaved, layer_norm
 from transformer.backpropagation.stage import GradientStage, Maker
 from transformer.backpropagation.sums import ColumnSum, Formula, Pointwise, Product, Sum
-from transformer.values.trace import PARTS, Part, Stack
+from transformer.values.trace import PARTS, SIDES, Part, Stack
 
 PAST, THROUGH = "past the sub-layer", "through the sub-layer"
 NORM = r"\frac{1}{\sigma}\left(dn - \overline{dn} - n\, \overline{dn \odot n}\right), \quad dn = \gamma \odot dy"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from transformer.analysis.replay.softmax import exponentials
+from transformer.backpropagation.softmax import exponentials
 from transformer.values.trace import Detail, Kind, Trace
 from transformer.values.weights import Weights
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from transformer.model.encodings import added_positions
-from transformer.values.trace import Stack, Trace
+from transformer.values.trace import SIDES, Stack, Trace
 from transformer.values.weights import Weights
-
-SIDES: Mapping[Stack, str] = {"encoder": "source", "decoder": "target"}
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,14 +7,13 @@ batch (1), S source pieces, T target pieces, H heads, D model width, K head widt
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
 from transformer.analysis.replay.embedding import embedded_text
-from transformer.analysis.replay.feed_forward import FeedForwardPass
 from transformer.analysis.replay.prediction import prediction
 from transformer.analysis.replay.residual import SubLayer, stack_output, sublayer
+from transformer.backpropagation.notes import Stage
 from transformer.config import Activation
 from transformer.model.encodings import ENCODINGS
 from transformer.values.trace import Detail, Kind, Stack, Trace
@@ -30,29 +29,6 @@ ACTIVATIONS: dict[Activation, str] = {
 }
 NORM = r"\gamma \odot \frac{x - \mu}{\sqrt{\sigma^2 + \epsilon}} + \beta"
 HEADS = r"[A_1 V_1; \dots; A_H V_H]"
-
-
-@dataclass(frozen=True, eq=False)
-class Stage:
-    """One stage of a run.
-
-    Attributes:
-        key: its name in a URL; unique in a list of stages.
-        stack: that it belongs to; the generator belongs to the decoder.
-        layer: of that stack, from 0; None before the first layer and after the last.
-        name: of this part in the literature.
-        formula: LaTeX, without dollar signs.
-        letters: of the shape, such as "B, T, D".
-        array: the numbers, in that shape.
-    """
-
-    key: str
-    stack: Stack
-    layer: int | None
-    name: str
-    formula: str
-    letters: str
-    array: np.ndarray
 
 
 def stages(
@@ -106,10 +82,10 @@ def _layer(trace: Trace, weights: Weights, stack: Stack, layer: int, head: int) 
             yield _stage(replayed, "stream", "residual stream", "x", f"{rows}, D", replayed.before)
         if pre:
             yield _stage(
-                replayed, "norm", "layer normalisation", rf"\hat{{x}} = {NORM}", f"{rows}, D", replayed.norm.after
+                replayed, "norm", "layer normalisation", rf"\hat{{x}} = {NORM}", f"{rows}, D", replayed.normed
             )
-        if replayed.network is not None:
-            yield from _feed_forward(replayed, replayed.network, weights)
+        if replayed.hidden is not None:
+            yield from _feed_forward(replayed, replayed.hidden, weights)
         else:
             yield from _attention(trace, weights, replayed, head)
         name = "FFN" if part == "feed_forward" else "MultiHead"
@@ -168,15 +144,12 @@ def _attention(trace: Trace, weights: Weights, part: SubLayer, head: int) -> Ite
     )
 
 
-def _feed_forward(part: SubLayer, network: FeedForwardPass, weights: Weights) -> Iterator[Stage]:
+def _feed_forward(part: SubLayer, hidden: np.ndarray, weights: Weights) -> Iterator[Stage]:
     rows = _rows(part.stack)
-    hidden = rf"{ACTIVATIONS[weights.config.activation]}({_read(weights)} W_1 + b_1)"
+    formula = rf"{ACTIVATIONS[weights.config.activation]}({_read(weights)} W_1 + b_1)"
+    yield _stage(part, "hidden", "feed-forward network, hidden layer", formula, f"{rows}, F", hidden)
     yield _stage(
-        part, "hidden", "feed-forward network, hidden layer", hidden, f"{rows}, F", network.hidden
-    )
-    yield _stage(
-        part, "written", "position-wise feed-forward network", rf"{hidden}\, W_2 + b_2", f"{rows}, D",
-        part.written,
+        part, "written", "position-wise feed-forward network", rf"{formula}\, W_2 + b_2", f"{rows}, D", part.written
     )
 
 
