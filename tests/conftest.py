@@ -138,12 +138,13 @@ SHAPES = {
     },
     "learned": {"positions": "learned", "activation": "silu", "scale_embedding": False},
     "none": {"norm": "post", "positions": "none", "activation": "gelu_tanh"},
+    "alibi": {"positions": "alibi"},
 }
 
 
 # The first two differ in norm, positions, activation, ties and bias; pytest -m thorough tries the others.
 EACH_SHAPE = [
-    name if name in ("pre", "post") else pytest.param(name, marks=pytest.mark.thorough) for name in SHAPES
+    name if name in ("pre", "post", "alibi") else pytest.param(name, marks=pytest.mark.thorough) for name in SHAPES
 ]
 # For a test whose claim is the same wherever a layer's norm stands.
 ONE_SHAPE = pytest.mark.parametrize("shaped_translator", ["post"], indirect=True)

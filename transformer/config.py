@@ -12,7 +12,9 @@ NormPlacement = Literal["pre", "post"]
 # Of attention: the encoder's and the decoder's self-attention, and cross-attention.
 Kind = Literal["encoder", "decoder", "cross"]
 Attention = Literal["full", "local", "compressed"]
-Positions = Literal["sinusoidal", "sinusoidal_halves", "learned", "none"]
+Positions = Literal["sinusoidal", "sinusoidal_halves", "learned", "alibi", "none"]
+# Kinds that act inside self-attention instead of on the embeddings.
+RELATIVE = ("alibi",)
 TiedEmbeddings = Literal["none", "target", "all"]
 
 CHOICES = {
@@ -49,7 +51,8 @@ class TransformerConfig:
         activation: of the feed-forward network.
         norm: "post" as in the paper, x = norm(x + f(x)); "pre": x = x + f(norm(x)), and each stack ends in a norm.
         positions: "sinusoidal" interleaves sine and cosine (section 3.5); "sinusoidal_halves" puts all sines
-            before all cosines; "learned" has one vector for each of `max_positions`; "none" adds nothing.
+            before all cosines; "learned" has one vector for each of `max_positions`; "alibi" takes off the scores of
+            self-attention what grows with the distance (Press et al. 2022); "none" does nothing.
         max_positions: number of learned positions; the other kinds know no limit.
         tied_embeddings: "target": the output layer is the target embedding; "all": the source embedding too
             (section 3.4), which needs one joint vocabulary.
@@ -176,6 +179,8 @@ class TransformerConfig:
                 raise ValueError(f"{stack}_layers is {layers}, and {side}_vocabulary {size}: both or neither are 0")
         if self.tied_embeddings != "none" and not self.decoder_layers:
             raise ValueError(f"tied_embeddings={self.tied_embeddings!r} needs a decoder, and decoder_layers is 0")
+        if self.attention == "compressed" and self.positions in RELATIVE:
+            raise ValueError(f"compressed keys stand for several positions, and positions={self.positions!r} for one")
         if self.attention != "full" and self.encoder_layers:
             raise ValueError(f"attention={self.attention!r} needs encoder_layers 0, not {self.encoder_layers}")
 

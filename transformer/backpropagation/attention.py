@@ -11,6 +11,7 @@ import numpy as np
 from transformer.backpropagation.linear import LinearSaved, linear, linear_backward
 from transformer.backpropagation.notes import Notes
 from transformer.backpropagation.softmax import softmax, softmax_backward
+from transformer.model.encodings import RelativePositions
 
 
 def split_heads(x: np.ndarray, heads: int) -> np.ndarray:
@@ -41,20 +42,23 @@ class AttentionGradients(NamedTuple):
 
 
 def scaled_dot_product_attention(
-    query: np.ndarray, key: np.ndarray, value: np.ndarray, allowed: np.ndarray | None, notes: Notes
+    query: np.ndarray, key: np.ndarray, value: np.ndarray, allowed: np.ndarray | None, notes: Notes,
+    biases: np.ndarray | None = None,
 ) -> tuple[np.ndarray, AttentionSaved]:
-    """O = A V, A = softmax(s), s = Q K^T / sqrt(K) (section 3.2.1, equation 1).
+    """O = A V, A = softmax(s), s = Q K^T / sqrt(K) (section 3.2.1, equation 1), plus biases where there are any.
 
     Args:
         query: Q [..., T, K].
         key, value: K and V [..., S, K].
         allowed: bool, broadcastable to [..., T, S], True = may look; None allows everything.
         notes: gets scores and weights [..., T, S].
+        biases: added to s, broadcastable to [..., T, S]; they are constants, so the way back has none.
 
     Returns:
         O [..., T, K].
     """
-    scores = notes.note("scores", query @ key.swapaxes(-1, -2) / math.sqrt(query.shape[-1]))
+    scores = query @ key.swapaxes(-1, -2) / math.sqrt(query.shape[-1])
+    scores = notes.note("scores", scores if biases is None else scores + biases)
     weights = notes.note("weights", softmax(scores, allowed))
     return weights @ value, AttentionSaved(query, key, value, weights)
 
@@ -98,7 +102,7 @@ class MultiHeadGradients(NamedTuple):
 
 def multi_head_attention(
     x: np.ndarray, memory: np.ndarray, parameters: Mapping[str, np.ndarray], heads: int,
-    allowed: np.ndarray | None, notes: Notes,
+    allowed: np.ndarray | None, notes: Notes, relative: RelativePositions | None = None,
 ) -> tuple[np.ndarray, MultiHeadSaved]:
     """[O_1; ...; O_H] W_O^T + b_O, with O_h the attention of a head (section 3.2.2).
 
@@ -110,6 +114,7 @@ def multi_head_attention(
         heads: H.
         allowed: broadcastable to [B, H, T, S].
         notes: gets queries, keys, values and outputs [B, H, ., K], scores and weights, and joined [B, T, D].
+        relative: what positions do in self-attention.
 
     Returns:
         [B, T, D].
@@ -122,7 +127,7 @@ def multi_head_attention(
     value, value_saved = linear(memory, w_value, b_value)
     outputs, attention_saved = scaled_dot_product_attention(
         notes.note("queries", split_heads(query, heads)), notes.note("keys", split_heads(key, heads)),
-        notes.note("values", split_heads(value, heads)), allowed, notes,
+        notes.note("values", split_heads(value, heads)), allowed, notes, None if relative is None else relative.biases,
     )
     joined = notes.note("joined", join_heads(notes.note("outputs", outputs)))
     y, output_saved = linear(joined, parameters["out_projection.weight"], parameters["out_projection.bias"])

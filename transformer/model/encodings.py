@@ -1,17 +1,30 @@
-"""The kinds of positional encoding: what each adds to the embeddings, in numpy float64.
+"""The kinds of positional encoding: what each adds to the embeddings or does in self-attention, in numpy float64.
 
-`transformer.model.positions` adds the same numbers in torch. A new kind is a class here and a name in
+`transformer.model.positions` does the same in torch. A new kind is a class here and a name in
 `transformer.config.Positions`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
 from transformer.config import Positions, TransformerConfig
+from transformer.model.linear_biases import distance_biases, slopes
 from transformer.model.sinusoids import sinusoids
+
+
+@dataclass(frozen=True, eq=False)
+class RelativePositions:
+    """What positions do in the self-attention of a text of T tokens.
+
+    Attributes:
+        biases: added to the scaled scores of each head, [H, T, T]; None for nothing.
+    """
+
+    biases: np.ndarray | None = None
 
 
 class Encoding:
@@ -27,6 +40,10 @@ class Encoding:
 
     def table(self, length: int, d_model: int) -> np.ndarray | None:
         """What is added to the embeddings of positions 0 to P - 1, [P, D]; None for nothing that is computed."""
+        return None
+
+    def slopes(self, heads: int) -> np.ndarray | None:
+        """What each head takes off a score for a position of distance, [H]; None for nothing."""
         return None
 
 
@@ -54,8 +71,18 @@ class Learned(Encoding):
     learned = True
 
 
+class LinearBiases(Encoding):
+    """Biases on the scores that grow with the distance (`transformer.model.linear_biases`)."""
+
+    formula = r"-m_h \left|i - j\right|"
+
+    def slopes(self, heads: int) -> np.ndarray:
+        return slopes(heads)
+
+
 ENCODINGS: Mapping[Positions, Encoding] = {
-    "sinusoidal": Sinusoids(), "sinusoidal_halves": Sinusoids(halves=True), "learned": Learned(), "none": Encoding(),
+    "sinusoidal": Sinusoids(), "sinusoidal_halves": Sinusoids(halves=True), "learned": Learned(),
+    "alibi": LinearBiases(), "none": Encoding(),
 }
 
 
@@ -74,3 +101,9 @@ def added_positions(
     if encoding.learned:
         return parameters[f"{side}_positions.table"][:length].astype(np.float64)
     return encoding.table(length, config.d_model)
+
+
+def relative_positions(config: TransformerConfig, length: int) -> RelativePositions | None:
+    """What a model's positions do in the self-attention of a text of `length` tokens; None for nothing."""
+    found = ENCODINGS[config.positions].slopes(config.heads)
+    return None if found is None else RelativePositions(distance_biases(found, length))

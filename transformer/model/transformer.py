@@ -99,13 +99,15 @@ class Transformer(nn.Module):
             source: token ids [B, S], or vectors [B, S, D] in place of their scaled embeddings.
             source_mask, edits, record: as in `forward`.
         """
-        x = self._embed(source, self.source_embedding, self.source_positions if edits.positions else None)
+        positions = self.source_positions if edits.positions else None
+        x = self._embed(source, self.source_embedding, positions)
+        relative = None if positions is None else positions.relative()
         if record is not None:
             record.residual("encoder", x)
         length = source.shape[1]
         allowed = intersect(padding_mask(source_mask), edits.allowed("encoder", length, length, source.device))
         for layer, edit in zip(self.encoder_layers, edits.of_layers("encoder", len(self.encoder_layers)), strict=True):
-            x = layer(x, allowed, record, edit)
+            x = layer(x, allowed, record, edit, relative)
         return self.encoder_norm(x)
 
     def decode(
@@ -164,6 +166,7 @@ class Transformer(nn.Module):
         edits, rows, start = cache.edits, target.shape[1], cache.length
         positions = self.target_positions if edits.positions else None
         x = self._embed(target, self.target_embedding, positions, start=start)
+        relative = None if positions is None else positions.relative()
         if record is not None:
             record.residual("decoder", x)
         blocks = Blocks(self.config.block, start, rows) if self.config.attention == "local" else None
@@ -182,7 +185,7 @@ class Transformer(nn.Module):
         ):
             x, keys_and_values = layer(
                 x, source, allowed, source_allowed, blocks=blocks, past=past, record=record, edit=edit,
-                source_edit=source_edit,
+                source_edit=source_edit, relative=relative,
             )
             read.append(keys_and_values)
         cache = DecoderCache(cache.source, cache.source_mask, edits, tuple(read), start + rows)

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from transformer.config import TransformerConfig
+from transformer.model.linear_biases import biases
 from transformer.model.positions import PositionalEncoding
 from transformer.model.sinusoids import frequencies, sinusoids
 
@@ -72,3 +73,11 @@ def test_learned_positions_are_added_and_run_out_with_a_message():
 def test_no_positions_change_nothing():
     x = torch.randn(2, 4, 8)
     assert torch.equal(PositionalEncoding(config("none"))(x), x)
+
+
+def test_linear_biases_are_taken_off_the_scores_of_the_last_positions():
+    relative = PositionalEncoding(config("alibi")).relative()
+    scores = torch.randn(2, 2, 3, 5)
+    expected = torch.from_numpy(biases(2, 5)).float()[:, 2:]
+    torch.testing.assert_close(relative.add_biases(scores), scores + expected)
+    assert PositionalEncoding(config("sinusoidal")).relative() is None

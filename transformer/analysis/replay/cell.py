@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from transformer.backpropagation.softmax import exponentials
+from transformer.model.encodings import relative_positions
 from transformer.values.trace import Detail, Kind, Trace
 from transformer.values.weights import Weights
 
@@ -27,9 +28,10 @@ class Cell:
         products: of query and key, element by element, [K]; their sum is the raw score.
         raw_score: q_i . k_j
         divisor: sqrt(K).
-        score: raw score over the divisor.
+        bias: what positions add, 0 in most models.
+        score: raw score over the divisor, plus the bias.
         allowed: whether i may look at j.
-        scores: of the whole row, over the divisor, before the mask, [C].
+        scores: of the whole row, before the mask, [C].
         row_allowed: bool [C].
         masked_scores: the scores, minus infinity where i may not look, [C].
         exponentials: exp of the masked scores, less the row's largest one, [C].
@@ -48,6 +50,7 @@ class Cell:
     products: np.ndarray
     raw_score: float
     divisor: float
+    bias: float
     score: float
     allowed: bool
     scores: np.ndarray
@@ -61,6 +64,14 @@ class Cell:
     output: np.ndarray
     term: np.ndarray
     head_term: np.ndarray
+
+
+def score_biases(trace: Trace, weights: Weights, kind: Kind) -> np.ndarray | None:
+    """What positions add to the scaled scores of a kind, [H, T, T]; None for nothing."""
+    if kind == "cross" or not trace.interventions.positions:
+        return None
+    relative = relative_positions(weights.config, trace.mask(kind).shape[0])
+    return None if relative is None else relative.biases
 
 
 def cell(trace: Trace, weights: Weights, kind: Kind, layer: int, head: int, row: int, column: int) -> Cell:
@@ -82,12 +93,14 @@ def cell(trace: Trace, weights: Weights, kind: Kind, layer: int, head: int, row:
     row_weights = trace.attention(kind)[layer, head, row].astype(np.float64)
     projection = weights.attention(kind, layer).output[head]
     output = detail("outputs")[row]
+    biases = score_biases(trace, weights, kind)
     return Cell(
         query=query,
         key=key,
         products=products,
         raw_score=float(products.sum()),
         divisor=math.sqrt(len(query)),
+        bias=0.0 if biases is None else float(biases[head, row, column]),
         score=float(scores[column]),
         allowed=bool(allowed[column]),
         scores=scores,

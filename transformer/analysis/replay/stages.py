@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from transformer.analysis.replay.cell import score_biases
 from transformer.analysis.replay.embedding import embedded_text
 from transformer.analysis.replay.prediction import prediction
 from transformer.analysis.replay.residual import SubLayer, stack_output, sublayer
@@ -109,6 +110,7 @@ def _attention(trace: Trace, weights: Weights, part: SubLayer, head: int) -> Ite
     read = _read(weights)
     looked_at = "m" if kind == "cross" else read
     scaled = r"\frac{Q_h K_h^\top}{\sqrt{K}}"
+    biases = score_biases(trace, weights, kind)
 
     def detail(name: Detail) -> np.ndarray:
         return trace.detail(kind, name)[part.layer]
@@ -126,6 +128,10 @@ def _attention(trace: Trace, weights: Weights, part: SubLayer, head: int) -> Ite
         "raw_scores", "dot products", r"Q_h K_h^\top", f"{rows}, {columns}",
         queries.astype(np.float64) @ keys.astype(np.float64).T,
     )
+    if biases is not None:
+        formula = ENCODINGS[weights.config.positions].formula
+        yield stage("biases", "linear biases", formula, f"{rows}, {columns}", biases[head])
+        scaled += f" {formula}"
     yield stage("scores", "scaled scores", scaled, f"{rows}, {columns}", scores)
     yield stage(
         "masked_scores", "masked scores", rf"{scaled} + M, \quad M_{{ij}} \in \{{0, -\infty\}}",

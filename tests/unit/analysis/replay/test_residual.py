@@ -19,7 +19,7 @@ def of_the_model(model, layer, part, x, memory):
     if part == "cross_attention":
         return read, attention(attention.project_queries(read), attention.project_keys_and_values(memory), None)
     allowed = causal_mask(x.shape[1]) if attention.kind == "decoder" else None
-    return read, attention(*attention.project(read), allowed)
+    return read, attention(*attention.project(read), allowed, relative=model.source_positions.relative())
 
 
 @pytest.mark.parametrize("stack", ["encoder", "decoder"])
