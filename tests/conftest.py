@@ -139,12 +139,13 @@ SHAPES = {
     "learned": {"positions": "learned", "activation": "silu", "scale_embedding": False},
     "none": {"norm": "post", "positions": "none", "activation": "gelu_tanh"},
     "alibi": {"positions": "alibi"},
+    "rotary": {"positions": "rotary", "tied_embeddings": "target"},
 }
 
 
 # The first two differ in norm, positions, activation, ties and bias; pytest -m thorough tries the others.
 EACH_SHAPE = [
-    name if name in ("pre", "post", "alibi") else pytest.param(name, marks=pytest.mark.thorough) for name in SHAPES
+    name if name in ("pre", "post") else pytest.param(name, marks=pytest.mark.thorough) for name in SHAPES
 ]
 # For a test whose claim is the same wherever a layer's norm stands.
 ONE_SHAPE = pytest.mark.parametrize("shaped_translator", ["post"], indirect=True)

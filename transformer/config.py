@@ -12,9 +12,9 @@ NormPlacement = Literal["pre", "post"]
 # Of attention: the encoder's and the decoder's self-attention, and cross-attention.
 Kind = Literal["encoder", "decoder", "cross"]
 Attention = Literal["full", "local", "compressed"]
-Positions = Literal["sinusoidal", "sinusoidal_halves", "learned", "alibi", "none"]
+Positions = Literal["sinusoidal", "sinusoidal_halves", "learned", "rotary", "alibi", "none"]
 # Kinds that act inside self-attention instead of on the embeddings.
-RELATIVE = ("alibi",)
+RELATIVE = ("rotary", "alibi")
 TiedEmbeddings = Literal["none", "target", "all"]
 
 CHOICES = {
@@ -51,8 +51,9 @@ class TransformerConfig:
         activation: of the feed-forward network.
         norm: "post" as in the paper, x = norm(x + f(x)); "pre": x = x + f(norm(x)), and each stack ends in a norm.
         positions: "sinusoidal" interleaves sine and cosine (section 3.5); "sinusoidal_halves" puts all sines
-            before all cosines; "learned" has one vector for each of `max_positions`; "alibi" takes off the scores of
-            self-attention what grows with the distance (Press et al. 2022); "none" does nothing.
+            before all cosines; "learned" has one vector for each of `max_positions`; "rotary" turns the
+            queries and keys of self-attention (Su et al. 2021); "alibi" takes off its scores what grows with the
+            distance (Press et al. 2022); "none" does nothing.
         max_positions: number of learned positions; the other kinds know no limit.
         tied_embeddings: "target": the output layer is the target embedding; "all": the source embedding too
             (section 3.4), which needs one joint vocabulary.
@@ -101,6 +102,8 @@ class TransformerConfig:
             raise ValueError(f"d_model must be a multiple of heads: {self.d_model} is no multiple of {self.heads}")
         if self.d_model % 2 and self.positions.startswith("sinusoidal"):
             raise ValueError(f"sinusoidal positions need an even d_model, not {self.d_model}")
+        if self.d_head % 2 and self.positions == "rotary":
+            raise ValueError(f"rotary positions need heads of an even width, not {self.d_head}")
 
     @property
     def d_head(self) -> int:

@@ -99,9 +99,15 @@ class MultiHeadAttention(nn.Module):
         self.out_projection = nn.Linear(d_model, d_model)
         self.queries, self.keys_and_values = slice(d_model), slice(d_model, None)  # the rows of each
 
-    def project(self, x: Tensor) -> tuple[Tensor, KeysAndValues]:
-        """Queries, and keys and values, of the same positions [B, T, D]; each is [B, H, T, K]."""
+    def project(self, x: Tensor, relative: RelativePositions | None = None) -> tuple[Tensor, KeysAndValues]:
+        """Queries, and keys and values, of the same positions [B, T, D]; each is [B, H, T, K].
+
+        Queries and keys are turned where their positions are told by that.
+        """
         heads = self.split_heads(self.in_projection(x))  # [B, T, D] -> [B, T, 3D] -> [B, 3H, T, K]
+        if relative is not None:
+            looking, values = heads.split_with_sizes((2 * self.heads, self.heads), dim=1)
+            heads = torch.cat((relative.turn(looking), values), dim=1)  # 2H and H of them -> [B, 3H, T, K]
         query, memory = heads.split_with_sizes((self.heads, 2 * self.heads), dim=1)  # -> [B, H, T, K], [B, 2H, T, K]
         return query, KeysAndValues(memory)
 

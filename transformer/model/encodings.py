@@ -13,7 +13,7 @@ import numpy as np
 
 from transformer.config import Positions, TransformerConfig
 from transformer.model.linear_biases import distance_biases, slopes
-from transformer.model.sinusoids import sinusoids
+from transformer.model.sinusoids import frequencies, sinusoids
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,9 +22,14 @@ class RelativePositions:
 
     Attributes:
         biases: added to the scaled scores of each head, [H, T, T]; None for nothing.
+        angles: by which pairs of dimensions of queries and keys are turned, radians [T, K / 2]; None for not.
     """
 
     biases: np.ndarray | None = None
+    angles: np.ndarray | None = None
+
+
+NO_POSITIONS = RelativePositions()
 
 
 class Encoding:
@@ -44,6 +49,10 @@ class Encoding:
 
     def slopes(self, heads: int) -> np.ndarray | None:
         """What each head takes off a score for a position of distance, [H]; None for nothing."""
+        return None
+
+    def angles(self, length: int, d_head: int) -> np.ndarray | None:
+        """By which the pairs (0, 1), (2, 3), ... of a query's and a key's dimensions are turned, radians [P, K / 2]."""
         return None
 
 
@@ -80,9 +89,19 @@ class LinearBiases(Encoding):
         return slopes(heads)
 
 
+class Rotary(Encoding):
+    """Queries and keys turned by angles that grow with the position, so that their product depends on the distance
+    (Su et al. 2021, "RoFormer: Enhanced Transformer with Rotary Position Embedding", section 3.2.2, equation 15)."""
+
+    formula = r"R_p: \; (x_{2i}, x_{2i+1}) \text{ turned by } p \cdot 10000^{-2i/K}"
+
+    def angles(self, length: int, d_head: int) -> np.ndarray:
+        return np.arange(length)[:, None] * frequencies(d_head)
+
+
 ENCODINGS: Mapping[Positions, Encoding] = {
     "sinusoidal": Sinusoids(), "sinusoidal_halves": Sinusoids(halves=True), "learned": Learned(),
-    "alibi": LinearBiases(), "none": Encoding(),
+    "rotary": Rotary(), "alibi": LinearBiases(), "none": Encoding(),
 }
 
 
@@ -103,7 +122,18 @@ def added_positions(
     return encoding.table(length, config.d_model)
 
 
-def relative_positions(config: TransformerConfig, length: int) -> RelativePositions | None:
-    """What a model's positions do in the self-attention of a text of `length` tokens; None for nothing."""
-    found = ENCODINGS[config.positions].slopes(config.heads)
-    return None if found is None else RelativePositions(distance_biases(found, length))
+def relative_positions(config: TransformerConfig, length: int) -> RelativePositions:
+    """What a model's positions do in the self-attention of a text of `length` tokens."""
+    encoding = ENCODINGS[config.positions]
+    slopes = encoding.slopes(config.heads)
+    biases = None if slopes is None else distance_biases(slopes, length)
+    return RelativePositions(biases, encoding.angles(length, config.d_head))
+
+
+def turn(x: np.ndarray, angles: np.ndarray | None) -> np.ndarray:
+    """Queries or keys [..., T, K], turned by angles [T, K / 2]; by their negatives it turns them back. None for not."""
+    if angles is None:
+        return x
+    even, odd = x[..., 0::2], x[..., 1::2]
+    cosines, sines = np.cos(angles), np.sin(angles)
+    return np.stack((even * cosines - odd * sines, even * sines + odd * cosines), axis=-1).reshape(x.shape)

@@ -89,7 +89,7 @@ class EncoderLayer(nn.Module):
     ) -> Tensor:
         """[B, S, D] to [B, S, D]; `allowed` is broadcastable to [B, H, S, S]."""
         # 1. self-attention
-        query, keys_and_values = self.self_attention.project(self.self_attention_residual.read(x))
+        query, keys_and_values = self.self_attention.project(self.self_attention_residual.read(x), relative)
         y = self.self_attention(query, keys_and_values, allowed, record, edit, relative)
         x = self.self_attention_residual.write(x, y, record)
 
@@ -153,7 +153,7 @@ class DecoderLayer(nn.Module):
             The output [B, T, D], and the self-attention keys and values of all positions so far.
         """
         # 1. masked self-attention
-        query, target = self.self_attention.project(self.self_attention_residual.read(x))
+        query, target = self.self_attention.project(self.self_attention_residual.read(x), relative)
         if past is not None:
             target = past.append(target)  # [B, H, P, K] and [B, H, T, K] -> [B, H, P + T, K]
         if blocks is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -18,9 +19,20 @@ class RelativePositions:
 
     Attributes:
         slopes: what each head takes off a score for a position of distance, [H]; None for nothing.
+        cosines, sines: of the angles by which queries and keys of T positions are turned, [T, K / 2]; None for not.
     """
 
-    slopes: Tensor | None
+    slopes: Tensor | None = None
+    cosines: Tensor | None = None
+    sines: Tensor | None = None
+
+    def turn(self, x: Tensor) -> Tensor:
+        """Queries or keys [B, H, T, K], turned by their positions' angles."""
+        if self.cosines is None or self.sines is None:
+            return x
+        even, odd = x[..., 0::2], x[..., 1::2]  # [B, H, T, K] -> 2 x [B, H, T, K / 2]
+        turned = even * self.cosines - odd * self.sines, even * self.sines + odd * self.cosines
+        return torch.stack(turned, dim=-1).flatten(-2).to(x.dtype)  # -> [B, H, T, K / 2, 2] -> [B, H, T, K]
 
     def add_biases(self, scores: Tensor) -> Tensor:
         """The scores [B, H, T, S] with their biases; the T queries are at the last of the S positions."""
@@ -42,39 +54,48 @@ class PositionalEncoding(nn.Module):
 
     table: Tensor | None
     slopes: Tensor | None
+    cosines: Tensor | None
+    sines: Tensor | None
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
-        self.encoding = ENCODINGS[config.positions]
         self.config = config
+        self.encoding = ENCODINGS[config.positions]
+        self.compute(config.max_positions)
         if self.encoding.learned:
-            self.table, self.slopes = nn.Parameter(torch.empty(config.max_positions, config.d_model)), None
-        else:
-            self.compute(config.max_positions)
+            self.table = nn.Parameter(torch.empty(config.max_positions, config.d_model))
 
     def compute(self, length: int, dtype: torch.dtype = torch.float32) -> None:
         """Make the numbers of a kind that is computed, of `length` positions; they are not part of a checkpoint."""
-        numbers = {
-            "table": self.encoding.table(length, self.config.d_model),
-            "slopes": self.encoding.slopes(self.config.heads),
-        }
-        for name, array in numbers.items():
+        for name, array in self._numbers(length).items():
             self.register_buffer(name, None if array is None else torch.from_numpy(array).to(dtype), persistent=False)
-
-    def relative(self) -> RelativePositions | None:
-        """What positions do in self-attention; None for nothing."""
-        return None if self.slopes is None else RelativePositions(self.slopes)
 
     def forward(self, x: Tensor, *, start: int = 0) -> Tensor:
         """Add the positions start, start + 1, ... to x [B, T, D]."""
-        table, end = self.table, start + x.shape[1]
-        if table is None:
-            return x
+        return x if self.table is None else x + self._rows("table", start, x.shape[1])  # [B, T, D] + [T, D]
+
+    def relative(self, length: int, *, start: int = 0) -> RelativePositions | None:
+        """What the positions start, start + 1, ... of `length` tokens do in self-attention; None for nothing."""
+        if self.cosines is not None:
+            return RelativePositions(None, *(self._rows(name, start, length) for name in ("cosines", "sines")))
+        return None if self.slopes is None else RelativePositions(self.slopes)
+
+    def _numbers(self, length: int) -> dict[str, np.ndarray | None]:
+        """By name; None for what this kind has not."""
+        angles = self.encoding.angles(length, self.config.d_head)
+        return {
+            "table": self.encoding.table(length, self.config.d_model),
+            "slopes": self.encoding.slopes(self.config.heads),
+            "cosines": None if angles is None else np.cos(angles), "sines": None if angles is None else np.sin(angles),
+        }
+
+    def _rows(self, name: str, start: int, length: int) -> Tensor:
+        """Of a table by its name, also beyond what was made at first."""
+        table, end = getattr(self, name), start + length
         if end > len(table):
-            computed = self.encoding.table(end, self.config.d_model)
-            if computed is None:
+            if self.encoding.learned:
                 raise TextError(
                     f"this model has learned {len(table)} positions and was asked for {end}: shorten the text"
                 )
-            table = torch.from_numpy(computed).to(x)
-        return x + table.narrow(0, start, end - start)  # [B, T, D] + [T, D]
+            table = torch.from_numpy(self._numbers(end)[name]).to(table)
+        return table.narrow(0, start, length)

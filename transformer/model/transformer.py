@@ -101,10 +101,10 @@ class Transformer(nn.Module):
         """
         positions = self.source_positions if edits.positions else None
         x = self._embed(source, self.source_embedding, positions)
-        relative = None if positions is None else positions.relative()
+        length = source.shape[1]
+        relative = None if positions is None else positions.relative(length)
         if record is not None:
             record.residual("encoder", x)
-        length = source.shape[1]
         allowed = intersect(padding_mask(source_mask), edits.allowed("encoder", length, length, source.device))
         for layer, edit in zip(self.encoder_layers, edits.of_layers("encoder", len(self.encoder_layers)), strict=True):
             x = layer(x, allowed, record, edit, relative)
@@ -166,7 +166,7 @@ class Transformer(nn.Module):
         edits, rows, start = cache.edits, target.shape[1], cache.length
         positions = self.target_positions if edits.positions else None
         x = self._embed(target, self.target_embedding, positions, start=start)
-        relative = None if positions is None else positions.relative()
+        relative = None if positions is None else positions.relative(rows, start=start)
         if record is not None:
             record.residual("decoder", x)
         blocks = Blocks(self.config.block, start, rows) if self.config.attention == "local" else None

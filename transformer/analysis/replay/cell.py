@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from transformer.backpropagation.softmax import exponentials
-from transformer.model.encodings import relative_positions
+from transformer.model.encodings import NO_POSITIONS, RelativePositions, relative_positions
 from transformer.values.trace import Detail, Kind, Trace
 from transformer.values.weights import Weights
 
@@ -66,12 +66,10 @@ class Cell:
     head_term: np.ndarray
 
 
-def score_biases(trace: Trace, weights: Weights, kind: Kind) -> np.ndarray | None:
-    """What positions add to the scaled scores of a kind, [H, T, T]; None for nothing."""
-    if kind == "cross" or not trace.interventions.positions:
-        return None
-    relative = relative_positions(weights.config, trace.mask(kind).shape[0])
-    return None if relative is None else relative.biases
+def relative_of(trace: Trace, weights: Weights, kind: Kind) -> RelativePositions:
+    """What positions did in the attention of a kind."""
+    acts = kind != "cross" and trace.interventions.positions
+    return relative_positions(weights.config, len(trace.mask(kind))) if acts else NO_POSITIONS
 
 
 def cell(trace: Trace, weights: Weights, kind: Kind, layer: int, head: int, row: int, column: int) -> Cell:
@@ -93,7 +91,7 @@ def cell(trace: Trace, weights: Weights, kind: Kind, layer: int, head: int, row:
     row_weights = trace.attention(kind)[layer, head, row].astype(np.float64)
     projection = weights.attention(kind, layer).output[head]
     output = detail("outputs")[row]
-    biases = score_biases(trace, weights, kind)
+    biases = relative_of(trace, weights, kind).biases
     return Cell(
         query=query,
         key=key,

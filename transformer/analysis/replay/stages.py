@@ -10,13 +10,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from transformer.analysis.replay.cell import score_biases
+from transformer.analysis.replay.cell import relative_of
 from transformer.analysis.replay.embedding import embedded_text
 from transformer.analysis.replay.prediction import prediction
 from transformer.analysis.replay.residual import SubLayer, stack_output, sublayer
 from transformer.backpropagation.notes import Stage
 from transformer.config import Activation
-from transformer.model.encodings import ENCODINGS
+from transformer.model.encodings import ENCODINGS, turn
 from transformer.values.trace import Detail, Kind, Stack, Trace
 from transformer.values.weights import Weights
 
@@ -110,7 +110,8 @@ def _attention(trace: Trace, weights: Weights, part: SubLayer, head: int) -> Ite
     read = _read(weights)
     looked_at = "m" if kind == "cross" else read
     scaled = r"\frac{Q_h K_h^\top}{\sqrt{K}}"
-    biases = score_biases(trace, weights, kind)
+    relative = relative_of(trace, weights, kind)
+    position_formula = ENCODINGS[weights.config.positions].formula
 
     def detail(name: Detail) -> np.ndarray:
         return trace.detail(kind, name)[part.layer]
@@ -119,8 +120,17 @@ def _attention(trace: Trace, weights: Weights, part: SubLayer, head: int) -> Ite
         return _stage(part, key, name, formula, letters, array)
 
     queries, keys, scores = detail("queries")[head], detail("keys")[head], detail("scores")[head]
-    yield stage("queries", "queries of a head", rf"Q_h = {read} W^Q_h + b^Q_h", f"{rows}, K", queries)
-    yield stage("keys", "keys of a head", rf"K_h = {looked_at} W^K_h + b^K_h", f"{columns}, K", keys)
+    for key, letter, source, array, letters in (
+        ("queries", "Q", read, queries, rows), ("keys", "K", looked_at, keys, columns)
+    ):
+        name_of, formula = f"{key} of a head", rf"{source} W^{letter}_h + b^{letter}_h"
+        if relative.angles is not None:
+            yield stage(
+                f"unturned_{key}", f"{name_of}, not turned yet", rf"{letter}'_h = {formula}", f"{letters}, K",
+                turn(array.astype(np.float64), -relative.angles),
+            )
+            name_of, formula = f"{name_of}, turned", rf"R_p {letter}'_h, \quad {position_formula}"
+        yield stage(key, name_of, rf"{letter}_h = {formula}", f"{letters}, K", array)
     yield stage(
         "values", "values of a head", rf"V_h = {looked_at} W^V_h + b^V_h", f"{columns}, K", detail("values")[head]
     )
@@ -128,10 +138,9 @@ def _attention(trace: Trace, weights: Weights, part: SubLayer, head: int) -> Ite
         "raw_scores", "dot products", r"Q_h K_h^\top", f"{rows}, {columns}",
         queries.astype(np.float64) @ keys.astype(np.float64).T,
     )
-    if biases is not None:
-        formula = ENCODINGS[weights.config.positions].formula
-        yield stage("biases", "linear biases", formula, f"{rows}, {columns}", biases[head])
-        scaled += f" {formula}"
+    if relative.biases is not None:
+        yield stage("biases", "linear biases", position_formula, f"{rows}, {columns}", relative.biases[head])
+        scaled += f" {position_formula}"
     yield stage("scores", "scaled scores", scaled, f"{rows}, {columns}", scores)
     yield stage(
         "masked_scores", "masked scores", rf"{scaled} + M, \quad M_{{ij}} \in \{{0, -\infty\}}",

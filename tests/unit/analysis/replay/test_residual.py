@@ -18,8 +18,9 @@ def of_the_model(model, layer, part, x, memory):
     attention = getattr(layer, part)
     if part == "cross_attention":
         return read, attention(attention.project_queries(read), attention.project_keys_and_values(memory), None)
+    relative = model.source_positions.relative(x.shape[1])
     allowed = causal_mask(x.shape[1]) if attention.kind == "decoder" else None
-    return read, attention(*attention.project(read), allowed, relative=model.source_positions.relative())
+    return read, attention(*attention.project(read, relative), allowed, relative=relative)
 
 
 @pytest.mark.parametrize("stack", ["encoder", "decoder"])
