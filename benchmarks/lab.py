@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from transformer.backpropagation.gradients import Batch as NumpyBatch
 from transformer.backpropagation.gradients import gradients
 from transformer.backpropagation.optimizers import Moments, adam
-from transformer.model.positions import sinusoidal_positions
+from transformer.model.sinusoids import sinusoids
 from transformer.tasks.config import TaskConfig
 from transformer.tasks.events import SOLVED, events
 from transformer.tasks.optimizer import BETAS
@@ -55,7 +55,7 @@ class Peer(nn.Module):
         self.generator = nn.Linear(model.d_model, model.target_vocabulary)
         self.generator.weight = self.embedding.weight
         nn.init.normal_(self.embedding.weight, std=model.d_model**-0.5)
-        self.register_buffer("positions", sinusoidal_positions(64, model.d_model))
+        self.register_buffer("positions", torch.from_numpy(sinusoids(64, model.d_model)).float())
 
     def forward(self, batch: Batch) -> Tensor:
         """The loss, a scalar in nats a piece."""

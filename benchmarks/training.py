@@ -25,7 +25,7 @@ from torch import Tensor, nn
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from transformer.model.fast.malloc import keep_freed_memory
-from transformer.model.positions import sinusoidal_positions
+from transformer.model.sinusoids import sinusoids
 from transformer.running.translator import MODEL
 from transformer.text.tokenizer import PAD, Tokenizer
 from transformer.training.batching import Batch
@@ -59,7 +59,7 @@ class Peer(nn.Module):
         )
         self.generator = nn.Linear(config.d_model, vocabulary)
         self.generator.weight = self.embedding.weight
-        self.register_buffer("positions", sinusoidal_positions(512, config.d_model))
+        self.register_buffer("positions", torch.from_numpy(sinusoids(512, config.d_model)).float())
 
     def forward(self, batch: Batch) -> Tensor:
         source, target = (

@@ -138,6 +138,8 @@ SHAPES = {
     },
     "learned": {"positions": "learned", "activation": "silu", "scale_embedding": False},
     "none": {"norm": "post", "positions": "none", "activation": "gelu_tanh"},
+    "alibi": {"positions": "alibi"},
+    "rotary": {"positions": "rotary", "tied_embeddings": "target"},
 }
 
 

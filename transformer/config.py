@@ -12,7 +12,9 @@ NormPlacement = Literal["pre", "post"]
 # Of attention: the encoder's and the decoder's self-attention, and cross-attention.
 Kind = Literal["encoder", "decoder", "cross"]
 Attention = Literal["full", "local", "compressed"]
-Positions = Literal["sinusoidal", "sinusoidal_halves", "learned", "none"]
+Positions = Literal["sinusoidal", "sinusoidal_halves", "learned", "rotary", "alibi", "none"]
+# Kinds that act inside self-attention instead of on the embeddings.
+RELATIVE = ("rotary", "alibi")
 TiedEmbeddings = Literal["none", "target", "all"]
 
 CHOICES = {
@@ -49,7 +51,9 @@ class TransformerConfig:
         activation: of the feed-forward network.
         norm: "post" as in the paper, x = norm(x + f(x)); "pre": x = x + f(norm(x)), and each stack ends in a norm.
         positions: "sinusoidal" interleaves sine and cosine (section 3.5); "sinusoidal_halves" puts all sines
-            before all cosines; "learned" has one vector for each of `max_positions`; "none" adds nothing.
+            before all cosines; "learned" has one vector for each of `max_positions`; "rotary" turns the
+            queries and keys of self-attention (Su et al. 2021); "alibi" takes off its scores what grows with the
+            distance (Press et al. 2022); "none" does nothing.
         max_positions: number of learned positions; the other kinds know no limit.
         tied_embeddings: "target": the output layer is the target embedding; "all": the source embedding too
             (section 3.4), which needs one joint vocabulary.
@@ -98,11 +102,18 @@ class TransformerConfig:
             raise ValueError(f"d_model must be a multiple of heads: {self.d_model} is no multiple of {self.heads}")
         if self.d_model % 2 and self.positions.startswith("sinusoidal"):
             raise ValueError(f"sinusoidal positions need an even d_model, not {self.d_model}")
+        if self.d_head % 2 and self.positions == "rotary":
+            raise ValueError(f"rotary positions need heads of an even width, not {self.d_head}")
 
     @property
     def d_head(self) -> int:
         """Width K of one head."""
         return self.d_model // self.heads
+
+    @property
+    def position_limit(self) -> int | None:
+        """Number of tokens of the longest text that there are positions for; None for no limit."""
+        return self.max_positions if self.positions == "learned" else None
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
@@ -171,6 +182,8 @@ class TransformerConfig:
                 raise ValueError(f"{stack}_layers is {layers}, and {side}_vocabulary {size}: both or neither are 0")
         if self.tied_embeddings != "none" and not self.decoder_layers:
             raise ValueError(f"tied_embeddings={self.tied_embeddings!r} needs a decoder, and decoder_layers is 0")
+        if self.attention == "compressed" and self.positions in RELATIVE:
+            raise ValueError(f"compressed keys stand for several positions, and positions={self.positions!r} for one")
         if self.attention != "full" and self.encoder_layers:
             raise ValueError(f"attention={self.attention!r} needs encoder_layers 0, not {self.encoder_layers}")
 

@@ -16,10 +16,10 @@ import numpy as np
 
 from transformer.analysis.replay.contributions import contributions
 from transformer.analysis.replay.embedding import embedded_text
-from transformer.analysis.replay.layer_norm import EPSILON
 from transformer.analysis.replay.residual import sublayer
 from transformer.attribution.attribution import Target
 from transformer.attribution.transformed import linear_layer_norm
+from transformer.backpropagation.layer_norm import EPSILON
 from transformer.values.trace import Kind, Trace
 from transformer.values.weights import Weights
 

@@ -13,7 +13,6 @@ import numpy as np
 import torch
 
 from transformer.attribution.attribution import Attribution, Explained, Target
-from transformer.attribution.forward import ForwardPass
 from transformer.attribution.objective import objective, pieces_of, read_for
 from transformer.model.edits import edits_of
 from transformer.model.transformer import Transformer
@@ -68,23 +67,24 @@ def erased_log_probs(
     Returns:
         nats, float64 [N, R].
     """
-    source_ids, prefix_ids = pieces_of(trace, model.generator.weight.device)
-    length, run = read_for(targets), ForwardPass(model)
-    source, prefix = run.embed_source(source_ids), run.embed_prefix(prefix_ids[:length])
-    x, y = source.tokens + source.positions, prefix.tokens + prefix.positions
+    length, device = read_for(targets), model.device
+    source, prefix = pieces_of(trace, device)
+    prefix = prefix[:length]
     # Variants that hide the same are computed once, and so are sources of which the same is hidden.
     wanted = [_within(each, length) for each in variants]
     distinct, sources = _numbered(wanted), _numbered(each.encoder_part() for each in wanted)
     encoded, results = [], []
     with torch.inference_mode():
-        for part in _parts(list(sources), len(x)):
-            encoded.append(run.encode(x.expand(len(part), -1, -1), edits_of(part, model.config, device=x.device)))
+        for part in _parts(list(sources), len(source)):
+            edits = edits_of(part, model.config, device=device)
+            encoded.append(model.encode(source.expand(len(part), -1), None, edits=edits))
             check_cancelled()
         memory = torch.cat(encoded)
-        for part in _parts(list(distinct), len(x) + length):
+        for part in _parts(list(distinct), len(source) + length):
             read = memory[[sources[each.encoder_part()] for each in part]]
-            hidden = run.decode(y.expand(len(part), -1, -1), read, edits_of(part, model.config, device=x.device))
-            found = [objective(run, hidden, trace, [target], log_probs=True) for target in targets]
+            edits = edits_of(part, model.config, device=device)
+            hidden = model.decode(prefix.expand(len(part), -1), read, edits=edits)
+            found = [objective(model, hidden, trace, [target], log_probs=True) for target in targets]
             results.append(torch.stack(found, dim=1).cpu().double().numpy())
             check_cancelled()
     return np.concatenate(results)[[distinct[each] for each in wanted]]

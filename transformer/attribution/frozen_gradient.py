@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from transformer.attribution.attribution import Attribution, Explained, Target, piece_groups
-from transformer.attribution.forward import ForwardPass
+from transformer.attribution.frozen import Frozen
 from transformer.attribution.objective import BATCH_PIECES, embed, objective, over_all_read
 from transformer.model.transformer import Transformer
 from transformer.values.cancellation import check_cancelled
@@ -47,18 +47,22 @@ def frozen_gradient(run: Explained, targets: Sequence[Target]) -> Attribution:
 
 def _terms(model: Transformer, trace: Trace, targets: Sequence[Target]) -> tuple[np.ndarray, ...]:
     """Terms of the source [B, S] and the prefix [B, T], of positions and biases [B] each, and the logit [B]."""
-    batch, device = len(targets), model.generator.weight.device
+    batch, device = len(targets), model.device
     with torch.enable_grad():
         # The term of many numbers that share a factor of 1 is the gradient of that factor (Euler).
         source_factor, prefix_factor, bias = (
             torch.ones(batch, 1, 1, device=device, requires_grad=True) for _ in range(3)
         )
-        run = ForwardPass(model, frozen=True, bias=bias)
-        source, prefix = embed(run, trace, targets)
-        x, y = (side.tokens.expand(batch, -1, -1).clone().requires_grad_() for side in (source, prefix))
-        memory = run.encode(x + source_factor * source.positions)
-        hidden = run.decode(y + prefix_factor * prefix.positions, memory)
-        logits = objective(run, hidden, trace, targets, log_probs=False)
+        x, y = (side.repeat(batch, 1, 1).requires_grad_() for side in embed(model, trace, targets))
+        source_positions, target_positions = (
+            positions(torch.zeros_like(side[:1])).detach()
+            for positions, side in ((model.source_positions, x), (model.target_positions, y))
+        )
+        with Frozen(bias):
+            # The model adds the positions once; a factor less 1 adds nothing more, and has their gradient.
+            memory = model.encode(x + (source_factor - 1) * source_positions, None)
+            hidden = model.decode(y + (prefix_factor - 1) * target_positions, memory)
+        logits = objective(model, hidden, trace, targets, log_probs=False, bias=bias)
         leaves = (x, y, source_factor, prefix_factor, bias)
         gradients = torch.autograd.grad(logits.sum(), leaves, materialize_grads=True)
     # Summed on the CPU: not every device has float64.

@@ -13,7 +13,6 @@ import torch
 from torch import Tensor
 
 from transformer.attribution.attribution import Attribution, Explained, Target, piece_groups
-from transformer.attribution.forward import ForwardPass
 from transformer.attribution.objective import BATCH_PIECES, embed, objective, over_all_read
 from transformer.model.transformer import Transformer
 from transformer.values.cancellation import check_cancelled
@@ -86,15 +85,13 @@ def integrate(
 
 def _scores(model: Transformer, trace: Trace, target: Target) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Of one target over the source [S] and the prefix [T], and the difference [] that they should add up to."""
-    run = ForwardPass(model)
-    source, prefix = embed(run, trace, [target])
+    inputs = embed(model, trace, [target])
 
     def log_prob(x: Tensor, y: Tensor) -> Tensor:
         check_cancelled()
-        hidden = run.decode(y + prefix.positions, run.encode(x + source.positions))
-        return objective(run, hidden, trace, [target], log_probs=True)
+        hidden = model.decode(y, model.encode(x, None))
+        return objective(model, hidden, trace, [target], log_probs=True)
 
-    inputs = (source.tokens, prefix.tokens)
     with torch.no_grad():
         ends = log_prob(*(torch.stack((torch.zeros_like(x), x)) for x in inputs))
     total = ends[1].item() - ends[0].item()

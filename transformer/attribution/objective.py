@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 
 import torch
 from torch import Tensor
 
 from transformer.attribution.attribution import Target
-from transformer.attribution.forward import Embedded, ForwardPass
+from transformer.attribution.frozen import Frozen
+from transformer.model.transformer import Transformer
 from transformer.values.trace import Trace
 
 # Pieces of both sides in one batch: bounds the memory of a pass with gradients to a few hundred MB.
@@ -21,10 +23,13 @@ def pieces_of(trace: Trace, device: torch.device) -> tuple[Tensor, Tensor]:
     return torch.tensor(source, device=device), torch.tensor(prefix, device=device)
 
 
-def embed(run: ForwardPass, trace: Trace, targets: Sequence[Target]) -> tuple[Embedded, Embedded]:
-    """What enters the encoder and the decoder: the source, and as much of the prefix as all targets need."""
-    source, prefix = pieces_of(trace, run.model.generator.weight.device)
-    return run.embed_source(source), run.embed_prefix(prefix[: read_for(targets)])
+def embed(model: Transformer, trace: Trace, targets: Sequence[Target]) -> tuple[Tensor, Tensor]:
+    """The scaled embeddings of the source [S, D], and of as much of the prefix as all targets need [T', D]."""
+    source, prefix = pieces_of(trace, model.device)
+    return (
+        model.token_vectors(source, model.source_embedding).detach(),
+        model.token_vectors(prefix[: read_for(targets)], model.target_embedding).detach(),
+    )
 
 
 def over_all_read(scores: Tensor, trace: Trace) -> Tensor:
@@ -38,16 +43,18 @@ def read_for(targets: Sequence[Target]) -> int:
 
 
 def objective(
-    run: ForwardPass, hidden: Tensor, trace: Trace, targets: Sequence[Target], *, log_probs: bool
+    model: Transformer, hidden: Tensor, trace: Trace, targets: Sequence[Target], *, log_probs: bool,
+    bias: Tensor | None = None,
 ) -> Tensor:
     """What each row of a batch predicts for its target: sums over the target's positions, [B].
 
     Args:
-        run: computes the logits.
+        model: in evaluation mode.
         hidden: the decoder's output, [B, T, D].
         trace: has the pieces predicted.
         targets: one for each row, or one for all.
         log_probs: of log-probabilities, nats, instead of logits. Differences between candidates are the same in both.
+        bias: factor on the generator's bias in a frozen run, [B, 1, 1].
     """
     if len(targets) == 1:
         targets = list(targets) * len(hidden)
@@ -59,7 +66,9 @@ def objective(
         # A contrast with nothing is one with a candidate whose score is taken as 0.
         others += target.against or [-1] * len(target.positions)
     index = torch.tensor(rows, device=hidden.device)
-    scores = run.logits(hidden[index, torch.tensor(positions, device=hidden.device)], index)
+    read = hidden[index, torch.tensor(positions, device=hidden.device)]  # [B, T, D] -> [N, D]
+    with nullcontext() if bias is None else Frozen(bias[index, 0]):
+        scores = model.generator(read)  # [N, D] -> [N, V]
     if log_probs:
         scores = scores.log_softmax(dim=-1)
     score = _picked(scores, taken) - _picked(scores, others)

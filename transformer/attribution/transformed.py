@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from transformer.analysis.replay.contributions import contributions
-from transformer.analysis.replay.layer_norm import EPSILON
 from transformer.attribution.mixing import Mixing
+from transformer.backpropagation.layer_norm import EPSILON
 from transformer.values.trace import Kind, Part, Stack, Trace
 from transformer.values.weights import Weights
 

@@ -8,8 +8,14 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from scipy.special import erf, expit
 
-from transformer.analysis.replay.feed_forward import ACTIVATIONS
 from transformer.config import Activation
+
+ACTIVATIONS: Mapping[Activation, Callable[[np.ndarray], np.ndarray]] = {
+    "relu": lambda x: np.maximum(x, 0.0),
+    "gelu": lambda x: x * 0.5 * (1 + erf(x / math.sqrt(2))),
+    "gelu_tanh": lambda x: x * 0.5 * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))),
+    "silu": lambda x: x * expit(x),
+}
 
 
 def relu_derivative(x: np.ndarray) -> np.ndarray:

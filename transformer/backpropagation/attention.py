@@ -11,6 +11,7 @@ import numpy as np
 from transformer.backpropagation.linear import LinearSaved, linear, linear_backward
 from transformer.backpropagation.notes import Notes
 from transformer.backpropagation.softmax import softmax, softmax_backward
+from transformer.model.encodings import NO_POSITIONS, RelativePositions, turn
 
 
 def split_heads(x: np.ndarray, heads: int) -> np.ndarray:
@@ -41,21 +42,24 @@ class AttentionGradients(NamedTuple):
 
 
 def scaled_dot_product_attention(
-    query: np.ndarray, key: np.ndarray, value: np.ndarray, allowed: np.ndarray | None, notes: Notes
+    query: np.ndarray, key: np.ndarray, value: np.ndarray, allowed: np.ndarray | None, notes: Notes,
+    biases: np.ndarray | None = None,
 ) -> tuple[np.ndarray, AttentionSaved]:
-    """O = A V, A = softmax(s), s = Q K^T / sqrt(K) (section 3.2.1, equation 1).
+    """O = A V, A = softmax(s), s = Q K^T / sqrt(K) (section 3.2.1, equation 1), plus biases where there are any.
 
     Args:
         query: Q [..., T, K].
         key, value: K and V [..., S, K].
         allowed: bool, broadcastable to [..., T, S], True = may look; None allows everything.
         notes: gets scores and weights [..., T, S].
+        biases: added to s, broadcastable to [..., T, S]; they are constants, so the way back has none.
 
     Returns:
         O [..., T, K].
     """
-    scores = notes.note("scores", query @ key.swapaxes(-1, -2) / math.sqrt(query.shape[-1]))
-    weights = notes.note("weights", softmax(scores, allowed)[0])
+    scores = query @ key.swapaxes(-1, -2) / math.sqrt(query.shape[-1])
+    scores = notes.note("scores", scores if biases is None else scores + biases)
+    weights = notes.note("weights", softmax(scores, allowed))
     return weights @ value, AttentionSaved(query, key, value, weights)
 
 
@@ -81,11 +85,14 @@ def scaled_dot_product_attention_backward(
 
 
 class MultiHeadSaved(NamedTuple):
+    """Of the parts; and by which angles queries and keys were turned, None for not."""
+
     query: LinearSaved
     key: LinearSaved
     value: LinearSaved
     attention: AttentionSaved
     output: LinearSaved
+    angles: np.ndarray | None
 
 
 class MultiHeadGradients(NamedTuple):
@@ -98,7 +105,7 @@ class MultiHeadGradients(NamedTuple):
 
 def multi_head_attention(
     x: np.ndarray, memory: np.ndarray, parameters: Mapping[str, np.ndarray], heads: int,
-    allowed: np.ndarray | None, notes: Notes,
+    allowed: np.ndarray | None, notes: Notes, relative: RelativePositions = NO_POSITIONS,
 ) -> tuple[np.ndarray, MultiHeadSaved]:
     """[O_1; ...; O_H] W_O^T + b_O, with O_h the attention of a head (section 3.2.2).
 
@@ -110,6 +117,7 @@ def multi_head_attention(
         heads: H.
         allowed: broadcastable to [B, H, T, S].
         notes: gets queries, keys, values and outputs [B, H, ., K], scores and weights, and joined [B, T, D].
+        relative: what positions do in self-attention.
 
     Returns:
         [B, T, D].
@@ -120,17 +128,20 @@ def multi_head_attention(
     query, query_saved = linear(x, w_query, b_query)
     key, key_saved = linear(memory, w_key, b_key)
     value, value_saved = linear(memory, w_value, b_value)
+    angles = relative.angles
     outputs, attention_saved = scaled_dot_product_attention(
-        notes.note("queries", split_heads(query, heads)), notes.note("keys", split_heads(key, heads)),
-        notes.note("values", split_heads(value, heads)), allowed, notes,
+        notes.note("queries", turn(split_heads(query, heads), angles)),
+        notes.note("keys", turn(split_heads(key, heads), angles)),
+        notes.note("values", split_heads(value, heads)), allowed, notes, relative.biases,
     )
     joined = notes.note("joined", join_heads(notes.note("outputs", outputs)))
     y, output_saved = linear(joined, parameters["out_projection.weight"], parameters["out_projection.bias"])
-    return y, MultiHeadSaved(query_saved, key_saved, value_saved, attention_saved, output_saved)
+    return y, MultiHeadSaved(query_saved, key_saved, value_saved, attention_saved, output_saved, angles)
 
 
 def multi_head_attention_backward(grad: np.ndarray, saved: MultiHeadSaved, notes: Notes) -> MultiHeadGradients:
-    """The same way back: output projection, split, attention of each head, join, three projections.
+    """The same way back: output projection, split, attention of each head, join, three projections. What was turned is
+    turned back: a rotation is undone by its transpose.
 
     Args:
         grad: dy [B, T, D].
@@ -140,8 +151,9 @@ def multi_head_attention_backward(grad: np.ndarray, saved: MultiHeadSaved, notes
     output = linear_backward(grad, saved.output)
     d_outputs = notes.note("outputs", split_heads(notes.note("joined", output.x), heads))
     attention = scaled_dot_product_attention_backward(d_outputs, saved.attention, notes)
-    query = linear_backward(join_heads(notes.note("queries", attention.query)), saved.query)
-    key = linear_backward(join_heads(notes.note("keys", attention.key)), saved.key)
+    back = None if saved.angles is None else -saved.angles
+    query = linear_backward(join_heads(turn(notes.note("queries", attention.query), back)), saved.query)
+    key = linear_backward(join_heads(turn(notes.note("keys", attention.key), back)), saved.key)
     value = linear_backward(join_heads(notes.note("values", attention.value)), saved.value)
     return MultiHeadGradients(
         x=query.x,

@@ -10,14 +10,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from transformer.analysis.replay.embedding import SIDES
 from transformer.backpropagation.gradients import Batch
 from transformer.config import TransformerConfig
 from transformer.model.recorder import Recorder
-from transformer.model.sinusoids import sinusoids
 from transformer.model.transformer import Transformer
 from transformer.model.undrawn import Undrawn
-from transformer.values.trace import DETAILS, PARTS
+from transformer.values.trace import DETAILS, PARTS, SIDES
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,9 +74,9 @@ def float64_model(parameters: Mapping[str, np.ndarray], config: TransformerConfi
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             parameter.copy_(torch.from_numpy(parameters[name]))
-    if config.positions.startswith("sinusoidal"):
-        table = torch.from_numpy(sinusoids(length, config.d_model, halves=config.positions == "sinusoidal_halves"))
-        model.source_positions.table = model.target_positions.table = table
+    for positions in (model.source_positions, model.target_positions):
+        if not positions.encoding.learned:
+            positions.compute(length, torch.float64)
     return model
 
 

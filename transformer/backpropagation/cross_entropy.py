@@ -34,7 +34,7 @@ def cross_entropy(
     vocabulary = logits.shape[-1]
     targets = np.full(logits.shape, label_smoothing / vocabulary)
     np.put_along_axis(targets, labels[..., None], 1 - label_smoothing + label_smoothing / vocabulary, axis=-1)
-    probabilities, _ = softmax(logits)
+    probabilities = softmax(logits)
     shifted = logits - logits.max(axis=-1, keepdims=True)
     log_probabilities = shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
     losses = -(targets * log_probabilities).sum(axis=-1)  # [B, T]

@@ -9,16 +9,15 @@ import numpy as np
 
 from transformer.backpropagation.notes import Notes
 from transformer.config import TransformerConfig
-from transformer.model.sinusoids import sinusoids
 
 
 class EmbeddingSaved(NamedTuple):
-    """Piece ids [B, N], the size of the table V, the factor, and the number of learned positions (0 for none)."""
+    """Piece ids [B, N], the size of the table V, the factor, and how many positions are learned, if they are."""
 
     pieces: np.ndarray
     vocabulary: int
     scale: float
-    positions: int
+    learned: int | None
 
 
 def embedding(
@@ -29,22 +28,18 @@ def embedding(
     Args:
         pieces: ids w [B, N].
         table: E [V, D].
-        positions: P [max_positions, D] of a model that has learned them; else None.
-        config: says whether embeddings are scaled, and which positions are added.
+        positions: P [N, D]; None where none are added.
+        config: says whether embeddings are scaled, and whether positions are learned.
         notes: gets tokens and input, the rows of E and x, [B, N, D].
 
     Returns:
         x [B, N, D].
     """
-    length, width = pieces.shape[1], table.shape[1]
-    scale = math.sqrt(width) if config.scale_embedding else 1.0
+    scale = math.sqrt(config.d_model) if config.scale_embedding else 1.0
     x = scale * notes.note("tokens", table[pieces])
     if positions is not None:
-        x = x + positions[:length]
-    elif config.positions != "none":
-        x = x + sinusoids(length, width, halves=config.positions == "sinusoidal_halves")
-    learned = 0 if positions is None else len(positions)
-    return notes.note("input", x), EmbeddingSaved(pieces, len(table), scale, learned)
+        x = x + positions
+    return notes.note("input", x), EmbeddingSaved(pieces, len(table), scale, config.position_limit)
 
 
 def embedding_backward(grad: np.ndarray, saved: EmbeddingSaved, notes: Notes) -> dict[str, np.ndarray]:
@@ -59,13 +54,13 @@ def embedding_backward(grad: np.ndarray, saved: EmbeddingSaved, notes: Notes) ->
     Returns:
         "embedding.weight" [V, D], and "positions.table" [max_positions, D] if they are learned.
     """
-    pieces, vocabulary, scale, positions = saved
+    pieces, vocabulary, scale, learned = saved
     tokens = notes.note("tokens", scale * notes.note("input", grad))
     table = np.zeros((vocabulary, grad.shape[-1]))
     # Not `table[pieces] += ...`, which adds once to a row that is named twice.
     np.add.at(table, pieces, tokens)
     gradients = {"embedding.weight": table}
-    if positions:
-        gradients["positions.table"] = np.zeros((positions, grad.shape[-1]))
+    if learned is not None:
+        gradients["positions.table"] = np.zeros((learned, grad.shape[-1]))
         gradients["positions.table"][: grad.shape[1]] = grad.sum(axis=0)
     return gradients

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from transformer.analysis.replay.layer_norm import EPSILON
+# What torch adds to the variance against division by 0.
+EPSILON = 1e-5
 
 
 class LayerNormSaved(NamedTuple):

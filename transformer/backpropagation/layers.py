@@ -17,6 +17,7 @@ from transformer.backpropagation.layer_norm import LayerNormSaved
 from transformer.backpropagation.notes import Notes, prefix, select
 from transformer.backpropagation.residual import read, read_backward, write, write_backward
 from transformer.config import TransformerConfig
+from transformer.model.encodings import NO_POSITIONS, relative_positions
 
 
 class AttentionSubLayerSaved(NamedTuple):
@@ -118,9 +119,10 @@ def attention_sublayer(
         memory: [B, S, D]; None where x looks at itself.
     """
     notes, norm = notes.of(part), select(parameters, f"{part}_residual")
+    relative = relative_positions(config, x.shape[1]) if memory is None else NO_POSITIONS
     seen, read_saved = read(x, norm, config.norm, notes)
     y, attention_saved = multi_head_attention(
-        seen, seen if memory is None else memory, select(parameters, part), config.heads, allowed, notes
+        seen, seen if memory is None else memory, select(parameters, part), config.heads, allowed, notes, relative
     )
     after, write_saved = write(x, y, norm, config.norm, notes)
     return after, AttentionSubLayerSaved(read_saved, attention_saved, write_saved)

@@ -1,13 +1,40 @@
-"""The intermediate results of a pass by name, so that each can be looked at, compared, or nudged."""
+"""The intermediate results of a pass by name, so that each can be looked at, compared, or nudged; and as a page shows
+one."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
 
+from transformer.values.trace import Stack
+
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """One intermediate result, as it is shown.
+
+    Attributes:
+        key: its name in a URL; unique in a list of stages.
+        stack: that it belongs to; the generator belongs to the decoder.
+        layer: of that stack, from 0; None before the first layer and after the last.
+        name: of this part in the literature.
+        formula: LaTeX, without dollar signs.
+        letters: of the shape, such as "B, T, D".
+        array: the numbers, in that shape.
+    """
+
+    key: str
+    stack: Stack
+    layer: int | None
+    name: str
+    formula: str
+    letters: str
+    array: np.ndarray
 
 
 class Notes:

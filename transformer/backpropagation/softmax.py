@@ -4,21 +4,34 @@ from __future__ import annotations
 
 import numpy as np
 
-from transformer.analysis.replay import softmax as forward
 
-
-def softmax(scores: np.ndarray, allowed: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """a_j = exp(s_j) / sum_k exp(s_k) over the allowed k, and 0 elsewhere.
+def softmax(scores: np.ndarray, allowed: np.ndarray | None = None) -> np.ndarray:
+    """a_j = exp(s_j) / sum_k exp(s_k) over the allowed k, and 0 elsewhere, as in the model
+    (`transformer.model.attention.masked_softmax`).
 
     Args:
         scores: s [..., S].
         allowed: bool, broadcastable to `scores`, True = may look; None allows everything.
 
     Returns:
-        a [..., S], twice: the weights are all that the way back needs.
+        a [..., S], which is all that the way back needs. Rows sum to 1, masked cells are exactly 0, and so is a row
+        that may look at nothing.
     """
-    weights = forward.softmax(scores, allowed)
-    return weights, weights
+    powers = exponentials(scores, allowed)
+    total = powers.sum(axis=-1, keepdims=True)
+    return np.divide(powers, total, out=np.zeros_like(powers), where=total > 0)
+
+
+def exponentials(scores: np.ndarray, allowed: np.ndarray | None = None) -> np.ndarray:
+    """The numerators of `softmax`, [..., S]: exp(s - m), 0 where masked.
+
+    m is the largest allowed score of the row: it cancels in the quotient, and exp does not overflow.
+    """
+    scores = np.asarray(scores, dtype=np.float64)
+    if allowed is None:
+        return np.exp(scores - scores.max(axis=-1, keepdims=True))
+    largest = np.where(allowed, scores, np.finfo(np.float64).min).max(axis=-1, keepdims=True)
+    return np.where(allowed, np.exp(np.where(allowed, scores, largest) - largest), 0.0)
 
 
 def softmax_backward(grad: np.ndarray, weights: np.ndarray) -> np.ndarray:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from transformer.analysis.replay.stages import Stage
+from transformer.backpropagation.notes import Stage
 from transformer.backpropagation.sentence import SentenceGradients
 from transformer.backpropagation.sums import Formula
 from transformer.values.trace import Stack

@@ -11,14 +11,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from transformer.analysis.replay.embedding import SIDES
 from transformer.backpropagation.cross_entropy import cross_entropy
 from transformer.backpropagation.sentence import SentenceGradients
 from transformer.backpropagation.stage import GradientStage, Maker
 from transformer.backpropagation.sublayer_stages import NORM, norm_parameters, norm_terms, rows_of, sublayer
 from transformer.backpropagation.sums import Pointwise, Product, Sum
 from transformer.backpropagation.transformer import TIED
-from transformer.values.trace import PARTS, Stack
+from transformer.values.trace import PARTS, SIDES, Stack
 
 READ = {"source": "read in the sentence", "target": "read in the translation"}
 GENERATOR = "compared with by the generator"
@@ -98,7 +97,7 @@ def _stack(maker: Maker, stack: Stack) -> Iterator[GradientStage]:
             r"dx = \text{what layer 1 sends back}", f"B, {rows}, D", f"{side}.input", lambda a: a[0], None,
         )
     d_input = found.gradients[f"{side}.input"][0]
-    if config.positions == "learned":
+    if config.position_limit is not None:
         length = len(d_input)
         yield maker.parameter(
             f"{stack}.positions", stack, None, "learned positions", r"dP_n = dx_n", f"{rows}, D",

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from transformer.analysis.replay.embedding import SIDES
 from transformer.backpropagation.activations import DERIVATIVES
 from transformer.backpropagation.attention import join_heads
 from transformer.backpropagation.layer_norm import LayerNormSaved, layer_norm
 from transformer.backpropagation.stage import GradientStage, Maker
 from transformer.backpropagation.sums import ColumnSum, Formula, Pointwise, Product, Sum
-from transformer.values.trace import PARTS, Part, Stack
+from transformer.model.encodings import relative_positions, turn
+from transformer.values.trace import PARTS, SIDES, Part, Stack
 
 PAST, THROUGH = "past the sub-layer", "through the sub-layer"
 NORM = r"\frac{1}{\sigma}\left(dn - \overline{dn} - n\, \overline{dn \odot n}\right), \quad dn = \gamma \odot dy"
@@ -211,21 +211,25 @@ def _attention(maker: Maker, stack: Stack, layer: int, part: Part, dy: np.ndarra
         "keys", "keys of the head", r"dK_h = \frac{dS_h^\top Q_h}{\sqrt{K}}", f"B, {columns}, K",
         Product(("dS", grads["scores"].T), ("Q", values["queries"]), rows, 1 / root),
     )
+    angles = relative_positions(config, len(dy)).angles if part == "self_attention" else None
     for number, (what, letter, by, over) in enumerate((
         ("queries", "Q", read, rows), ("keys", "K", seen, columns), ("values", "V", seen, columns)
     )):
+        back, d_one = "", grads[what]
+        if angles is not None and letter != "V":
+            back, d_one = r"R_p^\top\, ", turn(d_one, -angles)
         place = slice(number * config.d_model + one.start, number * config.d_model + one.stop)
         symbol = "m" if part == "cross_attention" and letter != "Q" else maker.seen
         spoken = "m" if symbol == "m" else maker.seen_name
         yield maker.parameter(
             f"{key}.{what}_weight", stack, layer, f"weights of the {what}",
-            rf"dW^{letter}_h = {symbol}^\top d{letter}_h", "D, K", f"{name}.in_projection.weight",
-            lambda a, place=place: a[place].T, Product((spoken, by.T), (f"d{letter}", grads[what]), over),
+            rf"dW^{letter}_h = {symbol}^\top {back}d{letter}_h", "D, K", f"{name}.in_projection.weight",
+            lambda a, place=place: a[place].T, Product((spoken, by.T), (f"d{letter}", d_one), over),
         )
         yield maker.parameter(
-            f"{key}.{what}_bias", stack, layer, f"bias of the {what}", rf"db^{letter}_h = \sum_n d{letter}_{{h,n}}",
-            "1, K", f"{name}.in_projection.bias", lambda a, place=place: a[None, place],
-            ColumnSum({f"d{letter}": grads[what]}, over),
+            f"{key}.{what}_bias", stack, layer, f"bias of the {what}",
+            rf"db^{letter}_h = \sum_n {back}d{letter}_{{h,n}}", "1, K", f"{name}.in_projection.bias",
+            lambda a, place=place: a[None, place], ColumnSum({f"d{letter}": d_one}, over),
         )
     if config.norm == "pre":
         yield _read_by_heads(maker, stack, layer, part)
@@ -236,9 +240,12 @@ def _read_by_heads(maker: Maker, stack: Stack, layer: int, part: Part) -> Gradie
     found, rows = maker.found, rows_of(stack)
     name = f"{stack}_layers.{layer}.{part}"
     projections = np.split(found.values[f"{name}.in_projection.weight"], 3)
+    grads = {each: found.gradients[f"{name}.{each}"] for each in ("queries", "keys", "values")}
+    angles = relative_positions(found.config, grads["queries"].shape[2]).angles
+    if angles is not None and part == "self_attention":
+        grads |= {each: turn(grads[each], -angles) for each in ("queries", "keys")}
     parts = {
-        each: join_heads(found.gradients[f"{name}.{each}"])[0] @ weight
-        for each, weight in zip(("queries", "keys", "values"), projections, strict=True)
+        each: join_heads(grad)[0] @ weight for (each, grad), weight in zip(grads.items(), projections, strict=True)
     }
     # On two lines, for narrow columns.
     formula = r"d\hat{x} = \sum_h dQ_h W^{Q\top}_h \\ {} + \sum_h \left(dK_h W^{K\top}_h + dV_h W^{V\top}_h\right)"

@@ -20,6 +20,7 @@ from transformer.backpropagation.layers import (
 from transformer.backpropagation.linear import LinearSaved, linear, linear_backward
 from transformer.backpropagation.notes import Notes, prefix, select
 from transformer.config import TransformerConfig
+from transformer.model.encodings import added_positions
 
 # Which parameter is used in the place of which, by the kind of tying; a checkpoint has it under the second name.
 TIED: Mapping[str, Mapping[str, str]] = {
@@ -61,8 +62,8 @@ def transformer(
 
     # 1. encoder
     x, source_saved = embedding(
-        source, parameters["source_embedding.weight"], parameters.get("source_positions.table"), config,
-        notes.of("source"),
+        source, parameters["source_embedding.weight"],
+        added_positions(config, parameters, "source", source.shape[1]), config, notes.of("source"),
     )
     encoder_saved = []
     for number in range(config.encoder_layers):
@@ -74,8 +75,8 @@ def transformer(
 
     # 2. decoder
     x, target_saved = embedding(
-        target, parameters["target_embedding.weight"], parameters.get("target_positions.table"), config,
-        notes.of("target"),
+        target, parameters["target_embedding.weight"],
+        added_positions(config, parameters, "target", target.shape[1]), config, notes.of("target"),
     )
     decoder_saved = []
     for number in range(config.decoder_layers):

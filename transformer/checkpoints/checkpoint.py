@@ -233,8 +233,8 @@ def _sizes(config: TransformerConfig) -> dict[str, tuple[int, ...]]:
         if layers:
             sizes[f"{stack}_layers.{layers - 1}.feed_forward.expand.weight"] = config.d_ff, config.d_model
             sizes[f"{side}_embedding.weight"] = vocabulary, config.d_model
-        if layers and config.positions == "learned":
-            sizes[f"{side}_positions.table"] = config.max_positions, config.d_model
+        if layers and config.position_limit is not None:
+            sizes[f"{side}_positions.table"] = config.position_limit, config.d_model
     if config.tied_embeddings == "all":
         # Parameters that are shared are listed once, under the name that comes first.
         del sizes["target_embedding.weight"]

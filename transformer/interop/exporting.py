@@ -28,7 +28,6 @@ from transformer.interop.marian import (
     POSITIONS,
     SHARED,
 )
-from transformer.model.positions import PositionalEncoding
 from transformer.text.added_tokens import TOKENIZER
 from transformer.text.pair_tokenizer import IDS, SOURCE, SYMBOLS, TARGET, TARGET_IDS
 from transformer.text.tokenizer import VOCABULARY
@@ -135,7 +134,8 @@ def _weights(checkpoint: Checkpoint) -> dict[str, Tensor]:
     if config.positions != "sinusoidal_halves":
         # Hugging Face computes that kind only, and takes any other from the file.
         for side, encoding in (("encoder", model.source_positions), ("decoder", model.target_positions)):
-            theirs[POSITIONS[side]] = _table(encoding, config.d_model)
+            added = torch.zeros(1, config.max_positions, config.d_model)
+            theirs[POSITIONS[side]] = encoding(added)[0]
     for stack, layers in (("encoder", config.encoder_layers), ("decoder", config.decoder_layers)):
         for layer in range(layers):
             place, ours_here = f"model.{stack}.layers.{layer}", f"{stack}_layers.{layer}"
@@ -152,7 +152,3 @@ def _weights(checkpoint: Checkpoint) -> dict[str, Tensor]:
                     if f"{ours_here}.{name}.{kind}" in ours:
                         theirs[f"{place}.{their}.{kind}"] = ours[f"{ours_here}.{name}.{kind}"]
     return {name: weight.detach().contiguous().clone() for name, weight in theirs.items()}
-
-
-def _table(encoding: PositionalEncoding, d_model: int) -> Tensor:
-    return torch.zeros(encoding.max_positions, d_model) if encoding.kind == "none" else encoding.table

@@ -20,7 +20,7 @@ from transformer.config import TransformerConfig
 from transformer.errors import CheckpointError
 from transformer.interop.generation import unapplied
 from transformer.interop.model_card import ModelCard, read_card
-from transformer.model.positions import sinusoidal_positions
+from transformer.model.sinusoids import sinusoids
 from transformer.model.transformer import Transformer
 from transformer.model.undrawn import Undrawn
 from transformer.text.added_tokens import ADDED, TOKENIZER, AddedToken, named_symbols, read_added
@@ -374,7 +374,7 @@ def _positions(found: dict[str, Tensor], settings: dict[str, Any], notes: list[s
 def _formula(rows: int, width: int) -> Tensor:
     """The positions that transformers computes: all sines, then all cosines, of an odd width one fewer."""
     if width % 2 == 0:
-        return sinusoidal_positions(rows, width, halves=True)
+        return torch.from_numpy(sinusoids(rows, width, halves=True)).float()
     angles = torch.arange(rows, dtype=torch.float64)[:, None] / 10_000 ** (
         2 * (torch.arange(width, dtype=torch.float64) // 2) / width
     )

@@ -36,13 +36,14 @@ def continue_text(
     if limit < 1:
         raise ValueError(f"limit must be at least 1, not {limit}")
     beginning = tuple(piece.id for piece in tokenizer.encode(valid(text), end=False))
-    if model.config.positions == "learned":
+    positions = model.config.position_limit
+    if positions is not None:
         # The last piece that is written is not read.
-        room = model.config.max_positions - len(beginning)
+        room = positions - len(beginning)
         if room < 1:
             raise TextError(
-                f"The beginning has {len(beginning):,} pieces, and this model has learned "
-                f"{model.config.max_positions:,} positions: shorten it."
+                f"The beginning has {len(beginning):,} pieces, and this model has learned {positions:,} positions: "
+                "shorten it."
             )
         limit = min(limit, room)
     with torch.inference_mode():

@@ -55,8 +55,7 @@ class Prediction:
 
 def readable(loaded: LanguageModel, texts: Sequence[str]) -> tuple[list[str], list[str]]:
     """Which texts a model has positions for, and which are too long."""
-    config = loaded.model.config
-    most = config.max_positions if config.positions == "learned" else math.inf
+    most = loaded.model.config.position_limit or math.inf
     short, long = [], []
     for text in texts:
         (short if len(loaded.tokenizer.encode(text, end=False)) <= most else long).append(text)

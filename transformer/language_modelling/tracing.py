@@ -25,9 +25,9 @@ from transformer.values.translation import LogitLens, TracedTranslation
 
 def most_pieces(loaded: LanguageModel) -> int:
     """Of a text that can be looked at, the start symbol before it not counted."""
-    config = loaded.model.config
+    limit = loaded.model.config.position_limit
     # The start symbol takes a position of those that are learned.
-    return min(MAX_PIECES, config.max_positions - 1) if config.positions == "learned" else MAX_PIECES
+    return MAX_PIECES if limit is None else min(MAX_PIECES, limit - 1)
 
 
 def check_length(loaded: LanguageModel, text: str) -> None:

@@ -10,8 +10,8 @@ from math import exp, nan, sqrt
 import numpy as np
 
 from transformer.analysis.replay.contributions import contributions
-from transformer.analysis.replay.softmax import softmax
 from transformer.analysis.view import axes_of
+from transformer.backpropagation.softmax import softmax
 from transformer.errors import LessonError
 from transformer.lessons.claims.ablation import KIND_NAMES, removed_translations
 from transformer.lessons.claims.attribution import named_for_all, named_words

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from transformer.model.edits import AttentionEdit
 from transformer.model.fast.dropout import dropout as drop
 from transformer.model.kv_cache import KeysAndValues
+from transformer.model.positions import RelativePositions
 from transformer.model.recorder import Recorder
 
 
@@ -19,7 +20,7 @@ class Attention(NamedTuple):
     """What one attention computed.
 
     Attributes:
-        scores: Q K^T / sqrt(K), before the mask, [..., T, S]; rows are queries, columns are keys.
+        scores: Q K^T / sqrt(K), with biases and before the mask, [..., T, S]; rows are queries, columns are keys.
         weights: softmax of the allowed scores of each row, before dropout, [..., T, S].
         output: weights times values, [..., T, K].
     """
@@ -31,7 +32,7 @@ class Attention(NamedTuple):
 
 def scaled_dot_product_attention(
     query: Tensor, key: Tensor, value: Tensor, allowed: Tensor | None = None, *, dropout: float = 0.0,
-    edit: AttentionEdit | None = None,
+    edit: AttentionEdit | None = None, relative: RelativePositions | None = None,
 ) -> Attention:
     """softmax(Q K^T / sqrt(K)) V ("Attention Is All You Need", section 3.2.1, equation 1).
 
@@ -42,8 +43,11 @@ def scaled_dot_product_attention(
         allowed: bool, broadcastable to [..., T, S]; True means "may look". None allows everything.
         dropout: rate at which weights are dropped before they multiply the values.
         edit: replaces weights and outputs before they are used.
+        relative: adds biases to the scores.
     """
     scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])  # [..., T, K] x [..., K, S] -> [..., T, S]
+    if relative is not None:
+        scores = relative.add_biases(scores)
     weights = masked_softmax(scores, allowed)
     if edit is not None:
         weights = edit.weights(weights, allowed)
@@ -95,9 +99,15 @@ class MultiHeadAttention(nn.Module):
         self.out_projection = nn.Linear(d_model, d_model)
         self.queries, self.keys_and_values = slice(d_model), slice(d_model, None)  # the rows of each
 
-    def project(self, x: Tensor) -> tuple[Tensor, KeysAndValues]:
-        """Queries, and keys and values, of the same positions [B, T, D]; each is [B, H, T, K]."""
+    def project(self, x: Tensor, relative: RelativePositions | None = None) -> tuple[Tensor, KeysAndValues]:
+        """Queries, and keys and values, of the same positions [B, T, D]; each is [B, H, T, K].
+
+        Queries and keys are turned where their positions are told by that.
+        """
         heads = self.split_heads(self.in_projection(x))  # [B, T, D] -> [B, T, 3D] -> [B, 3H, T, K]
+        if relative is not None:
+            looking, values = heads.split_with_sizes((2 * self.heads, self.heads), dim=1)
+            heads = torch.cat((relative.turn(looking), values), dim=1)  # 2H and H of them -> [B, 3H, T, K]
         query, memory = heads.split_with_sizes((self.heads, 2 * self.heads), dim=1)  # -> [B, H, T, K], [B, 2H, T, K]
         return query, KeysAndValues(memory)
 
@@ -117,6 +127,7 @@ class MultiHeadAttention(nn.Module):
         allowed: Tensor | None,
         record: Recorder | None = None,
         edit: AttentionEdit | None = None,
+        relative: RelativePositions | None = None,
     ) -> Tensor:
         """Attend head by head, join the heads and project.
 
@@ -127,6 +138,7 @@ class MultiHeadAttention(nn.Module):
             record: receives the queries, keys, values, scores, weights and head outputs of this call.
             edit: what this call does differently; it acts on each head before the heads are joined, because
                 afterwards the output projection has mixed them.
+            relative: what positions do in self-attention.
 
         Returns:
             [B, T, D].
@@ -134,10 +146,12 @@ class MultiHeadAttention(nn.Module):
         rate = self.dropout if self.training else 0.0
         keys, values = memory.joined.chunk(2, dim=1)  # [B, 2H, S, K] -> 2 x [B, H, S, K]
         # On a CPU the backward pass of torch's fused attention takes longer than everything around it.
-        written_out = record is not None or (query.requires_grad and query.device.type == "cpu")
+        written_out = record is not None or relative is not None or (
+            query.requires_grad and query.device.type == "cpu"
+        )
         if written_out or (edit is not None and edit.changes_weights):
             scores, weights, heads = scaled_dot_product_attention(
-                query, keys, values, allowed, dropout=rate, edit=edit
+                query, keys, values, allowed, dropout=rate, edit=edit, relative=relative
             )
             if record is not None:
                 record.attention(

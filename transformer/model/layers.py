@@ -16,6 +16,7 @@ from transformer.model.compression import Compression
 from transformer.model.edits import AttentionEdit
 from transformer.model.fast.dropout import dropout
 from transformer.model.kv_cache import KeysAndValues
+from transformer.model.positions import RelativePositions
 from transformer.model.recorder import Recorder
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -83,12 +84,13 @@ class EncoderLayer(nn.Module):
         self.feed_forward_residual = Residual(config, "encoder")
 
     def forward(
-        self, x: Tensor, allowed: Tensor | None, record: Recorder | None = None, edit: AttentionEdit | None = None
+        self, x: Tensor, allowed: Tensor | None, record: Recorder | None = None, edit: AttentionEdit | None = None,
+        relative: RelativePositions | None = None,
     ) -> Tensor:
         """[B, S, D] to [B, S, D]; `allowed` is broadcastable to [B, H, S, S]."""
         # 1. self-attention
-        query, keys_and_values = self.self_attention.project(self.self_attention_residual.read(x))
-        y = self.self_attention(query, keys_and_values, allowed, record, edit)
+        query, keys_and_values = self.self_attention.project(self.self_attention_residual.read(x), relative)
+        y = self.self_attention(query, keys_and_values, allowed, record, edit, relative)
         x = self.self_attention_residual.write(x, y, record)
 
         # 2. feed-forward
@@ -132,6 +134,7 @@ class DecoderLayer(nn.Module):
         record: Recorder | None = None,
         edit: AttentionEdit | None = None,
         source_edit: AttentionEdit | None = None,
+        relative: RelativePositions | None = None,
     ) -> tuple[Tensor, KeysAndValues]:
         """Run the layer on new positions that follow those in `past`.
 
@@ -144,20 +147,22 @@ class DecoderLayer(nn.Module):
             past: self-attention keys and values of the positions before x, [B, H, P, K].
             record: receives this layer's tensors.
             edit, source_edit: what self-attention and cross-attention do differently.
+            relative: what positions do in self-attention.
 
         Returns:
             The output [B, T, D], and the self-attention keys and values of all positions so far.
         """
         # 1. masked self-attention
-        query, target = self.self_attention.project(self.self_attention_residual.read(x))
+        query, target = self.self_attention.project(self.self_attention_residual.read(x), relative)
         if past is not None:
             target = past.append(target)  # [B, H, P, K] and [B, H, T, K] -> [B, H, P + T, K]
         if blocks is not None:
             memory = blocks.split_memory(target)
-            y = blocks.join(self.self_attention(blocks.split_queries(query), memory, allowed, record, edit))
+            y = self.self_attention(blocks.split_queries(query), memory, allowed, record, edit, relative)
+            y = blocks.join(y)
         else:
             memory = target if self.compression is None else self.compression(target)
-            y = self.self_attention(query, memory, allowed, record, edit)
+            y = self.self_attention(query, memory, allowed, record, edit, relative)
         x = self.self_attention_residual.write(x, y, record)
 
         # 2. cross-attention

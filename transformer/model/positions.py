@@ -1,53 +1,101 @@
-"""Positional encodings: what tells a Transformer which piece comes first."""
+"""Positional encodings: what tells a Transformer which token comes first."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from transformer.config import TransformerConfig
 from transformer.errors import TextError
-from transformer.model.sinusoids import sinusoids
+from transformer.model.encodings import ENCODINGS
 
 
-def sinusoidal_positions(length: int, d_model: int, *, halves: bool = False) -> Tensor:
-    """`transformer.model.sinusoids.sinusoids` as the model adds it, float32 [length, D]."""
-    return torch.from_numpy(sinusoids(length, d_model, halves=halves)).float()
+@dataclass(frozen=True, eq=False)
+class RelativePositions:
+    """What positions do in self-attention.
+
+    Attributes:
+        slopes: what each head takes off a score for a position of distance, [H]; None for nothing.
+        cosines, sines: of the angles by which queries and keys of T positions are turned, [T, K / 2]; None for not.
+    """
+
+    slopes: Tensor | None = None
+    cosines: Tensor | None = None
+    sines: Tensor | None = None
+
+    def turn(self, x: Tensor) -> Tensor:
+        """Queries or keys [B, H, T, K], turned by their positions' angles."""
+        if self.cosines is None or self.sines is None:
+            return x
+        even, odd = x[..., 0::2], x[..., 1::2]  # [B, H, T, K] -> 2 x [B, H, T, K / 2]
+        turned = even * self.cosines - odd * self.sines, even * self.sines + odd * self.cosines
+        return torch.stack(turned, dim=-1).flatten(-2).to(x.dtype)  # -> [B, H, T, K / 2, 2] -> [B, H, T, K]
+
+    def add_biases(self, scores: Tensor) -> Tensor:
+        """The scores [B, H, T, S] with their biases; the T queries are at the last of the S positions."""
+        if self.slopes is None:
+            return scores
+        queries, keys = scores.shape[-2:]
+        positions = torch.arange(keys, device=scores.device)
+        distance = (positions[keys - queries :, None] - positions).abs()  # [T, S]
+        return scores - self.slopes[:, None, None] * distance  # [B, H, T, S] - [H, T, S]
 
 
 class PositionalEncoding(nn.Module):
-    """Adds to each embedding the encoding of its position.
+    """What a model does with positions (`transformer.model.encodings`): adds them to the embeddings, or has them act in
+    self-attention.
 
     Raises:
         TextError: a position is asked for that the model has not learned.
     """
 
-    table: Tensor
+    table: Tensor | None
+    slopes: Tensor | None
+    cosines: Tensor | None
+    sines: Tensor | None
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
-        self.kind = config.positions
-        self.max_positions = config.max_positions
-        if self.kind == "learned":
+        self.config = config
+        self.encoding = ENCODINGS[config.positions]
+        self.compute(config.max_positions)
+        if self.encoding.learned:
             self.table = nn.Parameter(torch.empty(config.max_positions, config.d_model))
-        elif self.kind != "none":
-            # Computed, so it is not part of a checkpoint.
-            self.register_buffer("table", self._sinusoids(config.max_positions, config.d_model), persistent=False)
+
+    def compute(self, length: int, dtype: torch.dtype = torch.float32) -> None:
+        """Make the numbers of a kind that is computed, of `length` positions; they are not part of a checkpoint."""
+        for name, array in self._numbers(length).items():
+            self.register_buffer(name, None if array is None else torch.from_numpy(array).to(dtype), persistent=False)
 
     def forward(self, x: Tensor, *, start: int = 0) -> Tensor:
         """Add the positions start, start + 1, ... to x [B, T, D]."""
-        if self.kind == "none":
-            return x
-        end = start + x.shape[1]
-        table = self.table
-        if end > table.shape[0]:
-            if self.kind == "learned":
-                raise TextError(
-                    f"this model has learned {self.max_positions} positions and was asked for {end}: "
-                    "shorten the text"
-                )
-            table = self._sinusoids(end, x.shape[-1]).to(x)
-        return x + table.narrow(0, start, end - start)
+        return x if self.table is None else x + self._rows("table", start, x.shape[1])  # [B, T, D] + [T, D]
 
-    def _sinusoids(self, length: int, d_model: int) -> Tensor:
-        return sinusoidal_positions(length, d_model, halves=self.kind == "sinusoidal_halves")
+    def relative(self, length: int, *, start: int = 0) -> RelativePositions | None:
+        """What the positions start, start + 1, ... of `length` tokens do in self-attention; None for nothing."""
+        if self.cosines is not None:
+            return RelativePositions(None, *(self._rows(name, start, length) for name in ("cosines", "sines")))
+        return None if self.slopes is None else RelativePositions(self.slopes)
+
+    def _numbers(self, length: int) -> dict[str, np.ndarray | None]:
+        """By name; None for what this kind has not."""
+        angles = self.encoding.angles(length, self.config.d_head)
+        return {
+            "table": self.encoding.table(length, self.config.d_model),
+            "slopes": self.encoding.slopes(self.config.heads),
+            "cosines": None if angles is None else np.cos(angles), "sines": None if angles is None else np.sin(angles),
+        }
+
+    def _rows(self, name: str, start: int, length: int) -> Tensor:
+        """Of a table by its name, also beyond what was made at first."""
+        table, end = getattr(self, name), start + length
+        if end > len(table):
+            if self.encoding.learned:
+                raise TextError(
+                    f"this model has learned {len(table)} positions and was asked for {end}: shorten the text"
+                )
+            table = torch.from_numpy(self._numbers(end)[name]).to(table)
+        return table.narrow(0, start, length)

@@ -93,17 +93,21 @@ class Transformer(nn.Module):
         edits: Edits = UNEDITED,
         record: Recorder | None = None,
     ) -> Tensor:
-        """The encoder's output [B, S, D] for piece ids [B, S]; `source_mask` as in `forward`.
+        """The encoder's output [B, S, D].
 
-        `edits` are what the rows do differently, see `edits_of`.
+        Args:
+            source: token ids [B, S], or vectors [B, S, D] in place of their scaled embeddings.
+            source_mask, edits, record: as in `forward`.
         """
-        x = self._embed(source, self.source_embedding, self.source_positions if edits.positions else None)
+        positions = self.source_positions if edits.positions else None
+        x = self._embed(source, self.source_embedding, positions)
+        length = source.shape[1]
+        relative = None if positions is None else positions.relative(length)
         if record is not None:
             record.residual("encoder", x)
-        length = source.shape[1]
         allowed = intersect(padding_mask(source_mask), edits.allowed("encoder", length, length, source.device))
         for layer, edit in zip(self.encoder_layers, edits.of_layers("encoder", len(self.encoder_layers)), strict=True):
-            x = layer(x, allowed, record, edit)
+            x = layer(x, allowed, record, edit, relative)
         return self.encoder_norm(x)
 
     def decode(
@@ -115,7 +119,13 @@ class Transformer(nn.Module):
         edits: Edits = UNEDITED,
         record: Recorder | None = None,
     ) -> Tensor:
-        """The decoder's output [B, T, D] when it reads all of `target` [B, T] at once (teacher forcing)."""
+        """The decoder's output [B, T, D] when it reads all of a target at once (teacher forcing).
+
+        Args:
+            target: token ids [B, T], or vectors [B, T, D] in place of their scaled embeddings.
+            memory: the encoder's output [B, S, D]; None for a language model.
+            source_mask, edits, record: as in `forward`.
+        """
         return self.decode_step(target, self.start_cache(memory, source_mask, edits=edits), record=record)[0]
 
     def start_cache(
@@ -156,6 +166,7 @@ class Transformer(nn.Module):
         edits, rows, start = cache.edits, target.shape[1], cache.length
         positions = self.target_positions if edits.positions else None
         x = self._embed(target, self.target_embedding, positions, start=start)
+        relative = None if positions is None else positions.relative(rows, start=start)
         if record is not None:
             record.residual("decoder", x)
         blocks = Blocks(self.config.block, start, rows) if self.config.attention == "local" else None
@@ -174,7 +185,7 @@ class Transformer(nn.Module):
         ):
             x, keys_and_values = layer(
                 x, source, allowed, source_allowed, blocks=blocks, past=past, record=record, edit=edit,
-                source_edit=source_edit,
+                source_edit=source_edit, relative=relative,
             )
             read.append(keys_and_values)
         cache = DecoderCache(cache.source, cache.source_mask, edits, tuple(read), start + rows)
@@ -190,12 +201,17 @@ class Transformer(nn.Module):
             return compressed_mask(start + rows, self.config.stride, device=device)[start:]
         return edits.allowed("decoder", rows, start + rows, device, start=start)
 
+    def token_vectors(self, tokens: Tensor, embedding: nn.Embedding) -> Tensor:
+        """The scaled embeddings [B, T, D] of token ids [B, T]; vectors [B, T, D] are taken as they are."""
+        if tokens.is_floating_point():
+            return tokens
+        x = embedding(tokens)  # [B, T] -> [B, T, D]
+        return x * math.sqrt(self.config.d_model) if self.config.scale_embedding else x
+
     def _embed(
-        self, pieces: Tensor, embedding: nn.Embedding, positions: PositionalEncoding | None, *, start: int = 0
+        self, tokens: Tensor, embedding: nn.Embedding, positions: PositionalEncoding | None, *, start: int = 0
     ) -> Tensor:
-        x = embedding(pieces)
-        if self.config.scale_embedding:
-            x = x * math.sqrt(self.config.d_model)
+        x = self.token_vectors(tokens, embedding)
         x = x if positions is None else positions(x, start=start)
         return dropout(x, self.config.dropout, self.training)
 

@@ -20,9 +20,7 @@ def parameters(config: TransformerConfig) -> int:
         total += config.layers_of(kind) * (attention + norm)
     for layers in (config.encoder_layers, config.decoder_layers):
         total += layers * (feed_forward + norm) + (norm if layers else 0)
-    if config.positions == "learned":
-        total += config.max_positions * d_model
-    return total
+    return total + (config.position_limit or 0) * d_model
 
 
 def check_size(config: TransformerConfig, available: int | None) -> None:

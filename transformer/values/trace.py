@@ -52,6 +52,8 @@ Part = Literal["self_attention", "cross_attention", "feed_forward"]
 Detail = Literal["scores", "queries", "keys", "values", "outputs"]
 
 STACKS: tuple[Stack, ...] = ("encoder", "decoder")
+# The text that a stack reads.
+SIDES: Mapping[Stack, str] = {"encoder": "source", "decoder": "target"}
 DETAILS: tuple[Detail, ...] = ("scores", "queries", "keys", "values", "outputs")
 # The sub-layers of a layer, in the order in which they run.
 PARTS: Mapping[Stack, tuple[Part, ...]] = {

@@ -43,7 +43,8 @@ SENTENCES = {
     "keys_weight": "The gradient of the head's W^K: what went in times what comes back, added up over all positions.",
     "values_weight": "The gradient of the head's W^V: what went in times what comes back, added up over all positions.",
     "queries_bias": "A bias is added at every position, so its gradient is the sum of what comes back.",
-    "keys_bias": "Always 0: this bias adds the same amount to all scores of a row, which leaves the softmax unchanged.",
+    "keys_bias": "Always 0 unless keys are turned by their position: this bias adds the same amount to all scores of a "
+    "row, which leaves the softmax unchanged.",
     "values_bias": "A bias is added at every position, so its gradient is the sum of what comes back.",
     "after": "What the layers above send back to this one.",
     "input": "What the layers above send back to the embeddings.",

@@ -68,7 +68,10 @@ def show_cell(reading: HeadReading) -> None:
 def _score(found: Cell) -> None:
     """Steps 1 and 2."""
     st.subheader("1. Query times key, 2. divided by the root of K", anchor=False)
-    width = len(found.query)
+    width, score = len(found.query), found.raw_score / found.divisor + found.bias
+    biased = ""
+    if found.bias:
+        biased = f", and with the bias {typeset(found.bias, '.6f')} of their distance {typeset(score, '.6f')}"
     picture, sums = st.columns([5, 6], gap="large")
     with picture:
         show_plotly(
@@ -80,8 +83,8 @@ def _score(found: Cell) -> None:
         )
         st.markdown(
             f"The {width} products add up to **{typeset(found.raw_score, '.6f')}** (the last number of the table). "
-            f"Divided by √{width} = {found.divisor:.6f} that is {typeset(found.raw_score / found.divisor, '.6f')}; "
-            f"the trace says **{typeset(found.score, '.6f')}**, {_apart(found.raw_score / found.divisor, found.score)}."
+            f"Divided by √{width} = {found.divisor:.6f} that is {typeset(found.raw_score / found.divisor, '.6f')}"
+            f"{biased}; the trace says **{typeset(found.score, '.6f')}**, {_apart(score, found.score)}."
         )
     with sums:
         show_table(product_table(found), "inside_products", height=330)

@@ -23,8 +23,8 @@ from pages.ui.state.bind import bind_number
 from pages.ui.text.glossary import explain
 from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import typeset
-from transformer.analysis.replay.softmax import softmax
 from transformer.analysis.view import axes_of
+from transformer.backpropagation.softmax import softmax
 from transformer.values.interventions import Interventions
 from transformer.values.trace import Trace
 

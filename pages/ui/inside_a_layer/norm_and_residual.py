@@ -26,7 +26,6 @@ from pages.ui.text.glossary import explain
 from pages.ui.text.markup import markdown
 from pages.ui.text.number_format import typeset
 from pages.ui.text.shapes import piece_labels
-from transformer.analysis.replay.layer_norm import spread
 from transformer.analysis.replay.residual import StreamSizes, SubLayer, stream_sizes, sublayer
 from transformer.values.trace import Part
 
@@ -98,25 +97,24 @@ def spread_table(found: SubLayer, labels: list[str]) -> pd.DataFrame:
     """
     columns: dict[str, list[str] | np.ndarray] = {"piece": numbered(labels)}
     for name, values in (
-        ("before", found.norm.before), ("normalised", found.norm.normalised), ("after γ, β", found.norm.after),
+        ("before", found.norm_before), ("normalised", found.normalised), ("after γ, β", found.normed),
     ):
-        each = spread(values)
         # Rounding leaves the means of what is normalised on either side of 0; none should be shown as minus 0.
-        columns[f"mean {name}"], columns[f"dev. {name}"] = each.mean.round(9) + 0.0, each.deviation
+        columns[f"mean {name}"], columns[f"dev. {name}"] = values.mean(axis=-1).round(9) + 0.0, values.std(axis=-1)
     return pd.DataFrame(columns)
 
 
 def _what_norm_does(found: SubLayer, place: str) -> str:
     """Markdown, from the numbers of the table."""
-    before, after = spread(found.norm.before), spread(found.norm.after)
+    before, after = found.norm_before.std(axis=-1), found.normed.std(axis=-1)
     off = float(np.abs(found.summed - found.after).max()) if place == "pre" else float(
-        np.abs(found.norm.after - found.after).max()
+        np.abs(found.normed - found.after).max()
     )
     return (
         f"The norm of this sub-layer takes the stream {'as it comes in' if place == 'pre' else 'after the addition'}, "
-        f"with deviations from {before.deviation.min():.2f} to {before.deviation.max():.2f}, to mean 0 and deviation 1 "
-        f"at every position; gain γ and bias β then give it deviations from {after.deviation.min():.2f} to "
-        f"{after.deviation.max():.2f}. What comes out agrees with the trace's stream to {typeset(off, '.1e')}."
+        f"with deviations from {before.min():.2f} to {before.max():.2f}, to mean 0 and deviation 1 "
+        f"at every position; gain γ and bias β then give it deviations from {after.min():.2f} to "
+        f"{after.max():.2f}. What comes out agrees with the trace's stream to {typeset(off, '.1e')}."
     )
 
 

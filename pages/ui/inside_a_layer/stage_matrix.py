@@ -12,8 +12,8 @@ from attention_atlas.browser.piece_labels import piece_label
 from pages.ui.charts.heatmap import SHARE, SIGNED
 from pages.ui.charts.tables import numbered
 from pages.ui.text.shapes import letter_titles, piece_labels, shape_in_letters, sizes
-from transformer.analysis.replay.stages import Stage
 from transformer.analysis.view import axes_of
+from transformer.backpropagation.notes import Stage
 from transformer.config import TransformerConfig
 from transformer.text.languages import Languages
 from transformer.text.vocabulary import TextVocabulary

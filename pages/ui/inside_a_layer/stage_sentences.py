@@ -38,6 +38,11 @@ SENTENCES = {
     "cross_attention.values": "Each {source} piece prepares {K} numbers to hand over to the {target} side.",
     "cross_attention.raw_scores": "Each {target} question is compared with each {source} sign.",
     "cross_attention.masked_scores": "All of the {source} sentence is known, so the mask hides nothing here.",
+    "unturned_queries": "{K} numbers that say what this head wants to find. They do not know yet where the piece "
+    "stands.",
+    "unturned_keys": "{K} numbers that say what a piece can be found by. They do not know yet where it stands.",
+    "biases": "This model has no positions among its embeddings. Instead, each score loses more the further apart the "
+    "two pieces are; each head has a slope of its own.",
     "scores": "All of them are divided by √{K}, because with large numbers the next step would leave only one winner.",
     "weights": "Each row becomes shares that add up to 1: where this head looks. It is the map of the attention pages.",
     "head": "Each piece collects what the others handed over, each in proportion to its share.",

@@ -20,7 +20,8 @@ from pages.ui.params.inside_a_layer import InsideParams
 from pages.ui.state import session
 from pages.ui.text.glossary import explain_words_of
 from pages.ui.text.markup import markdown
-from transformer.analysis.replay.stages import Stage, stages
+from transformer.analysis.replay.stages import stages
+from transformer.backpropagation.notes import Stage
 from transformer.values.trace import Trace
 
 # Beginnings of keys, in the order of computation.

@@ -12,7 +12,7 @@ from pages.ui.params.inside_a_layer import InsideParams
 from pages.ui.state import session
 from pages.ui.state.bind import bind_number
 from pages.ui.text.number_format import formatted, typeset
-from transformer.analysis.replay.softmax import exponentials, softmax
+from transformer.backpropagation.softmax import exponentials, softmax
 
 
 def show_example() -> None:

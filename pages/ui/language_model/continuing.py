@@ -115,11 +115,11 @@ def show_likelihood(reading: LanguageReading) -> None:
     """By which method it was written, how likely the model finds it, and why it ends there."""
     continuation = reading.traced.translation
     count, total = len(continuation.pieces), continuation.log_prob
-    config, length = reading.loaded.model.config, len(continuation.beginning) + count
+    limit, length = reading.loaded.model.config.position_limit, len(continuation.beginning) + count
     if continuation.complete:
         whole = "the model ended the text"
-    elif config.positions == "learned" and length >= config.max_positions:
-        whole = f"the model has learned {config.max_positions} positions and has none left"
+    elif limit is not None and length >= limit:
+        whole = f"the model has learned {limit} positions and has none left"
     else:
         whole = "the text would go on"
     how = reading.params.in_words

@@ -17,9 +17,9 @@ from pages.ui.reading.model_picker import translator
 from pages.ui.runs.inference import CachedRuns
 from pages.ui.state import session
 from pages.ui.state.bind import bind_number
-from transformer.analysis.linear_biases import biases, slopes
 from transformer.analysis.positions import by_offset, dot_products
 from transformer.config import TransformerConfig
+from transformer.model.linear_biases import biases, slopes
 from transformer.model.sinusoids import sinusoids
 from transformer.values.weights import Weights
 

@@ -13,7 +13,6 @@ from transformer.analysis.positions import (
     rotation,
     wavelengths,
 )
-from transformer.model.positions import sinusoidal_positions
 from transformer.model.sinusoids import frequencies, sinusoids
 
 WIDTHS = [2, 6, 20, 128, 512]
@@ -34,13 +33,6 @@ def test_the_classic_curves():
         np.testing.assert_allclose(column, curve(position * 10_000**-0.2), atol=1e-12)
     np.testing.assert_allclose(curves[:, 2], np.sin(position * 10_000**-0.3), atol=1e-12)
     np.testing.assert_allclose(curves[1], [0.157827, 0.987467, 0.063054, 0.998010], atol=1e-6)
-
-
-@pytest.mark.parametrize("halves", [False, True])
-@pytest.mark.parametrize("width", WIDTHS)
-def test_is_the_table_that_the_model_adds(width, halves):
-    ours, models = sinusoids(600, width, halves=halves), sinusoidal_positions(600, width, halves=halves)
-    np.testing.assert_allclose(ours, models.numpy(), atol=1e-7)
 
 
 @pytest.mark.parametrize("width", WIDTHS)

@@ -10,6 +10,7 @@ from transformer.attribution.attribution import Target, every_position
 from transformer.attribution.direct_logits import Component, direct_logits
 from transformer.attribution.objective import pieces_of
 from transformer.attribution.transformed import linear_layer_norm
+from transformer.config import RELATIVE
 
 
 def test_parts_of_a_case_done_by_hand():
@@ -39,7 +40,8 @@ def test_all_components_add_up_to_the_logit(shaped_translator, shaped_trace):
     np.testing.assert_allclose(found.scores.sum(axis=1), logits[np.arange(len(taken)), taken], atol=1e-4)
     np.testing.assert_allclose(found.scores.sum(axis=1), found.logits, atol=1e-4)
     # Token and position, then in each layer 2 x (3 heads and a bias) and the network, then two biases.
-    assert len(set(found.components)) == len(found.components) == found.scores.shape[1] == 2 + 2 * 9 + 2
+    added = shaped_translator.config.positions not in RELATIVE
+    assert len(set(found.components)) == len(found.components) == found.scores.shape[1] == 1 + added + 2 * 9 + 2
 
 
 def test_a_contrast_has_the_difference_of_output_biases(small_translator):

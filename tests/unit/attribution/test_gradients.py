@@ -13,7 +13,7 @@ import torch
 
 from tests.conftest import ONE_SHAPE
 from transformer.attribution.attribution import Target, every_position, whole_sentence
-from transformer.attribution.forward import ForwardPass
+from transformer.attribution.frozen import Frozen
 from transformer.attribution.frozen_gradient import REMAINDERS
 from transformer.attribution.integrated_gradients import TOLERANCE, integrate
 from transformer.attribution.objective import embed, objective, pieces_of
@@ -43,16 +43,16 @@ def test_with_everything_frozen_twice_the_embedding_is_twice_the_term(shaped_tra
     """What the terms rest on: whatever is detached stays at its observed value, and the rest is linear."""
     target, pieces = Target((2,)), len(shaped_trace.source_pieces)
     found = shaped_translator.attribute(shaped_trace, "frozen_gradient", [target])
-    run = ForwardPass(shaped_translator._model, frozen=True)
-    source, prefix = embed(run, shaped_trace, [target])
+    model = shaped_translator._model
+    source, prefix = embed(model, shaped_trace, [target])
 
     def logit(column=None):
         factors = torch.ones(1, pieces, 1)
         if column is not None:
             factors[0, column] = 2
-        memory = run.encode(source.tokens * factors + source.positions)
-        hidden = run.decode((prefix.tokens + prefix.positions)[None], memory)
-        return float(objective(run, hidden, shaped_trace, [target], log_probs=False)[0])
+        with Frozen(torch.ones(1, 1, 1)):
+            hidden = model.decode(prefix[None], model.encode((source * factors).requires_grad_(), None))
+        return objective(model, hidden, shaped_trace, [target], log_probs=False)[0].item()
 
     observed, detach = [], torch.Tensor.detach
     with monkeypatch.context() as patched:
@@ -146,18 +146,17 @@ def test_refining_an_integral_is_computing_it_finely():
 def test_integrated_gradients_are_captums(shaped_translator, shaped_trace):
     from captum.attr import IntegratedGradients
 
-    source_ids, prefix_ids = pieces_of(shaped_trace, torch.device("cpu"))
-    run, target = ForwardPass(shaped_translator._model), Target((4,))
-    source, prefix = run.embed_source(source_ids), run.embed_prefix(prefix_ids[:5])
+    model, target = shaped_translator._model, Target((4,))
+    source, prefix = embed(model, shaped_trace, [target])
 
     def log_prob(x, y):
-        hidden = run.decode(y + prefix.positions, run.encode(x + source.positions))
-        return objective(run, hidden, shaped_trace, [target], log_probs=True)
+        hidden = model.decode(y, model.encode(x, None))
+        return objective(model, hidden, shaped_trace, [target], log_probs=True)
 
     expected = IntegratedGradients(log_prob).attribute(
-        (source.tokens[None], prefix.tokens[None]), n_steps=400, method="gausslegendre"
+        (source[None], prefix[None]), n_steps=400, method="gausslegendre"
     )
-    found = integrate(log_prob, (source.tokens, prefix.tokens), steps=400, batch=100)
+    found = integrate(log_prob, (source, prefix), steps=400, batch=100)
     for ours, theirs in zip(found, expected, strict=True):
         np.testing.assert_allclose(ours.sum(dim=-1).numpy(), theirs[0].detach().sum(dim=-1).numpy(), atol=2e-2)
         np.testing.assert_allclose(ours.numpy(), theirs[0].detach().numpy(), atol=5e-3)

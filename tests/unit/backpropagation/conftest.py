@@ -20,6 +20,8 @@ CONFIGS = {
     "post, none": {"norm": "post", "positions": "none", "tied_embeddings": "all", "decoder_layers": 3},
     "pre, untied": {"positions": "sinusoidal_halves", "activation": "gelu_tanh", "output_bias": False, "heads": 1},
     "post, learned": {"norm": "post", "positions": "learned", "activation": "silu", "tied_embeddings": "target"},
+    "pre, alibi": {"positions": "alibi", "encoder_layers": 2},
+    "post, rotary": {"norm": "post", "positions": "rotary", "decoder_layers": 2},
     "pre, 6 + 6": {"encoder_layers": 6, "decoder_layers": 6, "tied_embeddings": "all"},
     "post, 6 + 6": {"norm": "post", "encoder_layers": 6, "decoder_layers": 6},
 }

@@ -97,8 +97,8 @@ def test_softmax_with_any_mask(rows, columns, seed):
     scores, grad = numbers(seed, (2, rows, columns), (2, rows, columns))
     scores *= 20.0
     allowed = random_mask(seed, rows, columns)
-    weights, saved = softmax(scores, allowed)
-    found = softmax_backward(grad, saved)
+    weights = softmax(scores, allowed)
+    found = softmax_backward(grad, weights)
     assert (found[:, ~allowed] == 0).all(), "exactly: a masked score has no effect"
     np.testing.assert_allclose(found.sum(axis=-1), 0, atol=1e-14, err_msg="adding one to a row changes nothing")
 
@@ -108,13 +108,13 @@ def test_softmax_with_any_mask(rows, columns, seed):
     np.testing.assert_allclose(weights, masked(torch.from_numpy(scores)), atol=1e-14)
     agree([found], by_torch(masked, grad, scores))
     at = (1, rows - 1, columns // 2)
-    difference = nudged(lambda scores: softmax(scores, allowed)[0], grad, scores, at)
+    difference = nudged(lambda scores: softmax(scores, allowed), grad, scores, at)
     assert found[at] == pytest.approx(difference, abs=1e-6)
 
 
 def test_a_row_that_may_look_at_nothing_has_no_gradient():
-    weights, saved = softmax(np.ones((2, 3)), np.array([[False] * 3, [True] * 3]))
-    assert (weights[0] == 0).all() and (softmax_backward(np.ones((2, 3)), saved)[0] == 0).all()
+    weights = softmax(np.ones((2, 3)), np.array([[False] * 3, [True] * 3]))
+    assert (weights[0] == 0).all() and (softmax_backward(np.ones((2, 3)), weights)[0] == 0).all()
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -106,7 +106,8 @@ def test_a_stage_agrees_with_a_finite_difference(shaped_translator, found, chose
 def test_the_bias_of_the_keys_learns_nothing(found, chosen):
     """Added to all keys it adds the same to every score of a row, and a softmax does not notice."""
     for stage in stages(found, head=chosen[2]):
-        if stage.key.endswith(".keys_bias"):
+        turned = found.config.positions == "rotary" and "self_attention" in stage.key
+        if stage.key.endswith(".keys_bias") and not turned:
             np.testing.assert_allclose(stage.matrix, 0, atol=1e-12)
         if stage.masked is not None:
             assert (stage.matrix[stage.masked] == 0).all() and stage.masked.any()

@@ -6,13 +6,18 @@ import pytest
 import torch
 
 from transformer.config import TransformerConfig
-from transformer.model.positions import PositionalEncoding, sinusoidal_positions
-from transformer.model.sinusoids import frequencies
+from transformer.model.linear_biases import biases
+from transformer.model.positions import PositionalEncoding
+from transformer.model.sinusoids import frequencies, sinusoids
 
 
 def config(positions, **changes):
     sizes = {"source_vocabulary": 9, "target_vocabulary": 9, "d_model": 8, "heads": 2, "max_positions": 6}
     return TransformerConfig(**{**sizes, **changes}, positions=positions)
+
+
+def sinusoidal_positions(length, d_model, *, halves=False):
+    return torch.from_numpy(sinusoids(length, d_model, halves=halves)).float()
 
 
 def test_values_of_the_paper():
@@ -68,3 +73,24 @@ def test_learned_positions_are_added_and_run_out_with_a_message():
 def test_no_positions_change_nothing():
     x = torch.randn(2, 4, 8)
     assert torch.equal(PositionalEncoding(config("none"))(x), x)
+
+
+def test_linear_biases_are_taken_off_the_scores_of_the_last_positions():
+    relative = PositionalEncoding(config("alibi")).relative(3)
+    scores = torch.randn(2, 2, 3, 5)
+    expected = torch.from_numpy(biases(2, 5)).float()[:, 2:]
+    torch.testing.assert_close(relative.add_biases(scores), scores + expected)
+    assert PositionalEncoding(config("sinusoidal")).relative(3) is None
+
+
+@pytest.mark.parametrize("start", [0, 3, 11])
+def test_rotary_positions_are_complex_numbers_turned(start):
+    """x_2i + i x_2i+1 times exp(i p theta_i) (Su et al. 2021, equations 12 and 15), beyond `max_positions` too."""
+    x = torch.randn(2, 3, 4, 4)
+    turned = PositionalEncoding(config("rotary")).relative(4, start=start).turn(x)
+    theta = 10_000.0 ** -torch.tensor([0.0, 0.5])
+    phase = torch.exp(1j * torch.arange(start, start + 4)[:, None] * theta)
+    expected = torch.view_as_real(torch.view_as_complex(x.unflatten(-1, (2, 2))) * phase).flatten(-2)
+    torch.testing.assert_close(turned, expected, atol=1e-5, rtol=1e-5)
+    with pytest.raises(ValueError, match="even width, not 1"):
+        config("rotary", heads=8)

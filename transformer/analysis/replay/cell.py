@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from transformer.analysis.replay.softmax import exponentials
+from transformer.backpropagation.softmax import exponentials
+from transformer.model.encodings import NO_POSITIONS, RelativePositions, relative_positions
 from transformer.values.trace import Detail, Kind, Trace
 from transformer.values.weights import Weights
 
@@ -27,9 +28,10 @@ class Cell:
         products: of query and key, element by element, [K]; their sum is the raw score.
         raw_score: q_i . k_j
         divisor: sqrt(K).
-        score: raw score over the divisor.
+        bias: what positions add, 0 in most models.
+        score: raw score over the divisor, plus the bias.
         allowed: whether i may look at j.
-        scores: of the whole row, over the divisor, before the mask, [C].
+        scores: of the whole row, before the mask, [C].
         row_allowed: bool [C].
         masked_scores: the scores, minus infinity where i may not look, [C].
         exponentials: exp of the masked scores, less the row's largest one, [C].
@@ -48,6 +50,7 @@ class Cell:
     products: np.ndarray
     raw_score: float
     divisor: float
+    bias: float
     score: float
     allowed: bool
     scores: np.ndarray
@@ -61,6 +64,12 @@ class Cell:
     output: np.ndarray
     term: np.ndarray
     head_term: np.ndarray
+
+
+def relative_of(trace: Trace, weights: Weights, kind: Kind) -> RelativePositions:
+    """What positions did in the attention of a kind."""
+    acts = kind != "cross" and trace.interventions.positions
+    return relative_positions(weights.config, len(trace.mask(kind))) if acts else NO_POSITIONS
 
 
 def cell(trace: Trace, weights: Weights, kind: Kind, layer: int, head: int, row: int, column: int) -> Cell:
@@ -82,12 +91,14 @@ def cell(trace: Trace, weights: Weights, kind: Kind, layer: int, head: int, row:
     row_weights = trace.attention(kind)[layer, head, row].astype(np.float64)
     projection = weights.attention(kind, layer).output[head]
     output = detail("outputs")[row]
+    biases = relative_of(trace, weights, kind).biases
     return Cell(
         query=query,
         key=key,
         products=products,
         raw_score=float(products.sum()),
         divisor=math.sqrt(len(query)),
+        bias=0.0 if biases is None else float(biases[head, row, column]),
         score=float(scores[column]),
         allowed=bool(allowed[column]),
         scores=scores,

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from transformer.model.sinusoids import sinusoids
-from transformer.values.trace import Stack, Trace
+from transformer.model.encodings import added_positions
+from transformer.values.trace import SIDES, Stack, Trace
 from transformer.values.weights import Weights
-
-SIDES: Mapping[Stack, str] = {"encoder": "source", "decoder": "target"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,11 +39,7 @@ def embedded_text(trace: Trace, weights: Weights, stack: Stack) -> EmbeddedText:
     pieces = np.array([piece.id for piece in (trace.source_pieces if stack == "encoder" else trace.target_pieces)])
     tokens = weights.arrays[f"{side}_embedding.weight"][pieces].astype(np.float64)
     scale = math.sqrt(config.d_model) if config.scale_embedding else 1.0
-    positions = None
-    if config.positions == "learned":
-        positions = weights.arrays[f"{side}_positions.table"][: len(pieces)].astype(np.float64)
-    elif config.positions != "none":
-        positions = sinusoids(len(pieces), config.d_model, halves=config.positions == "sinusoidal_halves")
+    positions = added_positions(config, weights.arrays, side, len(pieces))
     return EmbeddedText(
         pieces=pieces,
         tokens=tokens,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from transformer.analysis.replay.residual import stack_output
-from transformer.analysis.replay.softmax import softmax
+from transformer.backpropagation.softmax import softmax
 from transformer.values.trace import Trace
 from transformer.values.weights import Weights
 

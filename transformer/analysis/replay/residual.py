@@ -7,9 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from transformer.analysis.replay.contributions import contributions
-from transformer.analysis.replay.feed_forward import FeedForwardPass, feed_forward
-from transformer.analysis.replay.layer_norm import NormPass, layer_norm
-from transformer.values.trace import Kind, Part, Stack, Trace
+from transformer.backpropagation.feed_forward import feed_forward
+from transformer.backpropagation.layer_norm import layer_norm
+from transformer.backpropagation.notes import Notes, select
+from transformer.backpropagation.residual import read, write
+from transformer.values.trace import Part, Stack, Trace
 from transformer.values.weights import Weights
 
 
@@ -26,8 +28,9 @@ class SubLayer:
         written: what it adds to the stream, [N, D].
         summed: before + written, [N, D].
         after: the stream after it, from the trace, [N, D].
-        norm: the layer normalisation, of `before` in pre-norm and of `summed` in post-norm.
-        network: the hidden layer of a feed-forward network; None for attention.
+        norm_before, normalised, normed: the layer normalisation of `before` in pre-norm and of `summed` in post-norm:
+            what it takes, the same with mean 0 and deviation 1, and after gain and bias, [N, D] each.
+        hidden: the hidden layer of a feed-forward network, [N, F]; None for attention.
     """
 
     stack: Stack
@@ -38,8 +41,10 @@ class SubLayer:
     written: np.ndarray
     summed: np.ndarray
     after: np.ndarray
-    norm: NormPass
-    network: FeedForwardPass | None
+    norm_before: np.ndarray
+    normalised: np.ndarray
+    normed: np.ndarray
+    hidden: np.ndarray | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,21 +62,22 @@ class StreamSizes:
 
 def sublayer(trace: Trace, weights: Weights, stack: Stack, layer: int, part: Part) -> SubLayer:
     """Replay one sub-layer from a trace with details."""
-    name = f"{stack}_layers.{layer}.{part}"
+    config, name, notes = weights.config, f"{stack}_layers.{layer}.{part}", Notes()
     before, after = (stream.astype(np.float64) for stream in trace.residual(stack, layer, part))
-    pre = weights.config.norm == "pre"
-    norm = layer_norm(before, weights, f"{name}_residual.norm") if pre else None
-    read = before if norm is None else norm.after
-    network = None
+    norm = select(weights.arrays, f"{name}_residual")
+    seen, read_norm = read(before, norm, config.norm, notes)
     if part == "feed_forward":
-        network = feed_forward(read, weights, name)
-        written = network.written
+        written, _ = feed_forward(seen, select(weights.arrays, name), config.activation, notes)
     else:
-        written = contributions(trace, weights, _kind(stack, part), layer).output()
+        written = contributions(trace, weights, "cross" if part == "cross_attention" else stack, layer).output()
+    normed, write_norm = write(before, written, norm, config.norm, notes)
     summed = before + written
-    if norm is None:
-        norm = layer_norm(summed, weights, f"{name}_residual.norm")
-    return SubLayer(stack, layer, part, before, read, written, summed, after, norm, network)
+    saved = read_norm or write_norm
+    assert saved is not None, "there is one norm, before the sub-layer or after it"
+    return SubLayer(
+        stack, layer, part, before, seen, written, summed, after, before if read_norm else summed, saved.normalised,
+        seen if read_norm else normed, notes.values.get("hidden"),
+    )
 
 
 def stream_sizes(trace: Trace, weights: Weights, stack: Stack) -> StreamSizes:
@@ -86,8 +92,4 @@ def stream_sizes(trace: Trace, weights: Weights, stack: Stack) -> StreamSizes:
 def stack_output(trace: Trace, weights: Weights, stack: Stack) -> np.ndarray:
     """The output of a stack, float64 [N, D]: its last stream, normalised in pre-norm."""
     last = trace.residual_stream(stack)[-1].astype(np.float64)
-    return layer_norm(last, weights, f"{stack}_norm").after if weights.config.norm == "pre" else last
-
-
-def _kind(stack: Stack, part: Part) -> Kind:
-    return "cross" if part == "cross_attention" else stack
+    return layer_norm(last, *weights.gain_and_bias(f"{stack}_norm"))[0] if weights.config.norm == "pre" else last

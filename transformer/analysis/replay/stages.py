@@ -7,15 +7,16 @@ batch (1), S source pieces, T target pieces, H heads, D model width, K head widt
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
+from transformer.analysis.replay.cell import relative_of
 from transformer.analysis.replay.embedding import embedded_text
-from transformer.analysis.replay.feed_forward import FeedForwardPass
 from transformer.analysis.replay.prediction import prediction
 from transformer.analysis.replay.residual import SubLayer, stack_output, sublayer
+from transformer.backpropagation.notes import Stage
 from transformer.config import Activation
+from transformer.model.encodings import ENCODINGS, turn
 from transformer.values.trace import Detail, Kind, Stack, Trace
 from transformer.values.weights import Weights
 
@@ -29,29 +30,6 @@ ACTIVATIONS: dict[Activation, str] = {
 }
 NORM = r"\gamma \odot \frac{x - \mu}{\sqrt{\sigma^2 + \epsilon}} + \beta"
 HEADS = r"[A_1 V_1; \dots; A_H V_H]"
-
-
-@dataclass(frozen=True, eq=False)
-class Stage:
-    """One stage of a run.
-
-    Attributes:
-        key: its name in a URL; unique in a list of stages.
-        stack: that it belongs to; the generator belongs to the decoder.
-        layer: of that stack, from 0; None before the first layer and after the last.
-        name: of this part in the literature.
-        formula: LaTeX, without dollar signs.
-        letters: of the shape, such as "B, T, D".
-        array: the numbers, in that shape.
-    """
-
-    key: str
-    stack: Stack
-    layer: int | None
-    name: str
-    formula: str
-    letters: str
-    array: np.ndarray
 
 
 def stages(
@@ -88,7 +66,8 @@ def _text(trace: Trace, weights: Weights, stack: Stack) -> Iterator[Stage]:
     if weights.config.scale_embedding:
         yield stage("scaled", "token embedding, scaled", scaled, f"B, {rows}, D", text.scaled[None])
     if text.positions is not None:
-        yield stage("positions", "positional encoding", _position_formula(weights), f"{rows}, D", text.positions)
+        formula = ENCODINGS[weights.config.positions].formula
+        yield stage("positions", "positional encoding", formula, f"{rows}, D", text.positions)
         yield stage(
             "input", "token embedding + positional encoding", rf"x = {scaled} + PE", f"B, {rows}, D",
             text.total[None],
@@ -104,10 +83,10 @@ def _layer(trace: Trace, weights: Weights, stack: Stack, layer: int, head: int) 
             yield _stage(replayed, "stream", "residual stream", "x", f"{rows}, D", replayed.before)
         if pre:
             yield _stage(
-                replayed, "norm", "layer normalisation", rf"\hat{{x}} = {NORM}", f"{rows}, D", replayed.norm.after
+                replayed, "norm", "layer normalisation", rf"\hat{{x}} = {NORM}", f"{rows}, D", replayed.normed
             )
-        if replayed.network is not None:
-            yield from _feed_forward(replayed, replayed.network, weights)
+        if replayed.hidden is not None:
+            yield from _feed_forward(replayed, replayed.hidden, weights)
         else:
             yield from _attention(trace, weights, replayed, head)
         name = "FFN" if part == "feed_forward" else "MultiHead"
@@ -131,6 +110,8 @@ def _attention(trace: Trace, weights: Weights, part: SubLayer, head: int) -> Ite
     read = _read(weights)
     looked_at = "m" if kind == "cross" else read
     scaled = r"\frac{Q_h K_h^\top}{\sqrt{K}}"
+    relative = relative_of(trace, weights, kind)
+    position_formula = ENCODINGS[weights.config.positions].formula
 
     def detail(name: Detail) -> np.ndarray:
         return trace.detail(kind, name)[part.layer]
@@ -139,8 +120,17 @@ def _attention(trace: Trace, weights: Weights, part: SubLayer, head: int) -> Ite
         return _stage(part, key, name, formula, letters, array)
 
     queries, keys, scores = detail("queries")[head], detail("keys")[head], detail("scores")[head]
-    yield stage("queries", "queries of a head", rf"Q_h = {read} W^Q_h + b^Q_h", f"{rows}, K", queries)
-    yield stage("keys", "keys of a head", rf"K_h = {looked_at} W^K_h + b^K_h", f"{columns}, K", keys)
+    for key, letter, source, array, letters in (
+        ("queries", "Q", read, queries, rows), ("keys", "K", looked_at, keys, columns)
+    ):
+        name_of, formula = f"{key} of a head", rf"{source} W^{letter}_h + b^{letter}_h"
+        if relative.angles is not None:
+            yield stage(
+                f"unturned_{key}", f"{name_of}, not turned yet", rf"{letter}'_h = {formula}", f"{letters}, K",
+                turn(array.astype(np.float64), -relative.angles),
+            )
+            name_of, formula = f"{name_of}, turned", rf"R_p {letter}'_h, \quad {position_formula}"
+        yield stage(key, name_of, rf"{letter}_h = {formula}", f"{letters}, K", array)
     yield stage(
         "values", "values of a head", rf"V_h = {looked_at} W^V_h + b^V_h", f"{columns}, K", detail("values")[head]
     )
@@ -148,6 +138,9 @@ def _attention(trace: Trace, weights: Weights, part: SubLayer, head: int) -> Ite
         "raw_scores", "dot products", r"Q_h K_h^\top", f"{rows}, {columns}",
         queries.astype(np.float64) @ keys.astype(np.float64).T,
     )
+    if relative.biases is not None:
+        yield stage("biases", "linear biases", position_formula, f"{rows}, {columns}", relative.biases[head])
+        scaled += f" {position_formula}"
     yield stage("scores", "scaled scores", scaled, f"{rows}, {columns}", scores)
     yield stage(
         "masked_scores", "masked scores", rf"{scaled} + M, \quad M_{{ij}} \in \{{0, -\infty\}}",
@@ -166,15 +159,12 @@ def _attention(trace: Trace, weights: Weights, part: SubLayer, head: int) -> Ite
     )
 
 
-def _feed_forward(part: SubLayer, network: FeedForwardPass, weights: Weights) -> Iterator[Stage]:
+def _feed_forward(part: SubLayer, hidden: np.ndarray, weights: Weights) -> Iterator[Stage]:
     rows = _rows(part.stack)
-    hidden = rf"{ACTIVATIONS[weights.config.activation]}({_read(weights)} W_1 + b_1)"
+    formula = rf"{ACTIVATIONS[weights.config.activation]}({_read(weights)} W_1 + b_1)"
+    yield _stage(part, "hidden", "feed-forward network, hidden layer", formula, f"{rows}, F", hidden)
     yield _stage(
-        part, "hidden", "feed-forward network, hidden layer", hidden, f"{rows}, F", network.hidden
-    )
-    yield _stage(
-        part, "written", "position-wise feed-forward network", rf"{hidden}\, W_2 + b_2", f"{rows}, D",
-        part.written,
+        part, "written", "position-wise feed-forward network", rf"{formula}\, W_2 + b_2", f"{rows}, D", part.written
     )
 
 
@@ -220,13 +210,3 @@ def _rows(stack: Stack) -> str:
 def _read(weights: Weights) -> str:
     """What a sub-layer reads: the normalised stream in pre-norm, the stream itself in post-norm."""
     return r"\hat{x}" if weights.config.norm == "pre" else "x"
-
-
-def _position_formula(weights: Weights) -> str:
-    if weights.config.positions == "learned":
-        return r"PE_{p}"
-    sine, cosine = (
-        ("i", "D/2+i") if weights.config.positions == "sinusoidal_halves" else ("2i", "2i+1")
-    )
-    angle = r"\left(p \cdot 10000^{-2i/D}\right)"
-    return rf"PE_{{p,{sine}}} = \sin{angle}, \quad PE_{{p,{cosine}}} = \cos{angle}"

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from transformer.analysis.replay.contributions import contributions
-from transformer.analysis.replay.softmax import softmax
+from transformer.backpropagation.softmax import softmax
 from transformer.errors import LessonError
 from transformer.lessons.claims.heads import ROUNDING
 from transformer.lessons.claims.registry import Finding, claim

@@ -26,7 +26,7 @@ def test_every_sum_recomputes_to_the_trace(shaped_translator, shaped_trace, kind
         assert np.array_equal(found.key, details["keys"][1, head, column])
         assert np.array_equal(found.weights, attention[at]) and np.array_equal(found.output, details["outputs"][at])
         assert found.raw_score == pytest.approx(found.products.sum())
-        assert found.raw_score / found.divisor == pytest.approx(found.score, abs=1e-5)
+        assert found.raw_score / found.divisor + found.bias == pytest.approx(found.score, abs=1e-5)
         assert found.divisor == pytest.approx(8**0.5)
         assert found.allowed == mask[row, column] == np.isfinite(found.masked_scores[column])
         np.testing.assert_allclose(found.exponentials / found.exponentials.sum(), found.weights, atol=1e-5)

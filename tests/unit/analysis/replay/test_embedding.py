@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from transformer.analysis.replay.embedding import embedded_text
+from transformer.config import RELATIVE
 from transformer.values.interventions import Interventions
 
 
@@ -17,7 +18,7 @@ def test_is_what_the_model_reads(shaped_translator, shaped_trace, stack):
     embedding = model.source_embedding if stack == "encoder" else model.target_embedding
     assert np.array_equal(found.tokens, embedding(torch.tensor(found.pieces)).numpy())
     assert found.scale == (24**0.5 if config.scale_embedding else 1)
-    assert (found.positions is None) == (config.positions == "none")
+    assert (found.positions is None) == (config.positions in ("none", *RELATIVE))
     total = found.scaled if found.positions is None else found.scaled + found.positions
     np.testing.assert_allclose(total, found.total, atol=1e-5)
     assert np.array_equal(found.total, shaped_trace.residual_stream(stack)[0])

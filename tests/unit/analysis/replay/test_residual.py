@@ -18,8 +18,9 @@ def of_the_model(model, layer, part, x, memory):
     attention = getattr(layer, part)
     if part == "cross_attention":
         return read, attention(attention.project_queries(read), attention.project_keys_and_values(memory), None)
+    relative = model.source_positions.relative(x.shape[1])
     allowed = causal_mask(x.shape[1]) if attention.kind == "decoder" else None
-    return read, attention(*attention.project(read), allowed)
+    return read, attention(*attention.project(read, relative), allowed, relative=relative)
 
 
 @pytest.mark.parametrize("stack", ["encoder", "decoder"])
@@ -38,9 +39,9 @@ def test_sublayers_are_those_of_the_model(shaped_translator, shaped_trace, stack
             assert np.array_equal(found.before, stream[at]) and np.array_equal(found.after, stream[at + 1])
             np.testing.assert_allclose(found.before + found.written, found.summed)
             pre = weights.config.norm == "pre"
-            np.testing.assert_allclose(found.summed if pre else found.norm.after, found.after, atol=1e-5)
-            assert np.array_equal(found.norm.before, found.before if pre else found.summed)
-            assert (found.network is None) == (part != "feed_forward")
+            np.testing.assert_allclose(found.summed if pre else found.normed, found.after, atol=1e-5)
+            assert np.array_equal(found.norm_before, found.before if pre else found.summed)
+            assert (found.hidden is None) == (part != "feed_forward")
             at += 1
     assert at == len(stream) - 1
 

@@ -6,6 +6,7 @@ import torch
 
 from tests.conftest import ONE_SHAPE
 from transformer.analysis.replay.stages import stages
+from transformer.config import RELATIVE
 from transformer.model.recorder import Recorder
 from transformer.values.interventions import Interventions
 
@@ -105,8 +106,9 @@ def test_the_way_in_and_the_way_out_are_the_models_own(shaped_translator, shaped
     config = shaped_translator.config
     for stack in ("encoder", "decoder"):
         way_in = found[f"{stack}.scaled" if config.scale_embedding else f"{stack}.tokens"].array
-        assert (f"{stack}.positions" in found) == (f"{stack}.input" in found) == (config.positions != "none")
-        if config.positions != "none":
+        added = config.positions not in ("none", *RELATIVE)
+        assert (f"{stack}.positions" in found) == (f"{stack}.input" in found) == added
+        if added:
             way_in = way_in + found[f"{stack}.positions"].array
             assert np.array_equal(found[f"{stack}.input"].array, tensors[f"{stack}.residual"][0].numpy())
         np.testing.assert_allclose(way_in, tensors[f"{stack}.residual"][0].numpy(), atol=1e-5)

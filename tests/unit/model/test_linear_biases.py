@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from transformer.analysis.linear_biases import biases, slopes
+from transformer.model.linear_biases import biases, slopes
 
 
 def test_slopes_of_the_paper():

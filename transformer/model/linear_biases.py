@@ -33,8 +33,13 @@ def biases(heads: int, length: int) -> np.ndarray:
         length: positions T. The paper has masked self-attention, where keys are never later than the query; for
             keys behind it this is the symmetric form, which the authors name for encoders.
     """
+    return distance_biases(slopes(heads), length)
+
+
+def distance_biases(slopes: np.ndarray, length: int) -> np.ndarray:
+    """The same for given slopes [H]."""
     positions = np.arange(length)
-    return -slopes(heads)[:, None, None] * np.abs(positions[:, None] - positions)
+    return -slopes[:, None, None] * np.abs(positions[:, None] - positions)
 
 
 def _geometric(heads: int) -> np.ndarray:

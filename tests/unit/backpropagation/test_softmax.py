@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from transformer.analysis.replay.softmax import exponentials, softmax
+from transformer.backpropagation.softmax import exponentials, softmax
 from transformer.model.attention import masked_softmax
 
 

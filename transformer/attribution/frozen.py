@@ -1,0 +1,66 @@
+"""A run in which attention weights, the scales of layer norms and the factors of activations are constants."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from torch.overrides import TorchFunctionMode
+
+from transformer.model.attention import scaled_dot_product_attention
+
+
+class Frozen(TorchFunctionMode):
+    """Within it the model's layers compute the same, in this thread, but their gradients are those of a linear function
+    of embeddings and biases (Ali et al. 2022, "XAI for Transformers: Better Explanations through Conservative
+    Propagation", section 4; Modarressi et al. 2023, "DecompX").
+
+    It takes the calls of the five kinds of functions that the layers are made of. Nothing is set on a module.
+
+    Args:
+        bias: factor on every bias of the model, broadcastable to [B, T, D].
+    """
+
+    def __init__(self, bias: Tensor) -> None:
+        super().__init__()
+        self.bias = bias
+
+    def __torch_function__(
+        self, func: Callable[..., Any], types: Iterable[type], args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        """What every function of torch goes through."""
+        name, kwargs = getattr(func, "__name__", ""), kwargs or {}
+        if name in ("relu", "gelu", "silu"):
+            return self.activation(func(*args, **kwargs), *args)
+        taken = {
+            "linear": self.linear, "layer_norm": self.layer_norm, "softmax": self.softmax,
+            "scaled_dot_product_attention": self.attention,
+        }
+        return taken.get(name, func)(*args, **kwargs)
+
+    def linear(self, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+        y = F.linear(x, weight)
+        return y if bias is None else y + self.bias * bias
+
+    def layer_norm(
+        self, x: Tensor, normalized_shape: list[int], weight: Tensor, bias: Tensor, eps: float
+    ) -> Tensor:
+        centred = x - x.mean(dim=-1, keepdim=True)
+        scale = (centred.square().mean(dim=-1, keepdim=True) + eps).rsqrt()
+        return centred * scale.detach() * weight + self.bias * bias
+
+    def softmax(self, scores: Tensor, dim: int) -> Tensor:
+        return scores.softmax(dim).detach()
+
+    def attention(
+        self, query: Tensor, key: Tensor, value: Tensor, allowed: Tensor | None, dropout_p: float
+    ) -> Tensor:
+        return scaled_dot_product_attention(query.detach(), key.detach(), value, allowed).output
+
+    def activation(self, y: Tensor, x: Tensor) -> Tensor:
+        """y = f(x) as x times a constant; where x is 0, any constant will do."""
+        return x * torch.where(x == 0, 0.0, y / x).detach()

@@ -1,0 +1,139 @@
+"""The kinds of positional encoding: what each adds to the embeddings or does in self-attention, in numpy float64.
+
+`transformer.model.positions` does the same in torch. A new kind is a class here and a name in
+`transformer.config.Positions`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from transformer.config import Positions, TransformerConfig
+from transformer.model.linear_biases import distance_biases, slopes
+from transformer.model.sinusoids import frequencies, sinusoids
+
+
+@dataclass(frozen=True, eq=False)
+class RelativePositions:
+    """What positions do in the self-attention of a text of T tokens.
+
+    Attributes:
+        biases: added to the scaled scores of each head, [H, T, T]; None for nothing.
+        angles: by which pairs of dimensions of queries and keys are turned, radians [T, K / 2]; None for not.
+    """
+
+    biases: np.ndarray | None = None
+    angles: np.ndarray | None = None
+
+
+NO_POSITIONS = RelativePositions()
+
+
+class Encoding:
+    """No positions, and the base of the kinds that have some.
+
+    Attributes:
+        formula: what positions are, in LaTeX.
+        learned: whether the numbers are parameters, "positions.table" [max_positions, D] of a stack.
+    """
+
+    formula = ""
+    learned = False
+
+    def table(self, length: int, d_model: int) -> np.ndarray | None:
+        """What is added to the embeddings of positions 0 to P - 1, [P, D]; None for nothing that is computed."""
+        return None
+
+    def slopes(self, heads: int) -> np.ndarray | None:
+        """What each head takes off a score for a position of distance, [H]; None for nothing."""
+        return None
+
+    def angles(self, length: int, d_head: int) -> np.ndarray | None:
+        """By which the pairs (0, 1), (2, 3), ... of a query's and a key's dimensions are turned, radians [P, K / 2]."""
+        return None
+
+
+class Sinusoids(Encoding):
+    """Sines and cosines ("Attention Is All You Need", section 3.5).
+
+    Args:
+        halves: all sines, then all cosines, instead of sin, cos, sin, cos.
+    """
+
+    def __init__(self, *, halves: bool = False) -> None:
+        sine, cosine = ("i", "D/2+i") if halves else ("2i", "2i+1")
+        angle = r"\left(p \cdot 10000^{-2i/D}\right)"
+        self.formula = rf"PE_{{p,{sine}}} = \sin{angle}, \quad PE_{{p,{cosine}}} = \cos{angle}"
+        self.halves = halves
+
+    def table(self, length: int, d_model: int) -> np.ndarray:
+        return sinusoids(length, d_model, halves=self.halves)
+
+
+class Learned(Encoding):
+    """A vector for each position, learned (Gehring et al. 2017, "Convolutional Sequence to Sequence Learning")."""
+
+    formula = r"PE_{p}"
+    learned = True
+
+
+class LinearBiases(Encoding):
+    """Biases on the scores that grow with the distance (`transformer.model.linear_biases`)."""
+
+    formula = r"-m_h \left|i - j\right|"
+
+    def slopes(self, heads: int) -> np.ndarray:
+        return slopes(heads)
+
+
+class Rotary(Encoding):
+    """Queries and keys turned by angles that grow with the position, so that their product depends on the distance
+    (Su et al. 2021, "RoFormer: Enhanced Transformer with Rotary Position Embedding", section 3.2.2, equation 15)."""
+
+    formula = r"R_p: \; (x_{2i}, x_{2i+1}) \text{ turned by } p \cdot 10000^{-2i/K}"
+
+    def angles(self, length: int, d_head: int) -> np.ndarray:
+        return np.arange(length)[:, None] * frequencies(d_head)
+
+
+ENCODINGS: Mapping[Positions, Encoding] = {
+    "sinusoidal": Sinusoids(), "sinusoidal_halves": Sinusoids(halves=True), "learned": Learned(),
+    "rotary": Rotary(), "alibi": LinearBiases(), "none": Encoding(),
+}
+
+
+def added_positions(
+    config: TransformerConfig, parameters: Mapping[str, np.ndarray], side: str, length: int
+) -> np.ndarray | None:
+    """What a model adds to the embeddings of the first P positions of a text, float64 [P, D]; None for nothing.
+
+    Args:
+        config: of the model.
+        parameters: by their names in a checkpoint.
+        side: "source" or "target".
+        length: P.
+    """
+    encoding = ENCODINGS[config.positions]
+    if encoding.learned:
+        return parameters[f"{side}_positions.table"][:length].astype(np.float64)
+    return encoding.table(length, config.d_model)
+
+
+def relative_positions(config: TransformerConfig, length: int) -> RelativePositions:
+    """What a model's positions do in the self-attention of a text of `length` tokens."""
+    encoding = ENCODINGS[config.positions]
+    slopes = encoding.slopes(config.heads)
+    biases = None if slopes is None else distance_biases(slopes, length)
+    return RelativePositions(biases, encoding.angles(length, config.d_head))
+
+
+def turn(x: np.ndarray, angles: np.ndarray | None) -> np.ndarray:
+    """Queries or keys [..., T, K], turned by angles [T, K / 2]; by their negatives it turns them back. None for not."""
+    if angles is None:
+        return x
+    even, odd = x[..., 0::2], x[..., 1::2]
+    cosines, sines = np.cos(angles), np.sin(angles)
+    return np.stack((even * cosines - odd * sines, even * sines + odd * cosines), axis=-1).reshape(x.shape)
