@@ -11,10 +11,11 @@ if __name__ == "__main__":
     draw()
 else:
     # Streamlit found `app` below, and imports this file before it accepts a connection.
-    from pages.ui.server.doors import close_doors
-    from pages.ui.server.served import serve_own
+    from starlette.middleware import Middleware
+
+    from pages.ui.server.doors import Doors, ask_nobody_outside
+    from pages.ui.server.served import Served
     from pages.ui.server.warm_up import warming
 
-    close_doors()
-    serve_own()
-    app = st.App(__file__, lifespan=warming)
+    ask_nobody_outside()
+    app = st.App(__file__, lifespan=warming, middleware=[Middleware(Doors), Middleware(Served)])

@@ -25,8 +25,9 @@ def ask(path: str, *, under: str = "", method: str = "GET") -> tuple[int, dict[s
     async def text(request):
         return PlainTextResponse("<head>")
 
-    inner = Starlette(routes=[Route("/", document), Route("/text", text), Route("/decoding", document)])
-    app = Mount(under, app=Served(inner, served._scripts)) if under else Served(inner, served._scripts)
+    documents = [Route(path, document) for path in ("/", "/decoding", "/media/a")]
+    inner = Starlette(routes=[*documents, Route("/text", text)])
+    app = Mount(under, app=Served(inner)) if under else Served(inner)
     sent = []
 
     async def send(message):
@@ -65,6 +66,7 @@ def test_what_is_arranged_is_what_streamlit_ships():
 def test_all_else_is_answered_as_it_was():
     assert ask("/text")[2] == "<head>"
     assert ask("/nothing")[0] == 404
+    assert ask("/media/a")[2] == DOCUMENT, "a file that a reader saves"
     assert ask("/", method="HEAD")[1]["etag"] == "of Streamlit's file"
 
 

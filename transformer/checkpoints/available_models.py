@@ -17,7 +17,6 @@ from transformer.errors import CheckpointError
 from transformer.files.paths import LANGUAGE_MODEL, MODEL
 from transformer.files.small_files import MEGABYTE, read_beginning, read_small_json
 from transformer.text.languages import FILE, LANGUAGES, Languages, read_languages
-from transformer.text.normalisation import valid
 from transformer.text.vocabulary import target_codes
 
 SHIPPED, SHIPPED_LANGUAGE_MODEL = MODEL.name, LANGUAGE_MODEL.name
@@ -150,8 +149,7 @@ def _checked(path: Path, changed: tuple[int, ...], read: Callable[[Path, dict[st
     """
 
     def useless(problem: str) -> ModelFolder:
-        # A name need not be UTF-8, nor what its files hold.
-        return ModelFolder(valid(path.name), path, problem=valid(f"The folder {path} cannot be used: {problem}."))
+        return ModelFolder(path.name, path, problem=f"The folder {path} cannot be used: {problem}.")
 
     if not NAME.fullmatch(path.name):
         return useless("its name may have up to 64 Latin letters, digits, dots, hyphens and underscores; rename it")

@@ -239,7 +239,7 @@ def removal(options: argparse.Namespace) -> None:
     pairs = read_pairs(options.data)[: options.pairs]
     try:
         statistics = ImportanceStatistics.from_json(options.importance.read_text(encoding="utf-8"))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (OSError, ValueError) as error:
         reason = (isinstance(error, OSError) and error.strerror) or error
         raise ValueError(
             f"{options.importance} does not say what heads are worth ({reason}): have `importance` write it"

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 
 from transformer.config import Attention
-from transformer.language_modelling.cost import ATTENTIONS
+from transformer.files.records import read_record, typed
 
 
 @dataclass(frozen=True)
@@ -66,17 +64,9 @@ class RecordedLosses:
         """Read what `to_json` wrote.
 
         Raises:
-            ValueError, KeyError, TypeError: it is something else.
+            ValueError: it is something else.
         """
-        values: dict[str, Any] = json.loads(text)
-        losses = tuple(AttentionLoss(**each) for each in values["losses"])
-        if not {"full"} <= {each.attention for each in losses} <= set(ATTENTIONS):
-            raise ValueError("full attention is missing, or there is one that nobody knows")
-        if not all(0 < each.held_out < math.inf for each in losses):
-            raise ValueError("losses are above 0 and finite")
-        if not min(values["context"], values["block"], values["stride"], values["pieces"]) > 0:
-            raise ValueError("sizes are above 0")
-        return cls(**{**values, "losses": losses})
+        return read_record(text, lambda values: typed(values, cls))
 
 
 def mean_and_spread(values: Sequence[float]) -> tuple[float, float]:

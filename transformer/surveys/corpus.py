@@ -188,10 +188,7 @@ def _resume(
     try:
         content = state.read_bytes()
     except FileNotFoundError:
-        # A link that leads nowhere is no missing file, and what somebody keeps elsewhere is not begun again.
-        if not state.is_symlink():
-            return 0, NOTHING
-        raise ValueError(f"{state} is a link that leads nowhere: {advice}") from None
+        return 0, NOTHING
     except OSError as error:
         raise ValueError(f"{state} cannot be read ({error.strerror}): {advice}") from error
     seal, packed = content[:SEAL_BYTES], content[SEAL_BYTES:]

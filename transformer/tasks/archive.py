@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 
 from transformer.errors import TaskError
-from transformer.files.archive import as_bytes, as_text, read_archive, write_archive
-from transformer.tasks.config import SNAPSHOT_BYTES, TaskConfig
+from transformer.files.replacing import replaced
+from transformer.tasks.config import TaskConfig
 from transformer.tasks.registry import task_named
 from transformer.tasks.run import Snapshot, TaskRun
 from transformer.tasks.scores import SCORES
 from transformer.values.kinds import KINDS
 
-# Of a file; a configuration does not allow weights of more than SNAPSHOT_BYTES, and the rest is small.
-FILE_BYTES = SNAPSHOT_BYTES + 64 * 1024**2
 SPECTRUM = "spectrum"
 NUMBERS = ("held_out_loss", "exact_match", "training_match")
 
@@ -34,9 +34,9 @@ def save_run(run: TaskRun, path: Path, models: int | None = None) -> None:
         places = np.linspace(0, len(with_weights) - 1, max(2, min(models, len(with_weights)))).round().astype(int)
         with_weights = [with_weights[place] for place in sorted(set(places.tolist()))]
     spectra = [snapshot.spectrum for snapshot in snapshots if snapshot.spectrum is not None]
-    write_archive(path, {
-        "config": as_bytes(run.config.to_json()),
-        "item": as_bytes(task_named(run.config.task).write(run.item.source)),
+    arrays = {
+        "config": _as_bytes(run.config.to_json()),
+        "item": _as_bytes(task_named(run.config.task).write(run.item.source)),
         "seconds": np.array(run.seconds), "losses": run.losses,
         "kept": np.array(with_weights, dtype=np.uint32),
         "weights": np.stack([weights for index in with_weights if (weights := snapshots[index].weights) is not None]),
@@ -45,24 +45,24 @@ def save_run(run: TaskRun, path: Path, models: int | None = None) -> None:
         **{f"{name}_{kind}": np.array([snapshot.scores[name][kind] for snapshot in snapshots], dtype=np.float32)
            for name in SCORES for kind in KINDS},
         **({SPECTRUM: np.stack(spectra)} if spectra else {}),
-    })
+    }
+    # Opened here, because numpy appends .npz to names that end otherwise.
+    with replaced(path) as unfinished, unfinished.open("wb") as file:
+        np.savez_compressed(file, allow_pickle=False, **arrays)
 
 
 def load_run(path: Path) -> TaskRun:
     """Read what `save_run` wrote.
 
     Raises:
-        TaskError: there is no such file, or it is too large, damaged, or something else; the message is one line.
+        TaskError: there is no such file, or it is damaged, or something else; the message is one line.
     """
     try:
-        if path.stat().st_size > FILE_BYTES:
-            raise TaskError(f"{path.name} is larger than any recorded run ({FILE_BYTES // 1024**2} MiB)")
-        arrays = read_archive(path)
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
     except OSError as error:
         raise TaskError(f"{path} cannot be read ({error.strerror}): give a file of a recorded run") from error
-    except TaskError:
-        raise
-    except ValueError as error:
+    except (ValueError, TypeError, EOFError, BadZipFile, zlib.error) as error:
         raise TaskError(f"{path.name} is no recorded run, or is damaged: {error}") from None
     try:
         return _run(arrays)
@@ -72,7 +72,7 @@ def load_run(path: Path) -> TaskRun:
 
 def _run(arrays: Mapping[str, np.ndarray]) -> TaskRun:
     """The run that an archive holds."""
-    config = TaskConfig.from_json(as_text(arrays["config"]))
+    config = TaskConfig.from_json(arrays["config"].tobytes())
     losses = arrays["losses"]
     weights = dict(zip(arrays["kept"].tolist(), arrays["weights"], strict=True))
     snapshots = tuple(
@@ -83,5 +83,10 @@ def _run(arrays: Mapping[str, np.ndarray]) -> TaskRun:
             spectrum=arrays[SPECTRUM][index] if SPECTRUM in arrays else None,
         ) for index, step in enumerate(step for step in config.snapshot_steps if step <= len(losses))
     )
-    item = task_named(config.task).parse(as_text(arrays["item"]))
+    item = task_named(config.task).parse(arrays["item"].tobytes().decode("utf-8"))
     return TaskRun(config, item, losses, snapshots, float(arrays["seconds"]))
+
+
+def _as_bytes(text: str) -> np.ndarray:
+    """A text as an array, uint8 [N]."""
+    return np.frombuffer(text.encode("utf-8"), dtype=np.uint8)

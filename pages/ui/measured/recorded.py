@@ -82,7 +82,7 @@ def read_record(path: Path, read: Callable[[str], Value]) -> Value | None:
     """
     try:
         return _read(path, read, path.stat().st_mtime_ns)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (OSError, ValueError):
         return None
 
 

@@ -6,20 +6,18 @@ As a file it is fetched once, and kept by browsers and proxies.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from hashlib import sha256
 
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Mount
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from streamlit.web.server.starlette import starlette_app
-from streamlit.web.server.starlette.starlette_static_routes import create_streamlit_static_assets_routes
 
 from pages.ui.server.opening import arranged
 
 # Where Streamlit's own files are, which proxies know to be kept.
 FOLDER = "/static/atlas/"
 FOR_GOOD = {"Cache-Control": "public, immutable, max-age=31536000"}
+# In the paths of what is none of Streamlit's own documents.
+OTHERS = ("/media/", "/component/", "/_stcore/")
 # Of Streamlit's file, not of what is made of it.
 CHANGED = (b"content-length", b"accept-ranges", b"etag", b"last-modified")
 _scripts: dict[str, bytes] = {}
@@ -33,35 +31,23 @@ def keep_script(name: str, script: str) -> str:
     return path.removeprefix("/")
 
 
-def serve_own() -> None:
-    """Let servers of this process answer so. Call it before one starts."""
-
-    def routes(base_url: str | None) -> list[BaseRoute]:
-        made = create_streamlit_static_assets_routes(base_url)
-        for route in made:
-            # Within all that Streamlit puts around its answers, such as compression.
-            assert isinstance(route, Mount)
-            route.app = Served(route.app, _scripts)
-        return made
-
-    starlette_app.create_streamlit_static_assets_routes = routes  # pyright: ignore[reportPrivateImportUsage]
-
-
 class Served:
-    """An application that serves files, with its documents arranged and with scripts beside them."""
+    """An application with its documents arranged and with scripts beside its files."""
 
-    def __init__(self, app: ASGIApp, scripts: Mapping[str, bytes]) -> None:
+    def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        self._scripts = scripts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["method"] != "GET":
+        if scope["type"] != "http" or scope["method"] != "GET" or any(part in scope["path"] for part in OTHERS):
             await self._app(scope, receive, send)
             return
-        script = self._scripts.get(scope["path"].removeprefix(scope.get("root_path", "")))
+        # Wherever the app is put.
+        script = _scripts.get(scope["path"][scope["path"].find(FOLDER) :])
         if script is not None:
             await Response(script, media_type="text/javascript", headers=FOR_GOOD)(scope, receive, send)
             return
+        # Streamlit would compress some of its documents.
+        scope = {**scope, "headers": [each for each in scope["headers"] if each[0] != b"accept-encoding"]}
         start: Message = {}
         body = b""
 

@@ -150,16 +150,6 @@ def test_the_shipped_means_are_those_of_the_shipped_sentences(shipped):
 
 
 @no_pipes
-def test_a_corpus_in_a_pipe_is_one_line(model_folder, tmp_path, run_main):
-    with piped("A dog\nA cat\n") as pipe:
-        done = run_main(
-            main, "measure", "--sentences", pipe, "--output", tmp_path / "heads.json", "--model", model_folder
-        )
-    assert done.returncode == 1 and done.stderr.count("\n") == 1
-    assert done.stderr.startswith(f"error: {pipe} is no file, and is read more than once: save what it gives in one")
-
-
-@no_pipes
 @pytest.mark.parametrize("command", ["gallery", "importance", "agreement", "means"])
 def test_sentences_that_are_read_once_may_come_from_a_pipe(model_folder, tmp_path, run_main, command):
     folder = shutil.copytree(model_folder, tmp_path / "model")

@@ -109,7 +109,6 @@ def test_a_thousand_figures(small_translator):
     ("candidates", {"step": -3}, "has step = -3; it must be a whole number from 1"),
     ("candidates", {"step": "2"}, "has step = '2'; it must be a whole number"),
     ("example", {"score": 10**9, "other": 96, "width": 64}, "has score = 1000000000; it must be a whole number"),
-    ("example", {"score": 10**400, "other": 96, "width": 64}, "'score' is a number out of all bounds"),
     ("example", {"score": 112, "other": 96, "width": 0}, "has width = 0; it must be a whole number from 1"),
     ("example", {"score": 112, "other": 96, "width": -4}, "has width = -4; it must be a whole number from 1"),
     ("removed", {"count": -5}, "has count = -5; it must be a whole number from 1"),

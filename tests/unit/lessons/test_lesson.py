@@ -34,8 +34,8 @@ def test_counts_the_steps_of_a_lesson_without_reading_it_all():
 
 
 @pytest.mark.parametrize("content", [
-    b"\xff", b"[[steps]", b"steps = 3", b"steps = []", b"", TEXT.encode() + MOST_BYTES * b"\n", b"a" + b".a" * 20_000,
-], ids=["no UTF-8", "no TOML", "a number", "none", "empty", "too large", "nested"])
+    b"\xff", b"[[steps]", b"steps = 3", b"steps = []", b"", TEXT.encode() + MOST_BYTES * b"\n",
+], ids=["no UTF-8", "no TOML", "a number", "none", "empty", "too large"])
 def test_of_a_lesson_that_cannot_be_read_nobody_counts_the_steps(content, tmp_path, monkeypatch):
     """The lecturer's list of slides is on every page, and only the lesson's own says what is wrong with it."""
     monkeypatch.setattr("transformer.lessons.shelf.OWN", tmp_path)
@@ -80,14 +80,9 @@ def test_of_a_lesson_that_cannot_be_read_nobody_counts_the_steps(content, tmp_pa
     ('address = "encoder_attention"', 'address = "javascript:alert(1)"', "the address"),
     ('address = "encoder_attention"', 'address = "encoder"', "a page 'encoder'; the pages are: about, "),
     (3 * STEP, "[steps]\n[steps]\n", "each step begins with [[steps]]"),
-    ('title = "T"', f"title = {'1' * 5000}", "a number with thousands of digits; a lesson has numbers from -1,000"),
-    ('title = "T"', f"title = 0x{'f' * 5000}", "'title' is a number out of all bounds; a lesson has numbers from"),
     ('title = "T"', f"title{'.a' * 300} = 1", "title is {'a': {'a': "),
-    ('title = "T"', f"title{'.a' * 300} = 1_000_000_001", "'a' is a number out of all bounds"),
     ('title = "T"', f"title = {[1] * 9000}", "title is [1, 1, 1, 1, 1, 1, ...]; it must be a text"),
     ('address = "encoder_attention"', f'address = "{"?" * 9000}"', "???' is not understood"),
-    ('head = "next", row = "have" }\nfigure', f'head = 0x{"f" * 5000}, row = "have" }}\nfigure', "'head' is a number"),
-    ('head = "next", row = "have" }\nfigure', 'head = nan, row = "have" }\nfigure', "'head' is a number out of all"),
     ('guess = "sum"', 'guess = "sum"\nnext_when.a.a.a.a.a.a.a.a = 1', "next_when is {'a': {"),
 ], ids=lambda one: one[:60] if isinstance(one, str) else None)
 def test_says_what_is_wrong(old, new, message):
@@ -100,7 +95,7 @@ def test_says_what_is_wrong(old, new, message):
 @pytest.mark.parametrize(("name", "data", "message"), [
     ("Bad Name.toml", b"", "name the file in small letters"), ("lesson.txt", b"", "with .toml at its end"),
     ("latin.toml", b"\xff", "no UTF-8"),
-    ("large.toml", b"#" * 60_000, "at most 50,000"), ("deep.toml", b"a = " + b"[" * 20_000, "no "),
+    ("large.toml", b"#" * 60_000, "at most 50,000"),
 ])
 def test_files_that_cannot_be_read(tmp_path, name, data, message):
     (tmp_path / name).write_bytes(data)

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import random
-
 import numpy as np
 import pytest
 
 from transformer.commands.tasks import main
 from transformer.errors import TaskError
-from transformer.files.archive import as_bytes, write_archive
-from transformer.tasks import archive
 from transformer.tasks.answer import answer
 from transformer.tasks.archive import load_run, save_run
 from transformer.tasks.config import TaskConfig
@@ -63,13 +59,6 @@ def test_a_file_may_keep_the_weights_of_a_few_moments(small_run, tmp_path):
     assert [each.step for each in load_run(tmp_path / "again.npz").snapshots if each.weights is not None] == [0, 6, 12]
 
 
-def altered(stored, path, **parts):
-    """A copy with some parts replaced."""
-    with np.load(stored) as arrays:
-        np.savez(path, **{**arrays, **parts})
-    return path
-
-
 def refused(path):
     with pytest.raises(TaskError) as caught:
         load_run(path)
@@ -78,19 +67,9 @@ def refused(path):
     return message
 
 
-@pytest.mark.parametrize(("parts", "message"), [
-    ({"exact_match": np.full(5, 0.5)}, "not as it was written"), ({"digest": np.zeros(3, dtype=np.uint8)}, "not as it"),
-    ({"item": np.frombuffer(b"ponml", dtype=np.uint8)}, "not as it was written"),
-    ({"weights": np.array([{}], dtype=object)}, "allow_pickle=False"), ({"more": np.zeros(1)}, "not as it was written"),
-], ids=lambda each: ",".join(each) if isinstance(each, dict) else "")
-def test_a_file_that_was_altered_is_refused(stored, tmp_path, parts, message):
-    assert message in refused(altered(stored, tmp_path / "x.npz", **parts))
-
-
-@pytest.mark.parametrize("parts", [{"config": as_bytes("{}")}, {"config": as_bytes('{"of": "later"}')}, {}], ids=str)
-def test_a_run_of_another_version_is_refused(tmp_path, parts):
-    """Its seal fits."""
-    write_archive(tmp_path / "x.npz", parts)
+@pytest.mark.parametrize("config", [b"{}", b'{"of": "later"}', b"["])
+def test_a_run_of_another_version_is_refused(tmp_path, config):
+    np.savez(tmp_path / "x.npz", config=np.frombuffer(config, dtype=np.uint8), losses=np.zeros(1), weights=np.zeros(1))
     assert "of another version of the Atlas" in refused(tmp_path / "x.npz")
 
 
@@ -104,29 +83,11 @@ def test_the_spectra_of_a_modular_task_are_kept(tmp_path):
         np.testing.assert_array_equal(one.spectrum, other.spectrum)
 
 
-def test_damaged_files_are_refused(stored, tmp_path):
-    """Cut off anywhere, or with bytes changed: read as before, or refused in one line."""
+def test_a_file_that_was_cut_off_is_refused(stored, tmp_path):
     data, path = stored.read_bytes(), tmp_path / "x.npz"
-    rng = random.Random(1)
     for share in (0, 0.01, 0.3, 0.9, 0.999):
         path.write_bytes(data[: int(share * len(data))])
         refused(path)
-    # The directory of a zip is at its end, and the headers of its parts at their beginnings.
-    for _ in range(60):
-        changed = bytearray(data)
-        for _ in range(3):
-            place = rng.choice((rng.randrange(len(data)), len(data) - 1 - rng.randrange(1_500), rng.randrange(200)))
-            changed[place] = rng.randrange(256)
-        path.write_bytes(changed)
-        try:
-            load_run(path)
-        except TaskError as error:
-            assert "\n" not in str(error)
-
-
-def test_a_file_too_large_is_not_read(stored, monkeypatch):
-    monkeypatch.setattr(archive, "FILE_BYTES", 100)
-    assert "larger than any recorded run" in refused(stored)
 
 
 def test_the_command_trains_shows_and_asks(run_main, tmp_path):

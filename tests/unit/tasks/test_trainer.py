@@ -144,10 +144,10 @@ def test_the_attention_of_a_right_answer_is_that_of_the_snapshot(small_config, s
 
 @pytest.mark.parametrize(("values", "message"), [
     ({"task": "x"}, "there is no task 'x'"), ({"steps": 0}, "--steps must be at least 1"),
-    ({"d_model": 129}, "--d-model must be at most 128"), ({"heads": 3}, "heads"), ({"steps": 1.5}, "--steps"),
+    ({"d_model": 129}, "--d-model must be at most 128"), ({"heads": 3}, "heads"),
     ({"seed": 10**400}, "--seed must be"), ({"learning_rate": float("nan")}, "--learning-rate must be a number"),
     ({"optimizer": "sgd"}, "no optimiser 'sgd'"),
-    ({"optimizer": "adam-by-hand", "weight_decay": 0.1}, "--weight-decay 0"), ({"seed": "1"}, "--seed"),
+    ({"optimizer": "adam-by-hand", "weight_decay": 0.1}, "--weight-decay 0"), 
     ({"d_model": 128, "layers": 2, "snapshots": 200}, "--snapshots must be at most"),
 ])
 def test_a_config_out_of_range_is_refused(values, message):
