@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -38,7 +39,9 @@ class _Unit:
     special: bool
 
 
-def word_groups(pieces: Sequence[Piece], text: str) -> tuple[Group, ...]:
+# Several parts of a page ask for those of the same sentence, a dozen times in a run.
+@lru_cache(maxsize=256)
+def word_groups(pieces: tuple[Piece, ...], text: str) -> tuple[Group, ...]:
     """Which positions form a word of the text.
 
     A word ends where white space stands in the text; the white space belongs to the word after it. Punctuation before

@@ -10,11 +10,11 @@ import inspect
 import sys
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from concurrent.futures import Future, wait
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import is_dataclass
-from functools import wraps
+from dataclasses import fields, is_dataclass
+from functools import cache, wraps
 from types import MappingProxyType
 from typing import Any, ParamSpec, TypeVar
 
@@ -26,7 +26,8 @@ Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 # Seconds between two looks at whether the page was left.
 LOOK = 0.2
-LEAVES = (str, bytes, int, float, type(None))
+LEAVES = frozenset((str, bytes, int, float, type(None)))
+COLLECTIONS, MAPPINGS = (tuple, list, set, frozenset), (dict, MappingProxyType)
 # Whether this thread has announced what it waits for; what is computed for it then is not announced again.
 _thread = threading.local()
 
@@ -228,18 +229,21 @@ def size_in_bytes(value: object) -> int:
             continue
         total += sys.getsizeof(each)
         # Most of what a result is made of.
-        if not isinstance(each, LEAVES):
+        if type(each) not in LEAVES:
             waiting.extend(_parts(each))
     return total
 
 
-def _parts(value: object) -> Iterator[object]:
+def _parts(value: object) -> Iterable[object]:
     """What a value refers to, as far as results are made of it."""
-    if isinstance(value, tuple | list | set | frozenset):
-        yield from value
-    elif is_dataclass(value) and not isinstance(value, type):
-        # As `dataclasses.fields`, which takes longer than all the rest.
-        yield from (getattr(value, name) for name in value.__dataclass_fields__)
-    elif isinstance(value, Mapping | MappingProxyType):
-        yield from value.keys()
-        yield from value.values()
+    if isinstance(value, COLLECTIONS):
+        return value
+    if isinstance(value, MAPPINGS):
+        return (*value.keys(), *value.values())
+    return [getattr(value, name) for name in _fields(type(value))]
+
+
+@cache
+def _fields(kind: type) -> tuple[str, ...]:
+    """Names of the fields of a dataclass; of another type none."""
+    return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()
