@@ -57,7 +57,8 @@ def main() -> None:
         options.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
     if options.record:
         cores = f"{os.cpu_count()} cores of a CPU, of which {options.threads} computed"
-        options.record.write_text(RecordedCosts(tuple(costs), MODEL, cores, COMMAND).to_json(), encoding="utf-8")
+        recorded = RecordedCosts(tuple(costs), MODEL, cores, COMMAND)
+        options.record.write_text(recorded.to_json() + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

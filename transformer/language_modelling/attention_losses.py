@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from transformer.config import Attention
-from transformer.language_modelling.cost import ATTENTIONS
+from transformer.files.records import Record
 
 
 @dataclass(frozen=True)
@@ -32,7 +29,7 @@ class AttentionLoss:
 
 
 @dataclass(frozen=True)
-class RecordedLosses:
+class RecordedLosses(Record):
     """What a command has recorded.
 
     Attributes:
@@ -57,26 +54,6 @@ class RecordedLosses:
     def of(self, attention: Attention) -> tuple[AttentionLoss, ...]:
         """The models with an attention, one a seed."""
         return tuple(each for each in self.losses if each.attention == attention)
-
-    def to_json(self) -> str:
-        return json.dumps(asdict(self), indent=1) + "\n"
-
-    @classmethod
-    def from_json(cls, text: str) -> RecordedLosses:
-        """Read what `to_json` wrote.
-
-        Raises:
-            ValueError, KeyError, TypeError: it is something else.
-        """
-        values: dict[str, Any] = json.loads(text)
-        losses = tuple(AttentionLoss(**each) for each in values["losses"])
-        if not {"full"} <= {each.attention for each in losses} <= set(ATTENTIONS):
-            raise ValueError("full attention is missing, or there is one that nobody knows")
-        if not all(0 < each.held_out < math.inf for each in losses):
-            raise ValueError("losses are above 0 and finite")
-        if not min(values["context"], values["block"], values["stride"], values["pieces"]) > 0:
-            raise ValueError("sizes are above 0")
-        return cls(**{**values, "losses": losses})
 
 
 def mean_and_spread(values: Sequence[float]) -> tuple[float, float]:

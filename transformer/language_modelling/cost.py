@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, get_args
+from dataclasses import dataclass
+from typing import get_args
 
 import numpy as np
 
 from transformer.config import Attention, TransformerConfig
+from transformer.files.records import Record
 
 ATTENTIONS: tuple[Attention, ...] = get_args(Attention)
 # Doubled from length to length, so that they are evenly spread on a logarithmic axis.
@@ -40,7 +40,7 @@ class Cost:
 
 
 @dataclass(frozen=True)
-class RecordedCosts:
+class RecordedCosts(Record):
     """A measurement that a command has recorded.
 
     Attributes:
@@ -54,24 +54,6 @@ class RecordedCosts:
     model: str
     machine: str
     command: str
-
-    def to_json(self) -> str:
-        return json.dumps(asdict(self), indent=1) + "\n"
-
-    @classmethod
-    def from_json(cls, text: str) -> RecordedCosts:
-        """Read what `to_json` wrote.
-
-        Raises:
-            ValueError, KeyError, TypeError: it is something else.
-        """
-        values: dict[str, Any] = json.loads(text)
-        costs = tuple(Cost(**each) for each in values["costs"])
-        if not {"full"} <= {each.attention for each in costs} <= set(ATTENTIONS):
-            raise ValueError("full attention is missing, or there is one that nobody knows")
-        if not all(min(each.length, each.weights, each.keys_and_values, each.seconds) > 0 for each in costs):
-            raise ValueError("lengths, bytes and seconds are above 0")
-        return cls(**{**values, "costs": costs})
 
 
 def cells(config: TransformerConfig, length: int) -> int:

@@ -33,8 +33,7 @@ def test_others_have_their_turn_between_two_measurements():
 
 @pytest.mark.parametrize("read", [RecordedCosts.from_json, RecordedLosses.from_json])
 @pytest.mark.parametrize(("old", "new"), [
-    (": ", ""), ('"full"', '"whole"'), ('"full"', '"local"'), ('"seconds": ', '"seconds": "x'), ("[", "[7,"),
-    ("", "[]"), ('"stride": 3', '"stride": 0'), ('"held_out": 4', '"held_out": -4'), ('"weights": ', '"weights": -'),
+    (": ", ""), ('"full"', '"whole"'), ('"seconds": ', '"seconds": "x'), ("[", "[7,"), ("", "[]"),
 ])
 def test_a_damaged_recording_is_none(tmp_path, read: Callable[[str], object], old: str, new: str):
     whole = (measuring if read == RecordedCosts.from_json else loss_plot).FILE.read_text(encoding="utf-8")
@@ -45,12 +44,6 @@ def test_a_damaged_recording_is_none(tmp_path, read: Callable[[str], object], ol
         damaged = tmp_path / "damaged.json"
         damaged.write_text(whole.replace(old, new) if old else new, encoding="utf-8")
         assert read_record(damaged, read) is None
-
-
-def test_a_recording_that_is_nested_too_deeply_is_none(tmp_path):
-    file = tmp_path / "recorded.json"
-    file.write_text("[" * 100_000, encoding="utf-8")
-    assert read_record(file, RecordedCosts.from_json) is None
 
 
 def test_what_full_attention_takes_is_put_into_words():
