@@ -1,15 +1,17 @@
-"""Records: dataclasses that commands write as JSON, and that pages show."""
+"""Dataclasses with arrays: as JSON that commands write and pages show, and as bytes that processes exchange."""
 
 from __future__ import annotations
 
 import json
-from typing import Any, Self
+from collections.abc import Mapping
+from typing import Any, Self, TypeVar
 
 import msgspec
 import numpy as np
 
 from transformer.files.small_files import json_object
 
+Value = TypeVar("Value")
 # Digits after the point of what is in an array.
 DIGITS = 6
 
@@ -53,6 +55,40 @@ class Record:
     def _fields(cls, values: dict[str, Any]) -> dict[str, Any]:
         """What was written, by the names of the fields."""
         return values
+
+
+def packed(value: object) -> bytes:
+    """A value of dataclasses, mappings, tuples and arrays of numbers, exactly, as MessagePack."""
+    return msgspec.msgpack.encode(value, enc_hook=_packed)
+
+
+def unpacked(content: bytes | msgspec.Raw, kind: type[Value]) -> Value:
+    """What `packed` made of a value of a type.
+
+    Raises:
+        ValueError: the bytes are something else.
+    """
+    try:
+        return msgspec.msgpack.decode(content, type=kind, dec_hook=_array)
+    except msgspec.MsgspecError as error:
+        raise ValueError(str(error)) from error
+
+
+def _packed(value: Any) -> Any:
+    """What MessagePack has no type for."""
+    if isinstance(value, np.ndarray):
+        return value.dtype.str, value.shape, value.tobytes()
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"{value!r} cannot be packed")
+
+
+def _array(kind: type, value: Any) -> np.ndarray:
+    """An array that `_packed` wrote; of numbers, never of objects."""
+    dtype, shape, data = value
+    if kind is not np.ndarray or np.dtype(dtype).kind not in "biuf":
+        raise TypeError(f"{dtype!r} is no array of numbers")
+    return np.frombuffer(data, dtype).reshape(shape)
 
 
 def _as_json(value: Any) -> Any:
