@@ -17,8 +17,6 @@ printed. Neither peer has norms, rollout or ALTI. Wants idle cores.
 
 from __future__ import annotations
 
-import argparse
-import json
 import logging
 import os
 import sys
@@ -41,7 +39,7 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 import inseq
 
-from benchmarks.timing import Figure, figure, medians, show
+from benchmarks.timing import Figure, command_line, figure, medians, show, write
 from transformer.attribution.attribution import METHODS, Attribution, Method, Target, every_position, whole_sentence
 from transformer.checkpoints.checkpoint import load_checkpoint
 from transformer.checkpoints.model_files import save_model
@@ -263,15 +261,12 @@ def figures(repeats: int) -> dict[str, Figure]:
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("--json", type=Path, help="write the figures to this file")
+    arguments = command_line(__doc__.splitlines()[0])
     arguments.add_argument("--repeats", type=int, default=3, help="runs of each, of which the median counts")
     options = arguments.parse_args()
     quiet()
     print(f"{torch.get_num_threads()} threads, torch {torch.__version__}; median of {options.repeats}")
-    found = figures(options.repeats)
-    if options.json:
-        options.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    write(options.json, figures(options.repeats))
 
 
 def quiet() -> None:

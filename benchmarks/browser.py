@@ -10,8 +10,6 @@ three kinds that the browser saves, which is what BertViz makes.
 
 from __future__ import annotations
 
-import argparse
-import json
 import re
 import shutil
 import statistics
@@ -34,7 +32,7 @@ from playwright.sync_api import Error as BrowserError
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.server import server
-from benchmarks.timing import percentile
+from benchmarks.timing import Figure, command_line, figure, percentile, write
 from transformer.running.translator import Translator
 from transformer.values.trace import Trace
 
@@ -213,14 +211,12 @@ def provide(route: Route) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there")
-    arguments = parser.parse_args()
+    arguments = command_line(__doc__.splitlines()[0]).parse_args()
     chromium = next(filter(None, map(shutil.which, NAMES)), None)
     if chromium is None:
         sys.exit("No Chrome or Chromium found: install one (Debian: apt-get install chromium).")
     translator = Translator.load(device="cpu")
-    figures: dict[str, dict[str, object]] = {}
+    figures: dict[str, Figure] = {}
     print(f"{'figure':54}{'ours':>14}{'peer':>14}{'ratio':>9}")
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder, server() as (host, _):
         address = f"http://{host}"
@@ -231,16 +227,12 @@ def main() -> None:
             ours |= measure_file(browser, address, Path(folder), trace.source_text)
             peer = measure_peer(browser, Path(folder), trace)
             for name, value in ours.items():
-                other = peer.get(name)
-                ratio = value / other if other else None
-                figures[f"{words} words: {name}"] = {
-                    "ours": value, "peer": other, "ratio": ratio, "peer_name": PEER,
-                }
-                print(f"{f'{words} words: {name}':54}{shown(value):>14}{shown(other):>14}{shown(ratio):>9}", flush=True)
+                row = figures[f"{words} words: {name}"] = figure(value, peer.get(name), PEER)
+                numbers = f"{shown(value):>14}{shown(row['peer']):>14}{shown(row['ratio']):>9}"
+                print(f"{f'{words} words: {name}':54}{numbers}", flush=True)
         browser.close()
     print(f"Peer: {PEER}. It answers a click on a small map where ours answers a key.")
-    if arguments.json:
-        arguments.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+    write(arguments.json, figures)
 
 
 def shown(value: float | None) -> str:

@@ -11,8 +11,6 @@ time.
 
 from __future__ import annotations
 
-import argparse
-import json
 import multiprocessing
 import operator
 import sys
@@ -34,19 +32,16 @@ from ctranslate2.specs import TransformerSpec
 # Called by its path, Python knows only this file's folder.
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from benchmarks.timing import Figure, figure, show
-from transformer.checkpoints.model_files import CONFIG
+from benchmarks import timing
+from benchmarks.models import marian, random_model, shape, write
+from benchmarks.timing import Figure, command_line, figure, show
 from transformer.config import TransformerConfig
-from transformer.decoding.beam import beam_search
 from transformer.decoding.constraints import Constraints
 from transformer.decoding.greedy import greedy
-from transformer.decoding.hypotheses import hypotheses
 from transformer.model.attention import MultiHeadAttention
-from transformer.model.fast.modules import speed_up
 from transformer.model.layers import DecoderLayer, EncoderLayer
-from transformer.model.transformer import Transformer, build
-from transformer.running.translator import MODEL
-from transformer.text.tokenizer import END, PAD, START
+from transformer.model.transformer import Transformer
+from transformer.text.tokenizer import END
 
 BEAM = 4
 LENGTHS = (20, 60)
@@ -59,31 +54,9 @@ SPECIAL = ["<pad>", "<unk>", "<s>", "</s>"]
 Search = Callable[[torch.Tensor, int, int], list[list[int]]]
 
 
-def ours(model: Transformer) -> Search:
-    """This repository's decoding; a beam of 1 is greedy."""
-
-    def search(sources: torch.Tensor, size: int, length: int) -> list[list[int]]:
-        with torch.inference_mode():
-            cache = model.start_cache(model.encode(sources, None), None)
-            if size == 1:
-                steps = list(greedy(model, cache, limit=length, constraints=ENDLESS))
-                return torch.stack([step.predicted for step in steps], dim=1).tolist()
-            steps = beam_search(model, cache, beam_size=size, limit=length, constraints=ENDLESS)
-            return [list(best.pieces) for best, *_ in hypotheses(steps, len(sources))]
-
-    return search
-
-
 def hugging_face(config: TransformerConfig) -> Search:
     """MarianMT of the same sizes."""
-    model = transformers.MarianMTModel(transformers.MarianConfig(
-        vocab_size=config.source_vocabulary, d_model=config.d_model, encoder_layers=config.encoder_layers,
-        decoder_layers=config.decoder_layers, encoder_attention_heads=config.heads,
-        decoder_attention_heads=config.heads, encoder_ffn_dim=config.d_ff, decoder_ffn_dim=config.d_ff,
-        activation_function=config.activation, scale_embedding=True, max_position_embeddings=config.max_positions,
-        pad_token_id=PAD, eos_token_id=END, bos_token_id=START, decoder_start_token_id=START,
-        forced_eos_token_id=None,
-    )).eval()
+    model = marian(config)
 
     def search(sources: torch.Tensor, size: int, length: int) -> list[list[int]]:
         with torch.inference_mode():
@@ -182,25 +155,10 @@ def search_of(contender: str) -> Search:
     transformers.logging.set_verbosity_error()
     if contender == "Hugging Face":
         return hugging_face(shape())
-    return ours(random_model()) if contender == "ours" else ctranslate(random_model())
-
-
-def shape() -> TransformerConfig:
-    """That of the model that ships."""
-    return TransformerConfig.from_json((MODEL / CONFIG).read_text(encoding="utf-8"))
-
-
-@cache
-def random_model() -> Transformer:
-    """A model of that shape, the same in each process, packed as one that is loaded."""
-    torch.manual_seed(1)
-    model = build(shape()).eval()
-    # The weights of a checkpoint are numbers of half precision.
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.copy_(parameter.half())
-    speed_up(model)
-    return model
+    model = random_model()
+    if contender == "CTranslate2":
+        return ctranslate(model)
+    return lambda sources, size, length: write(model, sources, beam=size, length=length)
 
 
 def timed(contender: str, sources: torch.Tensor, size: int, length: int) -> tuple[list[list[int]], float]:
@@ -224,8 +182,7 @@ def timed_capture(sources: torch.Tensor, length: int, capture: bool) -> float:
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("--json", type=Path, help="write the figures to this file")
+    arguments = command_line(__doc__.splitlines()[0])
     arguments.add_argument("--repeats", type=int, default=7, help="runs of each, of which the median counts")
     options = arguments.parse_args()
 
@@ -271,8 +228,7 @@ def main() -> None:
             figures[f"capture, 1 x {length} pieces"] = figure(with_rows, without, "without capture")
     print()
     show(figures, "s")
-    if options.json:
-        options.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+    timing.write(options.json, figures)
 
 
 if __name__ == "__main__":

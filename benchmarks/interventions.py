@@ -11,8 +11,6 @@ Marian. The importance board is of the model that ships, from the text on, with 
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,15 +24,14 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks import attributions, peak_memory
 from benchmarks.attributions import SENTENCE
-from benchmarks.timing import Figure, figure, medians, show
+from benchmarks.models import marian, random_model
+from benchmarks.timing import Figure, command_line, figure, medians, show, write
 from transformer.ablation.importance import head_importance
-from transformer.checkpoints.model_files import CONFIG
 from transformer.config import TransformerConfig
-from transformer.model.fast.modules import speed_up
-from transformer.model.transformer import Transformer, build
+from transformer.model.transformer import Transformer
 from transformer.running.scoring import score
-from transformer.running.translator import MODEL, Translator
-from transformer.text.tokenizer import END, PAD, START
+from transformer.running.translator import Translator
+from transformer.text.tokenizer import END, START
 from transformer.values.interventions import Head, Interventions, all_heads
 
 # Pieces of 12 words and their end symbol.
@@ -97,17 +94,6 @@ def _shifted(predicted: torch.Tensor) -> torch.Tensor:
     return torch.cat([torch.full_like(predicted[:, :1], START), predicted[:, :-1]], dim=1)
 
 
-def marian(config: TransformerConfig) -> transformers.MarianMTModel:
-    return transformers.MarianMTModel(transformers.MarianConfig(
-        vocab_size=config.source_vocabulary, d_model=config.d_model, encoder_layers=config.encoder_layers,
-        decoder_layers=config.decoder_layers, encoder_attention_heads=config.heads,
-        decoder_attention_heads=config.heads, encoder_ffn_dim=config.d_ff, decoder_ffn_dim=config.d_ff,
-        activation_function=config.activation, scale_embedding=True, max_position_embeddings=config.max_positions,
-        pad_token_id=PAD, eos_token_id=END, bos_token_id=START, decoder_start_token_id=START,
-        forced_eos_token_id=None,
-    )).eval()
-
-
 def board(repeats: int) -> dict[str, Figure]:
     """The importance board of 12 words, seconds."""
     translator = Translator.load(device="cpu")
@@ -116,19 +102,13 @@ def board(repeats: int) -> dict[str, Figure]:
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("--json", type=Path, help="write the figures to this file")
+    arguments = command_line(__doc__.splitlines()[0])
     arguments.add_argument("--repeats", type=int, default=5, help="runs of each, of which the median counts")
     options = arguments.parse_args()
 
     attributions.quiet()
-    torch.manual_seed(1)
-    config = TransformerConfig.from_json((MODEL / CONFIG).read_text(encoding="utf-8"))
-    model = build(config).eval().requires_grad_(False)
-    # The weights of a checkpoint are numbers of half precision.
-    for parameter in model.parameters():
-        parameter.copy_(parameter.half())
-    speed_up(model)
+    model = random_model()
+    config = model.config
     peer = marian(config)
     source, predicted = torch.randint(FIRST_PIECE, config.source_vocabulary, (2, 1, LENGTH))
     source[:, -1] = predicted[:, -1] = END
@@ -152,8 +132,7 @@ def main() -> None:
     show(figures, "s")
     figures |= attributions.figures(options.repeats)
     figures |= peak_memory.figures()
-    if options.json:
-        options.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+    write(options.json, figures)
 
 
 if __name__ == "__main__":

@@ -9,72 +9,36 @@ layers of the same sizes, on the same batches with the same optimiser, and with 
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import torch
-import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import nn
 
 # Called by its path, Python knows only this file's folder.
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from benchmarks.models import TorchPeer
+from benchmarks.timing import command_line, write
 from transformer.backpropagation.gradients import Batch as NumpyBatch
 from transformer.backpropagation.gradients import gradients
 from transformer.backpropagation.optimizers import Moments, adam
-from transformer.model.sinusoids import sinusoids
 from transformer.tasks.config import TaskConfig
 from transformer.tasks.events import SOLVED, events
 from transformer.tasks.optimizer import BETAS
 from transformer.tasks.trainer import TaskTrainer
 from transformer.text.vocabulary import OWN
-from transformer.training.batching import Batch
 
 ROUNDS = 4
 STEPS = 10
 TARGET_SECONDS = 20
 
 
-class Peer(nn.Module):
-    """The same sizes, from torch's own layers."""
-
-    def __init__(self, config: TaskConfig) -> None:
-        super().__init__()
-        model, sizes = config.model, {"batch_first": True, "norm_first": True, "dropout": 0.0}
-        self.embedding = nn.Embedding(model.target_vocabulary, model.d_model)
-        encoder = nn.TransformerEncoderLayer(model.d_model, model.heads, model.d_ff, **sizes)
-        decoder = nn.TransformerDecoderLayer(model.d_model, model.heads, model.d_ff, **sizes)
-        self.encoder = nn.TransformerEncoder(
-            encoder, config.layers, nn.LayerNorm(model.d_model), enable_nested_tensor=False
-        )
-        self.decoder = nn.TransformerDecoder(decoder, config.layers, nn.LayerNorm(model.d_model))
-        self.generator = nn.Linear(model.d_model, model.target_vocabulary)
-        self.generator.weight = self.embedding.weight
-        nn.init.normal_(self.embedding.weight, std=model.d_model**-0.5)
-        self.register_buffer("positions", torch.from_numpy(sinusoids(64, model.d_model)).float())
-
-    def forward(self, batch: Batch) -> Tensor:
-        """The loss, a scalar in nats a piece."""
-        source, target = (
-            self.embedding(ids) * self.embedding.embedding_dim**0.5 + self.positions[: ids.shape[1]]
-            for ids in (batch.source, batch.target)
-        )
-        padding = batch.source == OWN.pad
-        ahead = torch.ones(target.shape[1], target.shape[1], dtype=torch.bool).triu(1)
-        memory = self.encoder(source, src_key_padding_mask=padding)
-        hidden = self.decoder(target, memory, tgt_mask=ahead, memory_key_padding_mask=padding, tgt_is_causal=True)
-        return F.cross_entropy(
-            self.generator(hidden).flatten(0, 1), batch.predicted.flatten(), ignore_index=OWN.pad
-        )
-
-
 def peer_step(config: TaskConfig, trainer: TaskTrainer) -> Callable[[int], None]:
     """A step of the peer, on the items of that step."""
-    model = Peer(config).train()
+    model = TorchPeer(config.model.target_vocabulary, config.training, OWN.pad).train()
     optimizer = torch.optim.AdamW(
         model.parameters(), lr=config.learning_rate, betas=BETAS, eps=1e-9, weight_decay=config.weight_decay
     )
@@ -144,9 +108,8 @@ def time_to_learn(task: str) -> dict[str, object]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command_line(__doc__)
     parser.add_argument("--threads", type=int, default=1, help="of torch; more than one hardly helps (%(default)s)")
-    parser.add_argument("--json", type=Path, metavar="FILE")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     speed = steps_per_second()
@@ -158,9 +121,7 @@ def main() -> None:
         print(f"{task}: 99 % of the held-out items right after {seconds} (target {TARGET_SECONDS} s), the whole run of "
               f"{found['steps']} steps takes {found['seconds of the whole run']:.1f} s")
         print(*(f"  {text}" for text in found["events"]), sep="\n")
-    if options.json:
-        figures = {"steps a second": speed, "time to learn": learned}
-        options.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+    write(options.json, {"steps a second": speed, "time to learn": learned})
 
 
 if __name__ == "__main__":

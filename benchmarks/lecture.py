@@ -18,10 +18,8 @@ asked for.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import itertools
-import json
 import os
 import random
 import statistics
@@ -41,7 +39,7 @@ from websockets.exceptions import WebSocketException
 
 from attention_atlas.app_processes import processes_for_many
 from benchmarks.server import memory, processor, server
-from benchmarks.timing import figure, percentile
+from benchmarks.timing import command_line, figure, percentile, write
 from benchmarks.visitor import visitor
 
 if TYPE_CHECKING:
@@ -240,12 +238,11 @@ def figures(
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = command_line(__doc__.splitlines()[0])
     parser.add_argument("--people", type=int, nargs="+", default=[1, 10, 30, 100], metavar="N")
     parser.add_argument("--mix", choices=MIXES, nargs="+", default=list(MIXES))
     parser.add_argument("--seconds", type=float, default=60.0, help="how long each stays")
     parser.add_argument("--processes", type=int, default=processes_for_many(), metavar="N", help="of the app")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there")
     arguments = parser.parse_args()
     found = {}
     for mix, people in itertools.product(arguments.mix, arguments.people):
@@ -253,8 +250,7 @@ def main() -> None:
             what = f"{mix}, {people} people: {name}"
             found[what] = figure(value)
             print(f"{what:68}{value:>12,.2f}", flush=True)
-    if arguments.json:
-        arguments.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    write(arguments.json, found)
 
 
 if __name__ == "__main__":

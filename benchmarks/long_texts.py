@@ -9,8 +9,6 @@ shows before anybody measures there.
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import sys
 from pathlib import Path
@@ -20,7 +18,7 @@ import torch
 # Called by its path, Python knows only this file's folder.
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from benchmarks.timing import Figure, figure
+from benchmarks.timing import Figure, command_line, figure, write
 from transformer.files.memory import memory_available
 from transformer.language_modelling.cost import FITTED_FROM, RecordedCosts, slopes
 from transformer.language_modelling.cost_measurement import MODEL, measurements
@@ -31,9 +29,8 @@ PEER = "full attention"
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command_line(__doc__)
     parser.add_argument("--threads", type=int, default=1, help="of torch (%(default)s)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to this file")
     parser.add_argument("--record", type=Path, metavar="FILE", help="write what the page shows to this file")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
@@ -53,11 +50,11 @@ def main() -> None:
     print(f"slopes on logarithmic axes, from {FITTED_FROM:,} pieces on")
     for name, said in QUANTITIES.items():
         print(f"  {said}:", ", ".join(f"{each} {value:.2f}" for each, value in slopes(costs, name).items()))
-    if options.json:
-        options.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+    write(options.json, figures)
     if options.record:
         cores = f"{os.cpu_count()} cores of a CPU, of which {options.threads} computed"
-        options.record.write_text(RecordedCosts(tuple(costs), MODEL, cores, COMMAND).to_json(), encoding="utf-8")
+        recorded = RecordedCosts(tuple(costs), MODEL, cores, COMMAND)
+        options.record.write_text(recorded.to_json() + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -29,17 +29,13 @@ from streamlit.testing.v1 import AppTest
 # Called by its path, Python knows only this file's folder.
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from benchmarks.models import write
 from benchmarks.timing import medians
 from transformer.checkpoints.model_files import WEIGHTS
-from transformer.decoding.beam import beam_search
-from transformer.decoding.constraints import Constraints
-from transformer.decoding.greedy import greedy
-from transformer.decoding.hypotheses import hypotheses
 from transformer.files.memory import memory_needed
 from transformer.files.paths import ASSETS
 from transformer.interop.importing import import_model
 from transformer.running.translator import Translator
-from transformer.values.decoding_settings import DecodingSettings
 
 PIECES = 65_001
 LENGTH = 20
@@ -91,10 +87,7 @@ def loading_peak(folder: Path | None) -> float:
         "translator = Translator.load(Path(sys.argv[1]), 'cpu') if sys.argv[1] else None; "
         "print(memory(os.getpid(), 'VmHWM'))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(folder or "")], cwd=ASSETS.parent, capture_output=True, text=True, check=True
-    )
-    return float(done.stdout) * MB / 1e9
+    return _gigabytes(code, folder)
 
 
 def decoding_peak(folder: Path) -> float:
@@ -125,8 +118,14 @@ with torch.inference_mode():
 assert len(found.pieces) == {STEPS} and found.tree is not None
 print(memory(os.getpid(), "VmHWM") - before)
 """
-    done = subprocess.run([sys.executable, "-c", code, str(folder)], cwd=ASSETS.parent, capture_output=True, text=True,
-                          check=True)
+    return _gigabytes(code, folder)
+
+
+def _gigabytes(code: str, folder: Path | None) -> float:
+    """What a fresh process that is given the folder prints in megabytes."""
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(folder or "")], cwd=ASSETS.parent, capture_output=True, text=True, check=True
+    )
     return float(done.stdout) * MB / 1e9
 
 
@@ -185,12 +184,10 @@ def main() -> None:
             "Hugging Face": lambda: read_all(peer, source, written[:, :LENGTH]),
         }, options.rounds))
         decoder = ctranslate(theirs, Path(place) / "ctranslate2")
-        for name, beam, settings in (
-            ("greedy", 1, DecodingSettings()), ("beam 4", 4, DecodingSettings("beam", beam_size=4)),
-        ):
-            limited = limited_search(translator, settings)
+        for name, beam in (("greedy", 1), ("beam 4", 4)):
             contenders: dict[str, Callable[[], object]] = {
-                "ours": limited, "Hugging Face": lambda beam=beam: generate(peer, source, beam),
+                "ours": lambda beam=beam: write(translator._model, source, beam=beam, length=LENGTH),
+                "Hugging Face": lambda beam=beam: generate(peer, source, beam),
             }
             if decoder is not None:
                 pieces = [translator.tokenizer.texts[number] for number in source[0].tolist()]
@@ -198,23 +195,6 @@ def main() -> None:
                     [pieces], beam_size=beam, min_decoding_length=LENGTH, max_decoding_length=LENGTH
                 )
             report(f"{name}, {LENGTH} pieces", medians(contenders, options.rounds))
-
-
-def limited_search(translator: Translator, settings: DecodingSettings) -> Callable[[], object]:
-    """Our decoding of `LENGTH` pieces, with the encoder."""
-    model = translator._model
-    ids = torch.tensor([[piece.id for piece in translator.tokenizer.encode_source(TEXT)]])
-    endless = Constraints(suppressed=frozenset({translator.tokenizer.symbols.end}))
-
-    def search() -> object:
-        with torch.inference_mode():
-            cache = model.start_cache(model.encode(ids, None), None)
-            if settings.method == "greedy":
-                return list(greedy(model, cache, limit=LENGTH, constraints=endless))
-            steps = beam_search(model, cache, beam_size=settings.beam_size, limit=LENGTH, constraints=endless)
-            return list(hypotheses(steps, 1))
-
-    return search
 
 
 def ctranslate(folder: Path, output: Path) -> object | None:

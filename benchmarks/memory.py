@@ -18,11 +18,6 @@ import asyncio
 import random
 import sys
 from pathlib import Path
-from urllib.parse import urlencode
-
-from streamlit.proto.BackMsg_pb2 import BackMsg
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
-from websockets.asyncio.client import ClientConnection
 
 ROOT = Path(__file__).parents[1]
 # Started as a file, Python would look for the app beside this one.
@@ -54,24 +49,6 @@ def sentences(count: int) -> list[str]:
     return [" ".join(dice.choices(words, k=length)) for length in lengths]
 
 
-async def view(line: ClientConnection, page: str, **address: str) -> str:
-    """Open an address and wait for all of it; returns an error that the page shows, if any."""
-    message = BackMsg()
-    message.rerun_script.query_string = urlencode(address)
-    message.rerun_script.page_name = page
-    await line.send(message.SerializeToString())
-    shown = ""
-    while True:
-        answer = ForwardMsg()
-        answer.ParseFromString(await line.recv())
-        if answer.delta.new_element.WhichOneof("type") == "exception":
-            shown = answer.delta.new_element.exception.message
-        if answer.WhichOneof("type") == "script_finished" and answer.script_finished in (
-            ForwardMsg.FINISHED_SUCCESSFULLY, ForwardMsg.FINISHED_WITH_COMPILE_ERROR,
-        ):
-            return shown
-
-
 async def visit(address: str, process: int, texts: list[str], pages: tuple[str, ...], views: int) -> None:
     settled, said = 0.0, max(VIEWS, len(texts) // 10 // VIEWS * VIEWS)
     for first in range(0, len(texts), views):
@@ -79,8 +56,11 @@ async def visit(address: str, process: int, texts: list[str], pages: tuple[str, 
         async with visitor(address) as person:
             for number, text in enumerate(texts[first : first + views], first):
                 # The language model's text has a name of its own.
-                if error := await view(person.socket, pages[number % len(pages)], text=text, lm_text=text, **search):
+                try:
+                    await person.open(pages[number % len(pages)], text=text, lm_text=text, **search)
+                except RuntimeError as error:
                     print(f"{text!r}: {error}", file=sys.stderr)
+                    break
         done = min(first + views, len(texts))
         if (done <= SETTLED and done % VIEWS == 0) or done % said == 0 or done == len(texts):
             await asyncio.sleep(REST)

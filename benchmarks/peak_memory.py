@@ -8,11 +8,10 @@ Each row is a fresh process on Linux: Python, torch and the model that ships are
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import subprocess
 import sys
+from argparse import SUPPRESS
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -20,7 +19,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.server import memory
-from benchmarks.timing import Figure, figure, show
+from benchmarks.timing import Figure, command_line, figure, show, write
 from transformer.ablation.importance import head_importance
 from transformer.attribution.attribution import METHODS, Target, whole_sentence
 from transformer.running.translator import Translator
@@ -61,18 +60,15 @@ def figures() -> dict[str, Figure]:
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("--json", type=Path, help="write the figures to this file")
-    arguments.add_argument("--part", choices=PARTS, help=argparse.SUPPRESS)
+    arguments = command_line(__doc__.splitlines()[0])
+    arguments.add_argument("--part", choices=PARTS, help=SUPPRESS)
     options = arguments.parse_args()
     if options.part:
         compute(options.part)
         # Not getrusage, which counts what the process that started this one held.
         print(memory(os.getpid(), "VmHWM"))
         return
-    found = figures()
-    if options.json:
-        options.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    write(options.json, figures())
 
 
 if __name__ == "__main__":

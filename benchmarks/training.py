@@ -8,8 +8,6 @@ sentences, with bfloat16 where the processor has it.
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
 import tempfile
 import time
@@ -18,17 +16,16 @@ from pathlib import Path
 
 import numpy as np
 import torch
-import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import nn
 
 # Called by its path, Python knows only this file's folder.
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from benchmarks.models import TorchPeer
+from benchmarks.timing import command_line, write
 from transformer.model.fast.malloc import keep_freed_memory
-from transformer.model.sinusoids import sinusoids
 from transformer.running.translator import MODEL
-from transformer.text.tokenizer import PAD, Tokenizer
-from transformer.training.batching import Batch
+from transformer.text.tokenizer import Tokenizer
 from transformer.training.config import TrainConfig
 from transformer.training.data import PieceData, Side
 from transformer.training.distributed import Process, has_bfloat16
@@ -38,41 +35,6 @@ from transformer.training.trainer import Trainer
 ROUNDS = 4
 STEPS = 6
 PEER = "torch.nn.Transformer, bf16 autocast, AdamW fused"
-
-
-class Peer(nn.Module):
-    """The same sizes, from torch's own layers."""
-
-    def __init__(self, vocabulary: int, config: TrainConfig) -> None:
-        super().__init__()
-        self.embedding = nn.Embedding(vocabulary, config.d_model)
-        layer = nn.TransformerEncoderLayer(
-            config.d_model, config.heads, config.d_ff, config.dropout, batch_first=True, norm_first=True
-        )
-        # Its own encoder would warn that nested tensors, which are for inference, do not go with norm_first.
-        encoder = nn.TransformerEncoder(
-            layer, config.layers, nn.LayerNorm(config.d_model), enable_nested_tensor=False
-        )
-        self.transformer = nn.Transformer(
-            config.d_model, config.heads, config.layers, config.layers, config.d_ff, config.dropout,
-            custom_encoder=encoder, batch_first=True, norm_first=True,
-        )
-        self.generator = nn.Linear(config.d_model, vocabulary)
-        self.generator.weight = self.embedding.weight
-        self.register_buffer("positions", torch.from_numpy(sinusoids(512, config.d_model)).float())
-
-    def forward(self, batch: Batch) -> Tensor:
-        source, target = (
-            self.embedding(ids) * self.embedding.embedding_dim**0.5 + self.positions[: ids.shape[1]]
-            for ids in (batch.source, batch.target)
-        )
-        ahead = nn.Transformer.generate_square_subsequent_mask(batch.target.shape[1], device=source.device).isinf()
-        hidden = self.transformer(
-            source, target, tgt_mask=ahead, src_key_padding_mask=batch.source == PAD,
-            tgt_key_padding_mask=batch.target == PAD, memory_key_padding_mask=batch.source == PAD, tgt_is_causal=True,
-        )
-        logits = self.generator(hidden).flatten(0, 1).float()
-        return F.cross_entropy(logits, batch.predicted.flatten(), ignore_index=PAD, label_smoothing=0.1)
 
 
 def random_pairs(count: int, vocabulary: int, rng: np.random.Generator) -> PieceData:
@@ -99,7 +61,7 @@ def trainer(folder: Path, device: torch.device) -> Trainer:
 
 def peer_step(training: Trainer, device: torch.device) -> Callable[[int], int]:
     """A step of the peer on the batch of that number; returns its target pieces."""
-    model = Peer(training.tokenizer.size, training.config).to(device).train()
+    model = TorchPeer(training.tokenizer.size, training.config).to(device).train()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
 
     def step(number: int) -> int:
@@ -137,14 +99,11 @@ def measure() -> dict[str, dict[str, float | str]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json", type=Path, metavar="FILE")
-    options = parser.parse_args()
+    options = command_line(__doc__).parse_args()
     figures = measure()
     for name, row in figures.items():
         print(f"{name}: ours {row['ours']:.0f}, {row['peer_name']} {row['peer']:.0f}, ratio {row['ratio']:.2f}")
-    if options.json:
-        options.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+    write(options.json, figures)
 
 
 if __name__ == "__main__":

@@ -37,12 +37,12 @@ class Visitor:
     _cached: dict[str, bytes] = field(default_factory=dict)
 
     async def open(self, page: str = "", **address: str) -> None:
-        """Open an address as the first thing in a tab.
+        """Open an address, as if it were the first thing in the tab.
 
         Args:
             page: of the address; empty for the first one.
         """
-        self._query = urlencode(address)
+        self._query, self._page = urlencode(address), ""
         await self._run(page_name=page)
 
     async def turn_to(self, page: str) -> None:

@@ -154,7 +154,7 @@ def test_going_on_takes_no_more_memory_for_a_longer_file(small_translator, tmp_p
     lines = [f"{number} {'dog ' * 500}".strip() for number in range(5_000)]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    corpus._save(state, small_translator.version, digest, len(lines), corpus.Part(1, 0, {}))
+    corpus._save(state, corpus.State(small_translator.version, digest, len(lines), corpus.Part(1, 0, {})))
     tracemalloc.start()
     try:
         assert measure_corpus(small_translator, path, state).sentences == 1
@@ -205,7 +205,7 @@ def test_refuses_a_state_of_something_else(small_translator, file, tmp_path):
 
 def test_refuses_the_state_of_another_model(small_translator, file, tmp_path):
     state = tmp_path / "state"
-    corpus._save(state, "another", "", 0, corpus.NOTHING)
+    corpus._save(state, corpus.State("another", "", 0, corpus.NOTHING))
     with pytest.raises(ValueError, match="on another model: delete"):
         measure_corpus(small_translator, file, state)
 

@@ -1,31 +1,100 @@
-"""Records: JSON objects that commands write, and that pages show."""
+"""Dataclasses with arrays: as JSON that commands write and pages show, and as bytes that processes exchange."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+import json
+from collections.abc import Mapping
+from typing import Any, Self, TypeVar
 
 import msgspec
 import numpy as np
 
 from transformer.files.small_files import json_object
 
-Record = TypeVar("Record")
+Value = TypeVar("Value")
+# Digits after the point of what is in an array.
+DIGITS = 6
 
 
-def read_record(text: str, make: Callable[[dict[str, Any]], Record]) -> Record:
-    """What is made of the JSON object of a text.
+class Record:
+    """A frozen dataclass that is written as one JSON object.
+
+    Its file has the names of its fields, unless it says otherwise in `_written` and `_fields`.
+
+    Attributes:
+        model: that was measured: `Translator.version`, or words.
+    """
+
+    model: str
+
+    def to_json(self) -> str:
+        """One JSON object, in which arrays are nested lists with six digits after the point."""
+        return json.dumps(self._written(), default=_as_json, ensure_ascii=False, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read what `to_json` wrote.
+
+        Raises:
+            ValueError: the text is no JSON object, or not such a record, such as one of a newer version.
+        """
+        values = json_object(text, "the record")
+        try:
+            return msgspec.convert(
+                cls._fields(values), cls, dec_hook=lambda _, lists: np.array(lists, dtype=np.float64)
+            )
+        except (LookupError, TypeError, AttributeError, msgspec.ValidationError) as error:
+            raise ValueError(
+                f"it is another record, or of another version ({type(error).__name__}: {error})"
+            ) from error
+
+    def _written(self) -> dict[str, Any]:
+        return vars(self)
+
+    @classmethod
+    def _fields(cls, values: dict[str, Any]) -> dict[str, Any]:
+        """What was written, by the names of the fields."""
+        return values
+
+
+def packed(value: object) -> bytes:
+    """A value of dataclasses, mappings, tuples and arrays of numbers, exactly, as MessagePack."""
+    return msgspec.msgpack.encode(value, enc_hook=_packed)
+
+
+def unpacked(content: bytes | msgspec.Raw, kind: type[Value]) -> Value:
+    """What `packed` made of a value of a type.
 
     Raises:
-        ValueError: the text is no JSON object, or not one that `make` knows, such as one of a newer version.
+        ValueError: the bytes are something else.
     """
-    values = json_object(text, "the record")
     try:
-        return make(values)
-    except (LookupError, TypeError, AttributeError, msgspec.ValidationError) as error:
-        raise ValueError(f"it is another record, or of another version ({type(error).__name__}: {error})") from error
+        return msgspec.msgpack.decode(content, type=kind, dec_hook=_array)
+    except msgspec.MsgspecError as error:
+        raise ValueError(str(error)) from error
 
 
-def typed(values: Any, kind: type[Record]) -> Record:
-    """What `asdict` made the values of, for the `make` of a record; arrays are nested lists."""
-    return msgspec.convert(values, kind, dec_hook=lambda _, lists: np.array(lists, dtype=np.float64))
+def _packed(value: Any) -> Any:
+    """What MessagePack has no type for."""
+    if isinstance(value, np.ndarray):
+        return value.dtype.str, value.shape, value.tobytes()
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"{value!r} cannot be packed")
+
+
+def _array(kind: type, value: Any) -> np.ndarray:
+    """An array that `_packed` wrote; of numbers, never of objects."""
+    dtype, shape, data = value
+    if kind is not np.ndarray or np.dtype(dtype).kind not in "biuf":
+        raise TypeError(f"{dtype!r} is no array of numbers")
+    return np.frombuffer(data, dtype).reshape(shape)
+
+
+def _as_json(value: Any) -> Any:
+    """The fields of a dataclass, and nested lists of an array; what is NaN is null."""
+    if not isinstance(value, np.ndarray):
+        return vars(value)
+    rounded = np.array(np.round(value, DIGITS), dtype=object)
+    rounded[np.isnan(value)] = None
+    return rounded.tolist()

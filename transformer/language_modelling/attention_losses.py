@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 
 from transformer.config import Attention
-from transformer.files.records import read_record, typed
+from transformer.files.records import Record
 
 
 @dataclass(frozen=True)
@@ -30,7 +29,7 @@ class AttentionLoss:
 
 
 @dataclass(frozen=True)
-class RecordedLosses:
+class RecordedLosses(Record):
     """What a command has recorded.
 
     Attributes:
@@ -55,18 +54,6 @@ class RecordedLosses:
     def of(self, attention: Attention) -> tuple[AttentionLoss, ...]:
         """The models with an attention, one a seed."""
         return tuple(each for each in self.losses if each.attention == attention)
-
-    def to_json(self) -> str:
-        return json.dumps(asdict(self), indent=1) + "\n"
-
-    @classmethod
-    def from_json(cls, text: str) -> RecordedLosses:
-        """Read what `to_json` wrote.
-
-        Raises:
-            ValueError: it is something else.
-        """
-        return read_record(text, lambda values: typed(values, cls))
 
 
 def mean_and_spread(values: Sequence[float]) -> tuple[float, float]:

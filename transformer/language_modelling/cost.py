@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import get_args
 
 import numpy as np
 
 from transformer.config import Attention, TransformerConfig
-from transformer.files.records import read_record, typed
+from transformer.files.records import Record
 
 ATTENTIONS: tuple[Attention, ...] = get_args(Attention)
 # Doubled from length to length, so that they are evenly spread on a logarithmic axis.
@@ -41,7 +40,7 @@ class Cost:
 
 
 @dataclass(frozen=True)
-class RecordedCosts:
+class RecordedCosts(Record):
     """A measurement that a command has recorded.
 
     Attributes:
@@ -55,18 +54,6 @@ class RecordedCosts:
     model: str
     machine: str
     command: str
-
-    def to_json(self) -> str:
-        return json.dumps(asdict(self), indent=1) + "\n"
-
-    @classmethod
-    def from_json(cls, text: str) -> RecordedCosts:
-        """Read what `to_json` wrote.
-
-        Raises:
-            ValueError: it is something else.
-        """
-        return read_record(text, lambda values: typed(values, cls))
 
 
 def cells(config: TransformerConfig, length: int) -> int:

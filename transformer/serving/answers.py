@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NoReturn, get_args
+from typing import Any, get_args
 
 import msgspec
-import numpy as np
 from msgspec import Raw
 
 from transformer import errors
 from transformer.errors import AtlasError, ServerError
+from transformer.files.records import packed, unpacked
 from transformer.running.translator_run import TranslatorRun
 from transformer.serving.protocol import PROTOCOL, Head, RequestError
 from transformer.values.run import Result
@@ -73,7 +73,7 @@ def said(model: str, status: int = OK, **words: Any) -> Reply:
 def archived(model: str, run: TranslatorRun[Result], result: Result) -> Reply:
     """The result of a run as a reply."""
     body = {"protocol": PROTOCOL, "model": model, "run": type(run).__name__, "result": result}
-    return Reply(OK, ARCHIVE, msgspec.msgpack.encode(body, enc_hook=_written))
+    return Reply(OK, ARCHIVE, packed(body))
 
 
 def identity_of(reply: Reply, address: str, model: str) -> str:
@@ -103,7 +103,7 @@ def result_of(reply: Reply, address: str, model: str, run: TranslatorRun[Result]
     try:
         if answer.run != type(run).__name__:
             raise RequestError(f"it answers {answer.run!r}")
-        return msgspec.msgpack.decode(answer.result, type=_result_type(type(run)), dec_hook=_array)
+        return unpacked(answer.result, _result_type(type(run)))
     except Exception as error:
         raise unreadable(address, error) from error
 
@@ -157,24 +157,3 @@ def _check(head: Head, address: str, model: str) -> None:
 def _result_type(kind: type[TranslatorRun[Any]]) -> Any:
     """The type that a kind of run says its result has: Trace for `class TraceRun(TranslatorRun[Trace])`."""
     return next(get_args(base)[0] for base in kind.__orig_bases__ if get_args(base))  # pyright: ignore
-
-
-def _written(value: Any) -> Any:
-    """What MessagePack has no type for."""
-    if isinstance(value, np.ndarray):
-        return value.dtype.str, value.shape, value.tobytes()
-    if isinstance(value, Mapping):
-        return dict(value)
-    _no_answer(value)
-
-
-def _array(kind: type, value: Any) -> np.ndarray:
-    """An array that `_written` wrote; of numbers, never of objects."""
-    dtype, shape, data = value
-    if kind is not np.ndarray or np.dtype(dtype).kind not in "biuf":
-        _no_answer(dtype)
-    return np.frombuffer(data, dtype).reshape(shape)
-
-
-def _no_answer(value: object) -> NoReturn:
-    raise TypeError(f"{value!r} is in no answer")

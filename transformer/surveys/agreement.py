@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,9 +12,9 @@ from transformer.ablation.estimate import Estimate
 from transformer.analysis.words import has_word, word_groups
 from transformer.attribution.agreement import Agreement, agreement
 from transformer.attribution.attribution import METHODS, Method, Target, piece_groups
-from transformer.files.records import read_record, typed
+from transformer.files.records import Record
 from transformer.running.translator import Translator
-from transformer.surveys.importance import DIGITS, DRAWS, SEED, bootstrap
+from transformer.surveys.importance import BOOTSTRAP, SEED, bootstrap
 from transformer.values.head_means import sentences_digest
 
 # A ranking of fewer words says nothing.
@@ -25,7 +24,7 @@ ALWAYS: tuple[Method, ...] = ("erasure", "weights")
 
 
 @dataclass(frozen=True, eq=False)
-class AgreementStatistics:
+class AgreementStatistics(Record):
     """`Agreement` of all methods, averaged over one translated word of each sentence.
 
     Attributes:
@@ -48,30 +47,12 @@ class AgreementStatistics:
     tau: Estimate
     same_first: Estimate
 
-    def to_json(self) -> str:
-        """One JSON object, with six digits after the point."""
-        interval = f"95 % percentile bootstrap over sentences, {DRAWS} draws, seed {SEED}"
-        numbers = {
-            name: {end: np.round(values, DIGITS).tolist() for end, values in asdict(estimate).items()}
-            for name, estimate in (("tau", self.tau), ("same_first", self.same_first))
-        }
-        return json.dumps({**vars(self), **numbers, "interval": interval}, allow_nan=False)
+    def __post_init__(self) -> None:
+        if not METHODS.keys() >= set(self.methods):
+            raise ValueError("one of its methods is none of today")
 
-    @classmethod
-    def from_json(cls, text: str) -> AgreementStatistics:
-        """Read what `to_json` wrote.
-
-        Raises:
-            ValueError: it is something else.
-        """
-        return read_record(text, cls._of)
-
-    @classmethod
-    def _of(cls, values: Mapping[str, Any]) -> AgreementStatistics:
-        found = typed(values, cls)
-        if not METHODS.keys() >= set(found.methods):
-            raise LookupError("one of its methods is none of today")
-        return found
+    def _written(self) -> dict[str, Any]:
+        return {**super()._written(), "interval": BOOTSTRAP}
 
 
 def agreement_statistics(translator: Translator, sentences: Iterable[str]) -> AgreementStatistics:

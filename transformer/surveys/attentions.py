@@ -88,7 +88,7 @@ def compare_attentions(
                 weights = {name: each.detach() for name, each in model.named_parameters()}
                 save_model(models / attention, model.config, weights, tokenizer)
         # What was found before a run is ended stays.
-        write_text(output, recorded.to_json())
+        write_text(output, recorded.to_json() + "\n")
     return recorded
 
 

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
-from io import BytesIO
 from itertools import islice
 from pathlib import Path
-from typing import Any, cast
-
-import numpy as np
 
 from transformer.analysis.heads.metrics import HeadMetrics, average, head_metrics
 from transformer.errors import AtlasError
+from transformer.files.records import packed, unpacked
 from transformer.files.replacing import replaced
 from transformer.model.devices import use_one_thread
 from transformer.running.translator import Translator
@@ -50,6 +46,23 @@ class Part:
             kind: average(part.heads[kind] for part in measured) for kind in KINDS if measured
         }
         return Part(self.sentences + other.sentences, self.skipped + other.skipped, heads)
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """What was measured so far.
+
+    Attributes:
+        model: `Translator.version` of the model.
+        digest: of the sentences that were read.
+        read: how many these are.
+        part: what they gave.
+    """
+
+    model: str
+    digest: str
+    read: int
+    part: Part
 
 
 NOTHING = Part(0, 0, {})
@@ -114,7 +127,7 @@ def measure_corpus(
         stretch = stretches.popleft()
         _note(digest, stretch)
         read, so_far = read + len(stretch), so_far + part
-        _save(state, translator.version, digest.hexdigest(), read, so_far)
+        _save(state, State(translator.version, digest.hexdigest(), read, so_far))
         report(read, so_far)
     if not so_far.sentences:
         state.unlink(missing_ok=True)
@@ -159,13 +172,13 @@ def _parts(
         # One more than there are workers, so that none waits for the file, whose rest stays on the disk.
         waiting = deque(map(submit, islice(stretches, count + 1)))
         while waiting:
-            part, _ = _unpack(waiting.popleft()())
+            part = waiting.popleft()()
             waiting.extend(map(submit, islice(stretches, 1)))
-            yield part
+            yield unpacked(part, Part)
 
 
 def _measure_in_process(folder: Path, device: str, sentences: list[str]) -> bytes:
-    return _pack(measure_part(_own_translator(folder, device), sentences))
+    return packed(measure_part(_own_translator(folder, device), sentences))
 
 
 @cache
@@ -191,53 +204,22 @@ def _resume(
         return 0, NOTHING
     except OSError as error:
         raise ValueError(f"{state} cannot be read ({error.strerror}): {advice}") from error
-    seal, packed = content[:SEAL_BYTES], content[SEAL_BYTES:]
-    if hashlib.sha256(packed).digest() != seal:
-        raise ValueError(f"{state} is damaged, or of an older version of the Atlas: {advice}")
-    part, notes = _unpack(packed)
-    written, read, found = notes["model"], notes["read"], notes["digest"]
-    if written != model:
+    try:
+        if hashlib.sha256(content[SEAL_BYTES:]).digest() != content[:SEAL_BYTES]:
+            raise ValueError("its seal is broken")
+        found = unpacked(content[SEAL_BYTES:], State)
+    except ValueError:
+        raise ValueError(f"{state} is damaged, or of an older version of the Atlas: {advice}") from None
+    if found.model != model:
         raise ValueError(f"{state} was measured on another model: {advice}")
-    _note(digest, islice(sentences, read))
-    if digest.hexdigest() != found:
+    _note(digest, islice(sentences, found.read))
+    if digest.hexdigest() != found.digest:
         raise ValueError(f"{state} was measured on other sentences: {advice}")
-    return read, part
+    return found.read, found.part
 
 
-def _save(state: Path, model: str, digest: str, read: int, so_far: Part) -> None:
+def _save(path: Path, state: State) -> None:
     """Write the state so that a call that is stopped meanwhile leaves the old one."""
-    with replaced(state) as new:
-        packed = _pack(so_far, model=model, digest=digest, read=read)
-        new.write_bytes(hashlib.sha256(packed).digest() + packed)
-
-
-def _pack(part: Part, **notes: str | int) -> bytes:
-    """A part, exactly, and notes on it, as npz."""
-    notes |= {"sentences": part.sentences, "skipped": part.skipped}
-    arrays: dict[str, np.ndarray] = {"notes": np.array(json.dumps(notes))}
-    for kind, metrics in part.heads.items():
-        for name, values in metrics.values.items():
-            arrays[f"{kind}/{name}"] = values
-            arrays[f"{kind}/{name}/queries"] = np.array(metrics.queries[name])
-    file = BytesIO()
-    np.savez(file, allow_pickle=False, **arrays)
-    return file.getvalue()
-
-
-def _unpack(packed: bytes) -> tuple[Part, dict[str, Any]]:
-    """What `_pack` wrote: a part, and the notes."""
-    with np.load(BytesIO(packed), allow_pickle=False) as arrays:
-        notes = json.loads(str(arrays["notes"]))
-        values: dict[Kind, dict[str, np.ndarray]] = {}
-        queries: dict[Kind, dict[str, int]] = {}
-        for key in arrays.files:
-            kind, _, rest = key.partition("/")
-            name, _, counted = rest.partition("/")
-            if counted:
-                queries.setdefault(cast(Kind, kind), {})[name] = int(arrays[key])
-            elif name:
-                values.setdefault(cast(Kind, kind), {})[name] = arrays[key]
-        heads: dict[Kind, HeadMetrics] = {
-            kind: HeadMetrics(kind, each, queries[kind]) for kind, each in values.items()
-        }
-        return Part(notes["sentences"], notes["skipped"], heads), notes
+    content = packed(state)
+    with replaced(path) as new:
+        new.write_bytes(hashlib.sha256(content).digest() + content)

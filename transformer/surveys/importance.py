@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -12,7 +11,7 @@ import numpy as np
 
 from transformer.ablation.estimate import Estimate
 from transformer.ablation.importance import MeasuredImportance, head_importance, normalised_by_layer
-from transformer.files.records import read_record, typed
+from transformer.files.records import Record
 from transformer.running.translator import Translator
 from transformer.values.head_means import sentences_digest
 from transformer.values.interventions import DEFAULT_DRAWS, Mode
@@ -22,12 +21,14 @@ DRAWS = 2000
 SEED = 0
 # Ends of the interval, percent.
 INTERVAL = (2.5, 97.5)
-# Digits after the point in a file.
-DIGITS = 6
+# As files say it.
+BOOTSTRAP = f"95 % percentile bootstrap over sentences, {DRAWS} draws, seed {SEED}"
+# What there is of every kind.
+BY_KIND = ("measured", "estimated", "magnitude")
 
 
 @dataclass(frozen=True, eq=False)
-class ImportanceStatistics:
+class ImportanceStatistics(Record):
     """`MeasuredImportance` over many sentences.
 
     Attributes:
@@ -55,43 +56,17 @@ class ImportanceStatistics:
     reference: str = ""
 
     def __post_init__(self) -> None:
-        for name in ("measured", "estimated", "magnitude"):
+        for name in BY_KIND:
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 
-    def to_json(self) -> str:
-        """One JSON object, with six digits after the point."""
-        interval = f"95 % percentile bootstrap over sentences, {DRAWS} draws, seed {SEED}"
-        return json.dumps({
-            "model": self.model, "mode": self.mode, "sentences": self.sentences, "digest": self.digest,
-            "seed": self.seed, "draws": self.draws, "reference": self.reference,
-            "interval": interval, "agreement": _as_lists(self.agreement),
-            "kinds": {kind: {
-                "measured": _as_lists(self.measured[kind]), "estimated": _as_lists(self.estimated[kind]),
-                "magnitude": self.magnitude[kind].round(DIGITS).tolist(),
-            } for kind in KINDS},
-        }, allow_nan=False)
+    def _written(self) -> dict[str, Any]:
+        values = {name: value for name, value in vars(self).items() if name not in BY_KIND}
+        kinds = {kind: {name: getattr(self, name)[kind] for name in BY_KIND} for kind in KINDS}
+        return {**values, "interval": BOOTSTRAP, "kinds": kinds}
 
     @classmethod
-    def from_json(cls, text: str) -> ImportanceStatistics:
-        """Read what `to_json` wrote.
-
-        Raises:
-            ValueError: it is something else.
-        """
-        return read_record(text, cls._of)
-
-    @classmethod
-    def _of(cls, values: Mapping[str, Any]) -> ImportanceStatistics:
-        kinds: dict[Kind, Mapping[str, Any]] = {kind: values["kinds"][kind] for kind in KINDS}
-        return cls(
-            values["model"], values["mode"], values["sentences"], values["digest"],
-            {kind: typed(each["measured"], Estimate) for kind, each in kinds.items()},
-            {kind: typed(each["estimated"], Estimate) for kind, each in kinds.items()},
-            {kind: np.array(each["magnitude"], dtype=np.float64) for kind, each in kinds.items()},
-            typed(values["agreement"], Estimate),
-            # Files of older versions have none of these.
-            **{name: values[name] for name in ("seed", "draws", "reference") if name in values},
-        )
+    def _fields(cls, values: dict[str, Any]) -> dict[str, Any]:
+        return values | {name: {kind: values["kinds"][kind][name] for kind in KINDS} for name in BY_KIND}
 
 
 def importance_statistics(
@@ -131,8 +106,4 @@ def bootstrap(values: np.ndarray) -> Estimate:
     # How often each value is drawn: [DRAWS, N] x [N, ...] needs no copy of the values for every draw.
     times = np.stack([np.bincount(draw, minlength=len(values)) for draw in drawn]) / len(values)
     low, high = np.percentile(np.tensordot(times, values, axes=1), INTERVAL, axis=0)
-    return Estimate(values.mean(axis=0), low, high)
-
-
-def _as_lists(estimate: Estimate) -> dict[str, Any]:
-    return {name: np.round(value, DIGITS).tolist() for name, value in vars(estimate).items()}
+    return Estimate(*map(np.asarray, (values.mean(axis=0), low, high)))

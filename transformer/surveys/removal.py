@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from transformer.ablation.removal import without
 from transformer.checkpoints.checkpoint import load_checkpoint
-from transformer.files.records import read_record, typed
+from transformer.files.records import Record
 from transformer.training.data import Pair
 from transformer.training.evaluate import score, translate_all
 from transformer.values.head_means import sentences_digest
@@ -33,7 +32,7 @@ class Quality:
 
 
 @dataclass(frozen=True)
-class RemovalQuality:
+class RemovalQuality(Record):
     """What `quality_curves` found, as it is recorded in a file.
 
     Attributes:
@@ -51,19 +50,6 @@ class RemovalQuality:
     pairs: int
     digest: str
     points: tuple[Quality, ...]
-
-    def to_json(self) -> str:
-        """One JSON object."""
-        return json.dumps(asdict(self), allow_nan=False)
-
-    @classmethod
-    def from_json(cls, text: str) -> RemovalQuality:
-        """Read what `to_json` wrote.
-
-        Raises:
-            ValueError: it is something else.
-        """
-        return read_record(text, lambda values: typed(values, cls))
 
 
 def pairs_digest(pairs: Sequence[Pair]) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 from pages.ui.change_attention.change_lines import change_lines
 from pages.ui.change_attention.next_word import chosen_step, next_table, step_table
 from pages.ui.change_attention.resolved import Resolved
-from pages.ui.charts.saving import csv_text, json_text, save_buttons, save_every_head, show_lines
+from pages.ui.charts.saving import save_every_head, save_tables, show_lines
 from pages.ui.reading.sentence import Reading
 from transformer.ablation.continuation import Continuation, RereadRun
 
@@ -18,9 +18,9 @@ BASELINE = "the model as trained, which reads the same translation"
 def show_repeat(reading: Reading, resolved: Resolved, found: Continuation) -> None:
     """Draw the lines of Python and the buttons that save the numbers."""
     show_lines(repeatable(reading, resolved, found), "edit")
-    facts = run_facts(reading, resolved, found)
-    table, steps = next_table(found, reading.translator.tokenizer), step_table(found)
-    save_buttons("changed_attention", csv_text(table, facts), json_text(facts, {"next": table, "steps": steps}), "edit")
+    save_tables("changed_attention", "edit", run_facts(reading, resolved, found), {
+        "next": next_table(found, reading.translator.tokenizer), "steps": step_table(found),
+    })
     runs, run = reading.runs, RereadRun(reading.run, resolved.interventions)
     save_every_head(lambda: runs.get(run), "edit")
 

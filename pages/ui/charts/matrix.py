@@ -159,6 +159,13 @@ def matrix(
     return layers[0].properties(**drawn) if len(layers) == 1 else layered(*layers, **drawn)
 
 
+def heads_matrix(values: np.ndarray, *, name: str, scale: alt.Scale) -> alt.Chart | alt.LayerChart:
+    """A `matrix` of one number a head, [L, H]; a click selects `PICK`."""
+    layers, heads = ([f"{what} {number + 1}" for number in range(count)]
+                     for what, count in zip(("layer", "head"), values.shape, strict=True))
+    return matrix(values, layers, heads, name=name, scale=scale, clickable=True)
+
+
 def labelled_axis(
     name: str, labels: Sequence[str | Sequence[str]], **options: Any
 ) -> tuple[alt.Axis, alt.Parameter]:

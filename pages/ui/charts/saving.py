@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from io import BytesIO
+from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
@@ -23,23 +24,31 @@ FORMULA_WITHIN = re.compile(r'([;\t\r\n])(?=[" ]*[=+\-@＝＋－＠])')
 NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 
 
-def save_buttons(name: str, csv: str, numbers: str, key: str) -> None:
-    """Draw the buttons.
+def save_tables(
+    name: str, key: str, facts: dict[str, Any], tables: Mapping[str, pd.DataFrame], *, rows: pd.DataFrame | None = None,
+    noted: Mapping[str, Any] = MappingProxyType({}),
+) -> None:
+    """Draw the buttons that save tables.
 
     Args:
         name: of the files.
-        csv, numbers: what they hold; the latter as JSON.
         key: of the buttons.
+        facts: what somebody needs to compute the numbers again; each row of the CSV has them.
+        tables: by their names in the JSON.
+        rows: of the CSV; None for those of the first table.
+        noted: facts for the JSON alone.
     """
+    saved = next(iter(tables.values())) if rows is None else rows
+    files = {
+        "csv": ("text/csv", csv_text(saved, facts)),
+        "json": ("application/json", json_text({**facts, **noted}, tables)),
+    }
     with st.container(horizontal=True):
-        st.download_button(
-            "Save as CSV", lambda: csv, f"{name}.csv", "text/csv", icon=":material/download:", on_click="ignore",
-            key=f"{key}_csv_{name}",
-        )
-        st.download_button(
-            "Save as JSON", lambda: numbers, f"{name}.json", "application/json", icon=":material/download:",
-            on_click="ignore", key=f"{key}_json_{name}",
-        )
+        for kind, (media, content) in files.items():
+            st.download_button(
+                f"Save as {kind.upper()}", lambda content=content: content, f"{name}.{kind}", media,
+                icon=":material/download:", on_click="ignore", key=f"{key}_{kind}_{name}",
+            )
 
 
 def show_lines(lines: str, key: str) -> None:
@@ -101,7 +110,7 @@ def harmless(cell: object) -> object:
     return f"'{apart}" if FORMULA.match(apart) else apart
 
 
-def json_text(facts: dict[str, Any], tables: dict[str, pd.DataFrame]) -> str:
+def json_text(facts: dict[str, Any], tables: Mapping[str, pd.DataFrame]) -> str:
     """All of it as one object; what is not a number is null."""
     content = {**facts, **{name: json.loads(each.to_json(orient="records") or "[]") for name, each in tables.items()}}
     return json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1)

@@ -91,10 +91,7 @@ def show_across_layers(reading: HeadReading, kind: Kind) -> None:
                 chart_of_heads(drawn, kind, key, description, maps=reading.maps, head_at=lambda mark: (
                     int(mark["row"]) - 1, int(rows[int(mark["row"]) - 1, :, int(mark["column"]) - 1].argmax())
                 ))
-    prose(
-        "compare_layers_heads", says_where(kind, rows, mask[0], labels, row, columns), pages=reading.maps.pages,
-        of=reading.maps.params, opened=reading.maps.prepare,
-    )
+    prose("compare_layers_heads", says_where(kind, rows, mask[0], labels, row, columns), reading.maps)
     st.caption(
         "In the first two maps, each row sums to 1. In the third it does not: each cell shows the head of that layer "
         "that looks there most, and the number in it is the number of that head. Click a cell to open it."

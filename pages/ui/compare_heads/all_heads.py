@@ -14,7 +14,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from attention_atlas.browser.labels import TITLES
 from attention_atlas.browser.payload import AlsoNamed
-from pages.ui.charts.matrix import matrix
+from pages.ui.charts.matrix import heads_matrix
 from pages.ui.charts.palette import diverging, sequential
 from pages.ui.charts.saving import csv_text
 from pages.ui.compare_heads.head_table import show_head_table
@@ -131,20 +131,12 @@ def _map(metrics: HeadMetrics, name: str) -> alt.Chart | alt.LayerChart | None:
         return None
     metric = next(each for each in METRICS if each.name == name)
     most = metric.high or max(float(values.max()), 1e-9)
-    return _heads(values, f"{metric.title} ({metric.unit})", sequential(most))
+    return heads_matrix(values, name=f"{metric.title} ({metric.unit})", scale=sequential(most))
 
 
 def _worth_map(worth: ImportanceStatistics, kind: Kind) -> alt.Chart | alt.LayerChart:
     most = max(float(np.abs(each.mean).max()) for each in worth.measured.values()) or 1.0
-    return _heads(worth.measured[kind].mean, WITHOUT, diverging(most))
-
-
-def _heads(values: np.ndarray, name: str, scale: alt.Scale) -> alt.Chart | alt.LayerChart:
-    layers, heads = values.shape
-    return matrix(
-        values, [f"layer {layer}" for layer in range(1, layers + 1)],
-        [f"head {head}" for head in range(1, heads + 1)], name=name, scale=scale, clickable=True,
-    )
+    return heads_matrix(worth.measured[kind].mean, name=WITHOUT, scale=diverging(most))
 
 
 def _table(

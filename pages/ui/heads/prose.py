@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, replace
+from collections.abc import Callable
+from dataclasses import asdict
 
 import streamlit as st
 
 from pages.ui.components.bundle import component
-from pages.ui.heads.kinds import PAGES, KindPage
-from pages.ui.params.attention import AttentionParams
+from pages.ui.heads.kinds import MAPS, HeadMaps
 from pages.ui.state import session
 from pages.ui.text.head_link import HeadLink
-from transformer.values.trace import Kind
 
 draw_prose = component("prose/prose")
 # The kind of the head that was clicked, until the run that the click caused comes to the paragraph.
@@ -20,35 +18,34 @@ CLICKED = "_clicked_link"
 
 
 def prose(
-    key: str, parts: list[str | HeadLink], *, pages: Mapping[Kind, KindPage] = PAGES,
-    of: type[AttentionParams] = AttentionParams, opened: Callable[[], None] | None = None,
+    key: str, parts: list[str | HeadLink], maps: HeadMaps = MAPS, *, opened: Callable[[], None] | None = None
 ) -> None:
     """Draw a paragraph; a click on a head goes to its map.
 
     Args:
         key: of the component.
         parts: plain text, and heads.
-        pages: where the maps of each kind are.
-        of: the parameters that choose a head there.
+        maps: where heads are opened.
         opened: called when a head was clicked, before the page runs again.
     """
     if not parts:
         return
     sent = [
         part if isinstance(part, str)
-        else {**asdict(part), "text": str(part), "page": pages[part.kind].address, "prefix": of.PREFIX}
+        else {**asdict(part), "text": str(part), "page": maps.pages[part.kind].address, "prefix": maps.params.PREFIX}
         for part in parts
     ]
 
     def clicked() -> None:
         sent = st.session_state[key].get("open")
-        chosen = of.from_browser(sent)
-        if chosen.chosen and sent.get("kind") in pages:
-            session.store_attention(replace(session.attention(of=of), layer=chosen.layer, head=chosen.head))
+        chosen = maps.params.from_browser(sent)
+        if chosen.chosen and sent.get("kind") in maps.pages:
+            session.store_attention(maps.at(chosen.layer, chosen.head))
+            maps.prepare()
             st.session_state[CLICKED] = sent["kind"]
             if opened is not None:
                 opened()
 
     draw_prose(key=key, data={"parts": sent}, on_open_change=clicked, width="stretch")
     if CLICKED in st.session_state:
-        st.switch_page(pages[st.session_state.pop(CLICKED)].path)
+        st.switch_page(maps.pages[st.session_state.pop(CLICKED)].path)

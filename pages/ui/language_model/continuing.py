@@ -15,7 +15,7 @@ from pages.ui.components.html_export import send_export_parts
 from pages.ui.components.save_as import show_altair
 from pages.ui.heads.prose import prose
 from pages.ui.language_model.copying_heads import copying_names, says_copying
-from pages.ui.language_model.reading import PAGES, LanguageReading, read_beginning
+from pages.ui.language_model.reading import MAPS, LanguageReading, read_beginning
 from pages.ui.layout.roles import main_figure
 from pages.ui.params.attention import AttentionParams
 from pages.ui.params.language_model import TextHeadParams
@@ -46,16 +46,13 @@ def show_continuation(loaded: LanguageModel) -> None:
         show_probabilities(reading)
     trace = reading.trace
     view = view_of(trace, "decoder", words=choice.words, special=not choice.hide)
-    prose(
-        "lm_telling", telling(trace, metrics, chosen=session.attention(of=TextHeadParams).chosen), pages=PAGES,
-        of=TextHeadParams,
-    )
+    prose("lm_telling", telling(trace, metrics, chosen=session.attention(of=TextHeadParams).chosen), MAPS)
     at = choice.layer, choice.head
     st.markdown(
         f"{says_copying(loaded, trace, *at)} {what_to_look_for(view, metrics, *at)}".strip(),
         help=explain("entropy", "nats", "attention sink", "induction head"),
     )
-    prose("lm_sharpest", sharpest(metrics), pages=PAGES, of=TextHeadParams)
+    prose("lm_sharpest", sharpest(metrics), MAPS)
     st.caption(
         how_to_read(view, ENGLISH) + " The row of a piece decides what comes after it, so a head that matters for a "
         "word shows it in the row before. What else it could have written stands under “Step by step”.",

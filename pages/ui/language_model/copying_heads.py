@@ -10,9 +10,9 @@ import streamlit as st
 from attention_atlas.browser.payload import AlsoNamed
 from pages.ui.components.side_by_side import Map, side_by_side
 from pages.ui.heads.prose import prose
-from pages.ui.language_model.reading import PAGES, REPEATING, go_on_from
+from pages.ui.language_model.reading import MAPS, REPEATING, go_on_from
 from pages.ui.layout.roles import main_figure
-from pages.ui.params.language_model import LanguageModelParams, TextHeadParams
+from pages.ui.params.language_model import LanguageModelParams
 from pages.ui.runs.inference import CachedRuns
 from pages.ui.state import session
 from pages.ui.text.glossary import explain
@@ -62,10 +62,7 @@ def show_copying_heads(loaded: LanguageModel) -> None:
     with main_figure("**Which heads copy?** The share of each head’s attention on one place, 0 to 1"):
         side_by_side([_map(scores, name) for name in NAMES], "lm_copying", sentence="")
     for name in NAMES:
-        prose(
-            f"lm_named_{name}", named_heads(scores, name), pages=PAGES, of=TextHeadParams,
-            opened=partial(_open_map, loaded, name),
-        )
+        prose(f"lm_named_{name}", named_heads(scores, name), MAPS, opened=partial(_fill_map, loaded, name))
     st.caption(
         f"A head has a name where more than {THRESHOLD:.0%} of its attention, on average, is on that place; in the map "
         "of a text it may also have one for what it does there alone. A click on a head opens its map: that of an "
@@ -100,14 +97,13 @@ def named_heads(scores: HeadScores, name: str) -> list[str | HeadLink]:
     return [*parts, "."]
 
 
-def _open_map(loaded: LanguageModel, name: str) -> None:
-    """Callback of a link: go to the map, of a beginning in which a head with such a score has something to do."""
+def _fill_map(loaded: LanguageModel, name: str) -> None:
+    """Callback of a link: have the map of a beginning in which a head with such a score has something to do."""
     beginning = session.params(LanguageModelParams).text[:MAX_CHARACTERS]
     pieces = [piece.id for piece in loaded.tokenizer.encode(beginning, end=False)]
     if name in REPEATED and not any(earlier_occurrences(pieces)):
         go_on_from(REPEATING)
         session.refill_boxes()
-    session.update(LanguageModelParams, part="continue")
 
 
 def says_copying(loaded: LanguageModel, trace: Trace, layer: int, head: int) -> str:

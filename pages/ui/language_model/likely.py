@@ -11,7 +11,7 @@ import streamlit as st
 
 from attention_atlas.browser.piece_labels import piece_label
 from pages.ui.charts.pieces import piece_strip, piece_table
-from pages.ui.charts.saving import csv_text, json_text, save_buttons
+from pages.ui.charts.saving import save_tables
 from pages.ui.charts.tables import show_table
 from pages.ui.components.save_as import show_altair
 from pages.ui.components.text_box import text_box
@@ -72,8 +72,7 @@ def show_likely(loaded: LanguageModel) -> None:
                 pieces = piece_table(labels[number], score.log_probs)
                 show_table(pieces, f"lm_pieces_{number}")
                 facts = {"text": score.text, "model": loaded.version}
-                numbers = json_text(facts, {"pieces": pieces})
-                save_buttons("text-probability", csv_text(pieces, facts), numbers, f"lm_{number}")
+                save_tables("text-probability", f"lm_{number}", facts, {"pieces": pieces})
 
 
 def _text_box(loaded: LanguageModel, name: str, text: str) -> None:

@@ -27,7 +27,6 @@ from transformer.lessons.result import opened_head
 from transformer.lessons.tables import TABLES, Table
 from transformer.running.runs.metrics import MetricsRun
 from transformer.running.runs.trace import TraceRun
-from transformer.running.translator import Translator
 
 # Columns of sentences, and how wide they are, pixels, so that a projector shows the numbers behind them.
 LONG, TEXT = ("translation", "with positions", "without positions"), 240
@@ -83,7 +82,7 @@ def chosen_in_map(measured: MeasuredStep, opened: tuple[str, int]) -> AttentionP
     return AttentionParams.from_browser(sent)
 
 
-def show_map(measured: MeasuredStep, translator: Translator, opened: tuple[str, int], *, done: bool) -> None:
+def show_map(measured: MeasuredStep, opened: tuple[str, int], *, done: bool) -> None:
     """Draw the attention browser; what the reader chooses in it stays until the step is done or another one is opened.
 
     Args:

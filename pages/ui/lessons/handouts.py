@@ -89,7 +89,7 @@ def lesson_file(lesson: Lesson, translator: Translator) -> str:
     for number, given in enumerate(lesson.steps, 1):
         with _named(number):
             step = measured_step(translator, given)
-            figure = _figure(step, translator, maps)
+            figure = _figure(step, maps)
             choices = "".join(f"<li>{escape(choice)}</li>" for choice in step.question.choices)
             after = given.show != "map"
             blocks.append(
@@ -111,7 +111,7 @@ def _answer(step: MeasuredStep) -> str:
     return step.question.choices[step.question.answer]
 
 
-def _figure(step: MeasuredStep, translator: Translator, maps: list[str]) -> str:
+def _figure(step: MeasuredStep, maps: list[str]) -> str:
     """HTML of a figure; an attention browser is a place for the data that is added to `maps`."""
     if step.step.show == "map":
         kind, trace = step.figure["kind"], step.evidence.trace()

@@ -68,7 +68,7 @@ def show_lesson(path: Path) -> None:
             f"**{title}:** {markdown(lesson.steps[number].sentence)}", wide=measured.step.show in WIDE
         )
         with figure:
-            done, remark = _show_figure(measured, params, number, model)
+            done, remark = _show_figure(measured, params, number)
         if done and number == len(lesson.steps) - 1:
             # Whichever way somebody leaves it by.
             session.store(session.params(LessonParams).with_done(lesson.id))
@@ -86,9 +86,7 @@ def _refuse(error: Exception) -> None:
     st.button("All lessons", key="lesson_back", on_click=open_step, args=("",))
 
 
-def _show_figure(
-    measured: MeasuredStep, params: LessonParams, number: int, model: Translator
-) -> tuple[bool, str]:
+def _show_figure(measured: MeasuredStep, params: LessonParams, number: int) -> tuple[bool, str]:
     """Draw it; returns whether the step's task is done, and what to say of what was clicked instead, Markdown.
 
     Args:
@@ -111,7 +109,7 @@ def _show_figure(
                 session.rewrite_address()
             else:
                 remark = remark_on(measured, clicked)
-        show_map(drawn, model, opened, done=done)
+        show_map(drawn, opened, done=done)
     elif step.show == "without":
         show_without(measured, done=done)
     else:

@@ -11,7 +11,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.ui.measured.recorded import Record, Recording
+from pages.ui.measured.recorded import OfModel, Recording
 from pages.ui.reading.model_picker import examples_file
 from pages.ui.reading.target_language import kept_code
 from pages.ui.runs.inference import MODEL_LOCK
@@ -32,16 +32,16 @@ ASKED = "_measure"
 MEASURED: dict[tuple[str, str], Any] = {}
 
 
-def measured(recording: Recording[Record], translator: Translator) -> Record | None:
+def measured(recording: Recording[OfModel], translator: Translator) -> OfModel | None:
     """The numbers of a model; None if nobody has measured it."""
     found = recording.beside(translator).of_model(translator.version)
     return found if found is not None else MEASURED.get(_name(recording, translator))
 
 
 def offer_measuring(
-    recording: Recording[Record],
+    recording: Recording[OfModel],
     translator: Translator,
-    compute: Callable[[Translator, Iterable[str]], Record],
+    compute: Callable[[Translator, Iterable[str]], OfModel],
     *,
     label: str,
     missing: str,

@@ -7,35 +7,25 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from pages.ui.text.server_paths import path_label
 from transformer.analysis.heads.gallery import Gallery
 from transformer.analysis.heads.statistics import Statistics
 from transformer.checkpoints.available_models import SENTENCES
 from transformer.files.paths import ASSETS, MODEL
+from transformer.files.records import Record
 from transformer.files.small_files import read_small_text
 from transformer.running.translator import Translator
 from transformer.surveys.agreement import AgreementStatistics
 from transformer.surveys.importance import ImportanceStatistics
 from transformer.surveys.removal import RemovalQuality
 
-
-class Recorded(Protocol):
-    """What a command writes names the model that it is of (`Translator.version`)."""
-
-    @property
-    def model(self) -> str: ...
-
-    def to_json(self) -> str: ...
-
-
-Record = TypeVar("Record", bound=Recorded)
-Value = TypeVar("Value")
+OfModel = TypeVar("OfModel", bound=Record)
 
 
 @dataclass(frozen=True)
-class Recording(Generic[Record]):
+class Recording(Generic[OfModel]):
     """A file that a command writes.
 
     Attributes:
@@ -45,10 +35,10 @@ class Recording(Generic[Record]):
     """
 
     path: Path
-    read: Callable[[str], Record]
+    read: Callable[[str], OfModel]
     command: str
 
-    def beside(self, translator: Translator) -> Recording[Record]:
+    def beside(self, translator: Translator) -> Recording[OfModel]:
         """The same file of a model: of the one that ships in assets/, of another one in its own folder."""
         folder = translator.folder
         if folder is None or folder == MODEL:
@@ -60,7 +50,7 @@ class Recording(Generic[Record]):
             options += f" --sentences {shlex.quote(path_label(folder / SENTENCES))}"
         return replace(self, path=folder / self.path.name, command=command + options)
 
-    def of_model(self, version: str) -> Record | None:
+    def of_model(self, version: str) -> OfModel | None:
         """The record; None if there is none, or it is of another model.
 
         Args:
@@ -74,7 +64,7 @@ class Recording(Generic[Record]):
         return f"{what} not measured for this model. To measure it, run `{self.command}`."
 
 
-def read_record(path: Path, read: Callable[[str], Value]) -> Value | None:
+def read_record(path: Path, read: Callable[[str], OfModel]) -> OfModel | None:
     """What a command has written into a file; None if there is none, or something else stands there.
 
     Args:

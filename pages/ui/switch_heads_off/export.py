@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from pages.ui.charts.saving import csv_text, json_text, save_buttons, show_lines
+from pages.ui.charts import saving
 from pages.ui.reading.sentence import Reading
 from pages.ui.switch_heads_off.switches import BASELINES
 from transformer import __version__
@@ -27,9 +27,8 @@ def save_tables(
     """
     facts = {**run_facts(reading, interventions), **further}
     if lines:
-        show_lines(lines, f"off_{name}")
-    written = {**facts, "python": lines} if lines else facts
-    save_buttons(name, csv_text(table, facts), json_text(written, {"numbers": table}), "off")
+        saving.show_lines(lines, f"off_{name}")
+    saving.save_tables(name, "off", facts, {"numbers": table}, noted={"python": lines} if lines else {})
 
 
 def run_facts(reading: Reading, interventions: Interventions) -> dict[str, Any]:

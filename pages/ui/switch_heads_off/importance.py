@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import altair as alt
 import numpy as np
 import pandas as pd
 import streamlit as st
 
 from attention_atlas.browser.labels import TITLES
-from pages.ui.charts.matrix import PICK, matrix
+from pages.ui.charts.matrix import PICK, heads_matrix
 from pages.ui.charts.palette import diverging
 from pages.ui.charts.tables import show_numbers
 from pages.ui.components.save_as import show_altair
@@ -184,19 +183,6 @@ def importance_table(found: MeasuredImportance) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def board(values: np.ndarray, most: float) -> alt.Chart | alt.LayerChart:
-    """One number a head, [L, H]; a click selects `PICK` with fields row and column.
-
-    Args:
-        most: the largest size of all boards, for the colours.
-    """
-    layers, heads = values.shape
-    return matrix(
-        values, [f"layer {layer}" for layer in range(1, layers + 1)], [f"head {head}" for head in range(1, heads + 1)],
-        name="less likely … likelier without it", scale=diverging(most), clickable=True,
-    )
-
-
 def _board(values: ByHead, kind: Kind, name: str, most: float) -> None:
     key = f"off_{name}_{kind}"
 
@@ -207,6 +193,7 @@ def _board(values: ByHead, kind: Kind, name: str, most: float) -> None:
             session.update(OffParams, heads=HeadSet((head,)))
 
     show_altair(
-        board(values[kind], most), key=key, on_select=clicked, selection_mode=PICK,
+        heads_matrix(values[kind], name="less likely … likelier without it", scale=diverging(most)), key=key,
+        on_select=clicked, selection_mode=PICK,
         alt=f"{name.capitalize()} {CHANGE}, of {TITLES[kind].lower()}; the table below has the numbers.",
     )

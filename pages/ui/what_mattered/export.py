@@ -6,11 +6,14 @@ from typing import Any
 
 import pandas as pd
 
-from pages.ui.charts import saving
+from pages.ui.charts.saving import save_tables
 from pages.ui.reading.sentence import Reading
 from pages.ui.what_mattered.question import Question
 from transformer.attribution.attribution import METHODS
 from transformer.values.trace import Trace
+
+# What the numbers of each method are compared with, by its title.
+BASELINES = {each.title: each.baseline for each in METHODS.values()}
 
 
 def save_buttons(
@@ -24,8 +27,10 @@ def save_buttons(
         name: of the files.
         further: other tables, for the JSON.
     """
-    facts = run_facts(reading.trace, reading.translator.version, question)
-    saving.save_buttons(name, csv_text(table, facts), json_text(table, facts, further), "mattered")
+    save_tables(
+        name, "mattered", run_facts(reading.trace, reading.translator.version, question), {"numbers": table, **further},
+        rows=with_baselines(table), noted={"baselines": BASELINES},
+    )
 
 
 def run_facts(trace: Trace, version: str, question: Question | None) -> dict[str, Any]:
@@ -42,20 +47,8 @@ def run_facts(trace: Trace, version: str, question: Question | None) -> dict[str
     return facts
 
 
-def csv_text(table: pd.DataFrame, facts: dict[str, Any]) -> str:
-    """Rows that each say by which method, against which baseline and of which model they are."""
-    written = table.copy()
-    if "method" in written:
-        known = baselines()
-        written["baseline"] = [known.get(method, "") for method in written["method"]]
-    return saving.csv_text(written, facts)
-
-
-def json_text(table: pd.DataFrame, facts: dict[str, Any], further: dict[str, pd.DataFrame]) -> str:
-    """All of it as one object; what is not a number is null."""
-    return saving.json_text({**facts, "baselines": baselines()}, {"numbers": table, **further})
-
-
-def baselines() -> dict[str, str]:
-    """What the numbers of each method are compared with, by its title."""
-    return {each.title: each.baseline for each in METHODS.values()}
+def with_baselines(table: pd.DataFrame) -> pd.DataFrame:
+    """Rows that each say what the numbers of their method are compared with."""
+    if "method" not in table:
+        return table
+    return table.assign(baseline=[BASELINES.get(method, "") for method in table["method"]])

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from pages.ui.charts.saving import csv_text, json_text
 from pages.ui.params.what_mattered import WHOLE, MatteredParams
 from pages.ui.text.number_format import typeset
 from pages.ui.what_mattered.agreement import (
@@ -27,7 +28,7 @@ from pages.ui.what_mattered.components import (
     largest,
     says_who,
 )
-from pages.ui.what_mattered.export import csv_text, json_text, run_facts
+from pages.ui.what_mattered.export import run_facts, with_baselines
 from pages.ui.what_mattered.guess import YOU, Typed, answer_table, fall_chart, says_winner, who_named, without
 from pages.ui.what_mattered.methods import title, unit_and_sum
 from pages.ui.what_mattered.over_many import recorded_table, says_over_many
@@ -414,10 +415,10 @@ def test_a_sentence_is_typed_without_a_word(trace):
 def test_an_export_says_by_which_method_of_which_model(shipped, trace, asked, found):
     facts = run_facts(trace, shipped.version, asked)
     table = strip_table(asked, found)[["method", "unit", "side", "number", "word", "score"]]
-    rows = pd.read_csv(io.StringIO(csv_text(table, facts)), keep_default_na=False)
+    rows = pd.read_csv(io.StringIO(csv_text(with_baselines(table), facts)), keep_default_na=False)
     assert set(rows.model) == {shipped.version} and set(rows.sentence) == {TIRED} and set(rows.positions) == {"[8]"}
     assert set(rows[rows.method == "Integrated gradients"].baseline) == {"embeddings of 0, positions kept"}
-    content = json.loads(json_text(table, facts, {"sums": sum_table(found, LANGUAGES)}))
+    content = json.loads(json_text(facts, {"numbers": table, "sums": sum_table(found, LANGUAGES)}))
     assert len(content["numbers"]) == len(table) and len(content["sums"]) == len(METHODS)
     assert content["numbers"][-1]["score"] is None, "erasure of the piece just read"
     assert content["model"] == shipped.version and content["against"] is None

@@ -8,16 +8,14 @@ of another task must have more there than its general rules explain: a head that
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from transformer.analysis.heads.tasks import TASK, TASKS, Link, Task, covered_text
 from transformer.analysis.view import axes_of, view_of
-from transformer.files.records import read_record, typed
+from transformer.files.records import Record
 from transformer.text.languages import LANGUAGES, Languages
 from transformer.text.vocabulary import SPACE_MARK
 from transformer.values.pieces import Piece
@@ -97,7 +95,7 @@ class Exhibit:
 
 
 @dataclass(frozen=True)
-class Gallery:
+class Gallery(Record):
     """The heads of a model by task, and what they were found on.
 
     Attributes:
@@ -110,24 +108,9 @@ class Gallery:
     sentences: int
     exhibits: tuple[Exhibit, ...]
 
-    def to_json(self) -> str:
-        return json.dumps(asdict(self), ensure_ascii=False, indent=1)
-
-    @classmethod
-    def from_json(cls, text: str) -> Gallery:
-        """Read what `to_json` wrote.
-
-        Raises:
-            ValueError: it is something else.
-        """
-        return read_record(text, cls._of)
-
-    @classmethod
-    def _of(cls, values: Mapping[str, Any]) -> Gallery:
-        found = typed(values, cls)
-        if not {name for each in found.exhibits for name in (each.task, each.rule)} <= {"", *TASK}:
-            raise LookupError("a task is none of today")
-        return found
+    def __post_init__(self) -> None:
+        if not {name for each in self.exhibits for name in (each.task, each.rule)} <= {"", *TASK}:
+            raise ValueError("a task is none of today")
 
 
 def gallery_of(traces: Iterable[Trace], model: str, languages: Languages = LANGUAGES) -> Gallery:

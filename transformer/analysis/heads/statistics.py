@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
-
-import numpy as np
 
 from transformer.analysis.aligner import Aligner, find_aligner
 from transformer.analysis.heads.metrics import HeadMetrics, average, head_metrics
 from transformer.analysis.heads.names import head_rules
-from transformer.files.records import read_record
+from transformer.files.records import DIGITS, Record
 from transformer.text.vocabulary import Vocabulary
 from transformer.values.trace import KINDS, Kind, Trace
 
-# Digits after the point in a file.
-DIGITS = 6
-
 
 @dataclass(frozen=True, eq=False)
-class Statistics:
+class Statistics(Record):
     """Metrics of all heads of a model, averaged over sentences.
 
     Attributes:
@@ -37,45 +31,28 @@ class Statistics:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "heads", MappingProxyType(dict(self.heads)))
+        for metrics in self.heads.values():
+            # Newer metrics than a record's may be missing, but none by which heads are named.
+            head_rules(metrics)
 
     @property
     def aligner(self) -> Aligner | None:
         """The heads of cross-attention that align words; None if none do."""
         return find_aligner(self.heads["cross"])
 
-    def to_json(self) -> str:
-        """One JSON object, with six digits after the point; what is NaN is null."""
-        kinds = {
-            kind: {
-                "queries": dict(metrics.queries),
-                "values": {name: _as_lists(values) for name, values in metrics.values.items()},
-            }
-            for kind, metrics in self.heads.items()
-        }
+    def _written(self) -> dict[str, Any]:
         aligner = self.aligner
         if aligner:
-            aligner = asdict(replace(aligner, agreement=round(aligner.agreement, DIGITS)))
-        document = {"model": self.model, "sentences": self.sentences, "aligner": aligner, "kinds": kinds}
-        return json.dumps(document, allow_nan=False)
+            aligner = replace(aligner, agreement=round(aligner.agreement, DIGITS))
+        kinds = {
+            kind: {"queries": dict(metrics.queries), "values": dict(metrics.values)}
+            for kind, metrics in self.heads.items()
+        }
+        return {"model": self.model, "sentences": self.sentences, "aligner": aligner, "kinds": kinds}
 
     @classmethod
-    def from_json(cls, text: str) -> Statistics:
-        """Read what `to_json` wrote; the aligner follows from the averages.
-
-        Raises:
-            ValueError: it is something else.
-        """
-        return read_record(text, lambda values: cls(
-            values["model"], values["sentences"], {kind: _metrics(kind, values["kinds"][kind]) for kind in KINDS}
-        ))
-
-
-def _metrics(kind: Kind, written: Mapping[str, Any]) -> HeadMetrics:
-    """The metrics of a kind, among them those that heads are named by; newer ones than the record are missing."""
-    arrays = {name: np.array(values, dtype=np.float64) for name, values in written["values"].items()}
-    metrics = HeadMetrics(kind, arrays, written["queries"])
-    head_rules(metrics)
-    return metrics
+    def _fields(cls, values: dict[str, Any]) -> dict[str, Any]:
+        return values | {"heads": {kind: {"kind": kind, **values["kinds"][kind]} for kind in KINDS}}
 
 
 def statistics_of(traces: Iterable[Trace], vocabulary: Vocabulary, model: str) -> Statistics:
@@ -95,7 +72,3 @@ def statistics_of(traces: Iterable[Trace], vocabulary: Vocabulary, model: str) -
             measured[kind].append(head_metrics(trace, kind, vocabulary.key_scores(kind)))
     heads: dict[Kind, HeadMetrics] = {kind: average(metrics) for kind, metrics in measured.items()}
     return Statistics(model, len(measured["encoder"]), heads)
-
-
-def _as_lists(values: np.ndarray) -> list[list[float | None]]:
-    return [[None if np.isnan(value) else round(float(value), DIGITS) for value in row] for row in values]

@@ -92,28 +92,27 @@ def _neighbour(offset: int, pieces: Sequence[Piece]) -> Iterator[Link]:
 
 def _source_words(trace: Trace) -> list[tuple[tuple[int, ...], str]]:
     """Positions and letters of the source's words."""
-    return [
-        (group, _letters(trace.source_pieces, group, trace.source_text))
-        for group in word_groups(trace.source_pieces, trace.source_text) if not trace.source_pieces[group[0]].special
-    ]
+    return _spelled(trace.source_pieces, trace.source_text)
 
 
 def _target_words(trace: Trace) -> list[tuple[tuple[int, ...], str]]:
     """Positions in `target_pieces` and letters of the target's words; row n - 1 predicts position n."""
+    return _spelled(trace.target_pieces, trace.target_text)
+
+
+def _spelled(pieces: Sequence[Piece], text: str) -> list[tuple[tuple[int, ...], str]]:
     return [
-        (group, _letters(trace.target_pieces, group, trace.target_text))
-        for group in word_groups(trace.target_pieces, trace.target_text) if not trace.target_pieces[group[0]].special
+        (group, covered_text([pieces[position] for position in group], text).strip(".,;:!?\"“”„…()"))
+        for group in word_groups(pieces, text) if not pieces[group[0]].special
     ]
 
 
-def _letters(pieces: Sequence[Piece], group: Sequence[int], text: str) -> str:
-    return covered_text([pieces[position] for position in group], text).strip(".,;:!?\"“”„…()")
-
-
-def _resting(trace: Trace) -> Iterator[Link]:
-    """The source's end symbol, at the steps that write something else."""
+def _end(trace: Trace, *, written: bool) -> Iterator[Link]:
+    """The source's end symbol, at the steps that write the end symbol, or at all others."""
     end = tuple(at for at, piece in enumerate(trace.source_pieces) if piece.role == "end")
-    yield from ((row, end) for row, piece in enumerate(trace.predicted_pieces) if piece.role != "end" and end)
+    yield from (
+        (row, end) for row, piece in enumerate(trace.predicted_pieces) if (piece.role == "end") == written and end
+    )
 
 
 def _negations(trace: Trace) -> list[tuple[int, ...]]:
@@ -179,12 +178,6 @@ def _aligned(trace: Trace, *, read: bool) -> Iterator[Link]:
     yield from ((target + read, (int(source),)) for target, source in enumerate(agreed) if source)
 
 
-def _finished(trace: Trace) -> Iterator[Link]:
-    """The step that writes the end symbol, and the source's."""
-    end = tuple(at for at, piece in enumerate(trace.source_pieces) if piece.role == "end")
-    yield from ((row, end) for row, piece in enumerate(trace.predicted_pieces) if piece.role == "end" and end)
-
-
 TASKS = (
     Task(
         "previous", "The word before", "Every word looks at its left neighbour, whatever it is. Attention has no "
@@ -231,11 +224,12 @@ TASKS = (
     ),
     Task(
         "finished", "When to stop", "Before it writes the end symbol, the model looks at the end of the {source} "
-        "sentence: all of it is translated.", "cross", _finished,
+        "sentence: all of it is translated.", "cross", lambda trace: _end(trace, written=True),
     ),
     Task(
         "resting", "A place to rest", "A row must add up to 1, so a head that has nothing to look for has to put its "
-        "attention somewhere: on the end symbol, which says nothing.", "cross", _resting, general=True,
+        "attention somewhere: on the end symbol, which says nothing.", "cross",
+        lambda trace: _end(trace, written=False), general=True,
     ),
 )
 TASK: Mapping[str, Task] = {task.name: task for task in TASKS}
