@@ -90,18 +90,30 @@ def click_the_last_head(reader, number=0):
     grid.click(position={"x": 0.97 * box["width"], "y": 0.96 * box["height"]})
 
 
-def test_a_click_on_a_small_map_opens_it(reader):
+def test_a_click_on_a_small_map_opens_it_and_keys_go_on_from_there(reader):
     reader.open(f"/encoder_attention?{DREAM}")
     reader.maps(1)
     click_the_last_head(reader)
     reader.head(6, 8)
     reader.page.wait_for_url(re.compile("layer=6.*head=8"))
+    # The text is about the head that the keys chose, though the pointer still rests on head 8.
+    reader.page.keyboard.press("ArrowLeft")
+    reader.head(6, 7)
+    expect(reader.page.locator(".readout").first).to_have_text(re.compile("^Layer 6, head 7"))
     # Its numbers are drawn once somebody wants them, and what colours Python is read then.
-    part = reader.page.get_by_test_id("stExpander").filter(has_text="The numbers of layer 6, head 8")
+    part = reader.page.get_by_test_id("stExpander").filter(has_text="The numbers of layer 6, head 7")
     expect(part.get_by_test_id("stCode")).to_have_count(0)
     part.locator("summary").click()
     expect(part.get_by_test_id("stDataFrame")).to_be_visible()
-    expect(part.get_by_test_id("stCode")).to_contain_text("[5, 7]")
+    expect(part.get_by_test_id("stCode")).to_contain_text("[5, 6]")
+    # Reading goes on where something was pinned.
+    reader.page.locator("canvas.large").focus()
+    for key in ("ArrowDown", "ArrowDown", "ArrowRight", "Enter"):
+        reader.page.keyboard.press(key)
+    reader.page.wait_for_url(re.compile("rows=1"))
+    reader.wait()
+    reader.page.keyboard.press("ArrowRight")
+    expect(reader.page.locator(".readout")).to_contain_text("(column 3)")
 
 
 @pytest.mark.thorough
@@ -131,29 +143,6 @@ def test_a_pinned_cell_names_the_head_that_looks_there_most(reader, shipped):
     key, beside = ("ArrowLeft", head - 1) if head else ("ArrowRight", 1)
     reader.page.keyboard.press(key)
     reader.head(layer + 1, beside + 1)
-
-
-def test_the_text_is_about_the_head_that_the_keys_chose(reader):
-    reader.open(f"/encoder_attention?{DREAM}")
-    reader.maps(1)
-    click_the_last_head(reader)
-    reader.head(6, 8)
-    # The pointer still rests on head 8.
-    reader.page.keyboard.press("ArrowLeft")
-    reader.head(6, 7)
-    expect(reader.page.locator(".readout").first).to_have_text(re.compile("^Layer 6, head 7"))
-
-
-def test_the_keyboard_reads_on_where_it_pinned(reader):
-    reader.open(f"/encoder_attention?{DREAM}")
-    reader.maps(1)
-    reader.page.locator("canvas.large").focus()
-    for key in ("ArrowDown", "ArrowDown", "ArrowRight", "Enter"):
-        reader.page.keyboard.press(key)
-    reader.page.wait_for_url(re.compile("rows=1"))
-    reader.wait()
-    reader.page.keyboard.press("ArrowRight")
-    expect(reader.page.locator(".readout")).to_contain_text("(column 3)")
 
 
 def test_the_way_in_shows_the_head_that_the_keys_are_at(reader, shipped):
@@ -262,16 +251,6 @@ def test_nothing_typed_is_answered_and_nothing_is_lost(reader):
     reader.translate(long)
     reader.see("the limit is 128")
     reader.has_typed(long)
-
-
-@pytest.mark.parametrize("scheme", [pytest.param("light", marks=pytest.mark.thorough), "dark"])
-def test_the_page_is_as_bright_as_the_reader_has_it(reader, scheme):
-    """On the page that has the least to draw; accessibility is checked on all of them in both."""
-    reader.page.emulate_media(color_scheme=scheme)
-    reader.open("/encoder_attention?text=+")
-    background = reader.page.evaluate("getComputedStyle(document.querySelector('.stApp')).backgroundColor")
-    brightness = sum(map(int, re.findall(r"\d+", background)[:3]))
-    assert (brightness < 200) == (scheme == "dark")
 
 
 @pytest.mark.thorough
