@@ -9,29 +9,12 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from pages.ui.params.pages import sections
 from tests.browser.component import settle
 from transformer.analysis.heads.metrics import head_metrics
 from transformer.analysis.heads.names import head_names
 from transformer.analysis.heads.telling import telling_head
 
 DREAM = "text=I+have+a+dream.&layer=2&head=5"
-
-
-# Every page goes through the router first (tests/unit/test_borders.py); test_frame.py has the first page and a map.
-@pytest.mark.thorough
-@pytest.mark.parametrize(("path", "title", "components"), [
-    ("/decoding", "What else it could have been", 1), ("/compare_heads", "Similarity", 0),
-    ("/about", "About the model", 0),
-])
-def test_a_cold_deep_link_shows_the_page_in_its_frame(serve, visit, path, title, components):
-    with serve() as address, visit(address) as someone:
-        someone.open(f"{path}?{DREAM}")
-        someone.see(title)
-        someone.components(components)
-        expect(someone.page.get_by_test_id("stTopNavSection")).to_have_text(list(sections()))
-        assert someone.page.get_by_role("dialog").count() == 0
-        assert someone.page.get_by_text("Page not found").count() == 0
 
 
 def test_from_a_typed_sentence_to_its_heatmap(reader, shipped):
@@ -238,40 +221,3 @@ def test_hostile_text_is_shown_as_itself(reader):
         main = reader.page.get_by_test_id("stMain")
         assert main.locator("img:not([src^='data:']), .katex, [data-testid=stMarkdown] a").count() == 0, text
         assert main.locator("[data-testid=stMarkdown] b").count() == 0, text
-
-
-# tests/ui/test_app.py asks the same of the page's Python.
-@pytest.mark.thorough
-def test_nothing_typed_is_answered_and_nothing_is_lost(reader):
-    reader.open("/")
-    reader.maps(3)
-    reader.translate("  ")
-    reader.see("Type a sentence to translate.")
-    long = "A very long sentence indeed. " * 40
-    reader.translate(long)
-    reader.see("the limit is 128")
-    reader.has_typed(long)
-
-
-@pytest.mark.thorough
-def test_the_sentence_can_be_translated_by_keyboard_alone(reader, shipped):
-    reader.open("/")
-    reader.maps(3)
-    reader.page.get_by_label("English sentence").focus()
-    reader.page.keyboard.press("Control+a")
-    reader.page.keyboard.type("It is cold today.")
-    reader.page.keyboard.press("Enter")
-    reader.see(shipped.trace("It is cold today.").target_text)
-    reader.has_typed("It is cold today.")
-
-
-# tests/browser/test_session.py leads the same box over more pages.
-@pytest.mark.thorough
-def test_what_is_being_typed_is_not_taken_away(reader):
-    reader.open(f"/encoder_attention?{DREAM}")
-    reader.maps(1)
-    box = reader.page.get_by_label("English sentence")
-    box.fill("Half a sent")
-    reader.control("Words").uncheck()
-    reader.page.wait_for_url(re.compile("words=false"))
-    reader.has_typed("Half a sent")
