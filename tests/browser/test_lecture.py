@@ -247,12 +247,16 @@ def test_a_slide_of_decoding_is_stepped_to_its_end_before_the_next_slide_comes(r
     expect(heading).to_be_in_viewport(ratio=1)
     reader.free(heading, "the figure lies over the title")
     keyboard.press("PageDown")
+    # Each step is told to the server a moment later.
     steps(".steps.lecture[data-drawn$=' 6']").wait_for()
+    reader.page.wait_for_url("**step=6**")
     lecture(reader, "lecture 1")
     keyboard.press("PageUp")
     steps(".steps.lecture[data-drawn$=' 5']").wait_for()
+    reader.page.wait_for_url("**step=5**")
     keyboard.press("PageDown")
     steps(".steps.lecture[data-drawn$=' 6']").wait_for()
+    reader.page.wait_for_url("**step=6**")
     reader.wait()
     # "Ich habe einen Traum." has six pieces: this was the last one.
     keyboard.press("PageDown")
