@@ -16,7 +16,7 @@ from transformer.decoding.constraints import Constraints
 from transformer.decoding.greedy import greedy
 from transformer.decoding.hypotheses import hypotheses
 from transformer.model.fast.modules import speed_up
-from transformer.model.positions import sinusoidal_positions
+from transformer.model.sinusoids import sinusoids
 from transformer.model.transformer import Transformer, build
 from transformer.running.translator import MODEL
 from transformer.text.tokenizer import END, PAD, START
@@ -86,7 +86,7 @@ class TorchPeer(nn.Module):
         self.generator = nn.Linear(config.d_model, vocabulary)
         self.generator.weight = self.embedding.weight
         nn.init.normal_(self.embedding.weight, std=config.d_model**-0.5)
-        self.register_buffer("positions", sinusoidal_positions(512, config.d_model))
+        self.register_buffer("positions", torch.from_numpy(sinusoids(512, config.d_model)).float())
 
     def forward(self, batch: Batch) -> Tensor:
         """The loss, a scalar in nats a piece."""

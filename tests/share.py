@@ -17,7 +17,7 @@ from zlib import crc32
 
 import pytest
 
-# Of tests in one half of a share: two processes take a minute for it.
+# Of tests in one half of a share: two cores take a minute for it.
 SECONDS = 120
 # Of a test that does not say how long it takes, by the beginning of its path.
 COSTS = {"tests/browser": 5, "tests/ui": 2, "": 2}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import replace
 from xml.etree import ElementTree
 
@@ -11,7 +10,6 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from pages.ui.charts.saving import harmless
 from tests.browser.component import SVG, VIRIDIS, Component, in_pieces, labels, middle, texts
 from transformer.analysis.view import view_of
 from transformer.values.trace import Trace
@@ -44,43 +42,6 @@ def frames(svg: ElementTree.Element) -> list[ElementTree.Element]:
     return [one for one in svg.iter(f"{SVG}rect") if one.get("stroke") == CHOSEN]
 
 
-def test_arrows_in_the_grid_choose_a_head(browse, small_translator, trace):
-    with browse(small_translator, trace, "encoder") as shown:
-        shown.grid.focus()
-        shown.press("ArrowRight", "ArrowRight", "ArrowDown")
-        assert shown.head == (2, 3)
-        shown.press("ArrowLeft", "ArrowUp")
-        assert shown.head == (1, 2)
-        shown.press(*["ArrowLeft"] * 3, *["ArrowUp"] * 2)
-        assert shown.head == (1, 1), "the grid has an end"
-        shown.press(*["ArrowRight"] * 9, *["ArrowDown"] * 9)
-        assert shown.head == (2, 4)
-        assert "Layer 2, head 4" in shown.root.locator(".spoken").inner_text()
-
-
-def test_brackets_and_commas_choose_a_head_from_everywhere(browse, small_translator, trace):
-    with browse(small_translator, trace, "decoder") as shown:
-        for canvas in (shown.grid, shown.large):
-            canvas.focus()
-            shown.press("]", "]", ".", ".", ".")
-            assert shown.head == (3, 4)
-            shown.press("[", ",")
-            assert shown.head == (2, 3)
-            shown.press("[", "[", ",", ",", ",")
-            assert shown.head == (1, 1)
-
-
-def test_advice_is_something_that_its_user_can_do(browse, small_translator, trace):
-    with browse(small_translator, trace, "encoder") as shown:
-        spoken = shown.root.locator(".spoken")
-        shown.grid.click()
-        assert "Hover over a cell to read it; click" in shown.readout
-        shown.grid.focus()
-        shown.press("ArrowRight")
-        assert "Arrow keys in the large figure read its cells; Enter" in spoken.inner_text()
-        assert not re.search("hover|click|tap", spoken.inner_text(), re.IGNORECASE)
-
-
 def test_arrows_in_the_map_read_cells_and_enter_pins_them(browse, small_translator, trace):
     rows, columns = labels(trace, "encoder")
     with browse(small_translator, trace, "encoder") as shown:
@@ -98,16 +59,6 @@ def test_arrows_in_the_map_read_cells_and_enter_pins_them(browse, small_translat
         shown.press("Escape")
         assert frames(shown.svg()) == []
         assert "Arrow keys in the large figure" in shown.readout
-
-
-def test_enter_on_the_pinned_cell_releases_it(browse, small_translator, trace):
-    with browse(small_translator, trace, "encoder") as shown:
-        shown.large.focus()
-        shown.press("ArrowDown", "Enter")
-        assert len(frames(shown.svg())) == 2
-        shown.large.focus()
-        shown.press("Enter")
-        assert frames(shown.svg()) == []
 
 
 def test_letters_change_the_look(browse, small_translator, trace):
@@ -162,24 +113,6 @@ def test_tab_goes_through_and_out_and_focus_is_seen(browse, small_translator, tr
             shown.press("Tab")
         assert not shown.root.evaluate(inside)
         assert {"Layer", "Head", "help", "large", "grid"} <= set(passed)
-
-
-@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
-@pytest.mark.parametrize(("words", "hide"), [(True, False), (False, True), (True, True)])
-def test_words_and_hidden_symbols_are_those_of_the_analysis(browse, small_translator, trace, kind, words, hide):
-    view = view_of(trace, kind, words=words, special=not hide)
-    with browse(small_translator, trace, kind, in_pieces(layer=1, head=3)) as shown:
-        for label, chosen in (("Words", words), ("Hide start and end", hide)):
-            if chosen:
-                shown.control(label).check()
-        shown.settle()
-        reported = shown.table()
-        seen = weights(shown)
-    rows, columns = labels(trace, kind, words=words, special=not hide)
-    assert [(one["from"], one["to"]) for one in reported] == [(row, column) for row in rows for column in columns]
-    assert np.array_equal(np.isnan(seen), ~view.mask)
-    assert np.allclose(np.nan_to_num(seen), view.weights[1, 3], rtol=0, atol=LAST_DECIMAL)
-    assert np.allclose(np.nansum(seen, axis=1), 1, atol=1e-4 * len(columns))
 
 
 def test_what_a_row_that_rests_on_the_end_symbol_leaves_is_scaled_exactly(browse, small_translator, trace):
@@ -336,33 +269,6 @@ def test_a_file_of_all_kinds_pins_only_in_the_kind_that_was_shown(browse, small_
         assert f"“{rows[1]}” looks most at" in shown.readout
         for kind in ("decoder", "cross"):
             expect(shown.page.locator(f".atlas[data-drawn^='{kind} '] .readout")).to_contain_text("Hover over a cell")
-
-
-HOSTILE = (
-    "a", "🙂 👨‍👩‍👧", "שלום עולם", "我有一个梦想", "e\u0301 a\u0300\u0302", "?!...,;", "<b>x</b>",
-    '"><script>alert(1)</script>', "&amp; &lt;", "a\0b", "</s> <s>", "▁", r"$x^2$ \frac{a}{b}", "**b** `c` [d](e)", "https://example.org/?a=b&c=d",
-    "a\tb\nc", "dog " * 12, 'say "yes", or no', "]]> <!-- x -->",
-    "a \u202edog\u2069 b",
-)
-
-
-@pytest.mark.parametrize("text", HOSTILE)
-def test_hostile_text_is_shown_as_itself(browse, small_translator, text):
-    trace = small_translator.trace(text, text)
-    with browse(small_translator, trace, "decoder") as shown:
-        for words in (False, True):
-            shown.control("Words").set_checked(words)
-            rows, columns = labels(trace, "decoder", words=words)
-            reported = shown.table()
-            cells = [(one["from"], one["to"]) for one in reported]
-            assert cells == [(harmless(row), harmless(column)) for row in rows for column in columns]
-            assert json.loads(shown.save("JSON"))["from"] == rows
-            listed = shown.svg().find(f"{SVG}desc").text.split("\n")
-            allowed = [label.replace("\0", "\ufffd") for label in (*rows, *columns)]
-            assert [one for one in listed if one in allowed] == allowed
-            said = shown.hover(*place(shown, len(rows), len(columns), 0, 0))
-            assert rows[0] in said
-            assert shown.root.locator("script, img, b, a").count() == 0
 
 
 def test_128_pieces_stay_few_nodes(shipped, browse):

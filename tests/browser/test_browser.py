@@ -9,29 +9,12 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from pages.ui.params.pages import sections
 from tests.browser.component import settle
 from transformer.analysis.heads.metrics import head_metrics
 from transformer.analysis.heads.names import head_names
 from transformer.analysis.heads.telling import telling_head
 
 DREAM = "text=I+have+a+dream.&layer=2&head=5"
-
-
-# Every page goes through the router first (tests/unit/test_borders.py); test_frame.py has the first page and a map.
-@pytest.mark.thorough
-@pytest.mark.parametrize(("path", "title", "components"), [
-    ("/decoding", "What else it could have been", 1), ("/compare_heads", "Similarity", 0),
-    ("/about", "About the model", 0),
-])
-def test_a_cold_deep_link_shows_the_page_in_its_frame(serve, visit, path, title, components):
-    with serve() as address, visit(address) as someone:
-        someone.open(f"{path}?{DREAM}")
-        someone.see(title)
-        someone.components(components)
-        expect(someone.page.get_by_test_id("stTopNavSection")).to_have_text(list(sections()))
-        assert someone.page.get_by_role("dialog").count() == 0
-        assert someone.page.get_by_text("Page not found").count() == 0
 
 
 def test_from_a_typed_sentence_to_its_heatmap(reader, shipped):
@@ -90,18 +73,30 @@ def click_the_last_head(reader, number=0):
     grid.click(position={"x": 0.97 * box["width"], "y": 0.96 * box["height"]})
 
 
-def test_a_click_on_a_small_map_opens_it(reader):
+def test_a_click_on_a_small_map_opens_it_and_keys_go_on_from_there(reader):
     reader.open(f"/encoder_attention?{DREAM}")
     reader.maps(1)
     click_the_last_head(reader)
     reader.head(6, 8)
     reader.page.wait_for_url(re.compile("layer=6.*head=8"))
+    # The text is about the head that the keys chose, though the pointer still rests on head 8.
+    reader.page.keyboard.press("ArrowLeft")
+    reader.head(6, 7)
+    expect(reader.page.locator(".readout").first).to_have_text(re.compile("^Layer 6, head 7"))
     # Its numbers are drawn once somebody wants them, and what colours Python is read then.
-    part = reader.page.get_by_test_id("stExpander").filter(has_text="The numbers of layer 6, head 8")
+    part = reader.page.get_by_test_id("stExpander").filter(has_text="The numbers of layer 6, head 7")
     expect(part.get_by_test_id("stCode")).to_have_count(0)
     part.locator("summary").click()
     expect(part.get_by_test_id("stDataFrame")).to_be_visible()
-    expect(part.get_by_test_id("stCode")).to_contain_text("[5, 7]")
+    expect(part.get_by_test_id("stCode")).to_contain_text("[5, 6]")
+    # Reading goes on where something was pinned.
+    reader.page.locator("canvas.large").focus()
+    for key in ("ArrowDown", "ArrowDown", "ArrowRight", "Enter"):
+        reader.page.keyboard.press(key)
+    reader.page.wait_for_url(re.compile("rows=1"))
+    reader.wait()
+    reader.page.keyboard.press("ArrowRight")
+    expect(reader.page.locator(".readout")).to_contain_text("(column 3)")
 
 
 @pytest.mark.thorough
@@ -131,29 +126,6 @@ def test_a_pinned_cell_names_the_head_that_looks_there_most(reader, shipped):
     key, beside = ("ArrowLeft", head - 1) if head else ("ArrowRight", 1)
     reader.page.keyboard.press(key)
     reader.head(layer + 1, beside + 1)
-
-
-def test_the_text_is_about_the_head_that_the_keys_chose(reader):
-    reader.open(f"/encoder_attention?{DREAM}")
-    reader.maps(1)
-    click_the_last_head(reader)
-    reader.head(6, 8)
-    # The pointer still rests on head 8.
-    reader.page.keyboard.press("ArrowLeft")
-    reader.head(6, 7)
-    expect(reader.page.locator(".readout").first).to_have_text(re.compile("^Layer 6, head 7"))
-
-
-def test_the_keyboard_reads_on_where_it_pinned(reader):
-    reader.open(f"/encoder_attention?{DREAM}")
-    reader.maps(1)
-    reader.page.locator("canvas.large").focus()
-    for key in ("ArrowDown", "ArrowDown", "ArrowRight", "Enter"):
-        reader.page.keyboard.press(key)
-    reader.page.wait_for_url(re.compile("rows=1"))
-    reader.wait()
-    reader.page.keyboard.press("ArrowRight")
-    expect(reader.page.locator(".readout")).to_contain_text("(column 3)")
 
 
 def test_the_way_in_shows_the_head_that_the_keys_are_at(reader, shipped):
@@ -249,50 +221,3 @@ def test_hostile_text_is_shown_as_itself(reader):
         main = reader.page.get_by_test_id("stMain")
         assert main.locator("img:not([src^='data:']), .katex, [data-testid=stMarkdown] a").count() == 0, text
         assert main.locator("[data-testid=stMarkdown] b").count() == 0, text
-
-
-# tests/ui/test_app.py asks the same of the page's Python.
-@pytest.mark.thorough
-def test_nothing_typed_is_answered_and_nothing_is_lost(reader):
-    reader.open("/")
-    reader.maps(3)
-    reader.translate("  ")
-    reader.see("Type a sentence to translate.")
-    long = "A very long sentence indeed. " * 40
-    reader.translate(long)
-    reader.see("the limit is 128")
-    reader.has_typed(long)
-
-
-@pytest.mark.parametrize("scheme", [pytest.param("light", marks=pytest.mark.thorough), "dark"])
-def test_the_page_is_as_bright_as_the_reader_has_it(reader, scheme):
-    """On the page that has the least to draw; accessibility is checked on all of them in both."""
-    reader.page.emulate_media(color_scheme=scheme)
-    reader.open("/encoder_attention?text=+")
-    background = reader.page.evaluate("getComputedStyle(document.querySelector('.stApp')).backgroundColor")
-    brightness = sum(map(int, re.findall(r"\d+", background)[:3]))
-    assert (brightness < 200) == (scheme == "dark")
-
-
-@pytest.mark.thorough
-def test_the_sentence_can_be_translated_by_keyboard_alone(reader, shipped):
-    reader.open("/")
-    reader.maps(3)
-    reader.page.get_by_label("English sentence").focus()
-    reader.page.keyboard.press("Control+a")
-    reader.page.keyboard.type("It is cold today.")
-    reader.page.keyboard.press("Enter")
-    reader.see(shipped.trace("It is cold today.").target_text)
-    reader.has_typed("It is cold today.")
-
-
-# tests/browser/test_session.py leads the same box over more pages.
-@pytest.mark.thorough
-def test_what_is_being_typed_is_not_taken_away(reader):
-    reader.open(f"/encoder_attention?{DREAM}")
-    reader.maps(1)
-    box = reader.page.get_by_label("English sentence")
-    box.fill("Half a sent")
-    reader.control("Words").uncheck()
-    reader.page.wait_for_url(re.compile("words=false"))
-    reader.has_typed("Half a sent")

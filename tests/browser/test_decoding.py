@@ -91,7 +91,9 @@ def test_the_other_road_by_keyboard_alone(reader):
 
 
 def test_the_link_to_a_forced_piece_shows_the_same_to_somebody_else(reader, visit, server, shipped):
-    reader.open(f"/decoding?{DREAM}&step=3&layer=2&head=5")
+    reader.open(f"/decoding?{DREAM}&step=2&layer=2&head=5")
+    step(reader, 2)
+    reader.page.locator(".timeline [aria-current=step]").press("ArrowRight")
     step(reader, 3)
     reader.page.locator(".candidates .take").nth(1).click()
     translations(reader, 2)

@@ -11,20 +11,14 @@ from tests.browser.conftest import CHARTS_DRAWN
 from tests.places import PLACES
 
 SIZES = ((1440, 900), (1024, 768))
-# One page of each kind: the way in, a large map, an animation, a table, charts of Plotly, formulas, and of each
-# component that draws by itself.
-ALWAYS = (
-    "translate", "cross_attention", "decoding", "compare_heads-heads", "positional_encoding-curves",
-    "backpropagation-gradients", "what_mattered-strip", "long_texts-map", "training_lab",
-)
 # A formula that does not fit is scrolled inside its box, and its end is not seen.
 CUT_FORMULAS = """() => [...document.querySelectorAll(".katex-display")].filter(
     formula => formula.scrollWidth > formula.clientWidth + 2).map(formula => formula.textContent)"""
 
 
-@pytest.mark.parametrize("place", [
-    place if str(place) in ALWAYS else pytest.param(place, marks=pytest.mark.thorough) for place in PLACES
-], ids=str)
+# tests/browser/test_frame.py walks through a page of each section.
+@pytest.mark.thorough
+@pytest.mark.parametrize("place", PLACES, ids=str)
 def test_a_page_fits_both_screens_under_its_title_and_reports_no_problem(reader, place):
     """`reader` fails after the test at a console message, a failed request, or anything asked of another server."""
     reader.resize(*SIZES[0])

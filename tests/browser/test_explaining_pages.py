@@ -6,9 +6,7 @@ import re
 
 import numpy as np
 import pytest
-from playwright.sync_api import expect
 
-from pages.ui.params.pages import sections
 from tests.browser.test_every_page import CUT_FORMULAS
 from transformer.model.sinusoids import sinusoids
 
@@ -30,15 +28,6 @@ def drawn(reader, count=1):
     figures = reader.page.locator("[data-testid=stPlotlyChart] .main-svg, [data-testid=stVegaLiteChart] canvas, "
                                   "[data-testid=stVegaLiteChart] svg, [data-testid=stDataFrame] canvas")
     figures.nth(count - 1).wait_for()
-
-
-def test_a_cold_deep_link_shows_the_page_in_its_frame(serve, visit):
-    with serve() as address, visit(address) as someone:
-        someone.open(f"/backpropagation?{DREAM}")
-        someone.see("The sum carried out")
-        drawn(someone)
-        expect(someone.page.get_by_test_id("stTopNavSection")).to_have_text(list(sections()))
-        assert someone.page.get_by_role("dialog").count() == 0
 
 
 @pytest.mark.parametrize("path", STAGES)

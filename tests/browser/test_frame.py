@@ -10,11 +10,14 @@ from playwright.sync_api import expect
 
 from pages.ui.params.pages import sections
 from pages.ui.params.state import EXAMPLES
+from tests.browser.conftest import CHARTS_DRAWN
 
 DREAM = "text=I+have+a+dream."
 TWELVE_WORDS = "The animal did not cross the busy street because it was tired."
 SIZES = [(1440, 900), (1024, 768)]
 PHONE = {"width": 390, "height": 844}
+# A page of each section, with much to show: a table, gradients, formulas and curves, an animation, a long page.
+LARGE = ("compare_heads", "what_mattered", "positional_encoding", "training_lab", "about")
 # Notes everything that looks like a menu beside the page, from before the first element on.
 WATCH = """window.seen = new Set();
 new MutationObserver(() => {
@@ -50,30 +53,31 @@ def test_a_fresh_server_never_lists_its_files(unvisited, visit, path):
         someone.has_typed("I have a dream.")
 
 
-def test_every_page_is_in_a_menu_that_fits_and_names_it(reader):
+def test_every_page_is_in_a_menu_that_names_it_and_fits(reader):
+    """tests/browser/test_every_page.py opens every part of a page by itself, at both sizes."""
     reader.resize(1024, 768)
-    # Pages that have nothing to read have nothing to compute, and the same menus.
-    reader.open("/?text=+")
+    reader.open(f"/?{DREAM}")
     menus, items = reader.page.get_by_test_id("stTopNavSection"), reader.page.get_by_role("menuitem")
     for section, listed in sections().items():
-        # Each menu is opened for its last page; tests/ui/test_app.py compares the names of all.
-        for name, title in [(listed[-1].name, listed[-1].title)]:
-            menus.filter(has_text=section).click()
-            expect(items).to_have_text([page.title for page in listed])
-            items.get_by_text(title, exact=True).click()
-            reader.arrived(name)
-            expect(reader.page).to_have_title(f"{title} · Attention Atlas")
-            expect(reader.page.get_by_role("heading", level=1)).to_have_text([title])
-            expect(menus).to_have_count(len(sections()))
-            titles = [menus.nth(number).locator("p").evaluate(READ_TITLE) for number in range(len(sections()))]
-            assert titles == [f"{menu}: {title}" if menu == section else menu for menu in sections()]
-            expect(reader.page.get_by_role("menu")).to_have_count(0)
-            reader.until(
-                menus.last, """menu => menu.getBoundingClientRect().right <=
-                    document.querySelector(".st-key-lecture_bar").getBoundingClientRect().left""",
-                f"{title}: a button lies over the last menu",
-            )
-    reader.fits("the menus")
+        # Each menu is opened for one page; tests/ui/test_app.py compares the names of all.
+        name, title = next((page.name, page.title) for page in listed if page.name in LARGE)
+        menus.filter(has_text=section).click()
+        expect(items).to_have_text([page.title for page in listed])
+        items.get_by_text(title, exact=True).click()
+        reader.arrived(name)
+        expect(reader.page).to_have_title(f"{title} · Attention Atlas")
+        expect(reader.page.get_by_role("heading", level=1)).to_have_text([title])
+        expect(menus).to_have_count(len(sections()))
+        titles = [menus.nth(number).locator("p").evaluate(READ_TITLE) for number in range(len(sections()))]
+        assert titles == [f"{menu}: {title}" if menu == section else menu for menu in sections()]
+        expect(reader.page.get_by_role("menu")).to_have_count(0)
+        reader.until(
+            menus.last, """menu => menu.getBoundingClientRect().right <=
+                document.querySelector(".st-key-lecture_bar").getBoundingClientRect().left""",
+            f"{title}: a button lies over the last menu",
+        )
+        reader.page.wait_for_function(CHARTS_DRAWN)
+        reader.fits(title)
 
 
 @pytest.mark.thorough
@@ -250,18 +254,7 @@ def test_the_large_drawing_shows_the_sentence_and_leads_to_the_pages(reader, shi
     reader.has_typed("I have a dream.")
 
 
-def test_a_head_in_the_text_is_a_link(reader):
-    reader.open(f"/encoder_attention?{DREAM}&layer=1&head=1")
-    reader.maps(1)
-    link = reader.page.locator(".prose a").first
-    layer, head = map(int, re.findall(r"\d+", link.inner_text()))
-    assert (layer, head) != (1, 1)
-    link.click()
-    reader.head(layer, head)
-    reader.page.wait_for_url(re.compile(f"layer={layer}&head={head}"))
-
-
-def test_a_pinned_cell_ranks_all_heads(reader, shipped):
+def test_a_pinned_cell_ranks_all_heads_and_a_head_in_the_text_is_a_link(reader, shipped):
     reader.open(f"/encoder_attention?{DREAM}&layer=1&head=1&words=false&encoder_rows=3&encoder_columns=1")
     reader.maps(1)
     listed = reader.page.locator(".ranking button")
@@ -269,6 +262,9 @@ def test_a_pinned_cell_ranks_all_heads(reader, shipped):
     weights = shipped.trace("I have a dream.").encoder[:, :, 3, 1]
     shown = [float(text.rsplit(" ", 1)[1]) for text in listed.all_inner_texts()]
     assert shown == pytest.approx(sorted(weights.ravel(), reverse=True), abs=1e-4)
-    layer, head = map(int, re.findall(r"\d+", listed.nth(4).inner_text())[:2])
-    listed.nth(4).click()
-    reader.head(layer, head)
+    link = reader.page.locator(".prose a").first
+    for click in (link, listed.nth(4)):
+        layer, head = map(int, re.findall(r"\d+", click.inner_text())[:2])
+        click.click()
+        reader.head(layer, head)
+        reader.page.wait_for_url(re.compile(f"layer={layer}&head={head}"))

@@ -41,11 +41,9 @@ def lecture(someone, state: str) -> None:
     someone.page.locator(f".lecture[data-drawn='{state}']").first.wait_for(state="attached")
 
 
-@pytest.mark.parametrize("page", [
-    "cross_attention", *(
-        pytest.param(page, marks=pytest.mark.thorough) for page in ("encoder_attention", "masked_attention")
-    ),
-])
+# Without lecture mode, test_frame.py has a map high on a projector.
+@pytest.mark.thorough
+@pytest.mark.parametrize("page", ["cross_attention", "encoder_attention", "masked_attention"])
 def test_a_map_of_twelve_words_fits_a_projector(reader, page):
     reader.resize(**PROJECTOR)
     reader.open(address(page, lecture="true"))
@@ -163,7 +161,7 @@ def test_a_lecture_by_clicker(reader):
     expect(page.locator(".atlas.lecture-page")).to_be_visible()
 
 
-def test_back_is_one_press_a_slide_and_no_key_is_lost_or_pressed_twice_while_the_page_loads(reader):
+def test_back_is_one_press_a_slide(reader):
     reader.resize(**PROJECTOR)
     page, keyboard = reader.page, reader.page.keyboard
     reader.open(address("cross_attention", slides=str(SLIDES), slide="1", lecture="true", layer="4", head="3"))
@@ -182,6 +180,12 @@ def test_back_is_one_press_a_slide_and_no_key_is_lost_or_pressed_twice_while_the
     page.go_back()
     reader.head(4, 3)
     expect(page).not_to_have_url(re.compile("lecture="))
+
+
+@pytest.mark.thorough
+def test_no_key_is_lost_or_pressed_twice_while_the_page_loads(reader):
+    reader.resize(**PROJECTOR)
+    page, keyboard = reader.page, reader.page.keyboard
     reader.open(address("cross_attention", slides=str(SLIDES), slide="1", lecture="true", layer="4", head="3"))
     page.reload(wait_until="commit")
     page.wait_for_function("globalThis.early")
@@ -243,12 +247,16 @@ def test_a_slide_of_decoding_is_stepped_to_its_end_before_the_next_slide_comes(r
     expect(heading).to_be_in_viewport(ratio=1)
     reader.free(heading, "the figure lies over the title")
     keyboard.press("PageDown")
+    # Each step is told to the server a moment later.
     steps(".steps.lecture[data-drawn$=' 6']").wait_for()
+    reader.page.wait_for_url("**step=6**")
     lecture(reader, "lecture 1")
     keyboard.press("PageUp")
     steps(".steps.lecture[data-drawn$=' 5']").wait_for()
+    reader.page.wait_for_url("**step=5**")
     keyboard.press("PageDown")
     steps(".steps.lecture[data-drawn$=' 6']").wait_for()
+    reader.page.wait_for_url("**step=6**")
     reader.wait()
     # "Ich habe einen Traum." has six pieces: this was the last one.
     keyboard.press("PageDown")
@@ -266,6 +274,7 @@ def test_a_slide_of_decoding_is_stepped_to_its_end_before_the_next_slide_comes(r
     assert bar["y"] > line["y"] + line["height"]
 
 
+@pytest.mark.thorough
 def test_the_list_of_lessons_is_presented_with_whole_buttons(reader):
     reader.resize(**PROJECTOR)
     reader.open(address("lessons", lecture="true"))
@@ -276,6 +285,8 @@ def test_the_list_of_lessons_is_presented_with_whole_buttons(reader):
     assert button.evaluate(cut) == 0
 
 
+# tests/ui/test_lecture.py leads the same lesson without a browser.
+@pytest.mark.thorough
 def test_a_presented_lesson_that_is_no_slide_goes_from_step_to_step_whatever_slides_there_are(reader):
     reader.resize(**PROJECTOR)
     opened = {"lesson_id": "aligner", "lesson_answer": "shown", "slides": str(SLIDES), "slide": "3"}

@@ -169,6 +169,8 @@ def test_a_head_stays_where_a_sentence_comes_with_a_remark(reader):
         expect(reader.page).to_have_url(re.compile("layer=1&head=3"))
 
 
+# tests/ui/test_session.py pins, and goes on, in every way.
+@pytest.mark.thorough
 def test_a_pin_belongs_to_its_kind_and_sentence(reader):
     reader.open(f"/encoder_attention?text={DREAM}")
     reader.maps(1)

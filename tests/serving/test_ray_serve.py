@@ -29,8 +29,7 @@ from transformer.values.decoding_settings import DecodingSettings
 from transformer.values.interventions import Interventions
 from transformer.values.kinds import KINDS
 
-# A process is killed at some moment of many: what fails is tried once more.
-pytestmark = [pytest.mark.install, pytest.mark.flaky(reruns=1)]
+pytestmark = pytest.mark.install
 
 ROOT = Path(__file__).parents[2]
 # Seconds until something that does not come is missed.

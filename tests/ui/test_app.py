@@ -13,13 +13,14 @@ from streamlit.testing.v1 import AppTest
 
 from attention_atlas.browser.wire import unframe
 from pages.ui.compare_heads.pairs import PAIRS
-from pages.ui.params.attention import LOOKS, PALETTES, SCALES, AttentionParams
+from pages.ui.params.attention import LOOKS, PALETTES, SCALES
 from pages.ui.params.pages import PAGES as ALL_PAGES
 from pages.ui.params.pages import sections
 from pages.ui.runs.models import MODELS
 from pages.ui.state.session import EXAMPLES
 from pages.ui.text.number_format import rounded, typeset
 from tests.ui.driver import (
+    DREAM,
     GIVEN,
     MARKUP,
     MIXED,
@@ -128,16 +129,18 @@ def test_every_arrangement_is_explained(page, words, hide):
     assert ("attention to it is summed" in texts(test)) == (words == "true")
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("scale", scale) for scale in SCALES] + [("palette", palette) for palette in PALETTES]
-    + [("look", look) for look in LOOKS] + [("threshold", "25"), ("metric", "entropy"), ("rows", "0.2")],
-)
-def test_every_setting_reaches_the_browser(name, value):
-    test = opened("pages/cross_attention.py", text="Hello.", **{name: value})
+@pytest.mark.parametrize(("scale", "palette", "look"), [
+    (SCALES[number % len(SCALES)], PALETTES[number % len(PALETTES)], LOOKS[number % len(LOOKS)])
+    for number in range(max(map(len, (SCALES, PALETTES, LOOKS))))
+])
+def test_every_setting_reaches_the_browser(narrow_app, scale, palette, look):
+    settings = {"scale": scale, "palette": palette, "look": look, "metric": "entropy"}
+    test = opened("pages/cross_attention.py", text=DREAM, **GIVEN, **settings, threshold="25", rows="0.2")
     assert healthy(test)
-    asked = headers(test)[0]["asked"]["choice"][name]
-    assert asked == {"threshold": 25, "rows": [0, 2]}.get(name, value)
+    asked = headers(test)[0]["asked"]["choice"]
+    assert {name: asked[name] for name in (*settings, "threshold", "rows")} == {
+        **settings, "threshold": 25, "rows": [0, 2],
+    }
 
 
 def test_only_pieces_that_there_are_stay_pinned():
@@ -254,15 +257,6 @@ def test_the_mask_makes_weights_of_scores(shipped):
     assert weights["values"] == pytest.approx(list(softmax.ravel()), abs=2e-4)
 
 
-def test_only_heads_with_a_name_is_remembered_on_other_pages():
-    test = opened(COMPARE, text="I have a dream.")
-    test.toggle("compare_named").set_value(True).run()
-    assert test.query_params["compare_named"] == "true"
-    test.switch_page("pages/about.py").run()
-    test.switch_page(COMPARE).run()
-    assert healthy(test) and test.toggle("compare_named").value
-
-
 def test_tired_against_wide():
     test = opened(COMPARE, compare_part="two_heads", text="x")
     first, second, difference = maps(test)
@@ -342,20 +336,6 @@ def test_another_translation_belongs_to_its_sentence():
 def test_too_long_a_translation_is_answered():
     test = opened("pages/cross_attention.py", text="Hello.", target="Hund " * 200)
     assert healthy(test, warned=True) and "the limit is" in test.warning[-1].value and len(headers(test)) == 1
-
-
-# What stands for no value at all is tried on every page (tests/ui/test_every_page.py): these do, in other models.
-@pytest.mark.parametrize("value", ["7", "99"])
-def test_rubbish_in_an_address_falls_back(shipped, value):
-    names = ("layer", "head", "words", "hide", "scale", "palette", "look", "threshold", "metric", "rows", "columns")
-    test = opened("pages/cross_attention.py", text="Hello.", **dict.fromkeys(names, value))
-    assert healthy(test)
-    asked = headers(test)[0]["asked"]["choice"]
-    chosen = (asked["layer"] in (0, 5), asked["head"] in (0, 6, 7))
-    trace = shipped.trace("Hello.")
-    telling = telling_head(trace, head_metrics(trace, "cross", shipped.tokenizer.scores))
-    assert chosen == (True, True) or (asked["layer"], asked["head"]) == (telling.layer, telling.head)
-    assert asked["words"] is AttentionParams().words
 
 
 @pytest.mark.parametrize("page", [

@@ -151,13 +151,6 @@ def test_a_given_translation_is_learned(narrow_app):
     assert any("Hund" in option for option in chooser(test, "backward_step").options)
 
 
-@pytest.mark.parametrize("text", UNREADABLE[:1])
-def test_what_cannot_be_read_is_answered(narrow_app, text):
-    test = app(**GIVEN)
-    submit(test, text)
-    assert healthy(test, warned=True) and len(test.warning) == 1
-
-
 def test_parameters_are_found_by_their_symbols(listed):
     names = {stage.key.removeprefix("decoder.cross_attention."): named(stage) for stage in listed}
     assert names["queries_weight"] == "weights of the queries, W^Q or W_Q"
@@ -175,11 +168,3 @@ def test_choices_are_shown_again_after_a_sentence_that_cannot_be_read(narrow_app
     )
     assert healthy(test) and [each.value for each in shown] == ["decoder.self_attention", 1, 4]
     assert all(each.proto.set_value for each in shown), "the browser has forgotten them"
-
-
-def test_choices_survive_a_change_of_page(narrow_app):
-    test = app(**GIVEN, backward_stage="encoder.self_attention.keys", backward_row="2", backward_column="5")
-    test.switch_page("pages/about.py").run()
-    test.switch_page(PAGE).run()
-    assert healthy(test) and test.query_params["backward_stage"] == "encoder.self_attention.keys"
-    assert chooser(test, "backward_row").value == 1 and chooser(test, "backward_column").value == 4

@@ -124,15 +124,6 @@ def test_what_no_editor_sends_is_ignored():
         assert healthy(test) and editor(test)[1]["edits"] == "cross.1.1.1~even", value
 
 
-@pytest.mark.parametrize("value", ["99999", "cross.9.1.1~even", "cross.1.1.500~even", "cross.1.1.1~1x80~2x80",
-                                   "decoder.1.1.1~3x10", "decoder.1.1.1~1x10"])
-def test_a_hostile_address_is_answered_by_one_sentence(value):
-    test = opened(PAGE, text=DREAM, edit_edits=value, edit_kind=value, edit_step=value, edit_erasure=value,
-                  edit_hidden_source=value if value != "0" else "")
-    assert healthy(test, warned=True)
-    assert len(test.warning) == 1 and test.warning[0].value.startswith("This change is left out: ")
-
-
 def test_erased_words_are_invisible_or_not_typed(shipped):
     test = opened(PAGE, text=EXAMPLES[0], edit_edits="none", edit_hidden_source="6")
     erased = Interventions(hidden_source=[6])

@@ -121,15 +121,6 @@ def test_a_forced_piece_belongs_to_its_sentence():
     assert len(header["translations"]) <= 2, "translations of another sentence are gone"
 
 
-def test_the_course_survives_a_change_of_page():
-    test = opened(forced="362", step="2")
-    before = reported(test)
-    test.switch_page("pages/about.py").run()
-    test.switch_page(PAGE).run()
-    after = reported(test)
-    assert after["params"] == before["params"] and after["asked"]["number"] > before["asked"]["number"]
-
-
 def test_too_much_forced_is_answered():
     test = opened(forced=".".join(["362"] * 200))
     assert "at most 128" in test.warning[0].value

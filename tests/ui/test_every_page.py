@@ -72,6 +72,8 @@ FIGURES = {
     "what_mattered-strip": (0, 2), "what_mattered-writers": (0, 1), "what_mattered-agreement": (0, 1),
     "what_mattered-sides": (0, 1), "what_mattered-guess": (0, 0),
 }
+# Has texts of its own.
+OTHER_TEXTS = ("compare_heads-two_heads", "training_lab")
 # Shows what is recorded of the model that ships, and nothing of another one.
 RECORDED = ("gallery", "about")
 
@@ -111,7 +113,7 @@ def containers(test: AppTest) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("place", PLACES, ids=str)
-def test_a_page_is_the_same_from_its_address_after_another_page_and_without_what_is_invalid(narrow_app, place):
+def test_a_page_is_the_same_after_another_page_and_from_its_address_with_what_is_invalid(narrow_app, place):
     test = opened(place.page.script, **address_of(place))
     assert healthy(test) and figures(test) == FIGURES.get(str(place), figures(test))
     found, address = shown(test), dict(test.query_params)
@@ -119,13 +121,26 @@ def test_a_page_is_the_same_from_its_address_after_another_page_and_without_what
     assert healthy(test) and dict(test.query_params) == address and address["text"] == DREAM
     test.switch_page(place.page.script).run()
     assert healthy(test) and typed(test) in (DREAM, None) and shown(test) == found
-    again = opened(place.page.script, **address)
-    assert healthy(again) and shown(again) == found
-    invalid = opened(place.page.script, **address_of(place, **everywhere(INVALID)))
+    again = opened(place.page.script, **everywhere(INVALID) | address)
     # Which change is left out stands in a warning, the last of the texts.
-    assert not invalid.exception and not invalid.error
-    assert shown(invalid)[1:] == found[1:] and texts(invalid).startswith(texts(test))
-    assert len(invalid.warning) == len(test.warning) + (place.page.name == "change_attention")
+    assert not again.exception and not again.error
+    assert shown(again)[1:] == found[1:] and texts(again).startswith(texts(test))
+    assert len(again.warning) == len(test.warning) + (place.page.name == "change_attention")
+
+
+def reads_a_sentence(place: Place) -> bool:
+    parts = [place.page.parts[name] for _, name in place.parameters]
+    return str(place) not in OTHER_TEXTS and all(part.reads for part in parts)
+
+
+# Of the pages of a sentence; the list of lessons reads none.
+@pytest.mark.parametrize("place", [
+    place for place in PLACES if place.page.needs == "translator" and place.page.name not in ("lessons", *RECORDED)
+], ids=str)
+def test_a_sentence_that_cannot_be_read_is_answered(narrow_app, place):
+    for text in (" ", "word " * 1000):
+        test = opened(place.page.script, **{**address_of(place), "text": text})
+        assert healthy(test, warned=reads_a_sentence(place)) and typed(test) in (text, None)
 
 
 @pytest.mark.parametrize("value", SOME_ACCEPT)
@@ -136,7 +151,15 @@ def test_a_page_is_drawn_whatever_one_value_every_parameter_has(narrow_app, plac
 
 
 @pytest.mark.parametrize("place", PLACES, ids=str)
-def test_text_is_neither_markup_nor_an_expression_and_every_figure_has_a_menu(narrow_app, place):
+def test_text_is_neither_markup_nor_an_expression_and_every_figure_has_a_menu(narrow_app, monkeypatch, place):
+    """And, its parts opened, its tables are uniform, and its session keeps no trace: neither for what is called back
+    nor for what somebody may download.
+    """
+    managers: list[MediaFileManager] = []
+    begin = MediaFileManager.__init__
+    monkeypatch.setattr(
+        MediaFileManager, "__init__", lambda self, *given: (managers.append(self), begin(self, *given))[1]
+    )
     address = dict.fromkeys(("text", "target", "lm_text", "lm_first", "lm_second", "long_text"), HOSTILE)
     test = opened(place.page.script, **address, **place.more)
     assert not test.exception and not test.error
@@ -148,19 +171,8 @@ def test_text_is_neither_markup_nor_an_expression_and_every_figure_has_a_menu(na
     assert not [mark for mark in MARKUP if mark in said]
     every_figure_has_a_menu(test, OWN_FIGURES.get(str(place), []), HOSTILE)
     no_text_is_an_expression(test)
-
-
-@pytest.mark.parametrize("place", PLACES, ids=str)
-def test_the_tables_of_a_page_are_uniform_and_its_session_keeps_no_trace(narrow_app, monkeypatch, place):
-    """Neither for what is called back nor for what somebody may download."""
-    managers: list[MediaFileManager] = []
-    begin = MediaFileManager.__init__
-    monkeypatch.setattr(
-        MediaFileManager, "__init__", lambda self, *given: (managers.append(self), begin(self, *given))[1]
-    )
-    test = opened(place.page.script, **address_of(place, **place.more))
     expand(test)
-    assert healthy(test)
+    assert not test.exception and not test.error
     for node in test.dataframe:
         columns = ", ".join(map(str, node.value.columns))
         found = problems(node.value, json.loads(node.proto.columns or "{}"), written(node))

@@ -6,8 +6,6 @@ import json
 from dataclasses import replace
 from urllib.parse import parse_qs, urlsplit
 
-import pytest
-
 from pages.ui.heads.kinds import PAGES
 from pages.ui.measured import recorded
 from tests.ui.driver import healthy, opened, send, texts
@@ -42,19 +40,12 @@ def test_every_exhibit_is_shown_with_links_to_its_sentences():
             assert [word["aim"] for word in shown["words"]].index(True) == example.looked_at
 
 
-@pytest.mark.parametrize("place", [[0], [0, 2], [len(SHOWN) - 1, 0]], ids=str)
-def test_what_is_clicked_opens(place):
+def test_rubbish_opens_nothing():
+    """What is clicked opens in tests/browser/test_open_head.py: AppTest follows no change of page with an address."""
     test = opened(PAGE)
-    send(test, component(test), "open", place)
-    # AppTest follows no change of page with an address; the browser test does.
-    assert not test.exception
-
-
-@pytest.mark.parametrize("value", ["<b>", 0, [], [99], [0, 99], [0, 0, 0], [-1], ["0"], [True], None, {}], ids=str)
-def test_rubbish_opens_nothing(value):
-    test = opened(PAGE)
-    send(test, component(test), "open", value)
-    assert healthy(test) and "What individual heads do" in texts(test)
+    for value in ("<b>", 0, [], [99], [0, 99], [0, 0, 0], [-1], ["0"], [True], None, {}):
+        send(test, component(test), "open", value)
+        assert healthy(test) and "What individual heads do" in texts(test), value
 
 
 def test_a_gallery_of_another_model_says_how_to_make_this_one(monkeypatch, tmp_path):

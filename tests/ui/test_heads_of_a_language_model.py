@@ -27,7 +27,6 @@ from tests.ui.driver import (
     submit,
     texts,
     typed,
-    unescaped,
 )
 from transformer.analysis.heads.metrics import head_metrics
 from transformer.analysis.replay.cell import cell
@@ -233,32 +232,6 @@ def test_its_page_leads_there(button, page):
     test.switch_page(page).run()
     assert healthy(test) and test.query_params["subject"] == "language_model"
     assert typed(test, "beginning") == "The dog" and not headers(test)
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize(("page", "address"), [
-    (COMPARE, {"compare_part": "layers"}), (INSIDE, {"inside_part": "cell"}),
-    pytest.param(INSIDE, {}, marks=pytest.mark.thorough), pytest.param(COMPARE, {}, marks=pytest.mark.thorough),
-], ids=str)
-def test_hostile_text_is_shown_as_itself(page, address):
-    test = opened(page, **address)
-    submit(test, driver.MIXED, "beginning")
-    # Of a long text, weights are not unique: the page warns.
-    assert healthy(test, warned="not unique" in "".join(each.value for each in test.warning))
-    assert not [mark for mark in driver.MARKUP if mark in unescaped(test)]
-
-
-@pytest.mark.parametrize("value", [
-    "<b>", *(pytest.param(value, marks=pytest.mark.thorough) for value in ("", "9" * 400)),
-])
-def test_rubbish_in_an_address_falls_back(value):
-    names = ("inside_stage", "inside_stack", "inside_sublayer", "lm_layer", "lm_head", "lm_rows", "lm_columns")
-    for part in ("stages", "norm", "cell"):
-        test = opened(INSIDE, inside_part=part, **dict.fromkeys(names, value))
-        assert healthy(test)
-    test = opened(COMPARE, compare_part="two_heads", compare_text_a=value, compare_text_b="cross.99.99.pieces.Me too.")
-    assert healthy(test) and len(sent(test, "sides")[0]["sides"]) == 2, "six layers and eight heads are the most"
-    assert healthy(driver.opened(COMPARE, text="Hello.", subject=value))
 
 
 def test_without_a_language_model_one_line_says_so(monkeypatch, tmp_path):

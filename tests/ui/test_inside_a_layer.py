@@ -18,7 +18,6 @@ from pages.ui.text.number_format import typeset
 from tests.ui.driver import (
     DREAM,
     GIVEN,
-    UNREADABLE,
     chooser,
     expand,
     figures,
@@ -27,7 +26,6 @@ from tests.ui.driver import (
     refused,
     same_numbers,
     send,
-    submit,
     table,
     texts,
     written,
@@ -325,22 +323,3 @@ def test_parameters_are_those_of_the_command_line(shipped):
     test.selectbox("architecture_tied").set_value("none").run()
     test.selectbox("architecture_norm").set_value("post").run()
     assert healthy(test) and test.query_params["architecture_tied"] == "none"
-
-
-def test_what_cannot_be_read_is_answered(narrow_app):
-    test = app(**GIVEN)
-    for text in UNREADABLE:
-        submit(test, text)
-        for part in ("stages", "cell", "mask", "norm"):
-            test.query_params["inside_part"] = part
-            test.run()
-            assert healthy(test, warned=True) and len(test.warning) == 1, (text, part)
-
-
-def test_choices_survive_a_change_of_page(narrow_app):
-    test = app(**GIVEN, inside_part="norm", inside_stack="decoder", layer="4")
-    test.switch_page("pages/about.py").run()
-    test.switch_page("pages/positional_encoding.py").run()
-    test.switch_page(PAGE).run()
-    assert healthy(test) and test.segmented_control("inside_stack").value == "decoder"
-    assert test.selectbox("inside_layer").value == 3 and test.query_params["inside_part"] == "norm"

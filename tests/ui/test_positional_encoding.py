@@ -12,11 +12,9 @@ from pages.ui.params.positional_encoding import PositionsParams
 from tests.ui.driver import (
     DREAM,
     GIVEN,
-    UNREADABLE,
     expand,
     healthy,
     opened,
-    submit,
     table,
     texts,
 )
@@ -25,24 +23,11 @@ from transformer.model.sinusoids import sinusoids
 from transformer.values.interventions import Interventions
 
 PAGE = "pages/positional_encoding.py"
-# Figures of each part: Plotly's, then Altair's.
-FIGURES = {
-    "curves": (2, 0), "matrix": (2, 0), "distances": (3, 4), "sum": (0, 1),
-    "alternatives": (3, 2), "shuffled": (0, 4),
-}
 
 
 def app(**address: str) -> AppTest:
     """The app, opened at the page with a sentence."""
     return opened(PAGE, **{"text": DREAM, "positions_part": "curves", **address})
-
-
-def test_parts_are_chosen_and_stand_in_the_address(narrow_app):
-    test = app(**GIVEN)
-    for part in ("sum", "matrix", "shuffled"):
-        test.segmented_control("positions_part").set_value(part).run()
-        assert healthy(test) and test.query_params.get("positions_part", "shuffled") == part
-    assert "positions_part" not in test.query_params, "the first part needs no name"
 
 
 def test_the_curves_can_be_changed():
@@ -160,11 +145,3 @@ def test_does_it_matter(shipped):
 def test_one_word_cannot_be_shuffled(text):
     test = app(positions_part="shuffled", text=text)
     assert healthy(test) and "only one order" in texts(test) and len(table(test, "what was read")) == 2
-
-
-@pytest.mark.parametrize("part", ["sum", "shuffled"])
-def test_what_cannot_be_read_is_answered(narrow_app, part):
-    test = app(**GIVEN, positions_part=part)
-    for text in UNREADABLE:
-        submit(test, text)
-        assert healthy(test, warned=True) and len(test.warning) == 1

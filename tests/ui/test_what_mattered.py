@@ -11,7 +11,6 @@ from pages.ui.params.what_mattered import WHOLE
 from pages.ui.text.number_format import typeset
 from tests.ui.driver import (
     GIVEN,
-    UNREADABLE,
     chooser,
     expand,
     figures,
@@ -31,8 +30,6 @@ TIRED = "The animal didn't cross the street because it was too tired."
 # With a word of several pieces, and a translation for the narrow model, whose own is long and means nothing.
 SHORT = {"text": "I like marmalade.", "target": "Ich mag Marmelade."}
 LONG = "The old man gave his dog a bone yesterday. " * 6
-# Altair's figures of each part, without what is recorded of the model that ships.
-FIGURES = {"strip": 2, "writers": 1, "agreement": 1, "sides": 1, "guess": 0}
 
 
 def app(**address: str) -> AppTest:
@@ -176,11 +173,3 @@ def test_what_takes_long_on_a_long_sentence_is_asked_for(narrow_app):
     assert "Erasure" not in set(table(test, "method", "side", "score").method)
     test.toggle("mattered_slow").set_value(True).run()
     assert healthy(test) and "Erasure" in set(table(test, "method", "side", "score").method)
-
-
-@pytest.mark.thorough
-def test_what_cannot_be_read_is_answered_by_a_sentence(narrow_app):
-    test = app(**GIVEN)
-    for text in UNREADABLE:
-        submit(test, text)
-        assert healthy(test, warned=True)

@@ -11,7 +11,6 @@ from transformer.config import TransformerConfig
 from transformer.errors import CheckpointError
 from transformer.files.tensors import read_tensors, write_tensors
 from transformer.model.transformer import build
-from transformer.running.translator import Translator
 from transformer.text.tokenizer import train_tokenizer
 
 
@@ -37,30 +36,9 @@ def test_the_card_is_read_and_survives_saving(folder, small_config, tokenizer):
     assert load_checkpoint(folder).card == "# A card"
 
 
-@pytest.mark.parametrize("name", ["config.json", "model.safetensors", "tokenizer.model"])
-def test_a_missing_file_is_named(folder, name):
-    (folder / name).unlink()
-    with pytest.raises(CheckpointError, match=f"{name} is missing"):
-        Translator.load(folder)
-
-
 def test_a_missing_folder_is_named(tmp_path):
     with pytest.raises(CheckpointError, match=r"nowhere.config.json is missing"):
         load_checkpoint(tmp_path / "nowhere")
-
-
-@pytest.mark.parametrize("name", ["config.json", "model.safetensors", "tokenizer.model"])
-def test_a_truncated_file_is_told(folder, name):
-    content = (folder / name).read_bytes()
-    (folder / name).write_bytes(content[: len(content) // 2])
-    with pytest.raises(CheckpointError, match="Fetch the model folder again"):
-        load_checkpoint(folder)
-
-
-def test_an_empty_file_is_told(folder):
-    (folder / "model.safetensors").write_bytes(b"")
-    with pytest.raises(CheckpointError, match="damaged"):
-        load_checkpoint(folder)
 
 
 def test_a_vocabulary_of_another_model_is_told(folder):
@@ -74,21 +52,6 @@ def test_weights_of_another_shape_are_told(folder, small_config):
     config = TransformerConfig.from_json(small_config.to_json().replace('"d_ff": 48', '"d_ff": 64'))
     (folder / "config.json").write_text(config.to_json())
     with pytest.raises(CheckpointError, match="feed_forward.* should be .*64"):
-        load_checkpoint(folder)
-
-
-def test_altered_weights_are_told(folder):
-    content = bytearray((folder / "model.safetensors").read_bytes())
-    content[-100] ^= 1
-    (folder / "model.safetensors").write_bytes(content)
-    with pytest.raises(CheckpointError, match="altered after they were saved"):
-        load_checkpoint(folder)
-
-
-def test_an_altered_configuration_is_told(folder):
-    config = folder / "config.json"
-    config.write_text(config.read_text().replace('"relu"', '"gelu"'))
-    with pytest.raises(CheckpointError, match="altered after they were saved"):
         load_checkpoint(folder)
 
 

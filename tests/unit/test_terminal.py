@@ -47,10 +47,10 @@ def test_ctrl_c_and_a_letter_that_the_terminal_lacks(monkeypatch, capsys):
 
 
 @pytest.mark.parametrize("arguments", [
-    ("attention_atlas", "importance", "--output", "heads.json", "--sentences"),
+    ("transformer.training", "overlap", "--data", "none", "--held-out"),
     *(pytest.param(arguments, marks=pytest.mark.thorough) for arguments in (
+        ("attention_atlas", "importance", "--output", "heads.json", "--sentences"),
         ("transformer.analysis", "gallery", "--output", "heads.json", "--sentences"),
-        ("transformer.training", "overlap", "--data", "none", "--held-out"),
         ("transformer.language_modelling", "continue", "--file"),
     )),
 ], ids=" ".join)

@@ -52,15 +52,6 @@ def test_it_is_ready_for_inference(imported):
 
 
 WRONG = {
-    "no config": (lambda folder: (folder / "config.json").unlink(), "config.json is missing"),
-    "no weights": (lambda folder: (folder / "model.safetensors").unlink(), "model.safetensors is missing"),
-    "no vocabulary": (lambda folder: (folder / "vocab.json").unlink(), "vocab.json is missing"),
-    "no merges": (lambda folder: (folder / "merges.txt").unlink(), "merges.txt is missing"),
-    "half the weights": (
-        lambda folder: (folder / "model.safetensors").write_bytes((folder / "model.safetensors").read_bytes()[:5000]),
-        "damaged or half there",
-    ),
-    "merges of zeros": (lambda folder: (folder / "merges.txt").write_bytes(b"\0" * 9), "is not two pieces"),
     "a Marian model": (lambda folder: configured(folder, model_type="marian"), "is no GPT-2 model"),
     "too many pieces": (lambda folder: configured(folder, vocab_size=421), "should be (421, 24) and is (420, 24)"),
     "another width": (lambda folder: configured(folder, n_embd=32), "target_embedding.weight should be"),

@@ -1,14 +1,12 @@
 from __future__ import annotations
 
-import math
-
 import pytest
 import torch
 
 from transformer.config import TransformerConfig
 from transformer.model.linear_biases import biases
 from transformer.model.positions import PositionalEncoding
-from transformer.model.sinusoids import frequencies, sinusoids
+from transformer.model.sinusoids import sinusoids
 
 
 def config(positions, **changes):
@@ -16,46 +14,10 @@ def config(positions, **changes):
     return TransformerConfig(**{**sizes, **changes}, positions=positions)
 
 
-def sinusoidal_positions(length, d_model, *, halves=False):
-    return torch.from_numpy(sinusoids(length, d_model, halves=halves)).float()
-
-
-def test_values_of_the_paper():
-    table = sinusoidal_positions(60, 512)
-    torch.testing.assert_close(
-        table[1, :4], torch.tensor([0.841471, 0.540302, 0.821856, 0.569695]), atol=1e-6, rtol=0
-    )
-    torch.testing.assert_close(table[50, 128:130], torch.tensor([-0.958924, 0.283662]), atol=1e-6, rtol=0)
-    torch.testing.assert_close(table.norm(dim=1), torch.full((60,), 16.0), atol=1e-5, rtol=0)
-
-
-@pytest.mark.parametrize(
-    ("offset", "product"),
-    [(0, 256.0), (1, 249.1021), (2, 231.7336), (5, 189.5967), (10, 173.7897), (50, 131.0908)],
-)
-def test_dot_products_depend_on_the_offset_only(offset, product):
-    table = sinusoidal_positions(120, 512).double()
-    for position in (0, 7, 60):
-        assert float(table[position] @ table[position + offset]) == pytest.approx(product, abs=1e-3)
-
-
-def test_halves_are_a_permutation_of_interleaved():
-    interleaved, halves = sinusoidal_positions(9, 10), sinusoidal_positions(9, 10, halves=True)
-    assert torch.equal(halves, torch.cat([interleaved[:, 0::2], interleaved[:, 1::2]], dim=1))
-
-
-def test_wavelengths_run_from_two_pi_to_the_last_one():
-    # The last pair of 8 dimensions has turned once after 2 pi * 10000^(6/8) positions, that of 512 after 60,611.
-    table = sinusoidal_positions(6_284, 8)
-    assert float(table[6_283, 6]) == pytest.approx(0.0, abs=1e-3) and float(table[6_283, 7]) == pytest.approx(1.0)
-    assert (table[1:6_280, 6].diff().sign().diff() != 0).sum() == 2, "no more than one turn"
-    assert 2 * math.pi / frequencies(512)[-1] == pytest.approx(60_611, abs=1)
-
-
 @pytest.mark.parametrize("kind", ["sinusoidal", "sinusoidal_halves"])
 def test_sinusoids_reach_beyond_the_table(kind):
     module = PositionalEncoding(config(kind))
-    expected = sinusoidal_positions(10, 8, halves=kind == "sinusoidal_halves")
+    expected = torch.from_numpy(sinusoids(10, 8, halves=kind == "sinusoidal_halves")).float()
     torch.testing.assert_close(module(torch.zeros(1, 10, 8))[0], expected)
     torch.testing.assert_close(module(torch.zeros(1, 2, 8), start=7)[0], expected[7:9])
     assert list(module.state_dict()) == []

@@ -16,7 +16,6 @@ from pages.ui.text.glossary import ARRAY, document, explain, explain_words_of, g
 
 ROOT = Path(__file__).parents[3]
 TERMS = [term for group in glossary().groups.values() for term in group]
-ALL_WORDS = {word for term in TERMS for word in (term.name, *term.also)}
 
 
 def test_the_document_is_what_the_file_says():

@@ -76,7 +76,13 @@ RUNS: dict[str, Callable[[Translator], Any]] = {
 }
 
 
-@pytest.mark.parametrize("run", RUNS)
+# The others go the same ways.
+SLOW = ("translate", "sample", "trace decoding", "score by another sentence")
+
+
+@pytest.mark.parametrize("run", [
+    pytest.param(run, marks=pytest.mark.thorough) if run in SLOW else run for run in RUNS
+])
 def test_only_results_of_a_translator_leave_the_device(translator, run):
     with OneDevice(results=True, given=True) as mode:
         assert len(RUNS[run](translator))

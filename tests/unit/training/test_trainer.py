@@ -208,8 +208,9 @@ def damage(path, how):
     path.write_bytes({"empty": b"", "truncated": content[:middle]}.get(how, content))
 
 
-@pytest.mark.parametrize("how", ["empty", "truncated", "altered"])
-@pytest.mark.parametrize("name", ["train.safetensors", "validation.safetensors", STATE])
+@pytest.mark.parametrize(("name", "how"), [
+    ("train.safetensors", "altered"), ("validation.safetensors", "truncated"), (STATE, "empty"), (STATE, "altered"),
+])
 def test_a_damaged_file_of_a_run_is_named(trained, name, how):
     assert trainer(trained, steps=4).step == 3
     damage(trained / name, how)
@@ -287,21 +288,11 @@ def test_a_state_without_metadata_is_damaged(trained):
         trainer(trained, steps=4)
 
 
-@pytest.mark.parametrize("how", ["empty", "truncated", "altered"])
+@pytest.mark.parametrize("how", ["truncated", "altered"])
 def test_damaged_weights_are_told_before_they_are_averaged(trained, how):
     """They went into the finished model, and under its seal."""
     damage(trained / "weights-0000003.safetensors", how)
     with pytest.raises(ValueError, match=r"weights-0000003.safetensors (is|was altered or) damaged: delete it, and"):
-        trainer(trained, steps=3)
-
-
-def test_a_weight_with_its_sign_turned_is_told(trained):
-    path = trained / "weights-0000003.safetensors"
-    tensors, metadata = read_tensors(path)
-    weight = tensors["source_embedding.weight"].clone()
-    weight[0, 0] = -weight[0, 0]
-    save_file({**tensors, "source_embedding.weight": weight}, path, metadata)
-    with pytest.raises(ValueError, match="weights-0000003.safetensors was altered or damaged"):
         trainer(trained, steps=3)
 
 
@@ -341,7 +332,7 @@ def test_a_folder_that_was_not_prepared_is_named(tmp_path):
 
 
 @pytest.mark.parametrize(("room", "file"), [
-    (100, "learning_curve.csv"), (1_000, "weights-0000004"), (60_000, "weights-0000004"), (150_000, STATE),
+    (100, "learning_curve.csv"), (60_000, "weights-0000004"), (150_000, STATE),
 ])
 def test_a_full_disk_is_said_and_the_last_checkpoint_stays(trained, room, file):
     training = trainer(trained, steps=4)
