@@ -58,6 +58,7 @@ def payload(
     layers, heads, queries, keys = weights.shape
     special = np.array([piece.special for piece in trace.key_pieces(kind)])
     doubled = doublings(weights, special)
+    sides = trace.query_pieces(kind), trace.key_pieces(kind)
     complete = {
         **header,
         "kind": kind, "layers": layers, "heads": heads, "queries": queries, "keys": keys,
@@ -68,7 +69,10 @@ def payload(
             for words, special in arrangements
         },
         "special": np.flatnonzero(special).tolist(), "doublings": DIGITS[doubled.ravel()].tobytes().decode("ascii"),
-        "axes": {"pieces": _titles(words=False), "words": _titles(words=True)},
+        "axes": {
+            name: dict(zip(("from", "to"), titles(words, *sides), strict=True))
+            for name, words in (("pieces", False), ("words", True))
+        },
     }
     return pack(complete, codes(np.where(special, weights, np.ldexp(weights, doubled[..., None])), mask))
 
@@ -105,7 +109,9 @@ def browser_payload(
             ", ".join(dict.fromkeys((*names, *also.get((layer, head), ()))))
             for layer, heads in enumerate(head_names(metrics)) for head, names in enumerate(heads)
         ],
-        "metrics": [] if glance else [_metric(metric, metrics.values[metric.name]) for metric in metrics_of(kind)],
+        "metrics": [] if glance else [
+            _metric(metric, metrics.values[metric.name]) for metric in metrics_of(kind) if metric.name in metrics.values
+        ],
     }, only)
 
 
@@ -133,7 +139,3 @@ def _arrangement(axes: Axes) -> dict[str, Any]:
             for side, (labels, groups) in sides.items()
         },
     }
-
-
-def _titles(*, words: bool) -> dict[str, str]:
-    return dict(zip(("from", "to"), titles(words), strict=True))
