@@ -25,6 +25,11 @@ MOST_DOUBLINGS = 15
 DIGITS = np.frombuffer(b"0123456789abcdef", dtype=np.uint8)
 # Pieces or words, with the special ones or without: (words, special).
 EVERY_ARRANGEMENT = tuple((words, special) for words in (False, True) for special in (False, True))
+# What is shown first where nobody chose anything, by the names of `Choice` in assets/attention_browser/arrangement.js.
+CHOICE: Mapping[str, Any] = MappingProxyType({
+    "layer": -1, "head": -1, "heads": (), "words": True, "hide": False, "scale": "0 to 1", "palette": "viridis",
+    "look": "map", "threshold": 0, "metric": "", "rows": (), "columns": (),
+})
 # Names of heads by layer and head, from 0.
 AlsoNamed = Mapping[tuple[int, int], Sequence[str]]
 
@@ -85,8 +90,8 @@ def browser_payload(
 
     Args:
         trace, metrics: what is looked at.
-        choice: what to show first: a value for each name of `Choice` in assets/attention_browser/arrangement.js but
-            `heads`; a layer and a head of -1 for the one that has the most to show.
+        choice: what to show first, with a value for each name of CHOICE but `heads`; a layer and a head of -1 for those
+            that have the most to show.
         number: the browser shows `choice` if it was asked under another number before, or never.
         glance: only the small maps.
         quiet: what is pinned is not put into words, only what is pointed at.

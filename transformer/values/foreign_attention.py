@@ -37,7 +37,11 @@ def weights_of(attention: Any, name: str, *, item: int | None = None, beam_indic
         AttentionError: it is something else.
     """
     if isinstance(attention, (list, tuple)) and not attention:
-        attention = None
+        # The last of a model's outputs may be the cross-attention that it does not have.
+        raise AttentionError(
+            f"The {name} attention has no layers: take outputs.attentions instead of the last of the outputs, and load "
+            'the model with attn_implementation="eager".'
+        )
     if isinstance(attention, (list, tuple)):
         first = attention[0]
         if isinstance(first, (list, tuple)) and first and not isinstance(first[0], (list, tuple, float, int)):
