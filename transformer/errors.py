@@ -23,6 +23,10 @@ class InterventionError(AtlasError):
     """A change of a run that the model, or the sentence, does not allow."""
 
 
+class AttentionError(AtlasError):
+    """Attention of another program that is not weights, or does not fit to its tokens."""
+
+
 class ServerError(AtlasError):
     """A model's server that does not answer, or that does not fit to who asks it."""
 

@@ -56,11 +56,14 @@ export function drawGrid(surface, geometry, { data, choice, shades, theme, metri
   const label = { size: LABEL_SIZE, fill: theme.text, anchor: "middle" };
   surface.text(left - 8, 12, "head", { ...label, anchor: "end" });
   surface.text(9, top + (cellHeight * layers) / 2, "layer", { ...label, angle: -Math.PI / 2 });
-  for (let head = 0; head < heads; head++) {
+  // Every n-th number where there is no room for all.
+  const headStep = Math.ceil((textWidth(String(heads), LABEL_SIZE) + 5) / cellWidth);
+  const layerStep = Math.ceil(LABEL_SIZE / cellHeight);
+  for (let head = 0; head < heads; head += headStep) {
     surface.text(left + (head + 0.5) * cellWidth, 12, String(head + 1), label);
   }
   for (let layer = 0; layer < layers; layer++) {
-    surface.text(left - 14, top + (layer + 0.5) * cellHeight, String(layer + 1), label);
+    if (layer % layerStep === 0) surface.text(left - 14, top + (layer + 0.5) * cellHeight, String(layer + 1), label);
     for (let head = 0; head < heads; head++) {
       const x = left + head * cellWidth + GRID_GAP / 2;
       const y = top + layer * cellHeight + GRID_GAP / 2;

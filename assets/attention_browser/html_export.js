@@ -1,26 +1,44 @@
-// The last script of the HTML export: draws the kinds of attention that the file holds.
+// The last script of an HTML file: draws the kinds of attention that the file holds.
 
 import { fromBase64 } from "../figures/base64.js";
 import { element } from "../shared/element.js";
 import { AttentionBrowser } from "./attention_browser.js";
 /** @import { Choice } from "./arrangement.js" */
 
+// Characters of a headline: more would fill the screen above the first map.
+const LONGEST_TITLE = 80;
+
 /**
+ * `choice` is what the reader of a page had chosen there; without it, the data say what is shown first.
  * @type {{
- *   kind: string, choice: Choice, texts: { source: string, target: string },
+ *   kind: string, choice?: Choice, texts: { source: string, target: string }, title?: string,
  *   kinds: { kind: string, title: string, data: string }[],
  * }}
  */
 const content = JSON.parse(document.querySelector("#content")?.textContent ?? "");
-document.title = `${content.texts.source} → ${content.texts.target}`;
+const whole = [content.texts.source, content.texts.target].filter((text) => text.trim()).join(" → ");
+document.title = content.title || beginning(whole) || "Attention";
 document.querySelector("h1")?.append(document.title);
+const details = document.querySelector("details");
+details?.querySelector("p")?.append(whole);
+if (details && (document.title === whole || !whole)) details.hidden = true;
 for (const { kind, title, data } of content.kinds) {
   const section = element("section", {}, element("h2", {}, title));
   document.body.append(section);
   const browser = new AttentionBrowser(section);
   // There is no server to tell.
   browser.server = { setStateValue() {}, setTriggerValue() {} };
+  const { choice } = content;
   // Pieces that are pinned belong to their kind.
-  const choice = kind === content.kind ? content.choice : { ...content.choice, rows: [], columns: [] };
-  browser.show(fromBase64(data), choice);
+  browser.show(fromBase64(data), choice && (kind === content.kind ? choice : { ...choice, rows: [], columns: [] }));
+}
+
+/**
+ * A text, cut between two words if it is long.
+ * @param {string} text
+ */
+function beginning(text) {
+  if (text.length <= LONGEST_TITLE) return text;
+  const cut = text.slice(0, LONGEST_TITLE);
+  return `${cut.slice(0, cut.lastIndexOf(" ") > 0 ? cut.lastIndexOf(" ") : LONGEST_TITLE)} …`;
 }

@@ -46,7 +46,8 @@ export function mapGeometry(arranged, width, withProfiles, beside = [arranged]) 
     ? Math.round(Math.min(LONGEST_PROFILE, Math.max(SHORTEST_PROFILE, PROFILE * width))) : 0;
   // The last label leans over the right edge of the map.
   const right = Math.max((narrow ? 8 : LEGEND) + profile, columnBand * Math.cos(COLUMN_ANGLE) + 4);
-  const cellWidth = Math.max(Math.min((width - left - right) / columns.length, 84), 1);
+  // Less than a pixel where a second of sound has fifty columns.
+  const cellWidth = Math.max(Math.min((width - left - right) / columns.length, 84), 0.1);
   // Nearly square, and all of the map on a screen with the controls above it, but not too low for a label as long as
   // there is room for all of them.
   const room = Math.max(480 / rows.length, Math.min(600 / rows.length, LABEL_SIZE + 2));
@@ -63,8 +64,20 @@ export function mapGeometry(arranged, width, withProfiles, beside = [arranged]) 
     height: top + cellHeight * rows.length + profile + 6 + (narrow ? LEGEND_BELOW : 0),
     // Every n-th label where there is no room for all.
     rowStep: Math.ceil((LABEL_SIZE + 2) / cellHeight),
-    columnStep: Math.ceil((columnSize + (crowded ? 1 : 3)) / cellWidth),
+    columnStep: labelStep(columns, (columnSize + (crowded ? 1 : 3)) / cellWidth),
   };
+}
+
+/**
+ * Every how many columns one is named; seconds of a sound at round ones.
+ * @param {Label[]} columns
+ * @param {number} least
+ */
+function labelStep(columns, least) {
+  const seconds = Number(columns[1]?.label) - Number(columns[0]?.label);
+  if (!(least > 1 && seconds > 0)) return Math.ceil(least);
+  const round = [0.1, 0.2, 0.5, 1, 2, 5, 10].map((each) => Math.round(each / seconds)).find((each) => each >= least);
+  return round ?? Math.ceil(least);
 }
 
 /**

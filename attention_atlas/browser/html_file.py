@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
+from base64 import b64encode
+from collections.abc import Mapping
 
 from attention_atlas.browser.scripts import script, style
+from attention_atlas.browser.wire import unframe
 from transformer.files.paths import APP
+from transformer.values.kinds import Kind
 
 # Where the browser puts the data; assets/attention_browser/exports.js looks for the first one.
 PLACEHOLDER = "{{content}}"
 ENTRY = "attention_browser/html_export"
 PAGE = """
 body { margin: 24px; color: var(--st-text-color); background: var(--st-background-color);
-  font-family: system-ui, sans-serif; }
+  font-family: system-ui, sans-serif; line-height: 1.4; }
+h1 { font-size: 24px; margin: 0; }
+body > details { margin-top: 8px; }
+body > details > summary { height: auto; padding: 0; border: 0; background: none; }
 """
 # Nothing may be fetched from anywhere.
 POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src blob: data:"
@@ -39,6 +47,7 @@ TEMPLATE = f"""<!doctype html>
 <title>Attention Atlas</title>
 <style>{theme()}{PAGE}{style(ENTRY)}</style>
 <h1></h1>
+<details><summary>The whole text</summary><p></p></details>
 <p>Made with Attention Atlas. Rows look, columns are looked at, every row sums to 1. Press ? for the keys.</p>
 <script id="content" type="application/json">{PLACEHOLDER}</script>
 <script type="module">
@@ -46,3 +55,23 @@ TEMPLATE = f"""<!doctype html>
 </script>
 </html>
 """
+
+
+def document(messages: Mapping[Kind, bytes], *, kind: Kind, title: str = "") -> str:
+    """The document.
+
+    Args:
+        messages: of `browser_payload`, by kind.
+        kind: that a reader sees first.
+        title: of the document; empty for the beginning of the text.
+    """
+    headers = {each: unframe(message)[0] for each, message in messages.items()}
+    content = {
+        "kind": kind, "texts": headers[kind]["shown"], "title": title,
+        "kinds": [
+            {"kind": each, "title": headers[each]["title"], "data": b64encode(message).decode("ascii")}
+            for each, message in messages.items()
+        ],
+    }
+    # A text may hold anything, also what ends a script.
+    return TEMPLATE.replace(PLACEHOLDER, json.dumps(content).replace("<", "\\u003c"), 1)

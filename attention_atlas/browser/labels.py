@@ -18,6 +18,7 @@ TITLES: dict[Kind, str] = {
 SHORT_TITLES: dict[Kind, str] = {"encoder": "Encoder", "decoder": "Masked", "cross": "Cross"}
 FROM = "from: the {} that looks"
 TO = "to: the {} looked at"
+SECONDS = "second of the sound"
 # For the part of a word that stands in another row.
 CUT = "…"
 
@@ -66,10 +67,11 @@ def column_labels(axes: Axes) -> list[str]:
     return [group_label(group, axes.column_text, words=axes.words) for group in axes.columns]
 
 
-def titles(words: bool) -> tuple[str, str]:
-    """Titles of the axes: of the rows, and of the columns."""
+def titles(words: bool, rows: Sequence[Piece] = (), columns: Sequence[Piece] = ()) -> tuple[str, str]:
+    """Titles of the axes: of the rows, and of the columns, of which sound has seconds."""
     size = "word" if words else "piece"
-    return FROM.format(size), TO.format(size)
+    of_rows, of_columns = (SECONDS if side and side[0].role == "frame" else size for side in (rows, columns))
+    return FROM.format(of_rows), TO.format(of_columns)
 
 
 def told_apart(labels: Iterable[str]) -> list[str]:

@@ -25,6 +25,11 @@ MOST_DOUBLINGS = 15
 DIGITS = np.frombuffer(b"0123456789abcdef", dtype=np.uint8)
 # Pieces or words, with the special ones or without: (words, special).
 EVERY_ARRANGEMENT = tuple((words, special) for words in (False, True) for special in (False, True))
+# What is shown first where nobody chose anything, by the names of `Choice` in assets/attention_browser/arrangement.js.
+CHOICE: Mapping[str, Any] = MappingProxyType({
+    "layer": -1, "head": -1, "heads": (), "words": True, "hide": False, "scale": "0 to 1", "palette": "viridis",
+    "look": "map", "threshold": 0, "metric": "", "rows": (), "columns": (),
+})
 # Names of heads by layer and head, from 0.
 AlsoNamed = Mapping[tuple[int, int], Sequence[str]]
 
@@ -58,6 +63,7 @@ def payload(
     layers, heads, queries, keys = weights.shape
     special = np.array([piece.special for piece in trace.key_pieces(kind)])
     doubled = doublings(weights, special)
+    sides = trace.query_pieces(kind), trace.key_pieces(kind)
     complete = {
         **header,
         "kind": kind, "layers": layers, "heads": heads, "queries": queries, "keys": keys,
@@ -68,7 +74,10 @@ def payload(
             for words, special in arrangements
         },
         "special": np.flatnonzero(special).tolist(), "doublings": DIGITS[doubled.ravel()].tobytes().decode("ascii"),
-        "axes": {"pieces": _titles(words=False), "words": _titles(words=True)},
+        "axes": {
+            name: dict(zip(("from", "to"), titles(words, *sides), strict=True))
+            for name, words in (("pieces", False), ("words", True))
+        },
     }
     return pack(complete, codes(np.where(special, weights, np.ldexp(weights, doubled[..., None])), mask))
 
@@ -81,8 +90,8 @@ def browser_payload(
 
     Args:
         trace, metrics: what is looked at.
-        choice: what to show first: a value for each name of `Choice` in assets/attention_browser/arrangement.js but
-            `heads`; a layer and a head of -1 for the one that has the most to show.
+        choice: what to show first, with a value for each name of CHOICE but `heads`; a layer and a head of -1 for those
+            that have the most to show.
         number: the browser shows `choice` if it was asked under another number before, or never.
         glance: only the small maps.
         quiet: what is pinned is not put into words, only what is pointed at.
@@ -105,7 +114,9 @@ def browser_payload(
             ", ".join(dict.fromkeys((*names, *also.get((layer, head), ()))))
             for layer, heads in enumerate(head_names(metrics)) for head, names in enumerate(heads)
         ],
-        "metrics": [] if glance else [_metric(metric, metrics.values[metric.name]) for metric in metrics_of(kind)],
+        "metrics": [] if glance else [
+            _metric(metric, metrics.values[metric.name]) for metric in metrics_of(kind) if metric.name in metrics.values
+        ],
     }, only)
 
 
@@ -133,7 +144,3 @@ def _arrangement(axes: Axes) -> dict[str, Any]:
             for side, (labels, groups) in sides.items()
         },
     }
-
-
-def _titles(*, words: bool) -> dict[str, str]:
-    return dict(zip(("from", "to"), titles(words), strict=True))

@@ -76,7 +76,7 @@ def entry_label(vocabulary: TextVocabulary, piece: int) -> str:
 
 def group_label(pieces: Sequence[Piece], text: str, *, words: bool) -> str:
     """A piece, or for words the characters of `text` that its pieces cover."""
-    if not words or pieces[0].special:
+    if not words or pieces[0].span is None:
         return piece_label(pieces[0], text)
     spans = [piece.span for piece in pieces if piece.span is not None]
     covered = text[spans[0][0] : spans[-1][1]].strip(" ")

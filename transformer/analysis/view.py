@@ -19,7 +19,7 @@ class Axes:
         kind: "encoder", "decoder" or "cross".
         row_positions, column_positions: positions of each row and column in the trace's arrays.
         rows, columns: the pieces there.
-        predicted: what the pieces of each row predict; None for the encoder.
+        predicted: what the pieces of each row predict; None for the encoder, and where it is not known.
         row_text, column_text: the texts that the spans of these pieces refer to.
         words: whether pieces are merged into words.
         special: whether start and end symbols are among them.
@@ -93,7 +93,7 @@ def axes_of(trace: Trace, kind: Kind, *, words: bool = False, special: bool = Tr
         column_positions=columns,
         rows=_pieces(rows, row_pieces),
         columns=_pieces(columns, column_pieces),
-        predicted=None if kind == "encoder" else _pieces(rows, trace.predicted_pieces),
+        predicted=_pieces(rows, trace.predicted_pieces) if kind != "encoder" and trace.predicted_pieces else None,
         row_text=row_text,
         column_text=column_text,
         words=words,

@@ -15,6 +15,7 @@ from tokenizers.pre_tokenizers import ByteLevel
 from transformer.text.byte_vocabulary import ByteVocabulary, read_byte_vocabulary
 from transformer.text.spelling import Spelling, spelt_in_part
 from transformer.text.vocabulary import SPACE_MARK, Symbols, has_shape
+from transformer.values.foreign_tokens import BYTES, SPELLING
 from transformer.values.pieces import Piece
 
 END_OF_TEXT = "<|endoftext|>"
@@ -23,17 +24,6 @@ UNKNOWN = "unknown byte"
 # Half of a surrogate pair, which UTF-8 cannot spell.
 SURROGATE = re.compile("[\ud800-\udfff]")
 
-
-def _spelling() -> dict[int, str]:
-    """How the vocabulary's files write each byte: as the Latin-1 character if that is visible, or else as one of the
-    characters from U+0100 on, so that no piece has white space in it."""
-    visible = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    hidden = [byte for byte in range(256) if byte not in visible]
-    return {byte: chr(byte) for byte in visible} | {byte: chr(0x100 + at) for at, byte in enumerate(hidden)}
-
-
-SPELLING = _spelling()
-BYTES = {character: byte for byte, character in SPELLING.items()}
 
 
 def _readable(spelt: str) -> str:

@@ -33,7 +33,7 @@ def label_parts(piece: Piece, text: str) -> tuple[str, str]:
         text: what its span refers to.
     """
     if piece.special:
-        return "", f"{piece.text} {piece.role}"
+        return "", piece.text if piece.role == "symbol" else f"{piece.text} {piece.role}"
     spelling = WHITE.sub(lambda found: SIGNS[found[0]], piece.text)
     if piece.span is None or not (piece.role == "unknown" or BYTE.search(spelling)):
         return "", spelling

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-# What a piece is if it is not part of a text, or stands for a part that the vocabulary cannot spell.
-Role = Literal["", "padding", "start", "end", "language", "unknown"]
+# What a piece is if it is not part of a text, or stands for a part that the vocabulary cannot spell. A symbol is any
+# other that stands for no text; a frame is a stretch of sound, and its text the seconds at which it begins.
+Role = Literal["", "padding", "start", "end", "language", "symbol", "unknown", "frame"]
 
 
 @dataclass(frozen=True)
@@ -29,5 +30,5 @@ class Piece:
 
     @property
     def special(self) -> bool:
-        """Whether it stands for no text: padding, start and end symbol, a language code."""
-        return bool(self.role) and self.role != "unknown"
+        """Whether it stands for nothing that was said: padding, start and end symbol, a language code."""
+        return self.role not in ("", "unknown", "frame")

@@ -33,7 +33,7 @@ decoder_residual       [3L + 1, T, D]  "; of a language model [2L + 1, T, D]
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -42,6 +42,8 @@ from typing import Any, BinaryIO, Literal
 
 import numpy as np
 
+from transformer.values.foreign_attention import Side, fields_of
+from transformer.values.foreign_tokens import Offsets
 from transformer.values.interventions import Interventions
 from transformer.values.kinds import KINDS as KINDS
 from transformer.values.kinds import Kind
@@ -87,7 +89,8 @@ class Trace:
         target_text: the model's translation, or the one passed in; the text that a language model reads.
         source_pieces: S pieces that the encoder reads; the end symbol is the last.
         target_pieces: T pieces that the decoder reads, the start symbol first: its rows and keys.
-        predicted_pieces: T pieces; each decoder row reads target_pieces[t] and predicts predicted_pieces[t].
+        predicted_pieces: T pieces; each decoder row reads target_pieces[t] and predicts predicted_pieces[t]. None where
+            that is not known, of attention that another program computed.
         complete: False if the limit on length ended the translation before the end symbol.
         details: arrays by name, float32; empty unless requested. See `detail`, `residual` and `residual_stream`.
         interventions: of the run.
@@ -121,13 +124,13 @@ class Trace:
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
-        """The kinds of attention that the model has: without a source there is only the decoder's."""
-        return KINDS if self.source_pieces else ("decoder",)
+        """The kinds of attention that the trace has: without a source there is only the decoder's."""
+        return tuple(kind for kind in KINDS if self.attention(kind).size)
 
     @property
     def stacks(self) -> tuple[Stack, ...]:
         """The stacks of layers that the model has."""
-        return STACKS if self.source_pieces else ("decoder",)
+        return tuple(stack for stack in STACKS if (self.source_pieces if stack == "encoder" else self.target_pieces))
 
     def parts(self, stack: Stack) -> tuple[Part, ...]:
         """The sub-layers of each layer of a stack, in the order in which they run."""
@@ -200,6 +203,45 @@ class Trace:
             and all(np.array_equal(array, theirs[name]) for name, array in mine.items())
         )
 
+    @classmethod
+    def from_attention(
+        cls, *, encoder: Any = None, decoder: Any = None, cross: Any = None,
+        source_tokens: Sequence[str | Piece] = (), target_tokens: Sequence[str | Piece] = (),
+        source_text: str | None = None, target_text: str | None = None,
+        source_offsets: Offsets | None = None, target_offsets: Offsets | None = None,
+        source_mask: Any = None, target_mask: Any = None,
+        item: int | None = None, beam_indices: Any = None, model: str = "",
+    ) -> Trace:
+        """The trace of attention that another program computed; what is not known of it is empty.
+
+        >>> weights = np.full((1, 2, 2, 2), 0.5)  # layers, heads, rows, columns
+        >>> trace = Trace.from_attention(encoder=weights, source_tokens=["Hello", "world"])
+        >>> trace.kinds, trace.text
+        (('encoder',), 'Hello world')
+
+        Args:
+            encoder, decoder, cross: [L, H, rows, columns]; or a list of layers [1, H, rows, columns], as Hugging Face's
+                models return them; or what `generate` returns, a list of steps of lists of layers. Arrays of numpy,
+                torch or jax, of any precision. A model with one stack gives `encoder`, or `decoder` if no token looks
+                ahead.
+            source_tokens, target_tokens: one for each row or column, special ones too, as the vocabulary spells them.
+                A target token more is what the last row predicted.
+            source_text, target_text: that the offsets refer to; without offsets, the text that the tokens spell.
+            source_offsets, target_offsets: characters [start, end) of each token: `offset_mapping` of a tokenizer.
+            source_mask, target_mask: 0 for padding, which is left out: `attention_mask` of a tokenizer.
+            item: which text of a batch.
+            beam_indices: what `generate` returned of that name, after beam search.
+            model: a name of the model.
+
+        Raises:
+            AttentionError: the arrays are no weights, or do not fit to the tokens; the message says what to do.
+        """
+        return cls(model=model, **fields_of(
+            {"encoder": encoder, "decoder": decoder, "cross": cross},
+            Side("source", source_tokens, source_text, source_offsets, source_mask, item),
+            Side("target", target_tokens, target_text, target_offsets, target_mask, item), beam_indices=beam_indices,
+        ))
+
     def to_npz(self, file: Path | BinaryIO) -> None:
         """Write a compressed .npz archive of all arrays, to a path or an open file.
 
@@ -230,10 +272,10 @@ class Trace:
         return cls._of(json.loads(own.pop("words").tobytes()), own)
 
     def to_bertviz(self) -> dict[str, Any]:
-        """The arguments of BertViz's `model_view` and `head_view` (Vig 2019) for an encoder-decoder model.
+        """The arguments of BertViz's `model_view` and `head_view` (Vig 2019).
 
         Each attention is a list of one float32 tensor [1, H, rows, columns] a layer, as Hugging Face's models return
-        it; the tokens are pieces as the vocabulary spells them.
+        it; the tokens are pieces as the vocabulary spells them. A model with one stack has `attention` and `tokens`.
         """
         # So that a trace can be read where there is no torch.
         import torch
@@ -241,10 +283,12 @@ class Trace:
         def layers(weights: np.ndarray) -> list[torch.Tensor]:
             return [torch.tensor(layer)[None] for layer in weights]
 
+        if len(self.stacks) == 1:
+            (kind,) = self.kinds
+            tokens = [piece.text for piece in self.query_pieces(kind)]
+            return {"attention": layers(self.attention(kind)), "tokens": tokens}
         return {
-            "encoder_attention": layers(self.encoder),
-            "decoder_attention": layers(self.decoder),
-            "cross_attention": layers(self.cross),
+            **{f"{kind}_attention": layers(self.attention(kind)) for kind in self.kinds},
             "encoder_tokens": [piece.text for piece in self.source_pieces],
             "decoder_tokens": [piece.text for piece in self.target_pieces],
         }

@@ -136,17 +136,20 @@ def metrics_of(kind: Kind) -> tuple[Metric, ...]:
     return tuple(metric for metric in METRICS if kind in metric.kinds)
 
 
-def head_metrics(trace: Trace, kind: Kind, scores: Sequence[float]) -> HeadMetrics:
+def head_metrics(trace: Trace, kind: Kind, scores: Sequence[float] | None) -> HeadMetrics:
     """Measure every head of a kind on one sentence.
 
     Args:
         trace: of a run.
         kind: of attention.
-        scores: of each piece that the kind looks at, by id; a lower one is rarer. See `Vocabulary.key_scores`.
+        scores: of each piece that the kind looks at, by id; a lower one is rarer. See `Vocabulary.key_scores`. None if
+            they are not known: what takes them is left out.
     """
     measured = dict(_each_query(trace, kind, scores))
     values, queries = {}, {}
     for metric in metrics_of(kind):
+        if metric.name not in measured:
+            continue
         each, counted = measured[metric.name]
         queries[metric.name] = int(counted.sum())
         values[metric.name] = each[..., counted].mean(axis=-1) if counted.any() else np.full(each.shape[:2], np.nan)
@@ -185,7 +188,7 @@ def is_punctuation(piece: Piece, text: str) -> bool:
 Measured = tuple[str, tuple[np.ndarray, np.ndarray]]
 
 
-def _each_query(trace: Trace, kind: Kind, scores: Sequence[float]) -> Iterator[Measured]:
+def _each_query(trace: Trace, kind: Kind, scores: Sequence[float] | None) -> Iterator[Measured]:
     weights, mask = trace.attention(kind).astype(np.float64), trace.mask(kind)
     keys = trace.key_pieces(kind)
     special = np.array([piece.special for piece in keys])
@@ -203,12 +206,13 @@ def _each_query(trace: Trace, kind: Kind, scores: Sequence[float]) -> Iterator[M
     # pattern, so a query with a sink where the pattern would be is left out.
     sinks = special | (np.arange(len(keys)) == 0)
     strongest = weights.argmax(axis=-1)
-    words = np.flatnonzero(~special)
-    rarity = np.array([scores[keys[position].id] for position in words])
-    rarest = np.zeros(len(keys), dtype=bool)
-    rarest[words[rarity == rarity.min(initial=np.inf)]] = True
-    rarest &= ~sinks
-    yield "strongest_rarest", (rarest[strongest], mask[:, rarest].sum(axis=1) > 0)
+    if scores is not None:
+        words = np.flatnonzero(~special)
+        rarity = np.array([scores[keys[position].id] for position in words])
+        rarest = np.zeros(len(keys), dtype=bool)
+        rarest[words[rarity == rarity.min(initial=np.inf)]] = True
+        rarest &= ~sinks
+        yield "strongest_rarest", (rarest[strongest], mask[:, rarest].sum(axis=1) > 0)
     text = trace.target_text if kind == "decoder" else trace.source_text
     marks = ~sinks & [is_punctuation(key, text) for key in keys]
     yield "punctuation", (weights[..., marks].sum(axis=-1), every & marks.any())

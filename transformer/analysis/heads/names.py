@@ -6,6 +6,7 @@ but the one for the end symbol itself counts only other attention, so a head tha
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -98,9 +99,11 @@ RULES = (
 
 
 def head_rules(metrics: HeadMetrics) -> tuple[tuple[tuple[Rule, ...], ...], ...]:
-    """The rules that each head passes: by layer, by head; none for most heads. NaN passes no rule."""
-    passed = [(rule, rule.holds(metrics.values)) for rule in RULES if metrics.kind in rule.kinds]
+    """The rules that each head passes: by layer, by head; none for most heads. NaN passes no rule, nor
+    does a number that is not known."""
     layers, heads = next(iter(metrics.values.values())).shape
+    values = defaultdict(lambda: np.full((layers, heads), np.nan), metrics.values)
+    passed = [(rule, rule.holds(values)) for rule in RULES if metrics.kind in rule.kinds]
     return tuple(
         tuple(tuple(rule for rule, passes in passed if passes[layer, head]) for head in range(heads))
         for layer in range(layers)

@@ -54,7 +54,7 @@ class Pattern:
 def row_entropy(weights: np.ndarray) -> np.ndarray:
     """Entropy of each row, nats: [..., R, C] to [..., R]. A row with a single weight of 1 has 0."""
     logs = np.log(weights, out=np.zeros_like(weights), where=weights > 0)
-    return -(weights * logs).sum(axis=-1)
+    return 0.0 - (weights * logs).sum(axis=-1)
 
 
 def offset_share(weights: np.ndarray, mask: np.ndarray, offset: int) -> float:

@@ -1,0 +1,79 @@
+"""The calls of BertViz and CircuitsVis under their names: a notebook changes one import.
+
+Vig 2019, "A Multiscale Visualization of Attention in the Transformer Model"; Cooney and Nanda 2022, "CircuitsVis".
+What they draw of one layer or of all is in one drawing here, which opens at what was asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from attention_atlas.drawing import Drawing, displayed, trace_of
+from transformer.values.trace import Trace
+
+
+def head_view(
+    attention: Any = None, tokens: Sequence[str] | None = None, sentence_b_start: int | None = None,
+    prettify_tokens: bool = True, layer: int | None = None, heads: Sequence[int] | None = None,
+    encoder_attention: Any = None, decoder_attention: Any = None, cross_attention: Any = None,
+    encoder_tokens: Sequence[str] | None = None, decoder_tokens: Sequence[str] | None = None,
+    include_layers: Sequence[int] | None = None, html_action: str = "view",
+) -> Drawing | None:
+    """Draw heads of a layer as lines between tokens.
+
+    Args:
+        attention, tokens: of a model with one stack: a list of layers [1, H, rows, columns], and a token for each row.
+        sentence_b_start: both sentences are in one drawing, in which words can be pinned.
+        prettify_tokens: tokens are always shown with their marks made readable.
+        layer, heads: that are shown first, from 0.
+        encoder_attention, decoder_attention, cross_attention, encoder_tokens, decoder_tokens: of an encoder-decoder.
+        include_layers: all layers are there; the first of these is shown first.
+        html_action: "view" displays, "return" returns the drawing, whose `data` is the HTML.
+
+    Raises:
+        AttentionError: this is no attention; the message says what to do.
+    """
+    trace = _trace(attention, tokens, encoder_attention, decoder_attention, cross_attention, encoder_tokens,
+                   decoder_tokens)
+    first = min(include_layers) if include_layers and layer is None else layer
+    chosen = sorted(heads or ())
+    opened = {"layer": first, "head": chosen[0] if chosen else None, "heads": tuple(chosen[1:])}
+    return _result(Drawing(trace, look="lines", **opened), html_action)
+
+
+def model_view(
+    attention: Any = None, tokens: Sequence[str] | None = None, sentence_b_start: int | None = None,
+    prettify_tokens: bool = True, display_mode: str = "dark", encoder_attention: Any = None,
+    decoder_attention: Any = None, cross_attention: Any = None, encoder_tokens: Sequence[str] | None = None,
+    decoder_tokens: Sequence[str] | None = None, include_layers: Sequence[int] | None = None,
+    include_heads: Sequence[int] | None = None, html_action: str = "view",
+) -> Drawing | None:
+    """Draw all heads of all layers as small maps, and one of them large; arguments as those of `head_view`.
+
+    Args:
+        display_mode: the drawing follows the theme of what displays it.
+        include_heads: all heads are there; the first of these is shown first.
+    """
+    trace = _trace(attention, tokens, encoder_attention, decoder_attention, cross_attention, encoder_tokens,
+                   decoder_tokens)
+    first = {"layer": include_layers, "head": include_heads}
+    opened = {name: min(listed) for name, listed in first.items() if listed}
+    return _result(Drawing(trace, **opened), html_action)
+
+
+def attention_patterns(tokens: Sequence[str], attention: Any) -> Drawing:
+    """The heads of one layer, [H, rows, columns], as `circuitsvis.attention.attention_patterns` draws them."""
+    return Drawing(trace_of(attention, tokens))
+
+
+def _trace(attention: Any, tokens: Any, encoder: Any, decoder: Any, cross: Any, source: Any, target: Any) -> Trace:
+    if attention is not None or tokens is not None:
+        return trace_of(attention, tokens or ())
+    return Trace.from_attention(
+        encoder=encoder, decoder=decoder, cross=cross, source_tokens=source or (), target_tokens=target or ()
+    )
+
+
+def _result(drawing: Drawing, html_action: str) -> Drawing | None:
+    return drawing if html_action == "return" else displayed(drawing)

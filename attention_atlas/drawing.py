@@ -1,0 +1,155 @@
+"""All attention of a trace, drawn: in a notebook, or as one HTML file that needs neither a server nor a network."""
+
+from __future__ import annotations
+
+import sys
+from functools import cached_property
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from attention_atlas.browser.html_file import document
+from attention_atlas.browser.payload import CHOICE, browser_payload
+from transformer.analysis.heads.metrics import head_metrics
+from transformer.errors import AttentionError
+from transformer.values.foreign_attention import is_causal, weights_of
+from transformer.values.trace import Kind, Trace
+
+# Where `show` writes what it cannot display.
+FILE = "attention.html"
+HEIGHT = 760
+
+
+class Drawing:
+    """The attention browser of a trace, as one HTML document; a notebook displays it.
+
+    Args:
+        trace: to be drawn.
+        kind: of attention that `choice` is about; None for the first that the trace has.
+        title: of the document; empty for the beginning of the text.
+        choice: what is shown first, by the names of `CHOICE`; layers and heads count from 0.
+
+    Attributes:
+        trace: as given.
+        messages: what the browser is sent, by kind.
+    """
+
+    def __init__(self, trace: Trace, *, kind: Kind | None = None, title: str = "", **choice: Any) -> None:
+        self.trace, self.title = trace, title
+        self.kind, self.choice = first_shown(trace, kind, choice)
+
+    @cached_property
+    def messages(self) -> dict[Kind, bytes]:
+        return messages_of(self.trace, self.kind, self.choice)
+
+    @cached_property
+    def data(self) -> str:
+        """The document, under the name that IPython's and BertViz's objects have for it."""
+        return document(self.messages, kind=self.kind, title=self.title)
+
+    def save(self, path: str | Path) -> None:
+        """Write the document, or, if the name ends in .npz, the arrays, which the app and `Trace.from_npz` read."""
+        path = Path(path)
+        if path.suffix == ".npz":
+            self.trace.to_npz(path)
+        else:
+            path.write_text(self.data, encoding="utf-8")
+
+    def _repr_html_(self) -> str:
+        return (
+            f'<iframe srcdoc="{escape(self.data)}" title="Attention" sandbox="allow-scripts allow-downloads" '
+            f'style="width: 100%; height: {HEIGHT}px; border: 0"></iframe>'
+        )
+
+
+def first_shown(trace: Trace, kind: Kind | None, choice: dict[str, Any]) -> tuple[Kind, dict[str, Any]]:
+    """The kind and the whole choice to open with.
+
+    Raises:
+        AttentionError: the trace has no such kind, layer or head, or there is no such choice.
+    """
+    kind = kind or trace.kinds[-1]
+    if kind not in trace.kinds:
+        raise AttentionError(f"There is no {kind} attention: the trace has {', '.join(trace.kinds)}.")
+    unknown = choice.keys() - CHOICE.keys()
+    if unknown:
+        raise AttentionError(f"There is no choice {', '.join(sorted(unknown))}: choose of {', '.join(CHOICE)}.")
+    choice = {**CHOICE, **{name: value for name, value in choice.items() if value is not None}}
+    for name, count in zip(("layer", "head"), trace.attention(kind).shape, strict=False):
+        if not -1 <= choice[name] < count:
+            raise AttentionError(f"There is no {name} {choice[name]}: the {kind} attention has {count}, from 0.")
+    if choice["layer"] + choice["head"] > -2:
+        choice |= {name: max(choice[name], 0) for name in ("layer", "head")}
+    return kind, choice
+
+
+def messages_of(trace: Trace, kind: Kind, choice: dict[str, Any]) -> dict[Kind, bytes]:
+    """What the browser is sent of each kind; the choice is of one of them."""
+    head = {"layer": -1, "head": -1, "rows": (), "columns": (), "heads": ()}
+    return {
+        each: browser_payload(trace, head_metrics(trace, each, None), choice if each == kind else {**choice, **head})
+        for each in trace.kinds
+    }
+
+
+def trace_of(attention: Any, tokens: Any, **others: Any) -> Trace:
+    """The trace of self-attention alone: a decoder's if no token looks ahead.
+
+    Args:
+        attention, tokens: of `Trace.from_attention`.
+        others: the arguments of it that both sides have, named without the side: `text`, `offsets`, `mask`; and `item`.
+    """
+    causal = is_causal(weights_of(attention, "model's", item=others.get("item")))
+    stack, side = ("decoder", "target") if causal else ("encoder", "source")
+    named = {name if name == "item" else f"{side}_{name}": value for name, value in others.items()}
+    return Trace.from_attention(**{stack: attention, f"{side}_tokens": tokens, **named})
+
+
+def show(
+    attention: Any = None, tokens: Any = None, *, save: str | Path | None = None, title: str = "",
+    kind: Kind | None = None, layer: int | None = None, head: int | None = None, **arrays: Any,
+) -> Drawing | None:
+    """Show attention: in a notebook at once, elsewhere as one HTML file, which is named.
+
+    Args:
+        attention: a trace; or the self-attention of a model with one stack, with its `tokens`.
+        tokens: of `attention`.
+        save: a file to write besides: .npz for the arrays, .html for the document.
+        title, kind, layer, head: of `Drawing`.
+        arrays: what `Trace.from_attention` takes.
+
+    Returns:
+        The drawing; None where it was displayed.
+
+    Raises:
+        AttentionError: this is no attention; the message says what to do.
+    """
+    if isinstance(attention, Trace):
+        trace = attention
+    elif tokens is not None:
+        trace = trace_of(attention, tokens, **arrays)
+    else:
+        trace = Trace.from_attention(**arrays)
+    drawing = Drawing(trace, kind=kind, title=title, layer=layer, head=head)
+    if save is not None:
+        drawing.save(save)
+    return displayed(drawing, written=save is not None and Path(save).suffix != ".npz")
+
+
+def displayed(drawing: Drawing, *, written: bool = False) -> Drawing | None:
+    """Display a drawing in a notebook, as a widget if anywidget is there; elsewhere write FILE, if nothing was."""
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    if hasattr(shell, "kernel"):
+        try:
+            from attention_atlas.widget import Browser
+        except ImportError:
+            shown = drawing
+        else:
+            shown = Browser(drawing.trace, kind=drawing.kind, **drawing.choice)
+        sys.modules["IPython"].display.display(shown)
+        return None
+    marimo = sys.modules.get("marimo")
+    if not written and not (marimo and marimo.running_in_notebook()):
+        drawing.save(FILE)
+        print(f"{Path(FILE).resolve()}: open it in a browser")
+    return drawing

@@ -1,0 +1,141 @@
+"""The attention of a model of Hugging Face's `transformers` on a text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from transformer.errors import AttentionError
+from transformer.values.foreign_attention import is_causal, weights_of
+from transformer.values.foreign_tokens import LANGUAGE, frames, pieces_of
+from transformer.values.pieces import Piece, Role
+from transformer.values.trace import Trace
+
+# Tokens that a model writes at most where no target is given.
+MOST_WRITTEN = 128
+EAGER = "eager"
+
+
+def from_huggingface(model: Any, tokenizer: Any, text: Any, target: str | None = None, **generation: Any) -> Trace:
+    """Let a model read a text, and keep its attention.
+
+    The model is left as it was: it runs without dropout, and with kernels that return weights.
+
+    Args:
+        model: of `transformers`: an encoder, a decoder, or an encoder-decoder.
+        tokenizer: its tokenizer; for sound, its processor.
+        text: that it reads; for sound, samples at the rate of the processor's feature extractor.
+        target: what an encoder-decoder writes; None for what it writes by itself.
+        generation: arguments of `model.generate` for a target that it writes; greedily and at most MOST_WRITTEN tokens
+            unless these say otherwise.
+
+    Returns:
+        The trace. Words come from the tokenizer's offsets; of a text that the model wrote, from its tokens. Sound has
+        no encoder attention in it: that of half a minute has two million weights a head.
+
+    Raises:
+        AttentionError: the model returns no attention; the message says what to do.
+    """
+    import torch
+
+    sound = not isinstance(text, str)
+    inputs, source = _heard(tokenizer, text) if sound else _read(tokenizer, text)
+    words = getattr(tokenizer, "tokenizer", tokenizer)
+    inputs = {name: tensor.to(model.device) for name, tensor in inputs.items()}
+    named = str(getattr(model.config, "name_or_path", "") or type(model).__name__)
+    with torch.no_grad(), _returning_weights(model):
+        if not model.config.is_encoder_decoder:
+            attentions = model(**inputs, output_attentions=True).attentions
+            causal = attentions is not None and is_causal(weights_of(attentions, "model's"))
+            stack, side, begun = ("decoder", "target", "start") if causal else ("encoder", "source", "")
+            read, pieces = pieces_of(**source, first=begun)
+            return Trace.from_attention(
+                **{stack: attentions, f"{side}_tokens": pieces, f"{side}_text": read}, model=named
+            )
+        if target is None:
+            settings = {"max_new_tokens": MOST_WRITTEN, "num_beams": 1, "do_sample": False, **generation}
+            written = model.generate(**inputs, **settings)[0].tolist()
+            target_pieces = _pieces(words, _without_padding(written, model.config), first="start")
+        else:
+            labels, given = _read(words, target, as_target=True)
+            shifted = getattr(model, "prepare_decoder_input_ids_from_labels", None)
+            start = [model.generation_config.decoder_start_token_id] if shifted is None else (
+                shifted(labels=labels["input_ids"])[0, :1].tolist()
+            )
+            (begin,) = _pieces(words, start, first="start")[1]
+            written_text, pieces = pieces_of(**given)
+            target_pieces = written_text, (begin, *pieces)
+        ids = torch.tensor([[piece.id for piece in target_pieces[1][:-1]]], device=model.device)
+        output = model(**inputs, decoder_input_ids=ids, output_attentions=True)
+    source_text, source_pieces = source if sound else pieces_of(**source)
+    return Trace.from_attention(
+        encoder=None if sound else output.encoder_attentions, decoder=output.decoder_attentions,
+        cross=output.cross_attentions, source_tokens=source_pieces, target_tokens=target_pieces[1],
+        source_text=source_text, target_text=target_pieces[0], model=named,
+    )
+
+
+@contextmanager
+def _returning_weights(model: Any) -> Iterator[None]:
+    """The model without dropout, and with kernels that return what they weigh."""
+    training, kernels = model.training, model.config._attn_implementation
+    model.eval()
+    try:
+        if kernels != EAGER and hasattr(model, "set_attn_implementation"):
+            model.set_attn_implementation(EAGER)
+        yield
+    finally:
+        if kernels != EAGER and hasattr(model, "set_attn_implementation"):
+            model.set_attn_implementation(kernels)
+        model.train(training)
+
+
+def _read(tokenizer: Any, text: str, *, as_target: bool = False) -> tuple[Mapping[str, Any], dict[str, Any]]:
+    """Tensors for the model, and the arguments of `pieces_of`."""
+    asked = {"text_target": text} if as_target else {"text": text}
+    encoded = tokenizer(**asked, return_tensors="pt", return_offsets_mapping=tokenizer.is_fast)
+    offsets = encoded.pop("offset_mapping")[0].tolist() if tokenizer.is_fast else None
+    ids = encoded["input_ids"][0].tolist()
+    tokens = tokenizer.convert_ids_to_tokens(ids)
+    roles = [_role(tokenizer, id, token) for id, token in zip(ids, tokens, strict=True)]
+    given = {"text": text, "offsets": offsets} if offsets else {}
+    return encoded, {"tokens": tokens, "ids": ids, "roles": roles, **given}
+
+
+def _heard(processor: Any, samples: Any) -> tuple[Mapping[str, Any], tuple[str, tuple[Piece, ...]]]:
+    """Features for the model, and a piece for each frame that its encoder makes of two of them."""
+    extractor = getattr(processor, "feature_extractor", None)
+    if extractor is None:
+        raise AttentionError("The text is no string: for sound, give the model's processor instead of its tokenizer.")
+    inputs = extractor(samples, sampling_rate=extractor.sampling_rate, return_tensors="pt")
+    count = inputs["input_features"].shape[-1] // 2
+    return inputs, ("", frames(count, 2 * extractor.hop_length / extractor.sampling_rate))
+
+
+def _pieces(tokenizer: Any, ids: Sequence[int], *, first: Role = "") -> tuple[str, tuple[Piece, ...]]:
+    """The text that ids spell, and their pieces; a model may have more ids than its tokenizer."""
+    spelt = zip(ids, tokenizer.convert_ids_to_tokens(ids), strict=True)
+    tokens = [f"<{id}>" if token is None else token for id, token in spelt]
+    roles = [_role(tokenizer, id, token) for id, token in zip(ids, tokens, strict=True)]
+    return pieces_of(tokens, ids=ids, roles=roles, first=first)
+
+
+def _role(tokenizer: Any, id: int, token: str) -> Role:
+    """What a tokenizer says that a token is."""
+    named: tuple[tuple[Role, tuple[str, ...]], ...] = (
+        ("unknown", ("unk",)), ("end", ("eos", "sep")), ("start", ("bos", "cls")), ("padding", ("pad",)),
+    )
+    for role, names in named:
+        if id in [getattr(tokenizer, f"{name}_token_id", None) for name in names]:
+            return role
+    if LANGUAGE.fullmatch(token):
+        return "language"
+    return "symbol" if id in tokenizer.all_special_ids and token != tokenizer.mask_token else ""
+
+
+def _without_padding(ids: list[int], config: Any) -> list[int]:
+    """What was written, without the padding after it, which may be the symbol that the decoder starts with."""
+    while len(ids) > 2 and ids[-1] == config.pad_token_id:
+        ids = ids[:-1]
+    return ids

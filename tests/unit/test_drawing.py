@@ -1,0 +1,132 @@
+"""Attention shown outside the app: one call, one offline file, and the calls of BertViz."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import transformers
+
+import attention_atlas
+from attention_atlas import Drawing, Trace
+from attention_atlas.browser.wire import unpack
+from tests.made_up_traces import made_up_trace
+from transformer.errors import AttentionError
+
+ROOT = Path(__file__).parents[2]
+TOKENS = ["▁I", "▁have", "▁a", "▁dream", "</s>"]
+
+
+def causal(layers=2, heads=3, count=5):
+    weights = np.tri(count) / np.tri(count).sum(axis=1, keepdims=True)
+    return np.broadcast_to(weights, (layers, heads, count, count)).astype(np.float32)
+
+
+def content_of(html):
+    (content,) = re.findall(r'<script id="content" type="application/json">(.*)</script>', html)
+    return json.loads(content)
+
+
+def header_of(drawing, kind=None):
+    return unpack(drawing.messages[kind or drawing.kind])[0]
+
+
+def test_a_script_gets_one_file(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    drawing = attention_atlas.show(causal(), TOKENS, save=tmp_path / "kept.npz", title="</script> mine", layer=1)
+    html = (tmp_path / "attention.html").read_text(encoding="utf-8")
+    assert str(tmp_path / "attention.html") in capsys.readouterr().out
+    assert Trace.from_npz(tmp_path / "kept.npz").equals(drawing.trace)
+    content = content_of(html)
+    assert content["title"] == "</script> mine" and html.count("</script>") == 2
+    assert [each["kind"] for each in content["kinds"]] == ["decoder"]
+    assert base64.b64decode(content["kinds"][0]["data"]) == drawing.messages["decoder"]
+    asked = header_of(drawing)["asked"]["choice"]
+    assert (asked["layer"], asked["head"]) == (1, 0)
+
+
+def test_a_notebook_displays_the_whole_document():
+    drawing = Drawing(made_up_trace(["I", "dream"], ["Ich", "träume"]))
+    assert "&lt;!doctype html&gt;" in drawing._repr_html_() and drawing.kind == "cross"
+    assert list(drawing.messages) == ["encoder", "decoder", "cross"]
+
+
+@pytest.mark.parametrize(("given", "says"), [
+    ({"kind": "cross"}, "no cross"), ({"layer": 2}, "no layer 2"), ({"colour": "red"}, "no choice colour"),
+])
+def test_what_is_not_there_cannot_be_opened(given, says):
+    with pytest.raises(AttentionError, match=says):
+        Drawing(Trace.from_attention(decoder=causal(), target_tokens=TOKENS), **given)
+
+
+def tiny(name, config, **settings):
+    torch.manual_seed(0)
+    symbols = {"pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2}
+    model = getattr(transformers, name)(getattr(transformers, config)(vocab_size=40, **symbols, **settings)).eval()
+    model.set_attn_implementation("eager")
+    return model
+
+
+def test_the_calls_of_bertviz_for_bert():
+    """head_view_bert.ipynb and model_view_bert.ipynb: two sentences, with the start of the second."""
+    model = tiny("BertModel", "BertConfig", hidden_size=16, num_hidden_layers=3, num_attention_heads=4,
+                 intermediate_size=16)
+    tokens = ["[CLS]", "the", "cat", "sat", "[SEP]", "on", "it", "[SEP]"]
+    attention = model(torch.arange(8)[None], output_attentions=True).attentions
+    head = attention_atlas.head_view(attention, tokens, 5, html_action="return")
+    assert head.kind == "encoder" and header_of(head)["asked"]["choice"]["look"] == "lines"
+    chosen = attention_atlas.head_view(attention, tokens, 5, layer=2, heads=[3, 1], html_action="return")
+    asked = header_of(chosen)["asked"]["choice"]
+    assert (asked["layer"], asked["head"], asked["heads"]) == (2, 1, [3])
+    model_view = attention_atlas.model_view(
+        attention, tokens, 5, display_mode="light", include_layers=[1, 2], include_heads=[2], html_action="return"
+    )
+    asked = header_of(model_view)["asked"]["choice"]
+    assert (asked["layer"], asked["head"]) == (1, 2) and "<h1>" in model_view.data
+
+
+def test_the_calls_of_bertviz_for_gpt2():
+    model = tiny("GPT2Model", "GPT2Config", n_embd=16, n_layer=2, n_head=4)
+    attention = model(torch.arange(4)[None], output_attentions=True).attentions
+    view = attention_atlas.model_view(attention, ["The", "Ġcat", "Ġsat", "."], html_action="return")
+    assert view.kind == "decoder" and header_of(view)["texts"]["target"] == "The cat sat."
+
+
+@pytest.mark.parametrize("call", ["head_view", "model_view"])
+def test_the_calls_of_bertviz_for_an_encoder_decoder(call):
+    model = tiny("BartModel", "BartConfig", d_model=16, encoder_layers=2, decoder_layers=2, encoder_attention_heads=4,
+                 decoder_attention_heads=4, encoder_ffn_dim=16, decoder_ffn_dim=16)
+    outputs = model(torch.arange(5)[None], decoder_input_ids=torch.arange(4)[None], output_attentions=True)
+    view = getattr(attention_atlas, call)(
+        encoder_attention=outputs.encoder_attentions, decoder_attention=outputs.decoder_attentions,
+        cross_attention=outputs.cross_attentions, encoder_tokens=["<s>", "She", "Ġsees", "Ġit", "</s>"],
+        decoder_tokens=["</s>", "<s>", "Sie", "Ġsieht"], html_action="return",
+    )
+    assert view.trace.kinds == ("encoder", "decoder", "cross")
+
+
+def test_the_call_of_circuitsvis():
+    drawing = attention_atlas.attention_patterns(tokens=["Hello", ",", " world"], attention=causal(1, 4, 3)[0])
+    assert drawing.trace.decoder.shape == (1, 4, 3, 3) and drawing.trace.text == "Hello, world"
+
+
+def test_looking_at_arrays_takes_numpy_alone(tmp_path):
+    """Every other library stands for one that is not installed."""
+    code = f"""
+import sys
+for name in ("torch", "scipy", "sentencepiece", "safetensors", "streamlit", "pandas", "msgspec", "anywidget"):
+    sys.modules[name] = None
+import numpy as np
+import attention_atlas
+attention_atlas.show(np.full((1, 2, 3, 3), 1 / 3), ["a", "b", "c"], save={str(tmp_path / "a.html")!r})
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0 and done.stderr == "", done.stderr
+    assert (tmp_path / "a.html").stat().st_size > 100_000

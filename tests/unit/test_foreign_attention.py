@@ -1,0 +1,202 @@
+"""Attention of other programs: every shape that it comes in, and what is said of what is none."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from transformer.analysis.heads.metrics import head_metrics
+from transformer.analysis.heads.names import head_names
+from transformer.analysis.words import word_groups
+from transformer.errors import AttentionError
+from transformer.values.foreign_tokens import frames, pieces_of
+from transformer.values.trace import Trace
+
+LAYERS, HEADS = 3, 2
+SOURCE = ["▁The", "▁old", "▁man", "</s>"]
+TARGET = ["<pad>", "▁Der", "▁alte", "▁Mann", "</s>"]
+
+
+def random_rows(*shape, mask=None, seed=0):
+    scores = np.random.default_rng(seed).normal(size=shape)
+    weights = np.exp(np.where(True if mask is None else mask, scores, -np.inf))
+    return (weights / weights.sum(axis=-1, keepdims=True)).astype(np.float32)
+
+
+ENCODER = random_rows(LAYERS, HEADS, 4, 4)
+DECODER = random_rows(LAYERS, HEADS, 5, 5, mask=np.tri(5, dtype=bool))
+CROSS = random_rows(LAYERS, HEADS, 5, 4)
+
+
+class Jax:
+    """An array that numpy reads by its protocol alone, as jax's are."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __array__(self, dtype=None, copy=None):
+        return self.array if dtype is None else self.array.astype(dtype)
+
+
+FORMS = {
+    "array": lambda weights: weights,
+    "layers": list,
+    "batch of one": lambda weights: tuple(layer[None] for layer in weights),
+    "stacked batch": lambda weights: weights[:, None],
+    "torch": lambda weights: tuple(torch.tensor(layer[None], requires_grad=True) for layer in weights),
+    "half": lambda weights: weights.astype(np.float16),
+    "bfloat16": lambda weights: [torch.tensor(layer[None]).bfloat16() for layer in weights],
+    "jax": lambda weights: [Jax(layer[None]) for layer in weights],
+    "lists": lambda weights: weights.tolist(),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_is_the_same_attention(form):
+    given = FORMS[form]
+    trace = Trace.from_attention(
+        encoder=given(ENCODER), decoder=given(DECODER), cross=given(CROSS), source_tokens=SOURCE, target_tokens=TARGET
+    )
+    exact = 4e-3 if form in ("half", "bfloat16") else 0
+    for kind, weights in {"encoder": ENCODER, "decoder": DECODER, "cross": CROSS}.items():
+        np.testing.assert_allclose(trace.attention(kind), weights, atol=exact)
+    assert (trace.source_text, trace.target_text) == ("The old man", "Der alte Mann")
+    assert [piece.role for piece in trace.target_pieces] == ["start", "", "", "", "end"]
+    assert trace.decoder_mask.tolist() == np.tri(5, dtype=bool).tolist() and trace.encoder_mask.all()
+    assert trace.predicted_pieces == () and trace.log_probs.size == 0, "nobody knows"
+
+
+@pytest.mark.parametrize("cached", [True, False])
+@pytest.mark.parametrize("beams", [1, 3])
+def test_steps_of_generate_are_put_together(cached, beams):
+    """A beam is another row of the batch at each step."""
+    rows = np.random.default_rng(1).integers(beams, size=5)
+
+    def steps(weights, columns):
+        made = []
+        for step in range(5):
+            first = step if cached else 0
+            each = random_rows(LAYERS, beams, HEADS, step + 1 - first, columns or step + 1, seed=step)
+            each[:, rows[step]] = weights[:, :, first : step + 1, : columns or step + 1]
+            made.append(tuple(torch.tensor(layer) for layer in each))
+        return tuple(made)
+
+    found = Trace.from_attention(
+        decoder=steps(DECODER, 0), cross=steps(CROSS, 4), source_tokens=SOURCE, target_tokens=[*TARGET, "<pad>"],
+        beam_indices=None if beams == 1 else torch.tensor([[*rows, -1]]),
+    )
+    np.testing.assert_array_equal(found.decoder, DECODER)
+    np.testing.assert_array_equal(found.cross, CROSS)
+    assert found.kinds == ("decoder", "cross") and len(found.predicted_pieces) == 5
+
+
+def test_a_prompt_is_the_first_step_of_a_language_model():
+    prompt = tuple(torch.tensor(layer[None, :, :3, :3]) for layer in DECODER)
+    more = [tuple(torch.tensor(layer[None, :, row : row + 1, : row + 1]) for layer in DECODER) for row in (3, 4)]
+    found = Trace.from_attention(decoder=(prompt, *more), target_tokens=["ĠA", "Ġsmall", "Ġcat", "Ġsl", "eeps", "."])
+    np.testing.assert_array_equal(found.decoder, DECODER)
+    assert found.kinds == found.stacks == ("decoder",) and found.text == "A small cat sleeps."
+    assert [piece.text for piece in found.predicted_pieces] == ["▁small", "▁cat", "▁sl", "eeps", "."]
+
+
+@pytest.mark.parametrize("left", [True, False])
+def test_padding_is_left_out(left):
+    pad = (2, 0) if left else (0, 2)
+    padded = np.pad(ENCODER, [(0, 0), (0, 0), pad, pad])[:, None].repeat(2, axis=1)
+    mask = np.pad(np.ones((2, 4), int), [(0, 0), pad])
+    tokens = [*["<pad>"] * pad[0], *SOURCE, *["<pad>"] * pad[1]]
+    found = Trace.from_attention(encoder=padded, source_tokens=tokens, source_mask=mask, item=1)
+    np.testing.assert_array_equal(found.encoder, ENCODER)
+    assert [piece.text for piece in found.source_pieces] == SOURCE
+
+
+WRONG = {
+    "fused kernels": (dict(encoder=(None, None)), 'attn_implementation="eager"'),
+    "nothing": (dict(), 'attn_implementation="eager"'),
+    "no layers": (dict(encoder=()), 'attn_implementation="eager"'),
+    "scores": (dict(encoder=ENCODER * 9 - 4), "after the softmax"),
+    "dropout": (dict(encoder=ENCODER * 0.9), "model.eval()"),
+    "swapped": (dict(encoder=ENCODER.swapaxes(-1, -2)), "swap its last two axes"),
+    "not finite": (dict(encoder=np.full_like(ENCODER, np.nan)), "not finite"),
+    "too few tokens": (dict(encoder=ENCODER, source_tokens=SOURCE[:3]), "give one token for each"),
+    "too many tokens": (dict(encoder=ENCODER, source_tokens=[*SOURCE, "x"]), "did not read"),
+    "two runs": (dict(encoder=ENCODER, cross=CROSS[..., :3]), "arrays of one run"),
+    "a batch": (dict(encoder=ENCODER[:, None].repeat(2, axis=1)), "item=0"),
+    "no such text": (dict(encoder=ENCODER[:, None], item=3), "no item 3"),
+    "words": (dict(encoder="attention"), "no array"),
+    "ragged layers": (dict(encoder=[ENCODER[0], ENCODER[1][:1]]), "different shapes"),
+    "a single row": (dict(encoder=[ENCODER[0, 0, 0]]), "axes in a layer"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_is_wrong_gets_a_sentence(case):
+    given, says = WRONG[case]
+    with pytest.raises(AttentionError) as error:
+        Trace.from_attention(**{"source_tokens": SOURCE, "target_tokens": TARGET, **given})
+    assert says in str(error.value) and str(error.value).endswith(".")
+
+
+def test_no_head_is_named_by_what_is_not_known():
+    """Every token would be the rarest."""
+    trace = Trace.from_attention(encoder=np.full((1, 1, 4, 4), 0.25), source_tokens=SOURCE)
+    metrics = head_metrics(trace, "encoder", None)
+    assert "strongest_rarest" not in metrics.values and head_names(metrics) == (((),),)
+
+
+def test_a_file_keeps_it():
+    trace = Trace.from_attention(cross=CROSS, source_tokens=SOURCE, target_tokens=TARGET, model="mine")
+    file = io.BytesIO()
+    trace.to_npz(file)
+    file.seek(0)
+    assert Trace.from_npz(file).equals(trace) and Trace.from_json(trace.to_json()).equals(trace)
+    assert json.loads(trace.to_json())["model"] == "mine" and trace.kinds == ("cross",)
+    assert trace.to_bertviz().keys() == {"cross_attention", "encoder_tokens", "decoder_tokens"}
+
+
+# The words of a text, by how its vocabulary spells the tokens.
+SPELLINGS = {
+    "sentencepiece": (["▁Don", "'", "t", "▁shout", "!", "</s>"], ["Don't", "shout", "!"]),
+    "byte-level": (["Don", "'t", "Ġshout", "!", "ĊĠ", "Now"], ["Don't", "shout", "!", "Now"]),
+    "wordpiece": (["[CLS]", "un", "##like", "##ly", "words", ".", "[SEP]"], ["unlikely", "words", "."]),
+    "end of word": (["un", "likely</w>", "words</w>", ".</w>"], ["unlikely", "words", "."]),
+    "decoded": (["un", "likely", " words", "."], ["unlikely", "words", "."]),
+    "words": (["I", "dream"], ["I", "dream"]),
+    "bytes": (["▁", "<0xE2>", "<0x82>", "<0xAC>", "5", "▁more"], ["€5", "more"]),
+    "bytes of a byte-level": (["âĤ", "¬", "5", "Ġmore"], ["€5", "more"]),
+    "no spaces": (["▁これは", "Py", "thon", "3.5", "です", "。"], ["これは", "Python3.5", "です", "。"]),
+}
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_words_come_from_spans(spelling):
+    tokens, words = SPELLINGS[spelling]
+    text, pieces = pieces_of(tokens)
+    groups = [[pieces[at] for at in group] for group in word_groups(pieces, text) if not pieces[group[0]].special]
+    found = [text[group[0].span[0] : group[-1].span[1]] for group in groups]
+    assert [word for word in found if word] == words
+
+
+def test_offsets_say_what_a_spelling_cannot():
+    """A lower-cased vocabulary: the words are those of the text that was typed."""
+    text, pieces = pieces_of(
+        ["[CLS]", "ele", "##ve", "!", "[SEP]"], text="Élève !", offsets=[(0, 0), (0, 3), (3, 5), (6, 7), (0, 0)]
+    )
+    assert [None if piece.span is None else text[slice(*piece.span)] for piece in pieces] == [
+        None, "Élè", "ve", "!", None
+    ]
+    with pytest.raises(AttentionError, match="1 offsets"):
+        pieces_of(["a", "b"], text="a b", offsets=[(0, 1)])
+
+
+def test_frames_of_sound_are_columns():
+    cross = random_rows(1, 1, 2, 4)
+    tokens = ["<|startoftranscript|>", "▁Hi"]
+    trace = Trace.from_attention(cross=cross, source_tokens=frames(4, 0.02), target_tokens=tokens)
+    assert [piece.text for piece in trace.key_pieces("cross")] == ["0.00", "0.02", "0.04", "0.06"]
+    assert not any(piece.special for piece in trace.source_pieces)
+    assert not np.isnan(head_metrics(trace, "cross", None).values["confidence"]).any()

@@ -1,0 +1,254 @@
+"""Attention that another program computed, in whichever form it comes, as arrays [L, H, rows, columns].
+
+Letters: B texts of a batch, L layers, H heads. Nothing is made up: what is not attention weights is refused with one
+sentence that says what to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from transformer.errors import AttentionError
+from transformer.values.foreign_tokens import Offsets, pieces_of
+from transformer.values.interventions import AS_TRAINED
+from transformer.values.kinds import KINDS, Kind
+from transformer.values.pieces import Piece
+
+# What a row may miss of 1. Eight bits of a bfloat16 weight are exact, and a row has hundreds of them.
+TOLERANCE = 0.02
+
+
+def weights_of(attention: Any, name: str, *, item: int | None = None, beam_indices: Any = None) -> np.ndarray:
+    """Weights, float32 [L, H, rows, columns].
+
+    Args:
+        attention: [L, H, rows, columns], [L, B, H, rows, columns], [H, rows, columns] of one layer; a list of layers
+            [B, H, rows, columns] or [H, rows, columns]; or, as `generate` returns it, a list of steps, each a list of
+            layers [B, H, new rows, columns so far]. Arrays of numpy, torch or jax, of any precision, or nested lists.
+        name: of it, for messages.
+        item: which text of the batch; None if there is one.
+        beam_indices: what `generate` returns of that name, [B, steps] or [steps]: the row of the batch at each step.
+
+    Raises:
+        AttentionError: it is something else.
+    """
+    if isinstance(attention, (list, tuple)) and not attention:
+        # The last of a model's outputs may be the cross-attention that it does not have.
+        raise AttentionError(
+            f"The {name} attention has no layers: take outputs.attentions instead of the last of the outputs, and load "
+            'the model with attn_implementation="eager".'
+        )
+    if isinstance(attention, (list, tuple)):
+        first = attention[0]
+        if isinstance(first, (list, tuple)) and first and not isinstance(first[0], (list, tuple, float, int)):
+            return _of_steps(attention, name, item, beam_indices)
+        layers = [_of_batch(_numbers(layer, name), name, item) for layer in attention]
+    else:
+        array = _numbers(attention, name)
+        layers = [_of_batch(layer, name, item) for layer in (array if array.ndim > 3 else [array])]
+    if len({layer.shape for layer in layers}) != 1:
+        raise AttentionError(
+            f"The layers of the {name} attention have different shapes: give only layers with as many heads and tokens."
+        )
+    return np.stack(layers)
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side of foreign attention: its tokens, and how they become pieces.
+
+    Attributes:
+        name: "source" or "target".
+        tokens, text, offsets: of `pieces_of`.
+        mask: 1 for each token, 0 for padding, [N] or [B, N], as a tokenizer's `attention_mask`; None without padding.
+            Tokens after its end are no padding: those that `generate` wrote.
+        item: which text of the batch; None if there is one.
+    """
+
+    name: Literal["source", "target"]
+    tokens: Sequence[str | Piece]
+    text: str | None = None
+    offsets: Offsets | None = None
+    mask: Any = None
+    item: int | None = None
+
+    def kept(self, count: int) -> np.ndarray:
+        """Positions that are no padding, of `count` rows or columns."""
+        if self.mask is None:
+            return np.arange(count)
+        mask = np.atleast_2d(_numbers(self.mask, f"{self.name} mask"))
+        if self.item is None and len(mask) > 1:
+            raise AttentionError(f"The {self.name} mask is of {len(mask)} texts: choose one with item=0.")
+        row = mask[self.item or 0][:count] > 0
+        return np.flatnonzero(np.concatenate([row, np.ones(count - len(row), dtype=bool)]))
+
+    def pieces(self, count: int) -> tuple[str, tuple[Piece, ...]]:
+        """The text, and a piece for each of `count` rows or columns that is no padding; of a target, one more where its
+        tokens go on."""
+        if len(self.tokens) < count:
+            raise AttentionError(
+                f"The {self.name} has {len(self.tokens)} tokens, and its attention {count} rows or columns: give one "
+                "token for each, special ones and padding too."
+            )
+        kept = self.kept(count)
+        more = [count] if self.name == "target" and len(self.tokens) > count else []
+        if len(self.tokens) > count + len(more) and self.name == "source":
+            raise AttentionError(
+                f"The source has {len(self.tokens)} tokens, and its attention {count} rows or columns: leave out the "
+                "tokens that the model did not read."
+            )
+        places = [*map(int, kept), *more]
+        return pieces_of(
+            [self.tokens[place] for place in places], text=self.text,
+            offsets=None if self.offsets is None else [self.offsets[place] for place in places],
+            first="start" if self.name == "target" else "",
+        )
+
+
+def fields_of(
+    given: Mapping[Kind, Any], source: Side, target: Side, *, beam_indices: Any = None
+) -> dict[str, Any]:
+    """What a `Trace` is made of; every array that is not known is empty.
+
+    Args:
+        given: attention of each kind as `weights_of` takes it; None for a kind that the model does not have.
+        source, target: the tokens.
+        beam_indices: of `weights_of`.
+
+    Raises:
+        AttentionError: the arrays are no weights, or do not fit to each other or to the tokens.
+    """
+    found = {
+        kind: weights_of(
+            attention, kind, item=source.item, beam_indices=None if kind == "encoder" else beam_indices
+        ) for kind, attention in given.items() if attention is not None
+    }
+    if not found:
+        weights_of(None, "model's")
+    sides = {"encoder": (source, source), "decoder": (target, target), "cross": (target, source)}
+    counts: dict[str, int] = {}
+    for kind, weights in found.items():
+        for side, count in zip(sides[kind], weights.shape[-2:], strict=True):
+            if counts.setdefault(side.name, count) != count:
+                raise AttentionError(
+                    f"The {kind} attention has {count} {side.name} tokens, and another array {counts[side.name]}: give "
+                    "arrays of one run."
+                )
+    read: dict[str, tuple[str, tuple[Piece, ...]]] = {"source": ("", ()), "target": ("", ())}
+    for side in (source, target):
+        if side.name in counts:
+            read[side.name] = side.pieces(counts[side.name])
+    (source_text, source_pieces), (target_text, written) = read["source"], read["target"]
+    lengths = {side.name: len(side.kept(counts.get(side.name, 0))) for side in (source, target)}
+    target_pieces = written[: lengths["target"]]
+    arrays: dict[str, np.ndarray] = {}
+    for kind in KINDS:
+        rows, columns = sides[kind]
+        size = lengths[rows.name], lengths[columns.name]
+        weights = found.get(kind, np.zeros((0, 0, counts.get(rows.name, 0), counts.get(columns.name, 0)), np.float32))
+        weights = weights[..., rows.kept(weights.shape[-2]), :][..., columns.kept(weights.shape[-1])]
+        check_rows(weights, kind)
+        arrays[kind] = weights
+        masked = kind == "decoder" and is_causal(weights)
+        arrays[f"{kind}_mask"] = np.tri(*size, dtype=bool) if masked else np.ones(size, dtype=bool)
+    unknown = np.zeros(0, np.float32)
+    return {
+        **arrays, "source_text": source_text, "target_text": target_text, "source_pieces": source_pieces,
+        "target_pieces": target_pieces,
+        # A token that nobody read was predicted last; without it, one row's prediction would be missing.
+        "predicted_pieces": written[1:] if len(written) > len(target_pieces) else (),
+        "complete": True, "log_probs": unknown, "entropy": unknown, "candidate_ids": np.zeros((0, 0), np.int64),
+        "candidate_log_probs": np.zeros((0, 0), np.float32), "details": {}, "interventions": AS_TRAINED,
+    }
+
+
+def is_causal(weights: np.ndarray) -> bool:
+    """Whether no row of self-attention looks at a later column."""
+    return weights.shape[-1] == weights.shape[-2] and not np.triu(weights, 1).any()
+
+
+def check_rows(weights: np.ndarray, name: str) -> None:
+    """See that every row is a distribution.
+
+    Raises:
+        AttentionError: one is not; the message says what it seems to be.
+    """
+    what = f"The {name} attention"
+    if not np.isfinite(weights).all():
+        raise AttentionError(
+            f"{what} holds numbers that are not finite: mask padding with attention_mask, or run the model in float32."
+        )
+    if weights.min(initial=0) < 0 or weights.max(initial=0) > 1 + TOLERANCE:
+        raise AttentionError(f"{what} holds scores, not weights from 0 to 1: give what comes after the softmax.")
+    rows = weights.sum(axis=-1)
+    if np.abs(rows - 1).max(initial=0) <= TOLERANCE:
+        return
+    if np.abs(weights.sum(axis=-2) - 1).max() <= TOLERANCE:
+        raise AttentionError(f"{what} has columns that sum to 1: swap its last two axes, so that rows are queries.")
+    raise AttentionError(
+        f"{what} has rows that sum to {rows.min():.3g} up to {rows.max():.3g}, not to 1: call model.eval() before the "
+        "run, because dropout changes weights, and give every column, those of padding too, with its attention mask."
+    )
+
+
+def _of_steps(steps: Sequence[Any], name: str, item: int | None, beam_indices: Any) -> np.ndarray:
+    """Rows of all steps below each other; columns that a step did not have are 0."""
+    chosen: list[int | None] = [item] * len(steps)
+    if beam_indices is not None:
+        indices = np.atleast_2d(np.asarray(_numbers(beam_indices, "beam_indices"), dtype=int))
+        row = indices[item or 0]
+        chosen = [int(index) for index in row[: len(steps)] if index >= 0]
+    parts: list[np.ndarray] = []
+    done = 0
+    for step, index in zip(steps, chosen, strict=False):
+        layers = np.stack([_of_batch(_numbers(layer, name), name, index, beams=True) for layer in step])
+        # Without a cache, a step computes all rows again.
+        parts.append(layers[..., done:, :] if layers.shape[-2] > done else layers)
+        done += parts[-1].shape[-2]
+    width = max(part.shape[-1] for part in parts)
+    if name == "decoder":
+        # A cache of a fixed size has columns that nobody wrote yet.
+        width = min(width, done)
+    padded = [np.pad(part[..., :width], [(0, 0)] * 3 + [(0, max(0, width - part.shape[-1]))]) for part in parts]
+    return np.concatenate(padded, axis=-2)
+
+
+def _of_batch(layer: np.ndarray, name: str, item: int | None, *, beams: bool = False) -> np.ndarray:
+    """One layer [H, rows, columns] of one text."""
+    if layer.ndim == 2:
+        layer = layer[None]
+    if layer.ndim == 4:
+        if item is None and len(layer) > 1:
+            raise AttentionError(
+                f"The {name} attention is of {len(layer)} texts or beams: choose one with item=0"
+                + (", or give the beam_indices that generate returned." if beams else ".")
+            )
+        if not -len(layer) <= (item or 0) < len(layer):
+            raise AttentionError(f"The {name} attention is of {len(layer)} texts: there is no item {item}.")
+        layer = layer[item or 0]
+    if layer.ndim != 3:
+        raise AttentionError(
+            f"The {name} attention has {layer.ndim} axes in a layer: give [heads, rows, columns] for each layer, or "
+            "[1, heads, rows, columns]."
+        )
+    return layer
+
+
+def _numbers(array: Any, name: str) -> np.ndarray:
+    """An array of numpy, torch, jax or plain lists, as float32."""
+    if array is None:
+        raise AttentionError(
+            f"The {name} attention is None, because fused kernels return no weights: load the model with "
+            'attn_implementation="eager" and call it with output_attentions=True.'
+        )
+    if hasattr(array, "detach"):
+        # numpy has no bfloat16.
+        array = array.detach().cpu().float().numpy()
+    try:
+        return np.asarray(array).astype(np.float32)
+    except (TypeError, ValueError) as error:
+        raise AttentionError(f"The {name} attention is no array of numbers: {error}.") from error

@@ -1,0 +1,155 @@
+"""Tokens of other programs as pieces of a text: which characters each covers, however its vocabulary spells it."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Mapping, Sequence
+from typing import get_args
+
+from transformer.errors import AttentionError
+from transformer.values.pieces import Piece, Role
+
+Offsets = Sequence[Sequence[int] | None]
+
+
+def _spelling() -> dict[int, str]:
+    """How byte-level vocabularies write each byte: as the Latin-1 character if that is visible, or else as one of the
+    characters from U+0100 on, so that no piece has white space in it."""
+    visible = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    hidden = [byte for byte in range(256) if byte not in visible]
+    return {byte: chr(byte) for byte in visible} | {byte: chr(0x100 + at) for at, byte in enumerate(hidden)}
+
+
+SPELLING = _spelling()
+BYTES = {character: byte for byte, character in SPELLING.items()}
+# Symbols as the vocabularies of published models spell them.
+ROLES: Mapping[str, Role] = {
+    **dict.fromkeys(("[CLS]", "[BOS]", "<s>", "<bos>", "<|begin_of_text|>", "<|startoftranscript|>"), "start"),
+    **dict.fromkeys(
+        ("[SEP]", "[EOS]", "</s>", "<eos>", "<|endoftext|>", "<|end_of_text|>", "<|eot_id|>", "<|im_end|>",
+         "<end_of_turn>"), "end",
+    ),
+    **dict.fromkeys(("[PAD]", "<pad>"), "padding"), **dict.fromkeys(("[UNK]", "<unk>"), "unknown"),
+}
+LANGUAGE = re.compile(r"[a-z]{2,3}_[A-Z][A-Za-z]{1,3}|__[a-z]{2,3}__|>>.+<<")
+SYMBOL = re.compile(r"<\|.*\|>|<start_of_turn>", re.DOTALL)
+BYTE = re.compile("<0x([0-9A-F]{2})>")
+# Of a byte-level vocabulary: a space or the end of a line, which stand in nearly every text.
+BYTE_LEVEL = re.compile("^[ĠĊ]")
+
+
+def pieces_of(
+    tokens: Sequence[str | Piece], *, text: str | None = None, offsets: Offsets | None = None,
+    roles: Sequence[str] | None = None, ids: Sequence[int] | None = None, first: Role = "",
+) -> tuple[str, tuple[Piece, ...]]:
+    """A text and its pieces.
+
+    Args:
+        tokens: as their vocabulary spells them ("▁Hund", "ĠHund", "##e", "Hund</w>", " Hund"), or pieces. Tokens of
+            which none has a mark are words with spaces between them.
+        text: that the offsets or the pieces' spans refer to; without it, the one that the tokens spell.
+        offsets: characters [start, end) of the text for each token, as `offset_mapping` of Hugging Face's tokenizers;
+            an empty span for a symbol.
+        roles: of each token, "" for a part of the text; without them, by its spelling.
+        ids: in the vocabulary; -1 where they are not known.
+        first: the role of the first token, if that is a symbol: a decoder may start with a padding or an end symbol.
+
+    Raises:
+        AttentionError: there are not as many offsets as tokens.
+    """
+    given = [token if isinstance(token, Piece) else None for token in tokens]
+    if tokens and all(given):
+        pieces = [piece for piece in given if piece]
+        return text or "", _begun(pieces, first)
+    spelt = [token.text if isinstance(token, Piece) else str(token) for token in tokens]
+    found = [_role(token) for token in spelt] if roles is None else list(roles)
+    for name, listed in (("offsets", offsets), ("roles", found), ("ids", ids)):
+        if listed is not None and len(listed) != len(spelt):
+            raise AttentionError(f"There are {len(spelt)} tokens and {len(listed)} {name}: give one for each token.")
+    ordinary = [token for token, role in zip(spelt, found, strict=True) if not role]
+    byte_level = any(map(BYTE_LEVEL.match, ordinary))
+    spans: list[tuple[int, int] | None]
+    if offsets is not None and text is not None:
+        spans = [tuple(map(int, span)) if span is not None and span[0] < span[1] else None for span in offsets]  # type: ignore
+    else:
+        text, spans = _spans(spelt, found, ordinary, byte_level)
+    pieces = []
+    for at, (token, role, span) in enumerate(zip(spelt, found, spans, strict=True)):
+        special = role not in ("", "unknown")
+        inked = None if special or span is None else _inked(text, *span)
+        shown = _readable(token) if byte_level and not special else token
+        assert role in get_args(Role)
+        pieces.append(Piece(-1 if ids is None else int(ids[at]), shown, inked, role))  # type: ignore[arg-type]
+    return text, _begun(pieces, first)
+
+
+def frames(count: int, seconds: float) -> tuple[Piece, ...]:
+    """Pieces for stretches of sound, which take the place of tokens: each is called by the time at which it begins.
+
+    Args:
+        count: how many.
+        seconds: that each lasts.
+    """
+    digits = 2 if seconds >= 0.01 else 3
+    return tuple(Piece(-1, f"{number * seconds:.{digits}f}", None, "frame") for number in range(count))
+
+
+def _begun(pieces: Sequence[Piece], first: Role) -> tuple[Piece, ...]:
+    if first and pieces and pieces[0].role in ("end", "padding", "symbol"):
+        pieces = [Piece(pieces[0].id, pieces[0].text, None, first), *pieces[1:]]
+    return tuple(pieces)
+
+
+def _role(token: str) -> Role:
+    if token in ROLES:
+        return ROLES[token]
+    return "language" if LANGUAGE.fullmatch(token) else "symbol" if SYMBOL.fullmatch(token) else ""
+
+
+def _spans(
+    tokens: Sequence[str], roles: Sequence[str], ordinary: Sequence[str], byte_level: bool
+) -> tuple[str, list[tuple[int, int] | None]]:
+    """The text that tokens spell, and the characters of each; bytes of one character share its span."""
+    spoken = _spoken(ordinary, byte_level)
+    decoder, text, spans = codecs.getincrementaldecoder("utf-8")("replace"), "", []
+    for token, role in zip(tokens, roles, strict=True):
+        if role not in ("", "unknown"):
+            spans.append(None)
+            continue
+        start, content = len(text), spoken(token)
+        text += decoder.decode(content.lstrip() if not text else content)
+        spans.append((start, len(text) + bool(decoder.getstate()[0])))
+    text += decoder.decode(b"", final=True)
+    return text, spans
+
+
+def _spoken(ordinary: Sequence[str], byte_level: bool):
+    """What gives the bytes of a token, with the white space around it."""
+    if byte_level:
+        return lambda token: bytes(BYTES[each] for each in token if each in BYTES)
+    if any("▁" in token for token in ordinary) or any(map(BYTE.fullmatch, ordinary)):
+        return lambda token: (
+            bytes([int(byte[1], 16)]) if (byte := BYTE.fullmatch(token)) else token.replace("▁", " ").encode()
+        )
+    if any(token.endswith("</w>") for token in ordinary):
+        return lambda token: token.replace("</w>", " ").encode()
+    if any(token[:1].isspace() for token in ordinary):
+        return lambda token: token.encode("utf-8", "replace")
+    return lambda token: (token[2:] if token.startswith("##") else f" {token}").encode("utf-8", "replace")
+
+
+def _readable(token: str) -> str:
+    """A token of a byte-level vocabulary, spelt as `Piece.text` is."""
+    content = bytes(BYTES[each] for each in token if each in BYTES).decode("utf-8", errors="surrogateescape")
+    return "".join(
+        "▁" if each == " " else each if each.isprintable() and each != "▁"
+        else "".join(f"<0x{byte:02X}>" for byte in each.encode("utf-8", errors="surrogateescape")) for each in content
+    )
+
+
+def _inked(text: str, start: int, end: int) -> tuple[int, int]:
+    """Characters [start, end) without the spaces around them; [end, end) where there is nothing else."""
+    covered = text[start:end]
+    start += len(covered) - len(covered.lstrip())
+    return (start, start + len(covered.strip())) if covered.strip() else (end, end)
