@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 
 @dataclass(frozen=True)
@@ -32,5 +32,5 @@ def over_draws(values: np.ndarray) -> Estimate:
         raise ValueError("an interval needs at least two draws")
     values = np.asarray(values, dtype=np.float64)
     mean = values.mean(axis=0)
-    reach = student.ppf(0.975, len(values) - 1) * values.std(axis=0, ddof=1) / np.sqrt(len(values))
+    reach = stdtrit(len(values) - 1, 0.975) * values.std(axis=0, ddof=1) / np.sqrt(len(values))
     return Estimate(mean, mean - reach, mean + reach)

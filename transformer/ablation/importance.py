@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import rankdata
 
 from transformer.running.runs.trace import TraceRun
 from transformer.running.translator import Translator
@@ -46,6 +45,9 @@ class MeasuredImportance:
     @property
     def agreement(self) -> float:
         """Spearman's rank correlation of the measured and the estimated numbers over all heads."""
+        # Importing scipy.stats takes 0.7 s, and few processes come here.
+        from scipy.stats import rankdata
+
         ranks = rankdata(flattened(self.measured)), rankdata(flattened(self.estimated))
         return float(np.corrcoef(*ranks)[0, 1])
 

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import kendalltau
 
 from transformer.attribution.attribution import Attribution, Method
 
@@ -69,6 +68,9 @@ def agreement(attributions: Sequence[Attribution], columns: Sequence[int], targe
 
 def kendall_tau(one: np.ndarray, other: np.ndarray) -> float:
     """Kendall's tau-b of two lists of scores [N]; NaN if one of them has all scores alike."""
+    # Importing scipy.stats takes 0.7 s, and few processes come here.
+    from scipy.stats import kendalltau
+
     return float(np.asarray(kendalltau(one, other, variant="b"))[0])
 
 
