@@ -11,11 +11,8 @@ if __name__ == "__main__":
     draw()
 else:
     # Streamlit found `app` below, and imports this file before it accepts a connection.
-    from starlette.middleware import Middleware
-
-    from pages.ui.server.doors import Doors, ask_nobody_outside
-    from pages.ui.server.served import Served
+    from pages.ui.server.doors import MIDDLEWARE, ask_nobody_outside
     from pages.ui.server.warm_up import warming
 
     ask_nobody_outside()
-    app = st.App(__file__, lifespan=warming, middleware=[Middleware(Doors), Middleware(Served)])
+    app = st.App(__file__, lifespan=warming, middleware=MIDDLEWARE)

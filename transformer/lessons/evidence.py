@@ -15,7 +15,7 @@ from transformer.analysis.heads.metrics import head_metrics
 from transformer.analysis.view import View, view_of
 from transformer.errors import LessonError
 from transformer.lessons.document import quoted
-from transformer.running.remembered_runs import RememberedRuns
+from transformer.running.remembered_runs import ModelRuns
 from transformer.running.runs.scores import ScoresRun
 from transformer.running.runs.trace import TraceRun
 from transformer.values.interventions import AS_TRAINED, Interventions, all_heads
@@ -47,7 +47,7 @@ class Evidence:
         sentence: that the lesson is about.
     """
 
-    runs: RememberedRuns
+    runs: ModelRuns
     sentence: str
 
     def trace(self, *, details: bool = False, interventions: Interventions = AS_TRAINED) -> Trace:

@@ -12,7 +12,7 @@ from transformer.lessons.figures import check_figure
 from transformer.lessons.lesson import Lesson, Step
 from transformer.lessons.places import places_of, uncarried
 from transformer.lessons.template import filled
-from transformer.running.remembered_runs import RememberedRuns
+from transformer.running.remembered_runs import ModelRuns
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Question:
     number: float
 
 
-def finding_of(step: Step, runs: RememberedRuns) -> Finding:
+def finding_of(step: Step, runs: ModelRuns) -> Finding:
     """What the claim of a step finds.
 
     Raises:
@@ -88,7 +88,7 @@ def opened_head(step: Step, finding: Finding, evidence: Evidence) -> tuple[int, 
     return evidence.head(figure["kind"], rule)
 
 
-def broken_claims(lesson: Lesson, runs: RememberedRuns) -> list[str]:
+def broken_claims(lesson: Lesson, runs: ModelRuns) -> list[str]:
     """What is wrong with a lesson on a model: claims that do not hold, cannot be measured, or leave nothing to ask, and
     figures that name what is not there."""
     broken = []
@@ -110,7 +110,7 @@ def broken_claims(lesson: Lesson, runs: RememberedRuns) -> list[str]:
     return broken
 
 
-def uncarried_claims(lesson: Lesson, runs: RememberedRuns) -> list[str]:
+def uncarried_claims(lesson: Lesson, runs: ModelRuns) -> list[str]:
     """What the texts of a lesson say after the answer that its figures do not show; of a lesson that is not broken."""
     found = []
     for number, step in enumerate(lesson.steps, 1):

@@ -1,4 +1,4 @@
-"""A model whose runs are made once."""
+"""Runs that a model answers; made once, for those who ask for the same again."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from transformer.values.run import Result, Run, Runs
 from transformer.values.weights import Weights
 
 
-class RememberedRuns(Runs):
-    """Runs that remember what they computed, for as long as they live.
+class ModelRuns(Runs):
+    """Runs that a model answers, and those that need nothing but their results.
 
     Attributes:
         model: that computes; here or elsewhere, of either kind.
@@ -17,7 +17,6 @@ class RememberedRuns(Runs):
 
     def __init__(self, model: Any) -> None:
         self.model = model
-        self._results: dict[Run[Any], Any] = {}
 
     @property
     def config(self) -> Any:
@@ -35,10 +34,18 @@ class RememberedRuns(Runs):
         """The model's parameters."""
         return self.model.weights()
 
+    def answer(self, run: Run[Result], *needed: Any) -> Result:
+        return run.compute(self, *needed) if run.uses == "results" else self.model.answer(run, *needed)
+
+
+class RememberedRuns(ModelRuns):
+    """Runs that remember what they computed, for as long as they live."""
+
+    def __init__(self, model: Any) -> None:
+        super().__init__(model)
+        self._results: dict[Run[Any], Any] = {}
+
     def get(self, run: Run[Result]) -> Result:
         if run not in self._results:
             self._results[run] = super().get(run)
         return self._results[run]
-
-    def answer(self, run: Run[Result], *needed: Any) -> Result:
-        return run.compute(self, *needed) if run.uses == "results" else self.model.answer(run, *needed)

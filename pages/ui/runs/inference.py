@@ -11,12 +11,12 @@ from pages.ui.runs.script_runs import SCRIPT_RUNS
 from pages.ui.runs.shared import SharedResults, end_if_left, place_shown
 from pages.ui.runs.turns import Turns
 from transformer.checkpoints.checkpoint import LanguageModel
-from transformer.running.remembered_runs import RememberedRuns
+from transformer.running.remembered_runs import ModelRuns
 from transformer.running.runs.trace import TraceRun
 from transformer.running.translator import Translator
 from transformer.serving.client import RemoteTranslator
 from transformer.values.cancellation import cancellable
-from transformer.values.run import Result, Run, Runs
+from transformer.values.run import Result, Run
 from transformer.values.weights import Weights
 
 MODEL_LOCK = Turns(show_place=place_shown, meanwhile=SCRIPT_RUNS)
@@ -50,7 +50,7 @@ def elsewhere() -> Iterator[None]:
         yield
 
 
-class CachedRuns(RememberedRuns):
+class CachedRuns(ModelRuns):
     """Runs of a model that all sessions share: each is computed once, in a turn at the model.
 
     Plain traces that wait at the same time are computed together. If the model is elsewhere, a server gives the turns
@@ -71,11 +71,11 @@ class CachedRuns(RememberedRuns):
         return found
 
     def get(self, run: Run[Result]) -> Result:
-        return RUNS.get((*self._identity, run), lambda: Runs.get(self, run), run.message)
+        return RUNS.get((*self._identity, run), lambda: super(CachedRuns, self).get(run), run.message)
 
     def answer(self, run: Run[Result], *needed: Any) -> Result:
         if run.uses == "results":
-            return run.compute(self, *needed)
+            return super().answer(run, *needed)
         remote = isinstance(self.model, RemoteTranslator)
         if isinstance(run, TraceRun) and run.plain and not remote:
             # What a hall full of people asks for.

@@ -6,11 +6,14 @@
 from __future__ import annotations
 
 from google.protobuf.message import DecodeError
+from starlette.middleware import Middleware
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import net_util
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.runtime.runtime_util import get_max_widget_state_size_bytes
+
+from pages.ui.server.served import Served
 
 # Messages of a browser: run the page, end its run, are you still there. The others ask for what is no visitor's
 # business (the project's files that git does not know, from processes that everybody waits for), for what is shared
@@ -68,3 +71,7 @@ def is_needed(message: BackMsg) -> bool:
         # A file that is made when somebody asks for it. The other operations are for whoever writes an app.
         return message.backend_operation_request.WhichOneof("payload") == "deferred_file"
     return kind in HEARD
+
+
+# What the app puts before Streamlit's server, the first one outermost.
+MIDDLEWARE = (Middleware(Doors), Middleware(Served))
