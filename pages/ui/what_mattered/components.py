@@ -74,7 +74,7 @@ def show_components(reading: Reading) -> None:
     )
 
 
-def component_table(found: DirectLogits, target: int = 0) -> pd.DataFrame:
+def component_table(found: DirectLogits) -> pd.DataFrame:
     """A row a component, the largest score first.
 
     Returns:
@@ -82,7 +82,7 @@ def component_table(found: DirectLogits, target: int = 0) -> pd.DataFrame:
         other components have the kind "" and zeros.
     """
     rows = []
-    for component, score in zip(found.components, found.scores[target].tolist(), strict=True):
+    for component, score in zip(found.components, found.scores[0].tolist(), strict=True):
         kind = KINDS_OF_HEADS.get(component.kind, "")
         rows.append({
             "component": component_title(component), "group": _group(component), "score": score, "kind": kind,

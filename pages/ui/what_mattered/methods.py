@@ -13,21 +13,21 @@ def title(method: Method) -> str:
     return METHODS[method].title
 
 
-def unit_and_sum(found: Attribution, target: int = 0) -> str:
-    """The unit of the scores of a target, and what they add up to."""
-    properties, total = METHODS[found.method], float(found.total[target])
+def unit_and_sum(found: Attribution) -> str:
+    """The unit of the scores of the first target, and what they add up to."""
+    properties, total = METHODS[found.method], float(found.total[0])
     if properties.adds_up == "no":
         return f"{properties.unit}; measured one by one" if properties.measured else properties.unit
     if properties.adds_up == "separately":
         return "shares; each side adds up to 1"
     if not found.remainders:
         adds = f"adds up to {typeset(total)}"
-        off = float(found.error()[target])
+        off = float(found.error()[0])
         return f"{properties.unit}s; {adds}" if properties.unit == "share" else f"{properties.unit}; {adds} ± {off:.2f}"
-    rest = sum(float(part[target]) for part in found.remainders.values())
+    rest = sum(float(part[0]) for part in found.remainders.values())
     return f"{properties.unit}; {typeset(total - rest)}, with biases {typeset(total)}"
 
 
-def has_scores(found: Attribution, target: int = 0) -> bool:
+def has_scores(found: Attribution) -> bool:
     """Whether a method has an answer for every column of the source."""
-    return bool(np.isfinite(found.source[target]).all())
+    return bool(np.isfinite(found.source[0]).all())

@@ -26,12 +26,8 @@ from transformer.running.runs.attribution import AttributionRun
 EXPLAINED = "mattered_word"
 
 
-def pick_question(reading: Reading, *, contrast: bool = True) -> Question:
-    """Draw the words of the translation as buttons, and the other candidates; returns what is asked.
-
-    Args:
-        contrast: whether another candidate can be chosen.
-    """
+def pick_question(reading: Reading) -> Question:
+    """Draw the words of the translation as buttons, and the other candidates; returns what is asked."""
     trace, params = reading.trace, session.params(MatteredParams)
     words = not params.pieces
     chosen = explained_group(trace, params) or _telling(reading, words=words)
@@ -47,7 +43,7 @@ def pick_question(reading: Reading, *, contrast: bool = True) -> Question:
         help="Each button stands for a step of the model: the word that it wrote there is explained.",
     )
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        if contrast and asked != WHOLE:
+        if asked != WHOLE:
             _pick_other(reading, groups[int(asked)])
         st.toggle("Pieces instead of words", help=explain("piece"), **bind(MatteredParams, "pieces"))
     question = ask(trace, reading.translator.tokenizer, params, chosen, reading.languages)

@@ -36,7 +36,7 @@ def side_names(languages: Languages) -> tuple[str, str]:
     return languages.source.name, f"{languages.target.name} so far"
 
 
-def strip_table(question: Question, found: Sequence[Attribution], target: int = 0) -> pd.DataFrame:
+def strip_table(question: Question, found: Sequence[Attribution]) -> pd.DataFrame:
     """All scores, a row a cell.
 
     Returns:
@@ -48,12 +48,12 @@ def strip_table(question: Question, found: Sequence[Attribution], target: int = 
     cells = []
     for row, each in enumerate(found, start=1):
         properties = METHODS[each.method]
-        sides = {source: each.source[target], prefix: each.prefix[target, : len(question.prefix)]}
+        sides = {source: each.source[0], prefix: each.prefix[0, : len(question.prefix)]}
         most = {side: _largest(scores) for side, scores in sides.items()}
         if properties.adds_up != "separately":
             most = dict.fromkeys(most, max(most.values()))
-        answers = has_scores(each, target) and each.source[target].any()
-        first = int(each.source[target].argmax()) if answers else -1
+        answers = has_scores(each) and each.source[0].any()
+        first = int(each.source[0].argmax()) if answers else -1
         labels = {source: question.source_labels, prefix: question.prefix_labels}
         for side, scores in sides.items():
             offset = 1 if side == source else len(question.source) + 2
@@ -131,7 +131,7 @@ def strip_chart(
     return layered(*layers, height=height, usermeta=meta).resolve_scale(color="independent")
 
 
-def sum_table(found: Sequence[Attribution], languages: Languages, target: int = 0) -> pd.DataFrame:
+def sum_table(found: Sequence[Attribution], languages: Languages) -> pd.DataFrame:
     """What every row adds up to, a row a method; empty where a method promises nothing."""
     source, prefix = side_names(languages)
     rows = []
@@ -139,10 +139,10 @@ def sum_table(found: Sequence[Attribution], languages: Languages, target: int = 
         promised = METHODS[each.method].adds_up != "no"
         rows.append({
             "method": title(each.method), "unit": METHODS[each.method].unit,
-            source: float(np.nansum(each.source[target])), prefix: float(np.nansum(each.prefix[target])),
-            **{name: float(part[target]) for name, part in each.remainders.items()},
-            "should add up to": float(each.total[target]) if promised else np.nan,
-            "off by": float(each.error()[target]) if promised else np.nan,
+            source: float(np.nansum(each.source[0])), prefix: float(np.nansum(each.prefix[0])),
+            **{name: float(part[0]) for name, part in each.remainders.items()},
+            "should add up to": float(each.total[0]) if promised else np.nan,
+            "off by": float(each.error()[0]) if promised else np.nan,
         })
     table = pd.DataFrame(rows)
     ends = ["should add up to", "off by"]
@@ -167,12 +167,12 @@ def shown_sums(table: pd.DataFrame, languages: Languages) -> pd.DataFrame:
     })
 
 
-def part_table(found: Attribution, languages: Languages, target: int = 0) -> pd.DataFrame:
+def part_table(found: Attribution, languages: Languages) -> pd.DataFrame:
     """The parts of an exact method's total: the words of both sides, and every remainder, the biases among them."""
     parts = {
-        f"{languages.source.name} words": float(found.source[target].sum()),
-        f"{languages.target.name} words so far": float(found.prefix[target].sum()),
-        **{_remainder_title(name, languages): float(part[target]) for name, part in found.remainders.items()},
+        f"{languages.source.name} words": float(found.source[0].sum()),
+        f"{languages.target.name} words so far": float(found.prefix[0].sum()),
+        **{_remainder_title(name, languages): float(part[0]) for name, part in found.remainders.items()},
     }
     return pd.DataFrame({"part": list(parts), "score": list(parts.values())})
 
@@ -202,13 +202,13 @@ def part_chart(table: pd.DataFrame, whole: str, total: float) -> alt.LayerChart:
     return layered(bars.add_params(names), *numbers, height=60 + 30 * len(shown_table))
 
 
-def first_words(question: Question, found: Sequence[Attribution], target: int = 0) -> str:
+def first_words(question: Question, found: Sequence[Attribution]) -> str:
     """Markdown: which methods put which source word first, from their numbers."""
     firsts: dict[int, list[str]] = {}
     for each in found:
         # Where nothing mattered, nothing is first.
-        if has_scores(each, target) and each.source[target].any():
-            firsts.setdefault(int(each.source[target].argmax()), []).append(title(each.method))
+        if has_scores(each) and each.source[0].any():
+            firsts.setdefault(int(each.source[0].argmax()), []).append(title(each.method))
     if not firsts:
         return "No method has an answer here."
     ranked = sorted(firsts, key=lambda column: -len(firsts[column]))
@@ -221,12 +221,12 @@ def first_words(question: Question, found: Sequence[Attribution], target: int = 
     return f"**{len(firsts[best])} of {count}** methods put {_named(question, best)} first; {'; '.join(rest)}."
 
 
-def likelier_without(question: Question, found: Sequence[Attribution], target: int = 0) -> str:
+def likelier_without(question: Question, found: Sequence[Attribution]) -> str:
     """Markdown: what hiding words was measured to do, in both directions; empty without erasure."""
     measured = next((each for each in found if each.method == "erasure"), None)
     if measured is None:
         return ""
-    scores = measured.source[target]
+    scores = measured.source[0]
     most, least = int(scores.argmax()), int(scores.argmin())
     what = "the difference of the log-probabilities" if question.other else "the log-probability"
     sentence = f"Measured: without {_named(question, most)}, {what} falls by {scores[most]:.2f} nats"

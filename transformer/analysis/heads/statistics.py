@@ -9,7 +9,7 @@ from typing import Any
 
 from transformer.analysis.aligner import Aligner, find_aligner
 from transformer.analysis.heads.metrics import HeadMetrics, average, head_metrics
-from transformer.analysis.heads.names import head_rules
+from transformer.analysis.heads.names import RULES
 from transformer.files.records import DIGITS, Record
 from transformer.text.vocabulary import Vocabulary
 from transformer.values.trace import KINDS, Kind, Trace
@@ -31,9 +31,11 @@ class Statistics(Record):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "heads", MappingProxyType(dict(self.heads)))
-        for metrics in self.heads.values():
-            # Newer metrics than a record's may be missing, but none by which heads are named.
-            head_rules(metrics)
+        for kind, metrics in self.heads.items():
+            for rule in RULES:
+                # Newer metrics than a record's may be missing, but none by which heads are named: a KeyError says so.
+                if kind in rule.kinds:
+                    rule.holds(metrics.values)
 
     @property
     def aligner(self) -> Aligner | None:
