@@ -7,8 +7,9 @@ import hashlib
 import re
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
+from itertools import islice
 
-from tokenizers import AddedToken, Tokenizer
+from tokenizers import AddedToken, Encoding, Tokenizer
 from tokenizers.models import BPE
 from tokenizers.pre_tokenizers import ByteLevel
 
@@ -19,11 +20,8 @@ from transformer.values.foreign_tokens import BYTES, SPELLING
 from transformer.values.pieces import Piece
 
 END_OF_TEXT = "<|endoftext|>"
-# A byte that is no piece: it is left out, but must have a place for the others to be counted rightly.
-UNKNOWN = "unknown byte"
 # Half of a surrogate pair, which UTF-8 cannot spell.
 SURROGATE = re.compile("[\ud800-\udfff]")
-
 
 
 def _readable(spelt: str) -> str:
@@ -97,8 +95,9 @@ class ByteTokenizer:
             token.content: number for number, token in self._added.items()
             if not token.special and number not in (first, last)
         }
-        ids = {UNKNOWN: self.size, **typed, **found.ids}
-        self._cutter = Tokenizer(BPE(vocab=ids, merges=merges, unk_token=UNKNOWN))
+        # Bytes that are no token are left out before the others are merged, as `transformers` does.
+        self._known = {byte for character, byte in BYTES.items() if character in found.ids}
+        self._cutter = Tokenizer(BPE(vocab=typed | found.ids, merges=merges))
         self._cutter.pre_tokenizer = ByteLevel(add_prefix_space=found.prefix_space)
         self._cutter.add_tokens([AddedToken(**vars(self._added[number])) for number in typed.values()])
 
@@ -124,17 +123,35 @@ class ByteTokenizer:
 
         Their spans refer to `text`, spaces before a word left out; pieces with bytes of one character share its span.
         """
-        found = self._cutter.encode(SURROGATE.sub("\ufffd", text))
+        readable = SURROGATE.sub("\ufffd", text)
+        found = self._cutter.encode(readable)
         pieces = []
-        for number, (start, after) in zip(found.ids, found.offsets, strict=True):
-            if number == self.size:
-                continue
+        offsets = found.offsets if len(self._known) == len(BYTES) else self._offsets(readable, found)
+        for number, (start, after) in zip(found.ids, offsets, strict=True):
             # A space that is put before a part of the text covers nothing.
             put = self._spelt[number] == SPELLING[ord(" ")] and text[start] != " "
             pieces.append(Piece(number, self.texts[number], _span(text, start, start if put else after)))
         if end:
             pieces.append(self._end)
         return tuple(pieces)
+
+    def _offsets(self, text: str, found: Encoding) -> list[tuple[int, int]]:
+        """The characters that each token covers if some bytes are left out, which the library does not count."""
+        offsets: list[tuple[int, int]] = []
+        word, owners = None, iter(())
+        for number, (start, after), own in zip(found.ids, found.offsets, found.word_ids, strict=True):
+            if number in self._added:
+                offsets.append((start, after))
+                continue
+            spelt = self._spelt[number]
+            if own != word:
+                word = own
+                owners = (at for at in range(start, len(text)) for byte in text[at].encode() if byte in self._known)
+                if spelt[0] == SPELLING[ord(" ")] and text[start] != " ":
+                    spelt = spelt[1:]
+            covered = list(islice(owners, len(spelt))) or [start]
+            offsets.append((covered[0], covered[-1] + 1))
+        return offsets
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of pieces: symbols left out, bytes joined, broken ones as U+FFFD."""

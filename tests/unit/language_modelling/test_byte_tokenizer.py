@@ -121,6 +121,8 @@ def test_a_byte_that_is_no_piece_is_left_out():
     assert [(piece.text, piece.span) for piece in tokenizer.encode("xthe éq")] == [
         ("t", (1, 2)), ("he", (2, 4)), ("▁", (5, 5)), ("<0xC3>", (5, 6)), ("<0xA9>", (5, 6)),
     ]
+    # `transformers` merges the bytes beside it, too.
+    assert [(piece.text, piece.span) for piece in tokenizer.encode("the hxe")][3:] == [("he", (4, 7))]
 
 
 def test_a_long_word_is_cut(tokenizer):
