@@ -44,20 +44,30 @@ function render({ model, el }) {
   box.append(tabs);
   /** @type {AttentionBrowser} */
   let browser;
-  const show = () => {
+  // While this side tells Python, what Python says is what was told.
+  let telling = false;
+  const tell = (/** @type {Choice} */ choice) => {
+    telling = true;
+    for (const name of CHOSEN) if (String(model.get(name)) !== String(choice[name])) model.set(name, choice[name]);
+    telling = false;
+    model.save_changes();
+  };
+  const show = async () => {
     const kind = model.get("kind");
+    const first = !browser;
     browser?.close();
     browser = new AttentionBrowser(box);
-    browser.server = { setTriggerValue() {}, setStateValue: (/** @type {string} */ _, /** @type {Choice} */ choice) => {
-      for (const name of CHOSEN) if (String(model.get(name)) !== String(choice[name])) model.set(name, choice[name]);
-      model.save_changes();
-    } };
-    const message = model.get("messages")[kind];
-    browser.show(message instanceof DataView ? new Uint8Array(message.buffer, message.byteOffset, message.byteLength).slice() : message);
+    browser.server = { setTriggerValue() {}, setStateValue: (_, choice) => tell(choice) };
     for (const tab of tabs.querySelectorAll("button")) tab.setAttribute("aria-pressed", String(tab.dataset.kind === kind));
+    /** @type {DataView} */
+    const { buffer, byteOffset, byteLength } = model.get("messages")[kind];
+    await browser.show(new Uint8Array(buffer, byteOffset, byteLength).slice());
+    // What Python chose before is shown; another kind has a head of its own to open with.
+    if (first) follow();
+    else tell(browser.choice);
   };
   const follow = () => {
-    if (!browser.data) return;
+    if (telling || !browser.data) return;
     const asked = Object.fromEntries(CHOSEN.map((name) => [name, model.get(name)]));
     if (CHOSEN.some((name) => String(asked[name]) !== String(browser.choice[name]))) browser.change(asked);
   };
