@@ -7,6 +7,7 @@ from typing import Any
 
 from attention_atlas.browser.html_file import theme
 from attention_atlas.browser.scripts import script, style
+from attention_atlas.browser.wire import unframe
 from attention_atlas.drawing import first_shown, messages_of
 from transformer.values.trace import Kind, Trace
 
@@ -19,6 +20,8 @@ except ImportError as error:
     ) from error
 
 ENTRY = "attention_browser/widget"
+# What the script has in place of its style sheet.
+NO_SHEET = 'SHEET = "";'
 # Two-way: what a reader chooses in the browser, and what Python says.
 CHOSEN = ("layer", "head", "rows", "columns")
 
@@ -37,10 +40,7 @@ class Browser(anywidget.AnyWidget):
         rows, columns: positions of the tokens that are pinned; a row and a column make a cell.
     """
 
-    _esm = "\n".join((
-        f"const STYLE = {json.dumps(style(ENTRY))};",
-        f"const THEME = {json.dumps(theme(':host', dark=':host(.dark)'))};", script(ENTRY),
-    ))
+    _esm = script(ENTRY).replace(NO_SHEET, f"SHEET = {json.dumps(theme(':host', dark=':host(.dark)') + style(ENTRY))};")
     messages = traitlets.Dict().tag(sync=True)
     kind = traitlets.Unicode().tag(sync=True)
     layer = traitlets.Int().tag(sync=True)
@@ -51,7 +51,7 @@ class Browser(anywidget.AnyWidget):
     def __init__(self, trace: Trace, *, kind: Kind | None = None, **choice: Any) -> None:
         shown, complete = first_shown(trace, kind, choice)
         messages = messages_of(trace, shown, complete)
-        asked = asked_of(messages[shown])
+        asked = unframe(messages[shown])[0]["asked"]["choice"]
         super().__init__(messages=messages, kind=shown, **{name: asked[name] for name in CHOSEN})
         self.trace = trace
 
@@ -63,10 +63,3 @@ class Browser(anywidget.AnyWidget):
         if count is not None and not 0 <= proposal.value < count:
             raise traitlets.TraitError(f"there is no {proposal.trait.name} {proposal.value}: there are {count}, from 0")
         return proposal.value
-
-
-def asked_of(message: bytes) -> dict[str, Any]:
-    """The choice that a message opens with."""
-    from attention_atlas.browser.wire import unframe
-
-    return unframe(message)[0]["asked"]["choice"]

@@ -1,10 +1,12 @@
-/* global STYLE, THEME -- attention_atlas/widget.py puts them before the script */
 // The widget of notebooks: the attention browser in a shadow root, with the theme of the notebook around it.
 
 import { isLight } from "../shared/colours.js";
 import { element } from "../shared/element.js";
 import { AttentionBrowser } from "./attention_browser.js";
 /** @import { Choice } from "./arrangement.js" */
+
+// Filled by attention_atlas/widget.py: a shadow root has no style sheet but its own.
+const SHEET = "";
 
 /**
  * What anywidget's model is used for.
@@ -19,7 +21,8 @@ const CHOSEN = ["layer", "head", "rows", "columns"];
 /** @type {Record<string, string>} */
 const TITLES = { encoder: "Encoder attention", decoder: "Masked attention", cross: "Cross attention" };
 
-/** Whether the notebook around an element is dark: by the first background that can be seen.
+/**
+ * Whether the notebook around an element is dark: by the first background that can be seen.
  * @param {Element | null} around
  */
 function isDark(around) {
@@ -40,7 +43,7 @@ function render({ model, el }) {
   const tabs = element("p", { class: "bar" }, ...(kinds.length < 2 ? [] : kinds.map((kind) => element("button", {
     type: "button", "data-kind": kind, onclick: () => { model.set("kind", kind); model.save_changes(); },
   }, TITLES[kind]))));
-  root.append(element("style", {}, THEME + STYLE), box);
+  root.append(element("style", {}, SHEET), box);
   box.append(tabs);
   /** @type {AttentionBrowser} */
   let browser;
