@@ -58,7 +58,7 @@ def model_view(
     trace = _trace(attention, tokens, encoder_attention, decoder_attention, cross_attention, encoder_tokens,
                    decoder_tokens)
     first = {"layer": include_layers, "head": include_heads}
-    opened = {name: min(listed) for name, listed in first.items() if listed}
+    opened: dict[str, Any] = {name: min(listed) for name, listed in first.items() if listed}
     return _result(Drawing(trace, **opened), html_action)
 
 

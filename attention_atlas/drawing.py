@@ -36,6 +36,7 @@ class Drawing:
 
     def __init__(self, trace: Trace, *, kind: Kind | None = None, title: str = "", **choice: Any) -> None:
         self.trace, self.title = trace, title
+        self.kind: Kind
         self.kind, self.choice = first_shown(trace, kind, choice)
 
     @cached_property

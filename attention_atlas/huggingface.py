@@ -40,7 +40,7 @@ def from_huggingface(model: Any, tokenizer: Any, text: Any, target: str | None =
     import torch
 
     sound = not isinstance(text, str)
-    inputs, source = _heard(tokenizer, text) if sound else _read(tokenizer, text)
+    inputs, (read, pieces) = _heard(tokenizer, text) if sound else _read(tokenizer, text)
     words = getattr(tokenizer, "tokenizer", tokenizer)
     inputs = {name: tensor.to(model.device) for name, tensor in inputs.items()}
     named = str(getattr(model.config, "name_or_path", "") or type(model).__name__)
@@ -48,31 +48,26 @@ def from_huggingface(model: Any, tokenizer: Any, text: Any, target: str | None =
         if not model.config.is_encoder_decoder:
             attentions = model(**inputs, output_attentions=True).attentions
             causal = attentions is not None and is_causal(weights_of(attentions, "model's"))
-            stack, side, begun = ("decoder", "target", "start") if causal else ("encoder", "source", "")
-            read, pieces = pieces_of(**source, first=begun)
-            return Trace.from_attention(
-                **{stack: attentions, f"{side}_tokens": pieces, f"{side}_text": read}, model=named
-            )
+            if causal:
+                return Trace.from_attention(decoder=attentions, target_tokens=pieces, target_text=read, model=named)
+            return Trace.from_attention(encoder=attentions, source_tokens=pieces, source_text=read, model=named)
         if target is None:
             settings = {"max_new_tokens": MOST_WRITTEN, "num_beams": 1, "do_sample": False, **generation}
             written = model.generate(**inputs, **settings)[0].tolist()
-            target_pieces = _pieces(words, _without_padding(written, model.config), first="start")
+            target_text, target_pieces = _pieces(words, _without_padding(written, model.config), first="start")
         else:
-            labels, given = _read(words, target, as_target=True)
+            labels, (target_text, given) = _read(words, target, as_target=True)
             shifted = getattr(model, "prepare_decoder_input_ids_from_labels", None)
             start = [model.generation_config.decoder_start_token_id] if shifted is None else (
                 shifted(labels=labels["input_ids"])[0, :1].tolist()
             )
-            (begin,) = _pieces(words, start, first="start")[1]
-            written_text, pieces = pieces_of(**given)
-            target_pieces = written_text, (begin, *pieces)
-        ids = torch.tensor([[piece.id for piece in target_pieces[1][:-1]]], device=model.device)
+            target_pieces = (*_pieces(words, start, first="start")[1], *given)
+        ids = torch.tensor([[piece.id for piece in target_pieces[:-1]]], device=model.device)
         output = model(**inputs, decoder_input_ids=ids, output_attentions=True)
-    source_text, source_pieces = source if sound else pieces_of(**source)
     return Trace.from_attention(
         encoder=None if sound else output.encoder_attentions, decoder=output.decoder_attentions,
-        cross=output.cross_attentions, source_tokens=source_pieces, target_tokens=target_pieces[1],
-        source_text=source_text, target_text=target_pieces[0], model=named,
+        cross=output.cross_attentions, source_tokens=pieces, target_tokens=target_pieces, source_text=read,
+        target_text=target_text, model=named,
     )
 
 
@@ -91,19 +86,22 @@ def _returning_weights(model: Any) -> Iterator[None]:
         model.train(training)
 
 
-def _read(tokenizer: Any, text: str, *, as_target: bool = False) -> tuple[Mapping[str, Any], dict[str, Any]]:
-    """Tensors for the model, and the arguments of `pieces_of`."""
+# A text and its pieces.
+Pieces = tuple[str, tuple[Piece, ...]]
+
+
+def _read(tokenizer: Any, text: str, *, as_target: bool = False) -> tuple[Mapping[str, Any], Pieces]:
+    """Tensors for the model, and what they are made of."""
     asked = {"text_target": text} if as_target else {"text": text}
     encoded = tokenizer(**asked, return_tensors="pt", return_offsets_mapping=tokenizer.is_fast)
     offsets = encoded.pop("offset_mapping")[0].tolist() if tokenizer.is_fast else None
     ids = encoded["input_ids"][0].tolist()
     tokens = tokenizer.convert_ids_to_tokens(ids)
     roles = [_role(tokenizer, id, token) for id, token in zip(ids, tokens, strict=True)]
-    given = {"text": text, "offsets": offsets} if offsets else {}
-    return encoded, {"tokens": tokens, "ids": ids, "roles": roles, **given}
+    return encoded, pieces_of(tokens, text=text if offsets else None, offsets=offsets, ids=ids, roles=roles)
 
 
-def _heard(processor: Any, samples: Any) -> tuple[Mapping[str, Any], tuple[str, tuple[Piece, ...]]]:
+def _heard(processor: Any, samples: Any) -> tuple[Mapping[str, Any], Pieces]:
     """Features for the model, and a piece for each frame that its encoder makes of two of them."""
     extractor = getattr(processor, "feature_extractor", None)
     if extractor is None:
@@ -113,7 +111,7 @@ def _heard(processor: Any, samples: Any) -> tuple[Mapping[str, Any], tuple[str, 
     return inputs, ("", frames(count, 2 * extractor.hop_length / extractor.sampling_rate))
 
 
-def _pieces(tokenizer: Any, ids: Sequence[int], *, first: Role = "") -> tuple[str, tuple[Piece, ...]]:
+def _pieces(tokenizer: Any, ids: Sequence[int], *, first: Role = "") -> Pieces:
     """The text that ids spell, and their pieces; a model may have more ids than its tokenizer."""
     spelt = zip(ids, tokenizer.convert_ids_to_tokens(ids), strict=True)
     tokens = [f"<{id}>" if token is None else token for id, token in spelt]

@@ -10,7 +10,7 @@ import streamlit as st
 
 from attention_atlas.browser.labels import SHORT_TITLES
 from pages.ui.heads.head_picker import pick_kind
-from pages.ui.language_model.subject import compared_subject, named_besides, read_subject, subject_choice
+from pages.ui.language_model.subject import compared_subject, named_besides, read_maps, subject_choice
 from pages.ui.params.compare_heads import CompareParams
 from pages.ui.params.pages import PAGES
 from pages.ui.shell.parts import pick_part
@@ -27,9 +27,9 @@ with st.container(gap="xsmall"):
     if part == "two_heads":
         show(compared_subject(), controls)
     elif part == "heads":
-        show(read_subject(), controls, named_besides())
+        show(read_maps(), controls, named_besides())
     else:
-        reading = read_subject()
+        reading = read_maps()
         with controls:
             kind = pick_kind(reading.trace.kinds, CompareParams, SHORT_TITLES, label_visibility="collapsed", wrap=True)
         show(reading, kind)

@@ -78,7 +78,7 @@ export function inkOn(colour) {
  * By relative luminance as in WCAG 2.
  * @param {Colour | Uint8ClampedArray} colour
  */
-function isLight([r, g, b]) {
+export function isLight([r, g, b]) {
   const linear = [r, g, b].map((v) => (v / 255 <= 0.03928 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4));
   return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2] > 0.18;
 }

@@ -27,16 +27,24 @@ body > details > summary { height: auto; padding: 0; border: 0; background: none
 POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src blob: data:"
 
 
-def theme() -> str:
-    """The app's colours, light and dark, under the names that Streamlit gives them in a page."""
+def theme(root: str = ":root", *, dark: str = "") -> str:
+    """The app's colours, light and dark, under the names that Streamlit gives them in a page.
+
+    Args:
+        root: the selector that has them.
+        dark: of the root where it is dark; empty for what the reader's system prefers.
+    """
     settings = tomllib.loads((APP / ".streamlit" / "config.toml").read_text(encoding="utf-8"))["theme"]
 
-    def rules(colours: dict[str, str]) -> str:
+    def rules(colours: dict[str, str], of: str = root) -> str:
         names = {name: re.sub("[A-Z]", lambda match: f"-{match[0].lower()}", name) for name in colours}
-        return ":root {" + " ".join(f"--st-{names[name]}: {colour};" for name, colour in colours.items()) + "}"
+        return f"{of} {{" + " ".join(f"--st-{names[name]}: {colour};" for name, colour in colours.items()) + "}"
 
+    if dark:
+        scheme = f"{root} {{ color-scheme: light; }} {dark} {{ color-scheme: dark; }}"
+        return f"{scheme} {rules(settings['light'])} {rules(settings['dark'], dark)}"
     dark = f"@media (prefers-color-scheme: dark) {{ {rules(settings['dark'])} }}"
-    return f":root {{ color-scheme: light dark; }} {rules(settings['light'])} {dark}"
+    return f"{root} {{ color-scheme: light dark; }} {rules(settings['light'])} {dark}"
 
 
 TEMPLATE = f"""<!doctype html>

@@ -1,4 +1,4 @@
-"""What `pip install .` gives in an empty environment, used from a folder that is not the checkout."""
+"""What `pip install '.[app]'` gives in an empty environment, used from a folder that is not the checkout."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     environment = tmp_path_factory.mktemp("environment")
     EnvBuilder(with_pip=True).create(environment)
     programs = environment / PROGRAMS
-    subprocess.run([programs / "python", "-m", "pip", "install", "--quiet", ROOT], check=True)
+    subprocess.run([programs / "python", "-m", "pip", "install", "--quiet", f"{ROOT}[app]"], check=True)
     return programs
 
 

@@ -73,3 +73,12 @@ def test_every_requirement_has_both_bounds(name):
     assert lines
     for line in lines:
         assert re.fullmatch(r"[\w.-]+(\[\w+\])?(==[\w.]+|>=[\d.]+,<[\d.]+)", line), line
+
+
+def test_an_installation_takes_what_was_tested_within_its_bounds():
+    """But for torch, whose exact version would shut out everybody who has another."""
+    project = tomllib.loads(text("pyproject.toml"))["project"]
+    extras = project["optional-dependencies"]
+    installed = {*project["dependencies"], *extras["train"], *extras["app"]} - {"attention-atlas[train]"}
+    assert installed - {"torch>=2.9,<3"} == set(requirements("requirements.txt")) - {"torch==2.13.0"}
+    assert set(requirements("requirements-serve.txt")) == {*extras["serve"]} - {"attention-atlas[train]"}

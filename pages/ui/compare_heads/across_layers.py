@@ -12,7 +12,7 @@ from pages.ui.charts.matrix import matrix
 from pages.ui.charts.palette import sequential
 from pages.ui.charts.tables import numbered, show_numbers
 from pages.ui.components.save_as import show_altair
-from pages.ui.heads.head_reading import HeadReading
+from pages.ui.heads.head_reading import MapReading
 from pages.ui.heads.kinds import chart_of_heads
 from pages.ui.heads.prose import prose
 from pages.ui.layout.roles import main_figure
@@ -27,7 +27,7 @@ from transformer.analysis.view import View, view_of
 from transformer.values.trace import Kind
 
 
-def show_across_layers(reading: HeadReading, kind: Kind) -> None:
+def show_across_layers(reading: MapReading, kind: Kind) -> None:
     """Three maps of one row: for the chosen head, the mean of all heads, and the largest of them.
 
     Nobody's choice is the row with the strongest link of the head.

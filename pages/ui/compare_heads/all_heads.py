@@ -18,7 +18,7 @@ from pages.ui.charts.matrix import heads_matrix
 from pages.ui.charts.palette import diverging, sequential
 from pages.ui.charts.saving import csv_text
 from pages.ui.compare_heads.head_table import show_head_table
-from pages.ui.heads.head_reading import HeadReading
+from pages.ui.heads.head_reading import MapReading
 from pages.ui.heads.kinds import chart_of_heads
 from pages.ui.layout.roles import main_figure
 from pages.ui.measured.measuring import measured, offer_measuring
@@ -43,7 +43,7 @@ WORTH = "worth"
 WITHOUT = "change without it, nats"
 
 
-def show_all_heads(reading: HeadReading, controls: DeltaGenerator, also: AlsoNamed) -> None:
+def show_all_heads(reading: MapReading, controls: DeltaGenerator, also: AlsoNamed) -> None:
     """Maps of one metric, and the table of all.
 
     Args:
@@ -140,7 +140,7 @@ def _worth_map(worth: ImportanceStatistics, kind: Kind) -> alt.Chart | alt.Layer
 
 
 def _table(
-    here: dict[Kind, HeadMetrics], many: Statistics | None, worth: ImportanceStatistics | None, reading: HeadReading,
+    here: dict[Kind, HeadMetrics], many: Statistics | None, worth: ImportanceStatistics | None, reading: MapReading,
     also: AlsoNamed,
 ) -> None:
     table = head_table(here, many, worth, also)

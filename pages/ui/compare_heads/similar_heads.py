@@ -12,7 +12,7 @@ from pages.ui.charts.matrix import INK, labelled_axis
 from pages.ui.compare_heads.head_scatter import head_scatter
 from pages.ui.components.save_as import show_altair
 from pages.ui.heads.head_picker import pick_head
-from pages.ui.heads.head_reading import HeadReading
+from pages.ui.heads.head_reading import MapReading
 from pages.ui.heads.kinds import chart_of_heads, open_button
 from pages.ui.layout.roles import main_figure
 from pages.ui.params.compare_heads import CompareParams
@@ -24,7 +24,7 @@ from transformer.analysis.heads.similarity import head_distances
 from transformer.values.trace import Kind
 
 
-def show_similar_heads(reading: HeadReading, kind: Kind) -> None:
+def show_similar_heads(reading: MapReading, kind: Kind) -> None:
     """The plane and the dendrogram of one kind; a click leads to the head."""
     weights = reading.trace.attention(kind)
     layers, heads = weights.shape[:2]

@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.ui.heads.head_reading import HeadReading
+from pages.ui.heads.head_reading import MapReading
 from pages.ui.params.attention import AttentionParams
 from pages.ui.params.compare_heads import CompareParams
 from pages.ui.params.inside_a_layer import InsideParams
@@ -42,7 +42,7 @@ def shown_kind(kinds: Sequence[Kind], of: type[CompareParams | InsideParams]) ->
     return chosen if chosen in kinds else kinds[0]
 
 
-def pick_head(reading: HeadReading, kind: Kind, page: str, *, head: bool = True) -> AttentionParams:
+def pick_head(reading: MapReading, kind: Kind, page: str, *, head: bool = True) -> AttentionParams:
     """Draw the boxes; returns the choice, limited to the layers and heads of the model.
 
     Args:

@@ -16,24 +16,11 @@ from transformer.values.trace import Kind, Trace
 from transformer.values.weights import Weights
 
 
-class HeadReading(Protocol):
-    """A text that was read. What its model has, the trace says: `Trace.kinds`, `Trace.stacks` and `Trace.parts`."""
+class MapReading(Protocol):
+    """Attention of a text. What its model has, the trace says: `Trace.kinds`, `Trace.stacks` and `Trace.parts`."""
 
     @property
     def trace(self) -> Trace: ...
-
-    @property
-    def config(self) -> TransformerConfig: ...
-
-    @property
-    def tokenizer(self) -> TextVocabulary:
-        """Of what the model writes."""
-        ...
-
-    @property
-    def languages(self) -> Languages | None:
-        """What the model translates; None if it does not translate."""
-        ...
 
     @property
     def translator(self) -> Translator | None:
@@ -51,6 +38,23 @@ class HeadReading(Protocol):
 
     def choice(self, kind: Kind) -> AttentionParams:
         """The head that is shown of a kind: the one that somebody chose, else the telling one of the text."""
+        ...
+
+
+class HeadReading(MapReading, Protocol):
+    """A text that a model here has read."""
+
+    @property
+    def config(self) -> TransformerConfig: ...
+
+    @property
+    def tokenizer(self) -> TextVocabulary:
+        """Of what the model writes."""
+        ...
+
+    @property
+    def languages(self) -> Languages | None:
+        """What the model translates; None if it does not translate."""
         ...
 
     def detailed(self, interventions: Interventions = AS_TRAINED) -> Trace:

@@ -55,20 +55,20 @@ class HeadMaps:
     Attributes:
         pages: of each kind of attention that it has.
         params: those that choose the head there.
-        also: other parameters with which these pages show a map.
+        also: other parameters with which these pages show a map of a kind.
     """
 
     pages: Mapping[Kind, KindPage]
     params: type[AttentionParams] = AttentionParams
-    also: Callable[[], tuple[Params, ...]] = tuple
+    also: Callable[[Kind], tuple[Params, ...]] = lambda kind: ()
 
     def at(self, layer: int, head: int) -> AttentionParams:
         """What chooses a head, counted from 0."""
         return replace(session.attention(of=self.params), layer=layer, head=head)
 
-    def prepare(self) -> None:
-        """Have the page show a map; for callbacks, and before a change of page."""
-        for value in self.also():
+    def prepare(self, kind: Kind) -> None:
+        """Have the page show a map of a kind; for callbacks, and before a change of page."""
+        for value in self.also(kind):
             session.store(value)
 
 
@@ -83,7 +83,7 @@ CLICKED = "_clicked_head"
 def open_head(kind: Kind, layer: int, head: int, maps: HeadMaps = MAPS) -> None:
     """Go to the page of a kind with a head chosen, counted from 0."""
     session.store_attention(maps.at(layer, head))
-    maps.prepare()
+    maps.prepare(kind)
     st.switch_page(maps.pages[kind].path)
 
 
@@ -94,7 +94,7 @@ def head_title(kind: Kind, layer: int, head: int) -> str:
 
 def linked_head(kind: Kind, layer: int, head: int, maps: HeadMaps = MAPS) -> str:
     """Markdown: the same as a link that opens the head beside this page, which keeps what it has computed."""
-    address = session.page_address(maps.at(layer, head), *maps.also())
+    address = session.page_address(maps.at(layer, head), *maps.also(kind))
     if not address:
         return head_title(kind, layer, head)
     return f"[{head_title(kind, layer, head)}]({maps.pages[kind].address}?{urlencode(address, errors='replace')})"

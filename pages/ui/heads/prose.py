@@ -41,7 +41,7 @@ def prose(
         chosen = maps.params.from_browser(sent)
         if chosen.chosen and sent.get("kind") in maps.pages:
             session.store_attention(maps.at(chosen.layer, chosen.head))
-            maps.prepare()
+            maps.prepare(sent["kind"])
             st.session_state[CLICKED] = sent["kind"]
             if opened is not None:
                 opened()

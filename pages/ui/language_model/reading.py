@@ -35,7 +35,7 @@ PAGES: Mapping[Kind, KindPage] = {
     "decoder": KindPage("pages/language_model.py", "The language model", "every piece looks back"),
 }
 MAPS = HeadMaps(
-    PAGES, TextHeadParams, lambda: (replace(session.params(LanguageModelParams), part="continue"),)
+    PAGES, TextHeadParams, lambda _: (replace(session.params(LanguageModelParams), part="continue"),)
 )
 # Which can be continued by looking at what came after the same words before.
 REPEATING = "She loves tea and he loves music. She loves tea and he"

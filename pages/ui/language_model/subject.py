@@ -7,19 +7,22 @@ import streamlit as st
 from attention_atlas.browser.payload import AlsoNamed
 from pages.ui.compare_heads.pairs import Pair
 from pages.ui.compare_heads.two_heads import Compared, compared_translator
-from pages.ui.heads.head_reading import HeadReading
+from pages.ui.heads.head_reading import HeadReading, MapReading
 from pages.ui.language_model.continuing import show_text
 from pages.ui.language_model.copying_heads import copying_names
 from pages.ui.language_model.model import language_model
 from pages.ui.language_model.reading import PAGES, read_beginning
+from pages.ui.params.compare_heads import CompareParams
 from pages.ui.params.language_model import FIRST, SECOND, LanguageModelParams
-from pages.ui.params.subject import LANGUAGE_MODEL, TRANSLATOR, SubjectParams
+from pages.ui.params.subject import LANGUAGE_MODEL, OWN, TRANSLATOR, SubjectParams
 from pages.ui.reading.model_picker import translator
 from pages.ui.reading.sentence import read_sentence
 from pages.ui.reading.translation import show_translation
 from pages.ui.runs.inference import CachedRuns
+from pages.ui.runs.page_end import PageEnd
 from pages.ui.state import session
 from pages.ui.state.bind import preset
+from pages.ui.your_own_attention.reading import read_own
 from transformer.checkpoints.available_models import SHIPPED_LANGUAGE_MODEL, language_model_folders
 from transformer.language_modelling.runs import TextScoreRun
 from transformer.values.trace import Trace
@@ -36,11 +39,18 @@ LINKS = (
 WIDTH = 160
 # In the choice, where every other value is the name of a folder.
 OF_TRANSLATOR = ""
+# Which no folder is called.
+OF_OWN = "/own"
 
 
 def language_model_shown() -> bool:
     """Whether the page is about a language model."""
     return session.params(SubjectParams).subject == LANGUAGE_MODEL
+
+
+def own_shown() -> bool:
+    """Whether the page is about attention of a file."""
+    return session.params(SubjectParams).subject == OWN
 
 
 def subject_choice(page: str) -> None:
@@ -52,18 +62,20 @@ def subject_choice(page: str) -> None:
     key = f"{page}subject"
     folders = list(language_model_folders())
     name = session.params(LanguageModelParams).model
-    chosen = OF_TRANSLATOR
+    own = [OF_OWN] if page == CompareParams.PREFIX else []
+    chosen = OF_OWN if own and own_shown() else OF_TRANSLATOR
     if language_model_shown():
         chosen = name if name in folders else next(iter(folders), LANGUAGE_MODEL)
 
     def choose() -> None:
         picked = st.session_state[key]
-        session.update(SubjectParams, subject=TRANSLATOR if picked == OF_TRANSLATOR else LANGUAGE_MODEL)
+        subject = {OF_TRANSLATOR: TRANSLATOR, OF_OWN: OWN}.get(picked, LANGUAGE_MODEL)
+        session.update(SubjectParams, subject=subject)
         if picked in folders:
             session.update(LanguageModelParams, model=picked)
 
     st.selectbox(
-        "Whose heads", [OF_TRANSLATOR, *(folders or [LANGUAGE_MODEL])], key=preset(key, chosen), on_change=choose,
+        "Whose heads", [OF_TRANSLATOR, *(folders or [LANGUAGE_MODEL]), *own], key=preset(key, chosen), on_change=choose,
         format_func=_title, label_visibility="collapsed", width=WIDTH,
     )
 
@@ -100,8 +112,16 @@ def named_besides() -> AlsoNamed:
     return copying_names(language_model()) if language_model_shown() else {}
 
 
+def read_maps() -> MapReading:
+    """The attention of a file, or that of a text that `read_subject` lets the chosen model read."""
+    return read_own() if own_shown() else read_subject()
+
+
 def compared_subject() -> Compared:
-    """The chosen model, as A against B asks for it."""
+    """The chosen model, as A against B asks for it; stops the page with one message where there is none."""
+    if own_shown():
+        st.info("A against B lets a model read two texts, and a file has the attention of one. Choose another model.")
+        raise PageEnd
     if not language_model_shown():
         return compared_translator(translator())
     loaded = language_model()
@@ -118,5 +138,7 @@ def compared_subject() -> Compared:
 def _title(name: str) -> str:
     if name == OF_TRANSLATOR:
         return "Translator"
+    if name == OF_OWN:
+        return "Your own attention"
     shipped = name in (SHIPPED_LANGUAGE_MODEL, LANGUAGE_MODEL)
     return "Language model" if shipped else f"Language model: {name}"

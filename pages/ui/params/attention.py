@@ -12,8 +12,8 @@ SCALES = (FIXED, EACH_HEAD, SQUARE_ROOT) = ("0 to 1", "each head its own", "squa
 LOOKS = ("map", "lines")
 PALETTES = ("viridis", "cividis", "magma", "paper")
 MAX_THRESHOLD = 50
-# More layers, heads or pieces than any model here has.
-MAX_INDEX = 999
+# More layers, heads or pieces than any model here has, and than half a minute of sound has frames.
+MAX_INDEX = 9_999
 # A layer or head that nobody has chosen.
 UNCHOSEN = -1
 

@@ -126,6 +126,12 @@ _PAGES = (
         },
     ),
     Page(
+        "your_own_attention", "Your own attention", "Look",
+        "Attention that another program computed, from a file: every head of any model.",
+        "the attention of any model, from a file that a notebook or a script wrote with `attention_atlas.show`; "
+        "*Compare heads* compares them",
+    ),
+    Page(
         "gallery", "Gallery of heads", "Look",
         "Heads that do one thing that can be named, each with examples.",
         "what individual heads of this model do, each on the sentences that show it best",

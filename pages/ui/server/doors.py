@@ -10,6 +10,7 @@ from starlette.middleware import Middleware
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import net_util
+from streamlit.config import get_option
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.runtime.runtime_util import get_max_widget_state_size_bytes
 
@@ -67,6 +68,9 @@ def heard(message: Message) -> Message | None:
 def is_needed(message: BackMsg) -> bool:
     """Whether a page sends such a message."""
     kind = message.WhichOneof("type")
+    if kind == "file_urls_request":
+        # An address for a file of attention, on a server that takes them.
+        return get_option("server.maxUploadSize") > 0
     if kind == "backend_operation_request":
         # A file that is made when somebody asks for it. The other operations are for whoever writes an app.
         return message.backend_operation_request.WhichOneof("payload") == "deferred_file"

@@ -1,0 +1,95 @@
+// The widget of notebooks: the attention browser in a shadow root, with the theme of the notebook around it.
+
+import { isLight } from "../shared/colours.js";
+import { element } from "../shared/element.js";
+import { AttentionBrowser } from "./attention_browser.js";
+/** @import { Choice } from "./arrangement.js" */
+
+// Filled by attention_atlas/widget.py: a shadow root has no style sheet but its own.
+const SHEET = "";
+
+/**
+ * What anywidget's model is used for.
+ * @typedef {{
+ *   get: (name: string) => any, set: (name: string, value: any) => void, save_changes: () => void,
+ *   on: (event: string, call: () => void) => void, off: (event: string, call: () => void) => void,
+ * }} Model
+ */
+
+/** @type {("layer" | "head" | "rows" | "columns")[]} what Python reads and sets */
+const CHOSEN = ["layer", "head", "rows", "columns"];
+/** @type {Record<string, string>} */
+const TITLES = { encoder: "Encoder attention", decoder: "Masked attention", cross: "Cross attention" };
+
+/**
+ * Whether the notebook around an element is dark: by the first background that can be seen.
+ * @param {Element | null} around
+ */
+function isDark(around) {
+  for (; around; around = around.parentElement) {
+    const [red, green, blue, opacity = 1] = (getComputedStyle(around).backgroundColor.match(/[\d.]+/g) ?? []).map(Number);
+    if (blue !== undefined && opacity > 0) return !isLight([red, green, blue]);
+  }
+  return false;
+}
+
+/** @param {{ model: Model, el: HTMLElement }} place */
+function render({ model, el }) {
+  const host = element("div");
+  el.append(host);
+  const root = host.attachShadow({ mode: "open" });
+  const box = element("div", { style: "background: var(--st-background-color); padding: 8px" });
+  const kinds = Object.keys(model.get("messages"));
+  const tabs = element("p", { class: "bar" }, ...(kinds.length < 2 ? [] : kinds.map((kind) => element("button", {
+    type: "button", "data-kind": kind, onclick: () => { model.set("kind", kind); model.save_changes(); },
+  }, TITLES[kind]))));
+  root.append(element("style", {}, SHEET), box);
+  box.append(tabs);
+  /** @type {AttentionBrowser} */
+  let browser;
+  // While this side tells Python, what Python says is what was told.
+  let telling = false;
+  const tell = (/** @type {Choice} */ choice) => {
+    telling = true;
+    for (const name of CHOSEN) if (String(model.get(name)) !== String(choice[name])) model.set(name, choice[name]);
+    telling = false;
+    model.save_changes();
+  };
+  const show = async () => {
+    const kind = model.get("kind");
+    const first = !browser;
+    browser?.close();
+    browser = new AttentionBrowser(box);
+    browser.server = { setTriggerValue() {}, setStateValue: (_, choice) => tell(choice) };
+    for (const tab of tabs.querySelectorAll("button")) tab.setAttribute("aria-pressed", String(tab.dataset.kind === kind));
+    /** @type {DataView} */
+    const { buffer, byteOffset, byteLength } = model.get("messages")[kind];
+    await browser.show(new Uint8Array(buffer, byteOffset, byteLength).slice());
+    // What Python chose before is shown; another kind has a head of its own to open with.
+    if (first) follow();
+    else tell(browser.choice);
+  };
+  const follow = () => {
+    if (telling || !browser.data) return;
+    const asked = Object.fromEntries(CHOSEN.map((name) => [name, model.get(name)]));
+    if (CHOSEN.some((name) => String(asked[name]) !== String(browser.choice[name]))) browser.change(asked);
+  };
+  const themed = () => {
+    host.classList.toggle("dark", isDark(el));
+    browser?.draw();
+  };
+  const watcher = new MutationObserver(themed);
+  for (const around of [document.documentElement, document.body]) watcher.observe(around, { attributes: true });
+  themed();
+  show();
+  model.on("change:kind", show);
+  for (const name of CHOSEN) model.on(`change:${name}`, follow);
+  return () => {
+    watcher.disconnect();
+    model.off("change:kind", show);
+    for (const name of CHOSEN) model.off(`change:${name}`, follow);
+    browser.close();
+  };
+}
+
+export default { render };

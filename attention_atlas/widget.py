@@ -1,0 +1,65 @@
+"""The attention browser as a widget of notebooks, whose head and pins Python reads and sets."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from attention_atlas.browser.html_file import theme
+from attention_atlas.browser.scripts import script, style
+from attention_atlas.browser.wire import unframe
+from attention_atlas.drawing import first_shown, messages_of
+from transformer.values.trace import Kind, Trace
+
+try:
+    import anywidget  # pyright: ignore[reportMissingImports]
+    import traitlets
+except ImportError as error:
+    raise ImportError(
+        "Browser needs anywidget: say pip install 'attention-atlas[widget]'; show() draws without it."
+    ) from error
+
+ENTRY = "attention_browser/widget"
+# What the script has in place of its style sheet.
+NO_SHEET = 'SHEET = "";'
+# Two-way: what a reader chooses in the browser, and what Python says.
+CHOSEN = ("layer", "head", "rows", "columns")
+
+
+class Browser(anywidget.AnyWidget):
+    """All heads of a trace, to be looked at in a notebook.
+
+    Args:
+        trace: to be drawn.
+        kind: of attention that is shown first; None for the last that the trace has.
+        choice: what is shown first, by the names of `attention_atlas.browser.payload.CHOICE`.
+
+    Attributes:
+        kind: of attention that is shown.
+        layer, head: that are shown, from 0; both may be set.
+        rows, columns: positions of the tokens that are pinned; a row and a column make a cell.
+    """
+
+    _esm = script(ENTRY).replace(NO_SHEET, f"SHEET = {json.dumps(theme(':host', dark=':host(.dark)') + style(ENTRY))};")
+    messages = traitlets.Dict().tag(sync=True)
+    kind = traitlets.Unicode().tag(sync=True)
+    layer = traitlets.Int().tag(sync=True)
+    head = traitlets.Int().tag(sync=True)
+    rows = traitlets.List(traitlets.Int()).tag(sync=True)
+    columns = traitlets.List(traitlets.Int()).tag(sync=True)
+
+    def __init__(self, trace: Trace, *, kind: Kind | None = None, **choice: Any) -> None:
+        shown, complete = first_shown(trace, kind, choice)
+        messages = messages_of(trace, shown, complete)
+        asked = unframe(messages[shown])[0]["asked"]["choice"]
+        super().__init__(messages=messages, kind=shown, **{name: asked[name] for name in CHOSEN})
+        self.trace = trace
+
+    @traitlets.validate("layer", "head")
+    def _existing(self, proposal: Any) -> int:
+        place = "layer", "head"
+        trace = getattr(self, "trace", None)
+        count = None if trace is None else trace.attention(self.kind).shape[place.index(proposal.trait.name)]
+        if count is not None and not 0 <= proposal.value < count:
+            raise traitlets.TraitError(f"there is no {proposal.trait.name} {proposal.value}: there are {count}, from 0")
+        return proposal.value

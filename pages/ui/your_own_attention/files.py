@@ -1,0 +1,132 @@
+"""Files of attention that other programs computed: untrusted, so their size, types and numbers are checked."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from attention_atlas.drawing import trace_of
+from pages.ui.params.your_own_attention import NAME
+from pages.ui.runs.shared import SharedResults
+from transformer.errors import AtlasError, AttentionError
+from transformer.values.kinds import KINDS
+from transformer.values.pieces import Piece
+from transformer.values.trace import Trace
+
+FOLDER = Path("attention")
+# The environment variable that names another folder.
+VARIABLE = "ATTENTION_ATLAS_ATTENTION"
+ENDINGS = (".npz", ".json")
+# Of a file, and of the arrays in it: 16 layers of 32 heads of 256 tokens.
+MOST_BYTES = 160 * 2**20
+FILES = SharedResults(limit=2 * MOST_BYTES)
+SAYS = "Write it with attention_atlas.show(..., save=\"mine.npz\"), or give arrays and tokens as JSON."
+
+
+class JsonFile(msgspec.Struct, forbid_unknown_fields=True):
+    """What a JSON file may hold: arguments of `Trace.from_attention`, or `attention` and `tokens` of one stack."""
+
+    attention: list[Any] | None = None
+    tokens: list[str] | None = None
+    encoder: list[Any] | None = None
+    decoder: list[Any] | None = None
+    cross: list[Any] | None = None
+    source_tokens: list[str] = []
+    target_tokens: list[str] = []
+    source_text: str | None = None
+    target_text: str | None = None
+    source_offsets: list[tuple[int, int] | None] | None = None
+    target_offsets: list[tuple[int, int] | None] | None = None
+
+
+class Words(msgspec.Struct):
+    """What the archive of a trace says beside its arrays, as far as it is shown."""
+
+    source_text: str
+    target_text: str
+    source_pieces: tuple[Piece, ...]
+    target_pieces: tuple[Piece, ...]
+    predicted_pieces: tuple[Piece, ...]
+
+
+def folder() -> Path:
+    """Where the files are that whoever started the app put there."""
+    return Path(os.environ.get(VARIABLE) or FOLDER)
+
+
+def names() -> list[str]:
+    """Of the files there."""
+    try:
+        found = [path.name for path in folder().iterdir() if path.suffix in ENDINGS and path.is_file()]
+    except OSError:
+        return []
+    return sorted(name for name in found if re.fullmatch(NAME, name))
+
+
+def trace_in_folder(name: str) -> Trace:
+    """The attention of one of `names`; read once for all sessions.
+
+    Raises:
+        AttentionError: the file cannot be read; the message says why.
+    """
+    path = folder() / name
+    try:
+        known = path.stat()
+    except OSError as error:
+        raise AttentionError(f"{name} cannot be read: {error.strerror}.") from None
+    return _kept(path, known.st_mtime_ns, known.st_size)
+
+
+@FILES.remember()
+def _kept(path: Path, changed: int, size: int) -> Trace:
+    if size > MOST_BYTES:
+        raise AttentionError(f"{path.name} is larger than {MOST_BYTES / 2**20:.0f} MB: keep fewer layers or tokens.")
+    return trace_of_file(path.name, path.read_bytes())
+
+
+def trace_of_file(name: str, content: bytes) -> Trace:
+    """The attention in a file.
+
+    Raises:
+        AttentionError: it is none; the message says what to do.
+    """
+    try:
+        return _of_arrays(content) if name.endswith(".npz") else _of_json(content)
+    except AtlasError as error:
+        raise AttentionError(f"{name}: {error}") from None
+    except (KeyError, TypeError, ValueError, OSError, zipfile.BadZipFile, RecursionError, msgspec.MsgspecError):
+        raise AttentionError(f"{name} holds no attention. {SAYS}") from None
+
+
+def _of_json(content: bytes) -> Trace:
+    given = msgspec.json.decode(content, type=JsonFile)
+    if given.attention is not None:
+        return trace_of(given.attention, given.tokens or ())
+    fields = msgspec.structs.asdict(given)
+    return Trace.from_attention(**{name: fields[name] for name in fields if name not in ("attention", "tokens")})
+
+
+def _of_arrays(content: bytes) -> Trace:
+    """Of an archive, whose parts are read only if all of them together are small enough."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        sizes = {each.filename.removesuffix(".npy"): each.file_size for each in archive.infolist()}
+    wanted = ["words", *(kind for kind in KINDS if kind in sizes)]
+    if sum(sizes[name] for name in wanted) > MOST_BYTES:
+        raise AttentionError(f"its arrays take more than {MOST_BYTES / 2**20:.0f} MB: keep fewer layers or tokens.")
+    with np.load(io.BytesIO(content), allow_pickle=False) as saved:
+        arrays = {name: saved[name] for name in wanted}
+    words = json.loads(arrays.pop("words").tobytes())
+    said = msgspec.convert(words, Words)
+    given: dict[str, Any] = {kind: array for kind, array in arrays.items() if array.size}
+    return Trace.from_attention(
+        **given, source_text=said.source_text, target_text=said.target_text, source_tokens=said.source_pieces,
+        target_tokens=(*said.target_pieces, *said.predicted_pieces[-1:]),
+    )

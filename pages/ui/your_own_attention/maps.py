@@ -1,0 +1,77 @@
+"""The maps of a file: one kind of attention, and what its heads do."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from attention_atlas.browser.labels import TITLES
+from pages.ui.charts import matrix
+from pages.ui.charts.saving import save_every_head
+from pages.ui.charts.tables import draw_table
+from pages.ui.components.attention_browser import attention_browser
+from pages.ui.components.html_export import send_export_parts
+from pages.ui.heads.prose import prose
+from pages.ui.layout.roles import main_figure
+from pages.ui.params.subject import OWN, SubjectParams
+from pages.ui.params.your_own_attention import OwnHeadParams, OwnParams
+from pages.ui.state import session
+from pages.ui.state.bind import bind
+from pages.ui.text.captions import sharpest, telling, what_to_look_for
+from pages.ui.text.glossary import explain
+from pages.ui.your_own_attention.files import VARIABLE, folder
+from pages.ui.your_own_attention.reading import read_own
+from transformer.analysis.view import view_of
+
+LINES = """\
+import attention_atlas
+
+trace = attention_atlas.from_huggingface(model, tokenizer, "The text that it reads.")
+attention_atlas.show(trace, save="mine.npz")  # or: show(attentions, tokens, save="mine.npz")"""
+
+
+def show_maps() -> None:
+    """The choice of a file and of a kind, and its heads."""
+    with st.container(gap="xsmall"):
+        reading = read_own()
+        trace = reading.trace
+        kind = session.params(OwnParams).kind
+        kind = kind if kind in trace.kinds else trace.kinds[-1]
+        if len(trace.kinds) > 1:
+            st.segmented_control(
+                "Kind of attention", trace.kinds, format_func=TITLES.__getitem__, required=True,
+                label_visibility="collapsed", **bind(OwnParams, "kind", value=kind),
+            )
+        metrics = reading.metrics(kind)
+        with main_figure():
+            choice = attention_browser(trace, metrics, OwnHeadParams)
+    view = view_of(trace, kind, words=choice.words, special=not choice.hide)
+    chosen = session.attention(of=OwnHeadParams).chosen
+    prose("own_telling", telling(trace, metrics, chosen=chosen), reading.maps)
+    st.markdown(
+        what_to_look_for(view, metrics, choice.layer, choice.head), help=explain("entropy", "nats", "attention sink")
+    )
+    prose("own_sharpest", sharpest(metrics), reading.maps)
+    if st.button(
+        "Compare its heads", icon=":material/grid_view:", on_click=session.update, args=(SubjectParams,),
+        kwargs={"subject": OWN},
+    ):
+        st.switch_page("pages/compare_heads.py")
+    part = st.expander(
+        f"The numbers of layer {choice.layer + 1}, head {choice.head + 1}", key="own_numbers", on_change="rerun"
+    )
+    if part.open:
+        with part:
+            file = f"{kind}-layer{choice.layer + 1}-head{choice.head + 1}-weights"
+            draw_table(matrix.cells(view, choice.layer, choice.head), "own_weights", height=320, file=file)
+            save_every_head(lambda: trace, "own")
+    with st.expander("How to bring attention here"):
+        st.markdown(
+            f"The list above has the files in .npz and .json of the folder `{folder().name}` beside which the app was "
+            f"started, or of the one that the variable `{VARIABLE}` names. A notebook or a script writes them:"
+        )
+        st.code(LINES, language="python")
+        st.caption(
+            "A file has weights and tokens, not the model. Switching heads off, changing attention, what mattered and "
+            "the numbers inside a layer need the model itself: `attention-atlas import` brings one here."
+        )
+    send_export_parts(trace, kind, reading.metrics)

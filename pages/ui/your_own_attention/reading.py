@@ -1,0 +1,102 @@
+"""The attention of the chosen file, and what the pages about heads ask of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from weakref import WeakKeyDictionary
+
+import streamlit as st
+
+from attention_atlas.browser.labels import TITLES
+from pages.ui.components.attention_browser import at_telling_head
+from pages.ui.heads.kinds import HeadMaps, KindPage
+from pages.ui.params.attention import AttentionParams
+from pages.ui.params.pages import PAGES
+from pages.ui.params.state import EXAMPLES
+from pages.ui.params.your_own_attention import OwnHeadParams, OwnParams
+from pages.ui.reading.model_picker import translator
+from pages.ui.runs.inference import CachedRuns
+from pages.ui.runs.page_end import PageEnd
+from pages.ui.state import session
+from pages.ui.state.bind import bind
+from pages.ui.text.markup import markdown
+from pages.ui.your_own_attention.files import names, trace_in_folder, trace_of_file
+from transformer.analysis.heads.metrics import HeadMetrics, head_metrics
+from transformer.errors import AtlasError
+from transformer.running.runs.trace import TraceRun
+from transformer.values.kinds import KINDS, Kind
+from transformer.values.trace import Trace
+
+UPLOADED, SHOWN = "_own_uploaded", "_own_shown"
+EXAMPLE = "Example: the model that ships"
+MAPS: Mapping[Kind, KindPage] = {
+    kind: KindPage(PAGES["your_own_attention"].script, TITLES[kind], "") for kind in KINDS
+}
+# Several parts of a page ask for the same ones.
+_MEASURED: WeakKeyDictionary[Trace, dict[Kind, HeadMetrics]] = WeakKeyDictionary()
+
+
+@dataclass(frozen=True)
+class OwnReading:
+    """Attention of a file."""
+
+    trace: Trace
+
+    @property
+    def translator(self) -> None:
+        """Nothing was measured over other texts."""
+
+    @property
+    def maps(self) -> HeadMaps:
+        return HeadMaps(MAPS, OwnHeadParams, lambda kind: (replace(session.params(OwnParams), kind=kind),))
+
+    def metrics(self, kind: Kind) -> HeadMetrics:
+        """What every head of a kind does with the text; nothing of how rare its words are."""
+        found = _MEASURED.setdefault(self.trace, {})
+        if kind not in found:
+            found[kind] = head_metrics(self.trace, kind, None)
+        return found[kind]
+
+    def choice(self, kind: Kind) -> AttentionParams:
+        """The head that is shown: the one that somebody chose, else the telling one."""
+        chosen = session.attention(kind, OwnHeadParams)
+        return at_telling_head(chosen, self.trace, self.metrics(kind)).within(*self.trace.attention(kind).shape[:2])
+
+
+def read_own() -> OwnReading:
+    """Draw the choice of a file, and read it; stops the page with one message if that cannot be done."""
+    listed, chosen = names(), session.params(OwnParams).file
+    uploaded = st.session_state.get(UPLOADED)
+    first = EXAMPLE if uploaded is None else uploaded[0]
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.selectbox(
+            "File", ["", *listed], format_func=lambda name: name or first, width=320,
+            **bind(OwnParams, "file", value=chosen if chosen in listed else ""),
+        )
+        if st.get_option("server.maxUploadSize"):
+            sent = st.file_uploader("or a file of yours", type=["npz", "json"], key="own_upload", width=420)
+            if sent is not None and (uploaded is None or uploaded[2] != sent.file_id):
+                st.session_state[UPLOADED] = sent.name, _read(sent.name, sent.getvalue()), sent.file_id
+                session.update(OwnParams, file="")
+                st.rerun()
+    try:
+        if chosen in listed and chosen:
+            trace = trace_in_folder(chosen)
+        elif uploaded is not None:
+            trace = uploaded[1]
+        else:
+            trace = CachedRuns(translator()).get(TraceRun(EXAMPLES[0]))
+    except AtlasError as error:
+        st.warning(markdown(str(error)), icon=":material/edit:")
+        raise PageEnd from None
+    session.quote(f"Text: {trace.text}")
+    return OwnReading(trace)
+
+
+def _read(name: str, content: bytes) -> Trace:
+    try:
+        return trace_of_file(name, content)
+    except AtlasError as error:
+        st.warning(markdown(str(error)), icon=":material/edit:")
+        raise PageEnd from None

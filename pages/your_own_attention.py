@@ -1,0 +1,11 @@
+"""Your own attention: every head of any model, from a file."""
+
+from __future__ import annotations
+
+from pages.ui.shell.router import ensure_router
+
+ensure_router()
+
+from pages.ui.your_own_attention.maps import show_maps
+
+show_maps()

@@ -1,0 +1,43 @@
+"""Attention of a file, and its heads on Compare heads, driven without a browser."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from pages.ui.params.pages import PAGES
+from pages.ui.your_own_attention.files import VARIABLE
+from tests.ui.driver import healthy, opened, texts
+
+COMPARE, PAGE = "pages/compare_heads.py", "pages/your_own_attention.py"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv(VARIABLE, str(tmp_path))
+    weights = np.full((2, 3, 4, 4), 0.25)
+    weights[1, 2] = np.eye(4)[[1, 2, 1, 0]]
+    tokens = ["[CLS]", "old", "##er", "[SEP]"]
+    (tmp_path / "bert.json").write_text(json.dumps({"attention": weights.tolist(), "tokens": tokens}))
+    (tmp_path / "broken.npz").write_bytes(b"no")
+    return tmp_path
+
+
+def test_a_file_of_the_folder_is_shown(folder):
+    test = opened(PAGE, own_file="bert.json")
+    assert healthy(test) and "This head mostly looks at" in texts(test)
+
+
+def test_a_file_that_is_none_gets_one_message(folder):
+    test = opened(PAGE, own_file="broken.npz")
+    (warning,) = test.warning
+    assert "broken" in warning.value and not test.exception
+
+
+@pytest.mark.parametrize("part", PAGES["compare_heads"].parts)
+def test_its_heads_are_compared(folder, part):
+    """But for A against B, which needs a model."""
+    test = opened(COMPARE, subject="own", own_file="bert.json", compare_part=part)
+    assert healthy(test) and bool(test.info) == (part == "two_heads")
