@@ -97,7 +97,7 @@ class ByteTokenizer:
         }
         # Bytes that are no token are left out before the others are merged, as `transformers` does.
         self._known = {byte for character, byte in BYTES.items() if character in found.ids}
-        self._cutter = Tokenizer(BPE(vocab=typed | found.ids, merges=merges))
+        self._cutter = Tokenizer(BPE(vocab={**typed, **found.ids}, merges=merges))
         self._cutter.pre_tokenizer = ByteLevel(add_prefix_space=found.prefix_space)
         self._cutter.add_tokens([AddedToken(**vars(self._added[number])) for number in typed.values()])
 
