@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 
+from transformer.config import CHOICES
 from transformer.errors import AtlasError
 from transformer.files.replacing import check_output
 from transformer.files.terminal import at_terminal
@@ -31,6 +32,9 @@ def parser(prog: str) -> argparse.ArgumentParser:
     train.add_argument("--models", type=int, metavar="N", help="snapshots that the file keeps the weights of; all")
     train.add_argument("--watch", metavar="ITEM", help="the item whose attention is kept; a long held-out one")
     train.add_argument("--optimizer", choices=OPTIMIZERS, default="adam", help="(%(default)s)")
+    train.add_argument(
+        "--positions", choices=CHOICES["positions"], default="sinusoidal", help="how positions are told (%(default)s)"
+    )
     for field in fields(TaskConfig):
         if field.metadata:
             train.add_argument(

@@ -72,7 +72,8 @@ def parser(prog: str) -> argparse.ArgumentParser:
     for field in fields(TrainConfig):
         command.add_argument(
             f"--{field.name.replace('_', '-')}", type=type(field.default), default=field.default,
-            help=f"{field.metadata['help']} (%(default)s)",
+            choices=field.metadata.get("choices"),
+            help=field.metadata["help"] + (" (%(default)s)" if field.default != "" else ""),
         )
 
     command = commands.add_parser(

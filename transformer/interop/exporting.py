@@ -13,6 +13,7 @@ from transformer.checkpoints.checkpoint import Checkpoint, load_checkpoint
 from transformer.checkpoints.foreign_files import WEIGHTS
 from transformer.checkpoints.foreign_settings import CONFIG, GENERATION
 from transformer.checkpoints.model_texts import CARD
+from transformer.config import RELATIVE
 from transformer.errors import CheckpointError
 from transformer.files.replacing import new_folder, writing
 from transformer.interop.generation import applied_elsewhere
@@ -51,6 +52,11 @@ def export_huggingface(model: Path, output: Path) -> None:
     with new_folder(output) as unfinished:
         checkpoint = load_checkpoint(model)
         config = checkpoint.model.config
+        if config.positions in RELATIVE:
+            raise CheckpointError(
+                f"The model in {model} has {config.positions} positions, and Hugging Face's Marian only positions that "
+                "are added to the embeddings."
+            )
         if config.norm == "pre":
             raise CheckpointError(
                 f"The model in {model} normalises before each sub-layer (pre-norm), and Hugging Face's Marian only "

@@ -29,6 +29,7 @@ class TaskConfig:
         task: its name.
         optimizer: "adam", torch's; "adam-by-hand", the one written out in `transformer.backpropagation`, which has no
             weight decay; "muon", that of the translation model.
+        positions: as in `TransformerConfig`.
 
     Each other field says what it is in its `help`.
 
@@ -49,6 +50,7 @@ class TaskConfig:
     weight_decay: float = option(0.0, "weight decay", least=0, most=10)
     snapshots: int = option(100, "moments that are kept with all weights, the beginning not counted", least=1, most=200)
     seed: int = option(1, "of the first weights and of the items", least=0, most=2**31 - 1)
+    positions: str = "sinusoidal"
 
     def __post_init__(self) -> None:
         task_named(self.task)
@@ -74,6 +76,7 @@ class TaskConfig:
             d_model=self.d_model, heads=self.heads, layers=self.layers, d_ff=2 * self.d_model, dropout=0.0,
             steps=self.steps, warmup=min(self.warmup, self.steps), cooldown=self.cooldown,
             learning_rate=self.learning_rate, weight_decay=self.weight_decay, label_smoothing=0.0, seed=self.seed,
+            positions=self.positions,
         )
 
     @property

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from transformer.config import TransformerConfig, decoder_only
+from transformer.config import CHOICES, TransformerConfig, decoder_only
 
 # Of whole numbers: what follows from a seed and a step must fit into the 64 bits that torch takes for a seed.
 MOST = 2**31 - 1
@@ -92,23 +92,34 @@ class TrainConfig:
     )
     save_minutes: float = option(10.0, "minutes between two checkpoints", least=0)
     seed: int = option(1, "of the first weights, the order of the data and dropout", least=0)
+    positions: str = field(default="", metadata={
+        "help": "how positions are told: sinusoidal for a translator and learned for a language model, if not given",
+        "choices": CHOICES["positions"],
+    })
 
     def __post_init__(self) -> None:
         check_options(self)
         if self.warmup > self.steps:
             raise ValueError(f"--warmup must be at most --steps, which is {self.steps}, not {self.warmup}")
+        if self.positions not in ("", *CHOICES["positions"]):
+            raise ValueError(f"--positions must be one of {', '.join(CHOICES['positions'])}, not {self.positions!r}")
 
     def model(self, vocabulary: int) -> TransformerConfig:
         """The configuration of a translation model, for a joint vocabulary of that many pieces."""
         return TransformerConfig(
             source_vocabulary=vocabulary, target_vocabulary=vocabulary, d_model=self.d_model, heads=self.heads,
             encoder_layers=self.layers, decoder_layers=self.layers, d_ff=self.d_ff, dropout=self.dropout,
-            tied_embeddings="all",
+            tied_embeddings="all", **self._positions,
         )
 
     def language_model(self, vocabulary: int, context: int) -> TransformerConfig:
         """The configuration of a language model for a vocabulary and contexts of that many pieces."""
         return decoder_only(
             vocabulary, d_model=self.d_model, heads=self.heads, layers=self.layers, d_ff=self.d_ff,
-            dropout=self.dropout, max_positions=context,
+            dropout=self.dropout, max_positions=context, **self._positions,
         )
+
+    @property
+    def _positions(self) -> dict[str, Any]:
+        """The kind of positions, where one is given."""
+        return {"positions": self.positions} if self.positions else {}

@@ -227,10 +227,12 @@ class Trainer:
                     f"the run in {self.folder.path} was started with another {name}: prepare what it was started with "
                     f"again, delete {STATE} there to begin with this, or take another folder"
                 )
+        # Older runs name no positions.
+        began = {"positions": "", **progress["config"]}
         for name, value in asdict(self.config).items():
-            if value != progress["config"][name] and name not in MOVABLE:
+            if value != began[name] and name not in MOVABLE:
                 raise ValueError(
-                    f"the run in {self.folder.path} was started with {name} {progress['config'][name]}, not {value}: "
+                    f"the run in {self.folder.path} was started with {name} {began[name]}, not {value}: "
                     "give it that again, or take another folder"
                 )
         self.step, self.seconds = progress["step"], progress["seconds"]

@@ -1,4 +1,4 @@
-"""Alternatives to sinusoids, on the same axes: learned positions, linear biases, none."""
+"""Alternatives to sinusoids, on the same axes: learned and rotary positions, linear biases, none."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from pages.ui.state import session
 from pages.ui.state.bind import bind_number
 from transformer.analysis.positions import by_offset, dot_products
 from transformer.config import TransformerConfig
+from transformer.model.encodings import Rotary
 from transformer.model.linear_biases import biases, slopes
 from transformer.model.sinusoids import sinusoids
 from transformer.values.weights import Weights
@@ -43,13 +44,14 @@ def show_alternatives() -> None:
     alternatives = {
         "Sinusoids": (dot_products(sinusoids(span, config.d_model // 2 * 2)), "dot product"),
         "Learned": None if learned is None else (learned, "dot product"),
+        "Rotary (RoFormer)": (turned_products(span, config.d_head // 2 * 2), "share of the product left"),
         f"Linear biases (ALiBi), head {SHOWN_HEAD + 1} of {config.heads}": (
             biases(config.heads, span)[SHOWN_HEAD], "added to the score"
         ),
         "None": (np.zeros((span, span)), "added to the score"),
     }
-    places = [*st.columns(2, gap="medium"), *st.columns(2, gap="medium")]
-    for number, (place, (title, measured)) in enumerate(zip(places, alternatives.items(), strict=True)):
+    places = [column for _ in range(3) for column in st.columns(2, gap="medium")]
+    for number, (place, (title, measured)) in enumerate(zip(places, alternatives.items(), strict=False)):
         with place:
             st.markdown(f"**{title}**")
             if measured is None:
@@ -69,6 +71,15 @@ def show_alternatives() -> None:
                 frame(values, None, None, corner="position", first=(1, 1)), f"positions_other_numbers_{number}",
             )
     _by_offset(config, span, learned)
+
+
+def turned_products(span: int, d_head: int) -> np.ndarray:
+    """What is left of the product of a vector with itself if one is turned to each position, [P, P]: 1 for the same.
+
+    Of a vector whose pairs of dimensions are equally long, the mean of the cosines of the angles between.
+    """
+    angles = Rotary().angles(span, d_head)
+    return np.cos(angles[:, None] - angles).mean(axis=-1)
 
 
 def learned_products(config: TransformerConfig, weights: Weights, span: int) -> np.ndarray | None:
@@ -126,7 +137,9 @@ def _by_offset(config: TransformerConfig, span: int, learned: np.ndarray | None)
     st.caption(
         "Linear biases (Press et al. 2022) subtract slope times distance from every score, with a different slope for "
         "each head, and add nothing to the embeddings. They are shown in their symmetric form; masked attention "
-        "uses only the half that looks back. Without any positions a self-attention layer cannot tell “dog bites man” "
+        "uses only the half that looks back. Rotary positions (Su et al. 2021) turn queries and keys, so that their "
+        "product depends on the distance; the map shows it for a vector whose pairs of dimensions are equally long. "
+        "Without any positions a self-attention layer cannot tell “dog bites man” "
         "from “man bites dog”: the first part of this page shows it."
     )
 

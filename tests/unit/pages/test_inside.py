@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -19,6 +21,10 @@ from transformer.analysis.replay.cell import cell
 from transformer.analysis.replay.contributions import contributions
 from transformer.analysis.replay.residual import stream_sizes, sublayer
 from transformer.analysis.replay.stages import stages
+from transformer.checkpoints.checkpoint import Checkpoint
+from transformer.config import RELATIVE
+from transformer.model.transformer import build
+from transformer.running.translator import Translator
 from transformer.text.languages import LANGUAGES
 from transformer.values.trace import KINDS
 
@@ -66,9 +72,16 @@ def test_every_stage_has_a_plain_sentence_of_its_own(shaped_translator, shaped_t
     assert f"cut into {pieces} pieces" in said["encoder.pieces"], "as the first page counts them"
 
 
-def test_every_plain_sentence_belongs_to_a_stage(shipped):
-    """The model that ships has all kinds of stages."""
-    keys = [stage.key for stage in stages(shipped.trace("A dog", details=True), shipped.weights())]
+def test_every_plain_sentence_belongs_to_a_stage(shipped, small_config, tokenizer):
+    """The model that ships has all kinds of stages but those of positions that act inside attention."""
+    others = [
+        Translator(Checkpoint(build(replace(small_config, positions=kind)).eval(), tokenizer), device="cpu", version="")
+        for kind in RELATIVE
+    ]
+    keys = [
+        stage.key for each in (shipped, *others)
+        for stage in stages(each.trace("A dog", "Ein Hund", details=True), each.weights())
+    ]
     for name in SENTENCES:
         assert any(key == name or key.endswith(f".{name}") for key in keys), name
 
