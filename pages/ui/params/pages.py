@@ -129,7 +129,7 @@ _PAGES = (
         "your_own_attention", "Your own attention", "Look",
         "Attention that another program computed, from a file: every head of any model.",
         "the attention of any model, from a file that a notebook or a script wrote with `attention_atlas.show`; "
-        "*Compare heads* compares them",
+        "*Compare heads* compares them", needs="nothing",
     ),
     Page(
         "gallery", "Gallery of heads", "Look",

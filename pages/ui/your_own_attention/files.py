@@ -7,6 +7,7 @@ import json
 import os
 import re
 import zipfile
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +91,15 @@ def _kept(path: Path, changed: int, size: int) -> Trace:
     if size > MOST_BYTES:
         raise AttentionError(f"{path.name} is larger than {MOST_BYTES / 2**20:.0f} MB: keep fewer layers or tokens.")
     return trace_of_file(path.name, path.read_bytes())
+
+
+def trace_uploaded(name: str, content: bytes) -> Trace:
+    """The attention of a file that a visitor sent; read once.
+
+    Raises:
+        AttentionError: the file holds none.
+    """
+    return FILES.get(("uploaded", sha256(content).digest()), lambda: trace_of_file(name, content))
 
 
 def trace_of_file(name: str, content: bytes) -> Trace:

@@ -63,7 +63,7 @@ def show_maps() -> None:
         with part:
             file = f"{kind}-layer{choice.layer + 1}-head{choice.head + 1}-weights"
             draw_table(matrix.cells(view, choice.layer, choice.head), "own_weights", height=320, file=file)
-            save_every_head(lambda: trace, "own")
+            save_every_head(reading.again, "own")
     with st.expander("How to bring attention here"):
         st.markdown(
             f"The list above has the files in .npz and .json of the folder `{folder().name}` beside which the app was "

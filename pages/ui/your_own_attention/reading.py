@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from weakref import WeakKeyDictionary
 
 import streamlit as st
@@ -21,14 +22,15 @@ from pages.ui.runs.page_end import PageEnd
 from pages.ui.state import session
 from pages.ui.state.bind import bind
 from pages.ui.text.markup import markdown
-from pages.ui.your_own_attention.files import names, trace_in_folder, trace_of_file
+from pages.ui.your_own_attention.files import names, trace_in_folder, trace_uploaded
 from transformer.analysis.heads.metrics import HeadMetrics, head_metrics
 from transformer.errors import AtlasError
 from transformer.running.runs.trace import TraceRun
 from transformer.values.kinds import KINDS, Kind
 from transformer.values.trace import Trace
 
-UPLOADED, SHOWN = "_own_uploaded", "_own_shown"
+# Name, bytes and number of the file that a visitor sent.
+UPLOADED = "_own_uploaded"
 EXAMPLE = "Example: the model that ships"
 MAPS: Mapping[Kind, KindPage] = {
     kind: KindPage(PAGES["your_own_attention"].script, TITLES[kind], "") for kind in KINDS
@@ -39,9 +41,15 @@ _MEASURED: WeakKeyDictionary[Trace, dict[Kind, HeadMetrics]] = WeakKeyDictionary
 
 @dataclass(frozen=True)
 class OwnReading:
-    """Attention of a file."""
+    """Attention of a file.
+
+    Attributes:
+        trace: what the file holds.
+        again: finds the same; a session keeps this, which does not hold the trace.
+    """
 
     trace: Trace
+    again: Callable[[], Trace]
 
     @property
     def translator(self) -> None:
@@ -77,26 +85,19 @@ def read_own() -> OwnReading:
         if st.get_option("server.maxUploadSize"):
             sent = st.file_uploader("or a file of yours", type=["npz", "json"], key="own_upload", width=420)
             if sent is not None and (uploaded is None or uploaded[2] != sent.file_id):
-                st.session_state[UPLOADED] = sent.name, _read(sent.name, sent.getvalue()), sent.file_id
+                st.session_state[UPLOADED] = sent.name, sent.getvalue(), sent.file_id
                 session.update(OwnParams, file="")
                 st.rerun()
     try:
-        if chosen in listed and chosen:
-            trace = trace_in_folder(chosen)
+        if chosen in listed:
+            again = partial(trace_in_folder, chosen)
         elif uploaded is not None:
-            trace = uploaded[1]
+            again = partial(trace_uploaded, *uploaded[:2])
         else:
-            trace = CachedRuns(translator()).get(TraceRun(EXAMPLES[0]))
+            again = partial(CachedRuns(translator()).get, TraceRun(EXAMPLES[0]))
+        trace = again()
     except AtlasError as error:
         st.warning(markdown(str(error)), icon=":material/edit:")
         raise PageEnd from None
     session.quote(f"Text: {trace.text}")
-    return OwnReading(trace)
-
-
-def _read(name: str, content: bytes) -> Trace:
-    try:
-        return trace_of_file(name, content)
-    except AtlasError as error:
-        st.warning(markdown(str(error)), icon=":material/edit:")
-        raise PageEnd from None
+    return OwnReading(trace, again)
