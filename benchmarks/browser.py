@@ -4,8 +4,8 @@
     python benchmarks/browser.py [--json FILE]
 
 Needs two idle cores and a Chrome or Chromium. Our browser is measured twice. In the app, the time runs from the key
-that submits a sentence to the frame that shows it, including the model's work; BertViz has no counterpart. As a saved
-file with all three kinds of attention, it is comparable to what BertViz makes.
+that submits a sentence to the frame that shows it. It includes the model's work, for which BertViz has no counterpart.
+As a saved file with all three kinds of attention, our browser is comparable to what BertViz makes.
 """
 
 from __future__ import annotations

@@ -2,9 +2,10 @@
 
     python benchmarks/memory.py [--sentences N] [--page PAGE] [--views N]
 
-Starts the app and opens many addresses, each with a sentence of its own, of all lengths. After every tenth, and a few
-seconds of rest, it prints what the process holds; after the first hundred it may grow by at most 200 MB. One user in
-five searches with the widest beam, whose steps take the most memory. The others decode with the page's defaults.
+Starts the app and opens many addresses, each with a sentence of its own, of all lengths. After every tenth and a few
+seconds of rest, it prints the memory of the process. After the first hundred, the process may grow by at most 200 MB.
+One user in five searches with the widest beam, whose steps take the most memory. The others decode with the page's
+defaults.
 
 With `--views 1` every view belongs to a new user, who leaves. Streamlit keeps up to 128 such sessions for two minutes,
 and this option alone shows what their pages hold.
