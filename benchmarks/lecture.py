@@ -10,10 +10,10 @@ fast. Each asks for something every ten seconds, whatever the others do, and has
 ended. The page must then show the requested head, and the translation that a fresh model writes of that user's
 sentence.
 
-    link    every ten seconds the lecturer shows another link, and all open it
-    own     each user types their own sentences
-    heads   each user has a sentence, and clicks through its heads and from page to page
-    arrival like `own`, twice on one server: right after its start, and again after all users have been there
+    link:    every ten seconds the lecturer shows another link, and all open it
+    own:     each user types their own sentences
+    heads:   each user has a sentence, and clicks through its heads and from page to page
+    arrival: like `own`, twice on one server, right after its start and again after all users have been there
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 ARRIVAL = 5.0
 EVERY = 10.0
-# No user waits longer.
+# Seconds that a user waits at most.
 PATIENCE = 300.0
 # Each sentence has twelve words, and all differ.
 SENTENCES = [
@@ -59,7 +59,7 @@ SENTENCES = [
         ("it was cold", "he was tired", "she was happy", "they had time"),
     )
 ]
-# Pages of the mix `heads` in the order of opening, with the kind of their attention browser if they have one.
+# Pages of the mix `heads` in opening order, each with the key of its attention browser or None.
 TOUR = (
     ("cross_attention", "cross_browser"), ("encoder_attention", "encoder_browser"),
     ("masked_attention", "decoder_browser"), ("decoding", None), ("compare_heads", None),

@@ -40,9 +40,9 @@ from transformer.running.translator import Translator
 
 PIECES = 65_001
 LENGTH = 20
-# Bytes per unit of `benchmarks.server.memory`.
+# Bytes in a megabyte of `benchmarks.server.memory`.
 MB = 2**20
-# Number of tokens of the search whose memory is measured.
+# Beam size and steps of the search whose memory is measured.
 BEAM, STEPS = 5, 60
 TEXT = "The old man is reading a newspaper in the garden."
 SIZES = {

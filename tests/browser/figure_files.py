@@ -24,7 +24,7 @@ ELEMENTS = {
 # Points per millimetre.
 POINT = 72 / 25.4
 DENSITY = 2
-# Font of a non-breaking space; Source Sans lacks the glyph.
+# Stands for a space; Source Sans lacks the glyph.
 MARK = "␣"
 
 
@@ -136,7 +136,7 @@ def furthest_label(root: ElementTree.Element, picture: bytes) -> tuple[float, st
             # The wider font of such a label shifts it along its own direction.
             continue
         if MARK in label:
-            # resvg takes all letters of such a label from the wider font that has the minus sign, so its anchor marks
+            # resvg takes all letters of such a label from the wider font that has the mark, so the label's anchor is
             # its place.
             across = {"start": apart[0], "end": apart[2]}.get(text.get("text-anchor", "start"), apart[::2].mean())
             apart = np.array([across, apart[1::2].mean()])

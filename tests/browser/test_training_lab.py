@@ -13,7 +13,7 @@ from tests.browser.conftest import PATIENCE
 RECORDED = "/training_lab?text=x"
 # A small training, which ends quickly.
 OWN = f"{RECORDED}&lab_task=addition-reversed&lab_width=32&lab_items=8&lab_steps=40"
-# Text of the page before the film.
+# Label of the film that the page opens with.
 LEARNED = "recorded addition-reversed 2000"
 
 
