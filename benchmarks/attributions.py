@@ -1,18 +1,19 @@
-"""How fast every attribution method explains a translation: alone, and beside captum and inseq where they have it.
+"""Times every attribution method on one translation: alone, and against captum and inseq where they have the method.
 
     pip install -r benchmarks/requirements.txt
     python benchmarks/attributions.py [--json FILE]
 
-The sentence has 12 words, and every time begins with the text: the run that is explained is part of it. First the model
-that ships, by each method and by all of them. Then a model of the same sizes with random weights that Hugging Face's
-Marian has as well, which the peers explain: Marian normalises after its sub-layers, the model that ships before them.
-There the word is one of two pieces, because inseq explains no fewer, and the sentence is each of its pieces. What two
-compute alike is compared before it is timed.
+The sentence has 12 words, and every time includes the run that is explained. The first part times the shipped model
+with each method and with all methods together. The second part times a model of the same sizes with random weights,
+which also exists as Hugging Face's Marian. captum and inseq explain that one, because Marian normalises after its
+sub-layers and the shipped model before them. The explained word has two tokens there, because inseq explains at least
+two, and the whole sentence is every token. Results that two libraries should compute alike are compared before they are
+timed.
 
-Some rows are of two different things. Nobody else has frozen gradients: input x gradient, too, goes backwards once.
-inseq's occlusion sets an embedding to 0, erasure hides the piece. Integrated gradients take 50 steps at the peers, as
-they do unless told otherwise, and here as many as bring the error of their sum below a twentieth; the errors are
-printed. Neither peer has norms, rollout or ALTI. Wants idle cores.
+Some rows compare two different computations. Only this project has frozen gradients; input x gradient also takes one
+backward pass. inseq's occlusion sets an embedding to 0, and erasure hides the token. The peers' integrated gradients
+take 50 steps, their default. Here they take as many as bring the error of the sum below a twentieth, and the errors are
+printed. Neither peer has norms, rollout or ALTI. Run it on idle cores.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ import transformers
 from captum.attr import FeatureAblation, InputXGradient, IntegratedGradients
 from torch import Tensor
 
-# Called by its path, Python knows only this file's folder.
+# Python started with this file's path finds only this folder.
 sys.path.insert(0, str(Path(__file__).parents[1]))
 # Set before inseq is imported: it must not look for models on a network.
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
@@ -53,10 +54,10 @@ from transformer.values.trace import Trace
 SENTENCE = "The old man who lives next door gave his dog a bone."
 TRANSLATION = "Der alte Mann, der nebenan wohnt, gab seinem Haustier einen Knochen."
 WORD = "Haustier"
-# Of integrated gradients at the peers.
+# Steps of the peers' integrated gradients.
 STEPS = 50
 CAPTUM, INSEQ = f"captum {version('captum')}", f"inseq {version('inseq')}"
-# What a peer explains: some predicted pieces, one by one.
+# The peer explains some predicted tokens, one at a time.
 Explain = Callable[[Sequence[int]], object]
 
 
@@ -79,7 +80,7 @@ class Marian:
 
     @classmethod
     def write(cls, folder: Path) -> Marian:
-        """Of the sizes and the vocabulary of the model that ships, by way of its files."""
+        """Build a model with the shipped sizes and vocabulary from files in its format."""
         shipped = load_checkpoint(MODEL)
         config = replace(shipped.model.config, norm="post")
         torch.manual_seed(1)
@@ -104,7 +105,7 @@ class Marian:
         )
 
     def word(self) -> range:
-        """The positions of the predicted pieces of WORD."""
+        """Return the positions of the predicted tokens of WORD."""
         start = TRANSLATION.index(WORD)
         inside = [
             position for position, piece in enumerate(self.trace.predicted_pieces)
@@ -113,7 +114,7 @@ class Marian:
         return range(inside[0], inside[-1] + 1)
 
     def score(self, position: int, *, log_probs: bool, **inputs: Tensor) -> Tensor:
-        """What the model gives to the piece predicted at a position, [B]."""
+        """Return the model's log-probability of the token predicted at a position, [B]."""
         logits = self.model(**inputs, use_cache=False).logits[:, position]
         scores = logits.log_softmax(dim=-1) if log_probs else logits
         return scores[:, self.trace.predicted_pieces[position].id]
@@ -197,13 +198,13 @@ def by_inseq(marian: Marian) -> dict[Method, Explain]:
 def from_text(
     translator: Translator, methods: Sequence[Method], translation: str | None, targets: Sequence[Target]
 ) -> list[Attribution]:
-    """This repository's, the run included."""
+    """Times this repository's method, including the run."""
     trace = translator.trace(SENTENCE, translation, details=True)
     return [translator.attribute(trace, method, targets) for method in methods]
 
 
 def compare(marian: Marian) -> None:
-    """See that both models and what captum computes are the same, and print how exact the integrals are."""
+    """Check that both models and captum compute the same, and print the errors of the integrals."""
     positions = list(marian.word())
     found = {
         method: marian.translator.attribute(marian.trace, method, [Target((position,)) for position in positions])
@@ -223,10 +224,10 @@ def compare(marian: Marian) -> None:
 
 
 def figures(repeats: int) -> dict[str, Figure]:
-    """Everything that is timed, in seconds; printed on the way."""
+    """Return all timings in seconds, and print them while measuring."""
     shipped = Translator.load(device="cpu")
     trace = shipped.trace(SENTENCE)
-    # A word that is one piece, in the middle of the model's own translation.
+    # This word is one token in the middle of the model's own translation.
     explained = {"one word": Target((len(trace.predicted_pieces) // 2,)), "the whole sentence": whole_sentence(trace)}
     print(f"12 words, {len(trace.source_pieces)} x {len(trace.predicted_pieces)} pieces; the model that ships")
     found: dict[str, Figure] = {}
@@ -270,7 +271,7 @@ def main() -> None:
 
 
 def quiet() -> None:
-    """Nothing but the table."""
+    """Suppress everything but the table."""
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
     warnings.simplefilter("ignore")

@@ -1,11 +1,11 @@
-"""The attention browser in a real Chromium, with BertViz's model view of the same arrays beside it.
+"""Times the attention browser in a real Chromium, and BertViz's model view of the same arrays.
 
     pip install -r benchmarks/requirements.txt
     python benchmarks/browser.py [--json FILE]
 
-Wants two idle cores and a Chrome or Chromium. Ours is measured twice: in the app, from the key that submits a sentence
-to the frame that shows it, the model's work included, for which BertViz has no counterpart; and as the one file of all
-three kinds that the browser saves, which is what BertViz makes.
+Needs two idle cores and a Chrome or Chromium. Our browser is measured twice. In the app, the time runs from the key
+that submits a sentence to the frame that shows it. It includes the model's work, for which BertViz has no counterpart.
+As a saved file with all three kinds of attention, our browser is comparable to what BertViz makes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from bertviz import model_view
 from playwright.sync_api import Browser, Page, Route, sync_playwright
 from playwright.sync_api import Error as BrowserError
 
-# Started as a file, Python would look for the app beside this one.
+# Python started with this file's path does not find the app.
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.server import server
@@ -40,10 +40,10 @@ PEER = "BertViz 1.4.1 model_view"
 SIZES = (12, 40, 128)
 REPEATS = {12: 20, 40: 8, 128: 4}
 SWITCHES = 20
-# BertViz draws one line a weight, 786,432 of them for 128 words.
+# BertViz draws one line per weight, 786,432 of them for 128 words.
 PATIENCE = 180
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-# Every word is one piece of the vocabulary, so that 128 of them can be read.
+# Every word is one token of the vocabulary, so that the model can read 128 of them.
 TEXT = (
     "my brother read the old book to his little sister last night and when the children were in the garden she said "
     "that her father had to go to work in the city every morning but he did not know why people there were always so "
@@ -55,7 +55,7 @@ FRAME = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame((
 
 
 def sentences(words: int) -> Iterator[str]:
-    """Different texts of so many words."""
+    """Return different texts with this number of words."""
     every = TEXT.split()
     for first in range(len(every)):
         yield " ".join(islice(cycle(every), first, first + words))
@@ -63,7 +63,7 @@ def sentences(words: int) -> Iterator[str]:
 
 @contextmanager
 def opened(browser: Browser) -> Iterator[Page]:
-    """A page that measures itself."""
+    """Open a page that measures itself."""
     context = browser.new_context(viewport={"width": 1440, "height": 900})
     context.add_init_script(PROBE)
     try:
@@ -73,14 +73,14 @@ def opened(browser: Browser) -> Iterator[Page]:
 
 
 def heap(page: Page) -> float:
-    """Bytes of JavaScript that are still needed."""
+    """Return the bytes of JavaScript heap still in use."""
     session = page.context.new_cdp_session(page)
     session.send("HeapProfiler.collectGarbage")
     return session.send("Runtime.getHeapUsage")["usedSize"]
 
 
 def answers(page: Page, act: Callable[[int], None]) -> tuple[list[float], list[float]]:
-    """Act SWITCHES times; seconds to the next frame of each, and the long tasks meanwhile."""
+    """Act SWITCHES times; return the seconds to the next frame of each and the long tasks meanwhile."""
     page.evaluate("tasks.length = answers.length = 0")
     for turn in range(SWITCHES):
         act(turn)
@@ -90,7 +90,7 @@ def answers(page: Page, act: Callable[[int], None]) -> tuple[list[float], list[f
 
 
 def measure_app(browser: Browser, address: str, words: int) -> dict[str, float]:
-    """The app, from a submitted sentence on."""
+    """Measure the app from a submitted sentence on."""
     received: list[bytes] = []
     with opened(browser) as page:
         page.on("websocket", lambda socket: socket.on("framereceived", lambda frame: received.append(frame)))
@@ -98,7 +98,7 @@ def measure_app(browser: Browser, address: str, words: int) -> dict[str, float]:
         page.locator(".atlas[data-drawn]").wait_for(timeout=60_000)
         box = page.get_by_label("English sentence")
         seconds, sent, every, tasks = [], [], [], []
-        # The first warms the model and the server's code.
+        # The first sentence warms up the model and the server.
         for text in islice(sentences(words), REPEATS[words] + 1):
             box.fill(text)
             settled(page)
@@ -131,7 +131,7 @@ def settled(page: Page) -> None:
 
 
 def measure_file(browser: Browser, address: str, folder: Path, text: str) -> dict[str, float]:
-    """Our file of all three kinds, saved by the browser."""
+    """Measure our saved file with all three kinds."""
     file = folder / "ours.html"
     with opened(browser) as page:
         page.goto(f"{address}/encoder_attention?text={quote(text)}")
@@ -156,7 +156,7 @@ def measure_file(browser: Browser, address: str, folder: Path, text: str) -> dic
 
 
 def measure_peer(browser: Browser, folder: Path, trace: Trace) -> dict[str, float]:
-    """BertViz: the file of all three kinds; it draws the encoder's at first, as our page does."""
+    """Measure BertViz's file with all three kinds; it first draws the encoder, as our page does."""
     source, target = ([piece.text for piece in side] for side in (trace.source_pieces, trace.target_pieces))
     encoder, decoder, cross = (
         [torch.tensor(layer)[None] for layer in trace.attention(kind)] for kind in ("encoder", "decoder", "cross")
@@ -186,7 +186,8 @@ def measure_peer(browser: Browser, folder: Path, trace: Trace) -> dict[str, floa
                 "JavaScript heap of the file, bytes": heap(page),
             }
             box = page.locator("svg").bounding_box()
-            # Its columns of heads begin at 38 of 970 pixels; the last two are never covered by the figure of a head.
+            # BertViz's columns of heads begin at 38 of 970 pixels; the enlarged figure of a head never covers the last
+            # two.
             width = (970 - 38) / 8
             switches, switching = answers(page, lambda turn: page.mouse.click(
                 box["x"] + 38 + (turn % 2 + 0.5) * width, box["y"] + 45))
@@ -200,7 +201,9 @@ def measure_peer(browser: Browser, folder: Path, trace: Trace) -> dict[str, floa
 
 
 def provide(route: Route) -> None:
-    """What BertViz asks a network for, from installed packages; its require.js only hands over the other two."""
+    """Serve the scripts that BertViz loads from the network from installed packages; its require.js only returns the
+    other two.
+    """
     if "require" not in route.request.url:
         route.abort()
         return

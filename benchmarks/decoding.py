@@ -1,12 +1,12 @@
-"""How fast pieces are written: greedy and beam 4, beside Hugging Face and CTranslate2, taking turns.
+"""Times greedy and beam-4 decoding against Hugging Face and CTranslate2, in turns.
 
     pip install -r benchmarks/requirements.txt
     python benchmarks/decoding.py [--json FILE]
 
-Wants idle cores. Each contender has a process of its own, as where it is used: torch and CTranslate2 both keep threads
-that spin while they wait, and in one process those of one take the other's cores. The sizes are those of the model that
-ships, the weights random. Every contender writes exactly as many pieces as it is asked to; the encoder is part of the
-time.
+Run it on idle cores. Each contender runs in its own process, as it would in use. torch and CTranslate2 keep threads
+that spin while they wait; in one process the threads of one would occupy the other's cores. The sizes are those of the
+shipped model, and the weights are random. Every contender writes exactly the requested number of tokens, and the time
+includes the encoder.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ import torch
 import transformers
 from ctranslate2.specs import TransformerSpec
 
-# Called by its path, Python knows only this file's folder.
+# Python started with this file's path finds only this folder.
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks import timing
@@ -46,16 +46,16 @@ from transformer.text.tokenizer import END
 BEAM = 4
 LENGTHS = (20, 60)
 BATCHES = (1, 32)
-# Seconds between two turns, in which the threads of the last one go to sleep.
+# Seconds between two turns, in which the threads of the previous contender go to sleep.
 PAUSE = 0.1
 ENDLESS = Constraints(suppressed=frozenset({END}))
 SPECIAL = ["<pad>", "<unk>", "<s>", "</s>"]
-# A search by the name of its contender: from sources [B, S] and a number of pieces to what was written.
+# Search functions by contender: from sources [B, S] and a number of tokens to the output.
 Search = Callable[[torch.Tensor, int, int], list[list[int]]]
 
 
 def hugging_face(config: TransformerConfig) -> Search:
-    """MarianMT of the same sizes."""
+    """Return a MarianMT of the same sizes."""
     model = marian(config)
 
     def search(sources: torch.Tensor, size: int, length: int) -> list[list[int]]:
@@ -70,7 +70,7 @@ def hugging_face(config: TransformerConfig) -> Search:
 
 
 def ctranslate(model: Transformer) -> Search:
-    """The same model, converted, in float32 and with as many threads."""
+    """Return the same model converted for CTranslate2, in float32 and with the same number of threads."""
     with tempfile.TemporaryDirectory() as folder:
         converted(model).save(folder)
         translator = ctranslate2.Translator(folder, compute_type="float32", intra_threads=torch.get_num_threads())
@@ -88,12 +88,12 @@ def ctranslate(model: Transformer) -> Search:
 
 
 def vocabulary(config: TransformerConfig) -> list[str]:
-    """Names of the pieces; random weights need no others."""
+    """Return names for the tokens; random weights need no real ones."""
     return [*SPECIAL, *(f"piece{number}" for number in range(len(SPECIAL), config.target_vocabulary))]
 
 
 def converted(model: Transformer) -> TransformerSpec:
-    """The model as CTranslate2 knows it; pre-norm, as the one that ships is."""
+    """Return the model in CTranslate2's format; it is pre-norm, as the shipped one is."""
     config = model.config
     spec = TransformerSpec.from_config((config.encoder_layers, config.decoder_layers), config.heads, pre_norm=True)
     sides = (
@@ -151,7 +151,7 @@ def _norm(spec, norm: torch.nn.LayerNorm) -> None:
 
 @cache
 def search_of(contender: str) -> Search:
-    """A contender's search; made once in each process."""
+    """Return a contender's search; each process makes it once."""
     transformers.logging.set_verbosity_error()
     if contender == "Hugging Face":
         return hugging_face(shape())
@@ -162,7 +162,7 @@ def search_of(contender: str) -> Search:
 
 
 def timed(contender: str, sources: torch.Tensor, size: int, length: int) -> tuple[list[list[int]], float]:
-    """What a contender wrote, and the seconds that took; once before, so that the cores it finds are awake."""
+    """Return the output of a contender and its seconds; an untimed run first wakes the cores."""
     search = search_of(contender)
     search(sources, size, length)
     began = perf_counter()
@@ -171,7 +171,7 @@ def timed(contender: str, sources: torch.Tensor, size: int, length: int) -> tupl
 
 
 def timed_capture(sources: torch.Tensor, length: int, capture: bool) -> float:
-    """Seconds of greedy decoding with or without the attention rows of all layers and heads."""
+    """Return the seconds of greedy decoding with or without the attention rows of all layers and heads."""
     model = random_model()
     for _ in range(2):
         began = perf_counter()

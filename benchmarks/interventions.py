@@ -1,12 +1,12 @@
-"""How fast every head is switched off by itself, and a translation explained; and how much memory that takes.
+"""Times switching off every head on its own and explaining a translation, and measures their memory.
 
     pip install -r benchmarks/requirements.txt
     python benchmarks/interventions.py [--json FILE]
 
-Heads: the sizes are those of the model that ships, the weights random; each contender reads one translation of 12 words
-without one head at a time, and keeps its log-probability: as one batch, one by one, and by hooks on Hugging Face's
-Marian. The importance board is of the model that ships, from the text on, with the gradient's estimate. Then follow
-`attributions.py`, beside captum and inseq, and `peak_memory.py`. Wants idle cores.
+The first part uses random weights in the shipped sizes. Each contender reads one translation of 12 words without one
+head at a time and keeps its log-probability. It does so in one batch, in single runs, and by hooks on Hugging Face's
+Marian. The importance board is that of the shipped model, from the text on, with the gradient's estimate.
+`attributions.py`, against captum and inseq, and `peak_memory.py` follow. Run it on idle cores.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 import torch
 import transformers
 
-# Called by its path, Python knows only this file's folder.
+# Python started with this file's path finds only this folder.
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks import attributions, peak_memory
@@ -34,20 +34,20 @@ from transformer.running.translator import Translator
 from transformer.text.tokenizer import END, START
 from transformer.values.interventions import Head, Interventions, all_heads
 
-# Pieces of 12 words and their end symbol.
+# Number of tokens of 12 words and their end symbol.
 LENGTH = 15
 FIRST_PIECE = 4
 
 
 def in_batches(model: Transformer, source: torch.Tensor, predicted: torch.Tensor) -> list[float]:
-    """This repository's, all heads in a few batches."""
+    """Run all heads in a few batches, with this repository."""
     variants = [Interventions(gates={head: 0.0}) for head in all_heads(model.config)]
     with torch.inference_mode():
         return score(model, source, _shifted(predicted), predicted[0], variants).log_probs.sum(axis=1).tolist()
 
 
 def one_by_one(model: Transformer, source: torch.Tensor, predicted: torch.Tensor) -> list[float]:
-    """This repository's, a run for each head; the run as trained, which each would repeat, is counted once."""
+    """Run each head on its own, with this repository; the unchanged run, which each would repeat, counts once."""
     target, found = _shifted(predicted), []
     with torch.inference_mode():
         for head in all_heads(model.config):
@@ -59,7 +59,7 @@ def one_by_one(model: Transformer, source: torch.Tensor, predicted: torch.Tensor
 def by_hooks(
     model: transformers.MarianMTModel, config: TransformerConfig, source: torch.Tensor, predicted: torch.Tensor
 ) -> list[float]:
-    """Marian of the same sizes: a hook clears what a head hands to the output projection."""
+    """Run Marian of the same sizes, with a hook that clears the head's input to the output projection."""
     target, found = _shifted(predicted), []
     with torch.inference_mode():
         for head in all_heads(config):
@@ -90,12 +90,12 @@ def _cleared(model: transformers.MarianMTModel, head: Head, width: int) -> Itera
 
 
 def _shifted(predicted: torch.Tensor) -> torch.Tensor:
-    """What the decoder reads to predict [1, T]."""
+    """Return the decoder input for predicting [1, T]."""
     return torch.cat([torch.full_like(predicted[:, :1], START), predicted[:, :-1]], dim=1)
 
 
 def board(repeats: int) -> dict[str, Figure]:
-    """The importance board of 12 words, seconds."""
+    """Return the seconds of the importance board of 12 words."""
     translator = Translator.load(device="cpu")
     seconds = medians({"board": lambda: head_importance(translator, SENTENCE)}, repeats)["board"]
     return {"12 words: the importance board, from the text on": figure(seconds)}

@@ -1,8 +1,10 @@
-"""How long small tasks take to learn: steps a second, and seconds until 99 % of the held-out items are right.
+"""Measures how long small tasks take to learn: steps per second, and seconds until 99 % of the held-out items are
+right.
 
-A step is that of `transformer.tasks`, items drawn anew. It takes turns with a pair of torch.nn's encoder and decoder
-layers of the same sizes, on the same batches with the same optimiser, and with the backward pass that is written out in
-`transformer.backpropagation` (float64, numpy). The seconds are those a person waits: steps and 100 snapshots.
+A step is one of `transformer.tasks` on newly drawn items. It takes turns with two peers. The first is a pair of
+torch.nn's encoder and decoder layers of the same sizes, with the same batches and optimizer. The second is the
+written-out backward pass of `transformer.backpropagation` (float64, numpy). The seconds are those that a user waits:
+steps and 100 snapshots.
 
     python benchmarks/lab.py [--threads N] [--json FILE]
 """
@@ -37,7 +39,7 @@ TARGET_SECONDS = 20
 
 
 def peer_step(config: TaskConfig, trainer: TaskTrainer) -> Callable[[int], None]:
-    """A step of the peer, on the items of that step."""
+    """Take a step of the peer on the items of that step."""
     model = TorchPeer(config.model.target_vocabulary, config.training, OWN.pad).train()
     optimizer = torch.optim.AdamW(
         model.parameters(), lr=config.learning_rate, betas=BETAS, eps=1e-9, weight_decay=config.weight_decay
@@ -55,7 +57,7 @@ def peer_step(config: TaskConfig, trainer: TaskTrainer) -> Callable[[int], None]
 
 
 def written_out_step(config: TaskConfig, trainer: TaskTrainer) -> Callable[[int], None]:
-    """A step without torch: forward, backward and Adam in numpy."""
+    """Take a step without torch: forward, backward and Adam in numpy."""
     values = {name: each.detach().double().numpy().copy() for name, each in trainer.model.named_parameters()}
     moments = Moments()
 
@@ -73,7 +75,8 @@ def written_out_step(config: TaskConfig, trainer: TaskTrainer) -> Callable[[int]
 
 
 def steps_per_second() -> dict[str, float]:
-    """Of all three, in turns; the best round of each, so that whatever else runs disturbs least."""
+    """Return the steps per second of all three, in turns; the best round of each is least disturbed by other processes.
+    """
     config = TaskConfig(task="reverse", steps=(ROUNDS + 1) * STEPS, snapshots=1)
     trainer = TaskTrainer(config)
     steps: dict[str, Callable[[int], object]] = {
@@ -91,7 +94,7 @@ def steps_per_second() -> dict[str, float]:
 
 
 def time_to_learn(task: str) -> dict[str, object]:
-    """Seconds and steps of the default run until, and from then on, its snapshots are right."""
+    """Return the seconds and steps of the default run until its snapshots are right for good."""
     trainer = TaskTrainer(TaskConfig(task=task))
     solved: float | None = None
     while not trainer.finished:

@@ -1,19 +1,19 @@
-"""A lecture hall with the app open: how long many people wait who all want something at once.
+"""Simulates a lecture hall: measures how long many users wait who all ask the app at the same time.
 
     python benchmarks/lecture.py [--processes N] [--people N ...] [--mix NAME ...] [--seconds N] [--json FILE]
 
-Wants two idle cores, one of which this program takes a part of. The app has as many processes as `attention-atlas
---lecture` gives it on this machine, unless --processes says otherwise; with 1 it is what `streamlit run app.py` starts.
+Needs two idle cores; this program uses part of one. The app starts as many processes as `attention-atlas --lecture`
+would on this machine, unless --processes is given. With 1 it is what `streamlit run app.py` starts.
 
-People come within five seconds: whoever comes one after the other never meets the others, and the app looks fast. Each
-wants something every ten seconds, whatever the others do, and has it when the run has ended that it started. What is
-then on the page must be the translation that a fresh model writes of that person's sentence, and the head that was
-asked for.
+The users arrive within five seconds. Users who arrive one after the other would never meet, and the app would look
+fast. Each asks for something every ten seconds, whatever the others do, and has it when the run that it started has
+ended. The page must then show the requested head, and the translation that a fresh model writes of that user's
+sentence.
 
-    link    every ten seconds the lecturer shows another link, and all open it
-    own     each types sentences of their own
-    heads   each has a sentence, and clicks through its heads and from page to page
-    arrival as `own`, twice on one server: as soon as it is open, and again when all of them have been there
+    link:    every ten seconds the lecturer shows another link, and all open it
+    own:     each user types their own sentences
+    heads:   each user has a sentence, and clicks through its heads and from page to page
+    arrival: like `own`, twice on one server, right after its start and again after all users have been there
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-# Started as a file, Python would look for the app beside this one.
+# Python started with this file's path does not find the app.
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from websockets.exceptions import WebSocketException
@@ -47,9 +47,9 @@ if TYPE_CHECKING:
 
 ARRIVAL = 5.0
 EVERY = 10.0
-# Nobody waits longer.
+# Seconds that a user waits at most.
 PATIENCE = 300.0
-# Twelve words each, and no two alike.
+# Each sentence has twelve words, and all differ.
 SENTENCES = [
     f"{who} {did} {what} {where} {when} because {why}."
     for who, did, what, where, when, why in itertools.product(
@@ -59,7 +59,7 @@ SENTENCES = [
         ("it was cold", "he was tired", "she was happy", "they had time"),
     )
 ]
-# Pages of the mix `heads` in the order in which they are opened, with their browser if they have one.
+# Pages of the mix `heads` in opening order, each with the key of its attention browser or None.
 TOUR = (
     ("cross_attention", "cross_browser"), ("encoder_attention", "encoder_browser"),
     ("masked_attention", "decoder_browser"), ("decoding", None), ("compare_heads", None),
@@ -68,13 +68,13 @@ HEADS_A_PAGE = 2
 
 
 class Answer(NamedTuple):
-    """What somebody got.
+    """One answer that a user received.
 
     Attributes:
-        seconds: that it took.
+        seconds: the time until it was complete.
         text: the sentence that it was about.
-        head: layer and head that were asked for, from 0; None where none was.
-        words: all that was shown.
+        head: the requested layer and head, from 0; None if the user asked for no head.
+        words: all text on the page.
     """
 
     seconds: float
@@ -85,7 +85,7 @@ class Answer(NamedTuple):
 
 @dataclass
 class Measured:
-    """What a hall went through: seconds to the first page, and all answers after it."""
+    """The measurements of one lecture: seconds to the first page, and all later answers."""
 
     opened: list[float] = field(default_factory=list)
     answers: list[Answer] = field(default_factory=list)
@@ -141,7 +141,7 @@ MIXES: dict[str, Mix] = {"link": link, "own": own, "heads": heads, "arrival": ow
 
 
 async def sit(mix: Mix, address: str, number: int, people: int, lasts: float, measured: Measured) -> None:
-    """One person: comes, and asks at a steady pace whatever the others do."""
+    """Run one user: open the app, then ask at a steady pace whatever the others do."""
     await asyncio.sleep(random.Random(number).uniform(0, ARRIVAL))
     came = began = time.perf_counter()
     try:
@@ -156,7 +156,7 @@ async def sit(mix: Mix, address: str, number: int, people: int, lasts: float, me
 
 
 async def lecture(mix: Mix, address: str, people: int, lasts: float, part: int = 0, parts: int = 1) -> Measured:
-    """So many people for so many seconds; other people in each part, who type other sentences."""
+    """Run a lecture with this number of users and seconds; each part has other users, who type other sentences."""
     measured = Measured()
     async with asyncio.TaskGroup() as hall:
         for number in range(part * people, (part + 1) * people):
@@ -165,7 +165,7 @@ async def lecture(mix: Mix, address: str, people: int, lasts: float, part: int =
 
 
 def wrong(answers: list[Answer]) -> list[str]:
-    """What was asked for where something else was on the page."""
+    """Return the requests whose page showed something else."""
     return [
         f"{answer.text} {answer.head}" for answer in answers
         if not any(translation(answer.text) in shown for shown in answer.words)
@@ -177,7 +177,7 @@ def wrong(answers: list[Answer]) -> list[str]:
 
 @cache
 def translation(text: str) -> str:
-    """What a fresh model writes."""
+    """Return the translation of a fresh model."""
     return fresh_model().translate(text).text
 
 
@@ -191,7 +191,7 @@ def fresh_model() -> Translator:
 
 
 def measure(mix: str, people: int, lasts: float, processes: int) -> dict[str, float]:
-    """A lecture for so many people on a fresh server, and its figures."""
+    """Measure a lecture on a fresh server and return its figures."""
     with server(processes) as (address, process):
         if mix == "arrival":
             return {
@@ -204,11 +204,11 @@ def measure(mix: str, people: int, lasts: float, processes: int) -> dict[str, fl
 def figures(
     mix: Mix, address: str, process: int, people: int, lasts: float, part: int = 0, parts: int = 1
 ) -> dict[str, float]:
-    """What a lecture on a server was like.
+    """Return the figures of a lecture on a server.
 
     Args:
-        process: of the server.
-        part, parts: of `lecture`.
+        process: the server.
+        part, parts: as in `lecture`.
     """
     before, used, own_use = memory(process, "VmRSS"), processor(process), time.process_time()
     began = time.perf_counter()

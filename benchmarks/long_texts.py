@@ -1,10 +1,10 @@
-"""What attention to a long text costs: bytes of the attention weights and seconds of a pass, for full, local and
-compressed attention, against the length of the text.
+"""Measures the cost of attention to long texts: bytes of the attention weights and seconds of a pass. It compares full,
+local and compressed attention over the length of the text.
 
     python benchmarks/long_texts.py [--threads N] [--json FILE] [--record FILE]
 
-Each length is measured for the three in turn, so the ratios are of one run. `--record` writes what the page Long texts
-shows before anybody measures there.
+Each length is measured for the three in turn, so the ratios come from one run. `--record` writes the record that the
+page Long texts shows until a user measures there.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 
 import torch
 
-# Called by its path, Python knows only this file's folder.
+# Python started with this file's path finds only this folder.
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.timing import Figure, command_line, figure, write

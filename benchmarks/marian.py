@@ -1,10 +1,11 @@
-"""A random model of OPUS-MT's size: imported, loaded, traced and decoded, beside Hugging Face and CTranslate2.
+"""Compares a random model of OPUS-MT's size with Hugging Face and CTranslate2: import, loading, tracing and decoding.
 
     pip install -r benchmarks/requirements.txt
     python benchmarks/marian.py [--rounds N] [--pieces N]
 
-Both sides run in this process with as many threads, in turn, and the median of the rounds counts. A traced pass is a
-given translation with all attention weights of all heads. CTranslate2 decodes alone, where it is installed.
+Both sides run in turn in this process, with the same number of threads, and the median of the rounds counts. A traced
+pass reads a given translation and keeps all attention weights of all heads. CTranslate2 only decodes, and only where it
+is installed.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ import torch
 import transformers
 from streamlit.testing.v1 import AppTest
 
-# Called by its path, Python knows only this file's folder.
+# Python started with this file's path finds only this folder.
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.models import write
@@ -39,9 +40,9 @@ from transformer.running.translator import Translator
 
 PIECES = 65_001
 LENGTH = 20
-# Bytes, as `benchmarks.server.memory` counts them.
+# Bytes in a megabyte of `benchmarks.server.memory`.
 MB = 2**20
-# Of the search whose memory is measured.
+# Beam size and steps of the search whose memory is measured.
 BEAM, STEPS = 5, 60
 TEXT = "The old man is reading a newspaper in the garden."
 SIZES = {
@@ -51,7 +52,9 @@ SIZES = {
 
 
 def write_peer(folder: Path, pieces: int) -> transformers.MarianMTModel:
-    """A folder as OPUS-MT's are, in half precision; returns its model in float32. It never ends a sentence."""
+    """Write a half-precision folder in OPUS-MT's format and return its model in float32; the model never ends a
+    sentence.
+    """
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter((ASSETS / "sentences.txt").read_text(encoding="utf-8").splitlines()), model_writer=model,
@@ -80,7 +83,7 @@ def write_peer(folder: Path, pieces: int) -> transformers.MarianMTModel:
 
 
 def loading_peak(folder: Path | None) -> float:
-    """Gigabytes that a fresh process takes at most while it loads a model, or imports what it takes to load one."""
+    """Return the peak gigabytes of a fresh process that loads a model, or only imports the modules to load one."""
     code = (
         "import os, sys; from pathlib import Path; from benchmarks.server import memory; "
         "from transformer.running.translator import Translator; "
@@ -91,8 +94,11 @@ def loading_peak(folder: Path | None) -> float:
 
 
 def decoding_peak(folder: Path) -> float:
-    """Gigabytes that a fresh process, which has loaded the model and written something, takes more at most while it
-    searches and keeps the tree, as the page of decoding does. The search never ends before its limit."""
+    """Return the peak gigabytes that a fresh process adds while it searches and keeps the tree, as the page Decoding
+    does.
+
+    The process has loaded the model and written something before. The search never ends before its limit.
+    """
     code = f"""
 import os, sys, torch
 from pathlib import Path
@@ -122,7 +128,7 @@ print(memory(os.getpid(), "VmHWM") - before)
 
 
 def _gigabytes(code: str, folder: Path | None) -> float:
-    """What a fresh process that is given the folder prints in megabytes."""
+    """Return the megabytes that a fresh process prints for the folder, in gigabytes."""
     done = subprocess.run(
         [sys.executable, "-c", code, str(folder or "")], cwd=ASSETS.parent, capture_output=True, text=True, check=True
     )
@@ -130,7 +136,7 @@ def _gigabytes(code: str, folder: Path | None) -> float:
 
 
 def time_to_first_map(folder: Path) -> float:
-    """Seconds from the choice of the model in the list until the page of cross-attention has been computed anew."""
+    """Return the seconds from choosing the model in the list until the cross-attention page is recomputed."""
     with contextlib.chdir(folder.parents[1]):
         app = AppTest.from_file(str(ASSETS.parent / "app.py"), default_timeout=600)
         app.query_params["text"] = TEXT
@@ -198,7 +204,7 @@ def main() -> None:
 
 
 def ctranslate(folder: Path, output: Path) -> object | None:
-    """The model converted for CTranslate2; None where it is not installed."""
+    """Return the model converted for CTranslate2; None if it is not installed."""
     if importlib.util.find_spec("ctranslate2") is None:
         print("CTranslate2 is not installed, and is left out")
         return None
@@ -209,7 +215,7 @@ def ctranslate(folder: Path, output: Path) -> object | None:
 
 
 def report(what: str, found: Mapping[str, float]) -> None:
-    """One line: seconds of all, and ours over each."""
+    """Print one line: the seconds of all, and the ratio of ours to each."""
     ours = found["ours"]
     others = ", ".join(f"{name} {taken:.3f} s (ours / theirs {ours / taken:.2f})"
                        for name, taken in found.items() if name != "ours")

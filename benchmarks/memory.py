@@ -1,14 +1,14 @@
-"""How much memory the server holds after many different sentences.
+"""Measures the memory that the server holds after many different sentences.
 
     python benchmarks/memory.py [--sentences N] [--page PAGE] [--views N]
 
-Starts the app, opens one address after the other, each with a sentence of its own, of all lengths, and says after every
-tenth of them, and some seconds of rest, what the process holds: after the first hundred it may not grow by more than
-200 MB. One visitor in five searches with the widest beam, whose steps take the most memory; the others decode as a page
-does by itself.
+Starts the app and opens many addresses, each with a sentence of its own, of all lengths. After every tenth and a few
+seconds of rest, it prints the memory of the process. After the first hundred, the process may grow by at most 200 MB.
+One user in five searches with the widest beam, whose steps take the most memory. The others decode with the page's
+defaults.
 
-With `--views 1` every view is somebody else's, who leaves: Streamlit keeps up to 128 such sessions for two minutes, and
-what their pages hold is seen here alone.
+With `--views 1` every view belongs to a new user, who leaves. Streamlit keeps up to 128 such sessions for two minutes,
+and this option alone shows what their pages hold.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-# Started as a file, Python would look for the app beside this one.
+# Python started with this file's path does not find the app.
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.server import memory, server
@@ -30,19 +30,19 @@ from pages.ui.params.pages import PAGES as REGISTERED
 from transformer.serving.server_process import TIDY_EVERY
 from transformer.values.decoding_settings import MAX_BEAM_SIZE
 
-# By their addresses; a page that needs no model reads no sentence.
+# The pages by their addresses; a page that needs no model reads no sentence.
 PAGES = tuple("" if page.name == FIRST else page.name for page in REGISTERED.values() if page.needs != "nothing")
 VIEWS = 20
-# One visitor in so many searches with the widest beam.
+# One user in this many searches with the widest beam.
 SEARCHES = 5
 SETTLED = 100
 LONGEST = 100
-# Seconds in which nobody asks for anything, so that what the last run needed has been handed back.
+# Seconds without requests, so that the memory of the last run has been returned.
 REST = 1.5 * TIDY_EVERY
 
 
 def sentences(count: int) -> list[str]:
-    """Different sentences of 3 to LONGEST words, most of them short."""
+    """Return different sentences of 3 to LONGEST words, most of them short."""
     words = (ROOT / "assets" / "sentences.txt").read_text(encoding="utf-8").split()
     dice = random.Random(1)
     lengths = [min(LONGEST, 3 + int(dice.expovariate(1 / 12))) for _ in range(count)]
@@ -55,7 +55,7 @@ async def visit(address: str, process: int, texts: list[str], pages: tuple[str, 
         search = {} if first // views % SEARCHES else {"method": "beam", "beam_size": str(MAX_BEAM_SIZE)}
         async with visitor(address) as person:
             for number, text in enumerate(texts[first : first + views], first):
-                # The language model's text has a name of its own.
+                # The language model's text has its own parameter.
                 try:
                     await person.open(pages[number % len(pages)], text=text, lm_text=text, **search)
                 except RuntimeError as error:

@@ -1,4 +1,4 @@
-"""The models that several benchmarks time: ours with random weights, and those of others with the same sizes."""
+"""Models that several benchmarks time: ours with random weights, and other libraries' with the same sizes."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from transformer.training.config import TrainConfig
 
 
 def shape() -> TransformerConfig:
-    """That of the model that ships."""
+    """Return the shape of the shipped model."""
     return TransformerConfig.from_json((MODEL / CONFIG).read_text(encoding="utf-8"))
 
 
 @cache
 def random_model() -> Transformer:
-    """A model of that shape, the same in each process, packed as one that is loaded."""
+    """Return a model of that shape, the same in each process, packed like a loaded one."""
     torch.manual_seed(1)
     model = build(shape()).eval().requires_grad_(False)
-    # The weights of a checkpoint are numbers of half precision.
+    # The weights of a checkpoint have half precision.
     for parameter in model.parameters():
         parameter.copy_(parameter.half())
     speed_up(model)
@@ -42,7 +42,7 @@ def random_model() -> Transformer:
 
 
 def marian(config: TransformerConfig) -> transformers.MarianMTModel:
-    """Hugging Face's model of the same sizes."""
+    """Return Hugging Face's model of the same sizes."""
     return transformers.MarianMTModel(transformers.MarianConfig(
         vocab_size=config.source_vocabulary, d_model=config.d_model, encoder_layers=config.encoder_layers,
         decoder_layers=config.decoder_layers, encoder_attention_heads=config.heads,
@@ -55,7 +55,9 @@ def marian(config: TransformerConfig) -> transformers.MarianMTModel:
 
 @torch.inference_mode()
 def write(model: Transformer, sources: Tensor, *, beam: int, length: int) -> list[list[int]]:
-    """Exactly so many pieces for each of the sources [B, S], by this repository's decoding; a beam of 1 is greedy."""
+    """Write exactly this many tokens for each of the sources [B, S] with this repository's decoding; a beam of 1 is
+    greedy.
+    """
     endless = Constraints(suppressed=frozenset({model.symbols.end}))
     cache = model.start_cache(model.encode(sources, None), None)
     if beam == 1:
@@ -66,7 +68,7 @@ def write(model: Transformer, sources: Tensor, *, beam: int, length: int) -> lis
 
 
 class TorchPeer(nn.Module):
-    """The same sizes, from torch's own layers."""
+    """A model of the same sizes from torch's own layers."""
 
     def __init__(self, vocabulary: int, config: TrainConfig, pad: int = PAD) -> None:
         super().__init__()
@@ -75,7 +77,7 @@ class TorchPeer(nn.Module):
         layer = nn.TransformerEncoderLayer(
             config.d_model, config.heads, config.d_ff, config.dropout, batch_first=True, norm_first=True
         )
-        # Its own encoder would warn that nested tensors, which are for inference, do not go with norm_first.
+        # torch's own encoder would warn that nested tensors, an inference feature, do not work with norm_first.
         encoder = nn.TransformerEncoder(
             layer, config.layers, nn.LayerNorm(config.d_model), enable_nested_tensor=False
         )
@@ -89,7 +91,7 @@ class TorchPeer(nn.Module):
         self.register_buffer("positions", torch.from_numpy(sinusoids(512, config.d_model)).float())
 
     def forward(self, batch: Batch) -> Tensor:
-        """The loss, a scalar in nats a piece."""
+        """Return the loss, a scalar in nats per token."""
         source, target = (
             self.embedding(ids) * self.embedding.embedding_dim**0.5 + self.positions[: ids.shape[1]]
             for ids in (batch.source, batch.target)

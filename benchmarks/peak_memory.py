@@ -1,9 +1,8 @@
-"""How much memory a process holds at most that measures every head, or explains a word, of a sentence of 60 words.
+"""Measures the peak memory of a process that measures every head, or explains a word, of a sentence of 60 words.
 
     python benchmarks/peak_memory.py [--json FILE]
 
-Each row is a fresh process on Linux: Python, torch and the model that ships are part of the number. The target is
-1,000 MB.
+Each row is a fresh process on Linux; the number includes Python, torch and the shipped model. The target is 1,000 MB.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from argparse import SUPPRESS
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-# Called by its path, Python knows only this file's folder.
+# Python started with this file's path finds only this folder.
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.server import memory
@@ -34,7 +33,7 @@ PARTS = (NOTHING, BOARD, *METHODS, EVERYTHING)
 
 
 def compute(part: str) -> None:
-    """One part, for one word and for the whole sentence."""
+    """Compute one part, for one word and for the whole sentence."""
     translator = Translator.load(device="cpu")
     trace = translator.trace(SENTENCE, details=True)
     if part in (BOARD, EVERYTHING):
@@ -46,7 +45,7 @@ def compute(part: str) -> None:
 
 
 def figures() -> dict[str, Figure]:
-    """MB of each part; printed on the way."""
+    """Return the MB of each part, and print them while measuring."""
     print(f"{len(SENTENCE.split())} words; the most memory of a process")
     found: dict[str, Figure] = {}
     for part in PARTS:
@@ -65,7 +64,7 @@ def main() -> None:
     options = arguments.parse_args()
     if options.part:
         compute(options.part)
-        # Not getrusage, which counts what the process that started this one held.
+        # getrusage would include the memory of the parent process.
         print(memory(os.getpid(), "VmHWM"))
         return
     write(options.json, figures())

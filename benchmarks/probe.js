@@ -1,5 +1,5 @@
-// In every page that benchmarks/browser.py opens: tasks of more than 50 ms, and for each key or click the time until the
-// frame after it was presented.
+// Runs in every page that benchmarks/browser.py opens. Records tasks of more than 50 ms, and for each key or click the
+// time to the frame after it.
 window.tasks = [];
 window.answers = [];
 new PerformanceObserver(list => tasks.push(...list.getEntries().map(task => task.duration)))

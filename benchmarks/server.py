@@ -1,4 +1,4 @@
-"""A server of the app as a process of its own, and what that holds and uses."""
+"""Starts a server of the app in its own process, and reads its memory and processor time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[1]
 
 @contextmanager
 def server(processes: int = 1) -> Iterator[tuple[str, int]]:
-    """A fresh server, as `attention-atlas` starts it; gives its address without the protocol, and its process."""
+    """Start a fresh server as `attention-atlas` does; return its address without the protocol, and its process."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -38,19 +38,19 @@ def server(processes: int = 1) -> Iterator[tuple[str, int]]:
 
 
 def family(process: int) -> list[int]:
-    """A process, and those that it has started."""
+    """Return a process and its descendants."""
     tasks = Path(f"/proc/{process}/task").glob("*/children")
     return [process, *(int(child) for task in tasks for child in task.read_text(encoding="ascii").split())]
 
 
 def memory(process: int, field_name: str) -> float:
-    """MB that a process and those that it has started hold (VmRSS), or held at most since each began (VmHWM)."""
+    """Return the MB that a process and its descendants hold now (VmRSS), or held at most since each began (VmHWM)."""
     status = (Path(f"/proc/{each}/status").read_text(encoding="ascii") for each in family(process))
     return sum(int(text.split(f"{field_name}:")[1].split()[0]) for text in status) / 1024
 
 
 def processor(process: int) -> float:
-    """Seconds of processor time that a process and those that it has started have used."""
+    """Return the seconds of processor time that a process and its descendants have used."""
     stat = (Path(f"/proc/{each}/stat").read_text(encoding="ascii") for each in family(process))
     fields = (text.rsplit(")", 1)[1].split() for text in stat)
     return sum(int(each[11]) + int(each[12]) for each in fields) / os.sysconf("SC_CLK_TCK")

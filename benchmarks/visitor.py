@@ -1,4 +1,4 @@
-"""Visitors of the app who speak its protocol as a browser does, over one websocket each."""
+"""Users of the app that speak its protocol as a browser does, over one websocket each."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from websockets.asyncio.client import ClientConnection, connect
 
-# What the page of Streamlit's components sends for everything that happens once in one of them.
+# The name under which Streamlit's components send every event that happens once in one of them.
 EVENTS = "$$STREAMLIT_INTERNAL_KEY_{}__events"
 
 
 @dataclass
 class Visitor:
-    """Somebody with the app open in a tab.
+    """A user with the app open in a tab.
 
     Attributes:
         widgets: ids of the page's widgets by their keys.
@@ -37,10 +37,10 @@ class Visitor:
     _cached: dict[str, bytes] = field(default_factory=dict)
 
     async def open(self, page: str = "", **address: str) -> None:
-        """Open an address, as if it were the first thing in the tab.
+        """Open an address, as if it were the first one in the tab.
 
         Args:
-            page: of the address; empty for the first one.
+            page: the page of the address; empty for the first one.
         """
         self._query, self._page = urlencode(address), ""
         await self._run(page_name=page)
@@ -52,18 +52,18 @@ class Visitor:
         await self._run()
 
     async def submit(self, text: str) -> None:
-        """Send the box of the sentence."""
+        """Submit the sentence box."""
         event = {"event": "submitted", "value": text}
         await self._run(WidgetState(
             id=EVENTS.format(self.widgets["sentence"]), json_trigger_value=json.dumps([event])
         ))
 
     async def choose(self, widget: str, **choice: Any) -> None:
-        """Choose something in a component that has the state `choice`."""
+        """Choose an option in a component that has the state `choice`."""
         await self._run(WidgetState(id=self.widgets[widget], json_value=json.dumps({"choice": choice})))
 
     async def _run(self, *states: WidgetState, page_name: str = "") -> None:
-        """Let the page run, and wait until all of the answer is there.
+        """Run the page, and wait until the answer is complete.
 
         Raises:
             RuntimeError: the page failed, or shows an exception.
@@ -95,7 +95,7 @@ class Visitor:
         answer = ForwardMsg()
         answer.ParseFromString(await self.socket.recv())
         if answer.WhichOneof("type") == "ref_hash":
-            # A message that the browser is known to hold is not sent again.
+            # The server does not resend a message that the browser is known to hold.
             answer.ParseFromString(self._cached[answer.ref_hash])
         elif answer.metadata.cacheable:
             self._cached[answer.hash] = answer.SerializeToString()
@@ -108,16 +108,16 @@ class Visitor:
         if kind == "exception":
             raise RuntimeError(element.exception.message)
         if kind in ("markdown", "heading", "alert"):
-            # The backslashes keep the page from taking a reader's text for markup.
+            # The page writes backslashes to keep a user's text from being read as markup.
             self.words.append(getattr(element, kind).body.replace("\\", ""))
         elif kind == "bidi_component":
-            # "$$ID", a digest of what the component was given, and its key.
+            # "$$ID", a digest of the component's arguments, and its key.
             self.widgets[element.bidi_component.id.split("-", 2)[2]] = element.bidi_component.id
 
 
 @asynccontextmanager
 async def visitor(address: str, cookie: str = "") -> AsyncIterator[Visitor]:
-    """Connect to a server, with the cookie that somebody has who was there before."""
+    """Connect to a server, with the cookie of a user who was there before."""
     async with connect(
         f"ws://{address}/_stcore/stream", subprotocols=["streamlit"], max_size=None, compression=None,
         ping_timeout=None, additional_headers={"Cookie": cookie} if cookie else None,

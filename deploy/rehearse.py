@@ -1,13 +1,12 @@
-"""What Dockerfile, compose.yaml and nginx.conf say, done on this machine without containers.
+"""Carries out Dockerfile, compose.yaml and nginx.conf on this machine without containers.
 
     python deploy/rehearse.py [--build-arg TORCH_INDEX=URL] [--people N] [--seconds N]
 
-For machines without a container engine, and to see that the files still fit each other. Wants Debian's nginx. The
-commands of the Dockerfile run one by one in a fresh folder with a fresh environment, but as the user who called; the
-processes of the app start with what compose.yaml sets, each at an address of its own (127.0.1.1, 127.0.1.2); nginx
-stands in front, at port 8080. Then visitors come: each must stay with one process, Streamlit's files must come
-compressed, and when a process is killed its visitors, who have its cookie, must meet the other. With --people a lecture
-is measured through nginx.
+For machines without a container engine, and to check that the files fit each other. Needs Debian's nginx. The commands
+of the Dockerfile run in order in a fresh folder with a fresh environment, as the calling user. The processes of the app
+start with the settings of compose.yaml, each at its own address (127.0.1.1, 127.0.1.2). nginx listens in front of them
+at port 8080. Then users connect. Each must stay with one process, and Streamlit's files must arrive compressed. When a
+process is killed, its users, who have its cookie, must reach the other one. --people measures a lecture through nginx.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-# Started as a file, Python would look for the benchmarks beside this one.
+# Python started with this file's path does not find the benchmarks.
 sys.path.insert(0, str(ROOT))
 
 import yaml
@@ -45,14 +44,14 @@ from pages.ui.params.state import MAX_ADDRESS
 HOST = "localhost"
 PORT = 8080
 PATIENCE = 120.0
-# What nginx says of each request: the process that answered, after those that it asked in vain; whether its own copy
-# was enough; and what was asked for.
+# nginx logs for each request the process that answered, after those that failed; whether its own copy was enough; and
+# the requested path.
 LOG = 'log_format visits "$upstream_addr|$upstream_cache_status|$request_uri";'
 
 
 @dataclass
 class Image:
-    """What the Dockerfile makes: a folder, its settings and its command."""
+    """The result of the Dockerfile: a folder, its settings and its command."""
 
     folder: Path
     environment: dict[str, str]
@@ -60,7 +59,7 @@ class Image:
 
 
 def instructions(dockerfile: str) -> Iterator[tuple[str, str]]:
-    """The instructions of a Dockerfile, whose lines may go on after a backslash."""
+    """Return the instructions of a Dockerfile; a backslash continues a line."""
     text = re.sub(r"\\\n", " ", "\n".join(line for line in dockerfile.splitlines() if not line.startswith("#")))
     for line in filter(None, map(str.strip, text.splitlines())):
         name, _, rest = line.partition(" ")
@@ -68,7 +67,7 @@ def instructions(dockerfile: str) -> Iterator[tuple[str, str]]:
 
 
 def build(place: Path, arguments: dict[str, str]) -> Image:
-    """Carry out the Dockerfile's commands in a fresh folder, with a fresh environment for Python."""
+    """Run the Dockerfile's commands in a fresh folder, with a fresh Python environment."""
     subprocess.run([sys.executable, "-m", "venv", place / "python"], check=True)
     image = Image(place, os.environ | {"PATH": f"{place / 'python' / 'bin'}:{os.environ['PATH']}"})
     for name, rest in instructions((ROOT / "deploy" / "Dockerfile").read_text(encoding="utf-8")):
@@ -93,7 +92,7 @@ def build(place: Path, arguments: dict[str, str]) -> Image:
 
 
 def copy(source: Path, target: Path) -> None:
-    """As COPY does: a folder's content into the folder, a file under a name or into a folder."""
+    """Copy as COPY does: a folder's content into the folder, a file under a name or into a folder."""
     if source.is_dir():
         shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__", "node_modules"))
     else:
@@ -103,12 +102,12 @@ def copy(source: Path, target: Path) -> None:
 
 
 def filled(value: str, settings: dict[str, str]) -> str:
-    """A value of compose.yaml with its ${NAME} and ${NAME:?message} filled in."""
+    """Return a value of compose.yaml with its ${NAME} and ${NAME:?message} filled in."""
     return re.sub(r"\$\{(\w+)(:\?[^}]*)?\}", lambda match: settings[match[1]], value)
 
 
 def start_process(image: Image, environment: dict[str, str], address: str) -> subprocess.Popen[bytes]:
-    """One process of the app, as a container of it would run."""
+    """Start one process of the app, as a container would run it."""
     own = {key: filled(value, {"ATLAS_HOST": HOST}) for key, value in environment.items()}
     return subprocess.Popen(
         image.command, cwd=image.folder, stdout=subprocess.DEVNULL,
@@ -117,8 +116,8 @@ def start_process(image: Image, environment: dict[str, str], address: str) -> su
 
 
 def temporary_folders(place: Path) -> str:
-    """Lets nginx keep what is under way in folders of its own: the machine's may hold what an nginx of another user has
-    left there, and then no large answer gets through.
+    """Give nginx its own folders for temporary files. Another user's nginx may have left files in the system's folders,
+    and then no large answer gets through.
     """
     kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     return " ".join(f"{kind}_temp_path {place}/{kind};" for kind in kinds)
@@ -126,7 +125,7 @@ def temporary_folders(place: Path) -> str:
 
 @contextmanager
 def nginx(place: Path, addresses: dict[str, str]) -> Iterator[Path]:
-    """nginx with our files, the processes' names replaced by addresses; gives its log."""
+    """Run nginx with our files, the processes' names replaced by addresses; return its log."""
     replicas = (ROOT / "deploy" / "replicas.conf").read_text(encoding="utf-8")
     for name, address in addresses.items():
         replicas = replicas.replace(f"{name}:", f"{address}:")
@@ -148,7 +147,7 @@ def nginx(place: Path, addresses: dict[str, str]) -> Iterator[Path]:
 
 
 def ask(path: str, address: str = f"127.0.0.1:{PORT}", **headers: str) -> tuple[dict[str, str], bytes]:
-    """Headers and body of an answer."""
+    """Return the headers and body of an answer."""
     wish = urllib.request.Request(f"http://{address}{path}", headers={"Host": HOST} | headers)
     with urllib.request.urlopen(wish, timeout=PATIENCE) as answer:
         return dict(answer.headers.items()), answer.read()
@@ -167,14 +166,14 @@ def wait_for(address: str, process: subprocess.Popen[bytes]) -> None:
 
 
 def visits(log: Path) -> list[list[str]]:
-    """Process, state of the copy, and path of each request so far."""
-    # Written when a request ends, a moment after its answer.
+    """Return the process, state of the copy, and path of each request so far."""
+    # nginx writes the line when a request ends, a moment after its answer.
     time.sleep(0.5)
     return [line.rpartition(", ")[2].split("|", 2) for line in log.read_text(encoding="utf-8").splitlines()]
 
 
 def stay(log: Path, count: int = 20) -> dict[str, str]:
-    """Every visitor stays with one process, and no process stands idle; gives the process of each visitor's cookie."""
+    """Check that every user stays with one process and no process is idle; return the process of each user's cookie."""
     processes: dict[str, str] = {}
     for _ in range(count):
         headers, _ = ask("/")
@@ -192,10 +191,10 @@ def stay(log: Path, count: int = 20) -> dict[str, str]:
 
 
 def taken_over(log: Path, processes: dict[str, str], killed: str) -> None:
-    """Who was at the process that was killed meets the other one and stays there; who was at that one stays, too.
+    """Check that users of the killed process move to the other one and stay there, and that the others stay.
 
     Args:
-        processes: of `stay`.
+        processes: from `stay`.
         killed: address of a process.
     """
     (other,) = {process for process in processes.values() if process != killed}
@@ -210,7 +209,7 @@ def taken_over(log: Path, processes: dict[str, str], killed: str) -> None:
 
 
 def compressed(log: Path) -> None:
-    """Streamlit's own files come compressed, and from nginx's copy when they are asked for again."""
+    """Check that Streamlit's own files are compressed, and come from nginx's copy on later requests."""
     page = ask("/")[1].decode()
     path = "/" + re.search(r"static/js/index\.[\w-]+\.js", page)[0]
     plain, (headers, packed) = ask(path)[1], ask(path, **{"Accept-Encoding": "gzip"})
@@ -220,20 +219,20 @@ def compressed(log: Path) -> None:
 
 
 def long_addresses() -> None:
-    """An address may be as long as the app lets it become."""
+    """Check that an address may be as long as the app allows."""
     ask(f"/?text={'x' * MAX_ADDRESS}")
     print(f"an address of {MAX_ADDRESS:,} characters is answered")
 
 
 async def translated(cookie: str = "") -> bool:
-    """Whether somebody who opens a link to a sentence sees its translation."""
+    """Return whether a user who opens a link to a sentence sees its translation."""
     async with visitor(f"{HOST}:{PORT}", cookie) as person:
         await person.open("cross_attention", text="The cat sleeps.")
         return any("Die Katze schläft." in words for words in person.words)
 
 
 def measured(people: int, seconds: float) -> None:
-    """A lecture through nginx: everybody types own sentences."""
+    """Measure a lecture through nginx in which all users type their own sentences."""
     took = asyncio.run(lecture(MIXES["own"], f"{HOST}:{PORT}", people, seconds))
     lost = wrong(took.answers)
     waits = [answer.seconds for answer in took.answers]

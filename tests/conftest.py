@@ -22,12 +22,12 @@ from transformer.values.trace import Trace
 
 pytest_plugins = ["tests.share"]
 
-# The arrays in the tests are tiny: a second thread costs more than it brings. Processes that are started from here, the
-# workers of pytest among them, read it when they load numpy and torch.
+# The arrays in the tests are tiny, so a second thread costs more than it saves. Child processes, such as pytest's
+# workers, read the variable when they load numpy and torch.
 torch.set_num_threads(1)
 os.environ["OMP_NUM_THREADS"] = "1"
 
-# Whatever is imported and collected stays to the end: searches for garbage among it take seconds and find nothing.
+# Imported and collected objects live until the end; a garbage search among them takes seconds and finds nothing.
 gc.disable()
 
 
@@ -48,7 +48,7 @@ SENTENCES = [
 
 @dataclass(frozen=True)
 class Ended:
-    """How a command line ended, with what `subprocess.CompletedProcess` calls its parts."""
+    """The end of a command line; its parts are named as in `subprocess.CompletedProcess`."""
 
     returncode: int
     stdout: str
@@ -57,7 +57,7 @@ class Ended:
 
 @pytest.fixture
 def run_main(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ended]:
-    """run_main(main, *arguments): a command line in this process, which has torch loaded already."""
+    """run_main(main, *arguments): run a command line in this process, which has already loaded torch."""
 
     def run(main: Callable[[Sequence[str]], None], *arguments: object) -> Ended:
         message: object = None
@@ -67,7 +67,7 @@ def run_main(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ended]:
             message = ended.code
         written = capsys.readouterr()
         if isinstance(message, str):
-            # As the interpreter does with it.
+            # The interpreter treats SystemExit the same way.
             return Ended(1, written.out, f"{written.err}{message}\n")
         return Ended(int(message or 0), written.out, written.err)
 
@@ -76,7 +76,7 @@ def run_main(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ended]:
 
 @pytest.fixture(scope="session")
 def tokenizer() -> Tokenizer:
-    """A vocabulary of 400 pieces, 256 of them bytes."""
+    """A vocabulary of 400 tokens, 256 of them bytes."""
     return train_tokenizer(SENTENCES * 20, size=400)
 
 
@@ -106,17 +106,17 @@ def small_translator(model_folder: Path) -> Translator:
 
 @pytest.fixture(scope="session")
 def shipped() -> Translator:
-    """The model that ships, loaded once for all tests of a process."""
+    """The shipped model, loaded once for all tests of a process."""
     return Translator.load(device="cpu")
 
 
-# Of the language model below, so that a text soon is too long for it.
+# Number of positions of the language model below; small, so that a text soon exceeds it.
 POSITIONS = 64
 
 
 @pytest.fixture(scope="session")
 def tiny_language_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder "tiny" of a language model, whose attention and predictions are not those of a fresh one."""
+    """The folder "tiny" of a language model whose attention and predictions differ from a fresh model's."""
     torch.manual_seed(4)
     tokenizer = Tokenizer.load(MODEL / VOCABULARY)
     config = decoder_only(
@@ -129,7 +129,7 @@ def tiny_language_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-# Together they have every choice of a configuration that changes what happens inside a layer.
+# Together they have every option of a configuration that changes the computation inside a layer.
 SHAPES = {
     "pre": {"positions": "sinusoidal", "tied_embeddings": "all"},
     "post": {
@@ -143,17 +143,17 @@ SHAPES = {
 }
 
 
-# The first two differ in norm, positions, activation, ties and bias; pytest -m thorough tries the others.
+# The first two differ in norm, positions, activation, ties and bias; pytest -m thorough runs the others.
 EACH_SHAPE = [
     name if name in ("pre", "post") else pytest.param(name, marks=pytest.mark.thorough) for name in SHAPES
 ]
-# For a test whose claim is the same wherever a layer's norm stands.
+# For tests whose claim does not depend on the place of a layer's norm.
 ONE_SHAPE = pytest.mark.parametrize("shaped_translator", ["post"], indirect=True)
 
 
 @pytest.fixture(scope="session", params=EACH_SHAPE)
 def shaped_translator(request: pytest.FixtureRequest, tokenizer: Tokenizer) -> Translator:
-    """A translator of each shape, whose gains, biases and attention are not those of a fresh model."""
+    """A translator of each shape, whose gains, biases and attention differ from a fresh model's."""
     torch.manual_seed(8)
     config = TransformerConfig(
         source_vocabulary=tokenizer.size, target_vocabulary=tokenizer.size, d_model=24, heads=3, encoder_layers=2,
@@ -170,16 +170,16 @@ def shaped_translator(request: pytest.FixtureRequest, tokenizer: Tokenizer) -> T
 
 @pytest.fixture(scope="session")
 def shaped_trace(shaped_translator: Translator) -> Trace:
-    """With details, of a translation that was given; its source has more pieces than a head has numbers."""
+    """A trace with details of a given translation; its source has more tokens than a head has dimensions."""
     return shaped_translator.trace("The old man reads a book.", "Der alte Mann liest ein Buch.", details=True)
 
 
 def copying_weights(config: TransformerConfig) -> dict[str, torch.Tensor]:
-    """Weights of a one-layer, one-head model that copies its input and whose attention is known.
+    """Return weights of a one-layer, one-head model that copies its input and whose attention is known.
 
-    The residual stream has a dimension for each piece and one for each position. Every encoder row looks at the
-    position after it, every decoder row at the one before it, and decoder row t at source position t, whose piece it
-    predicts.
+    The residual stream has one dimension per token and one per position. Every encoder row looks at the position after
+    it, every decoder row at the one before it. In cross-attention, decoder row t looks at source position t, whose
+    token it predicts.
     """
     model = build(config)
     vocabulary, places = config.source_vocabulary, config.max_positions
@@ -193,7 +193,7 @@ def copying_weights(config: TransformerConfig) -> dict[str, torch.Tensor]:
         weights[f"{side}_positions.table"][:, positions] = torch.eye(places)
 
     def look(attention: str, offset: int) -> None:
-        """Queries of position i match keys of position i + offset."""
+        """Let queries of position i match keys of position i + offset."""
         projection = weights[f"{attention}.in_projection.weight"]
         query, key, value = projection.chunk(3)
         query[positions, positions] = torch.eye(places).roll(offset, dims=0)
@@ -209,7 +209,7 @@ def copying_weights(config: TransformerConfig) -> dict[str, torch.Tensor]:
 
 @pytest.fixture(scope="session")
 def copying_translator(tmp_path_factory: pytest.TempPathFactory, tokenizer: Tokenizer) -> Translator:
-    """A translator whose correct attention is known; see `copying_weights`."""
+    """A translator with known attention; see `copying_weights`."""
     config = TransformerConfig(
         source_vocabulary=tokenizer.size, target_vocabulary=tokenizer.size, d_model=tokenizer.size + 32, heads=1,
         encoder_layers=1, decoder_layers=1, d_ff=4, positions="learned", max_positions=32, tied_embeddings="all",

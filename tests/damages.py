@@ -1,4 +1,4 @@
-"""What may happen to the files of a folder, for the tests of whoever reads it."""
+"""Damages files of a folder, for the tests of the code that reads it."""
 
 from __future__ import annotations
 
@@ -12,14 +12,13 @@ from hypothesis import strategies as st
 
 CONTENTS = ("flip", "flip", "flip", "cut", "insert", "overwrite", "empty", "other", "random")
 PLACES = ("missing", "folder", "loop")
-# Folders are made and thrown away by the thousand, in memory where the system has a place for that.
+# Tests make and delete thousands of folders, in memory where the system supports it.
 MEMORY = Path("/dev/shm")
 
 
 @st.composite
 def file_damages(draw: st.DrawFn, files: Sequence[str]) -> tuple[str, str, str, float, bytes]:
-    """What happens to one of the files, as a tuple that a failure prints: the kind, the file, another one, where in it
-    and which bytes."""
+    """Draw the damage to one file, as a tuple for failure messages: kind, file, another file, position and bytes."""
     names = st.sampled_from(files)
     return (
         draw(st.sampled_from(CONTENTS + PLACES)), draw(names), draw(names), draw(st.floats(0, 1, exclude_max=True)),
@@ -28,7 +27,7 @@ def file_damages(draw: st.DrawFn, files: Sequence[str]) -> tuple[str, str, str, 
 
 
 def damage_file(folder: Path, kind: str, name: str, other: str = "", place: float = 0, added: bytes = b"?") -> None:
-    """Do it to a file."""
+    """Apply the damage to a file."""
     path = folder / name
     content = path.read_bytes()
     at = int(place * len(content))
@@ -48,15 +47,16 @@ def damage_file(folder: Path, kind: str, name: str, other: str = "", place: floa
 
 
 def set_field(path: Path, field: str, value: object, *, dropped: bool = False) -> None:
-    """Another value of a field of a JSON object, or none."""
+    """Change or remove a field of a JSON object."""
     values = json.loads(path.read_text())
     values.pop(field, None)
     path.write_text(json.dumps(values if dropped else {**values, field: value}))
 
 
 def change_header(path: Path, kind: str, which: object, value: object) -> None:
-    """Another shape or type of a tensor ("header"), no such tensor ("tensor") or another seal ("metadata"), in a
-    safetensors header."""
+    """Change a tensor's shape or type ("header"), remove a tensor ("tensor") or change a seal ("metadata"), in a
+    safetensors header.
+    """
     content = path.read_bytes()
     (length,) = struct.unpack("<Q", content[:8])
     header = json.loads(content[8 : 8 + length])

@@ -1,4 +1,4 @@
-"""Small random models with two vocabularies, as `attention-atlas import` writes them, that read or write Arabic."""
+"""Small random models with two vocabularies that read or write Arabic, in the format of `attention-atlas import`."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def arabic_model(
     """Write a model folder with random weights, and return it.
 
     Args:
-        folder: to be made.
+        folder: the new folder.
         reads, writes: languages of TEXTS.
-        seed: of the weights.
-        codes: of target languages, as ">>ara<<".
-        separate: whether each side has ids of its own.
-        encoder_layers, decoder_layers: how many.
+        seed: seed of the weights.
+        codes: target language tokens, such as ">>ara<<".
+        separate: whether each side has its own ids.
+        encoder_layers, decoder_layers: number of layers.
         unapplied: as in `TransformerConfig`.
     """
     models = [sentencepiece_model(TEXTS[code]) for code in (reads, writes)]
@@ -65,7 +65,7 @@ def arabic_model(
     for name, parameter in model.named_parameters():
         parameter += (0.3 if parameter.ndim == 1 else 0.2) * torch.randn_like(parameter)
         if name == "generator.bias":
-            # It ends sentences, and writes no padding.
+            # The model ends sentences and never writes padding.
             parameter[0] += 1.5
             parameter[pad] = -1e4
     save_model(folder, config, dict(model.named_parameters()), tokenizer, exact=True)
@@ -75,7 +75,7 @@ def arabic_model(
 
 
 def sentencepiece_model(sentences: list[str], *, size: int = 90, byte_fallback: bool = False) -> bytes:
-    """As OPUS-MT's are: a unigram vocabulary with sentencepiece's own normalisation."""
+    """Return a model like OPUS-MT's: a unigram vocabulary with sentencepiece's own normalisation."""
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(sentences * 20), model_writer=model, model_type="unigram",
@@ -85,7 +85,7 @@ def sentencepiece_model(sentences: list[str], *, size: int = 90, byte_fallback: 
 
 
 def pieces_of(*models: bytes) -> list[str]:
-    """The pieces of sentencepiece models, each once, without their symbols."""
+    """Return the tokens of sentencepiece models, each once, without special symbols."""
     pieces: dict[str, None] = {}
     for model in models:
         processor = sentencepiece.SentencePieceProcessor(model_proto=model)
@@ -97,6 +97,6 @@ def pieces_of(*models: bytes) -> list[str]:
 
 
 def numbered(pieces: list[str], total: int = 0) -> dict[str, int]:
-    """vocab.json as OPUS-MT's: the end symbol first, padding last; filled up to a total."""
+    """Return a vocab.json like OPUS-MT's: the end symbol first, padding last, filled up to a total."""
     filled = [*pieces, *(f"▁filler{number}" for number in range(total - len(pieces) - 3))]
     return {text: number for number, text in enumerate(["</s>", "<unk>", *filled, "<pad>"])}

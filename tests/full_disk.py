@@ -1,4 +1,4 @@
-"""A disk that is full, or nearly."""
+"""Simulates a disk that is full, or nearly."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def full_disk(room: int) -> Iterator[None]:
-    """Every file that this process writes ends after `room` bytes, as on a disk that is full by then."""
+    """Limit every file that this process writes to `room` bytes, as on a full disk."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (room, resource.RLIM_INFINITY))
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     try:

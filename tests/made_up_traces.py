@@ -1,4 +1,4 @@
-"""Traces with attention made up for a test."""
+"""Traces with attention invented for a test."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ FIRST = 10
 
 
 def made_up_trace(source, target, **maps):
-    """A trace of one layer and one head, or as many as the maps given have; the other kinds look evenly.
+    """Return a trace with one layer and one head, or as many as the given maps have; the other kinds look evenly.
 
     Args:
-        source: texts of the source's words, the end symbol not among them, a bar between the pieces of a word; the ids
-            of the pieces count up from FIRST.
-        target: texts of the target's words, the start symbol not among them.
+        source: texts of the source's words, without the end symbol; a bar separates the tokens of a word, and token ids
+            count up from FIRST.
+        target: texts of the target's words, without the start symbol.
         maps: by kind, [rows, columns] or [L, H, rows, columns].
     """
     source_pieces = (*_words(source), Piece(END, "</s>", None, "end"))

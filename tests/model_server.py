@@ -1,4 +1,4 @@
-"""A model's server without Ray: the same service behind Python's own HTTP server."""
+"""A model server without Ray: the same service behind Python's own HTTP server."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from transformer.serving.service import Service
 
 
 class Broken(Exception):
-    """A service raises it where a replica would die: its server then answers in words of its own."""
+    """Raised by a service to simulate a dying replica; its server then answers with its own error page."""
 
 
 @contextmanager
 def model_server(service: Service, port: int = 0) -> Iterator[str]:
-    """A server for a service; gives its address."""
+    """Run a server for a service and return its address."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -57,7 +57,7 @@ def model_server(service: Service, port: int = 0) -> Iterator[str]:
             return line
 
         def close_lines(self) -> None:
-            """As a process that ends does with what its clients kept open."""
+            """Close the connections that clients keep open, as an exiting process does."""
             for line in self.lines:
                 with suppress(OSError):
                     line.shutdown(socket.SHUT_RDWR)

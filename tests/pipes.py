@@ -1,4 +1,4 @@
-"""Text that a program reads from another one, and can read once."""
+"""Text that a program reads from another program and can read only once."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ no_pipes = pytest.mark.skipif(not Path("/dev/fd").exists(), reason="a pipe has n
 
 @contextmanager
 def piped(text: str) -> Iterator[str]:
-    """The name of a pipe that gives a text, once, as a shell's <(command) is."""
+    """Return the name of a pipe that yields a text once, as a shell's <(command) does."""
     reading, writing = os.pipe()
 
     def write() -> None:
-        # A command that reads nothing may have closed its end before the first word is written.
+        # A command that reads nothing may close its end before the first word is written.
         with suppress(BrokenPipeError), os.fdopen(writing, "w", encoding="utf-8") as file:
             file.write(text)
 

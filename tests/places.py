@@ -1,4 +1,4 @@
-"""Every page and every part of a page, from the registry of pages: what the tests of all pages go through."""
+"""Every page and every part of a page, from the registry of pages, for the tests that cover all pages."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pages.ui import params as _registered  # noqa: F401  The parameters of ever
 from pages.ui.params.fields import Params
 from pages.ui.params.pages import FIRST, PAGES, Page
 
-# What a page shows more of once it was chosen, by the name of the page.
+# Choices that make a page show more, by the name of the page.
 MORE = {
     "decoding": {"method": "beam"},
     "switch_heads_off": {"off_heads": "cross.1.8-cross.6.5"},
@@ -24,8 +24,8 @@ class Place:
     """A page, or one part of it.
 
     Attributes:
-        page: as it is registered.
-        parameters: of the address that opens the part.
+        page: its entry in the registry.
+        parameters: parameters of the address that opens the part.
     """
 
     page: Page
@@ -33,7 +33,7 @@ class Place:
 
     @property
     def path(self) -> str:
-        """The address, ending where further parameters can be added."""
+        """The address, ending where further parameters can be appended."""
         name = "" if self.page.name == FIRST else self.page.name
         return f"/{name}?" + "".join(f"{key}={value}&" for key, value in self.parameters)
 
@@ -42,7 +42,7 @@ class Place:
 
     @property
     def more(self) -> dict[str, str]:
-        """Parameters with which the page shows more than it opens with, those of the part among them."""
+        """Parameters with which the page shows more than by default, including those of the part."""
         return {**dict(self.parameters), **MORE.get(self.page.name, {})}
 
 

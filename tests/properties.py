@@ -1,4 +1,4 @@
-"""How many examples a property is tried with: a few with every `pytest`, many with `pytest -m thorough`."""
+"""Number of examples per property: a few with every `pytest`, many with `pytest -m thorough`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, settings
 
 
 def few(count: int) -> settings:
-    """Settings that try `count` examples, the same ones in every run."""
+    """Return settings that try `count` examples, the same ones in every run."""
     return settings(
         max_examples=count, derandomize=True, database=None, deadline=None,
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
@@ -18,5 +18,5 @@ def few(count: int) -> settings:
 
 
 def many(count: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """As `few`, and only in `pytest -m thorough`, where a hundred examples take about a second."""
+    """Like `few`, and only in `pytest -m thorough`, where a hundred examples take about a second."""
     return lambda test: pytest.mark.thorough(seconds=count / 100)(few(count)(test))

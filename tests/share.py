@@ -1,8 +1,8 @@
-"""`pytest -m 'thorough or install' --share`: the part of the long tests that belongs into every run of CI.
+"""`pytest -m 'thorough or install' --share`: runs the part of the long tests that belongs in every CI run.
 
-All of them run every night (.ci/nightly). A share has a budget of seconds: one half goes to tests that are named after
-something that changed since $SHARE_BASE, or else within the last day, and the other half to the next of all tests, so
-that commit by commit all of them have their turn.
+All of them run every night (.ci/nightly). A share has a budget of seconds. One half goes to tests named after a file
+that changed since $SHARE_BASE, or else within the last day. The other half goes to the next of all tests, so that all
+of them have their turn over several commits.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from zlib import crc32
 
 import pytest
 
-# Of tests in one half of a share: two cores take a minute for it.
+# Seconds of tests in one half of a share; two cores need one minute for them.
 SECONDS = 120
-# Of a test that does not say how long it takes, by the beginning of its path.
+# Seconds of a test without a cost mark, by the beginning of its path.
 COSTS = {"tests/browser": 5, "tests/ui": 2, "": 2}
 # Folders and files whose names say nothing about a page or a subject.
 GENERAL = frozenset({
@@ -30,31 +30,31 @@ INSTALLED = ("pyproject.toml", "requirements", "deploy/", "transformer/files/pat
 
 
 def names(path: str) -> set[str]:
-    """What a changed file is about: the names of its folders and of itself."""
+    """Return the subjects of a changed file: the names of its folders and of the file."""
     parts = PurePosixPath(path).with_suffix("").parts
     return {part.removeprefix("test_").replace("-", "_") for part in parts} - GENERAL
 
 
 def concerned(test: str, changed: Iterable[str]) -> bool:
-    """Whether a test's file, folder or case is named after something that changed, or the test has changed itself."""
+    """Return whether the test itself changed, or its file, folder or case has the name of a changed subject."""
     path, _, case = test.partition("::")
     subjects = names(path) | set(re.findall(r"[a-z]\w+", case.partition("[")[2])) - GENERAL
     return any(_alike(subject, name) for path in changed for name in names(path) for subject in subjects)
 
 
 def _alike(one: str, other: str) -> bool:
-    """Whether two names are of the same subject, as `decoding_steps` and `decoding`."""
+    """Return whether two names have the same subject, as `decoding_steps` and `decoding`."""
     shorter, longer = sorted((one, other), key=len)
     return one == other or (len(shorter) > 4 and shorter in longer)
 
 
 def share(tests: Mapping[str, float], changed: Sequence[str], turn: int) -> set[str]:
-    """The tests, by their ids, that run this time.
+    """Return the ids of the tests to run this time.
 
     Args:
-        tests: ids of all long tests, and how many seconds each takes; what fills half of a share alone runs at night.
+        tests: ids of all long tests, and the seconds of each; a test that fills half of a share alone runs at night.
         changed: paths of the changed files.
-        turn: whose number decides which of them run.
+        turn: a number that decides which of them run.
     """
     short = {test: cost for test, cost in tests.items() if cost < SECONDS}
     about = [test for test in short if concerned(test, changed)]
@@ -63,7 +63,7 @@ def share(tests: Mapping[str, float], changed: Sequence[str], turn: int) -> set[
 
 
 def _within(tests: Iterable[str], costs: Mapping[str, float]) -> Iterator[str]:
-    """The first tests, as many as there are seconds for."""
+    """Return the first tests that fit into the seconds."""
     spent = 0.0
     for test in tests:
         if spent + costs[test] <= SECONDS:
@@ -72,7 +72,7 @@ def _within(tests: Iterable[str], costs: Mapping[str, float]) -> Iterator[str]:
 
 
 def _next(costs: Mapping[str, float], turn: int) -> Iterator[str]:
-    """The tests whose turn it is, on a way through all of them that is always the same."""
+    """Return the tests whose turn it is, in a fixed order of all tests."""
     order = sorted(costs, key=lambda test: crc32(test.encode()))
     whole = sum(costs.values())
     for test, end in zip(order, accumulate(costs[test] for test in order), strict=True):
@@ -81,18 +81,18 @@ def _next(costs: Mapping[str, float], turn: int) -> Iterator[str]:
 
 
 def seconds(test: str, marked: float | None) -> float:
-    """What a test costs: as its mark says, or as tests of its kind."""
+    """Return the cost of a test: from its mark, or from tests of its kind."""
     return marked or next(cost for beginning, cost in COSTS.items() if test.startswith(beginning))
 
 
 def _git(*arguments: str) -> list[str]:
-    """What git answers, in words; nothing where there is no history to ask, as in an archive."""
+    """Return git's output; an empty text without a history, as in an archive."""
     done = subprocess.run(["git", *arguments], capture_output=True, text=True)
     return done.stdout.split()
 
 
 def changed_files() -> list[str]:
-    """Paths of the files that differ from $SHARE_BASE, or from a day ago, with what is not committed."""
+    """Return the paths that differ from $SHARE_BASE, or from a day ago, including uncommitted files."""
     bases = [os.environ.get("SHARE_BASE", ""), *_git("rev-list", "-1", "--before=1 day ago", "HEAD")]
     found = next((base for base in bases if base and _git("rev-parse", "--verify", f"{base}^{{commit}}")), None)
     return _git("diff", "--name-only", found) if found else []

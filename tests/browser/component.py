@@ -1,4 +1,4 @@
-"""The attention browser as its own file shows it: a real Chromium, no server, no network."""
+"""The attention browser as a file shows it in a real Chromium, without a server or a network."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from transformer.values.trace import KINDS, Kind, Trace
 
 VIEWPORT: ViewportSize = {"width": 1440, "height": 900}
 SVG = "{http://www.w3.org/2000/svg}"
-# Of the published scale, at a weight of 0, a quarter, a half, three quarters and 1.
+# Colours of the published scale at the weights 0, 1/4, 1/2, 3/4 and 1.
 VIRIDIS = {0.0: (68, 1, 84), 0.25: (59, 82, 139), 0.5: (33, 145, 140), 0.75: (94, 201, 98), 1.0: (253, 231, 37)}
 
 
 def in_pieces(**shown: object) -> AttentionParams:
-    """A choice: the first head, its pieces not merged into words, unless something else is asked for."""
+    """Return a choice: the first head, tokens not merged into words, and any other settings."""
     return AttentionParams(**{"layer": 0, "head": 0, "words": False, **shown})
 
 
@@ -54,13 +54,13 @@ def texts(svg) -> list[str]:
 
 
 def settle(page: Page) -> None:
-    """Until the next frame is drawn."""
+    """Wait until the next frame is drawn."""
     page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
 @dataclass
 class Component:
-    """The attention browser of one kind, in a file that was opened without a server and without a network."""
+    """The attention browser of one kind, in a file opened without a server or a network."""
 
     page: Page
     root: Locator
@@ -83,12 +83,12 @@ class Component:
 
     @property
     def head(self) -> tuple[int, int]:
-        """Layer and head that are drawn, counted from 1."""
+        """Return the layer and head on screen, counted from 1."""
         _, _, layer, head = self.root.get_attribute("data-drawn").split()
         return int(layer), int(head)
 
     def control(self, label: str) -> Locator:
-        """A control; the panel is opened if it is in there."""
+        """Return a control; open the panel if the control is in it."""
         found = self.root.get_by_label(label, exact=True)
         if self.root.locator(".display:not([open])").get_by_label(label, exact=True).count():
             self.root.locator(".display summary").click()
@@ -107,19 +107,19 @@ class Component:
             self.settle()
 
     def hover(self, x: float, y: float) -> str:
-        """Point at a place of the large figure; returns the readout."""
+        """Hover over a place of the large figure; return the readout."""
         self.large.hover(position={"x": x, "y": y})
         self.settle()
         return self.readout
 
     def click(self, x: float, y: float, *modifiers: str) -> None:
-        """Click at a place of the large figure, and take the pointer away."""
+        """Click a place of the large figure, and move the pointer away."""
         self.large.click(position={"x": x, "y": y}, modifiers=list(modifiers))
         self.page.mouse.move(0, 0)
         self.settle()
 
     def save(self, name: str) -> bytes:
-        """The file that a button of the menu saves."""
+        """Return the file that a button of the menu saves."""
         self.root.locator(".save summary").click()
         with self.page.expect_download() as download:
             self.root.get_by_role("button", name=name, exact=True).click()
@@ -135,25 +135,26 @@ class Component:
         return list(csv.DictReader(io.StringIO(self.save("CSV").decode("utf-8"))))
 
     def cells(self, rows: int, columns: int) -> np.ndarray:
-        """Where the cells of the map are, from the saved picture of it: x, y, width and height, [R, C, 4]."""
+        """Return the cells of the map, measured in its saved picture: x, y, width and height, [R, C, 4]."""
         rectangles = self.svg().findall(f"{SVG}rect")[1 : 1 + rows * columns]
         names = ("x", "y", "width", "height")
         return np.array([[float(one.get(name)) for name in names] for one in rectangles]).reshape(rows, columns, 4)
 
     def pixels(self, canvas: Locator) -> np.ndarray:
-        """Colours of a canvas, [height, width, 4]; at a density of 1 its places are those of the pointer."""
+        """Return the colours of a canvas, [height, width, 4]; at a density of 1 its pixels are pointer coordinates."""
         picture = canvas.evaluate("canvas => canvas.toDataURL()").partition(",")[2]
         return np.asarray(Image.open(io.BytesIO(base64.b64decode(picture))))
 
     def colours(self, cells: np.ndarray) -> np.ndarray:
-        """Colour of each cell of the large map, a quarter into it, where neither numbers nor hatching are."""
+        """Return each cell's colour in the large map, sampled at a quarter of the cell, away from numbers and hatching.
+        """
         pixels = self.pixels(self.large)
         x, y = cells[..., 0] + cells[..., 2] / 4, cells[..., 1] + cells[..., 3] / 4
         return pixels[y.astype(int), x.astype(int), :3].astype(int)
 
 
 def document(trace: Trace, kind: Kind, choice: AttentionParams, vocabulary: Vocabulary) -> str:
-    """The file that the browser writes, of any trace, where a kind is shown."""
+    """Return the file that the browser writes for a trace, opened at a kind."""
     metrics = {each: head_metrics(trace, each, vocabulary.key_scores(each)) for each in KINDS}
     kinds = {each: browser_payload(trace, metrics[each], vars(choice)) for each in KINDS}
     content = {
@@ -169,7 +170,7 @@ def document(trace: Trace, kind: Kind, choice: AttentionParams, vocabulary: Voca
 
 @contextmanager
 def offline_page(browser: Browser) -> Iterator[tuple[Page, list[str]]]:
-    """A page where nothing can be fetched, and everything that was asked for or went wrong on it."""
+    """Open a page without a network; record all requests and errors."""
     context = browser.new_context()
     problems: list[str] = []
     context.route(re.compile("^(http|ws)"), lambda route: (problems.append(route.request.url), route.abort()))
@@ -188,7 +189,7 @@ def opened_document(
     offline: tuple[Page, list[str]], folder: Path, translator: Translator, trace: Trace, kind: Kind,
     choice: AttentionParams | None = None, **look: object,
 ) -> Iterator[Component]:
-    """The one file with all attention, as somebody opens it who has nothing but the file."""
+    """Return the single file with all attention, as a user with nothing but the file opens it."""
     file = folder / "attention.html"
     file.write_text(document(trace, kind, choice or in_pieces(), translator.tokenizer), encoding="utf-8")
     with opened_file(offline, file, **look) as page:
@@ -200,7 +201,7 @@ def opened_file(
     offline: tuple[Page, list[str]], file: Path, *, viewport: ViewportSize = VIEWPORT,
     color_scheme: Literal["light", "dark"] = "light",
 ) -> Iterator[Page]:
-    """A file of all three kinds, drawn on an `offline_page`; nothing may be asked for or go wrong."""
+    """Draw a file with all three kinds on an `offline_page`; requests and errors fail the test."""
     page, problems = offline
     problems.clear()
     page.set_viewport_size(viewport)

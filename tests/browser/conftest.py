@@ -31,14 +31,14 @@ PLACES = (
     "C:/Program Files/Google/Chrome/Application/chrome.exe",
 )
 HOW = "no Chrome or Chromium found: install one (Debian: apt-get install chromium) to run the browser tests"
-# Milliseconds until something that does not come is missed: a busy machine may take long.
+# Milliseconds until an expected event counts as missing; a busy machine may be slow.
 PATIENCE = 90_000
-# Whether nothing lies over the middle of an element, in the page or in a component.
+# JavaScript: whether nothing covers the middle of an element, in the page or in a component.
 FREE = """element => {
     const box = element.getBoundingClientRect();
     return element.contains(element.getRootNode().elementFromPoint(box.x + box.width / 2, box.y + box.height / 2));
 }"""
-# Whether every chart that is shown has drawn; a lecture hides all but one figure.
+# JavaScript: whether every visible chart has been drawn; lecture mode hides all but one figure.
 CHARTS_DRAWN = """
     () => [...document.querySelectorAll('[data-testid=stSkeleton], [data-testid=stVegaLiteChart]')].every(
         element => !element.checkVisibility() || element.querySelector('svg, canvas'))
@@ -46,7 +46,7 @@ CHARTS_DRAWN = """
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Who needs a server that nobody has visited comes first, and has that of all."""
+    """Run the tests that need a fresh server first; all tests then share that server."""
     items.sort(key=lambda item: "unvisited" not in getattr(item, "fixturenames", ()))
 
 
@@ -75,7 +75,8 @@ def running_server(
     start: Sequence[str | Path] = (sys.executable, "-m", "streamlit", "run", "app.py"), folder: Path = ROOT,
     port: int = 0,
 ) -> Iterator[str]:
-    """A fresh server of the app, at a free port unless one is given; its log must stay free of tracebacks and warnings.
+    """Run a fresh server of the app, at a free port unless one is given; its log must not contain tracebacks or
+    warnings.
     """
     if not port:
         with socket.socket() as free:
@@ -108,14 +109,14 @@ def server() -> Iterator[str]:
 
 @dataclass
 class Visitor:
-    """A person with a browser: a page, and everything that went wrong on it."""
+    """A user with a browser: a page, and all errors on it."""
 
     page: Page
     address: str
     problems: list[str] = field(default_factory=list)
 
     def resize(self, width: int, height: int) -> None:
-        """Give the window another size."""
+        """Resize the window."""
         self.page.set_viewport_size({"width": width, "height": height})
 
     def open(self, path: str) -> None:
@@ -123,9 +124,9 @@ class Visitor:
         self.wait()
 
     def wait(self) -> None:
-        """Until whatever was asked for is answered and on the page, and nothing of the page before is left."""
+        """Wait until all requests are answered and drawn, and nothing of the previous page is left."""
         self.page.evaluate("runs.quiet = 0")
-        # Not at every frame: Chromium would draw each of them.
+        # Polling at every frame would make Chromium draw each of them.
         self.page.wait_for_function(SETTLED, polling=25)
 
     def reload(self) -> None:
@@ -133,11 +134,11 @@ class Visitor:
         self.wait()
 
     def until(self, target: Locator, condition: str, what: str) -> None:
-        """Until a page that is being laid out is as it should be; it may draw the target anew meanwhile.
+        """Wait until an element meets a condition; the page may redraw the element meanwhile.
 
         Args:
-            condition: a function of JavaScript, of the element.
-            what: is wrong where this never is so.
+            condition: a JavaScript function of the element.
+            what: the error message if the condition is never met.
         """
         end = time.monotonic() + PATIENCE / 1000
         while not target.evaluate(condition):
@@ -145,14 +146,14 @@ class Visitor:
             self.page.wait_for_timeout(50)
 
     def free(self, target: Locator, what: str) -> None:
-        """Until nothing lies over the middle of an element."""
+        """Wait until nothing covers the middle of an element."""
         self.until(target, FREE, what)
 
     def see(self, text: str) -> None:
         self.page.get_by_text(text, exact=False).filter(visible=True).first.wait_for()
 
     def drawn(self, mark: Locator) -> None:
-        """Until Vega has drawn a chart for good: it begins anew when the width of its place is known."""
+        """Wait until Vega has drawn a chart for good; it redraws once it knows the width of the chart's place."""
         while True:
             found = mark.element_handle()
             self.page.wait_for_timeout(700)
@@ -160,7 +161,8 @@ class Visitor:
                 return
 
     def steady(self, measure: str) -> Any:
-        """What a function of JavaScript returns, once every chart is there and it returns the same for a while."""
+        """Return the value of a JavaScript function once every chart is drawn and the value stays the same for a while.
+        """
         self.page.wait_for_function(CHARTS_DRAWN)
         found = self.page.evaluate(measure)
         while True:
@@ -170,25 +172,25 @@ class Visitor:
                 return found
 
     def maps(self, count: int) -> None:
-        """Until so many attention browsers have drawn."""
+        """Wait until this many attention browsers are drawn."""
         self.page.locator(".atlas[data-drawn]").nth(count - 1).wait_for()
 
     def components(self, count: int) -> None:
-        """Until so many components of ours have drawn, whatever they show."""
+        """Wait until this many of our components are drawn."""
         if count:
             self.page.locator(".atlas[data-drawn], .steps[data-drawn]").nth(count - 1).wait_for()
 
     def head(self, layer: int, head: int) -> None:
-        """Until the attention browser shows this head."""
+        """Wait until the attention browser shows this head."""
         self.page.locator(f".atlas[data-drawn$=' {layer} {head}']").first.wait_for()
 
     def fits(self, what: str) -> None:
-        """Until nothing is wider than the screen."""
+        """Wait until nothing is wider than the screen."""
         self.until(self.page.locator("html"), "html => html.scrollWidth <= innerWidth", what)
         self.until(self.page.get_by_test_id("stMain"), "main => main.scrollWidth <= main.clientWidth + 1", what)
 
     def control(self, label: str) -> Locator:
-        """A control of the attention browser."""
+        """Return a control of the attention browser."""
         return self.page.locator(".atlas").get_by_label(label, exact=True)
 
     def choose(self, title: str) -> None:
@@ -199,7 +201,7 @@ class Visitor:
         self.arrived(chosen.name)
 
     def arrived(self, name: str) -> None:
-        """Until this page is shown, and nothing of the one before."""
+        """Wait until this page is shown and the previous one is gone."""
         path = "/" if name == FIRST else f"/{name}"
         self.page.wait_for_url(lambda url: urlparse(url).path == path)
         self.wait()
@@ -209,13 +211,13 @@ class Visitor:
         self.page.keyboard.press("Enter")
 
     def has_typed(self, text: str) -> None:
-        """Until the box holds the text."""
+        """Wait until the box holds the text."""
         expect(self.page.get_by_label("English sentence")).to_have_value(text)
 
 
 @contextmanager
 def watched(page: Page, address: str) -> Iterator[Visitor]:
-    """Somebody who opens the app; nothing outside this machine may be asked for, and nothing may go wrong."""
+    """A user who opens the app; requests to other machines and errors fail the test."""
     someone = Visitor(page, address)
 
     def finished(response):
@@ -247,8 +249,8 @@ def watched(page: Page, address: str) -> Iterator[Visitor]:
 
 @contextmanager
 def window(browser: Browser, **options: object) -> Iterator[Page]:
-    """A page of a browser that remembers nothing."""
-    # Without Streamlit's animations, whose every frame a processor would draw.
+    """Open a page in a browser context without stored state."""
+    # Streamlit's animations are off, because a CPU would draw every frame of them.
     context = browser.new_context(**{"viewport": VIEWPORT, "reduced_motion": "reduce", **options})
     context.add_init_script(RUNS)
     context.set_default_timeout(PATIENCE)
@@ -259,7 +261,7 @@ def window(browser: Browser, **options: object) -> Iterator[Page]:
 
 
 class Desks:
-    """Pages that visitors use one after the other: a new one takes seconds to read Streamlit's JavaScript."""
+    """Pages that tests use one after the other; a new page takes seconds to load Streamlit's JavaScript."""
 
     def __init__(self, browser: Browser) -> None:
         self.browser = browser
@@ -271,7 +273,7 @@ class Desks:
     def visitor(
         self, address: str, *, viewport: ViewportSize = VIEWPORT, color_scheme: Literal["light", "dark"] = "light",
     ) -> Iterator[Visitor]:
-        """Somebody to whom the app is new, at a page that nobody has left anything in and that nobody else uses."""
+        """A new user, at a page without state from earlier tests that no other user shares."""
         self.visited.add(address)
         page = self.free.pop() if self.free else self.pages.enter_context(window(self.browser))
         page.set_viewport_size(viewport)
@@ -298,38 +300,38 @@ def desks(browser: Browser) -> Iterator[Desks]:
 
 @pytest.fixture
 def serve() -> Callable[..., AbstractContextManager[str]]:
-    """Starts a server that nobody has visited."""
+    """Start a server that no user has visited."""
     return running_server
 
 
 @pytest.fixture
 def unvisited(server: str, desks: Desks) -> Iterator[str]:
-    """A server that nobody has visited: that of all tests, or one of its own if they came first."""
+    """A server that no user has visited: the shared one, or a new one if other tests came first."""
     with running_server() if server in desks.visited else nullcontext(server) as address:
         yield address
 
 
 @pytest.fixture
 def visit(desks: Desks) -> Callable[..., AbstractContextManager[Visitor]]:
-    """Brings somebody with a browser of their own to an address."""
+    """Open an address as a user with a browser context of their own."""
     return desks.visitor
 
 
 @pytest.fixture
 def reader(desks: Desks, server: str) -> Iterator[Visitor]:
-    """Somebody to whom the app is new."""
+    """A user who opens the app for the first time."""
     with desks.visitor(server) as someone:
         yield someone
 
 
 @pytest.fixture(scope="session")
 def offline(browser: Browser) -> Iterator[tuple[Page, list[str]]]:
-    """The page without a network that files are opened on, one after the other."""
+    """The page without a network on which the tests open files in turn."""
     with offline_page(browser) as opened:
         yield opened
 
 
 @pytest.fixture
 def browse(offline: tuple[Page, list[str]], tmp_path: Path) -> Callable[..., AbstractContextManager[Component]]:
-    """Opens the attention browser of one kind, without a server."""
+    """Open the attention browser of one kind, without a server."""
     return partial(opened_document, offline, tmp_path)

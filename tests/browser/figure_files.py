@@ -1,4 +1,4 @@
-"""A figure as saved: its menu, and what other programs make of its files."""
+"""Saves a figure through its menu, and reads its files with other programs."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from pypdf import PdfReader
 
 SVG = "{http://www.w3.org/2000/svg}"
 FONTS = [str(path) for path in (Path(__file__).parents[2] / "assets" / "fonts").glob("*.ttf")]
-# Of what a saved drawing consists; nothing of it runs, and nothing is fetched.
+# Elements of a saved drawing; none of them runs code or fetches anything.
 ELEMENTS = {
     "svg", "desc", "g", "path", "rect", "line", "circle", "polyline", "polygon", "text", "tspan", "image", "defs",
     "clipPath", "linearGradient", "stop", "marker",
 }
-# Points in a millimetre.
+# Points per millimetre.
 POINT = 72 / 25.4
 DENSITY = 2
-# Of a space; Source Sans lacks it.
+# Stands for a space; Source Sans lacks the glyph.
 MARK = "␣"
 
 
 def save(figure: Locator, name: str, *, width: str = "as on the screen", **chosen: bool) -> bytes:
-    """The file that a figure's menu saves.
+    """Return the file that a figure's menu saves.
 
     Args:
-        figure: holds the menu.
-        name: of the format.
-        width: as the menu says it.
-        chosen: whether a box is ticked: caption, transparent, light.
+        figure: the element with the menu.
+        name: name of the format.
+        width: width as the menu words it.
+        chosen: whether each box is ticked: caption, transparent, light.
     """
-    # Its own comes after that of a figure within it.
+    # The figure's own menu comes after the menu of a figure inside it.
     menu = figure.locator(".save").last
     menu.locator("summary").click()
     menu.get_by_label("Width").select_option(label=width)
@@ -46,15 +46,15 @@ def save(figure: Locator, name: str, *, width: str = "as on the screen", **chose
         box.set_checked(chosen.get(label.split()[0].lower(), label == "Caption"))
     with figure.page.expect_download() as download:
         menu.get_by_role("button", name=name, exact=True).click()
-    # It says so when the page is laid out as before, and stays for the next format.
+    # The menu reports the save once the page has its old layout, and stays open for the next format.
     menu.get_by_text(f"{name} saved.").wait_for()
-    # It may lie over the next figure's.
+    # The open menu may cover the next figure's menu.
     menu.locator("summary").press("Escape")
     return Path(download.value.path()).read_bytes()
 
 
 def drawing(figure: Locator, **options: object) -> ElementTree.Element:
-    """The SVG of a figure, which holds nothing but a drawing."""
+    """Return a figure's SVG, which holds only drawing elements."""
     root = ElementTree.fromstring(save(figure, "SVG", **options))
     for element in root.iter():
         assert element.tag.removeprefix(SVG) in ELEMENTS, element.tag
@@ -70,7 +70,7 @@ def labels(root: ElementTree.Element) -> list[str]:
 
 
 def rendered(root: ElementTree.Element, background: str | None = None) -> np.ndarray:
-    """What resvg, which shares nothing with the browser, makes of a drawing: RGBA, DENSITY pixels a CSS pixel."""
+    """Render a drawing with resvg, which shares no code with the browser: RGBA, DENSITY pixels per CSS pixel."""
     size = root.get("viewBox").split()[2:]
     in_pixels = ElementTree.Element(root.tag, {**root.attrib, **dict(zip(("width", "height"), size, strict=True))})
     in_pixels.extend(root)
@@ -82,7 +82,7 @@ def rendered(root: ElementTree.Element, background: str | None = None) -> np.nda
 
 
 def only(root: ElementTree.Element, kept: ElementTree.Element) -> ElementTree.Element:
-    """The drawing with one of its texts and nothing else."""
+    """Return the drawing with only one of its texts."""
 
     def copy(element: ElementTree.Element) -> ElementTree.Element | None:
         if element is kept:
@@ -97,22 +97,22 @@ def only(root: ElementTree.Element, kept: ElementTree.Element) -> ElementTree.El
 
 
 def ink(dark: np.ndarray) -> np.ndarray | None:
-    """Left, top, right and bottom of what is dark, bool [height, width]; None where nothing is."""
+    """Return left, top, right and bottom of the dark pixels, bool [height, width]; None if there are none."""
     rows, columns = np.flatnonzero(dark.any(1)), np.flatnonzero(dark.any(0))
     return np.array([columns[0], rows[0], columns[-1], rows[-1]]) if len(rows) else None
 
 
 def furthest_label(root: ElementTree.Element, picture: bytes) -> tuple[float, str, int]:
-    """How far, in CSS pixels, a label's edge is in resvg from where it is in the browser's own picture, at most.
+    """Return the largest distance, in CSS pixels, between a label's edge in resvg and in the browser's own picture.
 
-    Labels that stand upright on the page's background are compared, as elsewhere ink is not theirs alone.
+    Compares upright labels on the page's background; elsewhere, not all dark pixels belong to the label.
 
     Args:
         root: the drawing.
         picture: the PNG with DENSITY pixels a CSS pixel.
 
     Returns:
-        The largest distance, whose it is, and the number of labels that were compared.
+        The largest distance, the label that has it, and the number of compared labels.
     """
     seen = np.asarray(Image.open(io.BytesIO(picture)).convert("L")) < 150
     independent = rendered(root, "white")[..., :3].mean(-1) < 150
@@ -125,7 +125,7 @@ def furthest_label(root: ElementTree.Element, picture: bytes) -> tuple[float, st
         left, top, right, bottom = alone
         room = np.s_[max(0, top - 5) : bottom + 6, max(0, left - 5) : right + 6]
         theirs, ours = ink(independent[room]), ink(seen[room])
-        # Alone in its place: nothing but the label itself is there.
+        # No other drawing element lies in the label's place.
         offset = np.array([min(5, left), min(5, top)] * 2)
         if theirs is None or np.abs(theirs - offset - (alone - [left, top] * 2)).max() > 1:
             continue
@@ -133,10 +133,11 @@ def furthest_label(root: ElementTree.Element, picture: bytes) -> tuple[float, st
         label = "".join(text.itertext())
         apart = ours - theirs
         if MARK in label and "rotate(" in (text.get("transform") or ""):
-            # The wider font of such a label moves it along itself.
+            # The wider font of such a label shifts it along its own direction.
             continue
         if MARK in label:
-            # resvg takes all letters of such a label from the wider font that has the mark: its place is its anchor.
+            # resvg takes all letters of such a label from the wider font that has the mark, so the label's anchor is
+            # its place.
             across = {"start": apart[0], "end": apart[2]}.get(text.get("text-anchor", "start"), apart[::2].mean())
             apart = np.array([across, apart[1::2].mean()])
         distances.append((np.abs(apart).max() / DENSITY, label))
@@ -144,11 +145,11 @@ def furthest_label(root: ElementTree.Element, picture: bytes) -> tuple[float, st
 
 
 def check_pdf(content: bytes, millimetres: float, *expected: str) -> PdfReader:
-    """One page of a width, whose text can be found and whose fonts are in it."""
+    """Check that the PDF has one page of this width, searchable text and embedded fonts."""
     pdf = PdfReader(io.BytesIO(content))
     (page,) = pdf.pages
     assert math.isclose(page.mediabox.width, millimetres * POINT, abs_tol=0.1)
-    # How far apart its parts stand decides which spaces a reader of PDF sees.
+    # The distance between a text's parts decides where a PDF reader sees spaces.
     text = re.sub(r"\s", "", page.extract_text())
     for each in expected:
         assert re.sub(r"\s", "", each) in text, each

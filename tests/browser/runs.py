@@ -1,7 +1,7 @@
-"""Which runs of the script a page of Streamlit asked for, and whether they have ended: JavaScript for the page."""
+"""JavaScript that records which script runs a Streamlit page requested and whether they have ended."""
 
-# Before the page begins. Streamlit's own `data-test-script-state` says nothing of a click whose run has not begun, and
-# is `notRunning` between two runs of which the first asked for the second.
+# Runs before the page begins. Streamlit's own `data-test-script-state` ignores a click whose run has not begun. It also
+# is `notRunning` between two runs when the first requested the second.
 RUNS = """(() => {
     // Tags of the messages in Streamlit's BackMsg.proto and ForwardMsg.proto: number of the field and type.
     const RERUN_SCRIPT = 0x5a, HASH = 0x0a, METADATA = 0x12, NEW_SESSION = 0x22, SCRIPT_FINISHED = 0x30;
@@ -32,7 +32,7 @@ RUNS = """(() => {
         }
     };
 })();"""
-# Whether all runs that were asked for have ended, and whether what they sent is on the page: some moments later.
+# JavaScript: whether all requested runs have ended and their output is on the page, which takes a few more moments.
 SETTLED = """() => {
     const app = document.querySelector("[data-testid=stApp][data-test-script-state=notRunning]");
     const ended = !runs.asked && !runs.running && app?.querySelector("[data-testid=stElementContainer]");

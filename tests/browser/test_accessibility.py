@@ -1,4 +1,4 @@
-"""Nothing that axe-core calls serious or critical, on any page, in light and dark."""
+"""axe-core finds no serious or critical violation on any page, in light and dark themes."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from tests.places import PLACES
 
 pytestmark = pytest.mark.thorough
 
-# Parameters with which a page shows more than it opens with.
+# Parameters with which a page shows more than by default.
 MORE = {
     "what_mattered": "mattered_deletion=true&mattered_revealed=true",
     "change_attention": "edit_edits=cross.all.1.2~3x60&edit_hidden_source=1&edit_kind=cross",
     "switch_heads_off": "off_heads=cross.1.8-cross.6.5&off_importance=true",
     "training_lab": "lab_item=abcdef",
 }
-# What a theme can break; names, roles and order are the same in both.
+# Rules that a theme can break; names, roles and order are the same in both themes.
 COLOURS = ("color-contrast", "link-in-text-block")
-# scrollable-region-focusable: its boxes of formulas scroll on narrow columns, and cannot be given a focus.
+# scrollable-region-focusable: Streamlit's formula boxes scroll on narrow columns and cannot receive focus.
 STREAMLITS_OWN = {"exclude": [[".katex-display"]]}
 
 
 def serious(page: Page, rules: Sequence[str] = ()) -> list[str]:
-    """What is seriously wrong, and where; by some rules, or by all."""
+    """Return the serious violations and their places, for some rules or all."""
     only = {"runOnly": list(rules)} if rules else {}
     found = Axe().run(page, STREAMLITS_OWN, {"resultTypes": ["violations", "passes"], **only}).response
-    # Our components are in shadow trees; axe writes a place in one as a list of its own.
+    # Our components are in shadow trees; axe writes a place in one as a nested list.
     places = [part for rule in found["passes"] for node in rule["nodes"] for part in node["target"]]
     inside = [place for place in places if isinstance(place, list)]
     assert rules or inside or not page.locator(".atlas").count(), "axe looks into our components"
@@ -41,12 +41,13 @@ def serious(page: Page, rules: Sequence[str] = ()) -> list[str]:
 
 
 def charts(page: Page) -> None:
-    """Until every chart on the page has drawn: axe finds nothing wrong with one that is not there yet."""
+    """Wait until every chart on the page is drawn; axe does not report problems of a chart that is missing."""
     page.wait_for_function(CHARTS_DRAWN)
 
 
 def serious_in_both_themes(reader: Visitor) -> list[str]:
-    """What is seriously wrong in light, and with the colours in dark; both in one visit, half the time of two."""
+    """Return all serious violations in light and the colour violations in dark; one visit takes half the time of two.
+    """
     found = []
     for scheme, brighter, rules in (("light", ">", ()), ("dark", "<", COLOURS)):
         reader.page.emulate_media(color_scheme=scheme)
@@ -58,14 +59,14 @@ def serious_in_both_themes(reader: Visitor) -> list[str]:
 
 
 @pytest.mark.parametrize("place", PLACES, ids=str)
-def test_every_page(reader, place):
+def test_every_page_has_no_serious_violation(reader, place):
     reader.open(f"{place.path}{MORE.get(place.page.name, '')}&text=I+have+a+dream.")
     charts(reader.page)
     assert reader.page.get_by_role("heading", level=1).count() == 1
     assert serious_in_both_themes(reader) == []
 
 
-def test_everything_of_the_attention_browser(reader):
+def test_every_view_of_the_attention_browser_has_no_serious_violation(reader):
     reader.open("/cross_attention?text=I+have+a+dream.&look=lines&metric=entropy&rows=0.1&threshold=3&scale=square+root")
     reader.maps(1)
     reader.control("Words").check()

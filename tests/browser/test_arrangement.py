@@ -1,4 +1,4 @@
-"""Where a map, its grid and their controls stand, on every page that has them."""
+"""Layout of a map, its grid and their controls on every page that has them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.browser.conftest import window
 SENTENCE = "text=The+animal+did+not+cross+the+street+because+it+was+too+tired."
 PAGES = ("/encoder_attention", "/cross_attention", "/masked_attention", "/language_model", "/change_attention")
 SIZES = [(1440, 900), (1024, 768)]
-# Where each part of the component is: top and bottom on the screen.
+# JavaScript: top and bottom of each part of the component on the screen.
 PLACES = """root => Object.fromEntries(
     [".grid", ".legend", ".stage > .bar", ".save", ".help", ".stage > .readout", ".save .choices"].map(name => {
         const { top, bottom } = root.querySelector(name).getBoundingClientRect();
@@ -23,7 +23,7 @@ PLACES = """root => Object.fromEntries(
 @pytest.mark.parametrize(
     "path", [*PAGES[:1], *(pytest.param(path, marks=pytest.mark.thorough) for path in PAGES[1:])]
 )
-def test_the_controls_stand_below_the_grid_and_on_the_screen(reader, path, size):
+def test_controls_are_below_the_grid_and_on_screen(reader, path, size):
     width, height = size
     reader.resize(width, height)
     reader.open(f"{path}?{SENTENCE}")
@@ -42,14 +42,14 @@ def test_the_controls_stand_below_the_grid_and_on_the_screen(reader, path, size)
 
 
 @pytest.mark.thorough
-def test_a_head_that_is_tapped_on_a_telephone_is_seen(browser, server):
+def test_tapping_a_head_on_a_phone_brings_it_into_view(browser, server):
     with window(browser, has_touch=True, viewport={"width": 390, "height": 844}) as page:
         page.goto(f"{server}/encoder_attention?{SENTENCE}&layer=1&head=1")
         root = page.locator(".atlas[data-drawn$=' 1 1']")
         expect(root).to_be_visible()
         grid = page.locator("canvas.grid")
         box = grid.bounding_box()
-        # The last head of the last layer.
+        # This is the last head of the last layer.
         grid.tap(position={"x": box["width"] - 25, "y": box["height"] - 12})
         expect(page.locator(".atlas[data-drawn$=' 6 8']")).to_be_visible()
         expect(grid).to_be_in_viewport(ratio=1)

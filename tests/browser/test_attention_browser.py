@@ -1,4 +1,4 @@
-"""The attention browser draws what it was sent, and says the same everywhere: traces whose attention is known."""
+"""The attention browser draws the numbers that it received, and its readouts agree, on traces with known attention."""
 
 from __future__ import annotations
 
@@ -20,8 +20,11 @@ SAID = re.compile(r"\(row (\d+)\) (?:looks at “.*” \(column (\d+)\) with ([\
 
 @pytest.fixture(scope="module")
 def known(small_translator) -> Trace:
-    """Encoder heads are permutations, each another; decoder heads look at all they may; in cross-attention every row
-    is even but the second, which is a single 1."""
+    """Return a trace with known attention.
+
+    Each encoder head is a different permutation. Decoder heads look evenly at all visible tokens. In cross-attention
+    every row is even except the second, which is a single 1.
+    """
     trace = small_translator.trace("The dog reads.", "Der Hund liest.")
     layers, heads, size, _ = trace.encoder.shape
     encoder = np.stack([np.roll(np.eye(size), shift, axis=1) for shift in range(1, layers * heads + 1)])
@@ -36,7 +39,9 @@ def known(small_translator) -> Trace:
 
 @pytest.fixture(scope="module")
 def scale(small_translator) -> Trace:
-    """Every encoder head has a row for each weight of VIRIDIS; the rest of the row lies on the last column."""
+    """Return a trace whose encoder heads have one row per weight of VIRIDIS; the rest of each row lies on the last
+    column.
+    """
     trace = small_translator.trace("The dog reads.", "Der Hund liest.")
     weights = np.zeros_like(trace.encoder)
     weights[..., -1] = 1.0
@@ -49,7 +54,7 @@ def size(trace: Trace, kind: str) -> tuple[int, int]:
     return trace.attention(kind).shape[2:]
 
 
-def test_a_weight_has_its_colour(browse, small_translator, scale):
+def test_weight_is_drawn_in_its_colour(browse, small_translator, scale):
     with browse(small_translator, scale, "encoder") as shown:
         drawn = shown.colours(shown.cells(*size(scale, "encoder")))
     for row, colour in enumerate(VIRIDIS.values()):
@@ -59,7 +64,7 @@ def test_a_weight_has_its_colour(browse, small_translator, scale):
 @pytest.mark.parametrize(("layer", "head"), [
     (1, 2), *(pytest.param(*head, marks=pytest.mark.thorough) for head in ((0, 0), (0, 3))),
 ])
-def test_a_permutation_is_drawn_where_it_is(browse, small_translator, known, layer, head):
+def test_permutation_is_drawn_in_the_right_cells(browse, small_translator, known, layer, head):
     with browse(small_translator, known, "encoder", in_pieces(layer=layer, head=head)) as shown:
         cells = shown.cells(*size(known, "encoder"))
         bright = (np.abs(shown.colours(cells) - VIRIDIS[1.0]) <= 4).all(axis=-1)
@@ -73,7 +78,7 @@ def test_a_permutation_is_drawn_where_it_is(browse, small_translator, known, lay
             assert said.endswith(f"with {weights[row, column]:.4f}")
 
 
-def test_a_single_one_is_the_only_bright_cell(browse, small_translator, known):
+def test_single_weight_of_one_is_the_only_bright_cell(browse, small_translator, known):
     with browse(small_translator, known, "cross") as shown:
         drawn = shown.colours(shown.cells(*size(known, "cross")))
     bright = np.argwhere((np.abs(drawn - VIRIDIS[1.0]) <= 4).all(axis=-1))
@@ -81,7 +86,7 @@ def test_a_single_one_is_the_only_bright_cell(browse, small_translator, known):
 
 
 @pytest.mark.parametrize("scheme", [pytest.param("light", marks=pytest.mark.thorough), "dark"])
-def test_masked_is_another_look_than_zero(browse, small_translator, known, scheme):
+def test_masked_cell_looks_different_from_zero(browse, small_translator, known, scheme):
     mask = known.decoder_mask
     empty = np.where(np.tri(len(mask), k=-1, dtype=bool), 0, known.decoder)
     empty[..., 0, 0] = 0
@@ -102,12 +107,12 @@ def test_masked_is_another_look_than_zero(browse, small_translator, known, schem
 
 
 def shade_table() -> np.ndarray:
-    """Colours between the known ones of the scale."""
+    """Return a table of colours between the known ones of the scale."""
     places = np.linspace(0, 1, 101)
     return np.stack([np.interp(places, list(VIRIDIS), channel) for channel in zip(*VIRIDIS.values(), strict=True)], -1)
 
 
-def test_the_copying_model_copies(browse, copying_translator):
+def test_copying_model_copies(browse, copying_translator):
     trace = copying_translator.trace("The dog reads.")
     with browse(copying_translator, trace, "cross") as shown:
         rows, columns = labels(trace, "cross")
@@ -118,11 +123,11 @@ def test_the_copying_model_copies(browse, copying_translator):
     assert said.endswith(f"with {rounded(trace.cross[0, 0, 2, 2]):.4f}")
 
 
-# tests/javascript has what is said and saved of every kind.
+# tests/javascript checks readouts and exports for every kind.
 @pytest.mark.parametrize("kind", [
     "decoder", *(pytest.param(kind, marks=pytest.mark.thorough) for kind in ("encoder", "cross")),
 ])
-def test_every_place_says_the_number_of_the_tensor(browse, small_translator, kind):
+def test_every_readout_shows_the_number_of_the_tensor(browse, small_translator, kind):
     random = np.random.default_rng(7)
     trace = small_translator.trace("The dog reads.", "Der Hund liest.")
     scores = random.normal(scale=3, size=trace.attention(kind).shape)
@@ -153,7 +158,7 @@ def test_every_place_says_the_number_of_the_tensor(browse, small_translator, kin
         assert texts(shown.svg())[: len(numbers)] == numbers
 
 
-def test_small_maps_say_and_show_the_same(browse, small_translator, known):
+def test_small_maps_show_and_report_the_same(browse, small_translator, known):
     names = head_names(head_metrics(known, "encoder", small_translator.tokenizer.scores))
     with browse(small_translator, known, "encoder") as shown:
         box = shown.grid.bounding_box()
@@ -165,7 +170,7 @@ def test_small_maps_say_and_show_the_same(browse, small_translator, known):
             if len(around) < 25 or (around != around[0]).any():
                 continue
             weight = next((one for one in (0.0, 1.0) if np.abs(around[0] - VIRIDIS[one]).max() <= 4), None)
-            # Of 0 there is plenty to read.
+            # Cells with weight 0 fill most of the map.
             if weight is None or (weight == 0.0 and len(seen) > 5 and random.random() < 0.8):
                 continue
             shown.grid.hover(position={"x": x, "y": y})

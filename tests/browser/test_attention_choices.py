@@ -1,4 +1,4 @@
-"""What a reader does with the attention browser, by keyboard and pointer, and what it answers."""
+"""Keyboard and pointer input to the attention browser, and its response."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.thorough
 FIRST_HEAD = "#0072b2"
 SECOND_HEAD = "#d55e00"
 CHOSEN = "#ea580c"
-# A sum of weights is made of numbers that were sent with 16 bits each, so that the fourth decimal may be the next one.
+# A sum adds weights that were sent with 16 bits each, so its fourth decimal may be off by one.
 LAST_DECIMAL = 1.01e-4
 
 
@@ -33,16 +33,16 @@ def place(component: Component, rows: int, columns: int, row: int, column: int) 
 
 
 def weights(component: Component) -> np.ndarray:
-    """The weights that are shown, masked ones as NaN."""
+    """Return the displayed weights, with NaN for masked ones."""
     return np.array(json.loads(component.save("JSON"))["weights"], dtype=float)
 
 
 def frames(svg: ElementTree.Element) -> list[ElementTree.Element]:
-    """What is pinned."""
+    """Return the pinned cells."""
     return [one for one in svg.iter(f"{SVG}rect") if one.get("stroke") == CHOSEN]
 
 
-def test_arrows_in_the_map_read_cells_and_enter_pins_them(browse, small_translator, trace):
+def test_arrow_keys_read_cells_and_enter_pins_them(browse, small_translator, trace):
     rows, columns = labels(trace, "encoder")
     with browse(small_translator, trace, "encoder") as shown:
         shown.large.focus()
@@ -61,7 +61,7 @@ def test_arrows_in_the_map_read_cells_and_enter_pins_them(browse, small_translat
         assert "Arrow keys in the large figure" in shown.readout
 
 
-def test_letters_change_the_look(browse, small_translator, trace):
+def test_letter_keys_change_the_look(browse, small_translator, trace):
     with browse(small_translator, trace, "encoder") as shown:
         shown.large.focus()
         shown.press("m")
@@ -76,8 +76,8 @@ def test_letters_change_the_look(browse, small_translator, trace):
         assert not shown.control("Words").is_checked()
 
 
-def test_words_forget_a_piece_that_was_read(browse, small_translator, trace):
-    """The last piece has no counterpart among the fewer words."""
+def test_switching_to_words_drops_the_token_that_was_read(browse, small_translator, trace):
+    """The last token has no counterpart among the fewer words."""
     with browse(small_translator, trace, "encoder", in_pieces(look="lines")) as shown:
         shown.large.focus()
         shown.press(*["ArrowDown"] * 12, "w")
@@ -85,7 +85,7 @@ def test_words_forget_a_piece_that_was_read(browse, small_translator, trace):
         assert len(shown.svg().findall(f"{SVG}line")) > 3
 
 
-def test_the_list_of_keys_opens_and_closes(browse, small_translator, trace):
+def test_list_of_keys_opens_and_closes(browse, small_translator, trace):
     with browse(small_translator, trace, "encoder", in_pieces(rows=(1,))) as shown:
         dialog = shown.root.get_by_role("dialog", name="Keys")
         shown.large.focus()
@@ -99,7 +99,7 @@ def test_the_list_of_keys_opens_and_closes(browse, small_translator, trace):
         assert not dialog.is_visible()
 
 
-def test_tab_goes_through_and_out_and_focus_is_seen(browse, small_translator, trace):
+def test_tab_passes_through_and_focus_is_visible(browse, small_translator, trace):
     with browse(small_translator, trace, "encoder") as shown:
         shown.grid.focus()
         inside = "root => root.contains(document.activeElement)"
@@ -115,7 +115,7 @@ def test_tab_goes_through_and_out_and_focus_is_seen(browse, small_translator, tr
         assert {"Layer", "Head", "help", "large", "grid"} <= set(passed)
 
 
-def test_what_a_row_that_rests_on_the_end_symbol_leaves_is_scaled_exactly(browse, small_translator, trace):
+def test_rows_without_the_end_symbol_are_rescaled_exactly(browse, small_translator, trace):
     left = 0.01 * trace.encoder[..., :-1] / trace.encoder[..., :-1].sum(-1, keepdims=True)
     resting = replace(trace, encoder=np.concatenate([left, np.full_like(trace.encoder[..., :1], 0.99)], axis=-1))
     view = view_of(resting, "encoder", special=False)
@@ -123,7 +123,7 @@ def test_what_a_row_that_rests_on_the_end_symbol_leaves_is_scaled_exactly(browse
         assert np.allclose(weights(shown), view.weights[1, 3], rtol=0, atol=LAST_DECIMAL)
 
 
-def test_a_threshold_leaves_out_and_says_so(browse, small_translator, trace):
+def test_threshold_hides_weights_and_says_so(browse, small_translator, trace):
     spread = np.zeros_like(trace.decoder)
     spread[..., 0] = 0.4
     spread += 0.6 * np.eye(spread.shape[-1])
@@ -142,7 +142,7 @@ def test_a_threshold_leaves_out_and_says_so(browse, small_translator, trace):
 
 
 @pytest.mark.parametrize(("name", "weight"), [("0 to 1", 0.25), ("square root", 0.5), ("each head its own", 1.0)])
-def test_another_scale_of_colours_is_said(browse, small_translator, trace, name, weight):
+def test_different_colour_scale_is_stated(browse, small_translator, trace, name, weight):
     """Every weight is a quarter."""
     even = np.zeros_like(trace.encoder)
     even[..., :4] = 0.25
@@ -160,7 +160,7 @@ def test_another_scale_of_colours_is_said(browse, small_translator, trace, name,
 
 
 def coloured(component: Component, colour: str) -> int:
-    """How many pixels of the large figure have this colour, however strong."""
+    """Return how many pixels of the large figure have this colour at any strength."""
     pixels = component.pixels(component.large).astype(int)
     wanted = [int(colour[at : at + 2], 16) for at in (1, 3, 5)]
     near = np.abs(pixels[..., :3] - wanted).max(axis=-1) < 40
@@ -168,7 +168,7 @@ def coloured(component: Component, colour: str) -> int:
 
 
 def lines(component: Component, colour: str) -> list[tuple[str, ...]]:
-    """Ends and strength of the lines of a head, as saved."""
+    """Return ends and strength of a head's lines, from its saved drawing."""
     names = ("y1", "y2", "stroke-width", "stroke-opacity")
     return [
         tuple(line.get(name) for name in names)
@@ -178,19 +178,19 @@ def lines(component: Component, colour: str) -> list[tuple[str, ...]]:
 
 @pytest.fixture(scope="module")
 def crossing(trace) -> Trace:
-    """Head 1 looks at the last piece and the first; head 2 evenly everywhere."""
+    """Return a trace whose head 1 looks at the last token and the first; head 2 looks evenly everywhere."""
     encoder = np.full_like(trace.encoder, 1 / trace.encoder.shape[-1])
     encoder[:, 0] = 0
     encoder[:, 0, :, -1], encoder[:, 0, :, 0] = 0.75, 0.25
     return replace(trace, encoder=encoder)
 
 
-def test_pointing_at_a_piece_shows_only_its_lines(browse, small_translator, crossing):
+def test_hovering_over_a_token_shows_only_its_lines(browse, small_translator, crossing):
     size = crossing.encoder.shape[-1]
     with browse(small_translator, crossing, "encoder", in_pieces(look="lines")) as shown:
         svg = shown.svg()
         rows, _ = labels(crossing, "encoder")
-        # The first text of this piece is the one that looks.
+        # The first text of this token is the one on the looking side.
         at = next(text.get("transform") for text in svg.iter(f"{SVG}text") if text.text == rows[1])
         x, y = map(float, at.removeprefix("translate(").partition(")")[0].split())
         everything = coloured(shown, FIRST_HEAD)
@@ -203,7 +203,7 @@ def test_pointing_at_a_piece_shows_only_its_lines(browse, small_translator, cros
         assert len(remaining) == 2 and len({line[0] for line in remaining}) == 1, "both from one piece"
 
 
-def test_another_head_changes_no_line_of_the_first(browse, small_translator, crossing):
+def test_adding_a_head_changes_no_line_of_the_first(browse, small_translator, crossing):
     with browse(small_translator, crossing, "encoder", in_pieces(look="lines")) as shown:
         alone = lines(shown, FIRST_HEAD)
         assert lines(shown, SECOND_HEAD) == []
@@ -219,7 +219,7 @@ def test_another_head_changes_no_line_of_the_first(browse, small_translator, cro
         assert lines(shown, SECOND_HEAD) == [] and lines(shown, FIRST_HEAD) == alone
 
 
-def test_the_keyboard_stays_on_the_head_that_it_added(browse, small_translator, crossing):
+def test_keyboard_stays_on_the_head_that_it_added(browse, small_translator, crossing):
     with browse(small_translator, crossing, "encoder", in_pieces(look="lines")) as shown:
         chip = shown.control("head 2")
         chip.focus()
@@ -229,7 +229,7 @@ def test_the_keyboard_stays_on_the_head_that_it_added(browse, small_translator, 
         expect(chip).to_be_focused()
 
 
-def test_pieces_added_with_shift_are_summed_and_it_says_so(browse, small_translator, crossing):
+def test_tokens_added_with_shift_are_summed_and_named(browse, small_translator, crossing):
     rows, columns = crossing.encoder.shape[2:]
     with browse(small_translator, crossing, "encoder") as shown:
         cells = shown.cells(rows, columns)
@@ -249,7 +249,7 @@ def test_pieces_added_with_shift_are_summed_and_it_says_so(browse, small_transla
         assert "sum" not in shown.note and len(frames(shown.svg())) == 1
 
 
-def test_another_sentence_lets_go_of_the_pieces(visit, server):
+def test_new_sentence_releases_the_pinned_tokens(visit, server):
     with visit(server) as reader:
         reader.open("/encoder_attention?text=I+have+a+dream+of+a+red+car.&rows=0.7")
         reader.maps(1)
@@ -263,7 +263,7 @@ def test_another_sentence_lets_go_of_the_pieces(visit, server):
         assert "Arrow keys in the large figure" in shown.readout, "Esc closed the menu that saved"
 
 
-def test_a_file_of_all_kinds_pins_only_in_the_kind_that_was_shown(browse, small_translator, trace):
+def test_file_of_all_kinds_pins_only_in_the_kind_on_screen(browse, small_translator, trace):
     with browse(small_translator, trace, "encoder", in_pieces(rows=(1,))) as shown:
         rows, _ = labels(trace, "encoder")
         assert f"“{rows[1]}” looks most at" in shown.readout
@@ -271,7 +271,7 @@ def test_a_file_of_all_kinds_pins_only_in_the_kind_that_was_shown(browse, small_
             expect(shown.page.locator(f".atlas[data-drawn^='{kind} '] .readout")).to_contain_text("Hover over a cell")
 
 
-def test_128_pieces_stay_few_nodes(shipped, browse):
+def test_map_of_128_tokens_needs_few_nodes(shipped, browse):
     trace = shipped.trace("dog cat " * 63 + "dog", "Hund Katze " * 63 + "Hund")
     assert len(trace.source_pieces) == 128
     with browse(shipped, trace, "encoder", in_pieces(look="lines")) as shown:
@@ -281,7 +281,7 @@ def test_128_pieces_stay_few_nodes(shipped, browse):
         assert shown.page.evaluate("document.querySelectorAll('*').length") < 3000
 
 
-def test_the_longest_sentence_is_whole_on_a_telephone(browse, small_translator):
+def test_longest_sentence_is_complete_on_a_phone(browse, small_translator):
     trace = small_translator.trace("a b " * 10, "c d " * 40)
     rows, columns = trace.decoder.shape[2:]
     with browse(small_translator, trace, "decoder", viewport={"width": 390, "height": 844}) as shown:
@@ -289,7 +289,7 @@ def test_the_longest_sentence_is_whole_on_a_telephone(browse, small_translator):
         assert columns > 100 and x + width <= shown.large.bounding_box()["width"]
 
 
-def test_a_word_from_right_to_left_leaves_the_numbers_in_their_place(browse, small_translator):
+def test_right_to_left_word_leaves_numbers_in_place(browse, small_translator):
     trace = small_translator.trace("שלום עולם", "x")
     rows, columns = labels(trace, "encoder", words=True)
     with browse(small_translator, trace, "encoder", in_pieces(words=True)) as shown:

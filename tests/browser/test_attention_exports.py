@@ -1,4 +1,4 @@
-"""What is saved of the attention browser: pictures, numbers, and one file with everything."""
+"""Exports of the attention browser: pictures, numbers, and one file with everything."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def trace(small_translator) -> Trace:
     return small_translator.trace("The dog reads.", "Der Hund liest.")
 
 
-def test_a_saved_drawing_holds_every_label(browse, small_translator, trace):
+def test_saved_drawing_holds_every_label(browse, small_translator, trace):
     for kind in ("encoder", "decoder", "cross"):
         with browse(small_translator, trace, kind) as shown:
             rows, columns = labels(trace, kind)
@@ -39,7 +39,7 @@ def test_a_saved_drawing_holds_every_label(browse, small_translator, trace):
         assert written[at : at + len(rows) + len(columns)] == [*rows, *columns]
 
 
-def test_a_saved_drawing_holds_labels_that_found_no_room(browse, small_translator):
+def test_saved_drawing_holds_labels_that_did_not_fit(browse, small_translator):
     trace = small_translator.trace("The old man reads a book in the garden. " * 3, "Der Hund liest.")
     with browse(small_translator, trace, "encoder") as shown:
         svg = shown.svg()
@@ -50,7 +50,7 @@ def test_a_saved_drawing_holds_labels_that_found_no_room(browse, small_translato
 
 
 def captions(svg: ElementTree.Element) -> list[str]:
-    """The lines under a saved figure: title, sentence, and what was done to the numbers."""
+    """Return the lines under a saved figure: title, sentence, and the changes made to the numbers."""
     written = texts(svg)
     return written[next(at for at, text in enumerate(written) if re.search(r" attention, layer ", text)) :]
 
@@ -62,7 +62,7 @@ def captions(svg: ElementTree.Element) -> list[str]:
         "cross", "Cross attention, layer 2, head 2", "The dog reads. → Der Hund liest.", marks=pytest.mark.thorough,
     ),
 ])
-def test_a_saved_picture_says_what_it_is(browse, small_translator, trace, kind, title, sentence):
+def test_saved_picture_states_what_it_shows(browse, small_translator, trace, kind, title, sentence):
     choice = in_pieces(layer=1, head=1, scale="each head its own", hide=True, threshold=3)
     with browse(small_translator, trace, kind, choice) as shown:
         named, read, *rest = captions(shown.svg())
@@ -79,8 +79,8 @@ def test_a_saved_picture_says_what_it_is(browse, small_translator, trace, kind, 
         assert captions(shown.svg())[0] == title.replace("head 2", "heads 2, 4")
 
 
-def test_no_formula_leaves_a_table(visit, server):
-    """Neither by a button nor copied."""
+def test_no_export_of_a_table_holds_a_formula(visit, server):
+    """Neither the button nor copying exports one."""
     with visit(server) as reader:
         page = reader.page
         page.context.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -104,7 +104,7 @@ def test_no_formula_leaves_a_table(visit, server):
         assert page.evaluate("navigator.clipboard.readText()") == "nothing copied"
 
 
-def test_a_long_sentence_is_broken_into_lines(browse, small_translator):
+def test_long_sentence_is_broken_into_lines(browse, small_translator):
     text = "The old man. " * 3 + "w" * 60
     trace = small_translator.trace(text, "Der Hund liest.")
     with browse(small_translator, trace, "encoder", viewport={"width": 390, "height": 844}) as shown:
@@ -113,7 +113,7 @@ def test_a_long_sentence_is_broken_into_lines(browse, small_translator):
     assert len(lines) > 2 and max(map(len, lines)) < 80
 
 
-def test_a_saved_picture_is_what_is_seen(browse, small_translator, trace):
+def test_saved_picture_equals_the_screen(browse, small_translator, trace):
     rows, columns = trace.decoder.shape[2:]
     with browse(small_translator, trace, "decoder") as shown:
         once, twice = (Image.open(io.BytesIO(shown.save(name))).convert("RGB") for name in ("PNG", "PNG 2×"))
@@ -155,7 +155,7 @@ def test_sums_are_the_same_numbers_everywhere(browse, small_translator, trace, k
             assert "(columns 1, 2, 4)" in said and said.endswith(f"with {total:.4f} in all")
 
 
-def test_the_sum_of_rows_is_read_out(browse, small_translator, trace):
+def test_sum_of_rows_is_read_out(browse, small_translator, trace):
     rows, columns = labels(trace, "encoder")
     down = sums(view_of(trace, "encoder"), 0, 0, (0, 3), of_rows=True)["sum of rows 1, 4"]
     best = sorted(down, key=float, reverse=True)[:3]
@@ -167,7 +167,7 @@ def test_the_sum_of_rows_is_read_out(browse, small_translator, trace):
 
 
 def places_in_document(shown: Component) -> list[list[float]]:
-    """x, y, width and height of the figures, what they say and the controls, however far the page is scrolled."""
+    """Return x, y, width and height of figures, readouts and controls, independent of the scroll position."""
     return shown.root.evaluate("""root => ["large", "grid", "readout", "note-line", "bar"].map(name => {
         const { x, y, width, height } = root.querySelector(`.${name}`).getBoundingClientRect();
         return [x + scrollX, y + scrollY, width, height];
@@ -186,8 +186,8 @@ def test_pinning_moves_nothing(browse, small_translator, trace, size):
 
 
 @pytest.mark.thorough
-def test_one_file_of_everything_needs_no_server_and_no_network(offline, visit, server, tmp_path: Path):
-    """64 pieces: saved without a message to the server, opened where nothing can be fetched."""
+def test_single_file_needs_no_server_and_no_network(offline, visit, server, tmp_path: Path):
+    """With 64 tokens: saving sends no message to the server, and the file opens where nothing can be fetched."""
     with visit(server) as reader:
         sent = []
         reader.page.on("websocket", lambda socket: socket.on("framesent", lambda frame: sent.append("frame")))
@@ -218,9 +218,9 @@ def test_one_file_of_everything_needs_no_server_and_no_network(offline, visit, s
         assert not encoder.root.get_by_role("button", name=EVERYTHING).is_visible(), "it has only its own kind"
 
 
-def test_a_file_shows_any_text_as_itself(offline, reader, tmp_path: Path):
+def test_file_shows_any_text_literally(offline, reader, tmp_path: Path):
     text = "</script><script>1</script> <!-- $& {{content}} ש 🙂"
-    # The translation is given: its own would be long and mean nothing.
+    # The translation is given, because the model's own would be long and meaningless.
     reader.open(f"/encoder_attention?text={quote(text)}&target={quote('</script>')}")
     reader.maps(1)
     reader.wait()

@@ -1,4 +1,4 @@
-"""The app as a person meets it: real server, real Chromium, the model that ships."""
+"""The app as a user meets it: real server, real Chromium, the shipped model."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from transformer.analysis.heads.telling import telling_head
 DREAM = "text=I+have+a+dream.&layer=2&head=5"
 
 
-def test_from_a_typed_sentence_to_its_heatmap(reader, shipped):
+def test_typed_sentence_leads_to_its_heatmap(reader, shipped):
     reader.open("/")
     reader.maps(3)
     reader.translate("The cat sleeps on the sofa.")
@@ -33,11 +33,11 @@ def test_from_a_typed_sentence_to_its_heatmap(reader, shipped):
 READ = re.compile(r"\(row (\d+)\).*(?:looks at|may not look at) “(.+)”(?: \(column (\d+)\) with ([\d.]+)|: masked)")
 
 
-# What is said of every kind is compared in test_attention_browser.py, and what every page sends in tests/ui.
+# test_attention_browser.py checks readouts of every kind, and tests/ui checks what every page sends.
 @pytest.mark.parametrize(("kind", "page"), [
     ("decoder", "masked"), *(pytest.param(kind, kind, marks=pytest.mark.thorough) for kind in ("encoder", "cross")),
 ])
-def test_hovering_says_what_the_tensor_says(reader, shipped, kind, page):
+def test_hovering_reports_the_number_of_the_tensor(reader, shipped, kind, page):
     reader.open(f"/{page}_attention?{DREAM}&words=false")
     reader.maps(1)
     trace = shipped.trace("I have a dream.")
@@ -73,23 +73,23 @@ def click_the_last_head(reader, number=0):
     grid.click(position={"x": 0.97 * box["width"], "y": 0.96 * box["height"]})
 
 
-def test_a_click_on_a_small_map_opens_it_and_keys_go_on_from_there(reader):
+def test_click_on_a_small_map_opens_it_and_keys_continue_from_there(reader):
     reader.open(f"/encoder_attention?{DREAM}")
     reader.maps(1)
     click_the_last_head(reader)
     reader.head(6, 8)
     reader.page.wait_for_url(re.compile("layer=6.*head=8"))
-    # The text is about the head that the keys chose, though the pointer still rests on head 8.
+    # The text describes the head that the keys chose, although the pointer still rests on head 8.
     reader.page.keyboard.press("ArrowLeft")
     reader.head(6, 7)
     expect(reader.page.locator(".readout").first).to_have_text(re.compile("^Layer 6, head 7"))
-    # Its numbers are drawn once somebody wants them, and what colours Python is read then.
+    # The page draws the numbers on request, and only then loads the highlighter for Python.
     part = reader.page.get_by_test_id("stExpander").filter(has_text="The numbers of layer 6, head 7")
     expect(part.get_by_test_id("stCode")).to_have_count(0)
     part.locator("summary").click()
     expect(part.get_by_test_id("stDataFrame")).to_be_visible()
     expect(part.get_by_test_id("stCode")).to_contain_text("[5, 6]")
-    # Reading goes on where something was pinned.
+    # Reading continues where a cell was pinned.
     reader.page.locator("canvas.large").focus()
     for key in ("ArrowDown", "ArrowDown", "ArrowRight", "Enter"):
         reader.page.keyboard.press(key)
@@ -100,7 +100,7 @@ def test_a_click_on_a_small_map_opens_it_and_keys_go_on_from_there(reader):
 
 
 @pytest.mark.thorough
-def test_a_click_on_the_way_in_leads_to_the_head(reader):
+def test_click_in_the_introduction_opens_the_head(reader):
     reader.open(f"/?{DREAM}")
     reader.maps(3)
     click_the_last_head(reader, 2)
@@ -109,7 +109,7 @@ def test_a_click_on_the_way_in_leads_to_the_head(reader):
     reader.has_typed("I have a dream.")
 
 
-def test_a_pinned_cell_names_the_head_that_looks_there_most(reader, shipped):
+def test_pinned_cell_names_the_head_that_looks_there_most(reader, shipped):
     sentence = "The animal didn't cross the street because it was too tired."
     trace = shipped.trace(sentence)
     pieces = [piece.text for piece in trace.source_pieces]
@@ -122,13 +122,13 @@ def test_a_pinned_cell_names_the_head_that_looks_there_most(reader, shipped):
     reader.head(layer + 1, head + 1)
     reader.page.wait_for_url(re.compile(f"layer={layer + 1}"))
     expect(there).to_be_hidden()
-    # The focus went on to the small maps.
+    # The focus moved on to the small maps.
     key, beside = ("ArrowLeft", head - 1) if head else ("ArrowRight", 1)
     reader.page.keyboard.press(key)
     reader.head(layer + 1, beside + 1)
 
 
-def test_the_way_in_shows_the_head_that_the_keys_are_at(reader, shipped):
+def test_introduction_shows_the_head_that_the_keys_selected(reader, shipped):
     metrics = head_metrics(shipped.trace("I have a dream."), "encoder", shipped.tokenizer.scores)
     name = ", ".join(head_names(metrics)[0][1])
     reader.open(f"/?{DREAM}")
@@ -143,10 +143,10 @@ def test_the_way_in_shows_the_head_that_the_keys_are_at(reader, shipped):
 
 
 @pytest.mark.thorough
-def test_the_address_shows_the_same_to_somebody_else(visit, server, shipped):
+def test_address_shows_the_same_to_another_user(visit, server, shipped):
     trace = shipped.trace("Where is my hat?")
     opened = telling_head(trace, head_metrics(trace, "decoder", shipped.tokenizer.key_scores("decoder")))
-    # Others: what is chosen already is no choice.
+    # These differ from the current values; choosing a current value is no choice.
     layer, head = 6 - opened.layer, 8 - opened.head
     with visit(server) as one:
         one.open("/masked_attention")
@@ -160,7 +160,7 @@ def test_the_address_shows_the_same_to_somebody_else(visit, server, shipped):
         one.control("Words").uncheck()
         one.page.wait_for_url(re.compile("words=false"))
         link = one.page.url.removeprefix(server)
-    # The browser was cleared: nobody else's things are left in it.
+    # The browser was cleared, so it holds no state of another test.
     with visit(server) as other:
         other.open(link)
         other.maps(1)
@@ -170,13 +170,13 @@ def test_the_address_shows_the_same_to_somebody_else(visit, server, shipped):
         other.see("that is read, then the one that is predicted")
 
 
-def test_reload_and_the_back_button_keep_the_choices(reader):
+def test_reload_and_back_button_keep_the_choices(reader):
     reader.open(f"/encoder_attention?{DREAM}")
     reader.maps(1)
     reader.choose("Cross attention")
     reader.page.wait_for_url(re.compile("cross_attention.*layer=2"))
     for taken_back in (True, False):
-        # What was chosen before the back button can be chosen again.
+        # The choice from before the back button can be made again.
         reader.control("Head").select_option("8")
         reader.head(2, 8)
         reader.page.wait_for_url(re.compile("head=8"))
@@ -192,7 +192,7 @@ def test_reload_and_the_back_button_keep_the_choices(reader):
 
 
 @pytest.mark.thorough
-def test_two_people_at_once_do_not_meet(visit, server, shipped):
+def test_two_concurrent_users_do_not_affect_each_other(visit, server, shipped):
     sentences = ["My brother has a red car.", "We are learning German."]
     with visit(server) as one, visit(server) as two:
         people = (one, two)
@@ -207,7 +207,7 @@ def test_two_people_at_once_do_not_meet(visit, server, shipped):
             expect(someone.page.get_by_text(shipped.trace(other).target_text)).to_have_count(0)
 
 
-def test_hostile_text_is_shown_as_itself(reader):
+def test_untrusted_text_is_shown_literally(reader):
     reader.open("/encoder_attention")
     reader.maps(1)
     expect(reader.control("Words")).to_be_checked()

@@ -1,4 +1,4 @@
-"""The page Change what it looks at in a real Chromium: by pointer, by the controls, and by keys."""
+"""The page Change what it looks at in a real Chromium: by pointer, controls and keys."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 PAGE = "/change_attention?text=I+have+a+dream.&layer=1&head=7&edit_kind=cross&words=false"
-# Of a cell in the third row of that map, on a screen of 1440 pixels.
+# Position of a cell in the third row of that map, on a screen 1440 pixels wide.
 CELL = {"x": 400, "y": 200}
 
 
@@ -18,13 +18,13 @@ def edits(reader):
 
 
 def becomes(reader, pattern):
-    """Until the address has these edits, and the map shows them."""
+    """Wait until the address has these edits and the map shows them."""
     expect(reader.page).to_have_url(re.compile(rf"edit_edits={pattern}(&|$)"), timeout=30_000)
     reader.wait()
     return edits(reader)
 
 
-def test_a_click_moves_the_row_there_and_a_link_shows_the_same(visit, server):
+def test_click_moves_the_row_there_and_a_link_shows_the_same(visit, server):
     changed = re.compile("layer 1, head 7: .* 100%")
     with visit(server) as reader:
         reader.open(PAGE)
@@ -46,7 +46,7 @@ def test_a_click_moves_the_row_there_and_a_link_shows_the_same(visit, server):
 
 
 @pytest.mark.thorough
-def test_a_drag_gives_a_share_and_the_controls_change_it(reader):
+def test_drag_sets_a_share_and_the_controls_change_it(reader):
     reader.open(PAGE)
     reader.maps(1)
     panel = reader.page.locator(".panel")
@@ -75,7 +75,7 @@ def test_a_drag_gives_a_share_and_the_controls_change_it(reader):
 
 
 @pytest.mark.thorough
-def test_keys_do_what_the_pointer_does(reader):
+def test_keys_match_the_pointer(reader):
     reader.open(PAGE.replace("edit_kind=cross", "edit_kind=decoder"))
     reader.maps(1)
     page = reader.page
@@ -99,7 +99,7 @@ def test_keys_do_what_the_pointer_does(reader):
 
 
 @pytest.mark.thorough
-def test_what_changed_is_shown_beside_what_was(reader):
+def test_changed_attention_is_shown_beside_the_original(reader):
     reader.open("/change_attention?text=I+have+a+dream.&layer=2&head=3&edit_edits=encoder.1.all.2~3x100")
     reader.maps(1)
     readout = reader.page.locator(".readout")
@@ -112,7 +112,7 @@ def test_what_changed_is_shown_beside_what_was(reader):
 
 
 @pytest.mark.thorough
-def test_words_are_erased_by_a_click(reader):
+def test_click_erases_words(reader):
     reader.open("/change_attention?text=I+have+a+dream.")
     reader.maps(1)
     reader.page.get_by_role("button", name="dream", exact=True).click()

@@ -10,15 +10,15 @@ import pytest
 from tests.ui.driver import RESERVED
 
 QUOTED = 'He said "if" to me.'
-# The pages, and how many charts with axes each has.
+# The pages, with the number of charts with axes on each.
 PAGES = {
     "/cross_attention?": 2, "/compare_heads?compare_part=layers": 3, "/positional_encoding?positions_part=shuffled": 4,
     "/inside_a_layer?inside_part=cell": 2,
 }
 
 
-# The labels of the axes of Vega's charts within some elements, once so many charts have some. It is one look, as Vega
-# draws a chart anew when the width of its place is known.
+# Returns the axis labels of Vega's charts within some elements, once this many charts have some. A single call reads
+# all, because Vega redraws a chart when it learns the width of its place.
 LABELS = """([within, count]) => {
     const charts = [...document.querySelectorAll(`${within} [data-testid=stVegaLiteChart]`)].map(
         chart => [...chart.querySelectorAll("svg .role-axis-label text")].map(text => text.textContent));
@@ -28,35 +28,35 @@ LABELS = """([within, count]) => {
 
 
 def all_labels(reader, charts: int) -> list[list[str]]:
-    """The labels of the axes of every chart on the page, once all of them are drawn: any of them may draw first.
+    """Return the axis labels of every chart on the page once all are drawn; they may draw in any order.
 
     Args:
-        charts: how many there are.
+        charts: the number of charts.
     """
     return reader.page.wait_for_function(LABELS, arg=["body", charts]).json_value()
 
 
 def labels(reader, key: str) -> list[str]:
-    """The labels of the axes of one chart, once it is drawn.
+    """Return the axis labels of one chart, once it is drawn.
 
     Args:
-        key: what the chart's key begins with; only a chart with selections has a key on the page.
+        key: prefix of the chart's key; only a chart with selections has a key on the page.
     """
     found = reader.page.wait_for_function(LABELS, arg=[f"[class*='st-key-{key}']", 1]).json_value()
     return [label for chart in found for label in chart]
 
 
-# What Vega is sent is looked through in tests/ui/test_save_as.py, of every page.
+# tests/ui/test_save_as.py checks the specifications of every page.
 @pytest.mark.parametrize("path", [
     path if path.startswith("/cross") else pytest.param(path, marks=pytest.mark.thorough) for path in PAGES
 ])
-def test_a_sentence_with_an_if_has_all_of_its_charts(reader, path):
+def test_sentence_with_an_if_has_all_of_its_charts(reader, path):
     reader.open(f"{path}&text={quote(QUOTED)}")
     found = all_labels(reader, PAGES[path])
     assert any("if" in text for chart in found for text in chart)
 
 
-# The sentence above has one of them.
+# The sentence above contains one of them.
 @pytest.mark.thorough
 @pytest.mark.parametrize("start", range(0, len(RESERVED), 20))
 def test_every_reserved_word_labels_a_chart(reader, start):
@@ -66,7 +66,7 @@ def test_every_reserved_word_labels_a_chart(reader, start):
         assert set(words) <= set(chart), set(words) - set(chart)
 
 
-# Any of them ends a script, a string or an expression somewhere.
+# Each of them ends a script, a string or an expression in some language.
 BREAKING = ["\u2028", "\0", "</script>", "${x}", '"], datum["x', "a\\", "if", "🙂"]
 BARS_ALONE = f"""
 import pandas as pd
@@ -81,8 +81,8 @@ for number, places in enumerate([["probability"], ["as trained", "without"]]):
 
 
 @pytest.mark.thorough
-def test_the_bars_of_a_lesson_are_drawn_whatever_their_labels(serve, visit, tmp_path):
-    """No lesson that ships has such pieces, so the bars stand on a page of their own."""
+def test_bars_of_a_lesson_are_drawn_with_any_labels(serve, visit, tmp_path):
+    """No shipped lesson has such tokens, so the bars are on a page of their own."""
     page = tmp_path / "bars.py"
     page.write_text(BARS_ALONE, encoding="utf-8")
     with serve((sys.executable, "-m", "streamlit", "run", page)) as address, visit(address) as reader:
@@ -93,18 +93,18 @@ def test_the_bars_of_a_lesson_are_drawn_whatever_their_labels(serve, visit, tmp_
             ]
 
 
-# tests/unit/pages/test_chart_text.py reads what both are sent.
+# tests/unit/pages/test_chart_text.py checks the data sent to both libraries.
 @pytest.mark.thorough
 @pytest.mark.parametrize("text", [
     "<b>x</b><br>$y$", "<b>x</b><br>y", "$x^2$ and $y$", "a &amp; %{y} {x}", "']; alert(1); ['",
 ])
-def test_plotly_and_vega_show_hostile_labels_as_themselves(reader, text):
+def test_plotly_and_vega_show_untrusted_labels_literally(reader, text):
     reader.open(f"/inside_a_layer?text={quote(text)}&inside_stage=encoder.self_attention.weights")
     ticks = reader.page.locator("[data-testid=stPlotlyChart] .ytick text")
     ticks.first.wait_for()
     assert reader.page.evaluate("typeof MathJax") == "undefined"
     plotly = [tick.lstrip("␣") for tick in ticks.all_text_contents()]
     reader.open(f"/inside_a_layer?text={quote(text)}&inside_part=cell")
-    # Both axes of the map have the same pieces.
+    # Both axes of the map have the same tokens.
     vega = [label.lstrip("␣") for label in labels(reader, "inside_map_")]
     assert plotly[:-1] == vega[: len(plotly) - 1] and "".join(plotly[:-1]).replace("␣", "") == text.replace(" ", "")

@@ -1,4 +1,4 @@
-"""The page of decoding as a lecturer meets it: real server, real Chromium, the model that ships."""
+"""The page Decoding as a lecturer meets it: real server, real Chromium, the shipped model."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SENTENCE = "The old man was reading a newspaper."
 
 
 def step(someone, number):
-    """Until this step is shown, and nothing is being decoded."""
+    """Wait until this step is shown and no decoding runs."""
     someone.page.locator(f".steps[data-drawn$=' {number}']").wait_for()
 
 
@@ -25,7 +25,7 @@ def strip(someone):
 
 
 def candidate(someone, number):
-    """Name of a candidate of the step shown, counted from 1."""
+    """Return the name of a candidate of the current step, counted from 1."""
     return someone.page.locator(".candidates .name").nth(number - 1).inner_text()
 
 
@@ -34,7 +34,7 @@ def translations(someone, count):
 
 
 @pytest.mark.thorough
-def test_from_a_typed_sentence_to_the_other_road_in_five_clicks(visit, server):
+def test_typed_sentence_leads_to_another_path_in_five_clicks(visit, server):
     with visit(server, viewport=PROJECTOR) as lecturer:
         lecturer.open("/")
         lecturer.maps(3)
@@ -59,7 +59,7 @@ def test_from_a_typed_sentence_to_the_other_road_in_five_clicks(visit, server):
 
 
 @pytest.mark.thorough
-def test_the_other_road_by_keyboard_alone(reader):
+def test_keyboard_alone_leads_to_another_path(reader):
     reader.open(f"/decoding?{DREAM}")
     step(reader, 1)
     drawn = reader.page.locator(".steps").get_attribute("data-drawn")
@@ -69,7 +69,7 @@ def test_the_other_road_by_keyboard_alone(reader):
     keyboard.type(SENTENCE)
     keyboard.press("Enter")
     reader.page.wait_for_url(re.compile("text=The.old"))
-    # The other sentence was at step 1 too, and stays until this one is decoded.
+    # The previous sentence was at step 1 too, and stays until this one is decoded.
     expect(reader.page.locator(".steps")).not_to_have_attribute("data-drawn", drawn)
     step(reader, 1)
     for _ in range(12):
@@ -90,7 +90,7 @@ def test_the_other_road_by_keyboard_alone(reader):
     step(reader, 1)
 
 
-def test_the_link_to_a_forced_piece_shows_the_same_to_somebody_else(reader, visit, server, shipped):
+def test_link_to_a_forced_token_shows_the_same_to_another_user(reader, visit, server, shipped):
     reader.open(f"/decoding?{DREAM}&step=2&layer=2&head=5")
     step(reader, 2)
     reader.page.locator(".timeline [aria-current=step]").press("ArrowRight")
@@ -115,7 +115,7 @@ def test_the_link_to_a_forced_piece_shows_the_same_to_somebody_else(reader, visi
 
 
 @pytest.mark.thorough
-def test_it_plays_without_the_server_and_keeps_what_is_typed(reader):
+def test_animation_plays_without_the_server_and_keeps_typed_text(reader):
     reader.open(f"/decoding?{DREAM}")
     step(reader, 1)
     count = len(strip(reader))
@@ -133,7 +133,7 @@ def test_it_plays_without_the_server_and_keeps_what_is_typed(reader):
 
 
 @pytest.mark.thorough
-def test_a_typed_word_is_taken(reader):
+def test_typed_word_is_used(reader):
     reader.open(f"/decoding?{DREAM}&step=3")
     step(reader, 3)
     reader.page.get_by_label("Another piece or word").fill("keinen")
@@ -146,7 +146,7 @@ def test_a_typed_word_is_taken(reader):
 
 
 @pytest.mark.thorough
-def test_a_piece_is_banned_and_allowed_again(reader):
+def test_token_can_be_banned_and_allowed_again(reader):
     reader.open(f"/decoding?{DREAM}&step=3")
     step(reader, 3)
     own = strip(reader)
@@ -159,7 +159,7 @@ def test_a_piece_is_banned_and_allowed_again(reader):
 
 
 @pytest.mark.thorough
-def test_a_ban_leaves_what_was_forced(reader):
+def test_ban_keeps_forced_tokens(reader):
     reader.open(f"/decoding?{DREAM}&step=3")
     step(reader, 3)
     first, other = candidate(reader, 1), candidate(reader, 2)
@@ -176,18 +176,18 @@ def test_a_ban_leaves_what_was_forced(reader):
 
 
 @pytest.mark.thorough
-def test_pieces_may_be_banned_in_any_order(reader):
+def test_tokens_may_be_banned_in_any_order(reader):
     reader.open(f"/decoding?{DREAM}")
     for banned in range(1, 4):
         step(reader, 1)
         reader.page.locator(".candidates .ban").nth(banned - 1).click()
         expect(reader.page.locator(".banned-pieces button")).to_have_count(banned)
-    # Not while something is being decoded.
+    # Bans wait while a decoding runs.
     step(reader, 1)
 
 
 @pytest.mark.thorough
-def test_a_setting_between_the_steps_of_its_arrows_is_taken(reader):
+def test_setting_between_two_arrow_steps_is_accepted(reader):
     reader.open(f"/decoding?{DREAM}&method=sample")
     step(reader, 1)
     box = reader.page.get_by_label("Temperature", exact=True)
@@ -197,12 +197,12 @@ def test_a_setting_between_the_steps_of_its_arrows_is_taken(reader):
         reader.page.wait_for_url(re.compile(f"temperature={used}"))
         expect(box).to_have_value(used)
         step(reader, 1)
-        # Where a remark above comes or goes, too.
+        # The position must also hold when a remark above appears or disappears.
         expect(box).to_be_focused()
 
 
 @pytest.mark.thorough
-def test_keys_are_for_the_list_of_keys_while_it_is_open(reader):
+def test_open_list_of_keys_receives_the_keys(reader):
     reader.open(f"/decoding?{DREAM}")
     step(reader, 1)
     reader.page.locator(".timeline button").first.press("?")
@@ -216,7 +216,7 @@ def test_keys_are_for_the_list_of_keys_while_it_is_open(reader):
 
 
 @pytest.mark.thorough
-def test_the_tree_is_one_click_below_the_settings(visit, server):
+def test_tree_is_one_click_below_the_settings(visit, server):
     with visit(server, viewport=PROJECTOR) as lecturer:
         lecturer.open(f"/decoding?{DREAM}&method=beam")
         step(lecturer, 1)
@@ -225,7 +225,7 @@ def test_the_tree_is_one_click_below_the_settings(visit, server):
 
 
 @pytest.mark.thorough
-def test_the_tree_is_walked(reader, shipped):
+def test_keys_walk_through_the_tree(reader, shipped):
     reader.open(f"/decoding?{DREAM}")
     step(reader, 1)
     reader.page.get_by_label("Method", exact=True).select_option("beam")
@@ -244,7 +244,7 @@ def test_the_tree_is_walked(reader, shipped):
 
 
 @pytest.mark.thorough
-def test_the_tree_shows_the_score_that_sorts_it(reader, shipped):
+def test_tree_shows_the_score_that_sorts_it(reader, shipped):
     reader.open(f"/decoding?{DREAM}&method=beam&beam_size=3")
     step(reader, 1)
     shown = reader.page.locator(".node").evaluate_all(
@@ -264,7 +264,7 @@ def test_the_tree_shows_the_score_that_sorts_it(reader, shipped):
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("width", [1024, 390])
-def test_a_tree_wider_than_the_screen_says_so_and_is_walked_by_buttons(visit, server, shipped, width):
+def test_tree_wider_than_the_screen_says_so_and_has_scroll_buttons(visit, server, shipped, width):
     text = "The old man is reading a newspaper in the garden of his house."
     steps = len(shipped.trace_decoding(text, DecodingSettings("beam")).translation.tree.cutoffs)
     with visit(server, viewport={"width": width, "height": 768}) as lecturer:
@@ -288,7 +288,7 @@ def test_a_tree_wider_than_the_screen_says_so_and_is_walked_by_buttons(visit, se
 
 
 @pytest.mark.thorough
-def test_a_tree_that_fits_has_nothing_to_scroll(reader):
+def test_tree_that_fits_does_not_scroll(reader):
     reader.open("/decoding?text=Yes.&method=beam")
     step(reader, 1)
     expect(reader.page.locator(".tree svg")).to_be_visible()
@@ -297,7 +297,7 @@ def test_a_tree_that_fits_has_nothing_to_scroll(reader):
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("size", [(1024, 768), (390, 844)], ids=str)
-def test_the_translation_just_taken_is_seen_in_the_list(visit, server, size):
+def test_chosen_translation_is_visible_in_the_list(visit, server, size):
     with visit(server, viewport={"width": size[0], "height": size[1]}) as lecturer:
         lecturer.open(f"/decoding?text={SENTENCE.replace(' ', '+')}&step=5")
         step(lecturer, 5)
@@ -315,7 +315,7 @@ def test_the_translation_just_taken_is_seen_in_the_list(visit, server, size):
 
 
 @pytest.mark.thorough
-def test_a_forced_beginning_is_told_and_let_go(reader):
+def test_forced_prefix_is_reported_and_can_be_released(reader):
     reader.open(f"/decoding?{DREAM}&step=3")
     step(reader, 3)
     reader.page.locator(".candidates .take").nth(1).click()
@@ -334,7 +334,7 @@ def test_a_forced_beginning_is_told_and_let_go(reader):
 
 
 @pytest.mark.thorough
-def test_start_over_is_the_models_own_translation_and_nothing_else(reader, shipped):
+def test_start_over_returns_to_the_models_own_translation(reader, shipped):
     reader.open(f"/decoding?{DREAM}&step=3")
     step(reader, 3)
     own = strip(reader)
@@ -355,14 +355,14 @@ def test_start_over_is_the_models_own_translation_and_nothing_else(reader, shipp
 
 
 @pytest.mark.thorough
-def test_what_was_sampled_is_looked_at_on_the_other_pages_and_back(reader, shipped):
+def test_sampled_translation_is_used_on_other_pages_and_back(reader, shipped):
     reader.open(f"/decoding?{DREAM}&layer=1&head=1&method=sample&seed=2&temperature=2")
     step(reader, 1)
     sampled = shipped.translate("I have a dream.", DecodingSettings("sample", temperature=2.0, seed=2)).text
     pieces = strip(reader)
     reader.page.get_by_role("button", name="Look at this one on the other pages").click()
     reader.see("The model now reads")
-    # Here it stays what was sampled: nothing of it is forced.
+    # On this page it stays a sample; none of it is forced.
     step(reader, 1)
     assert strip(reader) == pieces
     expect(reader.page.locator(".timeline .forced")).to_have_count(0)
@@ -383,7 +383,7 @@ def test_what_was_sampled_is_looked_at_on_the_other_pages_and_back(reader, shipp
 
 
 @pytest.mark.thorough
-def test_hostile_text_is_shown_as_itself(reader):
+def test_untrusted_text_is_shown_literally(reader):
     text = "<b>x</b> <img src=x onerror=alert(1)>"
     reader.open("/decoding")
     step(reader, 1)
@@ -401,7 +401,7 @@ def test_hostile_text_is_shown_as_itself(reader):
 @pytest.mark.parametrize(
     ("size", "scheme"), [((1440, 900), "light"), ((1024, 768), "dark"), ((390, 844), "light")], ids=str
 )
-def test_every_way_of_showing_fits_the_screen(visit, server, scheme, size):
+def test_every_view_fits_the_screen(visit, server, scheme, size):
     viewport = {"width": size[0], "height": size[1]}
     with visit(server, color_scheme=scheme, viewport=viewport) as someone:
         for settings in ("method=beam&beam_size=5&node=3", "method=sample&show=all", "show=mean&step=2"):

@@ -1,4 +1,4 @@
-"""What holds for every page and every part of a page in a real browser, at both sizes of a screen."""
+"""Checks of every page and every part of a page in a real browser, at both screen sizes."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from tests.browser.conftest import CHARTS_DRAWN
 from tests.places import PLACES
 
 SIZES = ((1440, 900), (1024, 768))
-# A formula that does not fit is scrolled inside its box, and its end is not seen.
+# A formula that does not fit scrolls inside its box, which hides its end.
 CUT_FORMULAS = """() => [...document.querySelectorAll(".katex-display")].filter(
     formula => formula.scrollWidth > formula.clientWidth + 2).map(formula => formula.textContent)"""
 
 
-# tests/browser/test_frame.py walks through a page of each section.
+# tests/browser/test_frame.py visits one page per section.
 @pytest.mark.thorough
 @pytest.mark.parametrize("place", PLACES, ids=str)
-def test_a_page_fits_both_screens_under_its_title_and_reports_no_problem(reader, place):
-    """`reader` fails after the test at a console message, a failed request, or anything asked of another server."""
+def test_page_fits_both_screens_under_its_title_and_logs_no_problem(reader, place):
+    """After the test, `reader` fails on a console message, a failed request, or a request to another server."""
     reader.resize(*SIZES[0])
     page = reader.page
     reader.open(f"{place.path}{urlencode({'text': 'I have a dream.', 'layer': 2, 'head': 5, **place.more})}")

@@ -1,4 +1,4 @@
-"""Positional encoding and Inside a layer as a person meets them."""
+"""The pages Positional encoding and Inside a layer as a user meets them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from transformer.model.sinusoids import sinusoids
 pytestmark = pytest.mark.thorough
 
 DREAM = "text=I+have+a+dream.&layer=2&head=5"
-# Stages whose formulas and tensors are the widest; tests/browser/test_every_page.py opens the first of each part.
+# These stages have the widest formulas and tensors; tests/browser/test_every_page.py opens the first of each part.
 STAGES = [f"/backpropagation?{DREAM}&backward_stage={stage}" for stage in (
     "decoder.output.norm", "decoder.cross_attention.scores", "encoder.memory", "encoder.self_attention.read",
     "encoder.table",
@@ -24,7 +24,7 @@ STAGES = [f"/backpropagation?{DREAM}&backward_stage={stage}" for stage in (
 
 
 def drawn(reader, count=1):
-    """Until so many figures have something in them."""
+    """Wait until this many figures are not empty."""
     figures = reader.page.locator("[data-testid=stPlotlyChart] .main-svg, [data-testid=stVegaLiteChart] canvas, "
                                   "[data-testid=stVegaLiteChart] svg, [data-testid=stDataFrame] canvas")
     figures.nth(count - 1).wait_for()
@@ -38,14 +38,16 @@ def test_no_stage_is_wider_than_the_screen(reader, path):
         reader.resize(width, height)
         reader.page.emulate_media(color_scheme=scheme)
         reader.wait()
-        # What is laid out anew takes a moment.
+        # A new layout takes a moment.
         reader.fits(path)
         reader.page.wait_for_function(f"() => !({CUT_FORMULAS})().length")
         drawn(reader)
 
 
-def test_from_a_typed_sentence_to_the_curves(shipped, visit, server):
-    """What a lecturer does: sentence, map of four words, the numbers of a cell, positions 2 and 3; five clicks."""
+def test_typed_sentence_leads_to_the_curves(shipped, visit, server):
+    """A lecturer types a sentence, then reaches a map of four words, the sum of a cell, and positions 2 and 3 in five
+    clicks.
+    """
     trace = shipped.trace("i have a dream")
     with visit(server, viewport={"width": 1024, "height": 768}) as lecturer:
         page = lecturer.page
@@ -65,7 +67,7 @@ def test_from_a_typed_sentence_to_the_curves(shipped, visit, server):
         lecturer.drawn(cells.nth(2 * len(trace.source_pieces) + 3))
         cells.nth(2 * len(trace.source_pieces) + 3).click()
         page.wait_for_url(re.compile(r"encoder_rows=2&encoder_columns=3"))
-        # The telling head of this sentence, which the page opens with.
+        # This is the most telling head of the sentence, with which the page opens.
         shown = re.search(r"Layer (\d+), head (\d+)", page.get_by_test_id("stMain").inner_text())
         layer, head = (int(number) - 1 for number in shown.groups())
         lecturer.see(f"{trace.encoder[layer, head, 2, 3]:.4f}")
@@ -77,7 +79,7 @@ def test_from_a_typed_sentence_to_the_curves(shipped, visit, server):
         lecturer.see(f"{np.linalg.norm(table[2] - table[3]):.2f}")
 
 
-def test_the_tools_of_the_map_cover_no_control(visit, server):
+def test_toolbar_of_the_map_covers_no_control(visit, server):
     with visit(server, viewport={"width": 1024, "height": 768}) as someone:
         someone.open(f"/inside_a_layer?{DREAM}&inside_part=cell")
         drawn(someone)
@@ -86,7 +88,7 @@ def test_the_tools_of_the_map_cover_no_control(visit, server):
         someone.page.wait_for_url(re.compile("inside_kind=cross"))
 
 
-def test_a_click_in_the_map_takes_the_cell_apart(shipped, reader):
+def test_click_in_the_map_explains_the_cell(shipped, reader):
     trace = shipped.trace("I have a dream.")
     reader.open(f"/inside_a_layer?{DREAM}&inside_part=cell&rows=0&columns=0")
     reader.see(f"{trace.encoder[1, 4, 0, 0]:.4f}")
@@ -98,8 +100,8 @@ def test_a_click_in_the_map_takes_the_cell_apart(shipped, reader):
     reader.see(f"{trace.encoder[1, 4, 2, 3]:.4f}")
 
 
-def test_a_click_in_the_map_of_a_gradient_carries_its_sum_out(shipped, reader):
-    """Twice: a map that was clicked lets itself be clicked again."""
+def test_click_in_the_map_of_a_gradient_writes_out_its_sum(shipped, reader):
+    """The second click checks that a clicked map can be clicked again."""
     columns = len(shipped.trace("I have a dream.").source_pieces)
     reader.open(f"/backpropagation?{DREAM}&backward_stage=decoder.cross_attention.scores")
     for row, column in ((2, 3), (2, 3), (4, 1)):
@@ -111,7 +113,7 @@ def test_a_click_in_the_map_of_a_gradient_carries_its_sum_out(shipped, reader):
         reader.see("The 2 terms add up to")
 
 
-def test_a_cell_can_be_clicked_again_after_another_was_chosen_in_the_boxes(shipped, reader):
+def test_cell_can_be_clicked_again_after_the_boxes_chose_another(shipped, reader):
     columns = len(shipped.trace("I have a dream.").source_pieces)
     reader.open(f"/inside_a_layer?{DREAM}&inside_part=cell&rows=0&columns=0")
     cells = reader.page.locator("[data-testid=stVegaLiteChart]").first.locator("path[aria-roledescription='rect mark']")
@@ -128,7 +130,7 @@ def test_a_cell_can_be_clicked_again_after_another_was_chosen_in_the_boxes(shipp
     reader.page.wait_for_url(re.compile(r"encoder_rows=2&encoder_columns=3"))
 
 
-def test_the_way_is_gone_by_its_buttons_and_kept_in_the_address(reader, visit, server):
+def test_buttons_walk_through_the_stages_and_the_address_follows(reader, visit, server):
     reader.open(f"/inside_a_layer?{DREAM}")
     reader.see("1 of 61: pieces")
     reader.page.get_by_role("button", name="Next").click()

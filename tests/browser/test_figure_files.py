@@ -17,9 +17,9 @@ from tests.browser.test_accessibility import charts
 ONE, TWO = "one column (77 mm)", "two columns (160 mm)"
 SENTENCE = "The animal didn't cross the street."
 LIGHT_TEXT, WHITE, DARK_BACKGROUND = "#0f172a", "#ffffff", "#0f1420"
-# Pixels of a layout; labels that stand out of a chart get room beside it.
+# Pixels of a layout; labels that extend beyond a chart get room beside it.
 LAYOUT = {ONE: range(354, 370), TWO: range(736, 752)}
-# Text that would be markup, a formula or an entity, or is in neither font of a PDF.
+# Text that could be read as markup, a formula or an entity, or that neither font of a PDF has.
 HOSTILE = '<b>x</b> &amp; "><script>alert(1)</script> =1+2 日本'
 
 
@@ -27,13 +27,13 @@ def pixels(png: bytes) -> np.ndarray:
     return np.asarray(Image.open(io.BytesIO(png)).convert("RGBA"))
 
 
-# The files of the map are compared with its numbers in test_attention_exports.py.
+# test_attention_exports.py compares the files of the map with its numbers.
 @pytest.mark.thorough
 @pytest.mark.parametrize(("place", "title", "street"), [
     (".st-key-figure_alignment", "A row for every German piece", "␣Straße"),
     (".atlas", "Cross attention, layer", "Straße"),
 ], ids=["chart", "map"])
-def test_charts_and_maps_of_a_dark_page_as_files_for_a_paper(reader, place, title, street):
+def test_charts_and_maps_of_a_dark_page_are_saved_for_a_paper(reader, place, title, street):
     reader.page.emulate_media(color_scheme="dark")
     reader.open(f"/cross_attention?text={quote(SENTENCE)}")
     reader.maps(1)
@@ -56,13 +56,13 @@ def test_charts_and_maps_of_a_dark_page_as_files_for_a_paper(reader, place, titl
     assert bare.find(f"{SVG}rect").get("fill").lower() in (DARK_BACKGROUND, "rgb(15, 20, 32)")
 
 
-def test_the_link_to_a_figure_is_copied(reader):
+def test_link_to_a_figure_is_copied(reader):
     reader.open(f"/cross_attention?text={quote(SENTENCE)}")
     chart = reader.page.locator(".st-key-figure_alignment")
     chart.locator("svg .role-axis-label text").first.wait_for()
     reader.wait()
     chart.locator(".save summary").click()
-    # A press elsewhere closes the menu.
+    # A click elsewhere closes the menu.
     reader.page.get_by_label("English sentence").click()
     expect(chart.locator(".save .choices")).to_be_hidden()
     reader.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -73,7 +73,7 @@ def test_the_link_to_a_figure_is_copied(reader):
 
 
 @pytest.mark.thorough
-def test_a_figure_of_plotly_for_a_paper(reader):
+def test_plotly_figure_is_saved_for_a_paper(reader):
     reader.open(f"/positional_encoding?positions_part=curves&text={quote(SENTENCE)}")
     figure = reader.page.locator(".st-key-figure_positions_curves")
     figure.locator(".legendtext").first.wait_for()
@@ -87,7 +87,7 @@ def test_a_figure_of_plotly_for_a_paper(reader):
 
 
 @pytest.mark.thorough
-def test_a_step_of_decoding_and_the_tree_of_its_beam_are_two_figures(visit, server):
+def test_step_of_decoding_and_its_beam_tree_are_two_figures(visit, server):
     with visit(server, color_scheme="dark") as reader:
         reader.open(f"/decoding?method=beam&step=3&text={quote(SENTENCE)}")
         reader.page.locator(".steps[data-drawn$=' 3']").wait_for()
@@ -103,16 +103,16 @@ def test_a_step_of_decoding_and_the_tree_of_its_beam_are_two_figures(visit, serv
             check_pdf(save(step, "PDF", width=width, light=True), size, "Step 3 of", "animal")
         written = labels(drawing(tree))
         assert "step 1" in written and not any(text.startswith("Step 3") for text in written)
-        # What is looked at is what is saved.
+        # The saved file holds the view on screen.
         reader.page.get_by_role("button", name="Next step").click()
         reader.page.locator(".steps[data-drawn$=' 4']").wait_for()
         assert any(text.startswith("Step 4 of ") for text in labels(drawing(step)))
 
 
 @pytest.mark.thorough
-def test_a_map_of_thousands_of_cells_has_its_cells_as_one_image_and_labels_that_are_text(visit, server):
+def test_map_of_thousands_of_cells_has_one_image_and_labels_as_text(visit, server):
     with visit(server, color_scheme="dark") as reader:
-        # A head that looks at many places.
+        # This head looks at many places.
         reader.open(f"/inside_a_layer?inside_part=cell&layer=3&head=1&text={quote(' '.join([SENTENCE] * 6))}")
         figure = reader.page.locator("[class*=st-key-figure_inside_map]")
         figure.locator("canvas").wait_for()
@@ -132,7 +132,7 @@ def test_a_map_of_thousands_of_cells_has_its_cells_as_one_image_and_labels_that_
 
 
 @pytest.mark.thorough
-def test_hostile_text_is_text_in_every_file(reader):
+def test_untrusted_text_is_text_in_every_file(reader):
     reader.open(f"/inside_a_layer?inside_part=cell&text={quote(HOSTILE)}")
     figure = reader.page.locator("[class*=st-key-figure_]:has(.role-axis-label)").first
     figure.locator(".role-axis-label text").first.wait_for()
@@ -140,7 +140,7 @@ def test_hostile_text_is_text_in_every_file(reader):
     written = "".join(labels(drawing(figure, width=TWO))).replace("␣", "")
     for part in ("<b>x</b>", "&amp;", "<script>", "=1+2", "日本"):
         assert part in "".join(written.split()), part
-    # What neither font has is a picture there.
+    # Characters that neither font has are drawn as pictures.
     check_pdf(save(figure, "PDF", width=TWO), 160, "script", "<")
     assert reader.page.evaluate("document.querySelectorAll('script').length") < 20
 
@@ -162,13 +162,14 @@ def test_every_figure_has_the_same_colours_from_both_themes(reader, path):
         figures = reader.page.locator("[class*=st-key-figure_]:visible:has(.save)")
         figures.first.wait_for()
         charts(reader.page)
-        # The menu of a figure comes after its drawing, and Vega draws anew when it knows the width of its place.
+        # The menu of a figure appears after its drawing, and Vega redraws when it knows the width of the figure's
+        # place.
         reader.page.wait_for_timeout(1_000)
         for figure in figures.all():
             name = figure.get_attribute("class").split("st-key-figure_")[1].split()[0]
             svg = drawing(figure, light=True)
             colours = {e.get(key) or "" for e in svg.iter() for key in ("fill", "stroke", "stop-color")}
-            # Gradients have names of their own in each file.
+            # Gradients have different names in each file.
             colours = {colour for colour in colours if not colour.startswith("url(")}
             found.setdefault(name, []).append(colours)
     assert found

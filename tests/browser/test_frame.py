@@ -1,4 +1,4 @@
-"""What is around every page: the menus, on a projector and on a telephone, and the first seconds of a server."""
+"""The frame of every page: the menus, the layout on a projector and on a phone, and the first seconds of a server."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ DREAM = "text=I+have+a+dream."
 TWELVE_WORDS = "The animal did not cross the busy street because it was tired."
 SIZES = [(1440, 900), (1024, 768)]
 PHONE = {"width": 390, "height": 844}
-# A page of each section, with much to show: a table, gradients, formulas and curves, an animation, a long page.
+# One page per section with much content: a table, gradients, formulas and curves, an animation, a long page.
 LARGE = ("compare_heads", "what_mattered", "positional_encoding", "training_lab", "about")
-# Notes everything that looks like a menu beside the page, from before the first element on.
+# JavaScript, run before the first element: records everything that looks like a menu beside the page.
 WATCH = """window.seen = new Set();
 new MutationObserver(() => {
     for (const link of document.querySelectorAll("[data-testid=stSidebarNavLink]")) seen.add(link.textContent);
 }).observe(document, { childList: true, subtree: true });"""
-# What an element says, together with what its style adds.
+# JavaScript: the text of an element with the text that its style adds.
 READ_TITLE = """element => {
     const added = getComputedStyle(element, "::after").content;
     return element.textContent + (added === "none" ? "" : JSON.parse(added));
 }"""
 
 
-# A deep link has Streamlit find the page's file before app.py has named the pages; the first page is app.py itself.
+# A deep link makes Streamlit find the page's file before app.py has named the pages; the first page is app.py itself.
 @pytest.mark.parametrize("path", ["/cross_attention", pytest.param("/", marks=pytest.mark.thorough)])
-def test_a_fresh_server_never_lists_its_files(unvisited, visit, path):
+def test_fresh_server_never_lists_its_files(unvisited, visit, path):
     with visit(unvisited) as someone:
         someone.page.goto(f"{unvisited}{path}?{DREAM}&layer=2&head=5", wait_until="commit")
-        # In the document itself, so before any script of Streamlit has run.
+        # The style is in the document itself, so it applies before any Streamlit script runs.
         opening = someone.page.locator("#opening")
         expect(opening).to_contain_text("Attention Atlas")
         expect(opening).to_contain_text(re.compile("Starting the Transformer … about \\d+ s|Opening the page …"))
@@ -54,7 +54,7 @@ def test_a_fresh_server_never_lists_its_files(unvisited, visit, path):
 
 
 def test_every_page_is_in_a_menu_that_names_it_and_fits(reader):
-    """tests/browser/test_every_page.py opens every part of a page by itself, at both sizes."""
+    """tests/browser/test_every_page.py opens every part of a page on its own, at both sizes."""
     reader.resize(1024, 768)
     reader.open(f"/?{DREAM}")
     menus, items = reader.page.get_by_test_id("stTopNavSection"), reader.page.get_by_role("menuitem")
@@ -81,7 +81,7 @@ def test_every_page_is_in_a_menu_that_names_it_and_fits(reader):
 
 
 @pytest.mark.thorough
-def test_on_a_narrow_screen_the_menu_closes_after_a_choice(reader):
+def test_menu_closes_after_a_choice_on_a_narrow_screen(reader):
     reader.resize(**PHONE)
     reader.open(f"/masked_attention?{DREAM}")
     reader.maps(1)
@@ -98,10 +98,10 @@ def test_on_a_narrow_screen_the_menu_closes_after_a_choice(reader):
 
 
 @pytest.mark.thorough
-def test_the_way_back_to_the_models_own_is_free(reader):
+def test_way_back_to_the_models_own_translation_is_not_covered(reader):
     reader.open(f"/cross_attention?{DREAM}")
     reader.maps(1)
-    # Nothing lies over a text that is typed, either.
+    # The text box is not covered, either.
     box = reader.page.get_by_label("English sentence")
     box.fill("A sentence that is long enough to reach the end of the box on every screen that it is shown on.")
     expect(reader.page.get_by_text("Press Enter to")).to_have_count(0)
@@ -117,7 +117,7 @@ def test_the_way_back_to_the_models_own_is_free(reader):
     expect(back).to_be_hidden()
 
 
-# The first row of the first map, in pixels from the top of the screen.
+# JavaScript: the first row of the first map, in pixels from the top of the screen.
 FIRST_ROW = """() => {
     const hosts = [...document.querySelectorAll("*")].filter(element => element.shadowRoot);
     const canvas = hosts.map(host => host.shadowRoot.querySelector("canvas.large, .maps canvas")).find(found => found);
@@ -142,11 +142,11 @@ FIRST_ROW = """() => {
         pytest.param(page, marks=pytest.mark.thorough) for page in ("encoder_attention", "masked_attention")
     ),
 ])
-def test_on_a_projector_a_map_begins_high_on_the_screen(reader, page):
+def test_map_begins_near_the_top_of_a_projector(reader, page):
     reader.resize(1024, 768)
     reader.open(f"/{page}?{DREAM}")
     reader.maps(1)
-    # Until the page's font is there, names are longer.
+    # Names are wider until the page's font is loaded.
     high = f"200 < ({FIRST_ROW})() && ({FIRST_ROW})() < 300"
     reader.page.wait_for_function(high)
     drawn = reader.page.locator(".atlas[data-drawn]").first
@@ -168,7 +168,7 @@ def test_on_a_projector_a_map_begins_high_on_the_screen(reader, page):
         "/training_lab?lab_task=modular&",
     )
 ])
-def test_on_a_projector_a_form_leaves_the_top_of_the_screen_to_a_map(reader, path):
+def test_form_leaves_the_top_of_a_projector_to_a_map(reader, path):
     reader.resize(1024, 768)
     reader.open(f"{path}text={quote_plus(TWELVE_WORDS)}")
     reader.page.wait_for_function(f"200 < ({FIRST_ROW})() && ({FIRST_ROW})() < 300")
@@ -180,7 +180,7 @@ def test_on_a_projector_a_form_leaves_the_top_of_the_screen_to_a_map(reader, pat
     "/language_model?", "/language_model?lm_part=heads&", "/compare_heads?subject=language_model&",
     "/inside_a_layer?subject=language_model&inside_part=mask&",
 ])
-def test_on_a_projector_a_beginning_leaves_the_top_of_the_screen_to_a_map(reader, path):
+def test_text_box_leaves_the_top_of_a_projector_to_a_map(reader, path):
     reader.resize(1024, 768)
     reader.open(f"{path}lm_text={quote_plus(TWELVE_WORDS)}")
     reader.page.wait_for_function(f"200 < ({FIRST_ROW})() && ({FIRST_ROW})() < 300")
@@ -190,7 +190,7 @@ def test_on_a_projector_a_beginning_leaves_the_top_of_the_screen_to_a_map(reader
     reader.fits(path)
 
 
-def test_the_drawing_says_where_you_are_and_leads_on_by_keyboard(reader):
+def test_drawing_marks_the_current_page_and_links_work_by_keyboard(reader):
     reader.open(f"/encoder_attention?{DREAM}&layer=2&head=5")
     reader.maps(1)
     here = reader.page.get_by_role("navigation", name="Where you are in the Transformer")
@@ -213,13 +213,13 @@ def test_the_drawing_says_where_you_are_and_leads_on_by_keyboard(reader):
 
 
 @pytest.mark.thorough
-def test_a_lesson_far_down_in_the_list_opens_at_its_top(reader):
+def test_lesson_far_down_in_the_list_opens_at_its_top(reader):
     reader.resize(1024, 768)
     reader.open("/lessons")
     start = reader.page.get_by_role("button", name="Start").nth(5)
     start.scroll_into_view_if_needed()
     start.click()
-    # The list names the lesson as well.
+    # The list contains the lesson's name as well.
     title = reader.page.get_by_role("heading", name="The mask, and what leaks without it")
     title.wait_for()
     reader.maps(1)
@@ -227,7 +227,7 @@ def test_a_lesson_far_down_in_the_list_opens_at_its_top(reader):
     reader.free(title, "the bar of menus lies over the title")
 
 
-# Whether the two stacks of the large drawing stand one above the other.
+# JavaScript: whether the two stacks of the large drawing are one above the other.
 STACKED = """root => {
     const titles = ["Decoder: writes German", "Encoder: reads English"];
     const texts = titles.map(title => [...root.querySelectorAll("text")].find(each => each.textContent === title));
@@ -236,13 +236,13 @@ STACKED = """root => {
 }"""
 
 
-def test_the_large_drawing_shows_the_sentence_and_leads_to_the_pages(reader, shipped):
+def test_large_drawing_shows_the_sentence_and_leads_to_the_pages(reader, shipped):
     reader.open(f"/?{DREAM}")
     drawing = reader.page.get_by_role("navigation", name="The Transformer, part by part")
     for sentence in ("I have a dream.", shipped.trace("I have a dream.").target_text):
         expect(drawing.locator("text").filter(has_text=sentence).first).to_be_visible()
     expect(drawing.locator("image")).to_have_count(3)
-    # A telephone has both stacks on it, one above the other, and nothing to scroll sideways.
+    # A phone shows both stacks one above the other, without horizontal scrolling.
     reader.resize(**PHONE)
     expect(drawing.locator("svg")).to_have_attribute("viewBox", re.compile("^0 0 4"))
     reader.until(drawing, STACKED, "the decoder stands above the encoder")
@@ -254,7 +254,7 @@ def test_the_large_drawing_shows_the_sentence_and_leads_to_the_pages(reader, shi
     reader.has_typed("I have a dream.")
 
 
-def test_a_pinned_cell_ranks_all_heads_and_a_head_in_the_text_is_a_link(reader, shipped):
+def test_pinned_cell_ranks_all_heads_and_a_head_in_the_text_is_a_link(reader, shipped):
     reader.open(f"/encoder_attention?{DREAM}&layer=1&head=1&words=false&encoder_rows=3&encoder_columns=1")
     reader.maps(1)
     listed = reader.page.locator(".ranking button")

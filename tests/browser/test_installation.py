@@ -1,4 +1,4 @@
-"""What `pip install '.[app]'` gives in an empty environment, used from a folder that is not the checkout."""
+"""Installs the project with `pip install '.[app]'` in an empty environment and uses it from another folder."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PROGRAMS = "Scripts" if sys.platform == "win32" else "bin"
 
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the environment's programs."""
+    """Return the folder of the environment's programs."""
     environment = tmp_path_factory.mktemp("environment")
     EnvBuilder(with_pip=True).create(environment)
     programs = environment / PROGRAMS
@@ -32,7 +32,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def run(programs: Path, tmp_path: Path) -> Callable[..., str]:
-    """Run a program of the environment in an empty folder; returns what it printed."""
+    """Run a program of the environment in an empty folder; return its output."""
 
     def run(program: str, *arguments: str) -> str:
         done = subprocess.run(
@@ -50,18 +50,18 @@ def test_installs_two_folders_and_a_command(run):
     assert folders == ["attention_atlas", f"attention_atlas-{transformer.__version__}.dist-info", "transformer"]
 
 
-def test_leaves_the_checkout_as_it_was(programs):
+def test_installation_does_not_change_the_checkout(programs):
     assert not (ROOT / "build").exists() and not list(ROOT.glob("*.egg-info"))
 
 
-def test_the_library_translates_with_the_shipped_model(run):
+def test_library_translates_with_the_shipped_model(run):
     (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.DOTALL)
     assert run("python", "-c", code).startswith(TRANSLATION)
     code = f"import transformer; print(transformer.Translator.load().translate({TEXT!r}).text)"
     assert run("python", "-c", code) == f"{TRANSLATION}\n"
 
 
-def test_the_command_has_the_library_behind_it(run):
+def test_command_uses_the_installed_library(run):
     assert run("attention-atlas", "--version") == f"attention-atlas {transformer.__version__}\n"
     assert run("attention-atlas", "translate", TEXT) == f"{TRANSLATION}\n"
     assert "17,228,224" in run("attention-atlas", "info")
@@ -70,12 +70,12 @@ def test_the_command_has_the_library_behind_it(run):
 
 
 @pytest.mark.parametrize("arguments", [(), ("app",)])
-def test_the_command_starts_the_app(programs, visit, tmp_path, arguments):
+def test_command_starts_the_app(programs, visit, tmp_path, arguments):
     with running_server((programs / "attention-atlas", *arguments), tmp_path) as address, visit(address) as reader:
         reader.open("/cross_attention")
         reader.translate(TEXT)
         reader.see(TRANSLATION)
         reader.maps(1)
-        # The app's own settings are found: nothing of Streamlit's is offered to a reader.
+        # The app finds its own settings, so Streamlit's menu is hidden from users.
         assert reader.page.get_by_text("Deploy").count() == 0
     assert not list(tmp_path.iterdir())

@@ -21,7 +21,7 @@ SLIDES = Slides((
     Slide.of("encoder_attention", {**TWELVE, "layer": "2", "head": "1"}),
     Slide.of("lessons", {**TWELVE, "lesson_id": "one_row"}),
 ))
-# The smallest type of the two lines, in points; that of the figure is a constant of the same size.
+# The smallest type of the two lines, in points; the figure's type is a constant of the same size.
 TYPE = """() => {
     const [host] = [...document.querySelectorAll("*")].filter(e => e.shadowRoot?.querySelector("canvas.large"));
     const lines = [...host.shadowRoot.querySelectorAll(".head p, .head b")];
@@ -37,18 +37,19 @@ def address(page: str, **more: str) -> str:
 
 
 def lecture(someone, state: str) -> None:
-    """Until the controls say so: "lecture 2" at the second slide, "page 3" outside, with three slides."""
+    """Wait until the controls show this text: "lecture 2" at the second slide, "page 3" outside it, with three slides.
+    """
     someone.page.locator(f".lecture[data-drawn='{state}']").first.wait_for(state="attached")
 
 
-# Without lecture mode, test_frame.py has a map high on a projector.
+# test_frame.py checks a map near the top of a projector without lecture mode.
 @pytest.mark.thorough
 @pytest.mark.parametrize("page", ["cross_attention", "encoder_attention", "masked_attention"])
-def test_a_map_of_twelve_words_fits_a_projector(reader, page):
+def test_map_of_twelve_words_fits_a_projector(reader, page):
     reader.resize(**PROJECTOR)
     reader.open(address(page, lecture="true"))
     reader.maps(1)
-    # The page's font moves what is above the map.
+    # The page's font moves everything above the map.
     reader.page.wait_for_function(f"({FIRST_ROW})() < 200")
     reader.until(
         reader.page.locator("canvas.large"), """map => {
@@ -65,7 +66,7 @@ def test_a_map_of_twelve_words_fits_a_projector(reader, page):
         expect(reader.page.get_by_label(gone, exact=gone != "English sentence").first).to_be_hidden()
 
 
-# Where the main figure ends, whether the page is higher than the screen, and where the first cell of a map begins.
+# JavaScript: the end of the main figure, whether the page is taller than the screen, and the first cell of a map.
 FITS = """() => {
     const main = document.querySelector(".st-key-main_figure");
     const charts = main.querySelectorAll(".stVegaLiteChart svg, .js-plotly-plot");
@@ -83,15 +84,15 @@ FITS = """() => {
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(("place", "more"), [
-    # A map and the steps of a lesson have tests of their own.
+    # Other tests cover a map and the steps of a lesson.
     *((place, place.more) for place in PLACES if place.page.kind is None and place.page.name != "lessons"),
     *((place, {f"off_{part}": "true"}) for place in PLACES if place.page.name == "switch_heads_off"
       for part in ("importance", "removal")),
 ], ids=str)
-def test_the_main_figure_of_every_part_fits_a_projector(reader, place, more):
+def test_main_figure_of_every_part_fits_a_projector(reader, place, more):
     reader.resize(**PROJECTOR)
     reader.open(f"{place.path}{urlencode({**TWELVE, 'lecture': 'true', **more})}")
-    # A component that lies over the whole screen leaves its place empty.
+    # A component that covers the whole screen leaves its place empty.
     reader.page.locator(".st-key-main_figure").wait_for(state="attached")
     reader.wait()
     found = reader.steady(FITS)
@@ -99,7 +100,7 @@ def test_the_main_figure_of_every_part_fits_a_projector(reader, place, more):
     assert not found["scrolls"] and (found["few"] or found["cell"] < 200), found
 
 
-def test_a_lecture_by_clicker(reader):
+def test_clicker_leads_through_a_lecture(reader):
     reader.resize(**PROJECTOR)
     page, keyboard = reader.page, reader.page.keyboard
     reader.open(address("about", slides=str(SLIDES)))
@@ -115,13 +116,13 @@ def test_a_lecture_by_clicker(reader):
     lecture(reader, "lecture 1")
     keyboard.press("PageDown")
     reader.head(2, 1)
-    # F5: as it was.
+    # F5 shows the same slide again.
     page.reload()
     reader.head(2, 1)
     reader.wait()
     lecture(reader, "lecture 2")
     expect(page.locator(".atlas.lecture-page")).to_be_visible()
-    # Blank, whatever has the focus; no key does anything else meanwhile.
+    # Blanking works with any focus; every other key does nothing meanwhile.
     page.locator("canvas.large").focus()
     for key in (".", "PageDown"):
         keyboard.press(".")
@@ -130,13 +131,13 @@ def test_a_lecture_by_clicker(reader):
         expect(page.locator("dialog.black")).to_be_hidden()
     lecture(reader, "lecture 2")
     reader.head(2, 1)
-    # The code leads a phone to this page.
+    # The QR code leads a phone to this page.
     keyboard.press("q")
     code = page.get_by_alt_text("QR code of").get_attribute("alt").rpartition(" ")[2]
     assert code.partition("?")[0] == page.url.partition("?")[0] and "layer=2&head=1" in code
     keyboard.press("Escape")
     expect(page.locator("dialog.code")).to_be_hidden()
-    # A lesson shows its step; its own buttons walk through it, and the clicker answers it and then leaves it.
+    # A lesson shows its step. Its own buttons walk through it; the clicker shows the answer and then leaves the lesson.
     keyboard.press("PageDown")
     lecture(reader, "lecture 3")
     reader.see("One row of a map · 1 of 4")
@@ -153,7 +154,7 @@ def test_a_lecture_by_clicker(reader):
     lecture(reader, "page 3")
     expect(page.get_by_label("English sentence")).to_be_visible()
     expect(page).not_to_have_url(re.compile("lecture="))
-    # One key presents the page that is open; nothing that is typed does.
+    # One key presents the current page; typed text does not.
     page.get_by_label("English sentence").press("p")
     page.get_by_label("English sentence").blur()
     lecture(reader, "page 3")
@@ -161,7 +162,7 @@ def test_a_lecture_by_clicker(reader):
     expect(page.locator(".atlas.lecture-page")).to_be_visible()
 
 
-def test_back_is_one_press_a_slide(reader):
+def test_back_key_goes_back_one_slide(reader):
     reader.resize(**PROJECTOR)
     page, keyboard = reader.page, reader.page.keyboard
     reader.open(address("cross_attention", slides=str(SLIDES), slide="1", lecture="true", layer="4", head="3"))
@@ -173,7 +174,7 @@ def test_back_is_one_press_a_slide(reader):
     page.go_back()
     reader.head(4, 3)
     expect(page).to_have_url(re.compile(r"/cross_attention\?.*slide=1"))
-    # What the menu leads to is a step of its own.
+    # Following the menu is a step of its own.
     keyboard.press("Escape")
     lecture(reader, "page 3")
     reader.choose("About the model")
@@ -183,7 +184,7 @@ def test_back_is_one_press_a_slide(reader):
 
 
 @pytest.mark.thorough
-def test_no_key_is_lost_or_pressed_twice_while_the_page_loads(reader):
+def test_no_key_is_lost_or_repeated_while_the_page_loads(reader):
     reader.resize(**PROJECTOR)
     page, keyboard = reader.page, reader.page.keyboard
     reader.open(address("cross_attention", slides=str(SLIDES), slide="1", lecture="true", layer="4", head="3"))
@@ -191,7 +192,7 @@ def test_no_key_is_lost_or_pressed_twice_while_the_page_loads(reader):
     page.wait_for_function("globalThis.early")
     keyboard.press("PageDown")
     reader.head(2, 1)
-    # On a busy machine the one script of the page may run after the other: it would press the key again and again.
+    # On a busy machine the page's script may run repeatedly, and would press the key again and again.
     reader.wait()
     keyboard.press("PageUp")
     reader.head(4, 3)
@@ -206,7 +207,7 @@ def test_no_key_is_lost_or_pressed_twice_while_the_page_loads(reader):
 
 
 @pytest.mark.thorough
-def test_without_slides_a_clicker_goes_from_head_to_head_and_from_step_to_step(reader):
+def test_clicker_without_slides_goes_through_heads_and_steps(reader):
     reader.resize(**PROJECTOR)
     reader.open(address("masked_attention", layer="1", head="8", lecture="true"))
     reader.head(1, 8)
@@ -227,13 +228,13 @@ def test_without_slides_a_clicker_goes_from_head_to_head_and_from_step_to_step(r
     reader.wait()
     reader.page.keyboard.press("PageDown")
     reader.see("One row of a map · 2 of 4")
-    # The title comes before the buttons that the keys press.
+    # The title appears before the buttons that the keys press.
     reader.wait()
     reader.page.keyboard.press("PageUp")
     reader.see("One row of a map · 1 of 4")
 
 
-def test_a_slide_of_decoding_is_stepped_to_its_end_before_the_next_slide_comes(reader):
+def test_clicker_plays_a_decoding_slide_to_its_end_before_the_next_slide(reader):
     reader.resize(**PROJECTOR)
     keyboard, steps = reader.page.keyboard, reader.page.locator
     slides = Slides((
@@ -247,7 +248,7 @@ def test_a_slide_of_decoding_is_stepped_to_its_end_before_the_next_slide_comes(r
     expect(heading).to_be_in_viewport(ratio=1)
     reader.free(heading, "the figure lies over the title")
     keyboard.press("PageDown")
-    # Each step is told to the server a moment later.
+    # The browser reports each step to the server a moment later.
     steps(".steps.lecture[data-drawn$=' 6']").wait_for()
     reader.page.wait_for_url("**step=6**")
     lecture(reader, "lecture 1")
@@ -258,7 +259,7 @@ def test_a_slide_of_decoding_is_stepped_to_its_end_before_the_next_slide_comes(r
     steps(".steps.lecture[data-drawn$=' 6']").wait_for()
     reader.page.wait_for_url("**step=6**")
     reader.wait()
-    # "Ich habe einen Traum." has six pieces: this was the last one.
+    # "Ich habe einen Traum." has six tokens, and this was the last one.
     keyboard.press("PageDown")
     reader.head(4, 3)
     lecture(reader, "lecture 2")
@@ -268,14 +269,14 @@ def test_a_slide_of_decoding_is_stepped_to_its_end_before_the_next_slide_comes(r
     keyboard.press("?")
     expect(reader.page.get_by_role("dialog", name="Keys")).to_contain_text("QR code")
     keyboard.press("Escape")
-    # The bar lies over the lower edge, not over the headline.
+    # The bar covers the lower edge, and not the headline.
     reader.page.mouse.move(500, 300)
     bar, line = (reader.page.locator(each).bounding_box() for each in (".lecture .controls", ".atlas .head"))
     assert bar["y"] > line["y"] + line["height"]
 
 
 @pytest.mark.thorough
-def test_the_list_of_lessons_is_presented_with_whole_buttons(reader):
+def test_presented_list_of_lessons_shows_whole_buttons(reader):
     reader.resize(**PROJECTOR)
     reader.open(address("lessons", lecture="true"))
     button = reader.page.get_by_role("button", name="Start").first
@@ -285,9 +286,9 @@ def test_the_list_of_lessons_is_presented_with_whole_buttons(reader):
     assert button.evaluate(cut) == 0
 
 
-# tests/ui/test_lecture.py leads the same lesson without a browser.
+# tests/ui/test_lecture.py presents the same lesson without a browser.
 @pytest.mark.thorough
-def test_a_presented_lesson_that_is_no_slide_goes_from_step_to_step_whatever_slides_there_are(reader):
+def test_presented_lesson_outside_the_slides_goes_from_step_to_step(reader):
     reader.resize(**PROJECTOR)
     opened = {"lesson_id": "aligner", "lesson_answer": "shown", "slides": str(SLIDES), "slide": "3"}
     reader.open(address("lessons", lecture="true", **opened))
@@ -295,7 +296,7 @@ def test_a_presented_lesson_that_is_no_slide_goes_from_step_to_step_whatever_sli
     corner = reader.page.locator(".lecture .number")
     expect(corner).to_have_text("Step 1")
     reader.wait()
-    # The code lies on top, and is what a key takes away.
+    # The QR code is on top, and a key closes it.
     reader.page.keyboard.press("q")
     expect(reader.page.locator("dialog.code")).to_be_visible()
     reader.page.keyboard.press("PageDown")
@@ -306,7 +307,7 @@ def test_a_presented_lesson_that_is_no_slide_goes_from_step_to_step_whatever_sli
     expect(corner).to_have_text("Step 2")
 
 
-def test_the_slides_by_keyboard_alone_as_a_file_and_back(reader, tmp_path):
+def test_slides_work_by_keyboard_alone_and_as_a_file(reader, tmp_path):
     page, keyboard = reader.page, reader.page.keyboard
     reader.open(address("cross_attention", layer="4", head="3"))
     reader.head(4, 3)
@@ -340,9 +341,9 @@ def test_the_slides_by_keyboard_alone_as_a_file_and_back(reader, tmp_path):
     expect(page.locator(".slides li .open").first).to_be_focused()
 
 
-# The buttons are those of every lecture; test_frame.py has pages on telephones.
+# Every lecture has these buttons; test_frame.py checks pages on phones.
 @pytest.mark.thorough
-def test_on_a_phone_a_page_of_the_lecture_needs_one_thumb(reader):
+def test_page_of_a_lecture_needs_one_thumb_on_a_phone(reader):
     reader.resize(**PHONE)
     reader.open(address("cross_attention", lecture="true", layer="4", head="3"))
     reader.head(4, 3)
@@ -364,14 +365,14 @@ def test_on_a_phone_a_page_of_the_lecture_needs_one_thumb(reader):
     expect(reader.page.get_by_label("English sentence")).to_be_visible()
 
 
-# The longest step with several answers, two with large tables, and one with two curves; before and after the answer.
+# The longest step with several answers, two with large tables and one with two curves, before and after the answer.
 LONGEST = [("positions", "3"), ("decoding", "2"), ("how_it_learned", "1"), ("not_explanation", "4")]
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("answer", ["", "2"])
 @pytest.mark.parametrize(("lesson", "step"), LONGEST)
-def test_a_step_of_a_lesson_fits_a_projector_with_its_answers(reader, lesson, step, answer):
+def test_step_of_a_lesson_fits_a_projector_with_its_answers(reader, lesson, step, answer):
     reader.resize(**PROJECTOR)
     reader.open(f"/lessons?lecture=true&lesson_id={lesson}&lesson_step={step}&lesson_answer={answer}")
     expect(reader.page.locator(".st-key-lesson_next")).to_be_in_viewport(ratio=1)
@@ -390,7 +391,7 @@ def test_a_step_of_a_lesson_fits_a_projector_with_its_answers(reader, lesson, st
     address("compare_heads", lecture="true"), address("translate", lecture="true").replace("translate", ""),
     address("about", slides=str(SLIDES)),
 ])
-def test_nothing_that_axe_calls_serious(visit, server, path):
+def test_lecture_mode_has_no_serious_violation(visit, server, path):
     with visit(server) as someone:
         someone.open(path)
         someone.page.locator(".lecture[data-drawn]").first.wait_for(state="attached")

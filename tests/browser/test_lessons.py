@@ -14,8 +14,9 @@ def said(reader):
     return reader.page.locator(".atlas .readout")
 
 
-def test_a_lesson_by_keyboard(reader):
-    """Predict, see what was measured, go on: without a pointer, and without being told before."""
+def test_lesson_works_by_keyboard(reader):
+    """A user predicts, sees the measured answer and continues, without a pointer and without seeing the answer before.
+    """
     reader.open(ROW)
     reader.maps(1)
     expect(said(reader)).to_contain_text("Layer 3, head 1")
@@ -43,8 +44,8 @@ def test_a_lesson_by_keyboard(reader):
 
 
 @pytest.mark.thorough
-def test_the_keys_that_a_laptop_has(reader):
-    """The buttons name them, and the key for what comes next gives the answer first."""
+def test_laptop_keys_work(reader):
+    """The buttons name the keys, and the key for the next step shows the answer first."""
     reader.open(ROW)
     reader.maps(1)
     show = reader.page.locator(".st-key-lesson_show kbd")
@@ -53,7 +54,7 @@ def test_the_keys_that_a_laptop_has(reader):
         reader.wait()
         reader.page.keyboard.press(key)
         reader.see(seen)
-    # Arrows in the map read it.
+    # Arrow keys in the map read its cells.
     reader.wait()
     reader.page.locator("canvas.large").focus()
     reader.page.keyboard.press("ArrowRight")
@@ -62,8 +63,8 @@ def test_the_keys_that_a_laptop_has(reader):
 
 
 @pytest.mark.thorough
-def test_a_step_that_is_opened_again_asks_again(reader):
-    """The map and the words beside it: neither remembers what the other has forgotten."""
+def test_reopened_step_asks_again(reader):
+    """Both the map and the words beside it are reset."""
     page = reader.page
     reader.open("/lessons?lesson_id=many_heads&lesson_step=2")
     reader.head(1, 1)
@@ -95,8 +96,8 @@ def test_a_step_that_is_opened_again_asks_again(reader):
 
 
 @pytest.mark.thorough
-def test_a_row_is_marked_in_the_head_that_is_asked_for(reader):
-    """And the map then shows the numbers that the answer has, whatever was hidden before."""
+def test_answer_marks_the_row_in_the_requested_head(reader):
+    """The map then shows the numbers of the answer, whatever was hidden before."""
     page = reader.page
     reader.open("/lessons?lesson_id=one_row")
     reader.head(3, 3)
@@ -105,7 +106,7 @@ def test_a_row_is_marked_in_the_head_that_is_asked_for(reader):
         page.keyboard.press(key)
     reader.head(1, 1)
     page.locator("canvas.large").focus()
-    # The first arrow reads the first row.
+    # The first arrow key reads the first row.
     for key in ["ArrowDown"] * 7 + ["Enter"]:
         page.keyboard.press(key)
     reader.see("You marked “newspaper”, in another head than layer 3, head 3.")
@@ -120,8 +121,8 @@ def test_a_row_is_marked_in_the_head_that_is_asked_for(reader):
 
 
 @pytest.mark.thorough
-def test_what_a_lesson_leaves_on_paper_and_without_a_network(reader, offline, tmp_path):
-    """Both sheets and the file: the questions without the answers, and then with them."""
+def test_lesson_is_complete_on_paper_and_without_a_network(reader, offline, tmp_path):
+    """Checks both sheets and the file: the questions without the answers, and then with them."""
     reader.open(ROW)
     reader.maps(1)
     reader.page.get_by_role("button", name="Print or download").click()
@@ -149,7 +150,7 @@ def test_what_a_lesson_leaves_on_paper_and_without_a_network(reader, offline, tm
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("size", [(1024, 768), (390, 844)])
-def test_fits_small_screens(reader, size):
+def test_lesson_fits_small_screens(reader, size):
     reader.resize(*size)
     reader.open(ROW)
     reader.maps(1)
@@ -159,7 +160,7 @@ def test_fits_small_screens(reader, size):
 
 
 @pytest.mark.thorough
-def test_the_title_of_the_next_lesson_is_read_whole(reader):
+def test_title_of_the_next_lesson_is_shown_completely(reader):
     reader.resize(1024, 768)
     reader.open("/lessons?lesson_id=positions&lesson_step=3&lesson_answer=shown")
     following = reader.page.locator(".st-key-lesson_next p")

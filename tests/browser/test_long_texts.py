@@ -1,4 +1,4 @@
-"""The page Long texts as a person meets it, in a real server and a real Chromium."""
+"""The page Long texts as a user meets it, in a real server and a real Chromium."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 
 @pytest.mark.thorough
-def test_a_text_of_ones_own_has_three_maps_and_its_cost_is_measured(visit, server):
+def test_own_text_has_three_maps_and_a_measured_cost(visit, server):
     with visit(server) as reader:
         reader.open("/long_texts?text=x")
         reader.page.locator("[data-drawn=maps] canvas").nth(2).wait_for()

@@ -1,4 +1,4 @@
-"""A click on what stands for a head opens the head, wherever that is; keys do so as well."""
+"""A click or a key on anything that represents a head opens the head."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CHARTS = "[data-testid=stVegaLiteChart]"
 
 
 def back(reader) -> None:
-    # Streamlit may have noted the head's page twice: as it was opened, and with its address.
+    # Streamlit may have two history entries for the head's page: for its opening, and for its address.
     for _ in range(2):
         left = reader.page.evaluate("location.href")
         reader.page.go_back()
@@ -22,26 +22,26 @@ def back(reader) -> None:
         if "compare_heads" in reader.page.evaluate("location.href"):
             break
     reader.arrived("compare_heads")
-    # The address changes before the run is asked for; the run's end removes what the page of the head showed.
+    # The address changes before the run is requested; the end of the run removes the content of the head's page.
     expect(reader.page.locator(".atlas")).to_have_count(0)
     reader.wait()
 
 
 @pytest.mark.thorough
-def test_a_click_anywhere_on_a_row_opens_the_head(reader):
+def test_click_anywhere_on_a_row_opens_the_head(reader):
     reader.open(HEADS)
     row = reader.page.locator(".heads tbody tr").filter(has_text="Cross attention, layer 3, head 5")
     row.locator("td").nth(2).click()
     reader.page.wait_for_url(re.compile("cross_attention.*layer=3&head=5"))
     reader.head(3, 5)
     back(reader)
-    # The same row once more: nothing is remembered of the first click.
+    # A second click on the same row works too, because the first click leaves no state.
     row.locator("td").nth(1).click()
     reader.page.wait_for_url(re.compile("cross_attention"))
     reader.head(3, 5)
 
 
-def test_a_sentence_of_the_gallery_opens_its_head_with_the_link_pinned(reader):
+def test_sentence_of_the_gallery_opens_its_head_with_the_link_pinned(reader):
     reader.open("/gallery?text=A+dog&palette=magma")
     sentence = reader.page.locator(".gallery li a").first
     text = sentence.get_attribute("aria-label").split(": ", 1)[1]
@@ -53,7 +53,7 @@ def test_a_sentence_of_the_gallery_opens_its_head_with_the_link_pinned(reader):
 
 
 @pytest.mark.thorough
-def test_back_from_a_sentence_of_the_gallery_is_where_it_was_opened(reader):
+def test_back_from_a_gallery_sentence_returns_to_where_it_was_opened(reader):
     scrolled = "document.querySelector('[data-testid=stMain]').scrollTop"
     reader.open("/gallery?text=A+dog")
     sentence = reader.page.locator(".gallery li a").nth(12)
@@ -70,7 +70,7 @@ def test_back_from_a_sentence_of_the_gallery_is_where_it_was_opened(reader):
 
 
 @pytest.mark.thorough
-def test_a_sorted_row_opens_its_own_head(reader):
+def test_sorted_row_opens_its_own_head(reader):
     reader.open(HEADS)
     for _ in range(2):
         reader.page.locator(".heads thead button").nth(4).click()
@@ -81,7 +81,7 @@ def test_a_sorted_row_opens_its_own_head(reader):
 
 
 @pytest.mark.thorough
-def test_the_table_is_used_by_keyboard_alone(reader):
+def test_table_works_by_keyboard_alone(reader):
     reader.open(HEADS)
     button = reader.page.get_by_role("button", name="Encoder attention, layer 1, head 1", exact=True)
     button.focus()
@@ -93,7 +93,7 @@ def test_the_table_is_used_by_keyboard_alone(reader):
 
 
 @pytest.mark.parametrize("times", [1, pytest.param(2, marks=pytest.mark.thorough)])
-def test_a_click_on_a_cell_of_a_metrics_map_opens_the_head(reader, times):
+def test_click_on_a_cell_of_a_metrics_map_opens_the_head(reader, times):
     reader.open(HEADS)
     cells = reader.page.locator(CHARTS).nth(1).locator("path[aria-roledescription='rect mark']")
     for time in range(times):
@@ -106,10 +106,10 @@ def test_a_click_on_a_cell_of_a_metrics_map_opens_the_head(reader, times):
 
 
 @pytest.mark.thorough
-def test_a_click_on_a_point_opens_the_head(reader):
+def test_click_on_a_point_opens_the_head(reader):
     points = reader.page.locator(f"{CHARTS} .mark-symbol.role-mark path")
     reader.open(SIMILAR)
-    # The same point once more, and on a smaller screen.
+    # The same point opens it again, also on a smaller screen.
     for width, height in ((1440, 900), (1440, 900), (1024, 768)):
         reader.resize(width, height)
         reader.drawn(points.nth(47))
@@ -120,7 +120,7 @@ def test_a_click_on_a_point_opens_the_head(reader):
 
 
 @pytest.mark.thorough
-def test_a_head_of_the_plane_is_opened_by_keyboard_alone(reader):
+def test_keyboard_alone_opens_a_head_of_the_plane(reader):
     reader.open(f"{SIMILAR}&layer=2&head=3")
     reader.page.get_by_role("button", name="Open layer 2, head 3 of masked attention").focus()
     reader.page.keyboard.press("Enter")
@@ -129,7 +129,7 @@ def test_a_head_of_the_plane_is_opened_by_keyboard_alone(reader):
 
 
 @pytest.mark.thorough
-def test_the_two_heads_most_alike_are_links(reader):
+def test_two_most_similar_heads_are_links(reader):
     reader.open(SIMILAR)
     for number in (1, 2):
         link = reader.page.locator(f".st-key-alike_{number}_decoder button")

@@ -1,4 +1,4 @@
-"""What was typed and pinned stays, whatever is clicked: real server, real Chromium."""
+"""Typed text and pins survive every click: real server, real Chromium."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.browser.conftest import PATIENCE
 
 DREAM = "I have a dream."
 HALF = "Where is the hou"
-# Each walk as the page that it begins on, and what is clicked: a page of the menu, or a part of a page.
+# Each walk has the page where it begins and the clicks: a page of the menu, or a part of a page.
 WALKS = {
     "positional encoding": ("/positional_encoding", ["Curves", "Added or concatenated"]),
     "compare heads": ("/compare_heads", ["A against B", "Positional encoding", "Compare heads", "All heads"]),
@@ -24,7 +24,7 @@ MENU = [page.title for listed in sections().values() for page in listed]
 
 def go(reader, name):
     """Click a page of the menu, or a part of a page."""
-    # A page that is left while its pictures are on their way asks for some that are gone.
+    # Leaving a page while its pictures load requests some that no longer exist.
     reader.page.wait_for_load_state("networkidle")
     if name in MENU:
         reader.choose(name)
@@ -38,14 +38,14 @@ def go(reader, name):
 @pytest.mark.thorough
 @pytest.mark.parametrize("address", ["", f"?text={DREAM.replace(' ', '+')}"])
 @pytest.mark.parametrize("walk", WALKS)
-def test_the_sentence_survives(reader, walk, address):
+def test_sentence_survives(reader, walk, address):
     start, clicks = WALKS[walk]
     reader.open(f"{start}{address}")
     for click in clicks:
         go(reader, click)
     sentence = DREAM if address else "The animal didn't cross the street because it was too tired."
     reader.has_typed(sentence)
-    # The click after that lost it as well.
+    # The next click used to lose it as well.
     go(reader, "Cross attention")
     reader.maps(1)
     reader.has_typed(sentence)
@@ -53,13 +53,13 @@ def test_the_sentence_survives(reader, walk, address):
 
 
 def half_typed(reader):
-    """Somebody who has typed half a sentence on top of a whole one."""
+    """A user who has typed half a sentence over a complete one."""
     reader.open(f"/encoder_attention?text={DREAM}&layer=2")
     reader.maps(1)
     reader.page.get_by_label("English sentence").fill(HALF)
 
 
-def test_what_is_being_typed_survives_other_pages_clicks_and_a_reload(reader):
+def test_unsent_text_survives_other_pages_clicks_and_a_reload(reader):
     half_typed(reader)
     go(reader, "Cross attention")
     reader.maps(1)
@@ -74,15 +74,15 @@ def test_what_is_being_typed_survives_other_pages_clicks_and_a_reload(reader):
     reader.reload()
     reader.maps(1)
     reader.has_typed(HALF)
-    # Nothing was translated by all of that, and Enter still does.
+    # None of this translated anything, and Enter still does.
     assert "text=I+have+a+dream." in reader.page.url
     reader.page.get_by_label("English sentence").press("Enter")
     reader.page.wait_for_url(re.compile(r"text=Where\+is\+the\+hou"))
     reader.has_typed(HALF)
 
 
-def test_letters_are_no_shortcuts_and_the_button_sends_what_is_typed(reader):
-    """Streamlit clears its cache at C and runs the page again at R."""
+def test_typed_letters_are_no_shortcuts_and_the_button_sends_the_text(reader):
+    """Streamlit clears its cache on C and reruns the page on R."""
     reader.open(f"/encoder_attention?text={DREAM}")
     reader.maps(1)
     box = reader.page.get_by_label("English sentence")
@@ -94,7 +94,7 @@ def test_letters_are_no_shortcuts_and_the_button_sends_what_is_typed(reader):
     reader.page.wait_for_url(re.compile("text=crisp"))
 
 
-def test_an_example_and_the_back_button_replace_what_is_being_typed(reader):
+def test_example_and_back_button_replace_unsent_text(reader):
     half_typed(reader)
     reader.page.get_by_label("or an example").click()
     reader.page.get_by_role("option").nth(2).click()
@@ -106,9 +106,9 @@ def test_an_example_and_the_back_button_replace_what_is_being_typed(reader):
     reader.has_typed(DREAM)
 
 
-# It is the component of the sentence, whose text survives more above.
+# This box is the sentence's component; other tests check that its text survives more.
 @pytest.mark.thorough
-def test_another_translation_that_is_being_typed_survives(reader):
+def test_unsent_own_translation_survives(reader):
     reader.open(f"/cross_attention?text={DREAM}")
     reader.maps(1)
     reader.page.get_by_role("button", name="Try my own translation").click()
@@ -118,7 +118,7 @@ def test_another_translation_that_is_being_typed_survives(reader):
     reader.page.get_by_role("button", name="Try my own translation").click()
     box = reader.page.get_by_label("Your German translation")
     expect(box).to_have_value("Ich habe einen Hu")
-    # It belongs to its sentence.
+    # The translation belongs to its sentence.
     reader.page.keyboard.press("Escape")
     reader.translate("Hello.")
     reader.page.wait_for_url(re.compile("text=Hello"))
@@ -129,7 +129,7 @@ def test_another_translation_that_is_being_typed_survives(reader):
 
 @pytest.mark.thorough
 def test_everything_survives_a_restart_of_the_server(browser, serve):
-    """Not as a visitor: somebody whose server goes away sees errors of their network."""
+    """Not with the `visitor` fixture: a user whose server goes away gets network errors."""
     with serve() as address:
         page = browser.new_page()
         page.goto(f"{address}/encoder_attention?text={DREAM}&layer=2")
@@ -138,8 +138,8 @@ def test_everything_survives_a_restart_of_the_server(browser, serve):
     connected = "[data-testid=stApp][data-test-connection-state=CONNECTED][data-test-script-state=notRunning]"
     page.locator(connected).wait_for(state="detached")
     with serve(port=urlparse(address).port):
-        # The page asks for the server until it is there; what is clicked before its first run ends is not heard.
-        # The router runs before its first run: only the run that imports the model is the page's.
+        # The page polls until the server is up, and ignores clicks until its first run ends. The router runs before the
+        # first run; only the run that imports the model is the page's.
         starting = page.get_by_text("Starting the Transformer")
         starting.wait_for(timeout=PATIENCE)
         starting.wait_for(state="detached", timeout=PATIENCE)
@@ -155,7 +155,7 @@ def test_everything_survives_a_restart_of_the_server(browser, serve):
 
 
 @pytest.mark.thorough
-def test_a_head_stays_where_a_sentence_comes_with_a_remark(reader):
+def test_head_stays_for_a_sentence_with_a_remark(reader):
     reader.open(f"/cross_attention?text={DREAM}")
     reader.maps(1)
     reader.control("Layer").select_option(label="1")
@@ -169,9 +169,9 @@ def test_a_head_stays_where_a_sentence_comes_with_a_remark(reader):
         expect(reader.page).to_have_url(re.compile("layer=1&head=3"))
 
 
-# tests/ui/test_session.py pins, and goes on, in every way.
+# tests/ui/test_session.py pins and navigates in every way.
 @pytest.mark.thorough
-def test_a_pin_belongs_to_its_kind_and_sentence(reader):
+def test_pin_belongs_to_its_kind_and_sentence(reader):
     reader.open(f"/encoder_attention?text={DREAM}")
     reader.maps(1)
     canvas = reader.page.locator("canvas.large")

@@ -1,4 +1,4 @@
-"""Several processes of the app behind one address, as browsers meet them."""
+"""Browsers that use several processes of the app behind one address."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ COMMAND = (sys.executable, "-m", "attention_atlas", "--processes=2")
 
 
 def processes() -> list[psutil.Process]:
-    """Those of the app, in the order of their numbers."""
+    """Return the app's processes, in the order of their numbers."""
     (app,) = [each for each in psutil.Process().children() if COMMAND[-1] in each.cmdline()]
     return sorted(app.children(), key=lambda each: each.create_time())
 
 
 def process_of(someone: Visitor) -> int:
-    """The number of the process that a browser is sent to."""
+    """Return the number of the process that serves a browser."""
     (number,) = [
         cookie["value"] for cookie in someone.page.context.cookies() if cookie["name"].startswith("attention_atlas_")
     ]
@@ -31,7 +31,7 @@ def process_of(someone: Visitor) -> int:
 
 
 @pytest.mark.thorough
-def test_each_browser_works_at_its_process_and_at_another_when_that_ends(browser, serve):
+def test_each_browser_stays_at_its_process_and_moves_when_that_ends(browser, serve):
     with serve(COMMAND) as address, window(browser) as page, window(browser) as other:
         with watched(page, address) as first, watched(other, address) as second:
             for someone in (first, second):
@@ -46,7 +46,7 @@ def test_each_browser_works_at_its_process_and_at_another_when_that_ends(browser
                 someone.head(4, 1)
             first.see("Die Katze schläft.")
             second.see("Der Hund liest.")
-            # Letters of a PDF come through the session, tables as files of the process that has it.
+            # The letters of a PDF come through the session, and tables as files of the session's process.
             figure = first.page.locator(".st-key-main_figure")
             check_pdf(save(figure, "PDF", width="one column (77 mm)"), 77, "Katze")
             for someone in (first, second):

@@ -1,4 +1,4 @@
-"""The switchboard in a real Chromium: by pointer and by keys."""
+"""The page Switch heads off in a real Chromium: by pointer and by keys."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ def switch(reader, name):
     return reader.page.locator(f'.switches [data-head="{name}"]')
 
 
-def test_heads_rows_and_boards_are_switched(reader):
+def test_heads_rows_and_boards_can_be_switched(reader):
     reader.open(PAGE + "cross.1.8")
     expect(switch(reader, "cross.1.8")).to_have_attribute("aria-checked", "false")
     expect(reader.page.locator(".switches .count")).to_have_text("1 of 144 heads off")
     switch(reader, "cross.1.8").click()
     reader.see("Every head is as trained")
     expect(reader.page).not_to_have_url(re.compile("off_heads="))
-    # The board of one kind is open; the others are a button each.
+    # The board of one kind is open; a button opens each of the others.
     expect(switch(reader, "encoder.2.1")).to_have_count(0)
     assert reader.page.locator(".switches button:visible").count() < 75
     reader.page.get_by_role("button", name="Encoder attention all on").click()
     expect(switch(reader, "encoder.1.1")).to_be_focused()
-    # Two clicks, the second before the first is answered.
+    # The second of two clicks comes before the first is answered.
     switch(reader, "encoder.2.1").click()
     switch(reader, "encoder.2.2").click()
     expect(reader.page).to_have_url(re.compile("off_heads=encoder.2.1-encoder.2.2"))
@@ -40,7 +40,7 @@ def test_heads_rows_and_boards_are_switched(reader):
 
 
 @pytest.mark.thorough
-def test_the_example_changes_the_words_and_is_named_and_cleared(reader):
+def test_example_changes_the_words_and_can_be_cleared(reader):
     reader.open("/switch_heads_off?text=The+animal+didn't+cross+the+street+because+it+was+too+tired.")
     reader.page.get_by_role("button", name="Try: switch off cross attention, layer 5, head 6").click()
     expect(reader.page).to_have_url(re.compile("off_heads=cross.5.6"))
@@ -52,7 +52,7 @@ def test_the_example_changes_the_words_and_is_named_and_cleared(reader):
 
 
 @pytest.mark.thorough
-def test_keys_go_from_switch_to_switch(reader):
+def test_keys_move_between_switches(reader):
     reader.open(PAGE + "none")
     switch(reader, "cross.1.1").focus()
     for key in ("ArrowDown", "ArrowRight", "Space"):

@@ -1,4 +1,4 @@
-"""Technical words in the components are explained where they stand."""
+"""Technical words in the components have explanations at their place."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 from pages.ui.text.glossary import explain
 
 
-def test_a_word_is_explained_by_pointer_focus_and_tap(reader):
+def test_hover_focus_and_tap_explain_a_word(reader):
     reader.open("/encoder_attention?text=I+have+a+dream.")
     reader.maps(1)
     word = reader.page.locator(".atlas .term").filter(has_text="Head")

@@ -1,4 +1,4 @@
-"""The training lab as a person meets it: a Transformer learns in a real server, and is watched in a real Chromium."""
+"""The page Training lab as a user meets it: a Transformer trains in a real server, and a real Chromium shows it."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from playwright.sync_api import expect
 from tests.browser.conftest import PATIENCE
 
 RECORDED = "/training_lab?text=x"
-# A small one, for which nobody waits long.
+# A small training, which ends quickly.
 OWN = f"{RECORDED}&lab_task=addition-reversed&lab_width=32&lab_items=8&lab_steps=40"
-# What is seen before it.
+# Label of the film that the page opens with.
 LEARNED = "recorded addition-reversed 2000"
 
 
 def film(someone, drawn: str):
-    """The film, once it shows this."""
+    """Return the film, once it shows this text."""
     found = someone.page.locator(f".film[data-drawn='{drawn}']")
     found.wait_for()
     return found
 
 
 @pytest.mark.thorough
-def test_a_recorded_training_is_played_and_turned_back(visit, server):
+def test_recorded_training_plays_and_rewinds(visit, server):
     with visit(server) as reader:
         reader.open(RECORDED)
         film(reader, "recorded reverse 400")
@@ -49,7 +49,7 @@ def test_a_recorded_training_is_played_and_turned_back(visit, server):
 
 
 @pytest.mark.thorough
-def test_a_training_is_started_watched_and_asked(visit, server):
+def test_training_is_started_watched_and_queried(visit, server):
     with visit(server) as reader:
         reader.open(OWN)
         film(reader, LEARNED)
@@ -64,13 +64,13 @@ def test_a_training_is_started_watched_and_asked(visit, server):
         reader.see("After step 0 the model answers 047+385")
         reader.page.reload()
         reader.wait()
-        # The training was the tab's own; its settings and the question are in the address.
+        # The training belonged to the tab; its settings and the question are in the address.
         film(reader, LEARNED)
         reader.see("After step 2,000 the model answers 047+385")
 
 
 @pytest.mark.thorough
-def test_grokking_is_watched_in_the_spectrum(visit, server):
+def test_spectrum_shows_grokking(visit, server):
     with visit(server) as reader:
         reader.open(f"{RECORDED}&lab_task=modular")
         bars = reader.page.locator(".film canvas[aria-label*='Fourier spectrum']")
@@ -83,8 +83,8 @@ def test_grokking_is_watched_in_the_spectrum(visit, server):
 
 @pytest.mark.thorough
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="counts threads where Linux lists them")
-def test_closing_the_browser_in_the_middle_leaves_no_thread(visit, server):
-    """tests/ui/test_training_lab.py has the same without a browser."""
+def test_closing_the_browser_during_a_training_leaves_no_thread(visit, server):
+    """tests/ui/test_training_lab.py checks the same without a browser."""
     (process,) = [
         path for path in Path("/proc").glob("[0-9]*")
         if f"--server.port={server.rpartition(':')[2]}".encode() in (path / "cmdline").read_bytes().split(b"\0")
@@ -99,7 +99,7 @@ def test_closing_the_browser_in_the_middle_leaves_no_thread(visit, server):
             reader.page.get_by_role("button", name="Train live").click()
             reader.page.locator(".film[data-drawn$=running]").wait_for()
 
-    # The server's own threads come with the first visitors.
+    # The server starts its own threads with the first users.
     for _ in range(2):
         trained_and_closed()
     before, closed = threads(), 3
@@ -112,5 +112,5 @@ def test_closing_the_browser_in_the_middle_leaves_no_thread(visit, server):
             if threads() < before + closed:
                 break
             later.page.wait_for_timeout(500)
-        # Less than one for each that was closed: the pools of the server may still grow by one.
+        # The limit is below one thread per closed browser; the server's pools may still grow by one.
         assert threads() < before + closed

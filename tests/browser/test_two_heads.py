@@ -1,4 +1,4 @@
-"""A against B in a real Chromium: two maps, their difference, and one pointer for all of them."""
+"""A vs. B in a real Chromium: two maps, their difference, and one pointer for all of them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def opened(reader: Visitor, a: str, b: str) -> Locator:
 
 
 def reported(reader: Visitor) -> list[tuple[str, str, str, str]]:
-    """Title, row, column and number of every map in the readout."""
+    """Return title, row, column and number of every map in the readout."""
     settle(reader.page)
     return [match.groups() for match in SAID.finditer(reader.page.locator(".readout").inner_text())]
 
@@ -47,7 +47,7 @@ def test_one_pointer_reads_both_maps_and_their_difference(reader, views):
         canvas.scroll_into_view_if_needed()
         box = canvas.bounding_box()
         for across, down in ((0.3, 0.4), (0.5, 0.6), (0.7, 0.8)):
-            # The maps have one size: other cells in each of them.
+            # The maps have one size, so their cells differ in size.
             down -= 0.05 * number
             canvas.hover(position={"x": across * box["width"], "y": down * box["height"]})
             first, second, difference = reported(reader)
@@ -68,7 +68,7 @@ def test_one_pointer_reads_both_maps_and_their_difference(reader, views):
 
 
 @pytest.mark.thorough
-def test_arrows_read_all_maps(reader, views):
+def test_arrow_keys_read_all_maps(reader, views):
     canvases = opened(reader, f"encoder.1.1.words.{TIRED}", f"encoder.1.1.words.{WIDE}")
     canvases.nth(1).focus()
     for _ in range(len(views[0].axes.rows) + 2):
@@ -79,7 +79,7 @@ def test_arrows_read_all_maps(reader, views):
 
 
 @pytest.mark.thorough
-def test_no_difference_where_the_axes_disagree(reader):
+def test_no_difference_is_shown_where_the_axes_disagree(reader):
     canvases = opened(reader, f"encoder.1.1.words.{TIRED}", "encoder.1.1.words.I see.")
     assert canvases.count() == 2
     reader.see("No difference can be drawn")
@@ -90,7 +90,7 @@ def test_no_difference_where_the_axes_disagree(reader):
 
 
 def top_of(reader: Visitor, canvas: Locator) -> float:
-    """Where the first row of a map begins on the page, found by pointing."""
+    """Return the top of a map's first row on the page, found by hovering."""
     box = canvas.bounding_box()
     above, within = 26.0, 0.7 * box["height"]
     while within - above > 1:
@@ -102,10 +102,10 @@ def top_of(reader: Visitor, canvas: Locator) -> float:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("size", [(1440, 900), (1280, 720)], ids=str)
-def test_both_maps_and_their_difference_stand_on_one_line(visit, server, size):
+def test_both_maps_and_their_difference_are_on_one_line(visit, server, size):
     with visit(server, viewport={"width": size[0], "height": size[1]}) as reader:
         canvases = opened(reader, f"encoder.1.1.words.{TIRED}", f"encoder.1.1.words.{WIDE}")
-        # What is above them comes a moment later, and moves all of them.
+        # Content above them appears a moment later and moves all of them.
         reader.wait()
         reader.page.wait_for_timeout(1_500)
         boxes = [canvas.bounding_box() for canvas in canvases.all()]
@@ -115,10 +115,10 @@ def test_both_maps_and_their_difference_stand_on_one_line(visit, server, size):
 
 
 @pytest.mark.thorough
-def test_the_titles_of_the_axes_are_not_cut(reader):
+def test_axis_titles_are_not_cut(reader):
     canvases = opened(reader, "encoder.1.1.pieces.I see.", "encoder.1.1.pieces.I do.")
     for canvas in canvases.all():
-        # Ink within two pixels of an edge of the picture would be a letter that goes on beyond it.
+        # Dark pixels within two pixels of the picture's edge would be a letter that extends beyond it.
         assert canvas.evaluate("""canvas => {
             const { data, width, height } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
             let ink = 0;

@@ -1,4 +1,4 @@
-"""What mattered, in a real Chromium."""
+"""The page What mattered in a real Chromium."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ HOSTILE = '<b>x</b> "if" {y}'
 
 
 @pytest.mark.thorough
-def test_a_word_is_chosen_with_the_keyboard_and_its_link_opened_again(reader, visit, server):
+def test_keyboard_chooses_a_word_and_its_link_reopens_it(reader, visit, server):
     reader.open(f"/what_mattered?{DREAM}&mattered_explained=1")
     words = reader.page.get_by_test_id("stButtonGroup").nth(1)
     expect(words.get_by_role("radio", name="Ich", exact=True)).to_be_checked()
@@ -30,18 +30,18 @@ def test_a_word_is_chosen_with_the_keyboard_and_its_link_opened_again(reader, vi
         expect(again.get_by_role("radio", name="Traum", exact=True)).to_be_checked()
 
 
-# Charts with such labels are in test_chart_text.py as well.
+# test_chart_text.py checks charts with such labels as well.
 @pytest.mark.thorough
-def test_words_of_the_reader_label_the_strip(reader):
+def test_words_of_the_user_label_the_strip(reader):
     reader.open(f"/what_mattered?text={quote(HOSTILE)}")
-    # The page has two charts, the strip first.
+    # The page has two charts; the strip is the first.
     strip = all_labels(reader, 2)[0]
     assert {"<b>x</b>", "if", "{"} <= set(strip)
 
 
-# A click on the mark of a chart is in test_open_head.py as well.
+# test_open_head.py checks a click on the mark of a chart as well.
 @pytest.mark.thorough
-def test_a_click_on_the_bar_of_a_head_opens_it(reader):
+def test_click_on_the_bar_of_a_head_opens_it(reader):
     reader.open(f"/what_mattered?{DREAM}&mattered_part=writers&mattered_explained=4")
     named = next(text for text in labels(reader, "mattered_bars") if text.startswith("cross attention"))
     _, layer, head = (part.split()[-1] for part in named.split(", "))
@@ -53,7 +53,7 @@ def test_a_click_on_the_bar_of_a_head_opens_it(reader):
 
 
 @pytest.mark.thorough
-def test_it_fits_a_telephone(reader):
+def test_page_fits_a_phone(reader):
     reader.resize(390, 844)
     reader.open(f"/what_mattered?{DREAM}")
     reader.see("methods put")

@@ -1,4 +1,4 @@
-// What the attention browser shows of a kind, against the trace.
+// The attention browser's numbers, readouts and layout, compared with the trace.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -45,7 +45,7 @@ function near(actual, expected, tolerance) {
   assert.ok(Math.abs(actual - expected) <= tolerance, `${actual} is not ${expected}`);
 }
 
-test("a message of Python is unpacked, bit by bit", async () => {
+test("a Python message is unpacked bit by bit", async () => {
   const { header, codes } = JSON.parse(fixture("message.json"));
   const message = await unpack(fixture("message.bin"));
   assert.deepEqual(message.header, header);
@@ -53,7 +53,7 @@ test("a message of Python is unpacked, bit by bit", async () => {
   assert.deepEqual(unframe(fixture("message.bin")).header, header);
 });
 
-test("codes of all four decimals are the weights they were made of", () => {
+test("codes of all four-decimal weights decode to those weights", () => {
   for (let number = 0; number <= 10_000; number++) {
     assert.equal(weightOf(Math.floor((60_000 * number) / 10_000 + 3)).toFixed(4), (number / 10_000).toFixed(4));
   }
@@ -62,7 +62,7 @@ test("codes of all four decimals are the weights they were made of", () => {
 
 for (const kind of KINDS) {
   describe(`${kind} attention`, () => {
-    test("every head of every arrangement is the view of the pages", async () => {
+    test("every head of every arrangement equals the view of the pages", async () => {
       const data = await kindOf(kind);
       const { layers, heads } = data.header;
       for (const { words, hide, rows, columns, weights, mask } of expectedOf(kind).views) {
@@ -79,7 +79,7 @@ for (const kind of KINDS) {
       }
     });
 
-    test("sums of what is pinned add up the decimals that are shown", async () => {
+    test("sums of pinned tokens add up the displayed decimals", async () => {
       const { selected, sums } = expectedOf(kind);
       const arranged = arrange(await kindOf(kind), { words: false, hide: false }, 0, 1);
       const { rows, columns, all } = sumsOf(arranged, selected);
@@ -89,12 +89,12 @@ for (const kind of KINDS) {
       assert.deepEqual(sumsOf(arranged, NOTHING), { rows: null, columns: null, all: 0 });
     });
 
-    test("the CSV is the one that Python's csv writes", async () => {
+    test("the CSV equals the output of the csv module in Python", async () => {
       const { selected, csv } = expectedOf(kind);
       assert.equal(csvOf(arrange(await kindOf(kind), { words: false, hide: false }, 0, 1), selected), csv);
     });
 
-    test("the JSON has null where a cell is masked, and the sums", async () => {
+    test("the JSON has null for masked cells, and the sums", async () => {
       const { selected, choice, views, sums } = expectedOf(kind);
       const data = await kindOf(kind);
       const saved = JSON.parse(jsonOf(data.header, { ...choice, head: 1 }, arrange(data, choice, 0, 1), selected));
@@ -120,7 +120,7 @@ for (const kind of KINDS) {
   });
 }
 
-test("a masked cell is read, drawn and hatched as masked", async () => {
+test("a masked cell is read out, drawn and hatched as masked", async () => {
   const { choice } = expectedOf("decoder");
   const arranged = arrange(await kindOf("decoder"), choice, 0, 0);
   assert.match(described(arranged, { row: 0, column: 2 }, NOTHING), /\(row 1\) may not look at .*: masked$/);
@@ -135,7 +135,7 @@ test("a masked cell is read, drawn and hatched as masked", async () => {
   assert.equal(surface.of("line").filter(({ stroke }) => stroke === PALETTE.masked).length, masked);
 });
 
-test("a word reads what it looks at: a cell, a row, a column, a sum", async () => {
+test("the readout of a word names its target: a cell, a row, a column, a sum", async () => {
   const arranged = arrange(await kindOf("encoder"), { words: false, hide: false }, 0, 1);
   const { views } = expectedOf("encoder");
   const head = views.find(({ words, hide }) => !words && !hide).weights[0][1];
@@ -152,7 +152,7 @@ test("a word reads what it looks at: a cell, a row, a column, a sum", async () =
   assert.equal(quote("שלום"), "“\u2068שלום\u2069”");
 });
 
-test("of words that read the same, a sentence says which it means", () => {
+test("a sentence tells equal words apart", () => {
   const labels = ["the", "dog", "the"].map((label, position) => ({ label, positions: [position] }));
   const values = [0.5, 0.4, 0.1, 0.6, 0.3, 0.1, 0.7, 0.2, 0.1];
   const arranged = { rows: labels, columns: labels, values, masked: values.map(() => false), signed: false };
@@ -165,7 +165,7 @@ test("of words that read the same, a sentence says which it means", () => {
   assert.deepEqual([named(labels, 1, "row"), named(labels, 2, "row")], ["“dog”", "“the” (row 3)"]);
 });
 
-test("pointing at the middle of any cell, label or small map finds it", async () => {
+test("hovering over the middle of any cell, label or small map finds it", async () => {
   const data = await kindOf("cross");
   const arranged = arrange(data, { words: false, hide: false }, 0, 0);
   const { rows, columns } = arranged;
@@ -196,7 +196,7 @@ test("pointing at the middle of any cell, label or small map finds it", async ()
   }
 });
 
-test("labels fit their room, and no row label stands on another", async () => {
+test("labels fit their space, and no row label overlaps another", async () => {
   const pieces = arrange(await kindOf("encoder"), { words: false, hide: false }, 0, 0);
   const long = { label: "Unabhängigkeitserklärungskapitän".repeat(2), positions: [0] };
   const arranged = { ...pieces, rows: [long, ...pieces.rows.slice(1)] };
@@ -213,7 +213,7 @@ test("labels fit their room, and no row label stands on another", async () => {
   }
 });
 
-test("in a narrow figure a step keeps both of its words, and a word of the sentence its name", async () => {
+test("in a narrow figure a step keeps both of its words, and a word of the sentence its label", async () => {
   const pieces = arrange(await kindOf("encoder"), { words: false, hide: false }, 0, 0);
   const size = 12;
   /** @type {(name: (index: number) => string) => { label: string, positions: number[] }[]} */
@@ -231,7 +231,7 @@ test("in a narrow figure a step keeps both of its words, and a word of the sente
   }
 });
 
-// What a lecture has room for, in units of a figure whose labels are 13 high and drawn 27 pixels high.
+// Sizes that lecture mode offers, in units of a figure whose labels are 13 high and drawn 27 pixels high.
 const PROJECTOR = { width: 478, height: 332 };
 const BESIDE_A_QUESTION = { width: 273, height: 345 };
 const WIDE_PROJECTOR = { width: 678, height: 395 };
@@ -240,7 +240,7 @@ const GARDEN = ["The old man is reading a newspaper in the garden . </s>", "Der 
 const LIBRARY = ["My students asked whether the old library near the river is open on Sundays . </s>",
   "Meine Schüler frag… …ten, ob die alte Bibliothek in der Nähe des Flusses sonntags geöffnet ist . </s>"];
 
-// The names on a map of a lecture: { string, size, bold, angle, x, y }; steps of the decoder at the left.
+// Returns the labels on a map in lecture mode: { string, size, bold, angle, x, y }; decoder steps are on the left.
 function presented(room, source, target, { row, column } = {}) {
   globalThis.innerWidth = 1024;
   const labelled = (names) => names.map((label, position) => ({ label, positions: [position] }));
@@ -260,7 +260,7 @@ function presented(room, source, target, { row, column } = {}) {
 
 const briefly = ({ label }) => label.replace("in: ", "").replace("out: ", "");
 
-test("on a projector every word of a sentence has its name, whole and readable from the last row", () => {
+test("on a projector every word of a sentence has a complete label that the last row can read", () => {
   for (const [source, target] of [GARDEN, LIBRARY]) {
     for (const room of [PROJECTOR, WIDE_PROJECTOR, ...(source === GARDEN[0] ? [BESIDE_A_QUESTION] : [])]) {
       const { rows, columns, geometry, left, above } = presented(room, source, target);
@@ -285,7 +285,7 @@ test("on a projector every word of a sentence has its name, whole and readable f
   }
 });
 
-test("in a lecture what is pointed at keeps its name, whole, and no other name lies over it", () => {
+test("in lecture mode the word under the pointer keeps its complete label, and no other label covers it", () => {
   const many = Array.from({ length: 60 }, (_, index) => `word${index}`);
   const long = "Unabhängigkeitserklärung";
   for (const room of [PROJECTOR, BESIDE_A_QUESTION]) {
@@ -306,7 +306,7 @@ test("in a lecture what is pointed at keeps its name, whole, and no other name l
   }
 });
 
-test("lines between the cells never outshine them: below 12 pixels a cell there are none", async () => {
+test("lines between cells never outshine them: cells below 12 pixels have none", async () => {
   const pieces = arrange(await kindOf("encoder"), { words: false, hide: false }, 0, 0);
   const seen = new Set();
   for (const size of [4, 12, 20, 30, 45, 60, 90, 128]) {
@@ -327,7 +327,7 @@ test("lines between the cells never outshine them: below 12 pixels a cell there 
   assert.deepEqual([...seen].sort(), [false, true], "both happen");
 });
 
-test("what is too long is cut in the middle, or broken between words", () => {
+test("a long label is cut in the middle, or broken between words", () => {
   assert.equal(shortened("short", 100, 10), "short");
   assert.equal(shortened("abcdefghij", 25, 10), "ab…ij");
   assert.equal(shortened("abcdefghij", 30, 10), "abc…ij");
@@ -340,7 +340,7 @@ test("what is too long is cut in the middle, or broken between words", () => {
   assert.deepEqual(wrapped("ab cd ef", 25, 10), ["ab cd", "ef"]);
 });
 
-test("a colour scale goes up, is undone by its inverse, and begins and ends with its palette", () => {
+test("a colour scale is monotonic, inverts exactly, and begins and ends with its palette", () => {
   for (const scale of [...SCALES, "difference"]) {
     const places = [0, 0.1, 0.25, 0.5].map((value) => onScale(value, scale, 0.5));
     places.slice(1).forEach((place, index) => assert.ok(place > places[index], scale));
@@ -356,7 +356,7 @@ test("a colour scale goes up, is undone by its inverse, and begins and ends with
   assert.equal(inkOn([68, 1, 84]), PALETTE.light);
 });
 
-test("several heads that are drawn as lines are named in their colours", async () => {
+test("several heads drawn as lines are named in their colours", async () => {
   const arranged = arrange(await kindOf("encoder"), { words: false, hide: false }, 0, 0);
   const named = (...heads) => {
     const surface = new Recorder();
@@ -368,13 +368,13 @@ test("several heads that are drawn as lines are named in their colours", async (
   assert.deepEqual(named([2, "red"]), [], "one has no need of it");
 });
 
-test("a panel opens above its button where there is no room below and more above", () => {
+test("a panel opens above its button if there is more space above than below", () => {
   assert.equal(opensAbove(100, 130, 300, 768), false);
   assert.equal(opensAbove(600, 630, 300, 768), true);
   assert.equal(opensAbove(300, 330, 700, 768), false, "no room on either side: the page scrolls down");
 });
 
-test("what was used last decides what is advised", () => {
+test("the advice matches the input device used last", () => {
   const root = new EventTarget();
   /** @type {(type: string, pointerType?: string) => string} */
   const after = (type, pointerType) => {
@@ -390,7 +390,7 @@ test("what was used last decides what is advised", () => {
   assert.equal(after("pointerdown", "pen"), "mouse");
 });
 
-test("a saved figure says what was done to its numbers", async () => {
+test("a saved figure states the changes made to its numbers", async () => {
   const data = await kindOf("cross");
   const choice = { ...expectedOf("cross").choice, threshold: 7, words: true, scale: SCALES[2], heads: [2, 99] };
   const arranged = arrange(data, choice, 0, 0);
@@ -403,7 +403,7 @@ test("a saved figure says what was done to its numbers", async () => {
   assert.match(lines.title, /heads 1, 3$/);
 });
 
-test("a click pins the pieces of a row or a column, or releases them, and Shift adds", () => {
+test("a click pins or releases the tokens of a row or a column, and Shift adds", () => {
   const arranged = { rows: [{ label: "the", positions: [0] }, { label: "animal", positions: [1, 2] }],
     columns: [{ label: "das", positions: [0] }, { label: "Tier", positions: [1] }] };
   const none = { rows: [], columns: [] };
@@ -417,8 +417,8 @@ test("a click pins the pieces of a row or a column, or releases them, and Shift 
   assert.deepEqual(withPin(animal, arranged, null, false), none);
 });
 
-describe("the keyboard", () => {
-  // `press` on what it uses of an attention browser; nothing is drawn.
+describe("keyboard", () => {
+  // Calls `press` with the parts of an attention browser that it uses; nothing is drawn.
   async function pressed(key, { on = "grid", modifiers = {}, hover = null, ...choice } = {}) {
     const data = await kindOf("encoder");
     const parts = { grid: {}, large: {} };
@@ -445,7 +445,7 @@ describe("the keyboard", () => {
     assert.deepEqual((await pressed(",", { head: 3 })).changed, { head: 2 });
   });
 
-  test("arrows in the large figure walk over the cells, Enter pins, Shift adds", async () => {
+  test("arrows in the large figure move over the cells, Enter pins, Shift adds", async () => {
     assert.deepEqual((await pressed("ArrowRight", { on: "large" })).hover, { row: 0, column: 0 });
     assert.deepEqual((await pressed("ArrowRight", { on: "large", hover: { row: 0, column: 0 } })).hover, { row: 0, column: 1 });
     const at = { row: 1, column: 1 };
@@ -454,7 +454,7 @@ describe("the keyboard", () => {
       { pinned: at, add: true });
   });
 
-  test("keys of the browser and unknown keys are left alone", async () => {
+  test("keys of the browser and unknown keys are ignored", async () => {
     assert.deepEqual(await pressed("w", { modifiers: { ctrlKey: true } }), { changed: {}, prevented: false, hover: null });
     assert.deepEqual(await pressed("x"), { changed: {}, prevented: false, hover: null });
     assert.deepEqual(await pressed("w"), { changed: { words: true }, prevented: true, hover: null });
@@ -468,17 +468,17 @@ describe("the keyboard", () => {
   });
 });
 
-test("a cell that a spreadsheet would compute is text, and a number stays one", () => {
+test("a cell that a spreadsheet would compute is escaped, and a number stays a number", () => {
   for (const formula of ["=1+2", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\tx", "-", "+49 30", "＝1+1"]) {
     assert.equal(harmless(formula), `'${formula}`);
   }
-  // Where the list separator is no comma, a cell begins within this one.
+  // In a locale whose list separator is not a comma, a cell begins inside this one.
   assert.deepEqual(["Hi;=1+1", "Hi;\"=1\"", "\t=1", "a\r\n=1;-2+3", "a; @b"].map(harmless),
     ["Hi;'=1+1", "Hi;'\"=1\"", "'\t'=1", "a\r\n'=1;'-2+3", "a;' @b"]);
   for (const cell of ["-0.25", "+1.5e-07", "12", "-3", "Hund", "a=b", "␣-", "masked", "Hi; there", "a\r\nb", ""]) assert.equal(harmless(cell), cell);
 });
 
-test("a picture for a column is as wide as one, with its caption below or without", () => {
+test("a picture for a column has its width, with the caption below or without it", () => {
   const options = { column: "one", caption: true, transparent: false, light: false };
   assert.deepEqual(["", "one", "two"].map((column) => layoutWidth({ ...options, column })), [null, 354, 736]);
   const picture = { geometry: { width: 354 }, end: 200, theme: THEME, draw: (surface) => surface.line(0, 0, 9, 9, "#000000", 1) };
@@ -493,7 +493,8 @@ test("a picture for a column is as wide as one, with its caption below or withou
   assert.deepEqual([bare.height, bare.surface.of("text"), bare.surface.of("rect"), bare.surface.of("line").length], [200, [], [], 1]);
 });
 
-// A kind of two heads on five words and an end symbol: the first looks at the word before, the second as it is told.
+// Returns a kind with two heads on five words and an end symbol. The first looks at the previous word, the second at
+// the given columns.
 function twoHeads(names, second) {
   const words = ["the", "dog", "barks", "at", "it", "</s> end"];
   const side = words.map((label, position) => ({ label, positions: [position] }));
@@ -510,8 +511,8 @@ function twoHeads(names, second) {
 
 const PIECES = { words: false, hide: false };
 
-test("a word is ranked over all heads, without itself, its neighbours, symbols and positional heads", () => {
-  // "it" looks at "dog", which no other row does; "the" at the end symbol, "dog" at itself, "barks" at its neighbour.
+test("a word is ranked over all heads, except itself, its neighbours, symbols and positional heads", () => {
+  // "it" looks at "dog", as no other row does; "the" at the end symbol, "dog" at itself, "barks" at its neighbour.
   const data = twoHeads(["previous piece", ""], [5, 1, 1, 5, 1, 5]);
   const links = wordLinks(data, PIECES, { row: 4 });
   assert.deepEqual(links.strongest.map(({ head, row, column, weight }) => [head, row, column, weight]), [[1, 4, 1, "1.0000"]]);
@@ -524,12 +525,12 @@ test("a word is ranked over all heads, without itself, its neighbours, symbols a
   for (const row of [0, 1, 2]) assert.deepEqual(wordLinks(data, PIECES, { row }).strongest, []);
 });
 
-test("what a head does from every row does not stand out", () => {
+test("a pattern that a head shows in every row does not stand out", () => {
   const data = twoHeads(["", ""], [3, 3, 3, 3, 3, 3]);
   assert.deepEqual(wordLinks(data, PIECES, { row: 0 }).strongest.map(({ column }) => column), []);
 });
 
-test("a cell is no word, and arrow keys lead from the first column to the row alone", () => {
+test("a cell is not a word, and arrow keys lead from the first column to the row alone", () => {
   const data = twoHeads(["", ""], [5, 1, 1, 5, 1, 5]);
   assert.equal(wordLinks(data, PIECES, { row: 4, column: 1 }), null);
   assert.equal(wordLinks(data, PIECES, {}), null);

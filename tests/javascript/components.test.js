@@ -1,4 +1,4 @@
-// What all components have in common, and the table of heads.
+// Behaviour that all components share, and the table of heads.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -11,7 +11,7 @@ import { mount } from "../../assets/shared/mount.js";
 import { SyncedState } from "../../assets/shared/synced_state.js";
 import { TextBox } from "../../assets/text_box/text_box.js";
 
-test("a component is made once for its place, shown with new data, and closed when it leaves", () => {
+test("a component is created once for its place, updated with new data, and closed when it leaves", () => {
   const calls = [];
   class Listed {
     constructor(parent) { calls.push(["made", parent.name]); }
@@ -31,7 +31,7 @@ test("a component is made once for its place, shown with new data, and closed wh
     ["made", "first"], ["shown", 4]]);
 });
 
-test("a state is sent where the server does not know it, once, and never as one that was sent before", (context) => {
+test("a new state is sent once, and a state that was sent before is not sent again", (context) => {
   context.mock.timers.enable({ apis: ["setTimeout", "Date"] });
   const sent = [];
   const server = { setStateValue: (name, value) => sent.push([name, value]) };
@@ -71,7 +71,7 @@ test("a state is sent where the server does not know it, once, and never as one 
   assert.deepEqual(sentNext(), []);
 });
 
-test("a component that is built anew shows what the reader had chosen, and sends what was not sent", (context) => {
+test("a rebuilt component shows the last choice of the user, and sends an unsent one", (context) => {
   context.mock.timers.enable({ apis: ["setTimeout", "Date"] });
   const sent = [];
   const build = () => {
@@ -104,7 +104,7 @@ test("a component that is built anew shows what the reader had chosen, and sends
   assert.deepEqual(sent, []);
 });
 
-test("a choice that the server asked for, or that belongs to a sentence that is gone, is known to it", async (context) => {
+test("a choice counts as known if the server asked for it or its sentence is gone", async (context) => {
   context.mock.timers.enable({ apis: ["setTimeout"] });
   const sent = [];
   const build = () => {
@@ -141,7 +141,7 @@ test("a choice that the server asked for, or that belongs to a sentence that is 
   assert.deepEqual([browser.choice.rows, sentAfter({})], [[], []], "built anew, for another sentence");
 });
 
-test("a column of heads is sorted by numbers or words, and what is missing stays last", () => {
+test("a column of heads is sorted by numbers or words, and missing values stay last", () => {
   const rows = [["a", 0.2, "previous"], ["b", null, "first"], ["c", 0.9, ""], ["d", -1, "next"]]
     .map(([name, ...values], number) => ({ number, name, values: [number, ...values] }));
   const order = (sorted) => HeadTable.prototype.order.call({ rows, sorted })
@@ -154,7 +154,7 @@ test("a column of heads is sorted by numbers or words, and what is missing stays
   assert.equal(order({ column: 2, upwards: false }), "adbc");
 });
 
-test("a list that is filled anew keeps the focus at its place, or on the last where that is gone", () => {
+test("a refilled list keeps the focus at its place, or on the last item if that place is gone", () => {
   class Page {}
   class Button {
     focus() { page.activeElement = this; }
@@ -174,7 +174,7 @@ test("a list that is filled anew keeps the focus at its place, or on the last wh
   assert.equal(place(), 0);
 });
 
-test("a letter in a box is no shortcut of the page, and a key that writes nothing may be one", () => {
+test("a letter typed in a box is not a page shortcut, and a key that writes nothing may be one", () => {
   globalThis.document = { createElement: () => ({ append() {}, setAttribute() {} }) };
   const box = new TextBox({ append() {} });
   const kept = (key) => {

@@ -1,4 +1,4 @@
-// What the steps of a decoding show, against the trace.
+// The steps of a decoding in the browser, compared with the trace.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -22,7 +22,7 @@ function near(actual, wanted, tolerance) {
   actual.forEach((value, index) => assert.ok(Math.abs(value - wanted[index]) <= tolerance, `${value}, ${wanted[index]}`));
 }
 
-test("every row of every head, and of their mean, is the trace's", () => {
+test("every row of every head, and of their mean, equals the trace", () => {
   const { layers, heads, count } = translation;
   for (let step = 0; step < count; step++) {
     for (let layer = 0; layer < layers; layer++) {
@@ -38,12 +38,12 @@ test("every row of every head, and of their mean, is the trace's", () => {
   }
 });
 
-test("scores add up, and it hesitates where the two likeliest pieces are closest", () => {
+test("scores add up, and the least certain step has the two closest candidates", () => {
   near(translation.steps.map((_, step) => translation.scoreAt(step)), expected.scores, 1e-4);
   assert.equal(translation.hesitation, expected.hesitation);
 });
 
-test("the two heads of one number have different names", () => {
+test("the two heads with one number have different names", () => {
   const languages = { source: { name: "English", direction: "ltr" }, target: { name: "German", direction: "ltr" } };
   const translation = { languages, source: ["a"], read: ["b"], plane: () => 0, crossRow: () => [1], decoderRow: () => [1] };
   const titles = (show) => rowsOfStep(translation, { step: 0, show, layer: 3, head: 3 }).map(({ title }) => title);
@@ -52,7 +52,7 @@ test("the two heads of one number have different names", () => {
   assert.match(titles("mean")[1], /^Masked attention, mean of all heads/);
 });
 
-test("a label has two decimals of a probability, and says where they would be 0", () => {
+test("a label has two decimals of a probability, and marks one that would round to 0", () => {
   assert.deepEqual([0.78104, 0.005, 0.0049, 2e-27].map((p) => roughProbability(Math.log(p))), ["0.78", "0.01", "≈ 0", "≈ 0"]);
 });
 
@@ -62,7 +62,7 @@ test("a probability is never shown as 0", () => {
   assert.equal(probabilityOf(Math.log(0.00005)), "0.0001");
 });
 
-test("a sentence says how sure a step is", () => {
+test("a sentence states the certainty of a step", () => {
   const step = (probabilities, rest = {}) => sentenceOfStep({
     hesitation: -1, steps: [{ candidates: probabilities.map((p, id) => [id, "abc"[id], Math.log(p)]), entropy: 0.5, rank: 1,
       forced: false, out: "a", logProb: Math.log(probabilities[0]), ...rest }],
@@ -75,7 +75,7 @@ test("a sentence says how sure a step is", () => {
   assert.equal(step([0.7, 0.2], { rank: 2, out: "b", logProb: Math.log(0.2) }), "It took “b” (0.2000); “a” (0.70) was likelier.");
 });
 
-test("no two boxes of the tree stand in one place, and a column is a step", () => {
+test("no two boxes of the tree overlap, and a column is a step", () => {
   const { nodes } = translation.tree;
   for (const pruned of [true, false]) {
     const places = treePlaces(nodes, pruned);
@@ -85,7 +85,7 @@ test("no two boxes of the tree stand in one place, and a column is a step", () =
     nodes.forEach(({ step }, index) => {
       if (places[index]) assert.equal(places[index].x, step * NODE.across);
     });
-    // Without gaps, from the top, in the order in which the server sent them.
+    // Without gaps, from the top, in the order of the server's message.
     for (const step of new Set(nodes.map((node) => node.step))) {
       const column = places.filter((place, index) => place && nodes[index].step === step);
       assert.deepEqual(column.map(({ y }) => y), column.map((_, place) => NODE.top + place * NODE.down));
@@ -99,7 +99,7 @@ test("the best path is the translation", () => {
   assert.deepEqual(best.map((index) => nodes[index].id), translation.steps.map(({ id }) => id));
 });
 
-test("arrow keys follow the best path, go back to parents, and stay within a step", () => {
+test("arrow keys follow the best path, return to parents, and stay within a step", () => {
   const { tree } = translation;
   const { nodes, best } = tree;
   assert.equal(nextNode(tree, 0, "ArrowRight", true), best[0] + 1);
@@ -117,7 +117,7 @@ test("arrow keys follow the best path, go back to parents, and stay within a ste
   });
 });
 
-test("in the picture of a step, pieces run as their language does, nothing touches a side, and its file has the step", () => {
+test("the picture of a step follows the direction of the script, keeps its margins, and its file has the step", () => {
   const params = { step: 1, show: "mean", layer: 0, head: 0 };
   const theme = { text: "#000000", border: "#cccccc", primary: "#0000ff" };
   const width = 700;

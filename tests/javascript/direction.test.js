@@ -1,4 +1,4 @@
-// Scripts that run from right to left: which way a label is drawn, and what keeps its parts in order.
+// Right-to-left scripts: the direction of a label and the order of its parts.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -8,7 +8,7 @@ import { directionOf, isolated } from "../../assets/shared/direction.js";
 import { shortened } from "../../assets/shared/ruler.js";
 import { CanvasSurface } from "../../assets/shared/surface.js";
 
-test("the first letter says which way a string runs, and an arrow runs as it points", () => {
+test("the first letter decides the direction of a string, and an arrow points that way", () => {
   for (const string of ["dog", "", "12 !", "in: שלום", "…dog שלום", "我"]) {
     assert.equal(directionOf(string), "ltr", string);
   }
@@ -16,14 +16,14 @@ test("the first letter says which way a string runs, and an arrow runs as it poi
   assert.equal(directionOf("الكلب → كلب"), "ltr");
 });
 
-test("both ends of an arrow, and symbols, stand by themselves", () => {
+test("both ends of an arrow, and symbols, are isolated", () => {
   assert.equal(isolated("dog → Hund </s> end"), "dog → Hund </s> end");
   assert.equal(isolated("שלום"), "שלום");
   assert.equal(isolated("in: مع → out: ال"), "\u2068in: مع\u2069 → \u2068out: ال\u2069");
   assert.equal(isolated("كلب </s> end"), "كلب \u2066</s> end\u2069");
 });
 
-test("a label lies on its side of its point, whichever way it runs", () => {
+test("a label is on its side of its point in either direction", () => {
   const drawn = [];
   const context = new Proxy({}, {
     get: (own, name) => own[name] ?? (name === "fillText"
@@ -37,7 +37,7 @@ test("a label lies on its side of its point, whichever way it runs", () => {
     ["dog", "ltr", "right"]]);
 });
 
-test("a label with an arrow keeps it, and both of its ends", () => {
+test("a label with an arrow keeps the arrow and both of its ends", () => {
   // Here a character of size 10 is 5 wide.
   assert.equal(shortened("Knochen. → </s> end", 200, 10), "Knochen. → </s> end");
   assert.equal(shortened("Knochen. → </s> end", 80, 10), "Kn…n. → </s> end");
@@ -46,6 +46,6 @@ test("a label with an arrow keeps it, and both of its ends", () => {
   assert.ok(shortened("Donaudampfschiff → Donaudampfschiff", 70, 10).length <= 14);
 });
 
-test("of a sentence, whole words are left out", () => {
+test("a sentence is shortened by whole words", () => {
   assert.equal(shortened("The animal did not cross the street.", 130, 10), "The animal … the street.");
 });

@@ -1,4 +1,4 @@
-// The large drawing of the Transformer, as the loaded model is.
+// The large drawing of the Transformer for the loaded model.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -6,7 +6,7 @@ import { describe, test } from "node:test";
 import "./page.js";
 import { largeDrawing, SIDE_BY_SIDE, STACKED } from "../../assets/diagram/large_drawing.js";
 
-// What a page has and Node has not: elements that remember what they are made of.
+// DOM elements that Node lacks; these record what they are made of.
 class Drawn {
   children = [];
   attributes = {};
@@ -39,7 +39,7 @@ function drawn(norm, places, lecture = false) {
 
 for (const places of [SIDE_BY_SIDE, STACKED]) {
   describe(places === STACKED ? "stacked" : "side by side", () => {
-    test("every sub-layer has a plus above it and a by-pass", () => {
+    test("every sub-layer has a plus above it and a residual connection", () => {
       for (const norm of ["pre", "post"]) {
         const { sums, boxes, root } = drawn(norm, places);
         assert.equal(sums.length, 5);
@@ -63,7 +63,7 @@ for (const places of [SIDE_BY_SIDE, STACKED]) {
       assert.equal(frames.filter(({ y }) => norms.some((norm) => y - middle(norm) > 0 && y - middle(norm) < 20)).length, 2);
     });
 
-    test("a post-norm model has them after the sum, and none at the end", () => {
+    test("a post-norm model has its norms after the sum, and none at the end", () => {
       const { norms, sums } = drawn("post", places);
       assert.equal(norms.length, 5);
       for (const { cy } of sums) assert.ok(norms.some(({ y }) => cy - y > 14 && cy - y < 30));
@@ -71,7 +71,7 @@ for (const places of [SIDE_BY_SIDE, STACKED]) {
   });
 }
 
-test("in a lecture the norms, whose names nobody could read, are left out, and the by-passes stay", () => {
+test("lecture mode omits the norms, whose names would be too small, and keeps the residual connections", () => {
   const { norms, sums } = drawn("pre", SIDE_BY_SIDE, true);
   assert.deepEqual([norms.length, sums.length], [0, 5]);
 });

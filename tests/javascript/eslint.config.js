@@ -1,11 +1,11 @@
 import js from "@eslint/js";
 import globals from "globals";
 
-// pages/ui/components/bundle.py joins modules by cutting their imports out, and reads no other kinds than `import { name }`.
+// pages/ui/components/bundle.py joins modules by removing their imports, and parses only `import { name }`.
 const unread = ["ImportDefaultSpecifier", "ImportNamespaceSpecifier", "ImportExpression", "ExportAllDeclaration", "ExportSpecifier"];
 
 export default [
-  // The libraries of others, as they come.
+  // Third-party libraries, unmodified.
   { ignores: ["assets/vendor/"] },
   js.configs.recommended,
   {
@@ -27,7 +27,7 @@ export default [
   {
     files: ["benchmarks/*.js"],
     languageOptions: { sourceType: "script", globals: globals.browser },
-    // What it puts on `window`.
+    // Names that it defines on `window`.
     rules: { "no-undef": "off" },
   },
   { files: ["tests/javascript/*.js"], languageOptions: { globals: globals.node } },

@@ -1,8 +1,9 @@
-// What the tests of the modules in assets/ share; imported first, because modules draw on a canvas as soon as they are loaded.
+// Setup that the tests of the modules in assets/ share. Import it first, because modules draw on a canvas as soon as
+// they are loaded.
 
 import { readFileSync } from "node:fs";
 
-// A page has a canvas to measure text on, and Node has none. Here every character is half as wide as it is high.
+// A page measures text on a canvas, which Node lacks. Here every character is half as wide as it is high.
 globalThis.OffscreenCanvas = class {
   getContext() {
     return {
@@ -13,12 +14,12 @@ globalThis.OffscreenCanvas = class {
   }
 };
 
-// A file that tests/javascript/test_scripts.py wrote.
+// Returns a file that tests/javascript/test_scripts.py wrote.
 export function fixture(name) {
   return readFileSync(`${process.env.FIXTURES}/${name}`);
 }
 
-// A surface that remembers what is drawn on it.
+// A surface that records everything drawn on it.
 export class Recorder {
   drawn = [];
 

@@ -1,4 +1,4 @@
-"""The scripts of the components, run by Node against messages and numbers that Python writes."""
+"""The components' scripts, run by Node on messages and numbers that Python writes."""
 
 from __future__ import annotations
 
@@ -45,20 +45,20 @@ from transformer.values.trace import KINDS
 
 HERE = Path(__file__).parent
 SCRIPTS = [path for path in ASSETS.rglob("*.js") if path.parent.name != "vendor"]
-# What a browser fetches, and what a file holds that somebody saves.
+# Scripts that a browser fetches, and the script of a saved file.
 ENTRIES = sorted(
     path.relative_to(ASSETS).with_suffix("").as_posix() for path in SCRIPTS
     if "export default mount(" in path.read_text(encoding="utf-8") or path.stem in ("html_export", "lesson_file")
 )
 HOW = "no Node found: pip install -r tests/requirements.txt brings it"
-# A quote, a comma, and a word of several pieces: the CSV has to quote, words have to be merged.
+# A quote, a comma, and a word of several tokens: the CSV must quote, and words must be merged.
 SOURCE, TARGET = 'The old "man", reads a book.', "Der alte Mann liest ein Buch."
 FIRST = AttentionParams(layer=0, head=0, words=False)
 PINNED = {"rows": [1, 3], "columns": [0, 2, 4]}
 
 
 def node() -> str:
-    """The Node that tests/requirements.txt installs, or another one."""
+    """Return the Node that tests/requirements.txt installs, or one from the system."""
     found = shutil.which("node", path=str(Path(sys.executable).parent)) or shutil.which("node")
     if found is None:
         if os.environ.get("CI") == "true":
@@ -84,7 +84,7 @@ def write(folder: Path, name: str, content: object) -> None:
 
 
 def write_codes(folder: Path) -> None:
-    """A message, and what it holds; every byte of a code matters."""
+    """Write a message and its content; it covers every byte of a code."""
     numbers = np.random.default_rng(0).integers(0, 2**16, 257, dtype=np.uint16)
     header = {"text": "für \U0001f642", "numbers": [1, 2.5, None]}
     (folder / "message.bin").write_bytes(pack(header, numbers))
@@ -92,7 +92,7 @@ def write_codes(folder: Path) -> None:
 
 
 def write_attention(folder: Path, translator, kind) -> None:
-    """A kind as the browser gets it, and every head of it as the pages' own view has it."""
+    """Write a kind as the browser receives it, and every head of it in the pages' own view."""
     trace = translator.trace(SOURCE, TARGET)
     metrics = head_metrics(trace, kind, translator.tokenizer.scores)
     (folder / f"{kind}.bin").write_bytes(browser_payload(trace, metrics, vars(replace(FIRST, layer=1)), number=3))
@@ -109,7 +109,7 @@ def write_attention(folder: Path, translator, kind) -> None:
 
 
 def attention_table(view) -> dict[str, object]:
-    """The first layer's second head with some pieces pinned: sums of the four decimals shown, and the table of them."""
+    """Return the first layer's second head with some tokens pinned: sums of the displayed decimals, and their table."""
     rows, columns = row_labels(view.axes), column_labels(view.axes)
     shown = np.rint(view.weights[0, 1].astype(np.float64) * 1e4).astype(int)
     of_rows, of_columns = shown[PINNED["rows"]].sum(0), shown[:, PINNED["columns"]].sum(1)
@@ -136,7 +136,7 @@ def attention_table(view) -> dict[str, object]:
 
 
 def write_changed(folder: Path, translator) -> None:
-    """A run whose rows were given, as the editor gets it; and the heads before and after, of pieces and of words."""
+    """Write a run with given rows, as the editor receives it, and the heads before and after, by token and by word."""
     trace = translator.trace(SOURCE, TARGET)
     edits = "cross.2.all.3~2x60~4x15_cross.1.2.4~even"
     resolved = resolve(EditParams(edits=EditList.parse(edits)), trace)
@@ -154,7 +154,7 @@ def write_changed(folder: Path, translator) -> None:
 
 
 def write_training(folder: Path) -> None:
-    """A training of a few steps as its film gets it, and what the film has to show of each moment."""
+    """Write a training of a few steps as its film receives it, and the expected content of each moment."""
     config = TaskConfig(task="copy", d_model=8, heads=2, layers=2, items=4, steps=6, snapshots=3, warmup=2)
     trainer = TaskTrainer(config, "dacb")
     trainer.advance(steps=5)
@@ -184,7 +184,7 @@ def write_training(folder: Path) -> None:
 
 
 def write_decoding(folder: Path, translator) -> None:
-    """A beam search as its component gets it, and the rows of attention and scores that it has to show."""
+    """Write a beam search as its component receives it, and the expected rows of attention and scores."""
     params = DecodingParams(method="beam", beam_size=3)
     traced = translator.trace_decoding(SOURCE, DecodingSettings("beam", beam_size=3))
     pieces = tuple(piece.id for piece in traced.translation.pieces)
@@ -203,7 +203,7 @@ def write_decoding(folder: Path, translator) -> None:
     })
 
 
-def test_the_scripts_do_what_python_says(fixtures):
+def test_scripts_agree_with_python(fixtures):
     files = sorted(str(path) for path in HERE.glob("*.test.js"))
     done = subprocess.run(
         [node(), "--test", "--test-reporter=spec", *files], env={**os.environ, "FIXTURES": str(fixtures)},
@@ -213,8 +213,8 @@ def test_the_scripts_do_what_python_says(fixtures):
 
 
 @pytest.mark.parametrize("entry", ENTRIES)
-def test_joined_modules_are_one_module(entry, tmp_path):
-    """A name that two of them define is a syntax error."""
+def test_joined_modules_are_one_valid_module(entry, tmp_path):
+    """A name that two of them define would be a syntax error."""
     file = tmp_path / "module.mjs"
     file.write_text(script(entry), encoding="utf-8")
     done = subprocess.run([node(), "--check", str(file)], capture_output=True, text=True, timeout=60)
@@ -222,7 +222,7 @@ def test_joined_modules_are_one_module(entry, tmp_path):
 
 
 def test_imports_rename_nothing_and_every_export_is_imported():
-    """Joined modules have neither imports nor exports: what is left of them is the names."""
+    """Joined modules lose their imports and exports; only the names remain."""
     sources = {path: path.read_text(encoding="utf-8") for path in [*SCRIPTS, *HERE.glob("*.js")]}
     imported = [
         (path.parent / file).resolve() / name

@@ -1,4 +1,4 @@
-"""Ray, which nothing else of the tests needs."""
+"""Installs Ray, which only these tests need."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="session")
 def python_with_ray(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An environment that has Ray beside what the tests run in."""
+    """An environment that has Ray in addition to the packages of the tests."""
     environment = tmp_path_factory.mktemp("ray")
     EnvBuilder(with_pip=True).create(environment)
     programs = environment / ("Scripts" if sys.platform == "win32" else "bin")

@@ -1,4 +1,4 @@
-"""A Ray cluster of this machine, started as docs/deployment.md says: what it does for whoever has its token."""
+"""A Ray cluster on this machine, started as docs/deployment.md says, with and without its token."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from transformer.surveys.corpus import PART, measure_corpus
 pytestmark = pytest.mark.install
 
 ROOT = Path(__file__).parents[2]
-# Seconds until something that does not come is missed.
+# Seconds until an expected event counts as missing.
 PATIENCE = 120.0
 WORDS = ("dog", "cat", "child", "book", "garden", "house", "street")
 
@@ -60,7 +60,7 @@ def wait(happened: Callable[[], bool], log: Path) -> None:
 
 
 def end(process: psutil.Popen) -> None:
-    """And all that it has started."""
+    """Stop a process and everything that it has started."""
     each = [process, *process.children(recursive=True)]
     process.send_signal(signal.SIGTERM)
     _, left = psutil.wait_procs(each, timeout=20)
@@ -70,7 +70,7 @@ def end(process: psutil.Popen) -> None:
 
 @pytest.fixture(scope="module")
 def cluster(python_with_ray) -> Iterator[Cluster]:
-    # Not in pytest's folder, whose name is too long for the sockets that Ray makes in it.
+    # pytest's folder has too long a name for the sockets that Ray creates in it.
     folder, port = Path(tempfile.mkdtemp(prefix="ray")), free_port()
     environment = os.environ | {"HOME": str(folder), "RAY_TMPDIR": str(folder), "PYTHONPATH": str(ROOT)}
     ray = python_with_ray.with_name("ray")
@@ -109,7 +109,7 @@ def serving(cluster: Cluster, log: Path, **environment: str) -> Iterator[RemoteT
         end(server)
 
 
-def test_measures_what_one_process_does(cluster, shipped: Translator, tmp_path):
+def test_cluster_measures_the_same_as_one_process(cluster, shipped: Translator, tmp_path):
     sentences, output = tmp_path / "sentences.txt", tmp_path / "heads.json"
     sentences.write_text("".join(f"The {WORDS[n % 7]} is {n} years old.\n" for n in range(PART + 20)), encoding="utf-8")
     done = cluster.run(
@@ -122,7 +122,7 @@ def test_measures_what_one_process_does(cluster, shipped: Translator, tmp_path):
     assert output.read_text(encoding="utf-8") == expected.to_json() + "\n"
 
 
-def test_a_machine_that_lacks_the_model_says_so(cluster, model_folder, tmp_path):
+def test_machine_without_the_model_is_reported(cluster, model_folder, tmp_path):
     folder, sentences = shutil.copytree(model_folder, tmp_path / "model"), tmp_path / "sentences.txt"
     sentences.write_text("A dog\n", encoding="utf-8")
     code = f"""
@@ -144,17 +144,17 @@ except ValueError as error:
     assert "model.safetensors is missing" in done.stdout and done.stdout.count("\n") == 1
 
 
-def test_the_model_is_served_by_it(cluster, tmp_path):
+def test_cluster_serves_the_model(cluster, tmp_path):
     with serving(cluster, tmp_path / "log", RAY_ADDRESS=cluster.address) as remote:
         assert remote.trace("I have a dream.").target_text == "Ich habe einen Traum."
 
 
-def test_without_its_address_a_service_begins_beside_it(cluster, tmp_path):
+def test_service_without_the_cluster_address_starts_its_own_ray(cluster, tmp_path):
     with serving(cluster, tmp_path / "log") as remote:
         assert remote.trace("I have a dream.").target_text == "Ich habe einen Traum."
 
 
-def test_whoever_lacks_the_token_is_told_so(cluster, tmp_path):
+def test_missing_token_is_reported(cluster, tmp_path):
     stranger = {"HOME": str(tmp_path)}
     measured = cluster.run(
         "analysis", "measure", "--output", tmp_path / "heads.json", "--cluster", cluster.address, **stranger
@@ -166,7 +166,7 @@ def test_whoever_lacks_the_token_is_told_so(cluster, tmp_path):
         assert said.startswith(f"error: there is no Ray cluster at {cluster.address} whose token this machine has")
 
 
-def test_an_address_at_which_nobody_answers_is_told(cluster, tmp_path):
+def test_unreachable_address_is_reported(cluster, tmp_path):
     address = f"127.0.0.1:{free_port()}"
     done = cluster.run("serving", "--port", free_port(), RAY_ADDRESS=address)
     assert done.returncode == 1 and done.stderr.startswith(f"error: there is no Ray cluster at {address} ")

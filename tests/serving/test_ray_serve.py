@@ -1,4 +1,4 @@
-"""The service as it is: Ray Serve with two replicas on this machine, and thirty people who ask it."""
+"""The real service: Ray Serve with two replicas on this machine, and thirty users."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ from transformer.values.kinds import KINDS
 pytestmark = pytest.mark.install
 
 ROOT = Path(__file__).parents[2]
-# Seconds until something that does not come is missed.
+# Seconds until an expected event counts as missing.
 PATIENCE = 120.0
 PEOPLE, LASTS, EVERY = 30, 20.0, 10.0
-# They come within so many seconds, and then ask at a steady pace whatever the others do.
+# The users arrive within this many seconds, and then ask at a steady pace whatever the others do.
 ARRIVAL = 5.0
 WORDS = ("the old man", "a small child", "her dog", "my brother", "reads", "plays", "in the garden", "today")
 
@@ -49,10 +49,10 @@ def port() -> int:
 
 @contextmanager
 def running(python: Path, port: int, log: Path) -> Iterator[subprocess.Popen]:
-    """The command, from when it answers until it has ended; it leaves no process behind."""
+    """The command, from its first answer until its exit; it must leave no process behind."""
     command = [python, "-m", "transformer.serving", "--replicas", "2", "--port", str(port)]
     with log.open("w", encoding="utf-8") as written:
-        # In a session of its own, whose processes are all its own.
+        # It runs in its own session, whose processes are all its own.
         server = subprocess.Popen(command, cwd=ROOT, stdout=written, stderr=written, start_new_session=True)
     try:
         wait(lambda: server.poll() is not None or "listens at" in log.read_text(encoding="utf-8"), log)
@@ -72,7 +72,7 @@ def wait(happened: Callable[[], bool], log: Path) -> None:
 
 
 def replicas() -> list[int]:
-    """The processes that hold a model."""
+    """Return the processes that hold a model."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
@@ -95,7 +95,7 @@ def sentence(number: int) -> str:
 
 
 def ask_all(remote: RemoteTranslator, number: int, began: float) -> list[tuple[str, str, float]]:
-    """What one person asks, what the answer is, and how long it took."""
+    """Return the requests of one user, with answers and durations."""
     answers = []
     time.sleep(max(0.0, began + random.Random(number).uniform(0, ARRIVAL) - time.monotonic()))
     for turn in range(int(LASTS / EVERY)):
@@ -106,7 +106,7 @@ def ask_all(remote: RemoteTranslator, number: int, began: float) -> list[tuple[s
 
 
 @pytest.mark.skipif(not Path("/proc").exists(), reason="finds the replicas in /proc")
-def test_two_replicas_answer_as_the_model_does_whatever_happens_to_one(python_with_ray, port, log, shipped, capsys):
+def test_two_replicas_answer_as_the_model_does_when_one_dies(python_with_ray, port, log, shipped, capsys):
     address = f"http://127.0.0.1:{port}"
     with running(python_with_ray, port, log):
         remote = RemoteTranslator(address, device="cpu")
@@ -126,7 +126,7 @@ def test_two_replicas_answer_as_the_model_does_whatever_happens_to_one(python_wi
         assert len(answers) == PEOPLE * int(LASTS / EVERY)
         for text, translation, _ in answers:
             assert translation == shipped.translate(text).text
-        # The other one is made up for.
+        # The other replica takes over.
         wait(lambda: len(replicas()) == 2, log)
         seconds = np.array([seconds for _, _, seconds in answers])
         with capsys.disabled():
@@ -136,7 +136,7 @@ def test_two_replicas_answer_as_the_model_does_whatever_happens_to_one(python_wi
         remote.trace("It is gone.")
     with running(python_with_ray, port, log):
         assert remote.trace("I have a dream.").target_text == "Ich habe einen Traum."
-    # Nothing but what the command says of itself, and what Ray may say of its own end.
+    # The log contains only the command's own lines and Ray's message about its shutdown.
     said = log.read_text(encoding="utf-8").splitlines()
     assert [line for line in said if "graceful_shutdown" not in line] == [
         f"The model's server listens at {address}; Ctrl+C ends it."
@@ -144,7 +144,7 @@ def test_two_replicas_answer_as_the_model_does_whatever_happens_to_one(python_wi
 
 
 def are_the_same(remote: RemoteTranslator, shipped: Translator) -> None:
-    """Traces, one by one and as a batch, decoding and scores, to 1e-6."""
+    """Check traces, alone and in a batch, decoding and scores, to 1e-6."""
     off = Interventions(gates={("cross", 0, 7): 0.0})
     texts = [sentence(number) for number in range(8)]
     found = {}
@@ -169,7 +169,7 @@ def are_the_same(remote: RemoteTranslator, shipped: Translator) -> None:
 
 
 def answers_many_long_requests(remote: RemoteTranslator) -> None:
-    """Each lets the others go first while it is half done, and Ray has few threads for what a replica does."""
+    """Check that long requests all finish; each yields to others halfway, and Ray has few threads per replica."""
     beam = DecodingSettings("beam", beam_size=10)
     texts = [" ".join(sentence(8 * number + part) for part in range(8)) for number in range(16)]
     with ThreadPoolExecutor(len(texts)) as people:
@@ -178,7 +178,7 @@ def answers_many_long_requests(remote: RemoteTranslator) -> None:
 
 
 def reads_no_large_body(port: int) -> None:
-    """It answers before any of it has come."""
+    """Check that the server rejects a large body before receiving any of it."""
     line = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
     with closing(line):
         line.putrequest("POST", RUN)
@@ -189,7 +189,7 @@ def reads_no_large_body(port: int) -> None:
 
 
 def speaks_to_old_clients(address: str) -> None:
-    """A client of another version gets the number that tells it so."""
+    """Check that a client of another version receives the number that reports the mismatch."""
     body = json.dumps({"protocol": PROTOCOL - 1, "model": "?", "run": "TraceRun"}).encode()
     with pytest.raises(urllib.error.HTTPError) as refused:
         urllib.request.urlopen(urllib.request.Request(f"{address}/run", body), timeout=PATIENCE)

@@ -1,4 +1,4 @@
-"""What Streamlit warns of in its log is a fault of ours."""
+"""Settings for AppTest; a warning in Streamlit's log fails the test."""
 
 from __future__ import annotations
 
@@ -20,25 +20,26 @@ from transformer.checkpoints.checkpoint import Checkpoint
 from transformer.model.transformer import build
 from transformer.running.translator import Translator
 
-# Of every run without a server.
+# Message that every run without a server logs.
 BARE = "missing ScriptRunContext"
 
 
 @pytest.fixture(scope="session", autouse=True)
 def environment_read_once() -> Iterator[None]:
-    """Every AppTest looks for components in all installed distributions, which takes longer than a run of a page."""
+    """Each AppTest would search all installed distributions for components, which takes longer than running a page."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
         yield
 
 
 class PagesOfAServer(PagesManager):
-    """Every AppTest forgets that the app has a menu of its own, by setting a name of this class."""
+    """Each AppTest disables the app's own menu by setting an attribute of this class."""
 
 
 @pytest.fixture(scope="session", autouse=True)
 def one_server() -> Iterator[None]:
-    """As a server compiles the app and its pages once, and runs a page's file by itself for its first visitor alone."""
+    """Compile the app and its pages once, as a server does, and run a page's file on its own only for the first user.
+    """
     with pytest.MonkeyPatch.context() as patch:
         scripts = ScriptCache()
         for module in (app_test, local_script_runner):
@@ -59,7 +60,7 @@ def end_of_run(runner: local_script_runner.LocalScriptRunner, timeout: float) ->
 
 @pytest.fixture(scope="session", autouse=True)
 def waiting_takes_no_time() -> Iterator[None]:
-    """Every AppTest asks a thousand times a second whether the page has ended, and the page waits for it each time."""
+    """Each AppTest polls a thousand times a second whether the page has ended, and the page waits for each poll."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(local_script_runner, "require_widgets_deltas", end_of_run)
         yield
@@ -67,8 +68,9 @@ def waiting_takes_no_time() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def narrow(shipped: Translator) -> Translator:
-    """Layers, heads and vocabulary of the model that ships, a third as wide: pages have as much to show, and compute
-    a tenth. Gains, biases and attention are not those of a fresh model.
+    """A model with the layers, heads and vocabulary of the shipped one, at a third of its width.
+
+    Pages have as much to show and compute a tenth. Gains, biases and attention differ from a fresh model's.
     """
     torch.manual_seed(5)
     model = build(replace(shipped.config, d_model=96, d_ff=48)).eval().requires_grad_(False)
@@ -79,14 +81,14 @@ def narrow(shipped: Translator) -> Translator:
 
 @pytest.fixture
 def narrow_app(monkeypatch: pytest.MonkeyPatch, narrow: Translator) -> Translator:
-    """The app with the narrow model, for what a page does whatever its model is."""
+    """The app with the narrow model, for behaviour that does not depend on the model."""
     monkeypatch.setattr(models, "load_translator", lambda device, folder: narrow)
     return narrow
 
 
 @pytest.fixture(autouse=True)
 def log_without_warnings(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    # Streamlit warns once in a process of a value that is set twice; every test should hear of it.
+    # Streamlit warns once per process about a value that is set twice; this lets every test see the warning.
     monkeypatch.setattr(policies, "_shown_default_value_warning", False)
     yield
     warned = [

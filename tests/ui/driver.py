@@ -1,4 +1,4 @@
-"""The app driven without a browser, with the model that ships."""
+"""Drives the app without a browser, with the shipped model."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from attention_atlas.browser.wire import unframe
 
 FIRST = "pages/translate.py"
 DREAM = "I have a dream."
-# A translation of it for the narrow model, whose own is long and means nothing.
+# A translation of it for the narrow model, whose own is long and meaningless.
 GIVEN = {"target": "Ich habe einen Traum."}
-# Section 7 of the design: what can be read, and must be shown as itself.
+# Section 7 of the design: texts that the model can read, and the pages must show literally.
 HOSTILE = [
     "x", "🙂", "👩‍👩‍👧 🇩🇪", "שלום עולם", "مرحبا بالعالم",
     "日本語の文", "e\u0301\u0323", "?!...,;", "<b>x</b>",
@@ -28,10 +28,10 @@ HOSTILE = [
     "https://example.org/?a=b&c=d", "a\tb\nc", "dog " * 50, "'); DROP TABLE", "{{x}} ${y} %s", "\ufeffbom", "ﬁ… “q”",
     "a \u202edog\u2069 \u2067b",
 ]
-# Every kind of markup in one line, so that a page is run once for all of them.
+# Every kind of markup in one line, so that one run of a page checks all.
 MIXED = '# **b** <b>x</b> "><script>x [x](http://y) $\\frac{a}{b}$ :smile: :red[x] \u202e'
 MARKUP = ("<b>", "<script", "](http", ":smile:", "$\\frac", ":red[", "\u202e")
-# Words that mean something in JavaScript or in the expressions of Vega.
+# Words that have a meaning in JavaScript or in Vega's expressions.
 RESERVED = [
     "abstract", "arguments", "async", "await", "boolean", "break", "byte", "case", "catch", "char", "class",
     "const", "continue", "debugger", "default", "delete", "do", "double", "else", "enum", "eval", "export",
@@ -41,16 +41,16 @@ RESERVED = [
     "throws", "transient", "true", "try", "typeof", "undefined", "var", "void", "volatile", "while", "with",
     "yield", "NaN", "Infinity", "datum", "event", "item", "parent", "scale", "data", "window", "document",
 ]
-# Icon of a warning that stands above a translation.
+# Icon of a warning above a translation.
 OF_A_TRANSLATION = ":material/warning:"
-# And what cannot.
+# Texts that the model cannot read.
 UNREADABLE = ["", "  ", "\x00", "word " * 1000]
-# Values of an address that stand for nothing.
+# Invalid values of an address.
 RUBBISH = ["", "0", "-1", "99999", "1e9", "nan", "²", "9" * 400, "<b>", "1.2.3", "٣"]
 
 
 def opened(page: str = FIRST, **address: str) -> AppTest:
-    """The app, opened at a page with an address."""
+    """Return the app, opened at a page with an address."""
     test = AppTest.from_file("../../app.py", default_timeout=240)
     for key, value in address.items():
         test.query_params[key] = value
@@ -62,7 +62,7 @@ def submit(test: AppTest, text: str, name: str = "sentence") -> None:
     """Type a text into a box, and press Enter.
 
     Args:
-        name: "sentence", or "another" for another translation.
+        name: "sentence", or "another" for the user's own translation.
     """
     sent = [node for node in test.get("bidi_component") if node.proto.json]
     (node,) = (node for node in sent if json.loads(node.proto.json).get("name") == name)
@@ -70,7 +70,7 @@ def submit(test: AppTest, text: str, name: str = "sentence") -> None:
 
 
 def send(test: AppTest, node: Any, event: str, value: Any) -> None:
-    """What a component's JavaScript sends once, as the browser would send it."""
+    """Send an event of a component's JavaScript, as the browser would."""
     states = test._tree.get_widget_states()
     sent = json.dumps([{"event": event, "value": value}])
     states.widgets.add(id=_make_trigger_id(node.proto.id, "events"), json_trigger_value=sent)
@@ -78,7 +78,7 @@ def send(test: AppTest, node: Any, event: str, value: Any) -> None:
 
 
 def tell(test: AppTest, node: Any, state: dict[str, Any]) -> None:
-    """What a component's JavaScript holds, as the browser would send it once it has answered the server's request."""
+    """Send a state of a component's JavaScript, as the browser would after answering the server's request."""
     states = test._tree.get_widget_states()
     number = unframe(node.proto.bytes)[0]["asked"]["number"]
     sent = {name: {"request": number, **held} if isinstance(held, dict) else held for name, held in state.items()}
@@ -87,60 +87,60 @@ def tell(test: AppTest, node: Any, state: dict[str, Any]) -> None:
 
 
 def headers(test: AppTest) -> list[dict[str, Any]]:
-    """What every attention browser on the page received: the headers of their bytes."""
+    """Return the message headers that every attention browser on the page received."""
     sent = [node.proto.bytes for node in test.get("bidi_component") if node.proto.bytes]
     found = [unframe(data)[0] for data in sent]
     return [header for header in found if "asked" in header]
 
 
 def typed(test: AppTest, name: str = "sentence") -> str | None:
-    """The text that a box shows; None where there is no such box."""
+    """Return the text that a box shows; None if there is no such box."""
     return box(test, name).get("text")
 
 
 def box(test: AppTest, name: str = "sentence") -> dict[str, Any]:
-    """What a box was asked to show; nothing where there is no such box."""
+    """Return the text that a box was asked to show; an empty text if there is no such box."""
     reported = [json.loads(node.proto.json) for node in test.get("bidi_component") if node.proto.json]
     return next((data for data in reported if data.get("name") == name), {})
 
 
 def chooser(test: AppTest, key: str) -> Selectbox:
-    """The box with this key, whose options come from a text; their own part of the key comes after it."""
+    """Return the box with this key, whose options depend on a text; its key has a suffix for them."""
     return next(each for each in test.selectbox if re.fullmatch(f"{key}_[0-9a-f]{{8}}", each.key or ""))
 
 
 def healthy(test: AppTest, *, warned: bool = False) -> bool:
-    """Nothing went wrong.
+    """Return whether the page has no error.
 
     Args:
-        warned: whether a message says that something cannot be done; what is said of a translation does not count.
+        warned: whether a message reports an impossible request; warnings about a translation do not count.
     """
     return not test.exception and not test.error and refused(test) == warned
 
 
 def refused(test: AppTest) -> bool:
-    """Whether a message says that something cannot be done."""
+    """Return whether a message reports an impossible request."""
     return any(each.icon != OF_A_TRANSLATION for each in test.warning)
 
 
 def texts(test: AppTest) -> str:
-    """All text that may hold markup."""
+    """Return all text that may hold markup."""
     kinds = ("markdown", "caption", "header", "subheader", "info", "warning")
     return "\n".join(element.value for kind in kinds for element in getattr(test, kind))
 
 
 def unescaped(test: AppTest) -> str:
-    """The same without what a backslash makes a character of a text."""
+    """Return all text, with Markdown's backslash escapes removed."""
     return without_escapes(texts(test))
 
 
 def without_escapes(shown: str) -> str:
-    """Markdown without what a backslash makes a character of a text."""
+    """Remove Markdown's backslash escapes."""
     return re.sub(r"\\[!-/:-@[-`{-~]", "", shown)
 
 
 def expand(test: AppTest) -> AppTest:
-    """Open every part of the page that is drawn once it is opened."""
+    """Open every part of the page that is drawn on opening."""
     closed = [each.proto.id for each in test.expander if each.proto.id and not each.proto.expanded]
     if closed:
         states = test._tree.get_widget_states()
@@ -151,7 +151,7 @@ def expand(test: AppTest) -> AppTest:
 
 
 def table(test: AppTest, *columns: str) -> pd.DataFrame:
-    """The first table that has these columns, which may be in a closed part of the page."""
+    """Return the first table with these columns, even from a closed part of the page."""
     def found() -> pd.DataFrame | None:
         return next((each.value for each in test.dataframe if set(columns) <= set(each.value.columns)), None)
 
@@ -164,7 +164,7 @@ def table(test: AppTest, *columns: str) -> pd.DataFrame:
 
 
 def written(node: Any) -> pd.DataFrame:
-    """A table as it is drawn: the text of every cell."""
+    """Return a table as drawn: the text of every cell."""
     columns = json.loads(node.proto.columns or "{}")
     formats = {name: each.get("type_config", {}).get("format") for name, each in columns.items()}
     shown = node.proto.arrow_data.styler.display_values
@@ -176,12 +176,12 @@ def written(node: Any) -> pd.DataFrame:
 
 
 def same_numbers(shown: Any, computed: Any) -> None:
-    """The app may run on a GPU and the test on the CPU: the same numbers, up to rounding."""
+    """Compare numbers up to rounding, because the app may run on a GPU and the test on the CPU."""
     np.testing.assert_allclose(shown, computed, rtol=1e-4, atol=5e-6)
 
 
 def figures(test: AppTest) -> tuple[int, int]:
-    """Number of figures, Plotly's and Altair's; all of them say in words what they show."""
+    """Return the number of figures by Plotly and Altair; each must have a description in words."""
     plotly, altair = test.get("plotly_chart"), test.get("vega_lite_chart")
     assert all(node.proto.alt for node in (*plotly, *altair))
     return len(plotly), len(altair)

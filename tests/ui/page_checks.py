@@ -1,4 +1,4 @@
-"""What every figure, table and session of a page is checked for."""
+"""Checks every figure, table and session of a page."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from streamlit.testing.v1 import AppTest
 from pages.ui.runs.inference import RUNS
 from tests.ui.driver import figures
 
-# What is no name of an axis: a unit alone, or what Vega and Plotly write where nobody named it.
+# Invalid axis names: a unit alone, or the defaults of Vega and Plotly.
 UNITS = {"nats", "bits", "%", "percent", "logit", "logits", "value", "score", "x", "y"}
 WORDS = {"masked", "above", "below", "left", "right", "written", "residual stream"}
-# Figures that quote texts of their own.
+# Figures that quote their own texts.
 OWN_TEXTS = ("two-heads", "long-maps", "training", "lab-answer")
-# What people count, and so do the pages, from 1; dimensions, offsets and steps of training have numbers of their own.
+# Quantities that pages count from 1; dimensions, offsets and training steps have their own numbering.
 COUNTED = {"position", "row", "column", "layer", "head", "draw", "piece"}
 DECIMALS = re.compile(r"[+−-]?\d+\.(\d+)")
 FORM = re.compile(r"%\+?\.(\d+)f")
 
 
 def expressions(spec: object) -> Iterator[str]:
-    """All strings of a specification but its values, which are data."""
+    """Return all strings of a specification except its values, which are data."""
     if isinstance(spec, dict):
         for key, value in spec.items():
             if key not in ("value", "datasets", "values", "usermeta"):
@@ -39,7 +39,7 @@ def expressions(spec: object) -> Iterator[str]:
 
 
 def axis_titles(spec: object) -> Iterator[str | None]:
-    """What stands at the axes of a specification of Vega-Lite or of Plotly."""
+    """Return the axis titles of a Vega-Lite or Plotly specification."""
     if isinstance(spec, list):
         for each in spec:
             yield from axis_titles(each)
@@ -54,17 +54,17 @@ def axis_titles(spec: object) -> Iterator[str | None]:
 
 
 def menus(test) -> list[dict[str, str]]:
-    """What the menus of all figures were sent."""
+    """Return the messages that the menus of all figures received."""
     sent = [json.loads(node.proto.json) for node in test.get("bidi_component") if node.proto.json]
     return [data for data in sent if data.keys() == {"file", "title", "sentence", "label"}]
 
 
 def every_figure_has_a_menu(test: AppTest, own: Collection[str], text: str) -> None:
-    """A menu that saves it, with a name of its own, a title and the sentence.
+    """Check that every figure has a menu that saves it, with its own name, a title and the sentence.
 
     Args:
-        own: files of the components that draw a figure of their own; every other figure is Plotly's or Altair's.
-        text: the sentence, or the text of a language model, that the page reads.
+        own: files of the components that draw their own figure; every other figure is Plotly's or Altair's.
+        text: the sentence or language model text that the page reads.
     """
     sent = menus(test)
     names = [data["file"] for data in sent]
@@ -75,7 +75,7 @@ def every_figure_has_a_menu(test: AppTest, own: Collection[str], text: str) -> N
 
 
 def no_text_is_an_expression(test: AppTest) -> None:
-    """Of Vega, in a chart that quotes a sentence; and every axis has a name."""
+    """Check that no text of a sentence becomes a Vega expression, and that every axis has a name."""
     for node in test.get("vega_lite_chart"):
         for string in expressions(json.loads(node.proto.spec)):
             assert set(re.findall(r"""["']([^"']*)["']""", string)) <= WORDS, string
@@ -85,7 +85,7 @@ def no_text_is_an_expression(test: AppTest) -> None:
 
 
 def problems(table, config, shown=None):
-    """What is wrong with a table of a page; `config` is that of its columns, `shown` the texts of its cells."""
+    """Return the problems of a table; `config` describes its columns, `shown` has the texts of its cells."""
     shown = table if shown is None else shown
     found, decimals = [], set()
     for name, column in table.items():
@@ -103,8 +103,10 @@ def problems(table, config, shown=None):
 
 
 def reachable(root: object) -> list[object]:
-    """Everything that an object refers to, functions by what they close over, up to classes, modules and the runs that
-    all sessions share."""
+    """Return every object reachable from an object, through closures too.
+
+    Stops at classes, modules and the runs that all sessions share.
+    """
     seen: dict[int, object] = {}
     waiting = [root]
     while waiting:

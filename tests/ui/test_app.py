@@ -1,4 +1,4 @@
-"""Every page and every control, driven without a browser, with the model that ships."""
+"""Every page and every control, driven without a browser, with the shipped model."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ READING = ["pages/translate.py", *ATTENTION, "pages/decoding.py"]
 COMPARE = "pages/compare_heads.py"
 
 
-def test_characters_that_the_model_never_learned_are_named():
+def test_characters_outside_the_vocabulary_are_named():
     test = opened()
     assert not test.warning
     submit(test, "I have a 🙂 and 漢 🙂.")
@@ -61,7 +61,7 @@ def test_characters_that_the_model_never_learned_are_named():
 
 
 def test_no_answer_carries_a_script():
-    """Half a megabyte of them went to everybody with every sentence."""
+    """Scripts of half a megabyte used to reach every user with every sentence."""
     sent = [node.proto.js_content for node in opened().get("bidi_component")]
     assert len(sent) > 5 and all("static/atlas/" in script and len(script) < 300 for script in sent)
 
@@ -70,8 +70,8 @@ def test_no_answer_carries_a_script():
     pytest.param(number, page.name, page.title, marks=[pytest.mark.thorough] if place else [])
     for number, listed in enumerate(sections().values(), 1) for place, page in enumerate(listed)
 ])
-def test_the_menu_of_a_page_names_it(monkeypatch, menu, page, title):
-    """Also for the first visitor of a server, for whom Streamlit runs a page's file by itself."""
+def test_menu_names_the_page(monkeypatch, menu, page, title):
+    """Also for the first user of a server, for whom Streamlit runs a page's file on its own."""
     monkeypatch.setattr(PagesManager, "uses_pages_directory", None)
     test = opened(f"pages/{page}.py", text=" ")
     styles = [node.proto.body for node in test.get("html") if "stTopNavSection" in node.proto.body]
@@ -80,7 +80,7 @@ def test_the_menu_of_a_page_names_it(monkeypatch, menu, page, title):
     assert title not in [each.value for each in test.subheader]
 
 
-def test_a_sentence_is_translated(shipped):
+def test_sentence_is_translated(shipped):
     test = opened()
     submit(test, "I have a dream.")
     assert healthy(test)
@@ -143,12 +143,12 @@ def test_every_setting_reaches_the_browser(narrow_app, scale, palette, look):
     }
 
 
-def test_only_pieces_that_there_are_stay_pinned():
+def test_only_existing_tokens_stay_pinned():
     test = opened("pages/encoder_attention.py", text="I see.", encoder_rows="0.7")
     assert headers(test)[0]["asked"]["choice"]["rows"] == [0] and test.query_params["encoder_rows"] == "0"
 
 
-def test_pinned_pieces_are_summed_in_the_table(shipped):
+def test_pinned_tokens_are_summed_in_the_table(shipped):
     test = opened("pages/cross_attention.py", text="I have a dream.", rows="1.3", columns="0", layer="2", words="false")
     view = view_of(shipped.trace("I have a dream."), "cross")
     assert len(expand(test).dataframe) == 2, "one column is no sum"
@@ -157,8 +157,8 @@ def test_pinned_pieces_are_summed_in_the_table(shipped):
     assert list(reported.astype(float)) == pytest.approx(list(expected), abs=1e-9)
 
 
-def test_the_browser_is_asked_again_only_for_something_new():
-    """What the reader chose in the browser is not undone by what it was asked to show before."""
+def test_browser_is_asked_again_only_for_something_new():
+    """An earlier request must not undo the user's choice in the browser."""
     test = opened("pages/encoder_attention.py", text="Hello.", layer="2")
     first = headers(test)[0]["asked"]
     assert headers(test.run())[0]["asked"] == first
@@ -186,7 +186,7 @@ def test_every_comparison_works(part, kind):
     ("worth", 3),
 ])
 def test_every_metric_can_be_mapped(name, maps):
-    """The distance to a piece and the alignment apply to some kinds of attention only."""
+    """The distance to a token and the alignment apply to some kinds of attention only."""
     test = opened(COMPARE, text="I have a dream.")
     test.selectbox("compare_metric").set_value(name).run()
     assert healthy(test) and test.query_params["compare_metric"] == name
@@ -194,7 +194,7 @@ def test_every_metric_can_be_mapped(name, maps):
     assert (len(test.get("vega_lite_chart")), missing) == (maps, 3 - maps)
 
 
-def test_a_word_is_followed_through_the_layers(shipped):
+def test_word_is_followed_through_the_layers(shipped):
     test = opened(COMPARE, text="I have a dream.", compare_part="layers")
     chooser(test, "compare_row").set_value(4)
     test.selectbox("compare_head").set_value(6)
@@ -212,7 +212,7 @@ def test_a_word_is_followed_through_the_layers(shipped):
 
 
 def test_heads_across_the_layers_are_links(shipped):
-    """It opens at the row that the telling head links most, and names the strongest head of every layer."""
+    """The part opens at the row that the most telling head links most, and names the strongest head of every layer."""
     test = opened(COMPARE, text="I have a dream.", compare_part="layers")
     view = view_of(shipped.trace("I have a dream."), "encoder", words=True)
     row = chooser(test, "compare_row").value
@@ -225,7 +225,7 @@ def test_heads_across_the_layers_are_links(shipped):
     assert "pick" in json.dumps(spec.get("params") or spec["layer"][0]["params"])
 
 
-def test_the_future_is_masked_through_the_layers():
+def test_future_is_masked_through_the_layers():
     test = opened(COMPARE, text="I have a dream.", compare_part="layers", compare_kind="decoder", compare_row="2")
     spec = json.loads(test.get("vega_lite_chart")[0].proto.spec)
     assert "masked" in json.dumps(spec["encoding"]["color"])
@@ -233,18 +233,18 @@ def test_the_future_is_masked_through_the_layers():
 
 
 def paragraphs(test: AppTest) -> list[list]:
-    """The parts of every text that names heads."""
+    """Return the parts of every text that names heads."""
     sent = [json.loads(node.proto.json) for node in test.get("bidi_component") if node.proto.json]
     return [data["parts"] for data in sent if "parts" in data]
 
 
 def maps(test: AppTest) -> list[dict]:
-    """The maps that are drawn side by side."""
+    """Return the maps drawn side by side."""
     sent = [json.loads(node.proto.json) for node in test.get("bidi_component") if node.proto.json]
     return next(data["sides"] for data in sent if "sides" in data)
 
 
-def test_the_mask_makes_weights_of_scores(shipped):
+def test_mask_turns_scores_into_weights(shipped):
     test = opened("pages/masked_attention.py", text="I have a dream.", layer="3", head="2")
     scores, mask, weights = maps(test)
     trace = shipped.trace("I have a dream.", details=True)
@@ -257,7 +257,7 @@ def test_the_mask_makes_weights_of_scores(shipped):
     assert weights["values"] == pytest.approx(list(softmax.ravel()), abs=2e-4)
 
 
-def test_tired_against_wide():
+def test_tired_and_wide_are_compared():
     test = opened(COMPARE, compare_part="two_heads", text="x")
     first, second, difference = maps(test)
     assert healthy(test) and "differ most here" in texts(test)
@@ -272,7 +272,7 @@ def test_tired_against_wide():
     assert healthy(test, warned=True) and ["Type a sentence" in warning.value for warning in test.warning] == [True]
 
 
-def test_the_heads_that_differ_most_can_be_shown():
+def test_heads_that_differ_most_can_be_shown():
     test = opened(COMPARE, compare_part="two_heads", text="x", compare_a="encoder.1.1.words.I am tired.",
                compare_b="encoder.1.1.words.I am wide.")
     listed = [button for button in test.button if button.key.startswith("compare_open_")]
@@ -287,7 +287,7 @@ def test_the_heads_that_differ_most_can_be_shown():
         assert test.query_params[f"compare_{name}"].startswith(f"{kind}.{int(layer) + 1}.{int(head) + 1}.words.I am")
 
 
-def test_pairs_and_the_own_sentence_are_compared():
+def test_pairs_and_the_users_own_sentence_are_compared():
     test = opened(COMPARE, compare_part="two_heads", text="I have a dream.")
     for number, pair in enumerate(PAIRS):
         test.button(f"compare_pair_{number}").click().run()
@@ -300,7 +300,7 @@ def test_pairs_and_the_own_sentence_are_compared():
     assert healthy(test) and "The translations differ here" in texts(test)
 
 
-def test_alignment_can_be_read_off_either_step():
+def test_alignment_can_be_read_from_either_step():
     test = opened("pages/cross_attention.py", text="I have a dream.")
     test.segmented_control("alignment_shift").set_value(True).run()
     assert healthy(test) and test.query_params["shift"] == "true"
@@ -314,7 +314,7 @@ def test_equal_words_of_the_alignment_are_told_apart():
     assert healthy(test) and "the (2)" in coverage.proto.spec
 
 
-def test_another_translation_is_read_and_compared(shipped):
+def test_own_translation_is_read_and_compared(shipped):
     test = opened("pages/cross_attention.py", text="I have a dream.")
     submit(test, "Ich habe einen Hund.", "another")
     assert healthy(test) and test.query_params["target"] == "Ich habe einen Hund."
@@ -326,14 +326,14 @@ def test_another_translation_is_read_and_compared(shipped):
     assert "The model now reads" not in texts(test) and typed(test, "another") == ""
 
 
-def test_another_translation_belongs_to_its_sentence():
+def test_own_translation_belongs_to_its_sentence():
     test = opened("pages/cross_attention.py", text="I have a dream.", target="Ich habe einen Hund.")
     assert "The model now reads" in texts(test)
     submit(test, "Hello.")
     assert healthy(test) and "The model now reads" not in texts(test) and "target" not in test.query_params
 
 
-def test_too_long_a_translation_is_answered():
+def test_too_long_translation_is_reported():
     test = opened("pages/cross_attention.py", text="Hello.", target="Hund " * 200)
     assert healthy(test, warned=True) and "the limit is" in test.warning[-1].value and len(headers(test)) == 1
 
@@ -341,7 +341,7 @@ def test_too_long_a_translation_is_answered():
 @pytest.mark.parametrize("page", [
     READING[0], *(pytest.param(page, marks=pytest.mark.thorough) for page in READING[1:]),
 ])
-def test_nothing_typed_is_answered(page):
+def test_empty_input_is_reported(page):
     test = opened(page, text="x")
     for text in ("", "   ", "\t", "\x00", "\u200b"):
         submit(test, text)
@@ -349,7 +349,7 @@ def test_nothing_typed_is_answered(page):
         assert ["Type a sentence" in warning.value for warning in test.warning] == [True]
 
 
-def test_an_empty_box_offers_three_sentences(shipped):
+def test_empty_box_offers_three_sentences(shipped):
     test = opened("pages/cross_attention.py", text=" ")
     offered = [button for button in test.button if button.label in EXAMPLES]
     assert [button.label for button in offered] == list(EXAMPLES[:3])
@@ -362,13 +362,13 @@ def test_an_empty_box_offers_three_sentences(shipped):
     ("Der Hund ist nicht im Garten.", "look like English"), ("WHERE IS MY HAT?", "capitals"),
     ("She met Obama in 1987.", "names and numbers"), ("I have a dream.", None),
 ])
-def test_an_unusual_sentence_is_answered_by_a_hint(text, hint):
+def test_unusual_sentence_gets_a_hint(text, hint):
     test = opened("pages/encoder_attention.py", text=text)
     said = [one for one in ("look like English", "capitals", "names and numbers") if one in texts(test)]
     assert healthy(test) and said == ([hint] if hint else [])
 
 
-def test_what_holds_of_the_small_model_is_said_once_and_not_of_every_translation():
+def test_limits_of_the_small_model_are_stated_once():
     test = opened()
     for text in ("She met Obama in 1987.", "I have a dream."):
         submit(test, text)
@@ -377,7 +377,7 @@ def test_what_holds_of_the_small_model_is_said_once_and_not_of_every_translation
 
 
 @pytest.mark.parametrize("page", ["pages/translate.py", "pages/cross_attention.py", "pages/switch_heads_off.py"])
-def test_a_warning_stands_above_the_translation_that_it_is_about(page):
+def test_warning_is_above_the_translation_that_it_concerns(page):
     test = opened(page, text="Der Hund ist nicht im Garten.")
     drawn = list(test.main)
     warned = next(at for at, each in enumerate(drawn) if each.type == "warning" and "English" in each.value)
@@ -392,13 +392,13 @@ def test_a_warning_stands_above_the_translation_that_it_is_about(page):
     ("The animal didn't cross the street because it was too wide.", True),
     ("The animal didn't cross the street because it was too tired.", False),
 ])
-def test_an_example_that_the_model_gets_wrong_is_called_wrong(text, wrong):
+def test_example_that_the_model_gets_wrong_is_labelled_wrong(text, wrong):
     test = opened(text=text)
     assert any("“es” is wrong here" in each.value for each in test.caption) == wrong
 
 
 @pytest.mark.parametrize("page", ATTENTION)
-def test_a_page_opens_at_the_telling_head_and_says_so(shipped, page):
+def test_page_opens_at_the_most_telling_head_and_says_so(shipped, page):
     text = "She gave the book to her brother yesterday."
     test = opened(page, text=text)
     trace = shipped.trace(text)
@@ -413,7 +413,7 @@ def test_a_page_opens_at_the_telling_head_and_says_so(shipped, page):
     assert any(parts[0].startswith("To look at first: ") for parts in paragraphs(chosen))
 
 
-def test_a_colour_is_no_choice_of_a_head():
+def test_choosing_a_colour_does_not_choose_a_head():
     test = opened("pages/encoder_attention.py", text="I have a dream.")
     (header,) = headers(test)
     sent = [node for node in test.get("bidi_component") if node.proto.bytes]
@@ -424,7 +424,7 @@ def test_a_colour_is_no_choice_of_a_head():
     assert [test.query_params[name] for name in ("layer", "head")] == ["1", "1"]
 
 
-def test_a_head_that_a_text_names_is_a_link_to_it():
+def test_head_named_in_a_text_is_a_link():
     test = opened(text="I have a dream.")
     named = [node for node in test.get("bidi_component") if '"parts"' in node.proto.json]
     assert len(named) == 3
@@ -434,7 +434,7 @@ def test_a_head_that_a_text_names_is_a_link_to_it():
     assert [test.query_params[name] for name in ("layer", "head")] == [str(link["layer"] + 1), str(link["head"] + 1)]
 
 
-def test_a_box_of_the_drawing_leads_to_its_page():
+def test_box_of_the_drawing_leads_to_its_page():
     test = opened(text="I have a dream.", layer="3", head="5")
     drawn = [node for node in test.get("bidi_component") if '"here"' in node.proto.json]
     small, large = (json.loads(node.proto.json) for node in drawn)
@@ -450,8 +450,8 @@ def test_a_box_of_the_drawing_leads_to_its_page():
     assert [test.query_params[name] for name in ("text", "layer", "head")] == ["I have a dream.", "3", "5"]
 
 
-def test_hostile_text_is_shown_as_itself(narrow_app):
-    """On both sides, so that any model will do; tests/unit/robustness/test_any_text.py has what is written of any."""
+def test_untrusted_text_is_shown_literally(narrow_app):
+    """The text is on both sides, so any model will do; tests/unit/robustness/test_any_text.py covers any text."""
     test = opened("pages/encoder_attention.py", text=MIXED, target=MIXED, words="true")
     assert healthy(test) and typed(test) == MIXED
     assert not any(markup in unescaped(test) for markup in MARKUP)
@@ -463,7 +463,7 @@ def test_hostile_text_is_shown_as_itself(narrow_app):
                 and "\u202e" in str(json.loads(node.proto.json).get("source"))]
 
 
-def test_too_long_a_text_is_answered_and_kept():
+def test_too_long_text_is_reported_and_kept():
     test = opened(text="x")
     for text, reason in (("word " * 1000, "tokens"), ("a" * 50_000, "characters")):
         submit(test, text)
@@ -472,7 +472,7 @@ def test_too_long_a_text_is_answered_and_kept():
 
 
 @pytest.mark.thorough
-def test_a_text_of_exactly_the_limit_is_accepted(narrow_app):
+def test_text_of_exactly_the_limit_is_accepted(narrow_app):
     test = opened("pages/encoder_attention.py", text="1" * (MAX_PIECES - 1), **GIVEN)
     assert healthy(test) and headers(test)[0]["keys"] == MAX_PIECES + 1
 
@@ -481,10 +481,10 @@ def test_a_text_of_exactly_the_limit_is_accepted(narrow_app):
     "pages/about.py", *(pytest.param(f"pages/{page}.py", marks=pytest.mark.thorough)
                         for page in ("cross_attention", "language_model")),
 ])
-def test_a_device_is_offered_where_there_are_several(monkeypatch, page):
+def test_device_is_offered_if_there_are_several(monkeypatch, page):
     test = opened(page, text="I have a dream.")
     assert healthy(test) and "device" not in [each.key for each in test.selectbox]
-    # A second one, which is full.
+    # A second device, which is full.
     ones = torch.ones
 
     def on_a_full_device(*size, device="cpu"):
@@ -516,7 +516,7 @@ def test_about_shows_the_card_the_curve_and_the_parameters():
     assert [metric.value for metric in test.metric] == ["17.2 M", "6 + 6", "8", "24,000"]
 
 
-def test_another_head_costs_no_forward_pass(monkeypatch):
+def test_switching_heads_needs_no_forward_pass(monkeypatch):
     runs = []
     translate = Translator.translate
     monkeypatch.setattr(Translator, "translate", lambda self, text: runs.append(text) or translate(self, text))
@@ -531,7 +531,7 @@ def test_another_head_costs_no_forward_pass(monkeypatch):
     assert len(runs) == before
 
 
-def test_a_damaged_model_is_one_message(monkeypatch, tmp_path):
+def test_damaged_model_is_one_message(monkeypatch, tmp_path):
     MODELS.clear()
     load = Translator.load
     monkeypatch.setattr(Translator, "load", lambda folder, device=None: load(tmp_path, device))

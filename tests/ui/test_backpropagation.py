@@ -1,4 +1,4 @@
-"""The page Backpropagation, with a narrow model: what it computes is compared with that model's own."""
+"""The page Backpropagation with a narrow model; its numbers are compared with that model's own."""
 
 from __future__ import annotations
 
@@ -32,24 +32,24 @@ def app(**address: str) -> AppTest:
 
 
 def numbers(test: AppTest) -> dict[str, str]:
-    """What the metrics say, as Python reads it."""
+    """Return the values of the metrics, as Python parses them."""
     return {metric.label: metric.value.replace("−", "-") for metric in test.metric}
 
 
 def title(test: AppTest) -> str:
-    """Which gradient is shown."""
+    """Return the title of the gradient on screen."""
     box = chooser(test, "backward_number")
     return box.format_func(box.value)
 
 
 @pytest.fixture(scope="module")
 def listed(narrow):
-    """All gradients of layer 2, head 5."""
+    """Return all listed gradients of layer 2, head 5."""
     batch = sentence_batch(narrow.trace(DREAM, **GIVEN))
     return stages(sentence_gradients(narrow.weights(), batch, encoder_layer=1, decoder_layer=1), head=4)
 
 
-def test_the_page_opens_with_the_loss(narrow_app):
+def test_page_opens_with_the_loss(narrow_app):
     test = app(**GIVEN)
     loss = -narrow_app.trace(DREAM, **GIVEN).log_probs.sum()
     assert healthy(test) and f"Loss: **{loss:.4f}** nats" in texts(test)
@@ -59,7 +59,7 @@ def test_the_page_opens_with_the_loss(narrow_app):
 @pytest.mark.parametrize("walked", [
     range(22, 25), pytest.param(range(94), marks=pytest.mark.thorough),
 ], ids=str)
-def test_the_way_back_is_walked_gradient_by_gradient(narrow_app, listed, walked):
+def test_backward_pass_is_walked_gradient_by_gradient(narrow_app, listed, walked):
     assert len(listed) == 94
     test = app(**GIVEN, backward_stage=listed[walked[0]].key)
     for number in walked:
@@ -90,7 +90,7 @@ def test_every_section_opens(narrow_app):
     assert healthy(test) and test.query_params["backward_stage"] == stage, "one of them is always chosen"
 
 
-def test_a_search_finds_the_gradients_of_every_part(narrow_app):
+def test_search_finds_the_gradients_of_every_part(narrow_app):
     box = chooser(app(**GIVEN), "backward_number")
     found = [option for option in box.options if "W_Q" in option]
     assert [option.partition(": ")[2] for option in found] == [
@@ -101,7 +101,7 @@ def test_a_search_finds_the_gradients_of_every_part(narrow_app):
     assert test.segmented_control("backward_section").value == "encoder.self_attention"
 
 
-def test_a_weight_of_a_query_is_taken_apart(narrow_app, listed):
+def test_weight_of_a_query_is_taken_apart(narrow_app, listed):
     stage = next(stage for stage in listed if stage.key == "decoder.cross_attention.queries_weight")
     test = app(**GIVEN, backward_stage=stage.key)
     chooser(test, "backward_row").set_value(7).run()
@@ -114,7 +114,7 @@ def test_a_weight_of_a_query_is_taken_apart(narrow_app, listed):
     assert numbers(test)["The weight itself"] == f"{stage.values[7, 3]:.6f}"
 
 
-def test_a_masked_cell_has_no_gradient(narrow_app):
+def test_masked_cell_has_no_gradient(narrow_app):
     test = app(**GIVEN, backward_stage="decoder.self_attention.scores", backward_row="1", backward_column="3")
     assert healthy(test) and "The mask hides this cell" in texts(test)
     assert numbers(test)["By hand"] in ("0.000000", "-0.000000")
@@ -122,7 +122,7 @@ def test_a_masked_cell_has_no_gradient(narrow_app):
     assert (cells.iloc[0, 2:] == "masked").all() and cells.iloc[0, 1] != "masked"
 
 
-def test_the_loss_of_one_step_with_smoothing(narrow_app):
+def test_loss_of_one_step_with_smoothing(narrow_app):
     trace = narrow_app.trace(DREAM, **GIVEN)
     test = app(**GIVEN)
     chooser(test, "backward_step").set_value(3).run()
@@ -135,7 +135,7 @@ def test_the_loss_of_one_step_with_smoothing(narrow_app):
     assert healthy(test) and "backward_step" not in test.query_params, "a step belongs to its sentence"
 
 
-def test_the_size_of_gradients_with_norms_in_both_places(narrow_app):
+def test_size_of_gradients_with_norms_in_both_places(narrow_app):
     test = app(**GIVEN, backward_part="sizes")
     assert healthy(test) and figures(test) == (0, 2)
     assert len(table(test, "after layer and sub-layer", "this model, trained")) == 13
@@ -145,7 +145,7 @@ def test_the_size_of_gradients_with_norms_in_both_places(narrow_app):
     assert "times in the untrained post-norm model" in texts(test).replace("**", "")
 
 
-def test_a_given_translation_is_learned(narrow_app):
+def test_given_translation_is_learned(narrow_app):
     test = app(target="Ich habe einen Hund.")
     assert healthy(test)
     assert any("Hund" in option for option in chooser(test, "backward_step").options)
@@ -159,7 +159,7 @@ def test_parameters_are_found_by_their_symbols(listed):
 
 
 @pytest.mark.thorough
-def test_choices_are_shown_again_after_a_sentence_that_cannot_be_read(narrow_app):
+def test_choices_return_after_an_unreadable_sentence(narrow_app):
     test = app(**GIVEN, backward_stage="decoder.self_attention.scores")
     submit(test, UNREADABLE[0])
     submit(test, DREAM)

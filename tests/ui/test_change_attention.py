@@ -23,7 +23,7 @@ PAGE = "pages/change_attention.py"
 
 
 def editor(test):
-    """The component, and the header of what it received."""
+    """Return the component, and the header of its message."""
     found = [
         (node, unframe(node.proto.bytes)[0]) for node in test.get("bidi_component") if node.proto.bytes
     ]
@@ -44,7 +44,7 @@ def address(test, name):
     return value[0] if isinstance(value, list) else value
 
 
-def test_it_opens_untouched_and_offers_an_example_that_changes_the_translation(shipped):
+def test_page_opens_unedited_and_offers_an_example_that_changes_the_translation(shipped):
     test = opened(PAGE, text=EXAMPLES[0], edit_kind="cross")
     assert healthy(test) and figures(test) == (0, 1)
     assert editor(test)[1]["edits"] == "none" and "nothing yet" in texts(test)
@@ -52,7 +52,7 @@ def test_it_opens_untouched_and_offers_an_example_that_changes_the_translation(s
     button(test, "edit_try").click().run()
     assert healthy(test) and "~~Das~~" in plain(test) and "becomes **Die**" in plain(test)
     assert editor(test)[1]["edits"] == "encoder.all.all.2~7x100" and address(test, "edit_kind") is None
-    # It is named as the example, its cell is the chosen one, and one button clears it.
+    # The edit is labelled as the example, its cell is selected, and one button clears it.
     assert "The example" in texts(test) and button(test, "edit_remove_0").label.endswith("(the example)")
     assert address(test, "encoder_rows") == "1" and address(test, "encoder_columns") == "6"
     assert button(test, "edit_undo_all").label == "Clear the example"
@@ -61,13 +61,13 @@ def test_it_opens_untouched_and_offers_an_example_that_changes_the_translation(s
     button(test, "edit_try_second").click().run()
     assert healthy(test) and ":orange-background[**die**]" in plain(test) and address(test, "edit_kind") == "cross"
     assert address(test, "edit_edits") == "cross.all.all.9~7x100"
-    # A visitor's own change beside it is told apart.
+    # A user's own edit beside it is not labelled as the example.
     send(test, editor(test)[0], "edited", "cross.all.all.9~7x100_cross.1.1.1~even")
     listed = [each.label for each in test.button if (each.key or "").startswith("edit_remove")]
     assert [label.endswith("(the example)") for label in listed] == [True, False] and "Your changes" in texts(test)
     button(test, "edit_remove_1").click().run()
     assert address(test, "edit_edits") == "cross.all.all.9~7x100"
-    # The lines of Python write what the page shows.
+    # The Python lines produce what the page shows.
     (lines,) = (each.value for each in expand(test).code)
     look = {("cross", layer, head, 8): {6: 1.0} for layer in range(6) for head in range(8)}
     assert "range(6)" in lines and shipped.translate(EXAMPLES[0], interventions=Interventions(attention=look)).text == (
@@ -76,7 +76,7 @@ def test_it_opens_untouched_and_offers_an_example_that_changes_the_translation(s
 
 
 @pytest.mark.thorough
-def test_another_sentence_has_an_example_of_its_own():
+def test_each_sentence_has_its_own_example():
     test = opened(PAGE, text="The old man gave his dog a bone yesterday.")
     offer = next((each for each in test.button if each.key == "edit_try"), None)
     assert healthy(test) and offer is not None and offer.label.startswith("Try: make *")
@@ -85,7 +85,7 @@ def test_another_sentence_has_an_example_of_its_own():
     assert "the same translation" not in texts(test)
 
 
-def test_edits_are_made_removed_and_taken_back():
+def test_edits_are_made_removed_and_undone():
     test = opened(PAGE, text=DREAM, edit_kind="cross")
     assert healthy(test) and "nothing yet" in texts(test) and button(test, "edit_undo").disabled
     send(test, editor(test)[0], "edited", "cross.1.1.2~4x100")
@@ -99,7 +99,7 @@ def test_edits_are_made_removed_and_taken_back():
     ]
     button(test, "edit_remove_0").click().run()
     assert address(test, "edit_edits") == "cross.all.all.3~even"
-    for _ in range(2):  # the same one, heard twice
+    for _ in range(2):  # the same event, received twice
         send(test, editor(test)[0], "edited", f"{UNDO} 1")
         assert address(test, "edit_edits") == "cross.1.1.2~4x100_cross.all.all.3~even"
     button(test, "edit_undo_all").click().run()
@@ -109,7 +109,7 @@ def test_edits_are_made_removed_and_taken_back():
         assert healthy(test) and address(test, "edit_edits") == expected
 
 
-def test_a_link_has_no_history_but_its_edits_can_be_taken_back():
+def test_link_has_no_history_but_its_edits_can_be_undone():
     test = opened(PAGE, text=DREAM, edit_edits="encoder.1.1.1~2x50_encoder.1.1.2~2x50")
     assert healthy(test)
     button(test, "edit_undo").click().run()
@@ -117,14 +117,14 @@ def test_a_link_has_no_history_but_its_edits_can_be_taken_back():
 
 
 @pytest.mark.thorough
-def test_what_no_editor_sends_is_ignored():
+def test_invalid_editor_messages_are_ignored():
     test = opened(PAGE, text=DREAM, edit_edits="cross.1.1.1~even")
     for value in (None, 5, ["cross.1.1.1~even"], {"a": 1}, "<b>", "cross.1.1.1", "x" * 10_000, ""):
         send(test, editor(test)[0], "edited", value)
         assert healthy(test) and editor(test)[1]["edits"] == "cross.1.1.1~even", value
 
 
-def test_erased_words_are_invisible_or_not_typed(shipped):
+def test_erased_words_are_hidden_or_not_typed(shipped):
     test = opened(PAGE, text=EXAMPLES[0], edit_edits="none", edit_hidden_source="6")
     erased = Interventions(hidden_source=[6])
     assert healthy(test) and "~~" in texts(test)
@@ -144,20 +144,20 @@ def test_erased_words_are_invisible_or_not_typed(shipped):
     assert healthy(everything, warned=True), "a sentence of nothing"
 
 
-def test_the_reader_chooses_the_step_and_the_numbers_are_saved():
+def test_user_chooses_the_step_and_numbers_are_saved():
     test = opened(PAGE, text=EXAMPLES[0], edit_step="9", edit_edits=str(FIRST))
     assert healthy(test) and "At step 9 the next word stays **es**" in plain(test)
-    # The words before it stay, also the one that the changed model would not write.
+    # The words before it stay, even one that the changed model would not write.
     assert "nicht, weil es zu müde war. *(the same translation)*" in plain(test)
     assert "prefix=[" in next(each.value for each in expand(test).code)
     saved = {each.proto.label for each in test.get("download_button")}
     assert saved == {"Save as CSV", "Save as JSON", "Save as NPZ (every head)"}
 
 
-def test_a_page_of_attention_leads_there():
+def test_attention_page_leads_to_the_editor():
     test = opened("pages/cross_attention.py", text=DREAM, layer="3", head="4")
     button(test, "cross_change").click().run()
-    # The button goes there by itself; without a browser, a test has to.
+    # In a browser the button changes the page; a test must do so itself.
     test.switch_page(PAGE).run()
     assert healthy(test) and address(test, "edit_kind") == "cross" and editor(test)[1]["edits"] == "none"
     assert address(test, "layer") == "3" and address(test, "head") == "4"

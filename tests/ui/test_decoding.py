@@ -1,4 +1,4 @@
-"""The page of decoding, driven without a browser, with the model that ships."""
+"""The page Decoding, driven without a browser, with the shipped model."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ TEXT = "I have a dream."
 
 
 def opened(**address: str) -> AppTest:
-    """The page, opened with an address."""
+    """Return the page, opened with an address."""
     return driver.opened(PAGE, **{"text": TEXT, **address})
 
 
 def reported(test: AppTest) -> dict:
-    """What the browser received: the header of its bytes."""
+    """Return the header of the message that the browser received."""
     assert not test.exception and not test.error
     (node,) = (node for node in test.get("bidi_component") if node.proto.bytes)
     return unframe(node.proto.bytes)[0]
@@ -33,7 +33,7 @@ def ids(header: dict) -> list[int]:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_every_method_shows_its_own_road(shipped, method):
+def test_every_method_shows_its_own_path(shipped, method):
     header = reported(opened(method=method, beam_size="3", seed="4", temperature="1.5", step="2"))
     settings = {"beam": {"beam_size": 3}, "sample": {"seed": 4, "temperature": 1.5}}.get(method, {})
     found = shipped.translate(TEXT, DecodingSettings(method, **settings))
@@ -43,7 +43,7 @@ def test_every_method_shows_its_own_road(shipped, method):
 
 
 @pytest.mark.parametrize("show", SHOWS)
-def test_the_head_is_that_of_the_other_pages(show):
+def test_head_is_shared_with_the_other_pages(show):
     test = opened(show=show, layer="3", head="5")
     params = reported(test)["asked"]["params"]
     assert (params["layer"], params["head"], params["show"]) == (2, 4, show)
@@ -51,7 +51,7 @@ def test_the_head_is_that_of_the_other_pages(show):
     assert not test.exception and test.query_params["layer"] == "3"
 
 
-def test_a_forced_piece_in_the_address_is_taken(shipped):
+def test_forced_token_in_the_address_is_used(shipped):
     own = reported(opened())
     second = own["steps"][2]["candidates"][1][0]
     forced = ".".join(map(str, [*ids(own)[:2], second]))
@@ -64,13 +64,13 @@ def test_a_forced_piece_in_the_address_is_taken(shipped):
     assert again["asked"] == header["asked"] and again["translations"] == header["translations"]
 
 
-def test_a_banned_piece_is_not_said(shipped):
+def test_banned_token_is_not_written(shipped):
     own = reported(opened())
     header = reported(opened(suppressed=str(ids(own)[2])))
     assert ids(own)[2] not in ids(header) and header["suppressed"][0][0] == ids(own)[2]
 
 
-def test_a_translation_of_the_readers_is_walked_along(shipped):
+def test_own_translation_is_followed(shipped):
     test = opened(target="Ich habe einen Hund.")
     header = reported(test)
     assert ids(header) == shipped.tokenizer.encode_ids("Ich habe einen Hund.")
@@ -84,7 +84,7 @@ def test_a_translation_of_the_readers_is_walked_along(shipped):
     assert ids(other) != ids(header), "another translation may begin there"
 
 
-def test_a_forced_beginning_is_told_whatever_the_way(shipped):
+def test_forced_prefix_is_reported_for_every_method(shipped):
     own = reported(opened())
     forced = [*ids(own)[:2], own["steps"][2]["candidates"][1][0]]
     for method in METHODS:
@@ -94,7 +94,7 @@ def test_a_forced_beginning_is_told_whatever_the_way(shipped):
     assert reported(opened(target="Ich habe einen Hund."))["forced"]["given"]
 
 
-def test_a_given_translation_does_not_bind_a_search_of_its_own(shipped):
+def test_given_translation_does_not_constrain_a_search(shipped):
     sampled = shipped.translate(TEXT, DecodingSettings("sample", temperature=2.0, seed=2))
     settings = {"target": sampled.text, "method": "sample", "temperature": "2", "seed": "2"}
     header = reported(opened(**settings, search="true"))
@@ -105,14 +105,14 @@ def test_a_given_translation_does_not_bind_a_search_of_its_own(shipped):
     assert all(step["forced"] for step in walked["steps"]), "a link to a translation walks along it"
 
 
-def test_sampling_opens_sharper_than_the_model_itself(shipped):
+def test_sampling_opens_with_a_temperature_below_one(shipped):
     header = reported(opened(method="sample", seed="4"))
     assert header["params"]["temperature"] == 0.7
     settings = DecodingSettings("sample", temperature=0.7, seed=4)
     assert ids(header) == [piece.id for piece in shipped.translate(TEXT, settings).pieces]
 
 
-def test_a_forced_piece_belongs_to_its_sentence():
+def test_forced_token_belongs_to_its_sentence():
     test = opened(forced="362", step="2", method="beam")
     submit(test, "Hello.")
     header = reported(test)
@@ -121,13 +121,13 @@ def test_a_forced_piece_belongs_to_its_sentence():
     assert len(header["translations"]) <= 2, "translations of another sentence are gone"
 
 
-def test_too_much_forced_is_answered():
+def test_too_long_forced_prefix_is_reported():
     test = opened(forced=".".join(["362"] * 200))
     assert "at most 128" in test.warning[0].value
     assert reported(test)["params"]["forced"] == []
 
 
-def test_another_step_makes_no_forward_pass(monkeypatch):
+def test_changing_the_step_needs_no_forward_pass(monkeypatch):
     test = opened(text="A sentence for walking along.")
     count = len(reported(test)["steps"])
 
@@ -141,7 +141,7 @@ def test_another_step_makes_no_forward_pass(monkeypatch):
         assert reported(test.run())["asked"]["params"]["step"] == step
 
 
-def test_ways_are_compared_once_opened(shipped, monkeypatch):
+def test_methods_are_compared_once_opened(shipped, monkeypatch):
     test = opened()
     assert not test.dataframe
     test.session_state["ways"] = True
@@ -150,6 +150,6 @@ def test_ways_are_compared_once_opened(shipped, monkeypatch):
     (table,) = test.dataframe
     assert list(table.value["German"])[0] == shipped.translate(TEXT, DecodingSettings()).text and len(table.value) == 5
     assert (table.value["log-probability"] < 0).all()
-    # One run of so short a search measures what ran before it.
+    # A single run of so short a search would measure the effects of the previous run.
     assert "ms" not in table.value and "Times are not shown" in "".join(caption.value for caption in test.caption)
     assert list(table.value["hypotheses"]) == [1, 4, 1, 1, 1]

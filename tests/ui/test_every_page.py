@@ -1,4 +1,4 @@
-"""What holds for every page and for every part of a page, with the narrow model."""
+"""Checks of every page and every part of a page, with the narrow model."""
 
 from __future__ import annotations
 
@@ -36,33 +36,34 @@ from tests.ui.driver import (
 from tests.ui.page_checks import every_figure_has_a_menu, no_text_is_an_expression, problems, reachable
 from transformer.values.trace import Trace
 
-# Any text is valid there, and a warning of its own says that a model or a lecture is not there.
+# Any text is valid there, and a specific warning reports a missing model or lecture.
 TYPED = {LanguageModelParams: {"text", "first", "second", "model"}, LongTextsParams: {"text"}}
 WHOLE = (ModelParams, LectureParams)
-# A page that is drawn fast, whatever was chosen.
+# A page that draws fast for every choice.
 ANOTHER = "pages/gallery.py"
-# What no parameter accepts, or with pytest -m thorough what some do, as a seed or the name of a stage.
+# A value that no parameter accepts. With pytest -m thorough, also values that some accept, such as a seed or a stage
+# name.
 INVALID = "<b>"
 SOME_ACCEPT = [pytest.param(value, marks=pytest.mark.thorough) for value in [*RUBBISH, "nonsense"]]
-# Valid choices that no model, sentence or translation of these tests has, by the name of the field.
+# Valid choices that no model, sentence or translation of these tests has, by field name.
 BEYOND = {
     "layer": "16", "head": "16", "rows": "299.300", "columns": "299", "row": "300", "column": "300", "step": "99",
     "stage": "nonsense", "metric": "nonsense", "explained": "999", "guess": "99", "moment": "9999", "item": "pppp",
     "forced": "23999", "against": "23999", "hidden_source": "99",
 }
-# Markup, what a spreadsheet reads as a formula, and a word that Vega reads as an expression; short, as a page that
-# computes gradients takes its time for each piece. Other pages are tried with more of it (tests/ui/test_app.py).
+# Markup, a spreadsheet formula, and a word that Vega reads as an expression. It is short, because pages with gradients
+# need time for each token. tests/ui/test_app.py tries more of it on other pages.
 HOSTILE = '<b> [x](http://y) $\\frac :red[x] "if"; =1+2'
-# Each column of its tables has a unit of its own.
+# Each column of its tables has its own unit.
 OWN_DECIMALS = ("language_model",)
-# Components that draw a figure of their own, by their place; all other figures are Plotly's and Altair's.
+# Components that draw their own figure, by place; all other figures are Plotly's and Altair's.
 OWN_FIGURES = {
     "translate": ["drawing"], "masked_attention": ["mask"], "decoding": ["decoding-steps", "beam-tree"],
     "language_model-steps": ["decoding-steps"], "language_model-heads": ["lm-copying"],
     "compare_heads-two_heads": ["two-heads"], "switch_heads_off": ["head-switches"],
     "training_lab": ["training", "lab-answer"], "long_texts-map": ["long-maps"],
 }
-# How many other figures a place has, of Plotly's and of Altair's; what is recorded of the model that ships is left out.
+# Number of Plotly's and Altair's figures per place, without the records of the shipped model.
 FIGURES = {
     "inside_a_layer-stages": (0, 0), "inside_a_layer-cell": (2, 2), "inside_a_layer-example": (0, 0),
     "inside_a_layer-mask": (0, 5), "inside_a_layer-norm": (0, 3), "inside_a_layer-parameters": (2, 0),
@@ -72,19 +73,19 @@ FIGURES = {
     "what_mattered-strip": (0, 2), "what_mattered-writers": (0, 1), "what_mattered-agreement": (0, 1),
     "what_mattered-sides": (0, 1), "what_mattered-guess": (0, 0),
 }
-# Has texts of its own.
+# The place has its own texts.
 OTHER_TEXTS = ("compare_heads-two_heads", "training_lab")
-# Shows what is recorded of the model that ships, and nothing of another one.
+# The place shows records of the shipped model, and nothing for other models.
 RECORDED = ("gallery", "about")
 
 
 def address_of(place: Place, **more: str) -> dict[str, str]:
-    """The place with a sentence and its translation, so that any model will do."""
+    """Return the place's address with a sentence and its translation, so that any model will do."""
     return {"text": DREAM, **GIVEN, **dict(place.parameters), **more}
 
 
 def everywhere(value: str) -> dict[str, str]:
-    """An address that gives every parameter of every page but its part the same value."""
+    """Return an address that gives every parameter of every page the same value, except for its part."""
     return {
         cls.PREFIX + each.name: value for cls in Params.registered() if cls not in WHOLE
         for each in fields(cls) if each.name not in TYPED.get(cls, ()) and each.name not in ("part", "subject")
@@ -92,7 +93,7 @@ def everywhere(value: str) -> dict[str, str]:
 
 
 def shown(test: AppTest) -> list[object]:
-    """Everything on the page that a reader can read or set, in order."""
+    """Return everything on the page that a user can read or set, in order."""
     kinds = ("segmented_control", "selectbox", "number_input", "toggle", "multiselect", "text_input")
     return [
         texts(test), figures(test), [(each.label, each.value) for each in test.metric],
@@ -104,7 +105,7 @@ def shown(test: AppTest) -> list[object]:
 
 
 def containers(test: AppTest) -> Iterator[str]:
-    """The keys of all containers of the page."""
+    """Return the keys of all containers of the page."""
     waiting = [test._tree]
     while waiting:
         node = waiting.pop()
@@ -113,7 +114,7 @@ def containers(test: AppTest) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("place", PLACES, ids=str)
-def test_a_page_is_the_same_after_another_page_and_from_its_address_with_what_is_invalid(narrow_app, place):
+def test_page_is_the_same_after_another_page_and_from_an_address_with_invalid_values(narrow_app, place):
     test = opened(place.page.script, **address_of(place))
     assert healthy(test) and figures(test) == FIGURES.get(str(place), figures(test))
     found, address = shown(test), dict(test.query_params)
@@ -122,7 +123,7 @@ def test_a_page_is_the_same_after_another_page_and_from_its_address_with_what_is
     test.switch_page(place.page.script).run()
     assert healthy(test) and typed(test) in (DREAM, None) and shown(test) == found
     again = opened(place.page.script, **everywhere(INVALID) | address)
-    # Which change is left out stands in a warning, the last of the texts.
+    # The last text is a warning that names the dropped edit.
     assert not again.exception and not again.error
     assert shown(again)[1:] == found[1:] and texts(again).startswith(texts(test))
     assert len(again.warning) == len(test.warning) + (place.page.name == "change_attention")
@@ -133,11 +134,11 @@ def reads_a_sentence(place: Place) -> bool:
     return str(place) not in OTHER_TEXTS and all(part.reads for part in parts)
 
 
-# Of the pages of a sentence; the list of lessons reads none.
+# Pages of a sentence; the list of lessons reads none.
 @pytest.mark.parametrize("place", [
     place for place in PLACES if place.page.needs == "translator" and place.page.name not in ("lessons", *RECORDED)
 ], ids=str)
-def test_a_sentence_that_cannot_be_read_is_answered(narrow_app, place):
+def test_unreadable_sentence_is_reported(narrow_app, place):
     for text in (" ", "word " * 1000):
         test = opened(place.page.script, **{**address_of(place), "text": text})
         assert healthy(test, warned=reads_a_sentence(place)) and typed(test) in (text, None)
@@ -145,15 +146,15 @@ def test_a_sentence_that_cannot_be_read_is_answered(narrow_app, place):
 
 @pytest.mark.parametrize("value", SOME_ACCEPT)
 @pytest.mark.parametrize("place", PLACES, ids=str)
-def test_a_page_is_drawn_whatever_one_value_every_parameter_has(narrow_app, place, value):
+def test_page_is_drawn_with_the_same_value_for_every_parameter(narrow_app, place, value):
     test = opened(place.page.script, **address_of(place, **everywhere(value)))
     assert not test.exception and not test.error
 
 
 @pytest.mark.parametrize("place", PLACES, ids=str)
 def test_text_is_neither_markup_nor_an_expression_and_every_figure_has_a_menu(narrow_app, monkeypatch, place):
-    """And, its parts opened, its tables are uniform, and its session keeps no trace: neither for what is called back
-    nor for what somebody may download.
+    """All parts are opened, and the tables must be uniform. The session must keep no trace, neither for callbacks nor
+    for downloads.
     """
     managers: list[MediaFileManager] = []
     begin = MediaFileManager.__init__
@@ -183,7 +184,7 @@ def test_text_is_neither_markup_nor_an_expression_and_every_figure_has_a_menu(na
 
 
 @pytest.mark.parametrize("place", PLACES, ids=str)
-def test_a_lecture_shows_the_main_figure_also_where_no_model_has_what_was_chosen(request, place):
+def test_lecture_shows_the_main_figure_when_the_model_lacks_the_choice(request, place):
     if place.page.name not in RECORDED:
         request.getfixturevalue("narrow_app")
     chosen = {

@@ -1,4 +1,4 @@
-"""The gallery of heads, driven without a browser, with the model that ships."""
+"""The page Gallery of heads, driven without a browser, with the shipped model."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ def test_every_exhibit_is_shown_with_links_to_its_sentences():
             assert [word["aim"] for word in shown["words"]].index(True) == example.looked_at
 
 
-def test_rubbish_opens_nothing():
-    """What is clicked opens in tests/browser/test_open_head.py: AppTest follows no change of page with an address."""
+def test_invalid_click_opens_nothing():
+    """tests/browser/test_open_head.py checks clicks; AppTest does not follow a change of page with an address."""
     test = opened(PAGE)
     for value in ("<b>", 0, [], [99], [0, 99], [0, 0, 0], [-1], ["0"], [True], None, {}):
         send(test, component(test), "open", value)
         assert healthy(test) and "What individual heads do" in texts(test), value
 
 
-def test_a_gallery_of_another_model_says_how_to_make_this_one(monkeypatch, tmp_path):
+def test_gallery_of_another_model_says_how_to_make_this_one(monkeypatch, tmp_path):
     other = tmp_path / "gallery.json"
     other.write_text(Gallery("another", 1, ()).to_json(), encoding="utf-8")
     monkeypatch.setattr(recorded, "GALLERY", replace(recorded.GALLERY, path=other))

@@ -1,4 +1,4 @@
-"""Compare heads and Inside a layer with a language model of random weights, driven without a browser."""
+"""Compare heads and Inside a layer with a random language model, driven without a browser."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ PLACES = [
     *((COMPARE, {"compare_part": part}) for part in PAGES["compare_heads"].parts),
     *((INSIDE, {"inside_part": part}) for part in PAGES["inside_a_layer"].parts),
 ]
-# Of each part: Plotly's, then Altair's.
+# Figures of each part: Plotly's, then Altair's.
 FIGURES = {
     "heads": (0, 1), "similarity": (0, 2), "two_heads": (0, 0), "layers": (0, 3), "stages": (0, 0), "cell": (2, 2),
     "example": (0, 0), "mask": (0, 5), "norm": (0, 3), "parameters": (1, 0),
@@ -67,19 +67,19 @@ def offered(monkeypatch: pytest.MonkeyPatch, tiny_language_model: Path) -> None:
 
 
 def opened(page: str, **address: str) -> AppTest:
-    """A page with the small model, opened with an address."""
+    """Return a page with the small model, opened with an address."""
     there = {"text": "Hello.", "subject": "language_model", "lm_model": "tiny", "lm_text": "The dog", "lm_length": "6"}
     return driver.opened(page, **{**there, **address})
 
 
 def sent(test: AppTest, key: str) -> list[dict]:
-    """What every component was sent that has a key."""
+    """Return the message of every component that has a key."""
     each = [json.loads(node.proto.json) for node in test.get("bidi_component") if node.proto.json]
     return [data for data in each if key in data]
 
 
 def words(test: AppTest) -> str:
-    """All that stands on the page."""
+    """Return all text on the page."""
     widgets = [
         *test.selectbox, *test.button, *test.segmented_control, *test.toggle, *test.text_input, *test.number_input,
         *test.expander,
@@ -98,7 +98,7 @@ def words(test: AppTest) -> str:
 
 
 @pytest.mark.parametrize(("page", "address"), PLACES, ids=str)
-def test_every_part_opens_with_its_figures_and_speaks_of_no_translation(trace, page, address):
+def test_every_part_opens_with_its_figures_and_mentions_no_translation(trace, page, address):
     test = opened(page, **address)
     assert healthy(test)
     assert figures(test) == FIGURES[next(iter(address.values()))]
@@ -121,7 +121,7 @@ def test_every_number_of_every_head_is_in_the_table(loaded, trace):
     assert "entropy" in names and not [name for name in names if "aligns" in name or "end symbol" in name]
 
 
-def test_a_piece_is_followed_through_the_layers(trace):
+def test_token_is_followed_through_the_layers(trace):
     test = opened(COMPARE, compare_part="layers", lm_words="false")
     chooser(test, "compare_row").set_value(4).run()
     chooser(test, "compare_row").set_value(3)
@@ -134,7 +134,7 @@ def test_a_piece_is_followed_through_the_layers(trace):
     assert [int(head) for head in table["largest is head"]] == list((weights.argmax(axis=1) + 1).ravel())
 
 
-def test_a_head_that_is_named_leads_to_its_map_on_the_models_own_page(trace):
+def test_named_head_leads_to_its_map_on_the_models_own_page(trace):
     test = opened(COMPARE, compare_part="layers", lm_part="likely")
     (node,) = (node for node in test.get("bidi_component") if '"parts"' in node.proto.json)
     send(test, node, "open", {"kind": "decoder", "layer": 1, "head": 2})
@@ -143,7 +143,7 @@ def test_a_head_that_is_named_leads_to_its_map_on_the_models_own_page(trace):
     assert "layer" not in test.query_params, "the translator's head is another one"
 
 
-def test_two_texts_stand_against_each_other(loaded):
+def test_two_texts_are_compared(loaded):
     test = opened(COMPARE, compare_part="two_heads", compare_a="cross.2.2.words.Mine.")
     assert [test.text_input(f"compare_{name}_text").value for name in ("text_a", "text_b")] == [FIRST, SECOND]
     test.selectbox("compare_text_a_layer").set_value(1).run()
@@ -163,13 +163,13 @@ def test_two_texts_stand_against_each_other(loaded):
     assert healthy(test, warned=True) and "shorten it" in test.warning[0].value
 
 
-def test_rows_of_two_texts_write_once_what_they_share():
+def test_rows_of_two_texts_merge_their_common_part():
     (data,) = sent(opened(COMPARE, compare_part="two_heads", lm_model=""), "sides")
     rows = data["sides"][2]["rows"]
     assert rows[1] == "in: The → out: cat / mat" and rows[2] == "in: cat / mat → out: sits"
 
 
-def test_every_stage_can_be_gone_to_and_is_its_tensor(loaded, trace):
+def test_every_stage_can_be_opened_and_equals_its_tensor(loaded, trace):
     listed = stages(trace, loaded.weights(), decoder_layer=1, head=2)
     test = opened(INSIDE, lm_layer="2", lm_head="3", inside_stage=listed[-5].key)
     (drawing,) = sent(test, "stages")
@@ -188,7 +188,7 @@ def test_every_stage_can_be_gone_to_and_is_its_tensor(loaded, trace):
     assert healthy(test) and test.query_params["lm_layer"] == "3" and "layer" not in test.query_params
 
 
-def test_a_cell_is_chosen_and_stands_in_the_address(loaded, trace):
+def test_chosen_cell_is_in_the_address(loaded, trace):
     test = opened(INSIDE, inside_part="cell", inside_kind="cross", lm_layer="2", lm_head="3")
     chooser(test, "inside_rows").set_value(4).run()
     chooser(test, "inside_columns").set_value(1).run()
@@ -200,7 +200,7 @@ def test_a_cell_is_chosen_and_stands_in_the_address(loaded, trace):
     assert texts(again) == texts(test), "a link shows the same"
 
 
-def test_without_the_mask_the_future_leaks(loaded, trace):
+def test_future_leaks_without_the_mask(loaded, trace):
     test = opened(INSIDE, inside_part="mask", lm_layer="2", lm_head="3")
     unmasked = trace_unmasked(loaded, trace)
     table = driver.table(test, "on the future", "without")
@@ -211,7 +211,7 @@ def test_without_the_mask_the_future_leaks(loaded, trace):
     assert "](language_model?" in texts(test), "the head where most leaks is a link to its map"
 
 
-def test_whose_heads_they_are_is_chosen_and_stays():
+def test_chosen_model_persists_across_pages():
     test = driver.opened(COMPARE, text="Hello.", target="Hallo.")
     assert healthy(test) and typed(test) == "Hello." and figures(test) == (0, 3)
     test.selectbox("compare_subject").set_value("tiny").run()
@@ -226,7 +226,7 @@ def test_whose_heads_they_are_is_chosen_and_stays():
 
 
 @pytest.mark.parametrize(("button", "page"), [("compare_heads", COMPARE), ("inside_a_layer", INSIDE)])
-def test_its_page_leads_there(button, page):
+def test_page_of_the_language_model_leads_there(button, page):
     test = driver.opened(PAGE, text="Hello.", lm_model="tiny", lm_text="The dog")
     test.button(f"lm_{button}").click().run()
     test.switch_page(page).run()
@@ -234,7 +234,7 @@ def test_its_page_leads_there(button, page):
     assert typed(test, "beginning") == "The dog" and not headers(test)
 
 
-def test_without_a_language_model_one_line_says_so(monkeypatch, tmp_path):
+def test_missing_language_model_is_one_line(monkeypatch, tmp_path):
     monkeypatch.setenv(VARIABLE, str(tmp_path))
     monkeypatch.setattr("transformer.checkpoints.available_models.LANGUAGE_MODEL", tmp_path / "none")
     test = opened(COMPARE)

@@ -1,4 +1,4 @@
-"""Inside a layer: every part and every control, driven without a browser, with the model that ships."""
+"""Inside a layer: every part and every control, driven without a browser, with the shipped model."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ FIGURES = {"stages": (0, 0), "cell": (2, 2), "example": (0, 0), "mask": (0, 5), 
 
 
 def app(page: str = PAGE, **address: str) -> AppTest:
-    """The app, opened at a page with a sentence."""
+    """Return the app, opened at a page with a sentence."""
     return opened(page, **{"text": DREAM, **address})
 
 
@@ -52,7 +52,7 @@ def trace(shipped):
     return shipped.trace(DREAM, details=True)
 
 
-def test_parts_are_chosen_and_stand_in_the_address(narrow_app):
+def test_chosen_parts_are_in_the_address(narrow_app):
     test = app(**GIVEN)
     for part in ("norm", "example", "stages"):
         test.segmented_control("inside_part").set_value(part).run()
@@ -61,12 +61,12 @@ def test_parts_are_chosen_and_stand_in_the_address(narrow_app):
 
 
 def parts_drawing(test):
-    """The drawing that says which part of the model a stage belongs to."""
+    """Return the drawing that says which part of the model a stage belongs to."""
     (drawing,) = (node for node in test.get("bidi_component") if '"stages"' in node.proto.json)
     return drawing
 
 
-def test_rubbish_from_the_drawing_opens_nothing(narrow_app):
+def test_invalid_click_in_the_drawing_opens_nothing(narrow_app):
     test = app(**GIVEN, inside_stage="encoder.tokens")
     for value in (None, 7, "", "decoder.nonsense", ["encoder."]):
         send(test, parts_drawing(test), "open", value)
@@ -76,7 +76,7 @@ def test_rubbish_from_the_drawing_opens_nothing(narrow_app):
 @pytest.mark.parametrize("walked", [
     range(8, 12), range(57, 61), pytest.param(range(61), marks=pytest.mark.thorough),
 ], ids=str)
-def test_the_way_can_be_gone_stage_by_stage(narrow_app, walked):
+def test_stages_can_be_walked_one_by_one(narrow_app, walked):
     trace, config = narrow_app.trace(DREAM, **GIVEN, details=True), narrow_app.config
     listed = stages(trace, narrow_app.weights(), encoder_layer=1, decoder_layer=1, head=4)
     assert len(listed) == 61
@@ -94,7 +94,7 @@ def test_the_way_can_be_gone_stage_by_stage(narrow_app, walked):
             whole = stage.array.reshape(stage.array.shape[-2:])
             if shown.shape == whole.shape and np.isfinite(whole).all():
                 masked = shown == "masked"
-                # Numbers beside masked ones are written with six decimals.
+                # Numbers beside masked ones have six decimals.
                 np.testing.assert_allclose(
                     np.where(masked, 0, shown).astype(float), whole, rtol=0, atol=5e-7 if masked.any() else 0
                 )
@@ -109,7 +109,7 @@ def test_the_way_can_be_gone_stage_by_stage(narrow_app, walked):
 
 
 @pytest.mark.parametrize("part", ["stages", "mask", "norm"])
-def test_another_layer_and_head_are_chosen(narrow_app, part):
+def test_layer_and_head_can_be_changed(narrow_app, part):
     test = app(**GIVEN, inside_part=part, inside_stage="encoder.self_attention.weights")
     test.selectbox("inside_layer").set_value(5).run()
     assert healthy(test) and test.query_params["layer"] == "6"
@@ -133,10 +133,10 @@ def test_every_number_works_at_its_limits(narrow_app, page, part, names):
         for value in page.limits(name):
             test.number_input(key).set_value(value).run()
             assert test.query_params.get(key) == str(value)
-            # Two numbers that do not fit together are named; the box with the limit stays.
+            # Two contradictory numbers are named; the box with the limit stays.
             fits = key not in ("architecture_d_model", "architecture_heads")
             assert healthy(test, warned=refused(test) and not fits), (key, value)
-        # The next number meets the usual ones.
+        # The next number is combined with the default values.
         test.number_input(key).set_value(usual)
 
 
@@ -155,7 +155,7 @@ def test_every_section_and_every_card_opens(narrow_app):
 @pytest.mark.parametrize(("kind", "row", "column"), [
     ("encoder", 0, 0), ("encoder", 99, 99), ("decoder", 1, 3), ("decoder", 5, 5), ("cross", 1, 3), ("cross", 99, 99),
 ])
-def test_every_number_of_a_cell_is_the_traces(trace, kind, row, column):
+def test_every_number_of_a_cell_equals_the_trace(trace, kind, row, column):
     test = app(inside_part="cell", inside_kind=kind, layer="3", head="4", rows=str(row), columns=str(column))
     assert healthy(test)
     weights = trace.attention(kind)[2, 3]
@@ -175,13 +175,13 @@ def test_every_number_of_a_cell_is_the_traces(trace, kind, row, column):
     assert "the stream in the trace grows by the same" in texts(test)
 
 
-def test_of_equal_words_the_sentence_says_which_looks_at_which():
+def test_sentence_tells_equal_words_apart():
     chosen = {"inside_part": "cell", "inside_kind": "encoder", "rows": "1", "columns": "7"}
     test = app(text="The dog saw the cat near the dog.", **chosen)
     assert healthy(test) and "**␣dog** (position 2) looks at **␣dog** (position 8) with" in texts(test)
 
 
-def test_a_small_weight_is_told_from_none(trace):
+def test_small_weight_differs_from_no_weight(trace):
     layer, head, row, column = np.unravel_index(trace.cross.argmin(), trace.cross.shape)
     weight = trace.cross[layer, head, row, column]
     assert 0 < weight < 5e-5, "a weight that four decimals do not show"
@@ -203,7 +203,7 @@ def test_a_small_weight_is_told_from_none(trace):
 @pytest.mark.parametrize(("words", "hide"), [
     ("true", "true"), *(pytest.param("false", hide, marks=pytest.mark.thorough) for hide in ("true", "false")),
 ])
-def test_the_weight_of_the_attention_page_is_explained(shipped, words, hide):
+def test_weight_of_the_attention_page_is_explained(shipped, words, hide):
     text = "i have a dream"
     test = app(inside_part="cell", text=text, layer="1", head="5", rows="1", columns="2", words=words, hide=hide)
     view = view_of(shipped.trace(text), "encoder", words=words == "true", special=hide == "false")
@@ -213,7 +213,7 @@ def test_the_weight_of_the_attention_page_is_explained(shipped, words, hide):
 
 
 @pytest.mark.thorough
-def test_a_cell_leads_to_the_curves_of_its_positions(trace):
+def test_cell_leads_to_the_curves_of_its_positions(trace):
     test = app(inside_part="cell", rows="2", columns="3")
     test.button("inside_positions").click().run()
     assert healthy(test)
@@ -230,7 +230,7 @@ def test_a_cell_leads_to_the_curves_of_its_positions(trace):
 
 
 @pytest.mark.thorough
-def test_a_cell_is_chosen_in_the_boxes():
+def test_boxes_choose_a_cell():
     test = app(inside_part="cell")
     test.segmented_control("inside_kind").set_value("cross").run()
     chooser(test, "inside_rows").set_value(2).run()
@@ -244,7 +244,7 @@ def test_a_cell_is_chosen_in_the_boxes():
     assert healthy(test) and "cross_rows" not in test.query_params, "a cell belongs to its sentence"
 
 
-def test_more_columns_than_numbers_in_a_value_are_warned_of(narrow_app):
+def test_more_columns_than_value_dimensions_cause_a_warning(narrow_app):
     test = app(**GIVEN, inside_part="cell", text="dog " * (2 * narrow_app.config.d_head))
     assert healthy(test, warned=True)
     assert any("Because n > K" in warning.value for warning in test.warning)
@@ -257,7 +257,7 @@ def test_more_columns_than_numbers_in_a_value_are_warned_of(narrow_app):
       for page, kind in (("encoder", "encoder"), ("masked", "decoder"))),
     ("pages/cross_attention.py", "cross"),
 ])
-def test_the_attention_browser_leads_to_its_cell(trace, page, kind):
+def test_attention_browser_leads_to_its_cell(trace, page, kind):
     test = app(page, layer="4", head="7", rows="3", columns="2")
     test.button(f"{kind}_inside").click().run()
     assert healthy(test)
@@ -269,7 +269,7 @@ def test_the_attention_browser_leads_to_its_cell(trace, page, kind):
     assert shown["4. weight"] == f"{trace.attention(kind)[3, 6, 3, 2]:.4f}"
 
 
-def test_the_worked_example():
+def test_worked_example_is_computed():
     test = app(inside_part="example")
     assert [metric.value for metric in test.metric] == ["0.88", "0.12", "1.00"]
     test.number_input("inside_score").set_value(96.0).run()
@@ -281,7 +281,7 @@ def test_the_worked_example():
     assert written == ["96.0", "-1000.0", "1"]
 
 
-def test_the_mask_switched_off_leaks(shipped, trace):
+def test_future_leaks_with_the_mask_switched_off(shipped, trace):
     test = app(inside_part="mask", layer="2", head="5")
     test.number_input("inside_length").set_value(32).run()
     assert healthy(test) and test.query_params["inside_length"] == "32"
@@ -297,7 +297,7 @@ def test_the_mask_switched_off_leaks(shipped, trace):
 
 
 @pytest.mark.parametrize("stack", ["encoder", "decoder"])
-def test_norms_of_every_sublayer(narrow_app, stack):
+def test_norms_of_every_sublayer_are_shown(narrow_app, stack):
     test = app(**GIVEN, inside_part="norm", layer="6")
     test.segmented_control("inside_stack").set_value(stack).run()
     for part in ("self_attention", *(["cross_attention"] if stack == "decoder" else []), "feed_forward"):
@@ -307,7 +307,7 @@ def test_norms_of_every_sublayer(narrow_app, stack):
     assert test.query_params["inside_sublayer"] == "feed_forward"
 
 
-def test_parameters_are_those_of_the_command_line(shipped):
+def test_parameters_match_the_command_line(shipped):
     test = app(inside_part="parameters")
     assert "17,228,224 parameters" in texts(test)
     ours, typed = (each.value for each in expand(test).dataframe)

@@ -1,4 +1,4 @@
-"""The page of the language model, driven without a browser, with a small model of random weights."""
+"""The page Language model, driven without a browser, with a small random model."""
 
 from __future__ import annotations
 
@@ -42,23 +42,23 @@ def offered(monkeypatch: pytest.MonkeyPatch, tiny_language_model: Path) -> None:
 
 
 def opened(**address: str) -> AppTest:
-    """The page with the small model, opened with an address."""
+    """Return the page with the small model, opened with an address."""
     return driver.opened(PAGE, **{"text": "Hello.", "lm_model": "tiny", **address})
 
 
 def everything(test: AppTest) -> str:
-    """All that the page says, code and helps among it."""
+    """Return all text of the page, including code and help."""
     return "\n".join(str(getattr(each, "proto", "")) for each in test._tree).replace("\\", "")
 
 
 def map_of(test: AppTest) -> dict:
-    """What the attention browser received."""
+    """Return the message that the attention browser received."""
     (header,) = headers(test)
     return header
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_it_goes_on_from_a_beginning_by_every_method(loaded, method):
+def test_every_method_continues_a_text(loaded, method):
     test = opened(lm_text="The dog", lm_method=method, lm_seed="3", lm_beam_size="2", lm_length="7")
     assert healthy(test)
     settings = {"beam": {"beam_size": 2}, "sample": {"temperature": 0.7, "seed": 3}}.get(method, {})
@@ -71,14 +71,14 @@ def test_it_goes_on_from_a_beginning_by_every_method(loaded, method):
 
 
 @pytest.mark.thorough
-def test_a_full_stop_stands_at_its_word():
+def test_full_stop_is_attached_to_its_word():
     test = opened(lm_model="", lm_text="My little sister wants to eat", lm_length="1")
     assert "My little sister wants to eat**\u2060\\.**" in texts(test)
     test = opened(lm_model="", lm_text="The old man went to the", lm_length="1")
     assert "The old man went to the **park" in texts(test)
 
 
-def test_what_is_typed_and_set_is_in_the_address_and_survives_another_page():
+def test_text_and_settings_are_in_the_address_and_survive_a_page_change():
     test = opened()
     assert typed(test, "beginning") == BEGINNING
     submit(test, "My sister", "beginning")
@@ -94,7 +94,7 @@ def test_what_is_typed_and_set_is_in_the_address_and_survives_another_page():
     assert test.query_params["text"] == "Hello.", "the translator's sentence is another one"
 
 
-def test_its_head_is_not_that_of_the_translator():
+def test_head_is_separate_from_the_translators():
     test = opened(lm_layer="3", lm_head="2", layer="6", head="8")
     choice = map_of(test)["asked"]["choice"]
     assert (choice["layer"], choice["head"]) == (2, 1)
@@ -107,14 +107,14 @@ def test_its_head_is_not_that_of_the_translator():
     assert "lm_rows" not in test.query_params, "what was pinned belongs to the text before"
 
 
-def test_a_beginning_that_leaves_room_for_one_piece_says_so(loaded):
+def test_text_that_leaves_room_for_one_token_says_so(loaded):
     beginning = "1" * (POSITIONS - 2)
     assert len(loaded.tokenizer.encode(beginning, end=False)) == POSITIONS - 1
     test = opened(lm_text=beginning, lm_length="9")
     assert healthy(test) and f"learned {POSITIONS} positions and has none left" in texts(test)
 
 
-def test_it_begins_by_itself(loaded):
+def test_empty_text_is_continued(loaded):
     test = opened(lm_text="", lm_length="5")
     # An address keeps an empty text.
     assert healthy(test) and typed(test, "beginning") == ""
@@ -123,7 +123,7 @@ def test_it_begins_by_itself(loaded):
 
 
 @pytest.mark.parametrize("text", ["word " * 1000, "x" * 20_000, "dog " * POSITIONS])
-def test_what_is_too_long_is_answered_and_kept(text):
+def test_too_long_text_is_reported_and_kept(text):
     test = opened()
     submit(test, text, "beginning")
     assert healthy(test, warned=True)
@@ -136,7 +136,7 @@ def test_what_is_too_long_is_answered_and_kept(text):
 
 
 def test_no_page_names_the_folders_of_the_server(tiny_language_model, tmp_path, monkeypatch):
-    """Neither of a model that runs nor of one that is damaged."""
+    """Holds for a working model and for a damaged one."""
     test = opened()
     driver.expand(test)
     assert "from the folder" in texts(test) and "load_language_model(Path(" in everything(test)
@@ -150,7 +150,7 @@ def test_no_page_names_the_folders_of_the_server(tiny_language_model, tmp_path, 
 
 
 @pytest.mark.thorough
-def test_without_a_model_one_line_says_so(monkeypatch, tmp_path):
+def test_missing_model_is_one_line(monkeypatch, tmp_path):
     monkeypatch.setenv(VARIABLE, str(tmp_path))
     test = opened()
     assert not test.exception
@@ -158,7 +158,7 @@ def test_without_a_model_one_line_says_so(monkeypatch, tmp_path):
         assert [each.value for each in test.info if "no language model" in each.value]
 
 
-def test_two_texts_stand_against_each_other(loaded):
+def test_two_texts_are_compared(loaded):
     test = opened(lm_part="likely")
     scores = [score_text(loaded.model, loaded.tokenizer, text) for text in (FIRST, SECOND)]
     assert healthy(test)
@@ -182,7 +182,7 @@ def test_two_texts_stand_against_each_other(loaded):
     assert driver.table(test, "text", "bits per byte")["text"].tolist() == [f"2: {SECOND}"]
 
 
-def test_of_two_lengths_the_fair_comparison_is_that_of_a_piece(loaded):
+def test_texts_of_two_lengths_are_compared_per_token(loaded):
     texts_typed = "A dog.", "A dog sits on the mat, and a cat sits on the table."
     short, long = (score_text(loaded.model, loaded.tokenizer, text) for text in texts_typed)
     said = " ".join(verdict({1: short, 2: long}))
@@ -191,7 +191,7 @@ def test_of_two_lengths_the_fair_comparison_is_that_of_a_piece(loaded):
     assert f"{short.perplexity:,.1f} and {long.perplexity:,.1f} per piece" in said
     better = 1 if short.perplexity < long.perplexity else 2
     assert f"expects **text {better}** more" in said
-    # As many words as pieces for the one, half as many for the other.
+    # One text has as many words as tokens, the other half as many.
     made = {
         number: replace(score, text="a " * words, log_probs=np.full(len(score.pieces), log_prob))
         for number, score, words, log_prob in (
@@ -204,14 +204,14 @@ def test_of_two_lengths_the_fair_comparison_is_that_of_a_piece(loaded):
     assert f"{short.perplexity:,.1f} per piece" in alone and "text 1" not in alone
 
 
-def test_a_long_text_is_quoted_in_part_and_has_a_perplexity_however_large(loaded):
+def test_long_text_is_quoted_in_part_and_has_a_perplexity_of_any_size(loaded):
     score = score_text(loaded.model, loaded.tokenizer, "語" * 18)
     assert " · 10" in score_table({1: score})["perplexity per word"][0]
     longer = score_text(loaded.model, loaded.tokenizer, "dog " * 20)
     assert "dog …**" in verdict({1: longer})[0]
 
 
-def test_heads_that_copy_are_named_by_their_scores(loaded):
+def test_copying_heads_are_named_with_their_scores(loaded):
     test = opened(lm_part="heads")
     assert healthy(test)
     scores = head_scores(loaded.model)
@@ -227,7 +227,7 @@ def test_heads_that_copy_are_named_by_their_scores(loaded):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_where_no_head_looks_at_a_place_half_of_the_time_that_is_said(name):
+def test_absence_of_a_head_with_half_its_weight_on_one_place_is_stated(name):
     scores = HeadScores(*(np.array([[0.1, 0.47], [0.2, 0.3]]) for _ in NAMES))
     assert "".join(map(str, named_heads(scores, name))) == (
         f"No head of this model has more than half of its attention on {PLACES[name]}; the nearest is layer 1, head 2 "
@@ -238,7 +238,7 @@ def test_where_no_head_looks_at_a_place_half_of_the_time_that_is_said(name):
 @pytest.mark.parametrize(("beginning", "kept"), [
     (BEGINNING, False), pytest.param("Tom and Ann and Tom and", True, marks=pytest.mark.thorough),
 ])
-def test_an_induction_head_opens_where_something_is_repeated(beginning, kept):
+def test_induction_head_opens_for_a_repeated_text(beginning, kept):
     test = opened(lm_model=SHIPPED_LANGUAGE_MODEL, lm_part="heads", lm_text=beginning, lm_length="3")
     sent = [(node, json.loads(node.proto.json)) for node in test.get("bidi_component") if node.proto.json]
     node, data = next((node, data) for node, data in sent if "“induction”" in str(data.get("parts")))
@@ -253,7 +253,7 @@ def test_an_induction_head_opens_where_something_is_repeated(beginning, kept):
     assert "Here no piece occurs twice" in texts(test)
 
 
-def test_its_steps_are_those_of_the_continuation(loaded):
+def test_steps_match_the_continuation(loaded):
     test = opened(lm_part="steps", lm_text="The dog", lm_method="beam", lm_beam_size="2", lm_length="6", lm_step="2")
     assert healthy(test)
     node = next(node for node in test.get("bidi_component") if node.proto.bytes)

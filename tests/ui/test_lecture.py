@@ -20,17 +20,17 @@ LISTED = {"slides": str(SLIDES)}
 
 
 def bar(test):
-    """The lecturer's controls."""
+    """Return the lecturer's controls."""
     return next(node for node in test.get("bidi_component") if node.proto.json and "stepped" in node.proto.json)
 
 
 def received(test):
-    """What they were sent."""
+    """Return the message that the controls received."""
     return json.loads(bar(test).proto.json)
 
 
 def act(test, what, **more):
-    """Send it; AppTest does not follow a second change of page, which a slide may bring."""
+    """Send an action; AppTest does not follow the second change of page that a slide may cause."""
     send(test, bar(test), "act", {"what": what, **more})
     return test
 
@@ -45,8 +45,8 @@ def parameter(test, name):
 
 
 @pytest.mark.thorough
-def test_a_table_of_a_lesson_is_text_which_a_lecture_makes_large():
-    """Elsewhere it is painted, in type that the last row cannot read."""
+def test_table_of_a_lesson_is_large_text_in_lecture_mode():
+    """Outside lecture mode it is a canvas with type too small for the last row."""
     step = {"lesson_id": "query_key_value", "lesson_answer": "shown"}
     test = opened("pages/lessons.py", **step)
     assert healthy(test) and len(test.dataframe) == 1 and not test.table
@@ -57,15 +57,15 @@ def test_a_table_of_a_lesson_is_text_which_a_lecture_makes_large():
 
 
 @pytest.mark.parametrize("page", ["encoder_attention", "masked_attention", "cross_attention"])
-def test_a_presented_map_comes_back_from_its_address(page):
+def test_presented_map_is_restored_from_its_address(page):
     test = opened(f"pages/{page}.py", text=DREAM, layer="2", head="5", lecture="true")
     assert headers(test)[0]["lecture"]
     assert (shown(test)["layer"], shown(test)["head"]) == (1, 4)
     assert "lecture" not in headers(act(test, "leave"))[0]
 
 
-def test_the_list_says_of_a_slide_what_it_shows_and_nothing_else():
-    """A session keeps what every page shows, so the address of one has that of the others too."""
+def test_list_names_only_what_a_slide_shows():
+    """A session keeps the parameters of all pages, so the address of one page has those of the others too."""
     kept = {"text": DREAM, "layer": "5", "head": "8", "off_heads": "cross.1.8-cross.6.5", "lesson_id": "one_row",
             "lesson_step": "2", "step": "4"}
     one = kept | {"off_heads": "encoder.2.1", "off_gate": "0.5"}
@@ -106,14 +106,14 @@ def test_slides_are_collected_opened_and_left():
     assert shown(other) | {"layer": 3, "head": 1, "words": False} == shown(other)
 
 
-def test_a_slide_keeps_what_was_pinned_in_it():
-    """Another sentence would take the pins away."""
+def test_slide_keeps_its_pins():
+    """Another sentence would remove the pins."""
     test = opened("pages/cross_attention.py", text=DREAM, **LISTED)
     act(test, "open", slide=2)
     assert shown(test)["rows"] == [1] and headers(test)[0]["texts"]["source"] == "It was too tired."
 
 
-def test_a_slide_has_a_title_that_is_shown_above_it_and_stays_in_the_address():
+def test_title_of_a_slide_is_shown_above_it_and_kept_in_the_address():
     test = opened("pages/cross_attention.py", text=DREAM, **LISTED)
     act(test, "title", slide=1, text="  Who looks\nat whom?\x00 " + "x" * 500)
     title = received(test)["slides"][0]["title"]
@@ -121,7 +121,7 @@ def test_a_slide_has_a_title_that_is_shown_above_it_and_stays_in_the_address():
     assert received(test)["heading"] == "", "outside of the lecture mode"
     other = act(opened("pages/about.py", text=DREAM, slides=parameter(test, "slides")), "start")
     assert received(other)["heading"] == title
-    # The number of a slide stays when something else is presented.
+    # Presenting another page keeps the number of the slide.
     elsewhere = opened("pages/about.py", text=DREAM, slides=parameter(test, "slides"), slide="1", lecture="true")
     assert received(elsewhere)["heading"] == ""
     for text in ("<b>bold</b>", "", 7, None):
@@ -130,7 +130,7 @@ def test_a_slide_has_a_title_that_is_shown_above_it_and_stays_in_the_address():
     assert received(test)["slides"][0]["title"] == ""
 
 
-def test_a_slide_keeps_the_head_and_the_step_that_it_shows_and_names_them():
+def test_slide_keeps_and_names_its_head_and_step():
     """The page chose the head; another version of the page might choose another one."""
     test = act(opened("pages/encoder_attention.py", text=DREAM), "add")
     head = shown(test)
@@ -141,7 +141,7 @@ def test_a_slide_keeps_the_head_and_the_step_that_it_shows_and_names_them():
     assert "step 3 · " in received(test)["slides"][0]["text"] and "layer " in received(test)["slides"][0]["text"]
 
 
-def test_slides_come_back_from_an_address_and_a_file():
+def test_slides_are_restored_from_an_address_and_a_file():
     test = opened("pages/cross_attention.py", text=DREAM, **LISTED)
     file = received(test)["file"]
     for name in map(str, SLIDES.slides):
@@ -153,7 +153,7 @@ def test_slides_come_back_from_an_address_and_a_file():
 
 
 @pytest.mark.parametrize("slides", ["0", "javascript:alert(1)", LISTED["slides"][:40]])
-def test_a_hostile_address_is_one_sentence(slides):
+def test_invalid_address_is_one_sentence(slides):
     test = opened("pages/about.py", text=DREAM, slides=slides, slide="9999999", lecture="<b>", qr="javascript:")
     assert healthy(test, warned=True) and len(test.warning) == 1
     assert "left out" in test.warning[0].value and received(test)["slides"] == []
@@ -163,7 +163,7 @@ def test_a_hostile_address_is_one_sentence(slides):
 
 
 @pytest.mark.thorough
-def test_a_hostile_file_is_one_sentence_and_costs_no_slide():
+def test_invalid_file_is_one_sentence_and_costs_no_slide():
     test = opened("pages/about.py", text=DREAM, **LISTED)
     many = "\n".join(["about?text=x"] * 10_000)
     for text in ("javascript:alert(1)", "<script>alert(1)</script>", many, "x" * 800_000):
@@ -174,7 +174,7 @@ def test_a_hostile_file_is_one_sentence_and_costs_no_slide():
 
 
 @pytest.mark.thorough
-def test_what_no_browser_of_ours_sends_does_nothing():
+def test_invalid_browser_message_does_nothing():
     test = opened("pages/about.py", text=DREAM, **LISTED)
     for sent in (
         {}, {"what": None}, {"what": ["add"]}, {"what": "eval"}, {"what": "open"}, {"what": "open", "slide": 99},
@@ -186,12 +186,12 @@ def test_what_no_browser_of_ours_sends_does_nothing():
         assert len(received(test)["slides"]) == len(SLIDES) and received(test)["slide"] == 0
 
 
-def test_a_page_that_fits_no_address_is_no_slide():
+def test_page_too_long_for_an_address_is_not_a_slide():
     test = act(opened("pages/about.py", text="dream " * 1_000), "add")
     assert received(test)["slides"] == [] and "too long" in received(test)["problem"]
 
 
-def test_the_code_is_that_of_the_page():
+def test_qr_code_is_that_of_the_page():
     test = act(opened("pages/cross_attention.py", text=DREAM, lecture="true", **LISTED), "code")
     code = received(test)["code"]
     assert code["image"].startswith("data:image/svg+xml") and parameter(test, "qr") == "true"
@@ -206,10 +206,10 @@ def by_clicker(test):
     return {button.key: button.proto.shortcut for button in test.button if button.proto.shortcut.startswith("page")}
 
 
-def test_a_lesson_opened_by_itself_goes_on_by_clicker():
+def test_lesson_outside_the_slides_advances_by_clicker():
     test = opened("pages/lessons.py", text=DREAM, lesson_id="one_row", lecture="true", **LISTED)
     assert received(test)["stepped"] == "Step 1", "the lesson's own buttons take the keys"
-    # Shown, then on: two presses of one key.
+    # The same key is pressed twice: to show the answer, and to go on.
     assert by_clicker(test) == {"lesson_show": "pagedown", "lesson_previous": "pageup"}
     test.button(key="lesson_show").click().run()
     assert by_clicker(test) == {"lesson_next": "pagedown", "lesson_previous": "pageup"}
@@ -217,15 +217,15 @@ def test_a_lesson_opened_by_itself_goes_on_by_clicker():
     assert parameter(test, "lesson_step") == "2" and received(test)["stepped"] == "Step 2" and healthy(test)
 
 
-def test_a_key_for_what_comes_next_gives_the_answer_first():
-    """It did nothing outside a lecture, where the next step waits for an answer."""
+def test_next_key_shows_the_answer_first():
+    """Outside lecture mode the key used to do nothing, because the next step waits for an answer."""
     test = opened("pages/lessons.py", text=DREAM, lesson_id="one_row", lesson_step="2")
     assert by_clicker(test) == {"lesson_show": "pagedown", "lesson_previous": "pageup"}
     test.button(key="lesson_show").click().run()
     assert by_clicker(test) == {"lesson_next": "pagedown", "lesson_previous": "pageup"} and healthy(test)
 
 
-def test_the_step_that_is_named_is_the_one_that_is_shown():
+def test_list_names_the_step_that_is_shown():
     """An old link, or an old list of slides, may name one that the lesson no longer has."""
     old = {"lesson_id": "one_row", "lesson_step": "6"}
     test = opened("pages/lessons.py", text=DREAM, lecture="true", **old, slides=str(Slides((
@@ -236,14 +236,14 @@ def test_the_step_that_is_named_is_the_one_that_is_shown():
 
 
 @pytest.mark.parametrize("slide", ["1", "3"])
-def test_a_lesson_that_is_not_the_slide_that_was_shown_last_goes_on_by_clicker(slide):
-    """Whoever leaves the slides and presents a lesson still has the number of the slide."""
+def test_lesson_other_than_the_last_slide_advances_by_clicker(slide):
+    """A user who leaves the slides and presents a lesson still has the number of the slide."""
     test = opened("pages/lessons.py", text=DREAM, lesson_id="aligner", lecture="true", slide=slide, **LISTED)
     assert received(test)["stepped"] == "Step 1"
     assert by_clicker(test) == {"lesson_show": "pagedown", "lesson_previous": "pageup"} and healthy(test)
 
 
-def test_a_lesson_that_is_a_slide_shows_its_step_and_a_clicker_goes_on_to_the_next_slide():
+def test_lesson_on_a_slide_shows_its_step_and_the_clicker_goes_to_the_next_slide():
     test = opened("pages/lessons.py", text=DREAM, lesson_id="one_row", lecture="true", slide="1", slides=str(Slides(
         (Slide.of("lessons", {"text": DREAM, "lesson_id": "one_row"}), SLIDES.slides[0])
     )))
@@ -256,7 +256,7 @@ def test_a_lesson_that_is_a_slide_shows_its_step_and_a_clicker_goes_on_to_the_ne
     assert parameter(test, "slide") == "2" and headers(test)[0]["kind"] == "cross"
 
 
-def test_a_presented_page_says_what_to_look_for():
+def test_presented_page_says_what_to_look_for():
     test = opened("pages/compare_heads.py", text=DREAM, lecture="true")
     assert "Highest: " in texts(test) and "with 0." in texts(test)
     assert "Highest: " not in texts(opened("pages/compare_heads.py", text=DREAM))

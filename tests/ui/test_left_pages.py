@@ -1,4 +1,4 @@
-"""What is computed for a page ends when the page is left, and the model is free for others."""
+"""Leaving a page ends its computation and frees the model."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ OFF = Interventions(gates={("cross", 0, 0): 0.0})
 
 
 def page(decode):
-    # It runs by itself, without what this file imports.
+    # The function runs on its own, without this file's imports.
     import streamlit as st
 
     decode()
@@ -54,7 +54,7 @@ LEFT = (
 
 
 @pytest.mark.parametrize("run", LEFT, ids=lambda run: f"{type(run).__name__} {getattr(run, 'method', '')}")
-def test_a_run_ends_when_its_page_is_left(small_translator, tiny_language_model: Path, monkeypatch, run):
+def test_run_ends_when_its_page_is_left(small_translator, tiny_language_model: Path, monkeypatch, run):
     of_text = isinstance(run, TextContinuationRun)
     runs = CachedRuns(load_language_model(tiny_language_model, "cpu") if of_text else small_translator)
     compute = type(run).compute
@@ -79,7 +79,7 @@ def test_a_run_ends_when_its_page_is_left(small_translator, tiny_language_model:
 
 
 @pytest.mark.parametrize("run", [TranslationRun("A dog.", BEAM), DOG], ids=lambda run: type(run).__name__)
-def test_a_page_that_is_left_does_not_wait_for_a_models_server(small_translator, model_folder: Path, run):
+def test_left_page_does_not_wait_for_a_model_server(small_translator, model_folder: Path, run):
     go_on = threading.Event()
     asked, answered = [], []
 
@@ -105,7 +105,7 @@ def test_a_page_that_is_left_does_not_wait_for_a_models_server(small_translator,
         assert not test.exception and not test.markdown and asked == [run] and not ended
 
 
-def test_a_page_that_is_left_waits_for_nobody_elses_result():
+def test_left_page_does_not_wait_for_another_users_result():
     shared, began, enough = SharedResults(1_000), threading.Event(), threading.Event()
 
     @shared.remember()

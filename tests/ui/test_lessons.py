@@ -1,4 +1,4 @@
-"""The page of lessons, driven as a person would."""
+"""The page Lessons, driven as a user would."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def lessons(**address):
     return opened("pages/lessons.py", text="I have a dream.", **named)
 
 
-def test_lists_every_lesson():
+def test_page_lists_every_lesson():
     test = lessons(done="one_row")
     assert healthy(test)
     for path in FILES.values():
@@ -28,14 +28,14 @@ def test_lists_every_lesson():
     assert f"1 of {len(FILES)}" in texts(test)
 
 
-# What the others ask and measure, tests/unit/lessons has without a page.
+# tests/unit/lessons checks the questions and measurements of the other lessons without a page.
 ALWAYS = ("one_row", "many_heads", "mask")
 
 
 @pytest.mark.parametrize("name", [
     name if name in ALWAYS else pytest.param(name, marks=pytest.mark.thorough) for name in FILES
 ])
-def test_every_step_asks_and_then_tells(name):
+def test_every_step_asks_and_then_answers(name):
     for number in range(1, len(read_lesson(FILES[name]).steps) + 1):
         test = lessons(id=name, step=str(number))
         assert healthy(test), name
@@ -45,7 +45,7 @@ def test_every_step_asks_and_then_tells(name):
         assert not test.button(key="lesson_next").disabled
 
 
-def test_a_lesson_from_start_to_end():
+def test_lesson_runs_from_start_to_end():
     test = lessons()
     test.button(key="lesson_open_one_row").click().run()
     assert "1 of 4" in texts(test) and test.button(key="lesson_next").disabled
@@ -70,14 +70,14 @@ def test_a_lesson_from_start_to_end():
 
 
 def click(test, **choice):
-    """A click in the map of a step."""
+    """Click in the map of a step."""
     header = headers(test)[0]
     node = next(each for each in test.get("bidi_component") if each.proto.bytes)
     tell(test, node, {"choice": {**header["asked"]["choice"], **choice, "id": header["id"]}})
 
 
 @pytest.mark.parametrize("name", ["aligner", "one_row"])
-def test_a_click_at_another_row_is_answered_and_one_at_the_row_goes_on(name):
+def test_click_on_a_wrong_row_is_answered_and_the_right_row_goes_on(name):
     right = headers(lessons(id=name, step="1", answer="shown"))[0]["asked"]["choice"]["rows"]
     test = lessons(id=name, step="1")
     assert "You " not in texts(test)
@@ -100,14 +100,14 @@ def test_a_click_at_another_row_is_answered_and_one_at_the_row_goes_on(name):
     ({"words": False}, "“␣The”, which looks most at “s end”"),
     ({"words": False, "hide": True}, "“␣The”, which looks most at “␣The”"),
 ])
-def test_what_is_said_of_a_click_is_what_the_map_shows_then(shown, said):
+def test_comment_on_a_click_matches_the_map(shown, said):
     test = lessons(id="one_row", step="1")
     click(test, rows=[0], **shown)
     assert healthy(test) and f"You marked {said}" in unescaped(test)
 
 
 @pytest.mark.parametrize("shown", [{"hide": True}, {"words": False}, {"look": "lines", "columns": [2]}])
-def test_a_map_shows_what_the_answer_says_once_the_row_is_marked(shown):
+def test_map_shows_the_answer_once_the_row_is_marked(shown):
     answered = headers(lessons(id="one_row", step="1", answer="shown"))[0]["asked"]["choice"]
     test = lessons(id="one_row", step="1")
     before = headers(test)[0]["asked"]
@@ -119,7 +119,7 @@ def test_a_map_shows_what_the_answer_says_once_the_row_is_marked(shown):
     assert headers(test)[0]["asked"] == after, "it is asked once: whatever is chosen next stays"
 
 
-def test_an_answer_stands_beside_the_map_that_it_is_about():
+def test_answer_is_beside_its_map():
     test = lessons(id="one_row", step="3")
     before = headers(test)[0]["asked"]
     click(test, layer=5, rows=[])
@@ -129,7 +129,7 @@ def test_an_answer_stands_beside_the_map_that_it_is_about():
     assert healthy(test) and after["choice"] == before["choice"] and after["number"] != before["number"]
 
 
-def test_of_equal_words_the_answer_to_a_click_says_which_was_clicked(tmp_path, monkeypatch):
+def test_answer_tells_equal_words_apart(tmp_path, monkeypatch):
     shipped = FILES["one_row"].read_text(encoding="utf-8")
     (tmp_path / "lessons").mkdir()
     (tmp_path / "lessons" / "twice.toml").write_text(shipped.replace("the garden", "a book"), encoding="utf-8")
@@ -139,7 +139,7 @@ def test_of_equal_words_the_answer_to_a_click_says_which_was_clicked(tmp_path, m
     assert healthy(test) and "You marked “a” (position 6), which looks most at" in unescaped(test)
 
 
-def test_a_click_at_another_head_is_answered_and_one_at_the_head_goes_on():
+def test_click_on_a_wrong_head_is_answered_and_the_right_head_goes_on():
     found = headers(lessons(id="many_heads", step="2", answer="shown"))[0]["asked"]["choice"]
     test = lessons(id="many_heads", step="2")
     click(test)
@@ -155,7 +155,7 @@ def test_a_click_at_another_head_is_answered_and_one_at_the_head_goes_on():
 
 
 @pytest.mark.parametrize("right", [False, True])
-def test_a_step_that_is_opened_again_is_as_fresh_as_its_map(right):
+def test_reopened_step_is_reset_like_its_map(right):
     found = headers(lessons(id="many_heads", step="2", answer="shown"))[0]["asked"]["choice"]
     test = lessons(id="many_heads", step="2")
     before = headers(test)[0]["asked"]
@@ -171,7 +171,7 @@ def test_a_step_that_is_opened_again_is_as_fresh_as_its_map(right):
     assert "lesson_answer" not in test.query_params
 
 
-def test_a_step_that_is_opened_again_from_the_list_is_fresh():
+def test_step_reopened_from_the_list_is_reset():
     test = lessons(id="one_row", step="1")
     before = headers(test)[0]["asked"]
     click(test, rows=[0])
@@ -182,15 +182,15 @@ def test_a_step_that_is_opened_again_from_the_list_is_fresh():
     assert healthy(test) and "You marked" not in texts(test)
 
 
-def test_the_last_lesson_leads_back_to_the_list():
+def test_last_lesson_leads_back_to_the_list():
     test = lessons(id=list(FILES)[-1], step="7", answer="shown")
     assert test.button(key="lesson_next").label == "Back to all lessons"
     test.button(key="lesson_next").click().run()
     assert f"1 of {len(FILES)}" in texts(test) and healthy(test)
 
 
-def test_a_teachers_lesson(tmp_path, monkeypatch):
-    """One that is wrong is named; one with markup in it is shown as it is typed."""
+def test_teachers_own_lesson_is_shown(tmp_path, monkeypatch):
+    """An invalid lesson is named; markup in a lesson is shown literally."""
     text = FILES["one_row"].read_text(encoding="utf-8")
     (tmp_path / "mine.toml").write_text(
         text.replace('title = "One row of a map"', 'title = "<b>:red[Mine]</b> $x$"'), encoding="utf-8")
@@ -207,7 +207,7 @@ def test_a_teachers_lesson(tmp_path, monkeypatch):
 
 @pytest.fixture
 def own(tmp_path, monkeypatch):
-    """own(text): the page of lessons, opened at a step of a lesson of a teacher's own."""
+    """own(text): the page Lessons, opened at a step of a teacher's own lesson."""
     monkeypatch.setattr("transformer.lessons.shelf.OWN", tmp_path)
 
     def write(text: str, step: int = 1, **address: str):
@@ -232,14 +232,14 @@ EXAMPLE = 'figure = { show = "example", score = 112, other = 96, width = 64 }'
     (ONE_WORD, "title = ", f"title = {'1' * 5000} #"), (ONE_WORD, "title = ", f"title = 0x{'f' * 5000} #"),
     (ONE_WORD, STEP_4, 'figure = { show = "map", kind = "cross", head = "9.9" }'),
 ], ids=["no such step", "below the first step", "a huge score", "no width", "a huge number", "in hex", "no such head"])
-def test_a_number_that_nothing_has_is_told(own, text, old, new):
+def test_number_that_no_head_has_is_reported(own, text, old, new):
     assert old in text
     test = own(text.replace(old, new), answer="shown")
     assert healthy(test, warned=True) and test.button(key="lesson_back").label == "All lessons"
 
 
-def test_what_cannot_be_printed_is_told_on_the_paper(own, monkeypatch):
-    """Streamlit makes a download after its click, and tells nobody what is raised there."""
+def test_unprintable_lesson_is_reported_on_the_page(own, monkeypatch):
+    """Streamlit builds a download after its click, and shows no error that it raises."""
     managers = []
     begin = MediaFileManager.__init__
     monkeypatch.setattr(
@@ -254,20 +254,20 @@ def test_what_cannot_be_printed_is_told_on_the_paper(own, monkeypatch):
     assert len(papers) == 3 and all("step 3: there is no word &#x27;zebra&#x27;" in paper for paper in papers)
 
 
-def test_a_head_that_a_lesson_names_is_a_link():
+def test_head_named_by_a_lesson_is_a_link():
     test = lessons(id="why_attention", step="4", answer="shown")
     link = r"\[Layer \*\*\d\*\*\\, head \*\*\d\*\*\]\(encoder_attention\?text=The\+animal.*&layer=\d&head=\d\)"
     assert re.search(link, texts(test))
 
 
-def test_a_link_to_a_step_needs_no_sentence():
-    """As a teacher writes it by hand."""
+def test_link_to_a_step_needs_no_sentence():
+    """A teacher writes such a link by hand."""
     test = opened("pages/lessons.py", lesson_id="one_row", lesson_step="2")
     assert healthy(test) and "2 of 4" in texts(test)
     assert test.query_params["lesson_id"] == "one_row"
 
 
-def test_a_step_that_a_teacher_takes_away_while_it_is_open_is_the_last_one_left(own):
+def test_step_that_the_teacher_removes_while_open_becomes_the_last_remaining_one(own):
     test = own(ROW, 4)
     assert "4 of 4" in texts(test)
     own(ROW[:ROW.rindex("[[steps]]")])

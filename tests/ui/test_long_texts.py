@@ -1,4 +1,4 @@
-"""Long texts: every part and every control, driven without a browser, with the models that ship."""
+"""Long texts: every part and every control, driven without a browser, with the shipped models."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def app(**address: str) -> AppTest:
 
 
 def maps(test: AppTest) -> list[dict]:
-    """The maps that the browser is sent."""
+    """Return the maps that the browser receives."""
     sent = [json.loads(node.proto.json) for node in test.get("bidi_component") if node.proto.json]
     return next((each["sides"] for each in sent if "sides" in each), [])
 
 
-def test_opens_with_the_three_maps_of_a_text():
+def test_page_opens_with_the_three_maps_of_a_text():
     test = app()
     assert healthy(test)
     full, local, compressed = maps(test)
@@ -36,7 +36,7 @@ def test_opens_with_the_three_maps_of_a_text():
     assert sum(compressed["masked"]) < len(compressed["masked"]) and "16.8 million" in texts(test)
 
 
-def test_a_text_a_kind_and_a_head_are_chosen_and_stand_in_the_address():
+def test_chosen_text_kind_and_head_are_in_the_address():
     test = app()
     submit(test, "The dog sleeps. The cat sleeps, too.", "long_text")
     test.segmented_control("long_attention").set_value("compressed").run()
@@ -56,7 +56,7 @@ def test_a_text_a_kind_and_a_head_are_chosen_and_stand_in_the_address():
 @pytest.mark.parametrize("text", [
     text if text == MIXED else pytest.param(text, marks=pytest.mark.thorough) for text in [MIXED, *HOSTILE]
 ])
-def test_any_text_is_shown_as_itself_or_answered(text):
+def test_any_text_is_shown_literally_or_rejected(text):
     test = app()
     submit(test, text, "long_text")
     assert healthy(test, warned=refused(test))
@@ -69,7 +69,7 @@ def test_any_text_is_shown_as_itself_or_answered(text):
     ("", "There is no text"), ("   ", "There is no text"), ("dog " * 200, "a map has room for 96"),
     ("dog " * 1250, "5,000 characters"),
 ])
-def test_what_has_no_map_gets_one_sentence(text, answer):
+def test_text_without_a_map_gets_one_sentence(text, answer):
     test = app()
     submit(test, text, "long_text")
     assert healthy(test, warned=True) and not maps(test)
@@ -78,7 +78,7 @@ def test_what_has_no_map_gets_one_sentence(text, answer):
 
 
 @pytest.mark.parametrize("quantity", QUANTITIES)
-def test_what_it_costs_is_drawn_and_its_slopes_are_said(quantity):
+def test_cost_is_drawn_and_its_slopes_are_stated(quantity):
     test = app(long_part="cost", long_quantity=quantity)
     assert healthy(test) and figures(test) == (0, 1)
     shown = texts(test)
@@ -96,7 +96,7 @@ def test_what_it_costs_is_drawn_and_its_slopes_are_said(quantity):
 
 
 @pytest.mark.thorough
-def test_it_is_measured_here():
+def test_cost_is_measured_on_demand():
     test = app(long_part="cost")
     test.button("long_measure").click().run()
     assert healthy(test)
@@ -106,7 +106,7 @@ def test_it_is_measured_here():
     assert (full["bytes of the weights of one head"] == 4 * full["pieces"] ** 2).all() and len(full) >= 2
 
 
-def test_what_it_loses_is_drawn_and_said():
+def test_loss_of_quality_is_drawn_and_stated():
     test = app(long_part="loss")
     assert healthy(test) and figures(test) == (0, 1)
     numbers = table(test, "attention", "parameters")

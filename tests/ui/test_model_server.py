@@ -1,4 +1,4 @@
-"""The app with a model's server behind it: the pages are the same, and say in one line when it is gone."""
+"""The app with a model server: the pages are the same, and report in one line when the server is gone."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DREAMED = "Ich habe einen Traum"
 
 @pytest.fixture(autouse=True)
 def nothing_known() -> Iterator[None]:
-    """Nothing was loaded or computed before, and nothing stays."""
+    """Clear the caches before and after the test."""
     for shared in (MODELS, RUNS):
         shared.clear()
     yield
@@ -29,7 +29,7 @@ def nothing_known() -> Iterator[None]:
 
 @pytest.fixture
 def asked() -> list[str]:
-    """The kinds of runs that a service was asked for."""
+    """Return the kinds of runs that a service was asked for."""
     return []
 
 
@@ -59,7 +59,7 @@ def test_pages_are_drawn_from_its_runs(monkeypatch, service, asked, page, runs):
 
 
 @pytest.mark.thorough
-def test_a_server_that_is_gone_is_one_line_and_its_return_is_enough(monkeypatch, service):
+def test_unreachable_server_is_one_line_and_its_return_is_enough(monkeypatch, service):
     with model_server(service) as address:
         monkeypatch.setenv(SERVER, address)
         test = opened(text=DREAM)
@@ -68,10 +68,10 @@ def test_a_server_that_is_gone_is_one_line_and_its_return_is_enough(monkeypatch,
     (error,) = test.error
     assert "does not answer" in error.value and not test.exception
     assert not test.warning, "another sentence would not help, and none is offered"
-    # What was computed before needs no server.
+    # A cached result needs no server.
     submit(test, DREAM)
     assert not test.error and DREAMED in unescaped(test)
-    # A run that a page makes on its way.
+    # A page makes this run before its own.
     test.switch_page("pages/inside_a_layer.py").run()
     assert len(test.error) == 1 and not test.exception
     with model_server(service, int(address.rpartition(":")[2])):
@@ -81,7 +81,7 @@ def test_a_server_that_is_gone_is_one_line_and_its_return_is_enough(monkeypatch,
         assert healthy(test)
 
 
-def test_a_server_that_never_was_there_is_one_line(monkeypatch):
+def test_server_that_never_existed_is_one_line(monkeypatch):
     monkeypatch.setenv(SERVER, "http://127.0.0.1:1")
     test = opened()
     (error,) = test.error

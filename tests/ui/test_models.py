@@ -1,4 +1,5 @@
-"""Several models in the app: chosen, named in the address, in their own languages, with nothing of the shipped one."""
+"""Several models in the app: chosen, named in the address, in their own languages, without the shipped model's records.
+"""
 
 from __future__ import annotations
 
@@ -24,16 +25,17 @@ from transformer.lessons.shelf import SHIPPED as LESSONS
 from transformer.running.translator import Translator
 
 ARABIC = "en-ar"
-# As long as a name may be; with separate vocabularies, more layers on one side, and two languages to write.
+# The name has the maximum length. The model has separate vocabularies, more layers on one side, and two target
+# languages.
 LARGE = "opus-mt-" + "x" * 46 + "-en-SEMITIC"[:10]
 ARA, HEB = ">>ara<<", ">>heb_Hebr<<"
-# Of the model that reads Arabic: few, because everything is measured over all of them.
+# Sentences of the model that reads Arabic; few, because every measurement covers all of them.
 EXAMPLES = TEXTS["ar"][:3]
 
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory) -> Path:
-    """Beside which the app is started: one model that writes Arabic, one that reads it, and one that is damaged."""
+    """Folders beside the app: a model that writes Arabic, one that reads it, and a damaged one."""
     place = tmp_path_factory.mktemp("atlas")
     arabic_model(place / "models" / ARABIC)
     arabic_model(
@@ -48,7 +50,7 @@ def models(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def memory_of_these_tests():
-    """What the app has loaded stays from test to test, as in a server."""
+    """Keep loaded models from test to test, as a server does."""
     MODELS.clear()
     yield
     MODELS.clear()
@@ -56,13 +58,13 @@ def memory_of_these_tests():
 
 @pytest.fixture(autouse=True)
 def beside_the_models(monkeypatch, models, shipped, memory_of_these_tests):
-    """The model that ships is read from the tests' own."""
+    """Take the shipped model from the tests' own fixture."""
     load = Translator.load
     monkeypatch.setattr(Translator, "load", lambda folder, device: shipped if folder == MODEL else load(folder, device))
     monkeypatch.chdir(models)
 
 
-def test_a_model_is_chosen_beside_the_device_and_stands_in_the_address():
+def test_model_is_chosen_beside_the_device_and_kept_in_the_address():
     test = opened(text=DREAM)
     assert test.selectbox("model").options == [
         "en-de: English → German", "ar-en: Arabic → English", "damaged: cannot be used", "en-ar: English → Arabic",
@@ -82,24 +84,24 @@ def test_a_model_is_chosen_beside_the_device_and_stands_in_the_address():
 
 @pytest.mark.parametrize("page", [
     page.script if page.name == "compare_heads" else pytest.param(page.script, marks=pytest.mark.thorough)
-    # A lesson names the model that it is about.
+    # A lesson names its model.
     for page in PAGES.values() if page.needs == "translator" and page.name != "lessons"
 ])
-def test_every_page_is_about_the_chosen_model(page):
+def test_every_page_uses_the_chosen_model(page):
     test = opened(page, text=f"{HEB} {DREAM}", model=LARGE)
     assert healthy(test)
     assert "German" not in texts(test)
 
 
 @pytest.mark.thorough
-def test_what_an_imported_model_asks_of_a_search_and_does_not_get_is_said_where_it_translates():
+def test_unapplied_search_settings_are_reported_where_the_model_translates():
     test = opened(text=DREAM, model=LARGE)
     assert healthy(test)
     assert texts(test).replace("\\", "").count("also ask for num_beams 6, repetition_penalty 1.5. This app") == 1
     assert "also ask for" not in texts(opened(text=DREAM, model=ARABIC))
 
 
-def test_a_page_that_is_opened_without_a_text_stays_with_its_model():
+def test_page_opened_without_a_text_stays_with_its_model():
     test = opened("pages/cross_attention.py", text=DREAM, model=ARABIC)
     (header,) = headers(test)
     assert (header["layers"], header["heads"]) == (2, 4)
@@ -110,7 +112,7 @@ def test_a_page_that_is_opened_without_a_text_stays_with_its_model():
     assert test.query_params["model"] in (ARABIC, [ARABIC])
 
 
-def test_a_model_that_writes_several_languages_offers_them(models):
+def test_model_with_several_target_languages_offers_them(models):
     page = "pages/cross_attention.py"
     test = opened(page, text=DREAM, model=LARGE)
     offered = test.selectbox("target_language")
@@ -133,7 +135,7 @@ def test_a_model_that_writes_several_languages_offers_them(models):
     assert ">>" not in typed(test), "which the other model does not write"
 
 
-def test_heads_are_measured_in_the_language_that_was_chosen(models):
+def test_heads_are_measured_in_the_chosen_language(models):
     own = models / "models" / LARGE
     (own / "sentences.txt").write_text(f"The dog.\n{ARA} The old dog.\n", encoding="utf-8")
     test = opened("pages/gallery.py", text=f"{HEB} {DREAM}", model=LARGE)
@@ -144,19 +146,19 @@ def test_heads_are_measured_in_the_language_that_was_chosen(models):
 
 
 @pytest.mark.thorough
-def test_the_column_of_a_script_from_right_to_left_is_explained():
+def test_right_to_left_column_is_explained():
     assert "Arabic is read from right to left" in texts(opened("pages/masked_attention.py", text=DREAM, model=ARABIC))
     assert "right to left" not in texts(opened("pages/encoder_attention.py", text=DREAM, model=ARABIC))
 
 
-def test_an_unknown_model_is_one_line_and_the_shipped_one():
+def test_unknown_model_is_one_line_and_falls_back_to_the_shipped_one():
     test = opened(text=DREAM, model="xx-yy")
     assert not test.exception and not test.error
     assert "xx\\-yy" in test.warning[0].value and "Ich habe einen Traum" in texts(test)
     assert test.selectbox("model").value == SHIPPED
 
 
-def test_a_damaged_model_is_one_line_and_another_can_be_chosen():
+def test_damaged_model_is_one_line_and_another_can_be_chosen():
     test = opened(text=DREAM, model="damaged")
     assert not test.exception and len(test.error) == 1
     assert "is missing" in test.error[0].value
@@ -177,14 +179,14 @@ def test_at_most_two_models_stay_in_memory(models):
     assert first() is None and memory() is None, "what was asked for longest ago is gone, with its weights"
 
 
-def test_about_is_the_models_own_card():
+def test_about_shows_the_models_own_card():
     test = opened("pages/about.py", text=DREAM, model=ARABIC)
     assert healthy(test) and "A stranger's card" in texts(test) and "reads English and writes Arabic" in texts(test)
     assert "trained for this app" not in texts(test)
     assert "example.org" not in texts(test) and "<b>" not in texts(test)
 
 
-def test_nothing_measured_of_the_shipped_model_is_shown_for_another(models):
+def test_records_of_the_shipped_model_are_not_shown_for_another(models):
     gallery = opened("pages/gallery.py", text=DREAM, model=ARABIC)
     assert healthy(gallery) and "nobody has done it" in texts(gallery)
     assert not gallery.get("bidi_component") or "exhibits" not in str(gallery.get("bidi_component"))
@@ -197,7 +199,7 @@ def test_nothing_measured_of_the_shipped_model_is_shown_for_another(models):
     assert not [button for button in pairs.button if "tired" in button.label]
 
 
-def test_heads_are_measured_over_many_sentences_when_asked(models):
+def test_heads_are_measured_over_many_sentences_on_demand(models):
     page = "pages/compare_heads.py"
     test = opened(page, text=EXAMPLES[1], model="ar-en")
     assert healthy(test) and "over 3 sentences" not in texts(test)
@@ -210,7 +212,7 @@ def test_heads_are_measured_over_many_sentences_when_asked(models):
     assert "over 3 sentences" in texts(opened(page, text=EXAMPLES[1], model="ar-en")), "kept beside the model"
 
 
-def test_the_gallery_is_made_when_asked(models):
+def test_gallery_is_made_on_demand(models):
     page, file = "pages/gallery.py", models / "models" / "ar-en" / "head_gallery.json"
     test = opened(page, model="ar-en")
     test.button("measure_head_gallery").click().run()
@@ -222,14 +224,14 @@ def test_the_gallery_is_made_when_asked(models):
 
 
 @pytest.mark.thorough
-def test_the_gallery_speaks_the_languages_of_the_model(models):
+def test_gallery_uses_the_languages_of_the_model(models):
     page, folder = "pages/gallery.py", models / "models" / "ar-en"
     translator = load_translator("cpu", folder)
     traces = [translator.trace(text, "The old man has seen it.") for text in TEXTS["ar"]]
     found = gallery_of(traces, translator.version, translator.languages)
     assert {each.task for each in found.exhibits} >= {"previous", "next", "alignment", "resting"}
     assert not {each.task for each in found.exhibits} & {"negation", "auxiliary", "comma", "verb"}, "of other languages"
-    # Of random heads none does anything.
+    # No head of a random model matches a task.
     done = replace(found, exhibits=tuple(replace(each, share=0.9) for each in found.exhibits))
     (folder / "head_gallery.json").write_text(done.to_json(), encoding="utf-8")
     test = opened(page, model="ar-en")
@@ -244,7 +246,7 @@ def test_the_gallery_speaks_the_languages_of_the_model(models):
 
 
 @pytest.mark.thorough
-def test_what_heads_are_worth_and_whether_methods_agree_is_measured_when_asked(models):
+def test_head_importance_and_agreement_are_measured_on_demand(models):
     own = models / "models" / "ar-en"
     address = {"text": EXAMPLES[1], "model": "ar-en"}
     for page, name, chosen, shown in (
@@ -260,8 +262,8 @@ def test_what_heads_are_worth_and_whether_methods_agree_is_measured_when_asked(m
 
 
 @pytest.mark.thorough
-def test_a_models_own_sentences_are_its_examples(models):
-    """Also where it reads English, as the model that ships does."""
+def test_own_sentences_of_a_model_are_its_examples(models):
+    """Also for a model that reads English, as the shipped one does."""
     shipped = opened(text=DREAM, model=ARABIC).selectbox("example").options
     file = models / "models" / ARABIC / "sentences.txt"
     file.write_text("The dog.\nThe old dog.\n", encoding="utf-8")
@@ -272,8 +274,8 @@ def test_a_models_own_sentences_are_its_examples(models):
     file.unlink()
 
 
-def test_what_cannot_be_measured_is_said(models):
-    """A file of sentences that is no text, one that is too large, and one whose sentences the model cannot read."""
+def test_unmeasurable_sentences_are_reported(models):
+    """Covers a file that is not text, one that is too large, and one whose sentences the model cannot read."""
     file = models / "models" / ARABIC / "sentences.txt"
     file.write_bytes(b"\xff\xfe broken")
     test = opened("pages/gallery.py", model=ARABIC)
@@ -289,7 +291,7 @@ def test_what_cannot_be_measured_is_said(models):
     file.unlink()
 
 
-def test_a_model_whose_folder_cannot_be_written_is_measured_all_the_same(monkeypatch, models):
+def test_model_in_a_read_only_folder_is_measured(monkeypatch, models):
     blocked = models / "models" / ARABIC / "head_statistics.unfinished"
     blocked.mkdir()
     (models / "models" / ARABIC / "sentences.txt").write_text("The dog.\n", encoding="utf-8")
@@ -302,14 +304,14 @@ def test_a_model_whose_folder_cannot_be_written_is_measured_all_the_same(monkeyp
 
 
 @pytest.mark.thorough
-def test_lessons_say_which_model_they_are_about():
+def test_lessons_name_their_model():
     test = opened("pages/lessons.py", text=DREAM, model=ARABIC)
     assert healthy(test) and "English → German" in texts(test)
     test = opened("pages/lessons.py", text=DREAM, model=ARABIC, lesson_id="one_row")
     assert healthy(test) and "About the model en-de: English → German" in texts(test)
 
 
-def test_a_lesson_is_about_the_model_that_it_names(models):
+def test_lesson_uses_the_model_that_it_names(models):
     own = models / "lessons"
     own.mkdir()
     lesson = (LESSONS / "02_one_row.toml").read_text(encoding="utf-8")

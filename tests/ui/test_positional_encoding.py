@@ -1,4 +1,4 @@
-"""Positional encoding: every part and every control, driven without a browser, with the model that ships."""
+"""Positional encoding: every part and every control, driven without a browser, with the shipped model."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ PAGE = "pages/positional_encoding.py"
 
 
 def app(**address: str) -> AppTest:
-    """The app, opened at the page with a sentence."""
+    """Return the app, opened at the page with a sentence."""
     return opened(PAGE, **{"text": DREAM, "positions_part": "curves", **address})
 
 
-def test_the_curves_can_be_changed():
+def test_curves_can_be_changed():
     test = app()
     test.number_input("positions_length").set_value(30)
     test.number_input("positions_width").set_value(64)
@@ -52,7 +52,7 @@ def test_the_curves_can_be_changed():
     assert test.multiselect("positions_dimensions").value == [0]
 
 
-def test_the_models_own_curves():
+def test_models_own_curves_are_shown():
     test = app()
     assert "The model of this app has D = 256" in texts(test)
     test.button("positions_ours").click().run()
@@ -94,7 +94,7 @@ def test_halves_are_a_permutation():
 
 
 @pytest.mark.thorough
-def test_the_rotation_is_checked_for_any_k(narrow_app):
+def test_rotation_is_checked_for_any_k(narrow_app):
     for offset in ("-100", "0", "17"):
         test = app(positions_part="distances", positions_across="6", positions_offset=offset)
         assert healthy(test) and "nothing in M knows the position" in texts(test)
@@ -102,7 +102,7 @@ def test_the_rotation_is_checked_for_any_k(narrow_app):
         np.testing.assert_allclose(turned["M · PE(4)"], turned[f"PE({4 + int(offset)})"], atol=1e-9)
 
 
-def test_concatenation_is_costed_and_a_configuration_typed():
+def test_concatenation_has_a_cost_and_a_configuration_can_be_typed():
     test = app(positions_part="sum")
     assert [metric.value for metric in test.metric] == ["63,082,496", "182,833,152"]
     test.button("architecture_preset_The model of this app").click().run()
@@ -114,11 +114,11 @@ def test_concatenation_is_costed_and_a_configuration_typed():
     assert healthy(test) and "nothing to put beside" in texts(test)
 
 
-def test_there_are_no_learned_positions_to_show():
+def test_model_without_learned_positions_shows_none():
     assert "This model has none to show" in texts(app(positions_part="alternatives"))
 
 
-def test_does_it_matter(shipped):
+def test_effect_of_positions_is_shown(shipped):
     before_all = shipped.trace(DREAM)
     test = app(positions_part="shuffled")
     runs = table(test, "what was read")
@@ -142,6 +142,6 @@ def test_does_it_matter(shipped):
 
 
 @pytest.mark.parametrize("text", ["x", "dog dog", "1" * 12])
-def test_one_word_cannot_be_shuffled(text):
+def test_single_word_cannot_be_shuffled(text):
     test = app(positions_part="shuffled", text=text)
     assert healthy(test) and "only one order" in texts(test) and len(table(test, "what was read")) == 2

@@ -1,4 +1,4 @@
-"""What was typed and chosen stays, whichever pages are opened."""
+"""Typed text and choices survive any sequence of pages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from transformer.text.normalisation import valid
 
 
 def followed() -> None:
-    # It runs by itself, without what this file imports.
+    # The function runs on its own, without this file's imports.
     import streamlit as st
 
     from pages.ui.state.session import follow_address
@@ -26,7 +26,7 @@ def followed() -> None:
 
 
 def keeps_address(text: str, target: str, address: dict[str, str], pages: list[str]) -> None:
-    """From page to page by the menu, whose links name nothing but the page."""
+    """Go from page to page by the menu, whose links name only the page."""
     test = AppTest.from_function(followed)
     test.query_params.update(State.from_address({**address, TEXT: valid(text), TARGET: valid(target)}).to_address())
     kept = {}
@@ -38,7 +38,7 @@ def keeps_address(text: str, target: str, address: dict[str, str], pages: list[s
         assert not test.exception
         written = dict(test.query_params)
         assert (written[TEXT], written.get(TARGET, "")) == (valid(text), valid(target))
-        # Pins without a kind are those of the first page's kind, from that page on.
+        # Pins without a kind belong to the first page's kind, from that page on.
         assert number == 0 or {**kept, **written} == written
         kept = {name: value for name, value in written.items() if name not in ("rows", "columns")}
 
@@ -52,7 +52,7 @@ test_any_way_through_the_pages_keeps_the_address = few(25)(given(**WALKS)(keeps_
 test_two_thousand_ways_keep_the_address = many(2_000)(given(**WALKS)(keeps_address))
 
 
-def test_an_address_without_a_sentence_is_about_the_first_example():
+def test_address_without_a_sentence_uses_the_first_example():
     test = opened("pages/what_mattered.py", mattered_part="writers")
     assert healthy(test)
     assert test.segmented_control("mattered_part").value == "writers"
@@ -60,7 +60,7 @@ def test_an_address_without_a_sentence_is_about_the_first_example():
 
 
 def pinned(test: AppTest) -> tuple[list[int], list[int]]:
-    """Rows and columns that the attention browser was asked to show as pinned."""
+    """Return the rows and columns that the attention browser was asked to pin."""
     choice = headers(test)[0]["asked"]["choice"]
     return choice["rows"], choice["columns"]
 
@@ -77,7 +77,7 @@ def test_pins_belong_to_their_kind():
     assert pinned(test.switch_page(ENCODER).run()) == ([2], [1, 3])
 
 
-def test_an_old_address_pins_in_the_kind_of_its_page():
+def test_old_address_pins_in_the_kind_of_its_page():
     test = opened(CROSS, text=DREAM, rows="2", columns="1")
     assert pinned(test) == ([2], [1])
     assert test.query_params["cross_rows"] == "2" and "rows" not in test.query_params
@@ -90,26 +90,26 @@ def test_an_old_address_pins_in_the_kind_of_its_page():
 
 def test_pins_belong_to_their_sentence():
     test = opened(ENCODER, text=DREAM, encoder_rows="2", cross_rows="1")
-    # Which opens at the same head.
+    # This sentence opens at the same head.
     submit(test, "I have a cat.")
     assert healthy(test) and not [name for name in test.query_params if "rows" in name]
-    # The browser lets go by itself, so it is not asked to.
+    # The browser releases the pins itself, so the server does not ask it to.
     assert pinned(test) == ([2], []) and headers(test)[0]["asked"] == headers(test.run())[0]["asked"]
     test.switch_page(CROSS).run()
     assert pinned(test) == ([], [])
 
 
-def test_pins_of_german_pieces_belong_to_their_translation():
+def test_pins_of_german_tokens_belong_to_their_translation():
     test = opened(ENCODER, text=DREAM, encoder_rows="2", decoder_rows="1", cross_columns="1")
     before = headers(test)[0]["asked"]["number"]
     submit(test, "Ich habe einen Hund.", "another")
     assert healthy(test) and test.query_params["encoder_rows"] == "2"
     assert "decoder_rows" not in test.query_params and "cross_columns" not in test.query_params
-    # The browser let go, and is asked again.
+    # The browser released the pins, and receives a new request.
     assert pinned(test) == ([2], []) and headers(test)[0]["asked"]["number"] > before
 
 
-def test_a_course_of_decoding_stays_with_the_translation_that_it_led_to():
+def test_decoding_stays_with_the_translation_that_it_produced():
     def page() -> None:
         import streamlit as st
 
@@ -128,17 +128,17 @@ def test_a_course_of_decoding_stays_with_the_translation_that_it_led_to():
 
 
 def test_no_request_of_another_server_is_repeated():
-    """A page that was open while the server started again answers only to a number that it has not heard."""
+    """A page that stayed open during a server restart answers only to a number that it has not received."""
     first, second = (headers(opened(ENCODER, text=DREAM))[0]["asked"]["number"] for _ in range(2))
     assert second > first
 
 
-def test_a_pin_that_comes_too_late_is_not_one_of_the_next_sentence():
-    """A browser tells a choice a moment after it was made; by then it may show another sentence."""
+def test_late_pin_does_not_apply_to_the_next_sentence():
+    """A browser reports a choice a moment after it was made; by then it may show another sentence."""
     test = opened(ENCODER, text=DREAM)
     late = {**headers(test)[0]["asked"]["choice"], "rows": [4], "id": headers(test)[0]["id"]}
     submit(test, "I have a car.")
-    # Another head than the page opens at: that one stands in no address.
+    # This head differs from the page's first head, which is in no address.
     late["layer"] = (headers(test)[0]["asked"]["choice"]["layer"] + 1) % 6
     (node,) = (node for node in test.get("bidi_component") if node.proto.id.endswith("encoder_browser"))
     tell(test, node, {"choice": late})
@@ -147,8 +147,8 @@ def test_a_pin_that_comes_too_late_is_not_one_of_the_next_sentence():
     assert test.query_params["encoder_rows"] == "4"
 
 
-def test_a_choice_that_a_request_would_replace_is_asked_for_again():
-    """A browser tells a choice a moment after it was made; by then another may have been asked for."""
+def test_choice_that_a_request_would_replace_is_requested_again():
+    """A browser reports a choice a moment after it was made; by then the server may have requested another."""
     test = opened(ENCODER, text=DREAM)
     asked = headers(test)[0]["asked"]
     chosen = {**asked["choice"], "layer": (asked["choice"]["layer"] + 1) % 6, "id": headers(test)[0]["id"]}
@@ -161,8 +161,8 @@ def test_a_choice_that_a_request_would_replace_is_asked_for_again():
         assert (now["number"] > asked["number"], now["choice"]["layer"] == chosen["layer"]) == (again, again)
 
 
-def test_a_choice_that_comes_with_an_older_address_is_no_opened_link():
-    """A browser may tell a choice, even one that changes nothing, before it has the address written last."""
+def test_choice_that_arrives_with_an_older_address_is_not_an_opened_link():
+    """A browser may report a choice, even an unchanged one, before it has the latest address."""
     test = opened(ENCODER, text=DREAM)
     older = dict(test.query_params)
     choice = {**headers(test)[0]["asked"]["choice"], "id": headers(test)[0]["id"]}
@@ -175,7 +175,7 @@ def test_a_choice_that_comes_with_an_older_address_is_no_opened_link():
         assert test.query_params["layer"] == str(choice["layer"] + 1), f"told {at} times"
 
 
-def test_the_boxes_show_what_was_chosen_whatever_is_being_typed():
+def test_boxes_show_the_choice_despite_unsent_text():
     test = opened(ENCODER, text=DREAM, target="Ich habe einen Hund.")
     before = box(test)["asked"]
     test.selectbox("example").set_value(EXAMPLES[1]).run()
@@ -187,7 +187,7 @@ def test_the_boxes_show_what_was_chosen_whatever_is_being_typed():
     assert typed(test, "another") == "" and box(test, "another")["asked"] > before
 
 
-def test_rubbish_from_a_box_is_ignored():
+def test_invalid_box_value_is_ignored():
     test = opened(ENCODER, text=DREAM)
     for sent in (None, 3, ["x"], {"text": "x"}):
         submit(test, sent)
@@ -195,7 +195,7 @@ def test_rubbish_from_a_box_is_ignored():
 
 
 def test_half_a_surrogate_pair_from_a_browser_is_no_error():
-    """JSON can hold one: what a component sends, no page and no address can show."""
+    """JSON from a component can hold one; no page and no address can show it."""
     test = opened()
     submit(test, "I have a \ud800 dream.")
     assert healthy(test) and typed(test) == "I have a \ufffd dream."
@@ -211,8 +211,8 @@ def test_half_a_surrogate_pair_from_a_browser_is_no_error():
     *(pytest.param(page, {}, "or an example", marks=pytest.mark.thorough)
       for page in ("change_attention", "what_mattered")),
 ])
-def test_a_box_whose_options_another_sentence_changes_is_another_box(narrow_app, page, address, kept):
-    """A browser goes on showing the label that it has, and sends it."""
+def test_box_with_new_options_for_another_sentence_is_a_new_box(narrow_app, page, address, kept):
+    """A browser keeps showing its old label, and sends it."""
     test = opened(f"pages/{page}.py", text=DREAM, **address)
     before = {each.id: each for each in test.selectbox}
     submit(test, "My brother reads a book.")
@@ -225,8 +225,8 @@ def test_a_box_whose_options_another_sentence_changes_is_another_box(narrow_app,
     ("what_mattered", "mattered_guessed", {"mattered_part": "guess"}), ("what_mattered", "mattered_word", {}),
     ("change_attention", "edit_hidden_source", {}), ("change_attention", "edit_hidden_target", {}),
 ])
-def test_buttons_of_equal_words_have_labels_of_their_own(narrow_app, page, key, address):
-    """A browser says by its label which one was clicked."""
+def test_buttons_of_equal_words_have_different_labels(narrow_app, page, key, address):
+    """A browser identifies the clicked button by its label."""
     test = opened(f"pages/{page}.py", text="I see a dog and a cat and a bird.", target="der Hund der der", **address)
     (buttons,) = (each for each in test.button_group if each.key == key)
     labels = [each.content for each in buttons.proto.options]

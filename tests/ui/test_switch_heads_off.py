@@ -29,7 +29,7 @@ PAGE = "pages/switch_heads_off.py"
 
 
 def switches(test):
-    """The component, and what it received."""
+    """Return the component, and its message."""
     (found,) = (
         (node, json.loads(node.proto.json)) for node in test.get("bidi_component")
         if node.proto.json and "boards" in json.loads(node.proto.json)
@@ -37,7 +37,7 @@ def switches(test):
     return found
 
 
-def test_a_link_opens_a_switchboard_and_a_click_changes_it(shipped):
+def test_link_opens_a_switchboard_and_a_click_changes_it(shipped):
     test = opened(PAGE, text=DREAM, off_heads="cross.1.8-encoder.3.1")
     assert healthy(test) and figures(test) == (0, 2)
     node, sent = switches(test)
@@ -61,14 +61,14 @@ def test_a_link_opens_a_switchboard_and_a_click_changes_it(shipped):
 @pytest.mark.parametrize("value", [
     "99999", "cross.7.1", "cross.1.8-", "none-cross.1.1", "Cross.1.1", "cross.01.1",
 ])
-def test_what_stands_for_no_head_changes_nothing(value):
+def test_invalid_head_changes_nothing(value):
     test = opened(PAGE, text=DREAM, off_heads=value, off_gate=value, off_mode=value, off_importance=value)
     assert healthy(test)
-    # A head of a larger model is one, and this model has it not.
+    # This head exists in a larger model, but not in this one.
     assert switches(test)[1]["off"] == "none"
 
 
-def test_it_opens_untouched_and_offers_heads_that_change_the_words():
+def test_page_opens_unchanged_and_offers_heads_that_change_the_words():
     test = opened(PAGE, text=EXAMPLES[0])
     assert healthy(test) and switches(test)[1]["off"] == "none" and "Every head is as trained" in texts(test)
     offer = test.button(key="off_try")
@@ -78,21 +78,21 @@ def test_it_opens_untouched_and_offers_heads_that_change_the_words():
     assert "This is the example, not your choice" in texts(test) and "the translation differs" in texts(test)
     test.button(key="off_clear").click().run()
     assert healthy(test) and switches(test)[1]["off"] == "none" and not test.query_params.get("off_heads")
-    # What somebody chose is not called the example.
+    # A user's own choice is not labelled as the example.
     send(test, switches(test)[0], "switched", "encoder.1.2")
     assert healthy(test) and "the example" not in texts(test)
 
 
-def test_what_no_switch_sends_is_ignored():
+def test_invalid_switch_messages_are_ignored():
     test = opened(PAGE, text=DREAM, off_heads="cross.1.8")
     for value in (None, 5, ["cross.1.1"], {"cross": 1}, "x" * 10_000):
         send(test, switches(test)[0], "switched", value)
         assert healthy(test) and switches(test)[1]["off"] == "cross.1.8", value
 
 
-def test_the_place_of_a_head_and_its_gate_are_those_of_the_run(shipped):
+def test_replacement_and_gate_of_a_head_are_those_of_the_run(shipped):
     test = opened(PAGE, text=DREAM, off_heads="cross.6.5", off_mode="uniform", off_gate="2.0")
-    # Weights cannot be more than even.
+    # Weights cannot be more than uniform.
     assert healthy(test) and switches(test)[1]["changed"] == "at a gate of 1"
     test = opened(PAGE, text=DREAM, off_heads="cross.6.5", off_mode="mean", off_gate="0.5")
     assert healthy(test) and "at a gate of 0.5" in texts(test)
@@ -102,7 +102,7 @@ def test_the_place_of_a_head_and_its_gate_are_those_of_the_run(shipped):
 
 
 @pytest.mark.thorough
-def test_a_head_is_replaced_by_its_output_for_other_sentences(shipped):
+def test_head_is_replaced_by_its_output_for_other_sentences(shipped):
     test = opened(PAGE, text=DREAM, off_heads="cross.6.5", off_mode="resample", off_seed="2")
     assert healthy(test) and figures(test) == (0, 2)
     off = Interventions({("cross", 5, 4): 0.0}, "resample", seed=2)
@@ -116,7 +116,7 @@ def test_a_head_is_replaced_by_its_output_for_other_sentences(shipped):
 
 
 def measured_worst(numbers):
-    """The head whose absence costs most."""
+    """Return the head whose removal costs most."""
     row = numbers.loc[numbers["measured"].idxmin()]
     (kind,) = (kind for kind, title in TITLES.items() if title == row["kind"])
     return kind, int(row["layer"]) - 1, int(row["head"]) - 1
@@ -124,7 +124,7 @@ def measured_worst(numbers):
 
 def test_every_head_is_measured_on_demand(shipped):
     test = opened(PAGE, text=DREAM)
-    # From the top of the page, to what stands far below.
+    # The text leads from the top of the page to a section far below.
     next(button for button in test.button if button.label == "What is every head worth?").click().run()
     assert test.toggle("off_importance").value
     assert healthy(test) and figures(test) == (0, 6)
@@ -157,11 +157,11 @@ def test_heads_are_removed_on_demand(narrow_app):
     assert healthy(test) and figures(test) == (0, 0), "another sentence is measured when somebody asks"
 
 
-# The model that ships takes ten times as long as the narrow one.
+# The shipped model takes ten times as long as the narrow one.
 @pytest.mark.thorough
 def test_heads_are_removed_on_demand_and_the_recorded_scores_are_drawn(shipped):
     test = opened(PAGE, text="A dog.", off_removal="true")
-    # This sentence, BLEU and chrF.
+    # The curves are this sentence, BLEU and chrF.
     assert healthy(test) and figures(test) == (0, 3)
     numbers = table(test, "last removed", "log-probability")
     assert len(numbers) == 5 * 145
@@ -175,13 +175,13 @@ def test_heads_are_removed_on_demand_and_the_recorded_scores_are_drawn(shipped):
 
 
 @pytest.mark.thorough
-def test_a_long_sentence_is_not_measured_before_somebody_asks(narrow_app):
+def test_long_sentence_is_measured_only_on_demand(narrow_app):
     test = opened(PAGE, text="The old man gave his dog a bone yesterday. " * 5, **GIVEN, off_heads="cross.1.8")
     assert healthy(test) and figures(test) == (0, 2)
     assert not test.toggle("off_importance").value
 
 
-def test_another_translation_is_compared_and_its_own_is_not(shipped):
+def test_own_translation_is_compared_and_the_models_is_not(shipped):
     test = opened(PAGE, text=DREAM, target="Ich träume.", off_heads="cross.1.8")
     assert healthy(test) and "one that you gave" in texts(test)
     off = Interventions(gates={("cross", 0, 7): 0.0})
@@ -190,8 +190,8 @@ def test_another_translation_is_compared_and_its_own_is_not(shipped):
 
 
 @pytest.mark.thorough
-def test_the_page_of_a_long_sentence_is_three_megabytes(narrow_app):
-    """What the browser is sent in one run: a byte a pixel of the switches, and 16 bits a weight of both maps."""
+def test_page_of_a_long_sentence_is_three_megabytes(narrow_app):
+    """Counts the messages of one run: a byte per pixel of the switches, and 16 bits per weight of both maps."""
     words = np.random.default_rng(5).choice(["the", "old", "dog", "sees", "a", "red", "house", "and", "cat"], 117)
     test = opened(PAGE, text=f"{' '.join(words)}.", target="Der alte Hund sieht. " * 20, off_heads="cross.1.8")
     assert healthy(test)

@@ -1,4 +1,4 @@
-"""Tables of numbers: how they are written, and when they are drawn."""
+"""Format of number tables, and the moment when they are drawn."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ TEXT = "The old man gave his dog a bone."
 
 
 @pytest.mark.thorough
-def test_decimals_do_not_differ_within_a_table_of_draws():
-    """tests/ui/test_every_page.py looks at the tables that every page has."""
+def test_decimals_are_uniform_within_a_table_of_draws():
+    """tests/ui/test_every_page.py checks the tables that every page has."""
     test = opened("pages/switch_heads_off.py", text=TEXT, off_heads="cross.6.5", off_mode="resample")
     assert healthy(test)
     for node in expand(test).dataframe:
@@ -27,7 +27,7 @@ def test_decimals_do_not_differ_within_a_table_of_draws():
     "cross_attention",
     *(pytest.param(page, marks=pytest.mark.thorough) for page in ("what_mattered", "language_model")),
 ])
-def test_the_numbers_of_a_figure_are_drawn_once_they_are_asked_for(narrow_app, page):
+def test_numbers_of_a_figure_are_drawn_on_demand(narrow_app, page):
     test = opened(f"pages/{page}.py", text=TEXT, **GIVEN)
     before = [len(test.dataframe), len(test.code)]
     expand(test)
@@ -37,7 +37,7 @@ def test_the_numbers_of_a_figure_are_drawn_once_they_are_asked_for(narrow_app, p
     assert len(test.dataframe) > before[0], "they stay"
 
 
-def test_tables_that_differ_are_found():
+def test_non_uniform_tables_are_found():
     table = pd.DataFrame({"step": [0, 1], "layer": [1, 2], "weight": [0.5, 0.25], "norm": [1.5, 2.0]})
 
     def config(**forms):

@@ -1,4 +1,4 @@
-"""The training lab, driven without a browser."""
+"""The page Training lab, driven without a browser."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ SMALL = {"lab_task": "addition", "lab_width": "32", "lab_items": "8", "lab_steps
 
 @pytest.fixture(autouse=True)
 def nobody_else(monkeypatch):
-    """Trainings of this test alone."""
+    """Isolate the trainings of this test."""
     monkeypatch.setattr(live, "TRAININGS", Trainings())
     monkeypatch.setattr(live, "prepare", lambda: None)
 
 
 @pytest.fixture
 def unrecorded(monkeypatch, tmp_path):
-    """No task has a recorded training, so that the page begins one."""
+    """Remove all recorded trainings, so that the page begins one."""
     monkeypatch.setattr(live, "recorded_run", partial(recorded_run, folder=tmp_path))
 
 
@@ -42,7 +42,7 @@ def component(test: AppTest):
 
 
 def session_config(test: AppTest):
-    """What a training would be begun with."""
+    """Return the settings with which a training would begin."""
     return test.session_state[session.STATE].of(LabParams).config
 
 
@@ -51,7 +51,7 @@ def film(test: AppTest) -> dict:
 
 
 def learned(test: AppTest) -> AppTest:
-    """Until the training has ended; a run of the page is a slice."""
+    """Rerun the page until the training has ended; each run is a slice."""
     for _ in range(40):
         if not film(test)["running"]:
             return test
@@ -59,7 +59,7 @@ def learned(test: AppTest) -> AppTest:
     raise AssertionError("the training goes on")
 
 
-def test_opens_with_a_recorded_training_for_which_nothing_is_computed(monkeypatch):
+def test_page_opens_with_a_recorded_training_without_computation(monkeypatch):
     def never(*_, **__):
         raise AssertionError("nothing is computed")
 
@@ -69,7 +69,7 @@ def test_opens_with_a_recorded_training_for_which_nothing_is_computed(monkeypatc
     shown = film(test)
     assert shown["id"] == "recorded reverse" and len(shown["at"]) == 101 and not shown["running"]
     assert "attention-atlas tasks train reverse" in texts(test)
-    # A newcomer is told what it is, and sees no button that would leave the recording without a word.
+    # A new user reads what it is, and sees no button that would silently leave the recording.
     assert "You see a recording** of a training that has ended" in texts(test)
     offered = {button.key: button.label for button in test.button}
     assert offered["lab_start"] == "Train live" and not {"lab_step", "lab_reset"} & {*offered}
@@ -77,7 +77,7 @@ def test_opens_with_a_recorded_training_for_which_nothing_is_computed(monkeypatc
 
 
 @pytest.mark.usefixtures("unrecorded")
-def test_trains_pauses_goes_on_and_begins_again():
+def test_training_trains_pauses_resumes_and_restarts():
     test = opened(PAGE, **SMALL)
     assert healthy(test) and film(test)["at"] == [0] and film(test)["id"] == "own 1"
     assert "You see your own training" in texts(test)
@@ -96,7 +96,7 @@ def test_trains_pauses_goes_on_and_begins_again():
 
 
 @pytest.mark.usefixtures("unrecorded")
-def test_other_settings_are_those_of_the_next_training_and_stay_in_the_address():
+def test_changed_settings_apply_to_the_next_training_and_stay_in_the_address():
     test = opened(PAGE, **SMALL)
     test.button("lab_step").click().run()
     test.number_input("lab_heads").set_value(4).run()
@@ -118,7 +118,7 @@ def test_every_task_can_be_chosen():
         assert task in texts(test) or film(test)["at"] == [0] or film(test)["id"].startswith("recorded")
 
 
-def test_the_settings_of_the_recorded_training_can_be_taken_over():
+def test_settings_of_the_recorded_training_can_be_copied():
     test = opened(PAGE, text="x", lab_task="addition-reversed")
     run = recorded_run("addition-reversed")
     assert film(test)["id"] == "recorded addition-reversed" and "The recorded training has 4 heads" in texts(test)
@@ -154,7 +154,7 @@ def test_backpropagation_leads_here(narrow_app):
     assert test.selectbox("lab_optimizer").value == "adam-by-hand"
 
 
-def test_the_reader_chooses_moment_and_head_in_the_film():
+def test_user_chooses_moment_and_head_in_the_film():
     test = opened(PAGE, text="x")
     view = {"moment": 236, "score": "mirror", "encoder": 2, "decoder": 0, "cross": 1}
     tell(test, component(test), {"view": view})
@@ -174,7 +174,7 @@ def test_the_reader_chooses_moment_and_head_in_the_film():
         assert healthy(test)
 
 
-def test_an_item_of_ones_own_is_answered_at_the_moment_that_is_shown():
+def test_own_item_is_answered_at_the_displayed_moment():
     test = opened(PAGE, text="x")
     submit(test, "a b c d e f", "lab_item")
     assert healthy(test) and "**fedcba**: :green-background[right]" in texts(test) and "step 400" in texts(test)
@@ -185,7 +185,7 @@ def test_an_item_of_ones_own_is_answered_at_the_moment_that_is_shown():
     assert ":green-background[right]" in texts(linked)
 
 
-def test_what_is_no_item_is_one_sentence_and_stays_in_the_box():
+def test_invalid_item_is_one_sentence_and_stays_in_the_box():
     test = opened(PAGE, text="x")
     for typed, message in (
         ("xyz", "only the letters a to p"), ("", "nothing to answer"), ("ab", "at least 3 letters"),
@@ -200,7 +200,7 @@ def test_what_is_no_item_is_one_sentence_and_stays_in_the_box():
         assert healthy(test), typed
 
 
-def test_a_damaged_recorded_training_is_one_sentence(monkeypatch, tmp_path):
+def test_damaged_recorded_training_is_one_sentence(monkeypatch, tmp_path):
     (tmp_path / "reverse.npz").write_bytes(b"no")
     monkeypatch.setattr(live, "recorded_run", partial(recorded_run, folder=tmp_path))
     test = opened(PAGE)
@@ -209,7 +209,7 @@ def test_a_damaged_recorded_training_is_one_sentence(monkeypatch, tmp_path):
 
 
 @pytest.mark.usefixtures("unrecorded")
-def test_a_training_that_diverges_says_so_and_keeps_what_it_has():
+def test_diverging_training_says_so_and_keeps_its_progress():
     test = opened(PAGE, **SMALL)
     test.button("lab_step").click().run()
     (training,) = live.TRAININGS._all.values()
@@ -218,14 +218,14 @@ def test_a_training_that_diverges_says_so_and_keeps_what_it_has():
     test.run()
     assert healthy(test, warned=True) and "lower learning rate" in test.warning[0].value
     assert not film(test)["running"] and len(film(test)["losses"]) == 1
-    # Another try begins anew.
+    # A new attempt starts from the beginning.
     test.button("lab_start").click().run()
     assert healthy(test) and film(test)["id"] == "own 2"
 
 
 @pytest.mark.thorough
 @pytest.mark.usefixtures("unrecorded")
-def test_the_third_waits():
+def test_third_training_waits():
     everybody = [opened(PAGE, **SMALL, lab_seed=str(seed)) for seed in (1, 2, 3)]
     for test in everybody:
         test.number_input("lab_steps").set_value(3_000).run()
@@ -238,7 +238,7 @@ def test_the_third_waits():
 
 
 @pytest.mark.usefixtures("unrecorded")
-def test_a_training_that_had_to_make_room_is_said():
+def test_dropped_training_is_reported():
     test = opened(PAGE, **SMALL)
     live.TRAININGS.leave(test.session_state[live.PERSON])
     test.run()
@@ -247,7 +247,7 @@ def test_a_training_that_had_to_make_room_is_said():
 
 
 @pytest.mark.usefixtures("unrecorded")
-def test_a_training_leaves_no_thread_and_stands_still_when_its_page_is_left():
+def test_training_leaves_no_thread_and_pauses_when_its_page_is_left():
     before = set(threading.enumerate())
     test = opened(PAGE, **SMALL)
     test.number_input("lab_steps").set_value(3_000).run()

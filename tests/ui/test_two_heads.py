@@ -1,4 +1,4 @@
-"""Two heads compared, of a model whose stacks are not equally deep."""
+"""Two compared heads of a model whose stacks have different depths."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ show_two_heads(compared_translator(Translator.load(Path({folder!r}), "cpu")), st
 
 
 @pytest.mark.parametrize(("kind", "layers"), [("encoder", 2), ("decoder", 3), ("cross", 3)])
-def test_a_layer_is_one_of_its_stack(model_folder, kind, layers):
-    """The model has 2 encoder and 3 decoder layers; by default the sixth is compared."""
+def test_layer_belongs_to_its_stack(model_folder, kind, layers):
+    """The model has 2 encoder and 3 decoder layers; by default the page compares the sixth."""
     test = AppTest.from_string(SCRIPT.format(folder=str(model_folder)), default_timeout=60)
     test.query_params["text"] = "x"
     for name in "ab":
@@ -39,7 +39,7 @@ def test_a_layer_is_one_of_its_stack(model_folder, kind, layers):
     assert f"layer {layers}, head 1" in json.loads(node.proto.json)["sides"][0]["title"]
 
 
-def test_of_equal_words_the_sentence_says_which_differ_most(model_folder):
+def test_sentence_tells_apart_the_equal_words_that_differ_most(model_folder):
     test = AppTest.from_string(SCRIPT.format(folder=str(model_folder)), default_timeout=60)
     for name, head in (("a", 1), ("b", 2)):
         test.query_params[f"compare_{name}"] = f"encoder.1.{head}.words.the the the the"

@@ -1,4 +1,4 @@
-"""What mattered: every part and every control, driven without a browser, with the model that ships."""
+"""What mattered: every part and every control, driven without a browser, with the shipped model."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ from transformer.values.decoding_settings import DecodingSettings
 
 PAGE = "pages/what_mattered.py"
 TIRED = "The animal didn't cross the street because it was too tired."
-# With a word of several pieces, and a translation for the narrow model, whose own is long and means nothing.
+# The sentence has a word of several tokens. The translation is for the narrow model, whose own is long and meaningless.
 SHORT = {"text": "I like marmalade.", "target": "Ich mag Marmelade."}
 LONG = "The old man gave his dog a bone yesterday. " * 6
 
 
 def app(**address: str) -> AppTest:
-    """The page, opened with a sentence."""
+    """Return the page, opened with a sentence."""
     return opened(PAGE, **{"text": TIRED, **address})
 
 
 def rows(test: AppTest, **chosen: object) -> list[float]:
-    """Scores of the table below the strip."""
+    """Return the scores of the table below the strip."""
     numbers = table(test, "method", "side", "score")
     for column, value in chosen.items():
         numbers = numbers[numbers[column] == value]
@@ -50,7 +50,7 @@ def trace(shipped):
     return shipped.trace(TIRED, details=True)
 
 
-def test_the_numbers_are_those_of_the_library(shipped, trace):
+def test_numbers_equal_the_library(shipped, trace):
     test = app(mattered_explained="9")
     assert healthy(test) and test.button_group("mattered_word").value == "9"
     titles = {"frozen_gradient": "Frozen gradient", "erasure": "Erasure", "weights": "Attention weights"}
@@ -63,7 +63,7 @@ def test_the_numbers_are_those_of_the_library(shipped, trace):
 
 
 @pytest.mark.thorough
-def test_a_word_all_words_and_pieces_are_chosen_and_stand_in_the_address(narrow_app):
+def test_chosen_word_all_words_and_tokens_are_in_the_address(narrow_app):
     test = app(**SHORT)
     test.button_group("mattered_word").set_value("2").run()
     assert healthy(test) and test.query_params["mattered_explained"] == "2" and "**mag**" in texts(test)
@@ -80,7 +80,7 @@ def test_a_word_all_words_and_pieces_are_chosen_and_stand_in_the_address(narrow_
     assert healthy(test) and "mattered_explained" not in test.query_params
 
 
-def test_why_this_word_and_not_that_one(shipped, trace):
+def test_word_is_contrasted_with_another_word(shipped, trace):
     test = app(mattered_explained="9")
     other = int(trace.candidate_ids[8][1])
     chooser(test, "mattered_other").set_value(other).run()
@@ -114,7 +114,7 @@ def test_all_components_add_up_and_the_largest_head_can_be_opened():
 def test_words_are_deleted_on_demand(narrow_app):
     test = app(**SHORT, mattered_part="agreement", mattered_explained="2", mattered_method="rollout")
     assert healthy(test) and not any("most important first" in each.value.columns for each in expand(test).dataframe)
-    # Without the agreement over many sentences, which is recorded for the model that ships alone.
+    # The agreement over many sentences is recorded only for the shipped model.
     assert figures(test) == (0, 1)
     test.toggle("mattered_deletion").set_value(True).run()
     assert healthy(test) and figures(test) == (0, 2)
@@ -134,7 +134,7 @@ def test_agreement_over_many_sentences_is_the_recorded_one():
 
 
 @pytest.mark.thorough
-def test_a_wrong_beginning_is_forced_and_taken_back(shipped):
+def test_wrong_prefix_is_forced_and_released(shipped):
     test = app(mattered_part="sides")
     before = table(test, "share")
     test.selectbox("mattered_beginning").set_value("Die Musik").run()
@@ -149,7 +149,7 @@ def test_a_wrong_beginning_is_forced_and_taken_back(shipped):
 
 
 @pytest.mark.thorough
-def test_the_game(shipped, trace):
+def test_game_can_be_played(shipped, trace):
     test = app(mattered_part="guess")
     assert healthy(test) and not expand(test).dataframe
     test.button_group("mattered_guessed").set_value(2).run()
@@ -167,7 +167,7 @@ def test_the_game(shipped, trace):
 
 
 @pytest.mark.thorough
-def test_what_takes_long_on_a_long_sentence_is_asked_for(narrow_app):
+def test_slow_computations_for_a_long_sentence_run_on_demand(narrow_app):
     test = opened(PAGE, text=LONG, **GIVEN)
     assert healthy(test)
     assert "Erasure" not in set(table(test, "method", "side", "score").method)
