@@ -14,13 +14,15 @@ PALETTES = ("viridis", "cividis", "magma", "paper")
 MAX_THRESHOLD = 50
 # More layers, heads or pieces than any model here has, and than half a minute of sound has frames.
 MAX_INDEX = 9_999
+# The most indices in a list.
+MAX_COUNT = 999
 # A layer or head that nobody has chosen.
 UNCHOSEN = -1
 
 
 def pins() -> tuple[int, ...]:
     """A field of positions that are pinned; none by default."""
-    return integers((), 0, MAX_INDEX, count=MAX_INDEX)
+    return integers((), 0, MAX_INDEX, count=MAX_COUNT)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Self
 
-from pages.ui.params.attention import MAX_INDEX
+from pages.ui.params.attention import MAX_COUNT, MAX_INDEX
 from pages.ui.params.fields import Params, decimal, flag, index, integer, integers, one_of
 from transformer.text.vocabulary import OWN, Symbols
 from transformer.values.decoding_settings import MAX_BEAM_SIZE, METHODS, MIN_TEMPERATURE, DecodingSettings, Method
@@ -42,8 +42,8 @@ class DecodingParams(Params):
     top_k: int = integer(0, 0, MAX_ID)
     top_p: float = decimal(1.0, 0.01, 1.0)
     seed: int = integer(1, 0, MAX_ID)
-    forced: tuple[int, ...] = integers((), 0, MAX_ID, count=MAX_INDEX, repeated=True)
-    suppressed: tuple[int, ...] = integers((), 0, MAX_ID, count=MAX_INDEX, former="never")
+    forced: tuple[int, ...] = integers((), 0, MAX_ID, count=MAX_COUNT, repeated=True)
+    suppressed: tuple[int, ...] = integers((), 0, MAX_ID, count=MAX_COUNT, former="never")
     node: int = integer(0, 0, MAX_ID)
     search: bool = flag()
 

@@ -19,6 +19,8 @@ from pages.ui.params.long_texts import LongTextsParams
 from pages.ui.params.positional_encoding import PositionsParams
 from pages.ui.params.state import EXAMPLES, MAX_ADDRESS, State
 from pages.ui.params.training_lab import LabParams
+from pages.ui.params.your_own_attention import NAME as FILE
+from pages.ui.params.your_own_attention import OwnParams
 from transformer.checkpoints.available_models import NAME
 from transformer.model.parameter_counts import parameter_table
 
@@ -81,8 +83,8 @@ def test_rubbish_is_the_default(cls):
             # Any text may be typed.
             assert getattr(read, field.name) == value
             continue
-        if field.name == "model" and NAME.fullmatch(value):
-            # Any folder may have this name; the page says whether one has.
+        if (field.name == "model" and NAME.fullmatch(value)) or (cls is OwnParams and re.fullmatch(FILE, value)):
+            # Any folder or file may have this name; the page says whether one has.
             continue
         if cls is EditParams and field.name == "edits":
             # The page says that it left something out.
