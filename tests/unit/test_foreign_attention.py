@@ -118,7 +118,7 @@ WRONG = {
     "fused kernels": (dict(encoder=(None, None)), 'attn_implementation="eager"'),
     "nothing": (dict(), 'attn_implementation="eager"'),
     "no layers": (dict(encoder=()), 'attn_implementation="eager"'),
-    "scores": (dict(encoder=ENCODER * 9 - 4), "after the softmax"),
+    "scores": (dict(encoder=ENCODER * 9 - 4), "output of the softmax"),
     "dropout": (dict(encoder=ENCODER * 0.9), "model.eval()"),
     "swapped": (dict(encoder=ENCODER.swapaxes(-1, -2)), "swap its last two axes"),
     "not finite": (dict(encoder=np.full_like(ENCODER, np.nan)), "not finite"),
@@ -127,9 +127,9 @@ WRONG = {
     "two runs": (dict(encoder=ENCODER, cross=CROSS[..., :3]), "arrays of one run"),
     "a batch": (dict(encoder=ENCODER[:, None].repeat(2, axis=1)), "item=0"),
     "no such text": (dict(encoder=ENCODER[:, None], item=3), "no item 3"),
-    "words": (dict(encoder="attention"), "no array"),
+    "words": (dict(encoder="attention"), "not an array"),
     "ragged layers": (dict(encoder=[ENCODER[0], ENCODER[1][:1]]), "different shapes"),
-    "a single row": (dict(encoder=[ENCODER[0, 0, 0]]), "axes in a layer"),
+    "a single row": (dict(encoder=[ENCODER[0, 0, 0]]), "has . axes"),
 }
 
 

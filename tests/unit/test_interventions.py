@@ -97,22 +97,22 @@ def test_equal_changes_are_equal_values():
 
 
 @pytest.mark.parametrize(("changes", "message"), [
-    ({"gates": {("cross", 0, 0): 2.1}}, r"cross\.1\.1 is 2\.1: in the mode zero it goes from 0 to 2"),
+    ({"gates": {("cross", 0, 0): 2.1}}, r"cross\.1\.1 is 2\.1: in the mode zero give 0 to 2"),
     ({"gates": {("cross", 0, 0): float("nan")}}, "is nan"),
-    ({"gates": {("cross", 0, 0): 1.5}, "mode": "uniform"}, "from 0 to 1"),
-    ({"gates": {("crosses", 0, 0): 0}}, "no .kind, layer, head"),
-    ({"gates": {("cross", 0): 0}}, "no .kind, layer, head"),
-    ({"gates": {("cross", -1, 0): 0}}, "no .kind, layer, head"),
+    ({"gates": {("cross", 0, 0): 1.5}, "mode": "uniform"}, "give 0 to 1"),
+    ({"gates": {("crosses", 0, 0): 0}}, "not .kind, layer, head"),
+    ({"gates": {("cross", 0): 0}}, "not .kind, layer, head"),
+    ({"gates": {("cross", -1, 0): 0}}, "not .kind, layer, head"),
     ({"mode": "median"}, "no mode 'median': choose one of zero, mean, uniform, resample"),
-    ({"mode": "resample", "seed": -1}, "Seed and draw are -1 and 0: give whole numbers"),
-    ({"mode": "resample", "draw": 1.5}, "Seed and draw are 0 and 1.5: give whole numbers"),
-    ({"mode": "resample", "seed": "1"}, "Seed and draw are '1' and 0: give whole numbers"),
+    ({"mode": "resample", "seed": -1}, "Seed and draw are -1 and 0: give integers"),
+    ({"mode": "resample", "draw": 1.5}, "Seed and draw are 0 and 1.5: give integers"),
+    ({"mode": "resample", "seed": "1"}, "Seed and draw are '1' and 0: give integers"),
     ({"attention": {("cross", 0, 0, 1): {0: 0.7, 1: 0.6}}}, r"Row 2 of cross\.1\.1: the shares add up to 1\.3"),
     ({"attention": {("cross", 0, 0, 1): {0: -0.1}}}, "from 0 to 1"),
-    ({"attention": {("cross", 0, 0, 1): {-1: 0.1}}}, "counts from 0"),
+    ({"attention": {("cross", 0, 0, 1): {-1: 0.1}}}, "count from 0"),
     ({"attention": {("decoder", 0, 0, 1): {2: 0.1}}}, "column 3 is masked"),
     ({"attention": {("encoder", 0, 0, 1): {2: 0.1}}, "hidden_source": [2]}, "column 3 is masked"),
-    ({"hidden_source": [-1]}, "cannot be negative"),
+    ({"hidden_source": [-1]}, "is negative"),
 ])
 def test_what_makes_no_sense_is_answered(changes, message):
     with pytest.raises(InterventionError, match=message):
@@ -122,9 +122,9 @@ def test_what_makes_no_sense_is_answered(changes, message):
 @pytest.mark.parametrize(("changes", "message"), [
     ({"gates": {("encoder", 2, 0): 0}}, r"no head encoder\.3\.1: encoder attention has 2 layers of 4 heads"),
     ({"gates": {("cross", 0, 4): 0}}, r"no head cross\.1\.5"),
-    ({"hidden_source": [99]}, "no source piece 100"),
-    ({"attention": {("cross", 0, 0, 0): {99: 0.5}}}, "no source piece 100"),
-    ({"attention": {("encoder", 0, 0, 99): {0: 0.5}}}, "no source piece 100"),
+    ({"hidden_source": [99]}, "no source token 100"),
+    ({"attention": {("cross", 0, 0, 0): {99: 0.5}}}, "no source token 100"),
+    ({"attention": {("encoder", 0, 0, 99): {0: 0.5}}}, "no source token 100"),
     ({"attention": {("decoder", 0, 0, 0): {0: 0.5}}}, "add up to 0.5.*no other cell"),
     ({"gates": {("cross", 0, 0): 0}, "mode": "mean"}, "python -m transformer.analysis means"),
     ({"gates": {("cross", 0, 0): 0}, "mode": "resample"}, "python -m transformer.analysis means"),
@@ -139,7 +139,7 @@ def test_heads_have_names_that_count_from_one(small_config):
     heads = all_heads(small_config)
     assert len(set(heads)) == 4 * (2 + 3 + 3) and [parse_head(head_name(head)) for head in heads] == list(heads)
     for text in ("cross.0.1", "cross.1", "dross.1.1", "cross.1.1.1", "", "cross.a.1", "cross.-1.1", "<b>"):
-        with pytest.raises(InterventionError, match="is no head"):
+        with pytest.raises(InterventionError, match="is not a head"):
             parse_head(text)
 
 

@@ -148,7 +148,7 @@ def test_the_residual_stream_by_sub_layer(small_translator):
 
 def test_details_that_were_not_requested_are_an_error(small_translator):
     trace = small_translator.trace(TEXT)
-    with pytest.raises(ValueError, match="no cross_scores: make it with details=True"):
+    with pytest.raises(ValueError, match="no cross_scores: compute it with details=True"):
         trace.detail("cross", "scores")
     with pytest.raises(ValueError, match="details=True"):
         trace.residual("decoder", 0, "feed_forward")

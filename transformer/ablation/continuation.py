@@ -21,8 +21,8 @@ class Continuation:
     Attributes:
         before: the translation as the model reads it as trained.
         after: the changed model reading the same translation.
-        step: the position of the predicted piece that is looked at.
-        written: what the changed model writes after the pieces before it.
+        step: the position of the predicted token that is looked at.
+        written: what the changed model writes after the tokens before it.
     """
 
     before: Trace
@@ -32,12 +32,12 @@ class Continuation:
 
     @property
     def step_change(self) -> np.ndarray:
-        """Change of the log-probability of each piece of the translation, nats [T]."""
+        """Change of the log-probability of each token of the translation, nats [T]."""
         return self.after.log_probs - self.before.log_probs
 
     @property
     def next_pieces(self) -> tuple[int, int]:
-        """Ids of the likeliest piece at the step, as trained and changed."""
+        """Ids of the likeliest token at the step, as trained and changed."""
         return int(self.before.candidate_ids[self.step, 0]), int(self.after.candidate_ids[self.step, 0])
 
 
@@ -94,7 +94,7 @@ def reread(translator: Translator, before: Trace, interventions: Interventions) 
 
     Raises: those of `Translator.trace`.
     """
-    # Not its text: the model may have written a word in other pieces than the tokenizer would.
+    # Not its text: the model may have written a word in other tokens than the tokenizer would.
     read = [piece.id for piece in before.predicted_pieces]
     return translator.trace(before.source_text, read, interventions=interventions)
 
@@ -105,7 +105,7 @@ def continue_from(translator: Translator, before: Trace, after: Trace, step: int
     Args:
         translator: whose model runs.
         before, after: the translation, read as trained and by `reread`.
-        step: the position of a predicted piece; None takes `telling_step`.
+        step: the position of a predicted token; None takes `telling_step`.
 
     Raises: those of `Translator.translate`.
     """
@@ -118,8 +118,8 @@ def continue_from(translator: Translator, before: Trace, after: Trace, step: int
 def telling_step(before: Trace, after: Trace) -> int:
     """The step to look at, of two traces of one translation.
 
-    The first one at which another piece is the likeliest, or whose row of masked or cross-attention is given; where
-    there is neither, the one whose piece changed most in log-probability.
+    The first one at which another token is the likeliest, or whose row of masked or cross-attention is given; where
+    there is neither, the one whose token changed most in log-probability.
     """
     differing = np.flatnonzero(before.candidate_ids[:, 0] != after.candidate_ids[:, 0]).tolist()
     given = [row[3] for row, _ in after.interventions.given_rows() if row[0] != "encoder"]
@@ -128,9 +128,9 @@ def telling_step(before: Trace, after: Trace) -> int:
 
 
 def candidates(before: Trace, after: Trace, step: int, count: int) -> list[tuple[int, float, float]]:
-    """The likeliest next pieces of both, the likeliest of either first: id, and log-probability before and after.
+    """The likeliest next tokens of both, the likeliest of either first: id, and log-probability before and after.
 
-    A piece that is not among the candidates that a trace has is NaN there: it is less likely than all of them.
+    A token that is not among the candidates that a trace has is NaN there: it is less likely than all of them.
     """
     known = [
         dict(zip(trace.candidate_ids[step].tolist(), trace.candidate_log_probs[step].tolist(), strict=True))

@@ -29,7 +29,7 @@ class Effect:
         free: the changed model writing its own; in the first draw.
         scores: of the changed model beside `before`, a variant a draw: KL, TVD and ranks of each step.
         translations: what the changed model writes in each draw [R].
-        unchanged: in how many draws that is the old translation, piece by piece.
+        unchanged: in how many draws that is the old translation, token by token.
         others: in the mode "resample", the sentence of each draw whose outputs the heads have [R]; else empty.
     """
 
@@ -48,7 +48,7 @@ class Effect:
 
     @property
     def step_changes(self) -> np.ndarray:
-        """Change of each piece's log-probability in each draw, nats [R, T]; below 0 it became less likely."""
+        """Change of each token's log-probability in each draw, nats [R, T]; below 0 it became less likely."""
         return self.scores.log_probs - self.scores.baseline
 
     @property
@@ -63,7 +63,7 @@ class Effect:
 
     @property
     def first_difference(self) -> int | None:
-        """The first step at which the changed model writes another piece; None if it writes the same translation."""
+        """The first step at which the changed model writes another token; None if it writes the same translation."""
         old, new = ([piece.id for piece in trace.predicted_pieces] for trace in (self.before, self.free))
         if old == new:
             return None
@@ -108,7 +108,7 @@ def effect_of(
         translator: whose model runs.
         text: a sentence in the source language.
         interventions: what to change.
-        target: the translation to compare on, or the ids of its pieces; None takes the model's own, as trained.
+        target: the translation to compare on, or the ids of its tokens; None takes the model's own, as trained.
         details: of the traces, as in `Translator.trace`.
         draws: of the mode "resample", in which every draw is an answer; computed as one batch.
 

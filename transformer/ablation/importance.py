@@ -85,7 +85,7 @@ def head_importance(
     Args:
         translator: whose model runs.
         text: a sentence in the source language.
-        target: its translation, or the ids of its pieces; None takes the model's own.
+        target: its translation, or the ids of its tokens; None takes the model's own.
         mode: what is put in the place of a head.
         seed, draws: of the mode "resample": every head is replaced by the same sentences, one a draw.
 

@@ -60,7 +60,7 @@ def removal_curve(
     Args:
         translator: whose model runs.
         text: a sentence in the source language.
-        target: its translation, or the ids of its pieces; None takes the model's own, as trained.
+        target: its translation, or the ids of its tokens; None takes the model's own, as trained.
         order: N heads, as from `least_important_first` or `random_order`.
         mode: what is put in the place of a head.
         seed: of the mode "resample", of which this takes the first draw: a curve is a run for every head.

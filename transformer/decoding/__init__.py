@@ -1,1 +1,1 @@
-"""Decoding: ways to choose the next piece, each a generator of steps over a key/value cache."""
+"""Decoding: ways to choose the next token, each a generator of steps over a key/value cache."""

@@ -19,7 +19,7 @@ from transformer.values.translation import Fate
 
 @dataclass(frozen=True, eq=False)
 class BeamStep(Step):
-    """N hypotheses that read one piece each, and the M expansions that competed to continue them.
+    """N hypotheses that read one token each, and the M expansions that competed to continue them.
 
     The expansions of a sentence are adjacent, best score first. Each hypothesis has as many as could survive; all
     others are pruned. The N rows of the next step are the expansions with fate ALIVE, in this order.
@@ -29,7 +29,7 @@ class BeamStep(Step):
         parent: the row that each expansion continues, [M].
         penalised: score over the length penalty, float64 [M].
         fate: `Fate` of each expansion, [M].
-        rank: of each expansion's piece in its parent's distribution, [M]; 1 is the likeliest. None unless captured.
+        rank: of each expansion's token in its parent's distribution, [M]; 1 is the likeliest. None unless captured.
     """
 
     sentence: Tensor
@@ -60,7 +60,7 @@ def beam_search(
     One with the end symbol ends if it is among the `beam_size` best of all; it takes no other's place. All expansions
     of a step have the same length, so the length penalty only decides between hypotheses that end at different steps.
 
-    A sentence is done when no live hypothesis could overtake the best ended one even if all its further pieces were
+    A sentence is done when no live hypothesis could overtake the best ended one even if all its further tokens were
     certain; or when `beam_size` have ended and no live one is ahead of the best of them as it stands (a longer one
     might still get ahead: this is where the search is not exact, besides pruning).
 
@@ -69,7 +69,7 @@ def beam_search(
         beam_size, length_penalty: as in `DecodingSettings`; a beam of 1 is greedy decoding.
 
     Yields:
-        A step for each piece, until every sentence is done.
+        A step for each token, until every sentence is done.
 
     Raises:
         ValueError: a setting is out of range, or the constraints cannot be followed.
@@ -146,7 +146,7 @@ def length_penalty_factor(length: int, length_penalty: float = LENGTH_PENALTY) -
     System", section 7, equation 14).
 
     Args:
-        length: pieces predicted, the end symbol included.
+        length: tokens predicted, the end symbol included.
         length_penalty: the exponent alpha; 0 for no penalty, larger values favour long hypotheses.
     """
     return ((5 + length) / 6) ** length_penalty
@@ -158,7 +158,7 @@ def _expansions(logits: Tensor, score: np.ndarray, sentence: np.ndarray, count: 
     Twice the beam's size is enough: at most half of them end, one a row, so that the others fill the beam.
 
     Returns:
-        parent, piece, log-probability, and score with it, of each.
+        parent, token, log-probability, and score with it, of each.
     """
     log_prob, piece = (part.cpu().numpy() for part in logits.topk(min(count, logits.shape[-1]), dim=-1))
     parent = np.arange(len(sentence)).repeat(piece.shape[1])

@@ -1,4 +1,4 @@
-"""Pieces that a search must take or must not take."""
+"""Tokens that a search must take or must not take."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from torch import Tensor
 from transformer.text.spelling import NO_PARTS, WHOLE, Spelling, State
 from transformer.text.vocabulary import OWN, Symbols
 
-# Pieces that a character takes at most: with so many left to write, any may begin.
+# Tokens that a character takes at most: with so many left to write, any may begin.
 LONGEST_CHARACTER = 4
 
 
 @dataclass(frozen=True)
 class Constraints:
-    """Pieces to take or not to take; the same for every sentence and hypothesis of a search.
+    """Tokens to take or not to take; the same for every sentence and hypothesis of a search.
 
-    The log-probability of a piece, and so the score of a hypothesis, is what the model gives it without constraints.
+    The log-probability of a token, and so the score of a hypothesis, is what the model gives it without constraints.
 
     Attributes:
-        prefix: ids of the pieces that the translation begins with, suppressed or not; what follows an end symbol has no
+        prefix: ids of the tokens that the translation begins with, suppressed or not; what follows an end symbol has no
             effect.
         suppressed: ids not to take at any step after the prefix.
         spelling: of the vocabulary. After the prefix, its parts of characters are taken only where they become whole
@@ -37,12 +37,12 @@ class Constraints:
         """See that a search can follow the constraints.
 
         Args:
-            vocabulary: number of pieces V.
+            vocabulary: number of tokens V.
             limit: maximum number of steps.
             symbols: of the vocabulary.
 
         Raises:
-            ValueError: a piece is not in the vocabulary, or none is left to take after the prefix.
+            ValueError: a token is not in the vocabulary, or none is left to take after the prefix.
         """
         for piece in {*self.prefix, *self.suppressed}:
             if not 0 <= piece < vocabulary:
@@ -56,7 +56,7 @@ class Constraints:
         """The constraints at the beginning of a search.
 
         Args:
-            vocabulary: number of pieces V.
+            vocabulary: number of tokens V.
             limits: maximum number of steps of each sentence.
             symbols: of the vocabulary.
             device: of the search.
@@ -84,44 +84,44 @@ class AppliedConstraints:
         # Whether a row has begun a character: in an ordinary text none ever does.
         self._begun = False
         self._fewest = self._spelling.fewest(constraints.suppressed)
-        # By state, and how many pieces may still be written.
+        # By state, and how many tokens may still be written.
         self._possible: dict[tuple[State, int], tuple[bool, Tensor]] = {}
         self._excluded = self._ids(self._never)
 
     def exclude_(self, logits: Tensor, step: int) -> Tensor:
-        """Exclude the pieces that must not be taken, in place; those that would break a character are `spell_`'s.
+        """Exclude the tokens that must not be taken, in place; those that would break a character are `spell_`'s.
 
         Args:
             logits: of each row, or log-probabilities, [N, V].
             step: from 0.
 
         Returns:
-            The same tensor, with minus infinity for excluded pieces.
+            The same tensor, with minus infinity for excluded tokens.
         """
         if step < len(self._prefix):
             return _keep_(logits, self._ids({self._prefix[step]}))
         return logits.index_fill_(-1, self._excluded, float("-inf"))
 
     def may_break(self, pieces: Iterable[int], step: int) -> bool:
-        """Whether a character may be broken if these are the pieces that the rows would take, or take from; if not,
+        """Whether a character may be broken if these are the tokens that the rows would take, or take from; if not,
         `spell_` changes none of their places in the order of the logits."""
         return bool(self._spelling) and step >= len(self._prefix) and (
             self._begun or not self._spelling.parts.isdisjoint(pieces)
         )
 
     def spell_(self, logits: Tensor, step: int) -> Tensor:
-        """Exclude the pieces that would break a character, too, in place; arguments and result are those of `exclude_`,
+        """Exclude the tokens that would break a character, too, in place; arguments and result are those of `exclude_`,
         whose result it is given."""
         for row, (state, limit) in enumerate(zip(self._states, self._limits, strict=True)):
             self._spell_(logits[row : row + 1], state, min(limit - step, LONGEST_CHARACTER))
         return logits
 
     def follow(self, rows: Sequence[int], pieces: Sequence[int]) -> None:
-        """Go on with some of the rows, one more piece after each.
+        """Go on with some of the rows, one more token after each.
 
         Args:
             rows: that are continued, in the order of the next step.
-            pieces: ids of the pieces that continue them.
+            pieces: ids of the tokens that continue them.
         """
         if not self._spelling:
             return
@@ -135,7 +135,7 @@ class AppliedConstraints:
             self._begun = any(self._states)
 
     def _spell_(self, logits: Tensor, state: State, left: int) -> Tensor:
-        """The same of one row, which is in a state, with as many pieces left to write."""
+        """The same of one row, which is in a state, with as many tokens left to write."""
         possible = self._possible.get((state, left))
         if possible is None:
             possible = self._possible[state, left] = self._pieces(state, left)
@@ -157,7 +157,7 @@ class AppliedConstraints:
 
 
 def _keep_(logits: Tensor, ids: Tensor) -> Tensor:
-    """Exclude all pieces of logits [N, V] but those with these ids [K], in place."""
+    """Exclude all tokens of logits [N, V] but those with these ids [K], in place."""
     kept = logits[:, ids]
     logits.fill_(float("-inf"))
     return logits.index_copy_(-1, ids, kept)

@@ -1,4 +1,4 @@
-"""Greedy decoding: always the likeliest next piece."""
+"""Greedy decoding: always the likeliest next token."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def greedy(
     constraints: Constraints = UNCONSTRAINED,
     capture: bool = False,
 ) -> Iterator[Step]:
-    """Take the likeliest piece at every step; arguments, steps and errors are those of `decode_loop`."""
+    """Take the likeliest token at every step; arguments, steps and errors are those of `decode_loop`."""
     return decode_loop(
         model, cache, likeliest, limit=limit, constraints=constraints, capture=capture
     )
 
 
 def likeliest(logits: Tensor) -> Tensor:
-    """The piece [N] with the largest of the logits [N, V], the first among equals."""
+    """The token [N] with the largest of the logits [N, V], the first among equals."""
     if logits.device.type == "cpu":
         # Not torch's `argmax`, which takes ten times as long.
         return torch.from_numpy(logits.numpy().argmax(axis=-1))
@@ -40,7 +40,7 @@ def likeliest(logits: Tensor) -> Tensor:
 def greedy_batch(
     model: Transformer, cache: DecoderCache, limits: Sequence[int], *, constraints: Constraints = UNCONSTRAINED
 ) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Take the likeliest piece of B sentences side by side; each leaves as soon as it is complete.
+    """Take the likeliest token of B sentences side by side; each leaves as soon as it is complete.
 
     What one of them takes is what `greedy` takes for it alone, and none waits for a longer one.
 

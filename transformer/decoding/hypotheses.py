@@ -14,11 +14,11 @@ class Hypothesis:
     """One translation, as far as the search went.
 
     Attributes:
-        pieces: ids of the pieces taken, the end symbol included.
+        pieces: ids of the tokens taken, the end symbol included.
         score: sum of their log-probabilities, nats.
         penalised: score over the length penalty: what the search maximises.
         ended: False if the search was over before the end symbol.
-        step, expansion: the step of its last piece, and which of that step's M expansions it is.
+        step, expansion: the step of its last token, and which of that step's M expansions it is.
     """
 
     pieces: tuple[int, ...]

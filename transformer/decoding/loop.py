@@ -1,4 +1,4 @@
-"""The loop that greedy decoding and sampling share: one hypothesis a sentence, piece after piece; and what ends it."""
+"""The loop that greedy decoding and sampling share: one hypothesis a sentence, token after token; and what ends it."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ def decode_loop(
     Args:
         model: in evaluation mode; call under `torch.inference_mode()`.
         cache: of the model's `start_cache`: what it was given, and the edits of the run.
-        choose: the pieces [B] to take, given the logits [B, V] that the constraints leave. It is called once a step, in
+        choose: the tokens [B] to take, given the logits [B, V] that the constraints leave. It is called once a step, in
             the prefix too.
-        again: the pieces [B] to take in place of those that would break a character, given the logits of the others;
+        again: the tokens [B] to take in place of those that would break a character, given the logits of the others;
             None for `choose`.
         limit: maximum number of steps.
-        constraints: pieces to take or not to take.
+        constraints: tokens to take or not to take.
         capture: return the attention rows of every step.
 
     Yields:
-        A step for each piece, the end symbol's included.
+        A step for each token, the end symbol's included.
 
     Raises:
         ValueError: the constraints cannot be followed.

@@ -1,4 +1,4 @@
-"""Sampling: the next piece is drawn from the model's distribution, made sharper or flatter, its tail cut off."""
+"""Sampling: the next token is drawn from the model's distribution, made sharper or flatter, its tail cut off."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def sample(
     constraints: Constraints = UNCONSTRAINED,
     capture: bool = False,
 ) -> Iterator[Step]:
-    """Draw the piece of every step, after temperature, top-k and top-p, in this order.
+    """Draw the token of every step, after temperature, top-k and top-p, in this order.
 
     Args:
         model, cache, limit, constraints, capture: as in `decode_loop`.
-        seed: row b of the batch draws with seed + b, one number a step, in the prefix too; where it draws a piece that
+        seed: row b of the batch draws with seed + b, one number a step, in the prefix too; where it draws a token that
             would break a character, the rest of the same number draws another. So a sample depends neither
             on the other rows nor on the device, and a prefix of what was drawn anyway changes nothing.
         temperature, top_k, top_p: as in `DecodingSettings`.
@@ -47,7 +47,7 @@ def sample(
         raise ValueError(f"top_p must be above 0 and at most 1, not {top_p}")
     generators = [torch.Generator().manual_seed(seed + row) for row in range(cache.sentences)]
 
-    # Where the last number of each row lies within the share of the piece that it drew: again uniform.
+    # Where the last number of each row lies within the share of the token that it drew: again uniform.
     place = torch.zeros(cache.sentences, dtype=torch.float64)
 
     def truncated(logits: Tensor) -> Tensor:
@@ -71,7 +71,7 @@ def sample(
 def tempered(logits: Tensor, temperature: float) -> Tensor:
     """Logits [..., V] over the temperature, the largest of each row shifted to 0 so that nothing overflows upwards.
 
-    Excluded pieces (minus infinity) stay excluded; at least one of a row must not be.
+    Excluded tokens (minus infinity) stay excluded; at least one of a row must not be.
     """
     return (logits - logits.max(dim=-1, keepdim=True).values) / temperature
 
@@ -87,10 +87,10 @@ def truncated_to_count(logits: Tensor, count: int) -> Tensor:
 
 
 def truncated_to_mass(logits: Tensor, mass: float) -> Tensor:
-    """Exclude all but the smallest set of pieces of each row [..., V] that has probability `mass`.
+    """Exclude all but the smallest set of tokens of each row [..., V] that has probability `mass`.
 
     Top-p or nucleus sampling, Holtzman et al. 2020, "The Curious Case of Neural Text Degeneration", section 3.1. The
-    piece that reaches the mass belongs to the set, so at least one is left.
+    token that reaches the mass belongs to the set, so at least one is left.
     """
     probs, order = logits.softmax(dim=-1).sort(dim=-1, descending=True, stable=True)
     beyond = probs.cumsum(dim=-1) - probs >= mass
@@ -98,10 +98,10 @@ def truncated_to_mass(logits: Tensor, mass: float) -> Tensor:
 
 
 def drawn(logits: Tensor, uniform: Tensor) -> tuple[Tensor, Tensor]:
-    """Pieces [N] at which the cumulative distribution of softmax(logits) [N, V] passes `uniform` [N], in [0, 1); and
-    where in the share of its piece each number lies, float64 [N], in [0, 1): of a uniform number another one.
+    """Tokens [N] at which the cumulative distribution of softmax(logits) [N, V] passes `uniform` [N], in [0, 1); and
+    where in the share of its token each number lies, float64 [N], in [0, 1): of a uniform number another one.
     """
-    # On the CPU, where every device's numbers can be summed in float64: over thousands of pieces float32 shifts them.
+    # On the CPU, where every device's numbers can be summed in float64: over thousands of tokens float32 shifts them.
     cumulative = logits.cpu().double().softmax(dim=-1).cumsum(dim=-1)
     threshold = uniform[:, None].double() * cumulative[:, -1:]
     pieces = torch.searchsorted(cumulative, threshold, right=True)

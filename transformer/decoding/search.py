@@ -55,8 +55,8 @@ def search(
     Args:
         model: in evaluation mode; call under `torch.inference_mode()`.
         cache: of the model's `start_cache`, with a batch of 1.
-        settings: how pieces are chosen.
-        constraints: pieces to take or not to take.
+        settings: how tokens are chosen.
+        constraints: tokens to take or not to take.
         limit: maximum number of steps.
         capture: return the tree of a beam search.
 
@@ -64,7 +64,7 @@ def search(
         ValueError: a setting is out of range, or the constraints cannot be followed.
     """
     if settings.method == "beam":
-        # One distribution at a time: all of them, of a vocabulary of 65,000 pieces, would be hundreds of megabytes.
+        # One distribution at a time: all of them, of a vocabulary of 65,000 tokens, would be hundreds of megabytes.
         expansions = beam_search(
             model, cache, beam_size=settings.beam_size, length_penalty=settings.length_penalty, limit=limit,
             constraints=constraints, capture=capture,
@@ -89,7 +89,7 @@ def search(
 def logit_lens(
     norm: nn.Module, generator: nn.Module, outputs: Sequence[Tensor], predicted: Tensor
 ) -> tuple[LogitLens, Tensor]:
-    """The prediction of every decoder layer, and the rank of each piece taken.
+    """The prediction of every decoder layer, and the rank of each token taken.
 
     Args:
         norm, generator: the model's final norm and its output layer, which are applied.

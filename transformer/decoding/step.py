@@ -1,4 +1,4 @@
-"""One step of decoding, the same record for every way of choosing the next piece."""
+"""One step of decoding, the same record for every way of choosing the next token."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class AttentionRows:
     """The attention rows of one step, of every layer and head.
 
     Attributes:
-        decoder: over the pieces read so far, this one included, [N, L, H, P].
+        decoder: over the tokens read so far, this one included, [N, L, H, P].
         cross: over the source, [N, L, H, S]; S is 0 for a model without one.
     """
 
@@ -28,7 +28,7 @@ class AttentionRows:
 
 @dataclass(frozen=True)
 class Distribution:
-    """The model's prediction of the next piece.
+    """The model's prediction of the next token.
 
     Attributes:
         log_probs: over the whole vocabulary, nats, float32 [N, V].
@@ -40,7 +40,7 @@ class Distribution:
 
 
 class Candidates(NamedTuple):
-    """The likeliest pieces, best first.
+    """The likeliest tokens, best first.
 
     Attributes:
         ids: [..., C].
@@ -53,16 +53,16 @@ class Candidates(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """One piece read by each of N hypotheses, and the M pieces taken to continue them.
+    """One token read by each of N hypotheses, and the M tokens taken to continue them.
 
-    Greedy decoding and sampling have one hypothesis a sentence and take one piece for each: M = N = B. Beam search is
+    Greedy decoding and sampling have one hypothesis a sentence and take one token for each: M = N = B. Beam search is
     the other case, see `BeamStep`.
 
     Attributes:
-        read: ids of the pieces read, [N].
+        read: ids of the tokens read, [N].
         distribution: the model's prediction, before constraints, temperature and truncation.
-        predicted: ids of the pieces taken, [M]; padding after the end of a sentence.
-        log_prob: the model's log-probability of the pieces taken, nats [M]; 0 after the end.
+        predicted: ids of the tokens taken, [M]; padding after the end of a sentence.
+        log_prob: the model's log-probability of the tokens taken, nats [M]; 0 after the end.
         score: sum of `log_prob` from the first step to this one, nats, float64 [M], on the CPU: in float32 the sum
             over a long sentence would lose the fifth decimal, and not every device has float64.
     """
@@ -77,16 +77,16 @@ class Step:
 def predict(
     model: Transformer, read: Tensor, cache: DecoderCache, *, capture: bool
 ) -> tuple[Distribution, DecoderCache]:
-    """Read one more piece of each hypothesis and predict the next.
+    """Read one more token of each hypothesis and predict the next.
 
     Args:
         model: in evaluation mode.
-        read: piece ids [N].
-        cache: of the pieces read before; it does not change.
+        read: token ids [N].
+        cache: of the tokens read before; it does not change.
         capture: return the attention rows of every layer and head.
 
     Returns:
-        The distribution, and the cache extended by the piece read.
+        The distribution, and the cache extended by the token read.
     """
     record = Recorder(details=False) if capture else None
     logits, cache = logits_of_next(model, read, cache, record)
@@ -103,7 +103,7 @@ def predict(
 def logits_of_next(
     model: Transformer, read: Tensor, cache: DecoderCache, record: Recorder | None = None
 ) -> tuple[Tensor, DecoderCache]:
-    """As `predict`, with logits, float32 [N, V], in place of a distribution: enough to compare pieces, and cheaper."""
+    """As `predict`, with logits, float32 [N, V], in place of a distribution: enough to compare tokens, and cheaper."""
     hidden, cache = model.decode_step(read.unsqueeze(1), cache, record=record)
     return model.generator(hidden.squeeze(1)).float(), cache
 
@@ -115,11 +115,11 @@ def entropy(log_probs: Tensor) -> Tensor:
 
 
 def top_candidates(log_probs: Tensor, count: int) -> Candidates:
-    """The likeliest pieces [..., count], best first; all of them if there are fewer."""
+    """The likeliest tokens [..., count], best first; all of them if there are fewer."""
     values, ids = log_probs.topk(min(count, log_probs.shape[-1]), dim=-1)
     return Candidates(ids, values)
 
 
 def token_rank(log_probs: Tensor, log_prob: Tensor) -> Tensor:
-    """Ranks [...] of pieces with `log_prob` [...] in distributions [..., V]: 1 for the likeliest and its equals."""
+    """Ranks [...] of tokens with `log_prob` [...] in distributions [..., V]: 1 for the likeliest and its equals."""
     return (log_probs > log_prob[..., None]).sum(dim=-1) + 1

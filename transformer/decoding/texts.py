@@ -1,4 +1,4 @@
-"""The texts that a model can read at once, as pieces."""
+"""The texts that a model can read at once, as tokens."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from transformer.text.normalisation import valid
 from transformer.text.vocabulary import TextVocabulary, Vocabulary, split_code, start_piece
 from transformer.values.pieces import Piece
 
-# The longest text on either side, in pieces, the end symbol not counted.
+# The longest text on either side, in tokens, the end symbol not counted.
 MAX_PIECES = 128
 MAX_CHARACTERS = 10_000
 # What to type if a text is empty.
@@ -53,7 +53,7 @@ def not_written(code: str, codes: Collection[str], languages: Languages) -> Text
 
 
 def text_pieces(vocabulary: Vocabulary, text: str, side: Literal["source", "target"]) -> tuple[Piece, ...]:
-    """The pieces of a text, the end symbol included.
+    """The tokens of a text, the end symbol included.
 
     Raises:
         TextError: the text is empty or too long.
@@ -73,11 +73,11 @@ def text_pieces(vocabulary: Vocabulary, text: str, side: Literal["source", "targ
 
 
 def given_target(vocabulary: Vocabulary, target: str | Sequence[int]) -> tuple[str, tuple[Piece, ...]]:
-    """A translation that was given as a text or as ids, as text and pieces.
+    """A translation that was given as a text or as ids, as text and tokens.
 
     Raises:
         TextError: it is empty or too long.
-        ValueError: the vocabulary has no such piece.
+        ValueError: the vocabulary has no such token.
     """
     if isinstance(target, str):
         target = valid(target)
@@ -90,5 +90,5 @@ def given_target(vocabulary: Vocabulary, target: str | Sequence[int]) -> tuple[s
 
 
 def shifted_right(vocabulary: TextVocabulary, predicted: tuple[Piece, ...]) -> tuple[Piece, ...]:
-    """What the decoder reads to predict these pieces: the start symbol, then all but the last of them."""
+    """What the decoder reads to predict these tokens: the start symbol, then all but the last of them."""
     return (start_piece(vocabulary), *predicted[:-1])

@@ -50,7 +50,7 @@ def search_tree(steps: Sequence[BeamStep], best: Hypothesis) -> SearchTree:
 
 
 def path(nodes: Sequence[Node], index: int) -> tuple[int, ...]:
-    """Indices of the nodes from the first piece to the one at `index`."""
+    """Indices of the nodes from the first token to the one at `index`."""
     indices = []
     at: int | None = index
     while at is not None:

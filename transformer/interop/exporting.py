@@ -38,7 +38,7 @@ THEIR_ACTIVATIONS = {"silu": "swish", "relu": "relu", "gelu": "gelu", "gelu_tanh
 def export_huggingface(model: Path, output: Path) -> None:
     """Write a model folder as `MarianMTModel` and `MarianTokenizer` of Hugging Face's transformers read it.
 
-    Logits and attention are the same there. Of a vocabulary made here, texts are cut into the same pieces only if they
+    Logits and attention are the same there. Of a vocabulary made here, texts are cut into the same tokens only if they
     are spelt as `transformer.text.normalisation` spells them, which Marian's tokenizer does not do.
 
     Args:

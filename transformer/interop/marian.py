@@ -162,7 +162,7 @@ def _bias(found: dict[str, Tensor], rows: int, pieces: int) -> Tensor:
 def _cut(
     config: TransformerConfig, weights: dict[str, Tensor], tokenizer: PairTokenizer, notes: list[str]
 ) -> TransformerConfig:
-    """Leave out the rows that stand for no piece, which only fill a matrix up to a rounder number."""
+    """Leave out the rows that stand for no token, which only fill a matrix up to a rounder number."""
     sides = {"source": tokenizer.source_size, "target": tokenizer.size}
     left_out = {config.source_vocabulary - sides["source"], config.target_vocabulary - sides["target"]} - {0}
     for name, side in (
@@ -188,7 +188,7 @@ def _check_family(settings: dict[str, Any], folder: Folder) -> None:
 
 
 def _config(settings: dict[str, Any], tied: str, *, learned: bool) -> TransformerConfig:
-    """The shape of the model, as many pieces as it has rows for.
+    """The shape of the model, as many tokens as it has rows for.
 
     Raises:
         ValueError: it has one that this Transformer does not have.

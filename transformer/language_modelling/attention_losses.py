@@ -17,7 +17,7 @@ class AttentionLoss:
 
     Attributes:
         attention, seed, parameters: of the model.
-        held_out: mean loss of held-out texts, nats a piece.
+        held_out: mean loss of held-out texts, nats a token.
         seconds: of the training.
     """
 
@@ -34,7 +34,7 @@ class RecordedLosses(Record):
 
     Attributes:
         losses: of every model.
-        context: pieces that a model reads at once.
+        context: tokens that a model reads at once.
         block, stride: of local and of compressed attention.
         pieces: of the held-out texts.
         model, training, machine: in words.

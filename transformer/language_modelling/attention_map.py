@@ -29,7 +29,7 @@ class AttentionMap:
         pieces: that were read, the start symbol first, T; spans refer to the text.
         weights: float32 [L, H, T, S].
         allowed: bool [T, S]; False is masked.
-        columns: the rows, counted from 0, whose pieces each column holds; S.
+        columns: the rows, counted from 0, whose tokens each column holds; S.
         config: of the model.
     """
 
@@ -52,10 +52,10 @@ def map_of_text(model: Transformer, tokenizer: TextVocabulary, text: str, most: 
         model: in evaluation mode.
         tokenizer: of the model.
         text: of at least one character.
-        most: pieces that a map has room for.
+        most: tokens that a map has room for.
 
     Raises:
-        TextError: the text is empty, or has more pieces than `most`.
+        TextError: the text is empty, or has more tokens than `most`.
         DeviceError: the device ran out of memory, or does not answer.
     """
     pieces = tokenizer.encode(valid(text), end=False)
@@ -77,7 +77,7 @@ def map_of_text(model: Transformer, tokenizer: TextVocabulary, text: str, most: 
 
 
 def attention_weights(model: Transformer, pieces: Tensor) -> Tensor:
-    """Weights [L, B, H, T, S] of reading pieces [B, T]; what local attention does not compute is 0.
+    """Weights [L, B, H, T, S] of reading tokens [B, T]; what local attention does not compute is 0.
 
     Args:
         model: in evaluation mode.

@@ -24,9 +24,9 @@ def continue_text(
         model: in evaluation mode.
         tokenizer: of the model.
         text: the beginning; the model reads the start symbol before it.
-        settings: how pieces are chosen.
-        limit: maximum number of pieces to write, at least 1; fewer if the model has not learned so many positions.
-        constraints: pieces to take or not to take after the beginning.
+        settings: how tokens are chosen.
+        limit: maximum number of tokens to write, at least 1; fewer if the model has not learned so many positions.
+        constraints: tokens to take or not to take after the beginning.
         capture: return the tree of a beam search.
 
     Raises:
@@ -38,7 +38,7 @@ def continue_text(
     beginning = tuple(piece.id for piece in tokenizer.encode(valid(text), end=False))
     positions = model.config.position_limit
     if positions is not None:
-        # The last piece that is written is not read.
+        # The last token that is written is not read.
         room = positions - len(beginning)
         if room < 1:
             raise TextError(

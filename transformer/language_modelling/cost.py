@@ -26,7 +26,7 @@ class Cost:
 
     Attributes:
         attention: of the model.
-        length: of the text, pieces.
+        length: of the text, tokens.
         weights: bytes of the attention weights of one head of one layer.
         keys_and_values: bytes of what that head reads.
         seconds: of the pass.
@@ -57,7 +57,7 @@ class RecordedCosts(Record):
 
 
 def cells(config: TransformerConfig, length: int) -> int:
-    """Attention weights of one head that reads a text of T pieces: T times T; with local attention as many blocks as
+    """Attention weights of one head that reads a text of T tokens: T times T; with local attention as many blocks as
     there are, each squared; with compressed attention T times ceil(T / stride)."""
     if config.attention == "local":
         width = min(config.block, length)
@@ -66,7 +66,7 @@ def cells(config: TransformerConfig, length: int) -> int:
 
 
 def keys(config: TransformerConfig, length: int) -> int:
-    """Keys that the heads of a text of T pieces read in all."""
+    """Keys that the heads of a text of T tokens read in all."""
     return -(-length // config.stride) if config.attention == "compressed" else length
 
 
@@ -84,7 +84,7 @@ def slope(lengths: Sequence[int], values: Sequence[float]) -> float:
 
 
 def slopes(costs: Sequence[Cost], quantity: str, *, first: int = FITTED_FROM) -> Mapping[Attention, float]:
-    """The slope of a quantity for each attention, over the texts of at least `first` pieces; without those for which
+    """The slope of a quantity for each attention, over the texts of at least `first` tokens; without those for which
     fewer than two lengths are measured.
 
     Args:

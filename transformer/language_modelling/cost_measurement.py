@@ -58,17 +58,17 @@ def measurements(
 
 
 def peak_bytes(config: TransformerConfig, length: int) -> int:
-    """Bytes that a pass over a text of so many pieces holds at most at once, about."""
+    """Bytes that a pass over a text of so many tokens holds at most at once, about."""
     return HELD * NUMBER_BYTES * config.heads * cells(config, length)
 
 
 def measure(model: Transformer, length: int, repeats: int = REPEATS) -> Cost:
-    """What a pass over a text of random pieces takes: the bytes of the tensors, and the seconds of the fastest, which
+    """What a pass over a text of random tokens takes: the bytes of the tensors, and the seconds of the fastest, which
     whatever else runs has disturbed least.
 
     Args:
         model: in evaluation mode.
-        length: pieces of the text.
+        length: tokens of the text.
         repeats: passes that are timed, after one that is not.
     """
     pieces = torch.randint(model.config.target_vocabulary, (1, length), generator=torch.Generator().manual_seed(0))

@@ -34,7 +34,7 @@ class Prediction:
 
     @property
     def per_piece(self) -> float:
-        """Perplexity per piece."""
+        """Perplexity per token."""
         return math.exp(-self.log_prob / self.pieces)
 
     @property
@@ -66,7 +66,7 @@ def evaluate(loaded: LanguageModel, texts: Sequence[str]) -> Prediction:
     """How well a language model predicts texts.
 
     Raises:
-        TextError: there is none, or one has more pieces than the model has positions.
+        TextError: there is none, or one has more tokens than the model has positions.
     """
     return _prediction(loaded, texts, lambda encoded: float(text_log_probs(loaded, encoded).sum()))
 
@@ -74,7 +74,7 @@ def evaluate(loaded: LanguageModel, texts: Sequence[str]) -> Prediction:
 def evaluate_baselines(
     loaded: LanguageModel, texts: Sequence[str], training: Sequence[str]
 ) -> tuple[Prediction, Prediction]:
-    """How well counts of single pieces, and of pairs, predict the same pieces.
+    """How well counts of single tokens, and of pairs, predict the same tokens.
 
     Args:
         loaded: whose vocabulary cuts the texts.
@@ -82,7 +82,7 @@ def evaluate_baselines(
         training: texts to count in.
 
     Returns:
-        For single pieces, and for pairs.
+        For single tokens, and for pairs.
     """
     tokenizer = loaded.tokenizer
     counted = ([piece.id for piece in tokenizer.encode(text, end=True)] for text in training)
@@ -94,7 +94,7 @@ def evaluate_baselines(
 
 
 def text_log_probs(loaded: LanguageModel, encoded: Sequence[Sequence[int]]) -> np.ndarray:
-    """Log-probability of each text given as ids of pieces, nats, float64 [N]; those of similar length are read
+    """Log-probability of each text given as ids of tokens, nats, float64 [N]; those of similar length are read
     together."""
     symbols, device = loaded.tokenizer.symbols, loaded.device
     order = sorted(range(len(encoded)), key=lambda index: len(encoded[index]))
@@ -107,7 +107,7 @@ def text_log_probs(loaded: LanguageModel, encoded: Sequence[Sequence[int]]) -> n
         with torch.inference_mode():
             log_probs = loaded.model(None, read).double().log_softmax(dim=-1)
         taken = log_probs.gather(-1, pieces[..., None]).squeeze(-1)  # [B, T, V] -> [B, T]
-        # Padding may be a piece, as in GPT-2, so it is known by its place.
+        # Padding may be a token, as in GPT-2, so it is known by its place.
         lengths = torch.tensor([len(row) for row in rows], device=device)
         real = torch.arange(pieces.shape[1], device=device) < lengths[:, None]
         found[members] = (taken * real).sum(dim=1).cpu().numpy()
@@ -117,7 +117,7 @@ def text_log_probs(loaded: LanguageModel, encoded: Sequence[Sequence[int]]) -> n
 def _prediction(
     loaded: LanguageModel, texts: Sequence[str], log_prob: Callable[[Sequence[Sequence[int]]], float]
 ) -> Prediction:
-    """The prediction of texts by whatever gives their pieces a log-probability."""
+    """The prediction of texts by whatever gives their tokens a log-probability."""
     texts = [valid(text) for text in texts]
     encoded = [[piece.id for piece in loaded.tokenizer.encode(text, end=False)] for text in texts]
     if not encoded or not all(encoded):

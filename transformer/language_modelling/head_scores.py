@@ -1,7 +1,7 @@
-"""Which heads look at the previous piece, and which continue a pattern that was there before.
+"""Which heads look at the previous token, and which continue a pattern that was there before.
 
-Olsson et al. 2022, "In-context Learning and Induction Heads": an induction head looks at the piece after the earlier
-occurrence of the piece it stands at, which takes a head below that has moved each piece one place on.
+Olsson et al. 2022, "In-context Learning and Induction Heads": an induction head looks at the token after the earlier
+occurrence of the token it stands at, which takes a head below that has moved each token one place on.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from transformer.model.transformer import Transformer
 
 PATTERNS, LENGTH, SEED = 8, 25, 0
 # The share of its attention that makes a head one of its kind: more than half, as Clark et al. 2019 (section 3.1) ask
-# of a head of the previous piece; Olsson et al. draw no line.
+# of a head of the previous token; Olsson et al. draw no line.
 THRESHOLD = 0.5
 # What a head is called whose score is above it, by the name of the score.
 NAMES = {"previous": "previous piece", "induction": "induction", "duplicate": "same piece before"}
@@ -29,8 +29,8 @@ class HeadScores:
     """Mean attention of each head where a head that does only one thing would put all of it, float64 [L, H].
 
     Attributes:
-        previous: on the piece before the query.
-        induction: on the piece after the earlier occurrence of the query's piece; prefix matching in the paper.
+        previous: on the token before the query.
+        induction: on the token after the earlier occurrence of the query's token; prefix matching in the paper.
         duplicate: on the earlier occurrence itself.
     """
 
@@ -47,17 +47,17 @@ def head_scores(
     Args:
         model: in evaluation mode.
         patterns: number of patterns to average over.
-        length: pieces of each pattern, all different.
+        length: tokens of each pattern, all different.
         seed: of the patterns.
 
     Raises:
-        ValueError: the vocabulary has too few pieces for a pattern of different ones, or a key stands for several.
+        ValueError: the vocabulary has too few tokens for a pattern of different ones, or a key stands for several.
         DeviceError: the device ran out of memory, or does not answer.
     """
     if model.config.attention == "compressed":
         raise ValueError("the scores are of attention to single pieces, and this model compresses several to one")
     symbols = model.symbols
-    # What is never a piece of a text would be no ordinary pattern.
+    # What is never a token of a text would be no ordinary pattern.
     ordinary = torch.tensor([piece for piece in range(model.config.target_vocabulary) if not symbols.role(piece)])
     if len(ordinary) < length:
         raise ValueError(f"a pattern has {length} different pieces, and the vocabulary has only {len(ordinary)}")
@@ -73,7 +73,7 @@ def head_scores(
 
 
 def scores_of(weights: np.ndarray, length: int) -> HeadScores:
-    """The scores of attention weights [L, B, H, T, T] over a start symbol and a pattern of `length` pieces, twice."""
+    """The scores of attention weights [L, B, H, T, T] over a start symbol and a pattern of `length` tokens, twice."""
     queries = np.arange(1, weights.shape[-2])
     again = queries[length:]
 
@@ -84,14 +84,14 @@ def scores_of(weights: np.ndarray, length: int) -> HeadScores:
 
 
 def earlier_occurrences(pieces: Sequence[int]) -> tuple[tuple[int, ...], ...]:
-    """For each position of a text, those before it that have the same piece."""
+    """For each position of a text, those before it that have the same token."""
     return tuple(
         tuple(before for before in range(at) if pieces[before] == piece) for at, piece in enumerate(pieces)
     )
 
 
 def scores_in_text(weights: np.ndarray, pieces: Sequence[int]) -> HeadScores:
-    """The same of a text of one's own, over those of its positions whose piece was there before; NaN without any.
+    """The same of a text of one's own, over those of its positions whose token was there before; NaN without any.
 
     Args:
         weights: [L, H, T, T].

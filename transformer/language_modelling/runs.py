@@ -57,7 +57,7 @@ class ContinuationMetricsRun(Run[HeadMetrics]):
         return (self.continued,)
 
     def compute(self, runs: Any, traced: TracedTranslation) -> HeadMetrics:
-        # Pieces are numbered as they were merged, the most frequent first.
+        # Tokens are numbered as they were merged, the most frequent first.
         scores = [-float(number) for number in range(runs.tokenizer.size)]
         return head_metrics(traced.trace, "decoder", scores)
 
@@ -95,7 +95,7 @@ class TextScoreRun(Run[tuple[TextScore, Trace]]):
 
 @dataclass(frozen=True)
 class CopyingRun(Run[HeadScores]):
-    """How much every head looks at the previous piece, and how much it continues a pattern.
+    """How much every head looks at the previous token, and how much it continues a pattern.
 
     Raises:
         ValueError: the vocabulary is too small for a pattern.

@@ -1,4 +1,4 @@
-"""The probability of a text: that of each piece given those before it, and their product."""
+"""The probability of a text: that of each token given those before it, and their product."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class TextScore:
 
     @property
     def perplexity(self) -> float:
-        """The number of equally likely pieces among which the model would be as uncertain, exp(-log_prob / N)."""
+        """The number of equally likely tokens among which the model would be as uncertain, exp(-log_prob / N)."""
         return math.exp(-self.log_prob / len(self.pieces))
 
     @property
@@ -64,7 +64,7 @@ def score_text(model: Transformer, tokenizer: TextVocabulary, text: str) -> Text
         text: of at least one character; whether it ends there is not scored.
 
     Raises:
-        TextError: the text is empty, or has more pieces than the model has learned positions.
+        TextError: the text is empty, or has more tokens than the model has learned positions.
     """
     text = valid(text)
     pieces = tokenizer.encode(text, end=False)

@@ -37,7 +37,7 @@ def check_length(loaded: LanguageModel, text: str) -> None:
         TextError: it is; the message says by how much.
     """
     most = most_pieces(loaded)
-    # Cutting a very long text into pieces would take seconds.
+    # Cutting a very long text into tokens would take seconds.
     pieces = len(loaded.tokenizer.encode(valid(text), end=False)) if len(text) <= MAX_CHARACTERS else None
     if pieces is None or pieces > most:
         length = f"{pieces:,} pieces" if pieces else f"{len(text):,} characters"
@@ -56,15 +56,15 @@ def trace_continuation(
     Args:
         loaded: the model, with full attention.
         text: the beginning; it may be empty.
-        settings: how pieces are chosen.
-        limit: maximum number of pieces to write; fewer where the model has not learned so many positions.
-        forced: ids of the pieces that it writes first.
+        settings: how tokens are chosen.
+        limit: maximum number of tokens to write; fewer where the model has not learned so many positions.
+        forced: ids of the tokens that it writes first.
         suppressed: ids not to take after them.
 
     Raises:
         TextError: the beginning is too long.
         DeviceError: the device ran out of memory.
-        ValueError: a setting is out of range, or the vocabulary has no such piece.
+        ValueError: a setting is out of range, or the vocabulary has no such token.
 
     Returns:
         The continuation; the trace is of the model reading all of it, the beginning too, and ranks and logit lens are

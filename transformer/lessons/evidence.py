@@ -27,7 +27,7 @@ JOBS = {
     "previous": "previous", "next": "next", "same": "same", "end": "end", "start": "first",
     "alignment": "alignment_predicted", "certain": "confidence",
 }
-# Of what a decoder's head looks at: the pieces that come later, which the mask hides.
+# Of what a decoder's head looks at: the tokens that come later, which the mask hides.
 LATER = "later"
 HEAD_RULES = (
     f"{', '.join(JOBS)}; two words of the sentence as 'it -> animal'; or layer and head as '3.5'"
@@ -66,7 +66,7 @@ class Evidence:
         return view_of(self.trace(), kind, words=True)
 
     def step(self, number: int) -> int:
-        """The row of a step that writes a piece of the translation, counted from 1.
+        """The row of a step that writes a token of the translation, counted from 1.
 
         Raises:
             LessonError: the translation has no such step.

@@ -177,5 +177,5 @@ def _table_places(table: Table) -> dict[str, Place]:
 def _label(label: str | tuple[Piece, ...], text: str) -> str:
     if isinstance(label, str):
         return label
-    # Pieces that nobody has written stand in no text.
+    # Tokens that nobody has written stand in no text.
     return name(label, text) if text or label[0].special else piece_name(label[0])

@@ -38,10 +38,10 @@ class Table:
 
     Attributes:
         head: title of the labels.
-        labels: of the rows: texts, or the pieces of a word.
+        labels: of the rows: texts, or the tokens of a word.
         columns: values of every row, by title.
         totals: what can be counted in all of it, by name.
-        text: what the spans of the pieces refer to.
+        text: what the spans of the tokens refer to.
         across: how many rows stand side by side, as the heads of a layer do; 0 where all stand below each other.
         marked: the label that is marked; empty for none.
         percent: columns that are written in per cent.
@@ -128,7 +128,7 @@ def _vectors(evidence: Evidence, word: str, other: str, hide: str = "", hide_oth
 
 
 def _candidates(evidence: Evidence, step: int) -> Table:
-    """The likeliest pieces of a step."""
+    """The likeliest tokens of a step."""
     trace, row = evidence.trace(), evidence.step(step)
     pieces = evidence.runs.tokenizer.pieces([int(number) for number in trace.candidate_ids[row]])
     return Table("next piece", tuple((piece,) for piece in pieces), {
@@ -139,14 +139,14 @@ def _candidates(evidence: Evidence, step: int) -> Table:
 def _probabilities(
     evidence: Evidence, part: str = "", kind: Kind = "encoder", head: str | None = None,
 ) -> Table:
-    """The probabilities of the pieces that were written, and of all together; also without a part of the model."""
+    """The probabilities of the tokens that were written, and of all together; also without a part of the model."""
     trace = evidence.trace()
     runs = {"probability": trace}
     if part or head is not None:
         name, interventions = without_of(evidence, part, kind, head)
         changed = evidence.trace(interventions=interventions)
         if changed.predicted_pieces != trace.predicted_pieces:
-            # The model wrote its translation in other pieces than the tokenizer cuts it into.
+            # The model wrote its translation in other tokens than the tokenizer cuts it into.
             trace = evidence.runs.get(TraceRun(evidence.sentence, trace.target_text))
         runs = {"as trained": trace, name: changed}
     columns = {}
@@ -311,7 +311,7 @@ def _links(evidence: Evidence, row: str, column: str, than: str) -> Table:
 
 
 def _future(evidence: Evidence) -> Table:
-    """How much of its attention every decoder head gives to later pieces, without the mask."""
+    """How much of its attention every decoder head gives to later tokens, without the mask."""
     return _tiles({"to later pieces": {"decoder": evidence.shares("decoder", LATER, interventions=NO_MASK)}})
 
 

@@ -63,17 +63,17 @@ class EncodedSource:
         *,
         capture: bool = False,
     ) -> Translation:
-        """The decoder writes a translation, piece by piece.
+        """The decoder writes a translation, token by token.
 
         Args:
-            settings: how pieces are chosen.
+            settings: how tokens are chosen.
             prefix: ids that the translation begins with.
             suppressed: ids not to take after the prefix.
             capture: return the tree of a beam search.
 
         Raises:
             TextError: the prefix is too long.
-            ValueError: a setting is out of range, or the vocabulary has no such piece.
+            ValueError: a setting is out of range, or the vocabulary has no such token.
         """
         prefix, suppressed = tuple(prefix), frozenset(suppressed)
         free = MAX_PIECES + 1 - len(prefix)
@@ -144,7 +144,7 @@ def decode_together(sources: Sequence[EncodedSource]) -> Iterator[tuple[int, str
         sources: of one model, as trained.
 
     Yields:
-        The number of a source, from 0, and the text and the pieces of its translation, as soon as that is complete.
+        The number of a source, from 0, and the text and the tokens of its translation, as soon as that is complete.
     """
     model, vocabulary = sources[0].model, sources[0].vocabulary
     # B x [1, S, D] -> [B, S, D] for the longest S.
@@ -161,12 +161,12 @@ def decode_variants(
     model: Transformer, vocabulary: Vocabulary, source: Tensor, variants: Sequence[Interventions],
     means: HeadMeans | None,
 ) -> list[tuple[Piece, ...]]:
-    """The pieces of the greedy translations of one source by the model changed in N ways, as one batch.
+    """The tokens of the greedy translations of one source by the model changed in N ways, as one batch.
 
     Args:
         model, means: of `encode`.
         vocabulary: of the target.
-        source: piece ids [1, S].
+        source: token ids [1, S].
         variants: N interventions, which fit the model and the source.
     """
     replacements = HeadReplacements(model, means, source[0].tolist())
@@ -179,16 +179,16 @@ def decode_variants(
 
 
 def most_pieces(source: int, prefix: int = 0) -> int:
-    """Maximum number of pieces of a translation.
+    """Maximum number of tokens of a translation.
 
     Args:
-        source: number of pieces of the source.
-        prefix: number of pieces that the translation begins with.
+        source: number of tokens of the source.
+        prefix: number of tokens that the translation begins with.
     """
     # A translation is rarely half as long again as its source; short ones need more.
     return min(MAX_PIECES + 1, max(2 * source + 10, prefix + source))
 
 
 def piece_ids(pieces: Sequence[Piece], device: str | torch.device) -> Tensor:
-    """Ids of the pieces of one sentence as a batch, [1, N]."""
+    """Ids of the tokens of one sentence as a batch, [1, N]."""
     return torch.tensor([[piece.id for piece in pieces]], device=device)

@@ -1,6 +1,6 @@
 """One translation, read under many interventions at once; and the gradient that estimates the same.
 
-Letters: N variants, S source pieces, T target pieces, L layers, H heads, V vocabulary.
+Letters: N variants, S source tokens, T target tokens, L layers, H heads, V vocabulary.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ class Scores:
     """How a model changed in N ways reads one translation (teacher forcing), beside the model as trained.
 
     Attributes:
-        baseline: log-probability of each piece, as trained, nats [T].
-        log_probs: of each piece in each variant, nats [N, T].
+        baseline: log-probability of each token, as trained, nats [T].
+        log_probs: of each token in each variant, nats [N, T].
         kl: KL(p || q) of the distribution as trained, p, and the variant's, q, nats [N, T].
         tvd: total variation distance of the same, 1/2 sum |p - q|, 0 to 1 [N, T].
-        ranks: of each piece in the variant's distribution; 1 is the likeliest [N, T].
+        ranks: of each token in the variant's distribution; 1 is the likeliest [N, T].
     """
 
     baseline: np.ndarray
@@ -85,9 +85,9 @@ def score(
 
     Args:
         model: in evaluation mode; call under `torch.inference_mode()`.
-        source: piece ids [1, S].
-        target: ids of the pieces that the decoder reads, [1, T].
-        predicted: ids of the pieces that follow them, [T].
+        source: token ids [1, S].
+        target: ids of the tokens that the decoder reads, [1, T].
+        predicted: ids of the tokens that follow them, [T].
         variants: N interventions, which fit the model and the source.
         means: the heads' mean outputs, for the modes "mean" and "resample".
         known: log-probabilities [T, V] that other runs have computed, which this one does not compute again: as
@@ -99,7 +99,7 @@ def score(
         model, source, target, Edits(), torch.zeros(1, dtype=torch.long), Edits()
     )[0]
     probs = baseline.exp()
-    # Zero times minus infinity is 0 here: a piece that is impossible as trained adds nothing.
+    # Zero times minus infinity is 0 here: a token that is impossible as trained adds nothing.
     own = (probs * baseline.clamp_min(torch.finfo(baseline.dtype).min)).sum(dim=-1)
     chunks: list[tuple[Tensor, ...]] = []
     rows = max(1, BATCH_POSITIONS // longest)

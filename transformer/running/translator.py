@@ -192,13 +192,13 @@ class Translator(Runs):
     def attribute(
         self, trace: Trace, method: Method, targets: Sequence[Target] | None = None, *, words: bool = False
     ) -> Attribution:
-        """What mattered for pieces that the model predicted, by one method.
+        """What mattered for tokens that the model predicted, by one method.
 
         Args:
             trace: of this model, with details.
             method: one of `transformer.attribution.attribution.METHODS`.
-            targets: what to explain; None explains every predicted piece.
-            words: score words instead of pieces.
+            targets: what to explain; None explains every predicted token.
+            words: score words instead of tokens.
 
         Raises:
             DeviceError: the device ran out of memory.

@@ -11,7 +11,7 @@ from transformer.values.run import Result, Run
 if TYPE_CHECKING:
     from transformer.running.translator import Translator
 
-# A translation to read: its text, the ids of its pieces, or the model's own.
+# A translation to read: its text, the ids of its tokens, or the model's own.
 ReadTarget = str | Sequence[int] | None
 # The same as a part of a value.
 Target = str | tuple[int, ...] | None

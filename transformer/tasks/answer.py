@@ -31,8 +31,8 @@ class Answer:
         item: the question with the right answer.
         written: what the model wrote; "?" is a symbol that no item has.
         ended: whether it came to an end by itself.
-        probabilities: of each piece that it wrote and of the end symbol.
-        sources, reads: pieces that the encoder and the decoder read, labels of columns and rows.
+        probabilities: of each token that it wrote and of the end symbol.
+        sources, reads: tokens that the encoder and the decoder read, labels of columns and rows.
         attention: weights by kind, float32 [L, H, rows, columns], while it wrote that.
     """
 

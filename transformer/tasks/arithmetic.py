@@ -13,7 +13,7 @@ PLUS = "+"
 
 
 def summands(task: Task, source: Pieces) -> tuple[Pieces, Pieces]:
-    """The pieces before and after the plus sign.
+    """The tokens before and after the plus sign.
 
     Raises:
         TaskError: there is not exactly one plus sign.

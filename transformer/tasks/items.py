@@ -72,7 +72,7 @@ class Items:
         return [*(self.ids[piece] for piece in pieces), OWN.end]
 
     def decode(self, ids: Sequence[int]) -> Pieces:
-        """The pieces of what a model wrote, up to the end symbol; "?" is a symbol that no item has."""
+        """The tokens of what a model wrote, up to the end symbol; "?" is a symbol that no item has."""
         ids = list(ids)
         written = ids[: ids.index(OWN.end)] if OWN.end in ids else ids
         return tuple(self.task.symbols[each - FIRST_ID] if each >= FIRST_ID else "?" for each in written)

@@ -71,11 +71,11 @@ def spectrum(model: Transformer, task: Task) -> np.ndarray | None:
 def teacher_forced(model: Transformer, items: Items, asked: Sequence[Item]) -> tuple[float, float, np.ndarray]:
     """Loss and exact match while the decoder reads the right answers.
 
-    Greedy decoding is right to the end exactly if every piece is the likeliest after the right ones before it, so one
-    pass says what decoding piece by piece would.
+    Greedy decoding is right to the end exactly if every token is the likeliest after the right ones before it, so one
+    pass says what decoding token by token would.
 
     Returns:
-        The mean loss of a piece in nats, the share of items without a mistake, and which those are, bool [N].
+        The mean loss of a token in nats, the share of items without a mistake, and which those are, bool [N].
     """
     batch = items.batch(asked)
     logits = model(batch.source, batch.target, source_mask=batch.source != OWN.pad)

@@ -1,6 +1,6 @@
 """What a run leaves: its losses, and snapshots of the model with all that a picture of that moment needs.
 
-Letters: P parameters, L layers, H heads, S source pieces, T target pieces, both with start or end symbol.
+Letters: P parameters, L layers, H heads, S source tokens, T target tokens, both with start or end symbol.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Snapshot:
         step: 0 before the first.
         weights: all parameters one after another, in the order in which the model has them, float16 [P]; None where a
             file has left them out.
-        held_out_loss: mean over the pieces of the held-out items, nats.
+        held_out_loss: mean over the tokens of the held-out items, nats.
         exact_match: share of the held-out items that the model answers without a mistake.
         training_match: the same of the items that training draws from; where there is no end of them, of a few.
         attention: weights for the item of the run, while the decoder reads the right answer, by kind; float16
@@ -50,7 +50,7 @@ class TaskRun:
     Attributes:
         config: how it is trained.
         item: whose attention the snapshots have.
-        losses: mean over the pieces of each step's items, nats, float32 [steps taken].
+        losses: mean over the tokens of each step's items, nats, float32 [steps taken].
         snapshots: in the order of their steps; the first is of step 0.
         seconds: that the steps and snapshots took.
     """

@@ -1,6 +1,6 @@
 """What every head does with the items of a task, as numbers that can be drawn beside the loss. No torch.
 
-Letters: N items, L layers, H heads, T target pieces, S source pieces; the last of each is the end symbol.
+Letters: N items, L layers, H heads, T target tokens, S source tokens; the last of each is the end symbol.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ def head_scores(
 ) -> dict[str, dict[Kind, np.ndarray]]:
     """The scores of every head, each the mean over all queries of all items that it applies to.
 
-    Row t of masked and cross-attention is the step that reads target piece t and predicts the next, so its place in the
+    Row t of masked and cross-attention is the step that reads target token t and predicts the next, so its place in the
     answer is t. Places are compared without start and end symbol.
 
     Args:
         attention: weights by kind, [N, L, H, rows, columns].
         source: ids [N, S] that the encoder reads.
         target: ids [N, T] that the decoder reads, the start symbol first.
-        lengths: pieces of each item's source and answer, without the end symbol.
+        lengths: tokens of each item's source and answer, without the end symbol.
 
     Returns:
         By name and kind, float64 [L, H]; NaN where a score applies to no query.

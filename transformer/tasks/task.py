@@ -11,7 +11,7 @@ import numpy as np
 from transformer.errors import TaskError
 from transformer.text.vocabulary import OWN
 
-# The pieces of an item as they are written, without the end symbol.
+# The tokens of an item as they are written, without the end symbol.
 Pieces = tuple[str, ...]
 # Of the first symbol of a task; the ids before it are padding, start and end.
 FIRST_ID = 1 + max(OWN.pad, OWN.unknown, OWN.start, OWN.end)
@@ -39,8 +39,8 @@ class Task(ABC):
         says: one sentence that tells what is to be done.
         example: an item as one types it.
         known: the symbols of an item, in words.
-        symbols: every piece that a source or a target may have.
-        longest_source, longest_target: pieces, without the end symbol.
+        symbols: every token that a source or a target may have.
+        longest_source, longest_target: tokens, without the end symbol.
         held_out: number of items that no training step sees.
         modulus: p, where the first p symbols are the numbers modulo p; 0 where there are no such numbers.
     """
@@ -81,11 +81,11 @@ class Task(ABC):
         return Item(source, self.answer(source))
 
     def split(self, text: str) -> list[str]:
-        """The pieces of a typed text; a character each, spaces left out."""
+        """The tokens of a typed text; a character each, spaces left out."""
         return [character for character in text if not character.isspace()]
 
     def write(self, pieces: Pieces) -> str:
-        """Pieces as one types them."""
+        """Tokens as one types them."""
         return "".join(pieces)
 
     def parse(self, text: str) -> Item:

@@ -1,4 +1,4 @@
-"""GPT-2's vocabulary: byte-pair merges over the bytes of UTF-8, with the part of the text that each piece covers."""
+"""GPT-2's vocabulary: byte-pair merges over the bytes of UTF-8, with the part of the text that each token covers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def _readable(spelt: str) -> str:
-    """Spell a piece as `Piece.text` does: bytes that are no whole character, or one without a shape, are said as bytes.
+    """Spell a token as `Piece.text` does: bytes that are no whole character, or one without a shape, are said as bytes.
 
     So is the character that looks like the mark of a space."""
     content = bytes(BYTES[character] for character in spelt).decode("utf-8", errors="surrogateescape")
@@ -39,24 +39,24 @@ def _readable(spelt: str) -> str:
 
 class ByteTokenizer:
     """Byte-level byte-pair encoding (Radford et al. 2019, "Language Models are Unsupervised Multitask Learners",
-    section 2.2). If every byte is a piece, it can spell any text; a byte that is none is left out.
+    section 2.2). If every byte is a token, it can spell any text; a byte that is none is left out.
 
     Threads may share one.
 
     Args:
         files: those of `transformer.text.byte_vocabulary.FILES` that there are.
-        rows: how many pieces the model has an embedding for, if fewer than there are: typed text does not become
+        rows: how many tokens the model has an embedding for, if fewer than there are: typed text does not become
             tokens that were added beyond them.
         start, end: ids or texts of the symbols that a text starts and ends with, the best first. Those that the
-            vocabulary does not have, and those that are pieces of ordinary text, are passed over; the last resort is
+            vocabulary does not have, and those that are tokens of ordinary text, are passed over; the last resort is
             what the tokenizer's settings name, and then <|endoftext|>.
 
     Attributes:
         symbols: one may stand for all of them, as <|endoftext|> does in GPT-2; what is typed never becomes it.
-        size: number of pieces V.
-        texts: what each piece spells, V, as in `Piece`; the files write "Ġ" for a space.
+        size: number of tokens V.
+        texts: what each token spells, V, as in `Piece`; the files write "Ġ" for a space.
         files: what it is made of, by name in a model folder.
-        spelling: tells where pieces that are parts of a character may be written.
+        spelling: tells where tokens that are parts of a character may be written.
 
     Raises:
         ValueError: a file is missing, damaged or contradicts the other; the message names it.
@@ -119,9 +119,9 @@ class ByteTokenizer:
         return Spelling({number: part for number, part in spelt.items() if spelt_in_part(part)})
 
     def encode(self, text: str, *, end: bool = False) -> tuple[Piece, ...]:
-        """The pieces of a text, no symbol among them but the end after them if `end`.
+        """The tokens of a text, no symbol among them but the end after them if `end`.
 
-        Their spans refer to `text`, spaces before a word left out; pieces with bytes of one character share its span.
+        Their spans refer to `text`, spaces before a word left out; tokens with bytes of one character share its span.
         """
         readable = SURROGATE.sub("\ufffd", text)
         found = self._cutter.encode(readable)
@@ -154,11 +154,11 @@ class ByteTokenizer:
         return offsets
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of pieces: symbols left out, bytes joined, broken ones as U+FFFD."""
+        """The text of tokens: symbols left out, bytes joined, broken ones as U+FFFD."""
         return self._bytes(ids).decode("utf-8", errors="replace")
 
     def pieces(self, ids: Sequence[int]) -> tuple[Piece, ...]:
-        """The pieces with these ids; their spans refer to `decode(ids)`."""
+        """The tokens with these ids; their spans refer to `decode(ids)`."""
         text, owners = _decoded(self._bytes(ids))
         located, at = [], 0
         for number in ids:
@@ -181,10 +181,10 @@ class ByteTokenizer:
         return bytes(BYTES[character] for piece in ids if piece not in symbols for character in self._spelt[piece])
 
     def _spelled(self, found: ByteVocabulary) -> tuple[str, ...]:
-        """How each piece is spelled, by id.
+        """How each token is spelled, by id.
 
         Raises:
-            ValueError: a piece spells no bytes, or the numbers have a gap.
+            ValueError: a token spells no bytes, or the numbers have a gap.
         """
         texts = {number: _spelling_of(token.content) for number, token in self._added.items()}
         for text, number in found.ids.items():
@@ -200,7 +200,7 @@ class ByteTokenizer:
         return tuple(texts[number] for number in range(len(texts)))
 
     def _symbol(self, candidates: Sequence[object], ordinary: Collection[str]) -> int | None:
-        """The id of the first candidate that is a symbol, and no `ordinary` piece; None if there is none."""
+        """The id of the first candidate that is a symbol, and no `ordinary` token; None if there is none."""
         added = {token.content: number for number, token in self._added.items()}
         for candidate in candidates:
             number = candidate
@@ -214,10 +214,10 @@ class ByteTokenizer:
 
 
 def _merges(found: ByteVocabulary) -> list[tuple[str, str]]:
-    """The pairs of pieces that are merged, each once, the first ones first.
+    """The pairs of tokens that are merged, each once, the first ones first.
 
     Raises:
-        ValueError: a merge has a piece that is none.
+        ValueError: a merge has a token that is none.
     """
     for first, second, place in found.merges:
         if unknown := [piece for piece in (first, second, first + second) if piece not in found.ids]:

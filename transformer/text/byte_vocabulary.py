@@ -32,9 +32,9 @@ class ByteVocabulary:
     """What the files of a byte-level vocabulary say.
 
     Attributes:
-        source: the file that numbers the pieces.
-        ids: of the pieces by their spelling in the file; those of `added` may be among them.
-        merges: pairs of pieces in their order, each with the place in its file.
+        source: the file that numbers the tokens.
+        ids: of the tokens by their spelling in the file; those of `added` may be among them.
+        merges: pairs of tokens in their order, each with the place in its file.
         added: added tokens by id.
         prefix_space: a space is put before a text that does not begin with one.
         symbols: the texts of the named symbols that the tokenizer's settings say, by name.
@@ -95,7 +95,7 @@ def _one_file(content: bytes, symbols: Mapping[str, str]) -> ByteVocabulary:
 
 
 def _pairs(merges: list[Any]) -> Iterator[tuple[str, str, str]]:
-    """The merges in a tokenizer.json: lists of two pieces, or texts with a space between them."""
+    """The merges in a tokenizer.json: lists of two tokens, or texts with a space between them."""
     for number, merge in enumerate(merges, start=1):
         pair = merge.split(" ") if isinstance(merge, str) else merge
         if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(piece, str) for piece in pair):

@@ -22,15 +22,15 @@ from transformer.values.pieces import Piece, Role
 
 SOURCE, TARGET, IDS, TARGET_IDS = "source.spm", "target.spm", "vocab.json", "target_vocab.json"
 SYMBOLS = "symbols.json"
-# sentencepiece writes an unknown piece so.
+# sentencepiece writes an unknown token so.
 UNKNOWN_TEXT = " ⁇ "
 
 
 class PairTokenizer:
     """A `Vocabulary` of two sentencepiece models. Threads may share one.
 
-    A piece gets its id by its text: sentencepiece's own ids mean nothing here. So a character that the sentencepiece
-    model of one side does not know still has an id if the other side has a piece that is spelt like it.
+    A token gets its id by its text: sentencepiece's own ids mean nothing here. So a character that the sentencepiece
+    model of one side does not know still has an id if the other side has a token that is spelt like it.
 
     Args:
         files: source.spm, target.spm, vocab.json, symbols.json, and target_vocab.json if the target has ids of its own.
@@ -85,14 +85,14 @@ class PairTokenizer:
         return digest.hexdigest()
 
     def encode_source(self, text: str) -> tuple[Piece, ...]:
-        """The pieces of a source text, the end symbol last.
+        """The tokens of a source text, the end symbol last.
 
-        If the text begins with one of `codes`, that is a piece of its own.
+        If the text begins with one of `codes`, that is a token of its own.
         """
         return (*self._source.encode(text), self._end)
 
     def encode(self, text: str, *, end: bool = True) -> tuple[Piece, ...]:
-        """The pieces of a target text."""
+        """The tokens of a target text."""
         return (*self._target.encode(text), *[self._end] * end)
 
     def encode_ids(self, text: str, *, end: bool = True) -> list[int]:
@@ -120,7 +120,7 @@ class PairTokenizer:
         return Piece(self.symbols.end, self.texts[self.symbols.end], None, "end")
 
     def _spelled(self, ids: Sequence[int]) -> tuple[list[str], list[tuple[int, int] | None]]:
-        """What each target piece adds to the text, and the characters of it that it covers; None for special ones."""
+        """What each target token adds to the text, and the characters of it that it covers; None for special ones."""
         surfaces: list[str] = []
         spans: list[tuple[int, int] | None] = []
         at = 0
@@ -148,7 +148,7 @@ class PairTokenizer:
 
 
 class _Side:
-    """One language's sentencepiece model, and the ids of its pieces.
+    """One language's sentencepiece model, and the ids of its tokens.
 
     Attributes:
         texts: by id.
@@ -169,7 +169,7 @@ class _Side:
 
     @cached_property
     def scores(self) -> tuple[float, ...]:
-        """How common each piece is, by id: what is not spelt by this side's model is rarest."""
+        """How common each token is, by id: what is not spelt by this side's model is rarest."""
         scores = []
         for number, text in enumerate(self.texts):
             found = self._processor.piece_to_id(text)
@@ -185,7 +185,7 @@ class _Side:
         return "language" if piece in self._code_ids else self._symbols.role(piece)
 
     def encode(self, text: str) -> list[Piece]:
-        """The pieces of a text, without the end symbol; spans refer to `text`."""
+        """The tokens of a text, without the end symbol; spans refer to `text`."""
         code, rest = split_code(text, self._codes)
         pieces = [Piece(self._ids[code], code, None, "language")] if code else []
         # sentencepiece cannot read half of a surrogate pair.
@@ -212,7 +212,7 @@ class _Side:
         return pieces
 
     def _id(self, spelt: str) -> int:
-        """The id of a piece; what is typed never becomes a symbol."""
+        """The id of a token; what is typed never becomes a symbol."""
         number = self._ids.get(spelt, self._symbols.unknown)
         return self._symbols.unknown if self.role(number) else number
 
@@ -227,7 +227,7 @@ def _processor(model: bytes, name: str) -> sentencepiece.SentencePieceProcessor:
 def _with_start(
     symbols: Symbols, processors: Sequence[sentencepiece.SentencePieceProcessor], ids: Sequence[Mapping[str, int]]
 ) -> Symbols:
-    """The symbols, which say whether the start is a piece of ordinary texts of either side."""
+    """The symbols, which say whether the start is a token of ordinary texts of either side."""
     if symbols.start in (symbols.pad, symbols.unknown, symbols.end):
         return symbols
     texts = {text for each in ids for text, number in each.items() if number == symbols.start}
@@ -258,7 +258,7 @@ def _length(byte: int) -> int:
 
 
 def read_ids(content: bytes, name: str) -> dict[str, int]:
-    """A vocabulary file: the id of every piece by its text, 0 to V - 1.
+    """A vocabulary file: the id of every token by its text, 0 to V - 1.
 
     Raises:
         ValueError: it is something else.

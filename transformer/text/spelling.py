@@ -1,4 +1,4 @@
-"""Automaton over UTF-8: which pieces may follow each other if a text is to have whole characters only."""
+"""Automaton over UTF-8: which tokens may follow each other if a text is to have whole characters only."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ALIKE = {1: b"\xc2", 2: b"\xe1", 3: b"\xf1"}
 
 
 def spelt_in_part(spelt: bytes) -> bool:
-    """Whether the bytes of a piece are not whole characters by themselves."""
+    """Whether the bytes of a token are not whole characters by themselves."""
     try:
         return "\ufffd" in spelt.decode("utf-8")
     except UnicodeDecodeError:
@@ -29,10 +29,10 @@ def spelt_in_part(spelt: bytes) -> bool:
 
 
 class Spelling:
-    """Tells which pieces of a vocabulary may follow an unfinished character, and which may begin one.
+    """Tells which tokens of a vocabulary may follow an unfinished character, and which may begin one.
 
     Args:
-        parts: the bytes of every piece that is not whole characters by itself, by id.
+        parts: the bytes of every token that is not whole characters by itself, by id.
 
     Attributes:
         parts: their ids.
@@ -43,7 +43,7 @@ class Spelling:
         self.parts = frozenset(parts)
 
     def __bool__(self) -> bool:
-        """Whether there is anything to tell: False if every piece is whole characters."""
+        """Whether there is anything to tell: False if every token is whole characters."""
         return bool(self.parts)
 
     @cached_property
@@ -60,12 +60,12 @@ class Spelling:
         return found
 
     def after(self, state: State, piece: int) -> State:
-        """The state after one more piece; one that breaks a character begins anew."""
+        """The state after one more token; one that breaks a character begins anew."""
         following = self._next[state].get(piece)
         return self._next[WHOLE].get(piece, WHOLE) if following is None else following
 
     def fewest(self, suppressed: Set[int] = frozenset()) -> Mapping[State, int]:
-        """How many pieces complete each state at least; without the states that the other pieces cannot complete."""
+        """How many tokens complete each state at least; without the states that the other tokens cannot complete."""
         return self._fewest(suppressed) if self.parts & suppressed else self._fewest_of_all
 
     @cached_property
@@ -89,7 +89,7 @@ class Spelling:
 
         Args:
             fewest: what `fewest` returned.
-            left: how many pieces may still be written, this one included.
+            left: how many tokens may still be written, this one included.
         """
         return frozenset(
             piece for piece, after in self._next[state].items() if after in fewest and fewest[after] < left

@@ -1,4 +1,4 @@
-"""Text to pieces and back, with the part of the text that each piece covers."""
+"""Text to tokens and back, with the part of the text that each token covers."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from transformer.values.pieces import Piece
 
 # In the vocabularies made here; of any vocabulary, `Vocabulary.symbols` has them.
 PAD, UNKNOWN, START, END = OWN.pad, OWN.unknown, OWN.start, OWN.end
-# Pieces that stand for no text.
+# Tokens that stand for no text.
 CONTROLS = frozenset({PAD, START, END})
 # Its file in a model folder.
 VOCABULARY = "tokenizer.model"
 # Share of the merges that are left out when a split is drawn.
 MERGE_DROPOUT = 0.1
-# Letters of both languages that must be pieces even if a small corpus lacks them.
+# Letters of both languages that must be tokens even if a small corpus lacks them.
 REQUIRED = "".join(map(chr, range(0x21, 0x7F))) + "äöüÄÖÜßéèàçñ€–§°"
 # A character that no vocabulary has: for private use.
 FENCE = "\ue000"
-# An opening quote is a piece of its own, or the "'s" of "it's" would be taken out of "'some".
+# An opening quote is a token of its own, or the "'s" of "it's" would be taken out of "'some".
 OPENING_QUOTE = SPACE_MARK + "'"
 # Stands between two units in the text that the vocabulary is learned from; normalised text has no control characters.
 UNIT_BORDER = "\x1f"
@@ -46,11 +46,11 @@ class Tokenizer:
 
     Attributes:
         symbols, size, source_size, texts, codes, files, spelling: as in `Vocabulary`.
-        scores: how common each piece is in the texts that the vocabulary was made from, V: minus the number of its
-            merge, or its log-probability in a unigram vocabulary; -inf for a byte, 0 for special pieces.
+        scores: how common each token is in the texts that the vocabulary was made from, V: minus the number of its
+            merge, or its log-probability in a unigram vocabulary; -inf for a byte, 0 for special tokens.
 
     Raises:
-        ValueError: it is none, or its special pieces have other ids than PAD, UNKNOWN, START and END.
+        ValueError: it is none, or its special tokens have other ids than PAD, UNKNOWN, START and END.
     """
 
     symbols = OWN
@@ -74,7 +74,7 @@ class Tokenizer:
             )
         everything = list(range(self.size))
         self.texts = tuple(processor.id_to_piece(everything))
-        # Bytes have the score 0 of a certain event, and spell what no other piece can: nothing is rarer.
+        # Bytes have the score 0 of a certain event, and spell what no other token can: nothing is rarer.
         self.scores = tuple(
             -math.inf if byte else score
             for score, byte in zip(processor.get_score(everything), processor.is_byte(everything), strict=True)
@@ -108,13 +108,13 @@ class Tokenizer:
         return hashlib.sha256(self.serialized).hexdigest()
 
     def encode_ids(self, text: str, *, end: bool = True) -> list[int]:
-        """Ids of the pieces of a text, with the end symbol unless `end` is False."""
+        """Ids of the tokens of a text, with the end symbol unless `end` is False."""
         return self._processor.encode(normalise(text)) + [END] * end
 
     def encode_all(self, texts: Iterable[str], *, sampled: bool = False) -> list[list[int]]:
         """As `encode_ids`, of many texts side by side on all cores.
 
-        With `sampled`, some merges are left out at random, so that a word comes in other pieces: BPE-dropout (Provilkov
+        With `sampled`, some merges are left out at random, so that a word comes in other tokens: BPE-dropout (Provilkov
         et al. 2020, "BPE-Dropout: Simple and Effective Subword Regularization", section 3).
         """
         plain = [normalise(text) for text in texts]
@@ -122,8 +122,8 @@ class Tokenizer:
         return [ids + [END] for ids in self._processor.encode(plain, **draw)]
 
     def spell(self, piece: str) -> list[int]:
-        """Ids of the pieces that spell a piece of another vocabulary, which is written as in `texts`."""
-        # Its bytes separate the piece from the space that sentencepiece puts before a text.
+        """Ids of the tokens that spell a token of another vocabulary, which is written as in `texts`."""
+        # Its bytes separate the token from the space that sentencepiece puts before a text.
         fence = self._processor.encode(FENCE)
         return self._processor.encode(FENCE + piece.replace(SPACE_MARK, " "))[len(fence) :]
 
@@ -134,31 +134,31 @@ class Tokenizer:
         return self.scores
 
     def encode(self, text: str, *, end: bool = True) -> tuple[Piece, ...]:
-        """The pieces of a text; their spans refer to `text` as typed."""
+        """The tokens of a text; their spans refer to `text` as typed."""
         plain, spans = normalise_with_spans(text)
         ids = self._processor.encode(plain) + [END] * end
         return self._located(ids, spans, len(text))
 
     def pieces(self, ids: Sequence[int]) -> tuple[Piece, ...]:
-        """The pieces with these ids; their spans refer to `decode(ids)`."""
+        """The tokens with these ids; their spans refer to `decode(ids)`."""
         length = len(self.decode(ids))
         return self._located(ids, [(at, at + 1) for at in range(length)], length)
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of the pieces: special ones left out, bytes joined, broken bytes as U+FFFD."""
+        """The text of the tokens: special ones left out, bytes joined, broken bytes as U+FFFD."""
         return "".join(self._surfaces(ids))
 
     def _surfaces(self, ids: Sequence[int]) -> list[str]:
-        """What each piece that is not special spells; of the bytes of a character the last one spells it."""
+        """What each token that is not special spells; of the bytes of a character the last one spells it."""
         spelled = [piece for piece in ids if piece not in CONTROLS]
         return [piece.surface for piece in self._processor.decode(spelled, return_type="proto").pieces]
 
     def _located(self, ids: Sequence[int], spans: Sequence[tuple[int, int]], length: int) -> tuple[Piece, ...]:
-        """Pieces with the spans that they cover.
+        """Tokens with the spans that they cover.
 
         Args:
-            ids: of the pieces.
-            spans: in the text, of each character of the pieces' surfaces.
+            ids: of the tokens.
+            spans: in the text, of each character of the tokens' surfaces.
             length: of the text.
         """
         pieces = []
@@ -186,7 +186,7 @@ class Tokenizer:
 
 
 def units(text: str) -> list[str]:
-    """The parts of a normalised text that pieces may not cross: words, digits and punctuation.
+    """The parts of a normalised text that tokens may not cross: words, digits and punctuation.
 
     "it's" and its like are two units, as in GPT-2's tokenizer (Radford et al. 2019): "it" and "'s". A space belongs to
     the unit after it.
@@ -198,14 +198,14 @@ def train_tokenizer(sentences: Iterable[str], *, size: int = 24_000) -> Tokenize
     """One vocabulary of byte-pair merges for both languages (Sennrich et al. 2016, "Neural Machine Translation of Rare
     Words with Subword Units", section 3.2): frequent words stay whole.
 
-    Characters outside it are spelt in UTF-8 bytes, so none is ever lost. Digits are pieces of their own.
+    Characters outside it are spelt in UTF-8 bytes, so none is ever lost. Digits are tokens of their own.
 
     Args:
         sentences: of both languages, as they come.
-        size: number of pieces, special ones and 256 bytes included.
+        size: number of tokens, special ones and 256 bytes included.
 
     Raises:
-        ValueError: there is too little text for so many pieces.
+        ValueError: there is too little text for so many tokens.
     """
     model = io.BytesIO()
     try:

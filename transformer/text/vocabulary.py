@@ -1,4 +1,4 @@
-"""What every vocabulary offers, whichever files it is made of: pieces, their ids, and which are no part of a text."""
+"""What every vocabulary offers, whichever files it is made of: tokens, their ids, and which are no part of a text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from transformer.values.pieces import Piece, Role
 SPACE_MARK = "▁"
 # A byte that is no whole character.
 BYTE = re.compile("<0x([0-9A-F]{2})>")
-# How white space is shown: in a text, and in the spelling of a piece.
+# How white space is shown: in a text, and in the spelling of a token.
 VISIBLE_SPACE = "␣"
 LINE_SIGNS = {"\n": "↵", "\t": "⇥"}
 SIGNS = {SPACE_MARK: VISIBLE_SPACE} | {f"<0x{ord(each):02X}>": sign for each, sign in LINE_SIGNS.items()}
@@ -25,8 +25,8 @@ TARGET_CODE = re.compile(">>.+<<")
 
 
 def label_parts(piece: Piece, text: str) -> tuple[str, str]:
-    """How a piece is shown: the characters that it belongs to, where its spelling alone does not say them, and its
-    spelling. White space is visible, special pieces are named.
+    """How a token is shown: the characters that it belongs to, where its spelling alone does not say them, and its
+    spelling. White space is visible, special tokens are named.
 
     Args:
         piece: of a text, or of a vocabulary if its span is None.
@@ -48,14 +48,14 @@ def has_shape(character: str) -> bool:
 
 @dataclass(frozen=True)
 class Symbols:
-    """Ids of the pieces that are not part of a text.
+    """Ids of the tokens that are not part of a text.
 
     Attributes:
         pad: fills the end of the shorter rows of a batch.
         unknown: stands for what the vocabulary cannot spell.
         start: what the decoder reads first; the same as `pad` in Marian's models.
         end: of a text.
-        start_is_text: the start is a piece of ordinary texts too, and a symbol only where the decoder reads it first.
+        start_is_text: the start is a token of ordinary texts too, and a symbol only where the decoder reads it first.
     """
 
     pad: int
@@ -66,13 +66,13 @@ class Symbols:
 
     @property
     def never_predicted(self) -> frozenset[int]:
-        """Symbols of the batch and of the decoder's input. No training example has them as the next piece, so the
-        probability a model gives them means nothing, and padding taken for a piece would look like the end. The end
+        """Symbols of the batch and of the decoder's input. No training example has them as the next token, so the
+        probability a model gives them means nothing, and padding taken for a token would look like the end. The end
         itself can be predicted, also where one symbol is all of them, as in GPT-2."""
         return frozenset({self.pad, *(() if self.start_is_text else (self.start,))} - {self.end})
 
     def role(self, piece: int) -> Role:
-        """The role of an id anywhere in a text; empty for a piece of text."""
+        """The role of an id anywhere in a text; empty for a token of text."""
         roles: dict[int, Role] = {self.unknown: "unknown", self.pad: "padding", self.start: "start", self.end: "end"}
         return "" if self.start_is_text and piece == self.start else roles.get(piece, "")
 
@@ -82,7 +82,7 @@ OWN = Symbols(pad=0, unknown=1, start=2, end=3)
 
 
 def target_codes(texts: Iterable[str]) -> tuple[str, ...]:
-    """The codes of target languages among the pieces of a vocabulary, sorted."""
+    """The codes of target languages among the tokens of a vocabulary, sorted."""
     return tuple(sorted(text for text in texts if TARGET_CODE.fullmatch(text)))
 
 

@@ -12,7 +12,7 @@ from torch import Tensor
 from transformer.text.tokenizer import PAD, START
 from transformer.training.data import PieceData
 
-# Matrix kernels are prepared anew for each shape, so sentences are padded to one of these lengths (in pieces).
+# Matrix kernels are prepared anew for each shape, so sentences are padded to one of these lengths (in tokens).
 WIDTHS = (8, 10, 12, 14, 16, 18, 20, 24, 28, 32, 40, 48, 64, 96, 128, 192, 256)
 
 
@@ -32,7 +32,7 @@ class Batch:
 
     @property
     def pieces(self) -> int:
-        """Target pieces to predict, padding left out."""
+        """Target tokens to predict, padding left out."""
         return int((self.predicted != PAD).sum())
 
     def to(self, device: torch.device | str) -> Batch:
@@ -45,7 +45,7 @@ class Batches:
 
     Args:
         data: the pairs.
-        pieces: target pieces a batch, padding included; a batch of width w has pieces // w rows.
+        pieces: target tokens a batch, padding included; a batch of width w has tokens // w rows.
         seed: with the epoch's number it fixes the order.
     """
 
@@ -74,7 +74,7 @@ class Batches:
         return [batches[index] for index in rng.permutation(len(batches))]
 
     def count(self, members: np.ndarray) -> int:
-        """Target pieces to predict of the pairs `members`."""
+        """Target tokens to predict of the pairs `members`."""
         return int(self.data.target.lengths[members].sum())
 
     def load(self, members: np.ndarray) -> Batch:

@@ -99,7 +99,7 @@ class TrainConfig:
             raise ValueError(f"--warmup must be at most --steps, which is {self.steps}, not {self.warmup}")
 
     def model(self, vocabulary: int) -> TransformerConfig:
-        """The configuration of a translation model, for a joint vocabulary of that many pieces."""
+        """The configuration of a translation model, for a joint vocabulary of that many tokens."""
         return TransformerConfig(
             source_vocabulary=vocabulary, target_vocabulary=vocabulary, d_model=self.d_model, heads=self.heads,
             encoder_layers=self.layers, decoder_layers=self.layers, d_ff=self.d_ff, dropout=self.dropout,
@@ -107,7 +107,7 @@ class TrainConfig:
         )
 
     def language_model(self, vocabulary: int, context: int) -> TransformerConfig:
-        """The configuration of a language model for a vocabulary and contexts of that many pieces."""
+        """The configuration of a language model for a vocabulary and contexts of that many tokens."""
         return decoder_only(
             vocabulary, d_model=self.d_model, heads=self.heads, layers=self.layers, d_ff=self.d_ff,
             dropout=self.dropout, max_positions=context,

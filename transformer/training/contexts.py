@@ -16,13 +16,13 @@ from transformer.training.data import Pair, check_size
 
 # Its name in a file, by which the file is known from one of sentence pairs.
 CONTEXTS = "contexts"
-# Pieces of a pattern, from and to.
+# Tokens of a pattern, from and to.
 PATTERN = (4, 48)
 
 
 @dataclass(frozen=True)
 class Contexts:
-    """Texts as pieces, whole ones, as many as find room in a context.
+    """Texts as tokens, whole ones, as many as find room in a context.
 
     Attributes:
         pieces: uint16 [N, W]; an end symbol after each text, padding after the last.
@@ -41,7 +41,7 @@ class Contexts:
 
     @property
     def lengths(self) -> np.ndarray:
-        """Pieces of each context, padding left out, [N]."""
+        """Tokens of each context, padding left out, [N]."""
         return (self.pieces != PAD).sum(axis=1)
 
     @classmethod
@@ -49,16 +49,16 @@ class Contexts:
         cls, texts: Sequence[str], tokenizer: Tokenizer, *, width: int, rng: np.random.Generator,
         repeated: float = 0.0, patterns: float = 0.0,
     ) -> Contexts:
-        """Split texts into pieces and lay them out, in random order.
+        """Split texts into tokens and lay them out, in random order.
 
         Args:
-            texts: one that has more than `width` pieces is left out.
+            texts: one that has more than `width` tokens is left out.
             tokenizer: splits them.
-            width: pieces of a context.
+            width: tokens of a context.
             rng: where the choices come from.
             repeated: after a text, one that the context holds already comes again with this probability, as long as
                 there is room: a text which only the look back can tell, so that the model learns to look.
-            patterns: add so many contexts, relative to their number, that hold no text, but a few pieces, drawn from
+            patterns: add so many contexts, relative to their number, that hold no text, but a few tokens, drawn from
                 all texts, again and again: nothing but the look back can tell any of them.
         """
         check_size(tokenizer)
@@ -91,7 +91,7 @@ class Contexts:
         return cls(np.concatenate([pieces, np.array(drawn, dtype=np.uint16).reshape(-1, width)]), left_out)
 
     def save(self, path: Path, fingerprint: str) -> None:
-        """Write a file, with the fingerprint of the vocabulary that the pieces are of."""
+        """Write a file, with the fingerprint of the vocabulary that the tokens are of."""
         write_sealed(path, {CONTEXTS: torch.from_numpy(self.pieces)}, {"vocabulary": fingerprint})
 
     @classmethod
@@ -101,7 +101,7 @@ class Contexts:
 
 
 def _pattern(encoded: Sequence[Sequence[int]], width: int, rng: np.random.Generator) -> np.ndarray:
-    """Pieces of random texts in a row that fills the context, over and over; no end symbol among them."""
+    """Tokens of random texts in a row that fills the context, over and over; no end symbol among them."""
     run = []
     for _ in range(rng.integers(*PATTERN, endpoint=True)):
         text = encoded[int(rng.integers(len(encoded)))]
@@ -132,7 +132,7 @@ class ContextBatches:
         return [order[start : start + self.rows] for start in range(0, len(order), self.rows)]
 
     def count(self, members: np.ndarray) -> int:
-        """Pieces to predict of the contexts `members`."""
+        """Tokens to predict of the contexts `members`."""
         return int(self.data.lengths[members].sum())
 
     def load(self, members: np.ndarray) -> Batch:

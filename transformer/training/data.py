@@ -1,4 +1,4 @@
-"""Sentence pairs: read from tab-separated files, augmented, split into pieces, stored in one flat file."""
+"""Sentence pairs: read from tab-separated files, augmented, split into tokens, stored in one flat file."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def augment(
 
 
 def check_size(tokenizer: Tokenizer) -> None:
-    """Refuse a vocabulary whose pieces do not fit into the uint16 that they are kept as.
+    """Refuse a vocabulary whose tokens do not fit into the uint16 that they are kept as.
 
     Raises:
         ValueError: it is too large.
@@ -167,11 +167,11 @@ def check_size(tokenizer: Tokenizer) -> None:
 
 @dataclass(frozen=True)
 class Side:
-    """The pieces of one language, sentence after sentence.
+    """The tokens of one language, sentence after sentence.
 
     Attributes:
         pieces: uint16, all sentences without a gap; each ends with the end symbol.
-        starts: int64 [N + 1]; sentence i is pieces[starts[i] : starts[i + 1]].
+        starts: int64 [N + 1]; sentence i is tokens[starts[i] : starts[i + 1]].
     """
 
     pieces: np.ndarray
@@ -187,7 +187,7 @@ class Side:
 
     @cached_property
     def lengths(self) -> np.ndarray:
-        """Pieces of each sentence, [N]."""
+        """Tokens of each sentence, [N]."""
         return np.diff(self.starts)
 
     def __getitem__(self, index: int) -> np.ndarray:
@@ -203,7 +203,7 @@ class Side:
 
 @dataclass(frozen=True)
 class PieceData:
-    """Sentence pairs as pieces, equally many on both sides."""
+    """Sentence pairs as tokens, equally many on both sides."""
 
     source: Side
     target: Side
@@ -216,7 +216,7 @@ class PieceData:
 
     @classmethod
     def of(cls, pairs: Sequence[Pair], tokenizer: Tokenizer, *, max_pieces: int, sampled: int = 0) -> PieceData:
-        """Split the pairs into pieces.
+        """Split the pairs into tokens.
 
         Args:
             pairs: texts.
@@ -235,7 +235,7 @@ class PieceData:
         return cls(Side.of([source for source, _ in short]), Side.of([target for _, target in short]))
 
     def save(self, path: Path, fingerprint: str) -> None:
-        """Write a file, with the fingerprint of the vocabulary that the pieces are of."""
+        """Write a file, with the fingerprint of the vocabulary that the tokens are of."""
         arrays = {
             "source": self.source.pieces, "source_starts": self.source.starts, "target": self.target.pieces,
             "target_starts": self.target.starts,

@@ -158,7 +158,7 @@ def translate_all(
 def _translate_batch(
     model: Transformer, tokenizer: Vocabulary, source: Tensor, beam: int, interventions: Interventions
 ) -> list[Sequence[int]]:
-    """Ids of the translations' pieces, special ones among them, for padded sources [B, S]."""
+    """Ids of the translations' tokens, special ones among them, for padded sources [B, S]."""
     real = source != model.symbols.pad
     edits = edits_of([interventions] * len(source), model.config, device=source.device)
     cache = model.start_cache(model.encode(source, real, edits=edits), real, edits=edits)

@@ -15,7 +15,7 @@ PORTION = 256
 
 
 class SummedLoss(nn.Module):
-    """Cross-entropy of the predicted pieces with label smoothing (section 5.4), summed over the pieces.
+    """Cross-entropy of the predicted tokens with label smoothing (section 5.4), summed over the tokens.
 
     A sum, so that batches of unequal size and processes can be added up before the one division.
     """
@@ -42,16 +42,16 @@ class SummedLoss(nn.Module):
 
 
 def positions_to_predict(predicted: Tensor) -> tuple[Tensor, Tensor]:
-    """Where in the flattened batch there is a piece to predict, filled up with padding to whole portions.
+    """Where in the flattened batch there is a token to predict, filled up with padding to whole portions.
 
     Args:
-        predicted: piece ids [B, T].
+        predicted: token ids [B, T].
 
     Returns:
         Positions [N] and the ids there [N]; N is a multiple of PORTION, or B * T where that is less.
     """
     flat = predicted.flatten()
-    # A stable sort puts the real pieces first; what follows them is padding.
+    # A stable sort puts the real tokens first; what follows them is padding.
     order = torch.argsort((flat == PAD).to(torch.uint8), stable=True)
     real = int((flat != PAD).sum())
     positions = order[: -(-real // PORTION) * PORTION]

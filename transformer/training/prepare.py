@@ -15,7 +15,7 @@ from transformer.training.contexts import Contexts, texts_of
 from transformer.training.data import MOST_PIECES, Pair, PieceData, augment, read_pairs, without
 from transformer.training.run_folder import DataName, RunFolder
 
-# Copies of a pair, and pieces of a context: no corpus of these sentences needs more, and a slip of a finger would fill
+# Copies of a pair, and tokens of a context: no corpus of these sentences needs more, and a slip of a finger would fill
 # the memory.
 MOST_SAMPLED = 1_000
 MOST_CONTEXT = 65_536
@@ -44,10 +44,10 @@ def prepare(
         data: tab-separated files of source and target sentences.
         validation: another one, for the loss that is watched during training.
         held_out: files of pairs that the model is to be scored on: what they share with the data is left out of it.
-        vocabulary: number of pieces, one vocabulary for both languages.
+        vocabulary: number of tokens, one vocabulary for both languages.
         careless: share of pairs that get a copy in lower case without final punctuation.
         joined: number of pairs to make out of two or three others, relative to all.
-        sampled: how often every pair comes once more, split into pieces at random. Sentencepiece takes no seed for
+        sampled: how often every pair comes once more, split into tokens at random. Sentencepiece takes no seed for
             that: prepared again, these splits are others.
         seed: of the other choices.
         start: model folder whose vocabulary is taken, for a run that is to start with its weights.
@@ -105,8 +105,8 @@ def prepare_language_model(
 
     Args:
         run, data, validation, held_out, seed, start: as of `prepare`.
-        vocabulary: number of pieces.
-        context: pieces that the model reads at once, so also the positions that it learns.
+        vocabulary: number of tokens.
+        context: tokens that the model reads at once, so also the positions that it learns.
         repeated, patterns: what makes it learn to look back (see `Contexts.of`); not in the validation data.
 
     Raises:

@@ -87,7 +87,7 @@ class RunFolder:
             file.write_bytes(tokenizer.serialized)
 
     def data(self, name: DataName, tokenizer: Tokenizer) -> PieceData | Contexts:
-        """What to train or to validate on, in the pieces of the run's vocabulary: pairs for a translation model, or
+        """What to train or to validate on, in the tokens of the run's vocabulary: pairs for a translation model, or
         contexts for a language model.
 
         Raises:

@@ -11,7 +11,7 @@ BYTES = 12
 
 def parameters(config: TransformerConfig) -> int:
     """Number of parameters of a model of the kinds that are trained here: pre-norm, with one embedding for all that
-    reads and predicts pieces."""
+    reads and predicts tokens."""
     d_model, d_ff = config.d_model, config.d_ff
     attention, norm = 4 * d_model * (d_model + 1), 2 * d_model
     feed_forward = 2 * d_model * d_ff + d_ff + d_model

@@ -129,7 +129,7 @@ class Trainer:
         """One step of the optimiser.
 
         Returns:
-            The summed loss in nats and the number of predicted pieces, of all processes, and the norm of the
+            The summed loss in nats and the number of predicted tokens, of all processes, and the norm of the
             gradient.
 
         Raises:
@@ -149,7 +149,7 @@ class Trainer:
 
     @torch.no_grad()
     def validation_loss(self) -> float:
-        """Mean over the validation data, in nats a piece, label smoothing included."""
+        """Mean over the validation data, in nats a token, label smoothing included."""
         self.loss.eval()
         total, pieces = 0.0, 0
         for batch in self.validation:

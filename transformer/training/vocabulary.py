@@ -21,8 +21,8 @@ class Coverage:
 
     Attributes:
         words: running words, that is each as often as it occurs.
-        whole: how many of them are one piece.
-        cut: the pieces of those of the FREQUENT most frequent words that lose a single letter, by word, the most
+        whole: how many of them are one token.
+        cut: the tokens of those of the FREQUENT most frequent words that lose a single letter, by word, the most
             frequent first.
     """
 

@@ -9,15 +9,15 @@ from torch import Tensor
 
 from transformer.text.tokenizer import Tokenizer
 
-# The parameters that have one row for each piece of the vocabulary.
+# The parameters that have one row for each token of the vocabulary.
 PIECE_ROWS = ("source_embedding.weight", "target_embedding.weight", "generator.weight", "generator.bias")
 
 
 def transfer(weights: Mapping[str, Tensor], old: Tokenizer, new: Tokenizer) -> dict[str, Tensor]:
     """The weights of a model for another vocabulary.
 
-    The row of a piece that both vocabularies have stays as it is; that of a new piece is the mean of the rows of the
-    old pieces that spell it (Gee et al. 2022, "Fast Vocabulary Transfer for Language Model Compression", section 3).
+    The row of a token that both vocabularies have stays as it is; that of a new token is the mean of the rows of the
+    old tokens that spell it (Gee et al. 2022, "Fast Vocabulary Transfer for Language Model Compression", section 3).
     All other weights stay.
 
     Args:

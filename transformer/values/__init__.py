@@ -1,1 +1,1 @@
-"""Immutable values that a run takes or returns, in numpy: traces, translations, interventions, settings."""
+"""Immutable numpy values that a run takes or returns: traces, translations, interventions, settings."""

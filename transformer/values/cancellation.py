@@ -1,4 +1,4 @@
-"""Cancellation of a run: a context variable that whoever starts the run sets, and that the run's steps look at."""
+"""Cancellation of a run: the caller sets a context variable, and the run checks it after each step."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _CHECK: ContextVar[Callable[[], object] | None] = ContextVar("check", default=No
 
 
 def check_cancelled() -> None:
-    """Call what `cancellable` has set, if anything is set. Long runs call this after each of their steps."""
+    """Call the check that `cancellable` has set, if there is one. Long runs call this after each step."""
     check = _CHECK.get()
     if check is not None:
         check()
@@ -20,7 +20,7 @@ def check_cancelled() -> None:
 def cancellable(check: Callable[[], object] | None) -> Iterator[None]:
     """Run the block so that `check` is called after each step of the runs in it.
 
-    A new thread begins without the variable: a run that another thread computes is set there.
+    A new thread starts without the variable, so a run in another thread must set it there.
 
     >>> from transformer import Translator
     >>> with cancellable(lambda: print("a step")):
@@ -30,7 +30,8 @@ def cancellable(check: Callable[[], object] | None) -> Iterator[None]:
     a step
 
     Args:
-        check: what it raises ends the run; it may also wait. None: nothing ends the runs, not even an outer block's.
+        check: an exception that it raises ends the run; it may also wait. With None, nothing ends the runs, not even
+            the check of an outer block.
     """
     token = _CHECK.set(check)
     try:

@@ -1,4 +1,4 @@
-"""How a translation is decoded: the settings of every method and their limits."""
+"""Decoding settings: the method, its parameters and their limits."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ MIN_TEMPERATURE, MAX_TEMPERATURE = 0.01, 100.0
 
 @dataclass(frozen=True)
 class DecodingSettings:
-    """How the next piece is chosen. Settings of the other methods have no effect.
+    """How the next token is chosen. Settings of the other methods have no effect.
 
     Attributes:
-        method: "greedy" takes the likeliest piece; "beam" searches with the best few hypotheses side by side; "sample"
-            draws at random.
+        method: "greedy" takes the most likely token; "beam" searches with the best few hypotheses side by side;
+            "sample" draws at random.
         beam_size: number of hypotheses of the beam, 1 to MAX_BEAM_SIZE.
-        length_penalty: exponent alpha of the beam's length penalty, 0 to MAX_LENGTH_PENALTY; 0 for none.
-        temperature: of sampling, MIN_TEMPERATURE to MAX_TEMPERATURE; below 1 sharpens, above 1 flattens.
-        top_k: sample from this many of the likeliest pieces; 0 from all.
-        top_p: sample from the likeliest pieces that together have this probability, above 0, at most 1.
-        seed: of the random draws.
+        length_penalty: exponent alpha of the beam's length penalty, 0 to MAX_LENGTH_PENALTY; 0 means no penalty.
+        temperature: temperature of sampling, MIN_TEMPERATURE to MAX_TEMPERATURE; below 1 sharpens, above 1 flattens.
+        top_k: sample from this many of the most likely tokens; 0 means all.
+        top_p: sample from the most likely tokens that together have this probability, above 0, at most 1.
+        seed: seed of the random draws.
     """
 
     method: Method = "greedy"

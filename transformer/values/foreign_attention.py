@@ -1,7 +1,7 @@
-"""Attention that another program computed, in whichever form it comes, as arrays [L, H, rows, columns].
+"""Converts attention that another program computed, in any common form, to arrays [L, H, rows, columns].
 
-Letters: B texts of a batch, L layers, H heads. Nothing is made up: what is not attention weights is refused with one
-sentence that says what to do.
+Letters: B texts of a batch, L layers, H heads. Nothing is made up: input that is not attention weights is rejected
+with one sentence that says what to do.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from transformer.values.interventions import AS_TRAINED
 from transformer.values.kinds import KINDS, Kind
 from transformer.values.pieces import Piece
 
-# What a row may miss of 1. Eight bits of a bfloat16 weight are exact, and a row has hundreds of them.
+# Largest deviation of a row's sum from 1. Eight bits of a bfloat16 weight are exact, and a row has hundreds of them.
 TOLERANCE = 0.02
 
 
@@ -26,18 +26,21 @@ def weights_of(attention: Any, name: str, *, item: int | None = None, beam_indic
     """Weights, float32 [L, H, rows, columns].
 
     Args:
-        attention: [L, H, rows, columns], [L, B, H, rows, columns], [H, rows, columns] of one layer; a list of layers
-            [B, H, rows, columns] or [H, rows, columns]; or, as `generate` returns it, a list of steps, each a list of
-            layers [B, H, new rows, columns so far]. Arrays of numpy, torch or jax, of any precision, or nested lists.
-        name: of it, for messages.
-        item: which text of the batch; None if there is one.
-        beam_indices: what `generate` returns of that name, [B, steps] or [steps]: the row of the batch at each step.
+        attention: arrays of numpy, torch or jax, of any precision, or nested lists, in one of these forms:
+
+            - [L, H, rows, columns], or [L, B, H, rows, columns];
+            - one layer [H, rows, columns];
+            - a list of layers [B, H, rows, columns] or [H, rows, columns];
+            - as `generate` returns it, a list of steps, each a list of layers [B, H, new rows, columns so far].
+        name: name of the attention, for error messages.
+        item: index of the text in the batch; None if there is one text.
+        beam_indices: the value of that name from `generate`, [B, steps] or [steps]: the batch row at each step.
 
     Raises:
-        AttentionError: it is something else.
+        AttentionError: `attention` has none of these forms.
     """
     if isinstance(attention, (list, tuple)) and not attention:
-        # The last of a model's outputs may be the cross-attention that it does not have.
+        # The last of a model's outputs may be cross-attention that the model does not have.
         raise AttentionError(
             f"The {name} attention has no layers: take outputs.attentions instead of the last of the outputs, and load "
             'the model with attn_implementation="eager".'
@@ -59,14 +62,14 @@ def weights_of(attention: Any, name: str, *, item: int | None = None, beam_indic
 
 @dataclass(frozen=True)
 class Side:
-    """One side of foreign attention: its tokens, and how they become pieces.
+    """One side of foreign attention: its tokens, and how they become pieces of this project.
 
     Attributes:
         name: "source" or "target".
-        tokens, text, offsets: of `pieces_of`.
+        tokens, text, offsets: arguments of `pieces_of`.
         mask: 1 for each token, 0 for padding, [N] or [B, N], as a tokenizer's `attention_mask`; None without padding.
-            Tokens after its end are no padding: those that `generate` wrote.
-        item: which text of the batch; None if there is one.
+            Tokens after the mask's end are not padding: `generate` wrote them.
+        item: index of the text in the batch; None if there is one text.
     """
 
     name: Literal["source", "target"]
@@ -77,29 +80,31 @@ class Side:
     item: int | None = None
 
     def kept(self, count: int) -> np.ndarray:
-        """Positions that are no padding, of `count` rows or columns."""
+        """Positions that are not padding, of `count` rows or columns."""
         if self.mask is None:
             return np.arange(count)
         mask = np.atleast_2d(_numbers(self.mask, f"{self.name} mask"))
         if self.item is None and len(mask) > 1:
-            raise AttentionError(f"The {self.name} mask is of {len(mask)} texts: choose one with item=0.")
+            raise AttentionError(f"The {self.name} mask has {len(mask)} texts: choose one, for example with item=0.")
         row = mask[self.item or 0][:count] > 0
         return np.flatnonzero(np.concatenate([row, np.ones(count - len(row), dtype=bool)]))
 
     def pieces(self, count: int) -> tuple[str, tuple[Piece, ...]]:
-        """The text, and a piece for each of `count` rows or columns that is no padding; of a target, one more where its
-        tokens go on."""
+        """The text, and a `Piece` for each of `count` rows or columns that is not padding.
+
+        A target has one more piece if one more token is given than rows.
+        """
         if len(self.tokens) < count:
             raise AttentionError(
-                f"The {self.name} has {len(self.tokens)} tokens, and its attention {count} rows or columns: give one "
-                "token for each, special ones and padding too."
+                f"The {self.name} has {len(self.tokens)} tokens, but its attention has {count} rows or columns: give "
+                "one token for each, including special tokens and padding."
             )
         kept = self.kept(count)
         more = [count] if self.name == "target" and len(self.tokens) > count else []
         if len(self.tokens) > count + len(more) and self.name == "source":
             raise AttentionError(
-                f"The source has {len(self.tokens)} tokens, and its attention {count} rows or columns: leave out the "
-                "tokens that the model did not read."
+                f"The source has {len(self.tokens)} tokens, but its attention has {count} rows or columns: leave out "
+                "the tokens that the model did not read."
             )
         places = [*map(int, kept), *more]
         return pieces_of(
@@ -112,15 +117,15 @@ class Side:
 def fields_of(
     given: Mapping[Kind, Any], source: Side, target: Side, *, beam_indices: Any = None
 ) -> dict[str, Any]:
-    """What a `Trace` is made of; every array that is not known is empty.
+    """The fields of a `Trace`; every unknown array is empty.
 
     Args:
         given: attention of each kind as `weights_of` takes it; None for a kind that the model does not have.
         source, target: the tokens.
-        beam_indices: of `weights_of`.
+        beam_indices: argument of `weights_of`.
 
     Raises:
-        AttentionError: the arrays are no weights, or do not fit to each other or to the tokens.
+        AttentionError: the arrays are not weights, or their shapes do not match each other or the tokens.
     """
     found = {
         kind: weights_of(
@@ -135,8 +140,8 @@ def fields_of(
         for side, count in zip(sides[kind], weights.shape[-2:], strict=True):
             if counts.setdefault(side.name, count) != count:
                 raise AttentionError(
-                    f"The {kind} attention has {count} {side.name} tokens, and another array {counts[side.name]}: give "
-                    "arrays of one run."
+                    f"The {kind} attention has {count} {side.name} tokens, but another array has {counts[side.name]}: "
+                    "give arrays of one run."
                 )
     read: dict[str, tuple[str, tuple[Piece, ...]]] = {"source": ("", ()), "target": ("", ())}
     for side in (source, target):
@@ -159,7 +164,7 @@ def fields_of(
     return {
         **arrays, "source_text": source_text, "target_text": target_text, "source_pieces": source_pieces,
         "target_pieces": target_pieces,
-        # A token that nobody read was predicted last; without it, one row's prediction would be missing.
+        # The last given token may be one that no row reads: it is the last prediction. Without it, that is unknown.
         "predicted_pieces": written[1:] if len(written) > len(target_pieces) else (),
         "complete": True, "log_probs": unknown, "entropy": unknown, "candidate_ids": np.zeros((0, 0), np.int64),
         "candidate_log_probs": np.zeros((0, 0), np.float32), "details": {}, "interventions": AS_TRAINED,
@@ -167,36 +172,36 @@ def fields_of(
 
 
 def is_causal(weights: np.ndarray) -> bool:
-    """Whether no row of self-attention looks at a later column."""
+    """Whether no row of self-attention attends to a later column."""
     return weights.shape[-1] == weights.shape[-2] and not np.triu(weights, 1).any()
 
 
 def check_rows(weights: np.ndarray, name: str) -> None:
-    """See that every row is a distribution.
+    """Check that every row is a distribution.
 
     Raises:
-        AttentionError: one is not; the message says what it seems to be.
+        AttentionError: a row is not a distribution; the message says what the numbers seem to be.
     """
     what = f"The {name} attention"
     if not np.isfinite(weights).all():
         raise AttentionError(
-            f"{what} holds numbers that are not finite: mask padding with attention_mask, or run the model in float32."
+            f"{what} has values that are not finite: mask padding with attention_mask, or run the model in float32."
         )
     if weights.min(initial=0) < 0 or weights.max(initial=0) > 1 + TOLERANCE:
-        raise AttentionError(f"{what} holds scores, not weights from 0 to 1: give what comes after the softmax.")
+        raise AttentionError(f"{what} holds scores instead of weights from 0 to 1: give the output of the softmax.")
     rows = weights.sum(axis=-1)
     if np.abs(rows - 1).max(initial=0) <= TOLERANCE:
         return
     if np.abs(weights.sum(axis=-2) - 1).max() <= TOLERANCE:
         raise AttentionError(f"{what} has columns that sum to 1: swap its last two axes, so that rows are queries.")
     raise AttentionError(
-        f"{what} has rows that sum to {rows.min():.3g} up to {rows.max():.3g}, not to 1: call model.eval() before the "
-        "run, because dropout changes weights, and give every column, those of padding too, with its attention mask."
+        f"{what} has rows that sum to between {rows.min():.3g} and {rows.max():.3g} instead of 1: call model.eval() "
+        "before the run, because dropout changes weights, and give every column, also padding, with its attention mask."
     )
 
 
 def _of_steps(steps: Sequence[Any], name: str, item: int | None, beam_indices: Any) -> np.ndarray:
-    """Rows of all steps below each other; columns that a step did not have are 0."""
+    """Rows of all steps, one below the other; columns that a step did not have are 0."""
     chosen: list[int | None] = [item] * len(steps)
     if beam_indices is not None:
         indices = np.atleast_2d(np.asarray(_numbers(beam_indices, "beam_indices"), dtype=int))
@@ -211,7 +216,7 @@ def _of_steps(steps: Sequence[Any], name: str, item: int | None, beam_indices: A
         done += parts[-1].shape[-2]
     width = max(part.shape[-1] for part in parts)
     if name == "decoder":
-        # A cache of a fixed size has columns that nobody wrote yet.
+        # A cache of a fixed size has columns that are not written yet.
         width = min(width, done)
     padded = [np.pad(part[..., :width], [(0, 0)] * 3 + [(0, max(0, width - part.shape[-1]))]) for part in parts]
     return np.concatenate(padded, axis=-2)
@@ -224,15 +229,15 @@ def _of_batch(layer: np.ndarray, name: str, item: int | None, *, beams: bool = F
     if layer.ndim == 4:
         if item is None and len(layer) > 1:
             raise AttentionError(
-                f"The {name} attention is of {len(layer)} texts or beams: choose one with item=0"
+                f"The {name} attention has {len(layer)} texts or beams: choose one, for example with item=0"
                 + (", or give the beam_indices that generate returned." if beams else ".")
             )
         if not -len(layer) <= (item or 0) < len(layer):
-            raise AttentionError(f"The {name} attention is of {len(layer)} texts: there is no item {item}.")
+            raise AttentionError(f"The {name} attention has {len(layer)} texts, so there is no item {item}.")
         layer = layer[item or 0]
     if layer.ndim != 3:
         raise AttentionError(
-            f"The {name} attention has {layer.ndim} axes in a layer: give [heads, rows, columns] for each layer, or "
+            f"A layer of the {name} attention has {layer.ndim} axes: give [heads, rows, columns] for each layer, or "
             "[1, heads, rows, columns]."
         )
     return layer
@@ -251,4 +256,4 @@ def _numbers(array: Any, name: str) -> np.ndarray:
     try:
         return np.asarray(array).astype(np.float32)
     except (TypeError, ValueError) as error:
-        raise AttentionError(f"The {name} attention is no array of numbers: {error}.") from error
+        raise AttentionError(f"The {name} attention is not an array of numbers: {error}.") from error

@@ -1,4 +1,4 @@
-"""Tokens of other programs as pieces of a text: which characters each covers, however its vocabulary spells it."""
+"""Converts tokens of other programs to pieces of a text, with the characters that each covers."""
 
 from __future__ import annotations
 
@@ -14,8 +14,11 @@ Offsets = Sequence[Sequence[int] | None]
 
 
 def _spelling() -> dict[int, str]:
-    """How byte-level vocabularies write each byte: as the Latin-1 character if that is visible, or else as one of the
-    characters from U+0100 on, so that no piece has white space in it."""
+    """How byte-level vocabularies write each byte.
+
+    A visible Latin-1 character stands for itself. Any other byte is one of the characters from U+0100 on, so that no
+    token contains white space.
+    """
     visible = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     hidden = [byte for byte in range(256) if byte not in visible]
     return {byte: chr(byte) for byte in visible} | {byte: chr(0x100 + at) for at, byte in enumerate(hidden)}
@@ -35,7 +38,7 @@ ROLES: Mapping[str, Role] = {
 LANGUAGE = re.compile(r"[a-z]{2,3}_[A-Z][A-Za-z]{1,3}|__[a-z]{2,3}__|>>.+<<")
 SYMBOL = re.compile(r"<\|.*\|>|<start_of_turn>", re.DOTALL)
 BYTE = re.compile("<0x([0-9A-F]{2})>")
-# Of a byte-level vocabulary: a space or the end of a line, which stand in nearly every text.
+# Marks of a byte-level vocabulary: a space or the end of a line. Nearly every text has one.
 BYTE_LEVEL = re.compile("^[ĠĊ]")
 
 
@@ -46,17 +49,17 @@ def pieces_of(
     """A text and its pieces.
 
     Args:
-        tokens: as their vocabulary spells them ("▁Hund", "ĠHund", "##e", "Hund</w>", " Hund"), or pieces. Tokens of
-            which none has a mark are words with spaces between them.
-        text: that the offsets or the pieces' spans refer to; without it, the one that the tokens spell.
+        tokens: tokens as their vocabulary spells them ("▁Hund", "ĠHund", "##e", "Hund</w>", " Hund"), or pieces. If no
+            token has a mark, the tokens are words with spaces between them.
+        text: the text that the offsets or the pieces' spans refer to; without it, the text that the tokens spell.
         offsets: characters [start, end) of the text for each token, as `offset_mapping` of Hugging Face's tokenizers;
             an empty span for a symbol.
-        roles: of each token, "" for a part of the text; without them, by its spelling.
-        ids: in the vocabulary; -1 where they are not known.
-        first: the role of the first token, if that is a symbol: a decoder may start with a padding or an end symbol.
+        roles: the role of each token, "" for a part of the text; without roles, the spelling decides.
+        ids: ids in the vocabulary; -1 where they are unknown.
+        first: the role of the first token, if it is a symbol: a decoder may start with a padding or an end symbol.
 
     Raises:
-        AttentionError: there are not as many offsets as tokens.
+        AttentionError: the numbers of offsets and tokens differ.
     """
     given = [token if isinstance(token, Piece) else None for token in tokens]
     if tokens and all(given):
@@ -66,7 +69,7 @@ def pieces_of(
     found = [_role(token) for token in spelt] if roles is None else list(roles)
     for name, listed in (("offsets", offsets), ("roles", found), ("ids", ids)):
         if listed is not None and len(listed) != len(spelt):
-            raise AttentionError(f"There are {len(spelt)} tokens and {len(listed)} {name}: give one for each token.")
+            raise AttentionError(f"There are {len(spelt)} tokens but {len(listed)} {name}: give one for each token.")
     ordinary = [token for token, role in zip(spelt, found, strict=True) if not role]
     byte_level = any(map(BYTE_LEVEL.match, ordinary))
     spans: list[tuple[int, int] | None]
@@ -85,11 +88,11 @@ def pieces_of(
 
 
 def frames(count: int, seconds: float) -> tuple[Piece, ...]:
-    """Pieces for stretches of sound, which take the place of tokens: each is called by the time at which it begins.
+    """Pieces for intervals of sound, which replace tokens: the name of each is the time at which it begins.
 
     Args:
-        count: how many.
-        seconds: that each lasts.
+        count: number of pieces.
+        seconds: duration of each.
     """
     digits = 2 if seconds >= 0.01 else 3
     return tuple(Piece(-1, f"{number * seconds:.{digits}f}", None, "frame") for number in range(count))
@@ -125,7 +128,7 @@ def _spans(
 
 
 def _spoken(ordinary: Sequence[str], byte_level: bool):
-    """What gives the bytes of a token, with the white space around it."""
+    """A function that returns the bytes of a token, with the white space around it."""
     if byte_level:
         return lambda token: bytes(BYTES[each] for each in token if each in BYTES)
     if any("▁" in token for token in ordinary) or any(map(BYTE.fullmatch, ordinary)):
@@ -149,7 +152,7 @@ def _readable(token: str) -> str:
 
 
 def _inked(text: str, start: int, end: int) -> tuple[int, int]:
-    """Characters [start, end) without the spaces around them; [end, end) where there is nothing else."""
+    """Characters [start, end) without the spaces around them; [end, end) if there are only spaces."""
     covered = text[start:end]
     start += len(covered) - len(covered.lstrip())
     return (start, start + len(covered.strip())) if covered.strip() else (end, end)

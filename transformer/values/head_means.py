@@ -1,4 +1,4 @@
-"""The mean output of every head over a set of sentences, and the sentences: what ablation puts in a head's place."""
+"""The mean output of every head over a set of sentences, and the sentences; ablation replaces a head's output by it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from transformer.values.kinds import KINDS, Kind
 from transformer.values.trace import Trace
 
 FILE = "head_means.safetensors"
-# Ids of the pieces of a source, and of those that the decoder reads for it, the start symbol first.
+# Ids of the tokens of a source, and of the tokens that the decoder reads for it, the start symbol first.
 Pair = tuple[tuple[int, ...], tuple[int, ...]]
 SIDES = ("source", "target")
 
@@ -26,15 +26,15 @@ SIDES = ("source", "target")
 class HeadMeans:
     """Mean outputs of the heads of a model, before the output projection.
 
-    The mean is over every position of every sentence, the end symbol's and the start symbol's rows included, without
-    padding; the target is the model's own greedy translation.
+    The mean is over every position of every sentence, including the rows of the end symbol and the start symbol, but
+    without padding. The target is the model's own greedy translation.
 
     Attributes:
         model: `Translator.version` of the model.
         sentences: `sentences_digest` of the set.
-        outputs: by kind, float32 [L, H, K], read-only.
-        pairs: the sentences, for resample ablation, which lets the model read them again: every output of every head
-            would be two thousand times the size of the means. Empty in files of older versions.
+        outputs: mean outputs by kind, float32 [L, H, K], read-only.
+        pairs: the sentences for resample ablation, which lets the model read them again. Storing every output of every
+            head would take two thousand times the size of the means. Empty in files of older versions.
     """
 
     model: str
@@ -47,7 +47,7 @@ class HeadMeans:
             array.setflags(write=False)
 
     def save(self, folder: Path) -> None:
-        """Write them into a model folder, so that an interruption leaves either the old file or the new one."""
+        """Write the means into a model folder, so that an interruption leaves either the old file or the new one."""
         metadata = {"model": self.model, "sentences": self.sentences, "contents": _seal(self.outputs, self.pairs)}
         arrays = {str(kind): np.ascontiguousarray(array) for kind, array in self.outputs.items()}
         for number, side in enumerate(SIDES):
@@ -59,7 +59,7 @@ class HeadMeans:
 
     @classmethod
     def load(cls, folder: Path) -> HeadMeans | None:
-        """Those of a model folder; None if it has none.
+        """Read the means of a model folder; None if it has none.
 
         Raises:
             CheckpointError: the file is damaged.
@@ -70,15 +70,15 @@ class HeadMeans:
             with safe_open(folder / FILE, framework="np") as file:
                 metadata = file.metadata()
                 outputs: dict[Kind, np.ndarray] = {kind: file.get_tensor(kind) for kind in KINDS}
-                # Files of older versions have means alone.
+                # Files of older versions contain only the means.
                 sides = [
                     _texts(file.get_tensor(f"{side}_ids"), file.get_tensor(f"{side}_lengths"))
                     for side in SIDES if f"{side}_ids" in file.keys()  # noqa: SIM118 - no mapping
                 ]
             pairs = tuple(zip(*sides, strict=True))
             if not all(array.ndim == 3 and np.isfinite(array).all() for array in outputs.values()):
-                raise ValueError("not three means for every head, or not all of them numbers")
-            # Files from before this seal have none.
+                raise ValueError("it does not have finite means for every head of all three kinds")
+            # Files that are older than this checksum have none.
             if metadata.get("contents", _seal(outputs, pairs)) != _seal(outputs, pairs):
                 raise ValueError("its numbers were altered after they were saved")
             return cls(metadata["model"], metadata["sentences"], outputs, pairs)
@@ -90,7 +90,7 @@ class HeadMeans:
 
     @classmethod
     def over(cls, traces: Iterable[Trace], model: str, sentences: str) -> HeadMeans:
-        """Those over the sentences of some traces; arguments are those of `mean_outputs` and the attributes."""
+        """The means over the sentences of some traces; arguments are those of `mean_outputs` and the attributes."""
         pairs: list[Pair] = []
 
         def noted() -> Iterator[Trace]:
@@ -114,15 +114,15 @@ def _seal(outputs: Mapping[Kind, np.ndarray], pairs: Sequence[Pair]) -> str:
 
 
 def _texts(ids: np.ndarray, lengths: np.ndarray) -> list[tuple[int, ...]]:
-    """The pieces of one sentence after the other, sentence by sentence.
+    """Split concatenated token ids into sentences.
 
     Raises:
-        ValueError: they do not fit together.
+        ValueError: the ids and the lengths do not match.
     """
     if not (ids.dtype == lengths.dtype == np.int32 and ids.ndim == lengths.ndim == 1 and lengths.sum() == len(ids)):
-        raise ValueError("the pieces of its sentences do not add up")
+        raise ValueError("the lengths of its sentences do not add up to the number of tokens")
     if not ((lengths > 0).all() and (ids >= 0).all()):
-        raise ValueError("a sentence has no pieces, or none that a vocabulary can have")
+        raise ValueError("a sentence has no tokens, or a negative token id")
     return [tuple(part.tolist()) for part in np.split(ids, np.cumsum(lengths)[:-1])] if len(lengths) else []
 
 
@@ -143,7 +143,7 @@ def mean_outputs(traces: Iterable[Trace]) -> dict[Kind, np.ndarray]:
             totals[kind] = totals.get(kind, 0.0) + outputs.sum(axis=2)
             counts[kind] += outputs.shape[2]
     if not totals:
-        raise ValueError("the mean is over at least one sentence")
+        raise ValueError("there are no sentences: the mean needs at least one")
     return {kind: (total / counts[kind]).astype(np.float32) for kind, total in totals.items()}
 
 

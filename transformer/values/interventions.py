@@ -1,4 +1,4 @@
-"""Interventions: what one run of the model does differently, to see what its parts are for.
+"""Interventions: changes to one run of the model that show what its parts are for.
 
 Kinds, layers, heads and positions count from 0, as in the arrays of a trace. Positions of the target are those of
 `Trace.target_pieces`: 0 is the start symbol.
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 Mode = Literal["zero", "mean", "uniform", "resample"]
 MODES: tuple[Mode, ...] = get_args(Mode)
 MAX_GATE = 2.0
-# What a row of given weights may miss of 1: the rounding of float32.
+# Largest deviation of a given row's sum from 1: the rounding of float32.
 TOLERANCE = 1e-5
 
 Head = tuple[Kind, int, int]
-# A kind, a layer, a head, and the position that looks.
+# A kind, a layer, a head, and the position of the query.
 Row = tuple[Kind, int, int, int]
 # Columns and their shares.
 Cells = tuple[tuple[int, float], ...]
@@ -34,32 +34,33 @@ Cells = tuple[tuple[int, float], ...]
 
 @dataclass(frozen=True)
 class Interventions:
-    """What a run changes. The model itself never does: this is an argument of the run.
+    """Changes to one run. They are an argument of the run and never change the model itself.
 
     >>> off = Interventions(gates={("cross", 0, 7): 0.0})
     >>> off == Interventions(gates={("cross", 0, 7): 0.0, ("encoder", 2, 0): 1.0})
     True
     >>> look = Interventions(attention={("cross", 5, 2, 3): {4: 0.75}})  # the other cells share a quarter
 
-    Values are brought into one form, so equal runs are equal values: mappings become sorted tuples of pairs, and gates
-    of 1, which change nothing, are left out.
+    Values are normalised, so that equal runs are equal values: mappings become sorted tuples of pairs, and gates of 1,
+    which change nothing, are left out.
 
     Attributes:
-        gates: 0 to 2 by (kind, layer, head): how much of the head is left. The mode says what is put in its place.
-        mode: "zero": the head's output is the gate times it. "mean": its deviation from its mean output over a set of
-            sentences is multiplied by the gate (`values.head_means`). "uniform": its weights move towards an even
-            share for every visible piece, all the way at 0; gates above 1 have no meaning there. "resample": the
-            output's deviation from that at another sentence is multiplied by the gate
+        gates: factor from 0 to 2 by (kind, layer, head): the share of the head that is kept. The mode says what
+            replaces the rest.
+        mode: "zero" multiplies the head's output by the gate. "mean" multiplies the output's deviation from its mean
+            over a set of sentences by the gate (`values.head_means`). "uniform" moves the head's weights towards an
+            even share for every visible token, completely at 0; gates above 1 have no meaning there. "resample"
+            multiplies the output's deviation from that at another sentence by the gate
             (`transformer.running.head_replacements`).
-        attention: given weights by (kind, layer, head, row): the whole row, or shares by column. Where the shares add
-            up to less than 1, the row's other cells share the rest as they did before. A target row that a translation
-            does not reach is not used.
-        hidden_source: positions of source pieces that nobody sees but they themselves, in every layer.
-        hidden_target: the same among the target pieces.
-        decoder_mask: hide later pieces from the decoder's self-attention. While a translation is decoded there are
-            no later pieces, so this only changes the pass over a whole translation that a trace is made of.
+        attention: given weights by (kind, layer, head, row): the whole row, or shares by column. If the shares add up
+            to less than 1, the row's other cells share the rest in their old proportions. A target row that a
+            translation does not reach is not used.
+        hidden_source: positions of source tokens that only they themselves can see, in every layer.
+        hidden_target: the same for target tokens.
+        decoder_mask: hide later tokens from the decoder's self-attention. While a translation is decoded there are
+            no later tokens, so this only changes the pass over the whole translation that makes a trace.
         positions: add the positional encoding to the embeddings, on both sides.
-        seed, draw: which other sentence the mode "resample" takes, and which of its positions; see `draws_of`.
+        seed, draw: choose the other sentence of the mode "resample", and its positions; see `draws_of`.
 
     Raises:
         InterventionError: a value is out of range, a row does not add up to 1, or a masked cell gets weight.
@@ -82,16 +83,16 @@ class Interventions:
         attention = sorted((_place(row, 4), _cells(cells)) for row, cells in _pairs(self.attention))
         hidden = {name: tuple(sorted(set(getattr(self, name)))) for name in ("hidden_source", "hidden_target")}
         if any(position < 0 for positions in hidden.values() for position in positions):
-            raise InterventionError("Positions of hidden pieces count from 0 and cannot be negative.")
+            raise InterventionError("A position of a hidden token is negative: positions count from 0.")
         most = 1.0 if self.mode == "uniform" else MAX_GATE
         for head, gate in gates:
             if not 0 <= gate <= most:
                 raise InterventionError(
-                    f"The gate of {head_name(head)} is {gate:g}: in the mode {self.mode} it goes from 0 to {most:g}."
+                    f"The gate of {head_name(head)} is {gate:g}: in the mode {self.mode} give 0 to {most:g}."
                 )
         if not all(isinstance(number, int) and number >= 0 for number in (self.seed, self.draw)):
             raise InterventionError(
-                f"Seed and draw are {self.seed!r} and {self.draw!r}: give whole numbers that are not negative."
+                f"Seed and draw are {self.seed!r} and {self.draw!r}: give integers from 0."
             )
         gates = [(head, gate) for head, gate in gates if gate != 1]
         if not (gates and self.mode == "resample"):
@@ -113,12 +114,12 @@ class Interventions:
         yield from _pairs(self.attention)
 
     def visible(self, kind: Kind, rows: int, columns: int, *, start: int = 0) -> np.ndarray:
-        """Who may look at whom, bool [rows, columns]; True = may look.
+        """The attention mask, bool [rows, columns]; True = may look.
 
         Args:
-            kind: of attention.
-            rows: how many positions look, from position `start` on.
-            columns: how many are looked at, from the first one on.
+            kind: kind of attention.
+            rows: number of queries, from position `start` on.
+            columns: number of keys, from the first one on.
         """
         query, key = np.arange(start, start + rows)[:, None], np.arange(columns)[None, :]
         visible = np.ones((rows, columns), dtype=bool)
@@ -128,14 +129,14 @@ class Interventions:
         return visible & (seen if kind == "cross" else seen | (key == query))
 
     def check(self, config: TransformerConfig, source: int) -> None:
-        """See that a model has what the run changes.
+        """Check that the model has every part that the run changes.
 
         Args:
-            config: of the model.
-            source: number of source pieces S, the end symbol included.
+            config: configuration of the model.
+            source: number of source tokens S, the end symbol included.
 
         Raises:
-            InterventionError: there is no such layer, head or source piece.
+            InterventionError: there is no such layer, head or source token.
         """
         for head in [*(head for head, _ in self.head_gates()), *(row[:3] for row, _ in self.given_rows())]:
             layers = config.layers_of(head[0])
@@ -150,11 +151,11 @@ class Interventions:
             positions += [column for column, _ in cells] if kind != "decoder" else []
         if max(positions, default=0) >= source:
             raise InterventionError(
-                f"There is no source piece {max(positions) + 1}: the source has {source}, the end symbol included."
+                f"There is no source token {max(positions) + 1}: the source has {source}, including the end symbol."
             )
 
     def encoder_part(self) -> Interventions:
-        """What of it changes the encoder's output; runs with equal parts share it."""
+        """The part that changes the encoder's output; runs with equal parts share that output."""
         return Interventions(
             gates=tuple((head, gate) for head, gate in self.head_gates() if head[0] == "encoder"), mode=self.mode,
             seed=self.seed, draw=self.draw,
@@ -165,17 +166,17 @@ class Interventions:
     def _check_row(self, row: Row, cells: Cells) -> None:
         where = f"Row {row[3] + 1} of {head_name(row[:3])}"
         if len({column for column, _ in cells}) < len(cells) or any(column < 0 for column, _ in cells):
-            raise InterventionError(f"{where}: every column counts from 0 and has one share.")
+            raise InterventionError(f"{where}: columns must count from 0, and each must have only one share.")
         if not all(0 <= share <= 1 for _, share in cells):
-            raise InterventionError(f"{where}: every share is a number from 0 to 1.")
+            raise InterventionError(f"{where}: every share must be a number from 0 to 1.")
         total = math.fsum(share for _, share in cells)
         if total > 1 + TOLERANCE:
-            raise InterventionError(f"{where}: the shares add up to {total:.4g}, and a row adds up to 1.")
+            raise InterventionError(f"{where}: the shares add up to {total:.4g}; they must add up to 1.")
         width = 1 + max((column for column, _ in cells), default=0)
         visible = self.visible(row[0], 1, width, start=row[3])[0]
         for column, share in cells:
             if share > 0 and not visible[column]:
-                raise InterventionError(f"{where}: column {column + 1} is masked and cannot get weight.")
+                raise InterventionError(f"{where}: column {column + 1} is masked, so it cannot get weight.")
 
     def _set(self, **values: Any) -> None:
         for name, value in values.items():
@@ -183,17 +184,17 @@ class Interventions:
 
 
 def draws_of(interventions: Interventions, count: int) -> tuple[Interventions, ...]:
-    """The runs that answer for one choice: its draw and those after it in the mode "resample", else it alone.
+    """The runs that answer for one choice: in the mode "resample" its draw and the next ones, otherwise only itself.
 
-    The draws of a seed take different sentences, until each was taken.
+    The draws of a seed take different sentences until all sentences are used.
 
     Raises:
-        InterventionError: there is to be no draw, or more than MOST_DRAWS.
+        InterventionError: `count` is less than 1 or more than MOST_DRAWS.
     """
     if count < 1:
-        raise InterventionError(f"There are to be {count} draws: take at least one.")
+        raise InterventionError(f"The number of draws is {count}: take at least one.")
     if count > MOST_DRAWS:
-        raise InterventionError(f"There are to be {count:,} draws: take at most {MOST_DRAWS}.")
+        raise InterventionError(f"The number of draws is {count:,}: take at most {MOST_DRAWS}.")
     drawn = interventions.mode == "resample" and any(interventions.head_gates())
     first = interventions.draw
     return tuple(replace(interventions, draw=first + number) for number in range(count)) if drawn else (interventions,)
@@ -208,22 +209,22 @@ def all_heads(config: TransformerConfig) -> tuple[Head, ...]:
 
 
 def head_name(head: Head) -> str:
-    """A head as people write it, counted from 1: cross.1.8."""
+    """The name of a head on the screen, counted from 1: cross.1.8."""
     kind, layer, number = head
     return f"{kind}.{layer + 1}.{number + 1}"
 
 
 def parse_head(text: str) -> Head:
-    """The head that `head_name` wrote so.
+    """The head with a name of `head_name`.
 
     Raises:
-        InterventionError: the text is no such name.
+        InterventionError: the text is not the name of a head.
     """
     kind, _, rest = text.partition(".")
     layer, _, head = rest.partition(".")
     if kind not in KINDS or not (layer.isdecimal() and head.isdecimal() and int(layer) and int(head)):
         raise InterventionError(
-            f"{text!r} is no head: write kind, layer and head, counted from 1, as in cross.1.8; "
+            f"{text!r} is not a head: write kind, layer and head, counted from 1, as in cross.1.8; "
             f"the kinds are {', '.join(KINDS)}."
         )
     return kind, int(layer) - 1, int(head) - 1
@@ -234,17 +235,17 @@ def _pairs(values: Mapping[Any, Any] | Iterable[tuple[Any, Any]]) -> Iterable[tu
 
 
 def _place(place: Sequence[Any], length: int) -> Any:
-    """A head or row as a tuple, once it is one."""
+    """Validate a head or row and return it as a tuple."""
     place = tuple(place)
     numbers = place[1:]
     if len(place) != length or place[0] not in KINDS or not all(isinstance(n, int) and n >= 0 for n in numbers):
         wanted = "(kind, layer, head, row)" if length == 4 else "(kind, layer, head)"
-        raise InterventionError(f"{place!r} is no {wanted}, counted from 0; the kinds are {', '.join(KINDS)}.")
+        raise InterventionError(f"{place!r} is not {wanted}, counted from 0; the kinds are {', '.join(KINDS)}.")
     return place
 
 
 def _cells(cells: Mapping[int, float] | Sequence[Any]) -> Cells:
-    """Columns and shares; a sequence of numbers is a row from its first column on."""
+    """Columns and shares; a sequence of numbers is a row that starts at its first column."""
     if isinstance(cells, Mapping):
         cells = list(cells.items())
     elif not all(isinstance(cell, (tuple, list)) for cell in cells):
@@ -253,7 +254,7 @@ def _cells(cells: Mapping[int, float] | Sequence[Any]) -> Cells:
 
 
 AS_TRAINED = Interventions()
-# Draws of the mode "resample" that a mean is taken over, where nobody asks for another number.
+# Default number of draws of the mode "resample" that a mean is taken over.
 DEFAULT_DRAWS = 8
-# Each is a row of one batch: a thousand take four gigabytes and minutes, for one short sentence.
+# Each draw is a row of one batch: a thousand take four gigabytes and minutes, for one short sentence.
 MOST_DRAWS = 512

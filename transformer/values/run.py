@@ -1,17 +1,18 @@
 """A run as a value, and the one interface that answers it.
 
 A run says what is asked of a model: a text, a target, settings, interventions. It is a frozen dataclass, so equal runs
-are equal values: they can be kept, compared and sent. Whoever answers runs has `get`. There are three: the model itself
-(`running.translator.Translator`, `checkpoints.checkpoint.LanguageModel`), one whose model is elsewhere
-(`serving.client.RemoteTranslator`), and `running.remembered_runs.RememberedRuns`, which decorates either; the app's
-`CachedRuns` is one whose results all sessions share.
+are equal values, which can be cached, compared and sent. `get` answers a run. Three kinds of objects have it:
+
+- the model itself (`running.translator.Translator`, `checkpoints.checkpoint.LanguageModel`);
+- a client of a model in another process (`serving.client.RemoteTranslator`);
+- `running.remembered_runs.RememberedRuns`, a cache in front of either. All sessions share the app's `CachedRuns`.
 
 >>> from transformer import Translator
 >>> from transformer.running.runs.trace import TraceRun
 >>> Translator.load().get(TraceRun("I have a dream.")).target_text
 'Ich habe einen Traum.'
 
-A new kind of run is one file: a subclass of `Run` beside what it computes.
+A new kind of run is one file: a subclass of `Run` beside the code that computes its result.
 """
 
 from __future__ import annotations
@@ -19,17 +20,17 @@ from __future__ import annotations
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 Result = TypeVar("Result")
-# What a run computes with: the model, wherever it is; its weights, in this process; or the results of other runs alone.
+# A run computes with the model, wherever it is; with its weights, in this process; or only with results of other runs.
 Means = Literal["model", "weights", "results"]
 
 
 class Run(Generic[Result]):
-    """What is asked of a model; a subclass is a frozen dataclass, whose fields are hashable.
+    """A request to a model; a subclass is a frozen dataclass, whose fields are hashable.
 
     Attributes:
-        uses: what it computes with.
-        message: for whoever waits; empty for none.
-        long: whether it takes seconds for a long text, so that nobody should wait for it who wants a translation.
+        uses: what the run computes with.
+        message: text for the waiting user; empty for none.
+        long: whether it takes seconds for a long text, so that translations should not wait for it.
         needs: runs whose results `compute` takes.
     """
 
@@ -45,19 +46,19 @@ class Run(Generic[Result]):
         """The result.
 
         Args:
-            runs: the model, or where it computes with results alone, whoever answers.
+            runs: the model; for a run that computes only with results, any object that answers runs.
             needed: results of `needs`.
         """
         raise NotImplementedError
 
 
 class Runs:
-    """Answers runs: a model, or what stands for one."""
+    """Answers runs: a model, or a stand-in for one."""
 
     def get(self, run: Run[Result]) -> Result:
         """The result of a run.
 
-        Raises: what the run raises; an AtlasError says what to do.
+        Raises: any error of the run; an AtlasError says what to do.
         """
         return self.answer(run, *map(self.get, run.needs))
 

@@ -1,33 +1,29 @@
-"""What one run computed, as a value that never changes.
+"""An immutable value with everything that one run computed.
 
-Letters: L layers, H heads, S source pieces, T target pieces, D model width, K head width, C candidates.
+Letters: L layers, H heads, S source tokens, T target tokens, D model width, K head width, C candidates.
 
-=====================  ==============  =====================================================================
-array                  shape           what it is
-=====================  ==============  =====================================================================
-encoder                [L, H, S, S]    encoder self-attention weights; rows query, columns key, rows sum to 1
-decoder                [L, H, T, T]    masked self-attention weights
-cross                  [L, H, T, S]    cross-attention weights: rows target, columns source
-encoder_mask           [S, S]          bool, True = may look; the same for every layer and head
-decoder_mask           [T, T]          "; all True if the run left the decoder mask out
-cross_mask             [T, S]          "
-log_probs              [T]             of each predicted piece, nats
-entropy                [T]             of each distribution over the whole vocabulary, nats
-candidate_ids          [T, C]          the likeliest next pieces, best first
-candidate_log_probs    [T, C]          their log-probabilities, nats
-=====================  ==============  =====================================================================
+The arrays:
 
-With details, for each kind (`encoder`, `decoder`, `cross`); `Trace.detail` and `Trace.residual` find them:
+- encoder [L, H, S, S]: encoder self-attention weights; rows are queries, columns are keys, each row sums to 1.
+- decoder [L, H, T, T]: masked self-attention weights.
+- cross [L, H, T, S]: cross-attention weights; rows are the target, columns the source.
+- encoder_mask [S, S]: bool, True = may look; the same for every layer and head.
+- decoder_mask [T, T]: the same; all True if the run left the decoder mask out.
+- cross_mask [T, S]: the same.
+- log_probs [T]: log-probability of each predicted token, nats.
+- entropy [T]: entropy of each distribution over the whole vocabulary, nats.
+- candidate_ids [T, C]: the most likely next tokens, best first.
+- candidate_log_probs [T, C]: their log-probabilities, nats.
 
-=====================  ==============  =====================================================================
-KIND_scores            [L, H, T, S]    queries times keys over sqrt(K), before the mask
-KIND_queries           [L, H, T, K]
-KIND_keys              [L, H, S, K]
-KIND_values            [L, H, S, K]
-KIND_outputs           [L, H, T, K]    each head's weighted sum of values, times its gate, before the output projection
-encoder_residual       [2L + 1, S, D]  the residual stream: embeddings, then after every sub-layer
-decoder_residual       [3L + 1, T, D]  "; of a language model [2L + 1, T, D]
-=====================  ==============  =====================================================================
+The details, for each kind (`encoder`, `decoder`, `cross`); `Trace.detail` and `Trace.residual` return them:
+
+- KIND_scores [L, H, T, S]: queries times keys over sqrt(K), before the mask.
+- KIND_queries [L, H, T, K].
+- KIND_keys [L, H, S, K].
+- KIND_values [L, H, S, K].
+- KIND_outputs [L, H, T, K]: each head's weighted sum of values, times its gate, before the output projection.
+- encoder_residual [2L + 1, S, D]: the residual stream, which is the embeddings, then the sum after every sub-layer.
+- decoder_residual [3L + 1, T, D]: the same; of a language model [2L + 1, T, D].
 """
 
 from __future__ import annotations
@@ -54,7 +50,7 @@ Part = Literal["self_attention", "cross_attention", "feed_forward"]
 Detail = Literal["scores", "queries", "keys", "values", "outputs"]
 
 STACKS: tuple[Stack, ...] = ("encoder", "decoder")
-# The text that a stack reads.
+# The text that each stack reads.
 SIDES: Mapping[Stack, str] = {"encoder": "source", "decoder": "target"}
 DETAILS: tuple[Detail, ...] = ("scores", "queries", "keys", "values", "outputs")
 # The sub-layers of a layer, in the order in which they run.
@@ -68,7 +64,7 @@ TEXTS = ("source_text", "target_text", "complete", "model")
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """One sentence, its translation, and all attention between them; the module's table has the arrays.
+    """One sentence, its translation, and all attention between them; the module's docstring lists the arrays.
 
     >>> from transformer import Translator
     >>> trace = Translator.load().trace("I have a dream.", details=True)
@@ -85,16 +81,16 @@ class Trace:
     (6, 256)
 
     Attributes:
-        source_text: as typed; empty for a language model, which has none.
+        source_text: text as typed; empty for a language model, which has no source.
         target_text: the model's translation, or the one passed in; the text that a language model reads.
-        source_pieces: S pieces that the encoder reads; the end symbol is the last.
-        target_pieces: T pieces that the decoder reads, the start symbol first: its rows and keys.
-        predicted_pieces: T pieces; each decoder row reads target_pieces[t] and predicts predicted_pieces[t]. None where
-            that is not known, of attention that another program computed.
-        complete: False if the limit on length ended the translation before the end symbol.
+        source_pieces: S tokens that the encoder reads; the end symbol is the last.
+        target_pieces: T tokens that the decoder reads, the start symbol first: its rows and keys.
+        predicted_pieces: T tokens; each decoder row reads target_pieces[t] and predicts predicted_pieces[t]. None if
+            attention of another program does not include it.
+        complete: False if the length limit ended the translation before the end symbol.
         details: arrays by name, float32; empty unless requested. See `detail`, `residual` and `residual_stream`.
-        interventions: of the run.
-        model: `Translator.version` of the model that ran; empty if that is not known, as in files of older versions.
+        interventions: interventions of the run.
+        model: `Translator.version` of the model that ran; empty if it is unknown, as in files of older versions.
     """
 
     source_text: str
@@ -124,7 +120,7 @@ class Trace:
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
-        """The kinds of attention that the trace has: without a source there is only the decoder's."""
+        """The kinds of attention that the trace has: without a source, only the decoder's."""
         return tuple(kind for kind in KINDS if self.attention(kind).size)
 
     @property
@@ -138,7 +134,7 @@ class Trace:
 
     @property
     def text(self) -> str:
-        """What the reader typed: the source; of a language model, which has none, with what it wrote after it."""
+        """The user's text: the source, or for a language model, which has none, the text with its continuation."""
         return self.source_text if self.source_pieces else self.target_text
 
     def attention(self, kind: Kind) -> np.ndarray:
@@ -150,11 +146,11 @@ class Trace:
         return {"encoder": self.encoder_mask, "decoder": self.decoder_mask, "cross": self.cross_mask}[kind]
 
     def query_pieces(self, kind: Kind) -> tuple[Piece, ...]:
-        """The pieces that look: the rows."""
+        """The tokens of the rows, which look."""
         return self.source_pieces if kind == "encoder" else self.target_pieces
 
     def key_pieces(self, kind: Kind) -> tuple[Piece, ...]:
-        """The pieces looked at: the columns."""
+        """The tokens of the columns, which are looked at."""
         return self.target_pieces if kind == "decoder" else self.source_pieces
 
     def detail(self, kind: Kind, name: Detail) -> np.ndarray:
@@ -191,11 +187,11 @@ class Trace:
 
     def _requested(self, name: str) -> np.ndarray:
         if name not in self.details:
-            raise ValueError(f"this trace has no {name}: make it with details=True")
+            raise ValueError(f"this trace has no {name}: compute it with details=True")
         return self.details[name]
 
     def equals(self, other: Trace) -> bool:
-        """Whether every text, piece and number is the same."""
+        """Whether every text, token and number is the same."""
         mine, theirs = self._arrays(), other._arrays()
         return (
             self._words() == other._words()
@@ -212,7 +208,7 @@ class Trace:
         source_mask: Any = None, target_mask: Any = None,
         item: int | None = None, beam_indices: Any = None, model: str = "",
     ) -> Trace:
-        """The trace of attention that another program computed; what is not known of it is empty.
+        """The trace of attention that another program computed; unknown parts are empty.
 
         >>> weights = np.full((1, 2, 2, 2), 0.5)  # layers, heads, rows, columns
         >>> trace = Trace.from_attention(encoder=weights, source_tokens=["Hello", "world"])
@@ -220,21 +216,25 @@ class Trace:
         (('encoder',), 'Hello world')
 
         Args:
-            encoder, decoder, cross: [L, H, rows, columns]; or a list of layers [1, H, rows, columns], as Hugging Face's
-                models return them; or what `generate` returns, a list of steps of lists of layers. Arrays of numpy,
-                torch or jax, of any precision. A model with one stack gives `encoder`, or `decoder` if no token looks
-                ahead.
-            source_tokens, target_tokens: one for each row or column, special ones too, as the vocabulary spells them.
-                A target token more is what the last row predicted.
-            source_text, target_text: that the offsets refer to; without offsets, the text that the tokens spell.
+            encoder, decoder, cross: arrays of numpy, torch or jax, of any precision, in one of these forms:
+
+                - [L, H, rows, columns];
+                - a list of layers [1, H, rows, columns], as Hugging Face's models return them;
+                - a list of steps, each a list of layers, as `generate` returns it.
+
+                A model with one stack gives `encoder`, or `decoder` if no token looks ahead.
+            source_tokens, target_tokens: one for each row or column, including special tokens, as the vocabulary
+                spells them. One more target token is the prediction of the last row.
+            source_text, target_text: the texts that the offsets refer to; without offsets, the text that the tokens
+                spell.
             source_offsets, target_offsets: characters [start, end) of each token: `offset_mapping` of a tokenizer.
             source_mask, target_mask: 0 for padding, which is left out: `attention_mask` of a tokenizer.
-            item: which text of a batch.
-            beam_indices: what `generate` returned of that name, after beam search.
+            item: index of the text in a batch.
+            beam_indices: the value of that name that `generate` returned after beam search.
             model: a name of the model.
 
         Raises:
-            AttentionError: the arrays are no weights, or do not fit to the tokens; the message says what to do.
+            AttentionError: the arrays are not weights, or do not match the tokens; the message says what to do.
         """
         return cls(model=model, **fields_of(
             {"encoder": encoder, "decoder": decoder, "cross": cross},
@@ -245,23 +245,22 @@ class Trace:
     def to_npz(self, file: Path | BinaryIO) -> None:
         """Write a compressed .npz archive of all arrays, to a path or an open file.
 
-        `source_pieces`, `target_pieces` and `predicted_pieces` are arrays of strings beside them; `words` is a JSON
-        document, as bytes, with the texts, the model's version, the run's interventions and everything known of the
-        pieces.
+        `source_pieces`, `target_pieces` and `predicted_pieces` are arrays of strings. `words` is a JSON document, as
+        bytes: the texts, the model's version, the run's interventions and all attributes of the tokens.
         """
         pieces = {name: np.array([piece.text for piece in getattr(self, name)]) for name in PIECES}
-        # Opened here, because numpy appends .npz to names that end otherwise.
+        # The file is opened here, because numpy appends .npz to other names.
         with Path(file).open("wb") if isinstance(file, str | Path) else nullcontext(file) as opened:
             np.savez_compressed(opened, allow_pickle=False, **pieces, **self.to_arrays())
 
     @classmethod
     def from_npz(cls, file: Path | BinaryIO) -> Trace:
-        """Read what `to_npz` wrote."""
+        """Read a file of `to_npz`."""
         with np.load(file, allow_pickle=False) as saved:
             return cls.from_arrays({name: saved[name] for name in saved.files if name not in PIECES})
 
     def to_arrays(self) -> dict[str, np.ndarray]:
-        """All arrays by name, with `words`: what `to_npz` writes beside the pieces' texts."""
+        """All arrays by name, with `words`: the content of `to_npz` without the tokens' texts."""
         words = np.frombuffer(json.dumps(self._words()).encode("ascii"), dtype=np.uint8)
         return {"words": words, **self._arrays()}
 
@@ -274,10 +273,10 @@ class Trace:
     def to_bertviz(self) -> dict[str, Any]:
         """The arguments of BertViz's `model_view` and `head_view` (Vig 2019).
 
-        Each attention is a list of one float32 tensor [1, H, rows, columns] a layer, as Hugging Face's models return
-        it; the tokens are pieces as the vocabulary spells them. A model with one stack has `attention` and `tokens`.
+        Each attention is a list of float32 tensors [1, H, rows, columns], one per layer, as Hugging Face's models
+        return it. The tokens are spelled as in the vocabulary. A model with one stack has `attention` and `tokens`.
         """
-        # So that a trace can be read where there is no torch.
+        # Imported here, so that a trace can be read without torch.
         import torch
 
         def layers(weights: np.ndarray) -> list[torch.Tensor]:
@@ -296,8 +295,9 @@ class Trace:
     def to_inseq(self) -> Any:
         """The same attention as Inseq's method "attention" returns it (Sarti et al. 2023), to be shown or aggregated.
 
-        A column is a predicted piece: cross-attention as source attributions [S, T, L, H], masked attention as target
-        attributions [T + 1, T, L, H], NaN for the last piece, which nobody reads, and the encoder's among the scores.
+        A column is a predicted token. Cross-attention becomes source attributions [S, T, L, H]. Masked attention
+        becomes target attributions [T + 1, T, L, H], with NaN for the last token, which no row reads. The encoder's
+        attention is among the scores.
 
         Raises:
             ImportError: inseq is not installed.
@@ -325,7 +325,7 @@ class Trace:
         )
 
     def to_json(self) -> str:
-        """All of it as one JSON object; arrays are nested lists, with every digit."""
+        """The whole trace as one JSON object; arrays are nested lists, with every digit."""
         arrays = {
             name: {"dtype": str(array.dtype), "shape": array.shape, "values": array.ravel().tolist()}
             for name, array in self._arrays().items()
@@ -334,7 +334,7 @@ class Trace:
 
     @classmethod
     def from_json(cls, text: str) -> Trace:
-        """Read what `to_json` wrote."""
+        """Read the JSON of `to_json`."""
         words = json.loads(text)
         arrays = {
             name: np.array(array["values"], dtype=array["dtype"]).reshape(array["shape"])
@@ -347,7 +347,7 @@ class Trace:
         return {name: value for name, value in own.items() if isinstance(value, np.ndarray)} | dict(self.details)
 
     def _words(self) -> dict[str, Any]:
-        """Everything but the arrays, for JSON."""
+        """All fields except the arrays, for JSON."""
         words: dict[str, Any] = {name: getattr(self, name) for name in TEXTS}
         words["interventions"] = asdict(self.interventions)
         for name in PIECES:

@@ -1,6 +1,6 @@
 """The results of decoding: a translation, the tree of its beam search, and everything computed for it.
 
-Letters: L decoder layers, H heads, S source pieces, T steps, N hypotheses of a step, P pieces read so far,
+Letters: L decoder layers, H heads, S source tokens, T steps, N hypotheses of a step, P tokens read so far,
 C candidates.
 """
 
@@ -17,30 +17,30 @@ from transformer.values.trace import Trace
 
 
 class Fate(IntEnum):
-    """What became of a hypothesis when one more piece was taken."""
+    """The fate of a hypothesis after one more token."""
 
     PRUNED = 0
     ALIVE = 1
     ENDED = 2
-    # Good enough to go on, but the search was over.
+    # Good enough to continue, but the search was over.
     UNFINISHED = 3
 
 
 @dataclass(frozen=True)
 class Node:
-    """One expansion of a beam search: a hypothesis with one more piece.
+    """One expansion of a beam search: a hypothesis with one more token.
 
     Attributes:
         parent: index of the node that it continues; None after the start symbol.
-        step: the step that predicted its piece, from 0.
-        row: which of that step's N hypotheses it continues.
-        piece: id.
-        log_prob: of the piece, nats.
-        rank: of the piece in its parent's distribution; 1 is the likeliest.
+        step: the step that predicted its token, from 0.
+        row: index of the hypothesis that it continues, among that step's N.
+        piece: id of the token.
+        log_prob: log-probability of the token, nats.
+        rank: rank of the token in its parent's distribution; 1 is the most likely.
         score: sum of the log-probabilities from the start symbol to here, nats.
         penalised: score over the length penalty.
-        place: among all expansions of its step by score, from 0.
-        fate: what became of it.
+        place: rank by score among all expansions of its step, from 0.
+        fate: what happened to the hypothesis.
     """
 
     parent: int | None
@@ -62,10 +62,10 @@ class SearchTree:
     Attributes:
         nodes: every expansion, step by step, best score first within a step.
         cutoffs: for each step the lowest score among those that were not pruned, nats. An expansion below it was
-            pruned; one above it only if it ends and its place was too low to do so.
-        best: indices of the nodes of the best hypothesis, from the first piece to the last.
-        decoder: for each step the attention rows of its hypotheses over the pieces they read, [N, L, H, P].
-        cross: for each step their rows over the source, [N, L, H, S].
+            pruned. One above it was pruned only if it ends and its rank was too low for that.
+        best: indices of the nodes of the best hypothesis, from the first token to the last.
+        decoder: for each step the attention rows of its hypotheses over the tokens they read, [N, L, H, P].
+        cross: for each step their attention rows over the source, [N, L, H, S].
     """
 
     nodes: tuple[Node, ...]
@@ -78,27 +78,30 @@ class SearchTree:
         _lock(*self.decoder, *self.cross)
 
     def rows(self, index: int) -> tuple[np.ndarray, np.ndarray]:
-        """Attention of the step that predicted a node's piece, over the pieces read and over the source: [L, H, P] and
-        [L, H, S]."""
+        """Attention of the step that predicted a node's token.
+
+        Returns:
+            Attention over the tokens read, [L, H, P], and over the source, [L, H, S].
+        """
         node = self.nodes[index]
         return self.decoder[node.step][node.row], self.cross[node.step][node.row]
 
 
 @dataclass(frozen=True, eq=False)
 class Translation:
-    """A translation, or what a language model wrote after a beginning, and how it was decoded.
+    """A translation, or a language model's continuation of a text, and how it was decoded.
 
     Attributes:
-        settings: how its pieces were chosen.
+        settings: decoding settings.
         prefix: ids that it had to begin with.
-        suppressed: ids that were not to be taken.
+        suppressed: ids that were banned.
         pieces: T tokens written, the end symbol included; spans refer to `text`.
-        text: what they spell, the beginning before them.
-        log_prob: sum of the model's log-probabilities of the pieces, nats.
-        complete: False if the limit on length ended it before its end symbol.
-        seconds: wall-clock time of decoding, the encoder's not included.
-        tree: of a beam search by `Translator.trace_decoding`; None otherwise.
-        beginning: tokens that a language model went on from; spans refer to `text`.
+        text: the text of the tokens, after the beginning.
+        log_prob: sum of the model's log-probabilities of the tokens, nats.
+        complete: False if the length limit ended it before its end symbol.
+        seconds: wall-clock time of decoding, without the encoder's.
+        tree: search tree of a beam search by `Translator.trace_decoding`; None otherwise.
+        beginning: tokens that a language model continued; spans refer to `text`.
     """
 
     settings: DecodingSettings
@@ -115,15 +118,15 @@ class Translation:
 
 @dataclass(frozen=True, eq=False)
 class LogitLens:
-    """What each decoder layer alone would predict: its output through the final norm and the output layer.
+    """The prediction of each decoder layer alone: its output through the final norm and the output layer.
 
-    nostalgebraist 2020, "interpreting GPT: the logit lens", for the decoder of an encoder-decoder model. The last
-    layer's are the model's own.
+    nostalgebraist 2020, "interpreting GPT: the logit lens", for the decoder of an encoder-decoder model. The
+    prediction of the last layer is the model's own.
 
     Attributes:
-        candidate_ids: the likeliest next pieces, best first, [L, T, C].
-        candidate_log_probs: nats, [L, T, C].
-        taken: log-probability of the piece that was taken, nats, [L, T].
+        candidate_ids: the most likely next tokens, best first, [L, T, C].
+        candidate_log_probs: their log-probabilities, nats, [L, T, C].
+        taken: log-probability of the token that was taken, nats, [L, T].
     """
 
     candidate_ids: np.ndarray
@@ -140,9 +143,9 @@ class TracedTranslation:
 
     Attributes:
         translation: the translation.
-        trace: of the decoder reading it.
-        ranks: rank of each piece taken in the model's distribution, 1 is the likeliest, int [T].
-        logit_lens: what each decoder layer alone would have predicted.
+        trace: trace of the decoder that reads it.
+        ranks: rank of each token taken in the model's distribution, 1 is the most likely, int [T].
+        logit_lens: the prediction of each decoder layer alone.
     """
 
     translation: Translation

@@ -1,7 +1,6 @@
 """A model's parameters as numpy arrays, split by head as in the literature.
 
-Letters: H heads, D model width, K head width, F feed-forward
-width, V vocabulary.
+Letters: H heads, D model width, K head width, F feed-forward width, V vocabulary.
 """
 
 from __future__ import annotations
@@ -74,7 +73,7 @@ class Weights:
             array.setflags(write=False)
 
     def attention(self, kind: Kind, layer: int) -> Projections:
-        """The projections of an attention layer, the first being 0."""
+        """The projections of an attention layer; layers count from 0."""
         name, heads = ATTENTION[kind].format(layer), self.config.heads
         d_model = self.config.d_model
         parts = self._double(f"{name}.in_projection.weight").reshape(3, heads, -1, d_model)  # [3D, D] -> [3, H, K, D]
@@ -88,13 +87,13 @@ class Weights:
         )
 
     def linear(self, name: str) -> LinearWeights:
-        """A linear map with a bias by its name in the checkpoint."""
+        """A linear map with a bias, by its name in the checkpoint."""
         return LinearWeights(self._double(f"{name}.weight").T, self._double(f"{name}.bias"))
 
     def gain_and_bias(self, name: str) -> tuple[np.ndarray, np.ndarray]:
-        """Of a layer normalisation by its name in the checkpoint, float64 [D] each."""
+        """The gain and bias of a layer normalisation by its name in the checkpoint, float64 [D] each."""
         return self._double(f"{name}.weight"), self._double(f"{name}.bias")
 
     def _double(self, name: str) -> np.ndarray:
-        # So that sums shown on a page are exact to the last digit shown.
+        # In float64, sums on a page are exact to the last digit shown.
         return self.arrays[name].astype(np.float64)

@@ -107,7 +107,7 @@ def first_numbers(evidence: Evidence, word: str, other: str) -> tuple[list[np.nd
 
 
 def _vector(evidence: Evidence, word: str, stage: int, hidden: tuple[int, ...] = ()) -> np.ndarray:
-    """A word's vector in the encoder, the mean of its pieces'; `stage` is a place in the residual stream."""
+    """A word's vector in the encoder, the mean of its tokens'; `stage` is a place in the residual stream."""
     trace = evidence.trace(details=True, interventions=Interventions(hidden_source=hidden))
     stream = trace.residual_stream("encoder")[stage].astype(np.float64)
     return stream[list(_positions(evidence, word))].mean(axis=0)
@@ -155,7 +155,7 @@ def longest_elsewhere(evidence: Evidence, kind: Kind) -> np.ndarray:
 
 
 def _cell(evidence: Evidence, kind: Kind, head: str, row: str, column: str) -> tuple[tuple[int, int], int, int]:
-    """Head, and the positions of the first pieces of two words."""
+    """Head, and the positions of the first tokens of two words."""
     at = evidence.head(kind, head)
     axes = evidence.view(kind).axes
     row_at = _first_piece(axes.row_positions[evidence.row(kind, row, at)])

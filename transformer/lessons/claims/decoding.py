@@ -18,7 +18,7 @@ MOST_SAMPLES = 20
 
 @claim("first", "second", "third", "probability", "second_probability", "step", "read")
 def likeliest(evidence: Evidence, step: int = 1) -> Finding:
-    """At a step of the translation the likeliest piece is the one that was written."""
+    """At a step of the translation the likeliest token is the one that was written."""
     trace, tokenizer = evidence.trace(), evidence.runs.tokenizer
     row = evidence.step(step)
     ids = [int(number) for number in trace.candidate_ids[row]]
@@ -33,7 +33,7 @@ def likeliest(evidence: Evidence, step: int = 1) -> Finding:
 
 @claim("probability", "steps", "lowest", "lowest_probability", "lowest_step")
 def sentence_probability(evidence: Evidence) -> Finding:
-    """The probability of a translation is the product of those of its pieces, and so below that of each."""
+    """The probability of a translation is the product of those of its tokens, and so below that of each."""
     trace = evidence.trace()
     lowest = int(trace.log_probs.argmin())
     probability, least = float(np.exp(trace.log_probs.sum())), float(np.exp(trace.log_probs[lowest]))
@@ -46,7 +46,7 @@ def sentence_probability(evidence: Evidence) -> Finding:
 
 @claim("read", "written", "shifted", "complete")
 def shifted(evidence: Evidence) -> Finding:
-    """Each step reads the piece that the step before has written, and the last one writes the end symbol."""
+    """Each step reads the token that the step before has written, and the last one writes the end symbol."""
     trace = evidence.trace()
     follows = trace.target_pieces[1:] == trace.predicted_pieces[:-1]
     last = trace.predicted_pieces[-1]
@@ -127,5 +127,5 @@ def samples(evidence: Evidence, temperature: float, count: int) -> list[Translat
 
 
 def piece_name(piece: Piece) -> str:
-    """A piece as a sentence calls it."""
+    """A token as a sentence calls it."""
     return END_NAME if piece.role == "end" else piece.text.replace(SPACE_MARK, " ").strip() or SPACE_MARK

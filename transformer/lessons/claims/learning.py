@@ -9,13 +9,13 @@ from transformer.errors import LessonError
 from transformer.lessons.claims.registry import Finding, claim
 from transformer.lessons.evidence import Evidence
 
-# Nats a piece; no vocabulary is so large that a guess loses more.
+# Nats a token; no vocabulary is so large that a guess loses more.
 MOST_LOSS = 100.0
 
 
 @claim("loss", "even", "vocabulary", "difference")
 def loss_at_start(evidence: Evidence, vocabulary: int = 0) -> Finding:
-    """The first loss that was noted is about ln V: the model guesses evenly among all V pieces.
+    """The first loss that was noted is about ln V: the model guesses evenly among all V tokens.
 
     Args:
         vocabulary: V, where the training began with another vocabulary than the model has now; 0 for the same.

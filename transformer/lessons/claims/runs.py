@@ -63,7 +63,7 @@ def first_step(evidence: Evidence) -> Finding:
 
 @claim("share", "average", "layer", "head")
 def future_seen(evidence: Evidence) -> Finding:
-    """Without the mask, heads look at pieces that come later."""
+    """Without the mask, heads look at tokens that come later."""
     shares = evidence.shares("decoder", LATER, interventions=NO_MASK)
     layer, head = np.unravel_index(int(shares.argmax()), shares.shape)
     return Finding(float(shares.mean()) > 0.05, {

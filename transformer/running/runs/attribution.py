@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class AttributionRun(Run[Attribution]):
-    """What mattered for pieces that a trace predicts, by one method.
+    """What mattered for tokens that a trace predicts, by one method.
 
     Attributes:
         trace: that predicts them.
-        method, targets, words: of `Translator.attribute`; no targets are all pieces.
+        method, targets, words: of `Translator.attribute`; no targets are all tokens.
 
     Raises: those of `Translator.attribute`.
     """

@@ -25,7 +25,7 @@ class ScoresRun(TranslatorRun[Scores]):
 
     Attributes:
         text: a sentence in the source language.
-        target: its translation, or the ids of its pieces; None takes the model's own, as trained.
+        target: its translation, or the ids of its tokens; None takes the model's own, as trained.
         variants: N interventions, which all add positions or all leave them out.
 
     Raises: those of `TraceRun`.
@@ -72,7 +72,7 @@ class ComparisonRun(TranslatorRun[Comparison]):
         else:
             given = given_target(runs.tokenizer, self.target)
         (before, trained), (after, changed) = (each.reader.read(*given) for each in encoded)
-        # The model may have written a word in other pieces than the tokenizer would.
+        # The model may have written a word in other tokens than the tokenizer would.
         source, read, predicted = runs.given(self.text, [piece.id for piece in given[1]])
         runs.check_variants(self.variants, source)
         return Comparison(before, after, score(

@@ -22,7 +22,7 @@ class TraceRun(TranslatorRun[Trace]):
 
     Attributes:
         text: a sentence in the source language.
-        target: its translation, or the ids of its pieces; None takes the one that this run writes.
+        target: its translation, or the ids of its tokens; None takes the one that this run writes.
         details: include scores, queries, keys, values, head outputs and the residual stream.
         interventions: what to change, in this run only.
 

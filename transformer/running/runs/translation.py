@@ -25,7 +25,7 @@ class Decoding:
 
     Attributes:
         text: a sentence in the source language.
-        settings: how pieces are chosen.
+        settings: how tokens are chosen.
         prefix: ids that the translation begins with; the whole translation, if the end symbol is the last of them.
         suppressed: ids not to take after the prefix.
         interventions: what to change, in this run only.
@@ -48,7 +48,7 @@ class TranslationRun(Decoding, TranslatorRun[Translation]):
         TextError: there is nothing to translate, or too much, or the prefix is too long.
         DeviceError: the device ran out of memory.
         InterventionError: the model or the sentence has no part that the interventions change.
-        ValueError: a setting is out of range, or the vocabulary has no such piece.
+        ValueError: a setting is out of range, or the vocabulary has no such token.
     """
 
     def compute(self, runs: Translator) -> Translation:
@@ -74,7 +74,7 @@ class DecodingRun(Decoding, TranslatorRun[TracedTranslation]):
 
 @dataclass(frozen=True)
 class VariantsRun(TranslatorRun[list[tuple[Piece, ...]]]):
-    """What the model, changed in many ways, writes greedily: the pieces of each translation; one batch.
+    """What the model, changed in many ways, writes greedily: the tokens of each translation; one batch.
 
     Attributes:
         text: a sentence in the source language.
